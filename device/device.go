@@ -1,0 +1,132 @@
+// Package device sorts one chunk of records at a time.
+//
+// A Device is something that can sort: the CPU (package cpu) or an OpenCL device (package opencl). It hands out
+// Chunks, which own the memory that records occupy while they are sorted; for a GPU that is device memory, and
+// the host keeps only a small ring of staging buffers. A chunk is used in three steps, again and again:
+//
+//	Load   streams records in from a Source, by several readers at once
+//	Sort   orders them
+//	Store  streams the sorted records out as blocks to a BlockWriter, by several writers at once
+//
+// Several chunks of one device may be in different steps at the same time. Every device and every algorithm
+// gives the same bytes: the stable order of the layout's key. Package devicetest holds each device to that.
+package device
+
+import (
+	"context"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Source streams the records of one chunk. Next is safe for concurrent use: every call claims the next records.
+type Source interface {
+	// Next claims the next n ≤ max records, n ≥ 1, asks place for the memory to put them in (n·RecordSize
+	// bytes for the records from index first on, counted from 0 in each Source) and reads them into it.
+	// A Source that does not know how many records will come asks for max and may then deliver fewer; the
+	// result n counts. place is called at most once. n is 0 at the end of the source.
+	Next(max int, place func(first int64, n int) []byte) (first int64, n int, err error)
+
+	// Records is the number of records the source has in all, or -1 when that is not known before the end.
+	Records() int64
+}
+
+// BlockWriter takes a sorted stream in blocks. WriteBlock gets consecutive records of the stream, the first of
+// them with index first; recs may be reused after it returns. It is called from several goroutines and in any
+// order, but the calls are begun so that waiting for the blocks before one's own never deadlocks: a caller
+// begins the blocks in order of first, and the goroutine that has the lowest unwritten block never waits for
+// another block.
+type BlockWriter interface {
+	WriteBlock(ctx context.Context, first int64, recs []byte) error
+}
+
+// BlockWriterFunc makes a BlockWriter of a function.
+type BlockWriterFunc func(ctx context.Context, first int64, recs []byte) error
+
+// WriteBlock calls f.
+func (f BlockWriterFunc) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	return f(ctx, first, recs)
+}
+
+// Info describes a device to users and to the planner. Rates are 0 until measured.
+type Info struct {
+	Index       int    // number in the list of devices; the CPU is 0
+	Name        string // as the driver calls it
+	Driver      string // API and driver version
+	Kind        Kind
+	MemoryBytes int64   // memory that chunks can use; 0: the host's, see ChunkOptions.MemoryBytes
+	MaxAlloc    int64   // largest single allocation in bytes, 0: no limit of its own
+	Units       int     // processors or compute units
+	LinkRate    float64 // bytes per second between host and device, each way
+	SortRate    float64 // bytes per second, u64 keys
+	Algorithms  []string
+}
+
+// Kind says what sort of device it is.
+type Kind string
+
+// The kinds of device.
+const (
+	CPU         Kind = "cpu"
+	GPU         Kind = "gpu"
+	Accelerator Kind = "accelerator"
+	OpenCLCPU   Kind = "opencl-cpu" // an OpenCL device that is the host's processor: used only when named
+)
+
+// ChunkOptions says what the chunks of one sort are.
+type ChunkOptions struct {
+	Keyer       *format.Keyer
+	Records     int64  // capacity in records, as MaxRecords allows it
+	MemoryBytes int64  // host memory that this chunk may use, all in all
+	BlockBytes  int    // size of the blocks that Store writes, at most, in bytes (at least one record)
+	Workers     int    // goroutines for each step; 0: GOMAXPROCS
+	Algorithm   string // one of Info.Algorithms; "": the device's choice
+
+	// Sample holds prefixes (Keyer.Prefix) of some of the records to come, in no particular order. It steers
+	// how the chunk is cut into buckets; a sample that misleads costs time, never correctness.
+	Sample []uint64
+}
+
+// Device sorts chunks. Its methods are safe for concurrent use.
+type Device interface {
+	Info() Info
+
+	// MaxRecords is the largest chunk, in records, that can be sorted within memoryBytes of host memory (and
+	// the device's own).
+	MaxRecords(opt ChunkOptions, memoryBytes int64) int64
+
+	// NewChunk allocates a chunk. Its memory is allocated here or at first use, and kept until Close.
+	NewChunk(ctx context.Context, opt ChunkOptions) (Chunk, error)
+
+	Close() error
+}
+
+// Chunk is memory for one chunk and the means to sort it. One step runs at a time.
+type Chunk interface {
+	// Load replaces the content by the records of src until it ends or the chunk is full.
+	Load(ctx context.Context, src Source) (records int64, err error)
+
+	// Sort orders the records. A device may put off part of the work until Store, so that it overlaps with
+	// the writing; Stats tells what was done when.
+	Sort(ctx context.Context) error
+
+	// Store writes the first limit records of the sorted order (all of them for limit < 0) to w.
+	Store(ctx context.Context, limit int64, w BlockWriter) error
+
+	// Stats tells of the work since the last Load.
+	Stats() Stats
+
+	// Close gives the memory back.
+	Close() error
+}
+
+// Stats tells what sorting a chunk took. Times are in seconds; for work that several goroutines share they are
+// wall-clock times.
+type Stats struct {
+	Records   int64
+	Algorithm string
+	Load      float64
+	Sort      float64 // for a device that puts it off: 0, and Store has it
+	Store     float64
+	Kernel    float64 // time on an OpenCL device alone, from its events
+	Passes    int     // radix passes over the data, the largest number that any key took
+}

@@ -1,0 +1,136 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxRecordSize bounds a record, so that a block of a few records always fits the buffers.
+const MaxRecordSize = 1 << 20
+
+// Field is one field of the key: where it stands in the record, its type and its direction.
+type Field struct {
+	Offset int // bytes from the start of the record
+	Type   Type
+	Desc   bool // largest first
+}
+
+// ParseField reads OFFSET:TYPE[:desc].
+func ParseField(s string) (Field, error) {
+	parts := strings.Split(s, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return Field{}, fmt.Errorf("key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s)
+	}
+	offset, err := strconv.Atoi(parts[0])
+	if err != nil || offset < 0 {
+		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, parts[0])
+	}
+	t, err := ParseType(parts[1])
+	if err != nil {
+		return Field{}, fmt.Errorf("key %q: %w", s, err)
+	}
+	desc, err := parseDirection(parts[2:])
+	if err != nil {
+		return Field{}, fmt.Errorf("key %q: %w", s, err)
+	}
+	return Field{Offset: offset, Type: t, Desc: desc}, nil
+}
+
+func parseDirection(words []string) (desc bool, err error) {
+	if len(words) == 0 {
+		return false, nil
+	}
+	switch words[0] {
+	case "desc":
+		return true, nil
+	case "asc":
+		return false, nil
+	}
+	return false, fmt.Errorf("direction %q: only desc (or asc, the default) may follow the type", words[0])
+}
+
+// String spells the field as ParseField reads it.
+func (f Field) String() string {
+	s := strconv.Itoa(f.Offset) + ":" + f.Type.String()
+	if f.Desc {
+		s += ":desc"
+	}
+	return s
+}
+
+// Layout says what a record is: its size in bytes and the fields of its key, most significant first.
+type Layout struct {
+	RecordSize int
+	Key        []Field
+}
+
+// Bare is the layout of a file of bare keys: one record is one value of t.
+func Bare(t Type) Layout {
+	return Layout{RecordSize: t.Size, Key: []Field{{Type: t}}}
+}
+
+// Whole is the layout of records of size bytes that are compared as bytes, from the first to the last.
+func Whole(size int) Layout {
+	return Bare(Type{Kind: Bytes, Size: size})
+}
+
+// Validate reports every fault of the layout at once.
+func (l Layout) Validate() error {
+	if l.RecordSize < 1 || l.RecordSize > MaxRecordSize {
+		return fmt.Errorf("record size %d: must be from 1 to %d bytes", l.RecordSize, MaxRecordSize)
+	}
+	if len(l.Key) == 0 {
+		return errors.New("no key: a layout needs at least one key field")
+	}
+	var faults []error
+	for _, f := range l.Key {
+		if f.Type.Size < 1 || f.Offset < 0 || f.Offset+f.Type.Size > l.RecordSize {
+			faults = append(faults, fmt.Errorf("key %v needs bytes %d to %d, but a record has only bytes 0 to %d",
+				f, f.Offset, f.Offset+f.Type.Size-1, l.RecordSize-1))
+		}
+	}
+	if n := l.KeySize(); n > MaxKeyBytes {
+		faults = append(faults, fmt.Errorf("the key fields have %d bytes together: at most %d can be sorted by", n, MaxKeyBytes))
+	}
+	return errors.Join(faults...)
+}
+
+// KeySize is the width of the normalized key in bytes.
+func (l Layout) KeySize() int {
+	n := 0
+	for _, f := range l.Key {
+		n += f.Type.Size
+	}
+	return n
+}
+
+// Reverse is the layout whose order is the opposite: every field changes its direction.
+// Sorting by it is still stable: equal keys keep their input order.
+func (l Layout) Reverse() Layout {
+	fields := make([]Field, len(l.Key))
+	for i, f := range l.Key {
+		f.Desc = !f.Desc
+		fields[i] = f
+	}
+	return Layout{RecordSize: l.RecordSize, Key: fields}
+}
+
+// IsBare reports whether the key is the whole record, so that equal keys are equal records
+// and a record can be rebuilt from its normalized key.
+func (l Layout) IsBare() bool {
+	return len(l.Key) == 1 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
+}
+
+// String describes the layout in a few words, as plans and reports show it.
+func (l Layout) String() string {
+	if l.IsBare() {
+		return "bare " + strings.TrimPrefix(l.Key[0].String(), "0:")
+	}
+	keys := make([]string, len(l.Key))
+	for i, f := range l.Key {
+		keys[i] = f.String()
+	}
+	return fmt.Sprintf("%d-byte records by %s", l.RecordSize, strings.Join(keys, ", "))
+}
