@@ -1,0 +1,62 @@
+package arena
+
+import (
+	"testing"
+	"unsafe"
+)
+
+func TestAlloc(t *testing.T) {
+	for _, size := range []int{0, 1, 7, 8, 63, 64, 4096, 2<<20 - 1, 2 << 20, 5<<20 + 3} {
+		m, err := Alloc(size)
+		if err != nil {
+			t.Fatalf("Alloc(%d): %v", size, err)
+		}
+		b := m.Bytes()
+		if len(b) != size || len(m.Uint32s()) != size/4 || len(m.Uint64s()) != size/8 {
+			t.Fatalf("Alloc(%d): %d bytes, %d and %d words", size, len(b), len(m.Uint32s()), len(m.Uint64s()))
+		}
+		if size > 0 && uintptr(unsafe.Pointer(&b[0]))%align != 0 {
+			t.Errorf("Alloc(%d): start %p is not aligned to %d", size, &b[0], align)
+		}
+		for i := range b {
+			if b[i] != 0 {
+				t.Fatalf("Alloc(%d): byte %d is %d, not zero", size, i, b[i])
+			}
+			b[i] = 1
+		}
+		if err := m.Free(); err != nil {
+			t.Errorf("Free of %d bytes: %v", size, err)
+		}
+		if err := m.Free(); err != nil || m.Bytes() != nil {
+			t.Errorf("second Free of %d bytes: %v, %d bytes left", size, err, len(m.Bytes()))
+		}
+	}
+}
+
+func TestAllocNegative(t *testing.T) {
+	if m, err := Alloc(-1); err == nil {
+		t.Errorf("Alloc(-1) gave %d bytes", len(m.Bytes()))
+	}
+}
+
+func TestFreeNil(t *testing.T) {
+	var m *Memory
+	if err := m.Free(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestViewsShareMemory(t *testing.T) {
+	m, err := Alloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	m.Uint64s()[3] = 0x0102030401020304
+	if w := m.Uint32s()[6:8]; w[0] != w[1] || w[0] != 0x01020304 {
+		t.Errorf("words %x", w)
+	}
+	if b := ByteView(m.Uint64s()[:4]); len(b) != 32 || b[31] != 1 && b[31] != 4 {
+		t.Errorf("bytes %x", b)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package arena
+
+func adviseHuge([]byte) {}
