@@ -1,10 +1,6 @@
 package format
 
-import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
-)
+import "bytes"
 
 // Keyer turns the key fields of a record into its normalized key: an unsigned big-endian bit string of
 // KeySize bytes whose memcmp order is the wanted order.
@@ -19,7 +15,10 @@ import (
 // Fields follow each other, most significant first. A Keyer is immutable and safe for concurrent use.
 type Keyer struct {
 	layout  Layout
-	keySize int // bytes
+	keySize int     // bytes
+	starts  []int   // where each field begins in the key, in bytes
+	prefix  []piece // the first PrefixBits bits of the key
+	simple  []piece // the key as pieces, one or two per field; nil if a field is wider than 16 bytes
 }
 
 // NewKeyer makes the Keyer of a layout, or reports what is wrong with the layout.
@@ -27,7 +26,21 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	return &Keyer{layout: l, keySize: l.KeySize()}, nil
+	k := &Keyer{layout: l, keySize: l.KeySize()}
+	at, wide := 0, false
+	for _, f := range l.Key {
+		k.starts = append(k.starts, at)
+		at += f.Type.Size
+		wide = wide || f.Type.Size > 16
+	}
+	k.prefix = k.appendPieces(nil, 0, k.PrefixBits())
+	for i := 0; i < len(l.Key) && !wide; i++ {
+		f := l.Key[i]
+		for at := 0; at < f.Type.Size; at += 8 {
+			k.simple = append(k.simple, newPiece(f, at, min(8, f.Type.Size-at), l.RecordSize))
+		}
+	}
+	return k, nil
 }
 
 // Layout is the layout that the Keyer was made for.
@@ -38,6 +51,24 @@ func (k *Keyer) KeySize() int { return k.keySize }
 
 // PrefixBits is the number of bits that Prefix returns: those of the key, 64 at most.
 func (k *Keyer) PrefixBits() int { return min(8*k.keySize, 64) }
+
+// Identity reports whether the bytes of a record, read as one unsigned integer in this machine's byte order,
+// are already its key. Such records may be sorted as []uint8, []uint16, []uint32 or []uint64 in place,
+// whichever has the RecordSize.
+func (k *Keyer) Identity() bool {
+	f := k.layout.Key[0]
+	if !k.layout.IsBare() || f.Desc {
+		return false
+	}
+	switch {
+	case f.Type.Size == 1:
+		return f.Type.Kind == Unsigned || f.Type.Kind == Bytes
+	case f.Type.Size == 2 || f.Type.Size == 4 || f.Type.Size == 8:
+		bigEndian := f.Type.BigEndian || f.Type.Kind == Bytes
+		return (f.Type.Kind == Unsigned || f.Type.Kind == Bytes) && bigEndian == hostBigEndian
+	}
+	return false
+}
 
 // Append appends the normalized key of rec to dst.
 func (k *Keyer) Append(dst, rec []byte) []byte {
@@ -51,7 +82,7 @@ func (f Field) appendNormalized(dst, rec []byte) []byte {
 	start := len(dst)
 	dst = append(dst, rec[f.Offset:f.Offset+f.Type.Size]...)
 	key := dst[start:]
-	if f.Type.Kind != Bytes && !f.Type.BigEndian {
+	if f.Type.littleEndian() {
 		for i, j := 0, len(key)-1; i < j; i, j = i+1, j-1 {
 			key[i], key[j] = key[j], key[i]
 		}
@@ -73,75 +104,48 @@ func (f Field) appendNormalized(dst, rec []byte) []byte {
 	return dst
 }
 
-// Prefix is the most significant PrefixBits bits of the normalized key as a number (in its low bits).
-func (k *Keyer) Prefix(rec []byte) uint64 {
-	return k.Window(rec, 0, k.PrefixBits())
-}
-
-// Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
-func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
-	size := k.layout.RecordSize
-	for i := range dst {
-		dst[i] = k.Prefix(recs[i*size : (i+1)*size])
-	}
-}
-
-// Window is the n bits of the normalized key that start from bits after its most significant one, as a
-// number. Bits past the end of the key read as 0. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64.
-func (k *Keyer) Window(rec []byte, from, n int) uint64 {
-	var stack [64]byte
-	key := k.Append(stack[:0], rec)
-	return bitWindow(key, from, n)
-}
-
-func bitWindow(key []byte, from, n int) uint64 {
-	var padded [16]byte
-	if at := from / 8; at < len(key) {
-		copy(padded[:9], key[at:])
-	}
-	hi, lo := binary.BigEndian.Uint64(padded[:8]), uint64(padded[8])<<56
-	shift := uint(from % 8)
-	word := hi<<shift | lo>>(64-shift)
-	if n == 0 {
-		return 0
-	}
-	return word >> (64 - uint(n))
-}
-
 // Compare orders two records by their keys: negative, zero or positive as a's key is less than, equal to or
-// greater than b's.
+// greater than b's. It looks only at as many fields as it needs and does not allocate.
 func (k *Keyer) Compare(a, b []byte) int {
-	var stackA, stackB [64]byte
-	return bytes.Compare(k.Append(stackA[:0], a), k.Append(stackB[:0], b))
+	if k.simple == nil {
+		return k.compareWide(a, b)
+	}
+	for i := range k.simple {
+		p := &k.simple[i]
+		if x, y := p.value(a), p.value(b); x != y {
+			if x < y {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
 }
 
-// Records is the inverse of Prefixes: it rebuilds the records from their keys.
-// REQUIRES: the layout IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize.
-func (k *Keyer) Records(dst []byte, keys []uint64) {
-	size := k.layout.RecordSize
-	for i, key := range keys {
-		k.layout.Key[0].putRecord(dst[i*size:(i+1)*size], key)
+func (k *Keyer) compareWide(a, b []byte) int {
+	for _, f := range k.layout.Key {
+		if c := f.compare(a, b, k.layout.RecordSize); c != 0 {
+			return c
+		}
 	}
+	return 0
 }
 
-func (f Field) putRecord(rec []byte, key uint64) {
-	width := uint(8 * f.Type.Size)
-	sign := uint64(1) << (width - 1)
-	if f.Desc {
-		key = ^key
+func (f Field) compare(a, b []byte, recordSize int) int {
+	if f.Type.Kind == Bytes {
+		c := bytes.Compare(a[f.Offset:f.Offset+f.Type.Size], b[f.Offset:f.Offset+f.Type.Size])
+		if f.Desc {
+			return -c
+		}
+		return c
 	}
-	switch {
-	case f.Type.Kind == Signed:
-		key ^= sign
-	case f.Type.Kind == Float && key&sign == 0:
-		key = ^key
-	case f.Type.Kind == Float:
-		key ^= sign
+	for at := 0; at < f.Type.Size; at += 8 {
+		p := newPiece(f, at, min(8, f.Type.Size-at), recordSize)
+		if x, y := p.value(a), p.value(b); x < y {
+			return -1
+		} else if x > y {
+			return 1
+		}
 	}
-	if f.Type.Kind == Bytes || f.Type.BigEndian {
-		key = bits.ReverseBytes64(key << (64 - width))
-	}
-	for i := range rec {
-		rec[i] = byte(key >> (8 * i))
-	}
+	return 0
 }

@@ -66,3 +66,6 @@ func (t Type) String() string {
 	}
 	return name
 }
+
+// littleEndian reports whether the bytes of the type stand in the opposite order to that of its normalized key.
+func (t Type) littleEndian() bool { return t.Kind != Bytes && !t.BigEndian && t.Size > 1 }

@@ -1,0 +1,271 @@
+package format
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
+// Bulk forms of Prefix and Window. They work on blocks of blockKeys records, in steps that each are one tight
+// loop over numbers that stay in the first-level cache: gather the raw numbers of one piece, normalize them,
+// place them. Where a record is one little-endian number, gathering is a copy.
+
+const blockKeys = 512
+
+var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
+func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
+	k.bulk(dst, recs, k.prefix, ^uint64(0))
+}
+
+// Windows sets dst[i] to the Window of the i-th record of recs.
+// REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64, len(recs) == len(dst)·RecordSize.
+func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
+	var stack [maxPieces]piece
+	k.bulk(dst, recs, k.appendPieces(stack[:0], from, n), lowBits(n))
+}
+
+func (k *Keyer) bulk(dst []uint64, recs []byte, pieces []piece, mask uint64) {
+	size := k.layout.RecordSize
+	if len(recs) != len(dst)*size {
+		panic("format: the number of keys is not the number of records")
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), blockKeys)
+		composeBlock(dst[:n], recs[:n*size], size, pieces, mask)
+		dst, recs = dst[n:], recs[n*size:]
+	}
+}
+
+func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, mask uint64) {
+	if len(pieces) == 0 {
+		clear(dst)
+		return
+	}
+	pieces[0].column(dst, recs, stride)
+	pieces[0].placeAll(dst, mask)
+	var more [blockKeys]uint64
+	for i := 1; i < len(pieces); i++ {
+		column := more[:len(dst)]
+		pieces[i].column(column, recs, stride)
+		pieces[i].placeAll(column, mask)
+		for j, v := range column {
+			dst[j] |= v
+		}
+	}
+}
+
+// column sets dst to the values of the piece in consecutive records of stride bytes.
+func (p *piece) column(dst []uint64, recs []byte, stride int) {
+	p.gather(dst, recs, stride)
+	switch {
+	case p.spread != 0:
+		up, spread, flip := p.up&63, p.spread, p.flip
+		for i, v := range dst {
+			dst[i] = v ^ uint64(int64(v<<up)>>63)&spread ^ flip
+		}
+	case p.flip != 0:
+		flip := p.flip
+		for i := range dst {
+			dst[i] ^= flip
+		}
+	}
+}
+
+func (p *piece) placeAll(dst []uint64, mask uint64) {
+	if p.left == 0 && p.right == 0 && mask&p.mask == p.mask {
+		return
+	}
+	left, right := p.left&63, p.right&63
+	for i, v := range dst {
+		dst[i] = v << left >> right & mask
+	}
+}
+
+// gather sets dst to the raw numbers of the piece. Slicing all loads from one base lets the compiler check
+// the bounds once per load.
+func (p *piece) gather(dst []uint64, recs []byte, stride int) {
+	if len(dst) == 0 {
+		return
+	}
+	recs = recs[p.offset:]
+	switch p.load {
+	case load1:
+		gather1(dst, recs, stride)
+	case load2:
+		gather2(dst, recs, stride)
+	case load4:
+		gather4(dst, recs, stride)
+	case load8:
+		gather8(dst, recs, stride)
+	case load2BE:
+		gather2(dst, recs, stride)
+		for i, v := range dst {
+			dst[i] = uint64(bits.ReverseBytes16(uint16(v)))
+		}
+	case load4BE:
+		gather4(dst, recs, stride)
+		for i, v := range dst {
+			dst[i] = uint64(bits.ReverseBytes32(uint32(v)))
+		}
+	case load8BE:
+		p.gather8BE(dst, recs, stride)
+	case loadOdd:
+		for i := range dst {
+			dst[i] = oddNumber(recs[i*stride : i*stride+p.bytes()])
+		}
+	}
+}
+
+func gather1(dst []uint64, recs []byte, stride int) {
+	at := 0
+	for i := range dst {
+		dst[i] = uint64(recs[at])
+		at += stride
+	}
+}
+
+func gather2(dst []uint64, recs []byte, stride int) {
+	at := 0
+	for i := range dst {
+		dst[i] = uint64(binary.LittleEndian.Uint16(recs[at : at+2]))
+		at += stride
+	}
+}
+
+func gather4(dst []uint64, recs []byte, stride int) {
+	at := 0
+	for i := range dst {
+		dst[i] = uint64(binary.LittleEndian.Uint32(recs[at : at+4]))
+		at += stride
+	}
+}
+
+func gather8(dst []uint64, recs []byte, stride int) {
+	if stride == 8 && !hostBigEndian {
+		copy(bytesOf(dst), recs)
+		return
+	}
+	at := 0
+	for i := range dst {
+		dst[i] = binary.LittleEndian.Uint64(recs[at : at+8])
+		at += stride
+	}
+}
+
+func (p *piece) gather8BE(dst []uint64, recs []byte, stride int) {
+	at, down, mask := 0, p.down&63, p.mask
+	for i := range dst {
+		dst[i] = binary.BigEndian.Uint64(recs[at:at+8]) >> down & mask
+		at += stride
+	}
+}
+
+// bytesOf is the memory of numbers.
+func bytesOf[T uint32 | uint64](numbers []T) []byte {
+	if len(numbers) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(numbers[0])))
+}
+
+// Prefixes32 is Prefixes for layouts with keys of at most 4 bytes.
+// REQUIRES: KeySize ≤ 4, len(recs) == len(dst)·RecordSize.
+func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
+	size := k.layout.RecordSize
+	if k.Identity() && size == 4 {
+		copy(bytesOf(dst), recs)
+		return
+	}
+	var block [blockKeys]uint64
+	for len(dst) > 0 {
+		n := min(len(dst), blockKeys)
+		composeBlock(block[:n], recs[:n*size], size, k.prefix, ^uint64(0))
+		for i, v := range block[:n] {
+			dst[i] = uint32(v)
+		}
+		dst, recs = dst[n:], recs[n*size:]
+	}
+}
+
+// Records is the inverse of Prefixes: it rebuilds the records from their keys.
+// REQUIRES: the layout IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize.
+func (k *Keyer) Records(dst []byte, keys []uint64) {
+	size := k.layout.RecordSize
+	if k.Identity() && size == 8 {
+		copy(dst, bytesOf(keys))
+		return
+	}
+	p, big := k.inverse()
+	var block [blockKeys]uint64
+	for len(keys) > 0 {
+		n := min(len(keys), blockKeys)
+		for i, v := range keys[:n] {
+			block[i] = p.inverse(v)
+		}
+		scatter(dst[:n*size], block[:n], size, big)
+		dst, keys = dst[n*size:], keys[n:]
+	}
+}
+
+// Records32 is Records for keys of at most 4 bytes.
+// REQUIRES: the layout IsBare, KeySize ≤ 4, len(dst) == len(keys)·RecordSize.
+func (k *Keyer) Records32(dst []byte, keys []uint32) {
+	size := k.layout.RecordSize
+	if k.Identity() && size == 4 {
+		copy(dst, bytesOf(keys))
+		return
+	}
+	p, big := k.inverse()
+	var block [blockKeys]uint64
+	for len(keys) > 0 {
+		n := min(len(keys), blockKeys)
+		for i, v := range keys[:n] {
+			block[i] = p.inverse(uint64(v))
+		}
+		scatter(dst[:n*size], block[:n], size, big)
+		dst, keys = dst[n*size:], keys[n:]
+	}
+}
+
+// inverse is the one piece of a bare record of at most 8 bytes, and whether its bytes stand big end first.
+func (k *Keyer) inverse() (p piece, big bool) {
+	if !k.layout.IsBare() || k.keySize > 8 {
+		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
+	}
+	return k.prefix[0], !k.layout.Key[0].Type.littleEndian()
+}
+
+// scatter writes the low size bytes of each number after each other.
+func scatter(dst []byte, numbers []uint64, size int, big bool) {
+	if big {
+		for i, v := range numbers {
+			numbers[i] = bits.ReverseBytes64(v) >> uint(64-8*size)
+		}
+	}
+	switch size {
+	case 1:
+		for i, v := range numbers {
+			dst[i] = byte(v)
+		}
+	case 2:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint16(dst[2*i:2*i+2], uint16(v))
+		}
+	case 4:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint32(dst[4*i:4*i+4], uint32(v))
+		}
+	case 8:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint64(dst[8*i:8*i+8], v)
+		}
+	default:
+		for i, v := range numbers {
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], v)
+			copy(dst[i*size:(i+1)*size], b[:])
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layout parses "SIZE field field …".
+func layout(t testing.TB, s string) Layout {
+	t.Helper()
+	words := strings.Fields(s)
+	var l Layout
+	if _, err := fmt.Sscan(words[0], &l.RecordSize); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range words[1:] {
+		f, err := ParseField(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Key = append(l.Key, f)
+	}
+	return l
+}
+
+func keyer(t testing.TB, s string) *Keyer {
+	t.Helper()
+	k, err := NewKeyer(layout(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// layouts has every number type in both byte orders and directions at aligned and odd offsets, bytesN around
+// the sizes of machine words, and composed, overlapping and huge keys.
+func layouts() []string {
+	var all []string
+	for _, name := range []string{"u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64"} {
+		for _, suffix := range []string{"", "be", ":desc", "be:desc"} {
+			t, _ := ParseType(strings.TrimSuffix(name+suffix, ":desc"))
+			all = append(all, fmt.Sprintf("%d 0:%s%s", t.Size, name, suffix), fmt.Sprintf("%d 3:%s%s", t.Size+5, name, suffix))
+		}
+	}
+	for n := 1; n <= 17; n++ {
+		all = append(all, fmt.Sprintf("%d 0:bytes%d", n, n), fmt.Sprintf("%d 0:bytes%d:desc", n, n), fmt.Sprintf("%d 2:bytes%d", n+3, n))
+	}
+	return append(all,
+		"100 0:bytes10", "7 3:u16be:desc 0:i8", "12 0:f32 4:u64", "12 8:u32:desc 0:f64", "9 0:u8 1:u8 2:u8 3:u8 4:u8 5:u8 6:u8 7:u8 8:u8",
+		"10 0:u16 1:u16be:desc 2:i32", "40 0:u128be 5:i128:desc 30:bytes3", "6 0:bytes5 1:bytes5:desc", "300 1:bytes290 0:i8:desc",
+		"20 0:u8 1:i8 2:u8 3:i8 4:u8 5:u8 6:u8 7:u8 8:u8 9:u8 10:f32 14:u16 12:i16be")
+}
+
+// interesting are the bytes of numbers at which an order may break: both zeros, infinities, NaNs, extremes.
+func interesting() [][]byte {
+	var all [][]byte
+	for _, bits := range []uint64{0, 1, 1 << 63, 1<<63 - 1, math.MaxUint64, math.Float64bits(math.Inf(1)), math.Float64bits(math.Inf(-1)),
+		math.Float64bits(1), math.Float64bits(-1), 0x7ff8000000000001, 0xfff8000000000001, 0x7fc00000, 0xffc00000, 0x7f800000, 0xff800000, 0x80000000} {
+		all = append(all, binary.LittleEndian.AppendUint64(nil, bits), binary.BigEndian.AppendUint64(nil, bits))
+	}
+	return all
+}
+
+// records makes n records, of which many share stretches of bytes so that keys tie early and late.
+func records(rng *rand.Rand, n, size int) []byte {
+	recs := make([]byte, n*size)
+	special := interesting()
+	for i := range n {
+		rec := recs[i*size : (i+1)*size]
+		for j := range rec {
+			rec[j] = byte(rng.Uint32())
+		}
+		if i > 0 && rng.IntN(2) == 0 {
+			copy(rec, recs[rng.IntN(i)*size:][:rng.IntN(size+1)])
+		}
+		if rng.IntN(3) == 0 {
+			at := rng.IntN(size)
+			copy(rec[at:], special[rng.IntN(len(special))])
+		}
+		if rng.IntN(4) == 0 {
+			copy(rec, special[rng.IntN(len(special))])
+		}
+	}
+	return recs
+}
+
+// compareField orders by the meaning of the type: numbers as big.Int, floats by the definition of totalOrder.
+func compareField(f Field, a, b []byte) int {
+	a, b = slices.Clone(a[f.Offset:f.Offset+f.Type.Size]), slices.Clone(b[f.Offset:f.Offset+f.Type.Size])
+	if f.Type.littleEndian() {
+		slices.Reverse(a)
+		slices.Reverse(b)
+	}
+	c := 0
+	switch f.Type.Kind {
+	case Bytes:
+		c = bytes.Compare(a, b)
+	case Unsigned:
+		c = new(big.Int).SetBytes(a).Cmp(new(big.Int).SetBytes(b))
+	case Signed:
+		c = signedInt(a).Cmp(signedInt(b))
+	case Float:
+		c = totalOrder(a, b)
+	}
+	if f.Desc {
+		return -c
+	}
+	return c
+}
+
+func signedInt(b []byte) *big.Int {
+	v := new(big.Int).SetBytes(b)
+	if b[0]&0x80 != 0 {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	return v
+}
+
+// totalOrder is IEEE 754-2019, 5.10, clause by clause.
+func totalOrder(a, b []byte) int {
+	value := func(b []byte) float64 {
+		if len(b) == 4 {
+			return float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
+		}
+		return math.Float64frombits(binary.BigEndian.Uint64(b))
+	}
+	x, y := value(a), value(b)
+	negative := a[0]&0x80 != 0
+	if x < y {
+		return -1
+	}
+	if x > y {
+		return 1
+	}
+	if negative != (b[0]&0x80 != 0) {
+		if negative {
+			return -1
+		}
+		return 1
+	}
+	// Of the same sign and unordered or equal: a NaN is farther from zero than a number, and NaNs go by payload.
+	c := bytes.Compare(a, b)
+	if negative {
+		return -c
+	}
+	return c
+}
+
+func compareRecords(l Layout, a, b []byte) int {
+	for _, f := range l.Key {
+		if c := compareField(f, a, b); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func TestNormalizedOrderIsTheTypesOrder(t *testing.T) {
+	for _, s := range layouts() {
+		k := keyer(t, s)
+		rng := rand.New(rand.NewPCG(1, 2))
+		size := k.Layout().RecordSize
+		recs := records(rng, 200, size)
+		for i := range 2000 {
+			a, b := recs[rng.IntN(200)*size:][:size], recs[i%200*size:][:size]
+			want := compareRecords(k.Layout(), a, b)
+			if got := bytes.Compare(k.Append(nil, a), k.Append(nil, b)); got != want {
+				t.Fatalf("%s: keys of %x and %x compare as %d, want %d", s, a, b, got, want)
+			}
+			if got := k.Compare(a, b); got != want {
+				t.Fatalf("%s: Compare(%x, %x) = %d, want %d", s, a, b, got, want)
+			}
+		}
+	}
+}
+
+// windowOf cuts a window out of the whole key, as Window is defined.
+func windowOf(key []byte, from, n int) uint64 {
+	padded := append(slices.Clone(key), make([]byte, 200+from/8)...)
+	v := new(big.Int).SetBytes(padded)
+	v.Rsh(v, uint(8*len(padded)-from-n))
+	return v.And(v, new(big.Int).SetUint64(lowBits(n))).Uint64()
+}
+
+func TestWindowsArePartsOfTheKey(t *testing.T) {
+	for _, s := range layouts() {
+		k := keyer(t, s)
+		rng := rand.New(rand.NewPCG(3, 4))
+		size := k.Layout().RecordSize
+		const n = 40
+		recs := records(rng, n, size)
+		words := make([]uint64, n)
+		for range 60 {
+			from, width := rng.IntN(8*k.KeySize()+20), rng.IntN(65)
+			k.Windows(words, recs, from, width)
+			for i := range n {
+				rec := recs[i*size:][:size]
+				want := windowOf(k.Append(nil, rec), from, width)
+				if got := k.Window(rec, from, width); got != want {
+					t.Fatalf("%s: Window(%x, %d, %d) = %x, want %x", s, rec, from, width, got, want)
+				}
+				if words[i] != want {
+					t.Fatalf("%s: Windows(%x, %d, %d) = %x, want %x", s, rec, from, width, words[i], want)
+				}
+			}
+		}
+	}
+}
+
+func TestPrefixesAndRecordsAreInverse(t *testing.T) {
+	for _, s := range layouts() {
+		k := keyer(t, s)
+		size := k.Layout().RecordSize
+		for _, n := range []int{0, 1, blockKeys - 1, blockKeys, blockKeys + 1} {
+			recs := records(rand.New(rand.NewPCG(5, uint64(n))), n, size)
+			keys := make([]uint64, n)
+			k.Prefixes(keys, recs)
+			for i, key := range keys {
+				rec := recs[i*size:][:size]
+				if want := windowOf(k.Append(nil, rec), 0, k.PrefixBits()); key != want || k.Prefix(rec) != want {
+					t.Fatalf("%s: Prefixes %x, Prefix %x, want %x of record %x", s, key, k.Prefix(rec), want, rec)
+				}
+			}
+			checkInverse(t, k, recs, keys)
+		}
+	}
+}
+
+func checkInverse(t *testing.T, k *Keyer, recs []byte, keys []uint64) {
+	t.Helper()
+	if !k.Layout().IsBare() || k.KeySize() > 8 {
+		return
+	}
+	got := make([]byte, len(recs))
+	if k.Records(got, keys); !bytes.Equal(got, recs) {
+		t.Fatalf("%v: Records does not undo Prefixes", k.Layout())
+	}
+	if k.KeySize() > 4 {
+		return
+	}
+	keys32 := make([]uint32, len(keys))
+	k.Prefixes32(keys32, recs)
+	for i, key := range keys {
+		if uint64(keys32[i]) != key {
+			t.Fatalf("%v: Prefixes32[%d] = %x, want %x", k.Layout(), i, keys32[i], key)
+		}
+	}
+	clear(got)
+	if k.Records32(got, keys32); !bytes.Equal(got, recs) {
+		t.Fatalf("%v: Records32 does not undo Prefixes32", k.Layout())
+	}
+}
+
+func TestIdentityMeansNativeIntegers(t *testing.T) {
+	for _, s := range layouts() {
+		k := keyer(t, s)
+		if !k.Identity() {
+			continue
+		}
+		for _, rec := range interesting() {
+			rec = append(rec, rec...)[:k.Layout().RecordSize]
+			var native uint64
+			switch len(rec) {
+			case 1:
+				native = uint64(rec[0])
+			case 2:
+				native = uint64(binary.NativeEndian.Uint16(rec))
+			case 4:
+				native = uint64(binary.NativeEndian.Uint32(rec))
+			default:
+				native = binary.NativeEndian.Uint64(rec)
+			}
+			if k.Prefix(rec) != native {
+				t.Fatalf("%s claims Identity, but the key of %x is %x", s, rec, k.Prefix(rec))
+			}
+		}
+	}
+	if !hostBigEndian && !keyer(t, "8 0:u64").Identity() || keyer(t, "8 0:i64").Identity() || keyer(t, "9 0:u64").Identity() {
+		t.Fatal("Identity must hold for bare u64 and not for i64 or records with a payload")
+	}
+}
+
+// Golden keys: the format of the normalized key is relied upon by spill files and kernels.
+func TestGoldenKeys(t *testing.T) {
+	for _, c := range []struct{ layout, rec, key string }{
+		{"1 0:u8", "\x81", "81"},
+		{"1 0:i8", "\x81", "01"},
+		{"2 0:u16", "\x01\x02", "0201"},
+		{"2 0:u16be:desc", "\x01\x02", "fefd"},
+		{"4 0:i32", "\xff\xff\xff\xff", "7fffffff"},
+		{"4 0:f32", "\x00\x00\x80\x3f", "bf800000"},
+		{"4 0:f32be", "\xbf\x80\x00\x00", "407fffff"},
+		{"4 0:f32be:desc", "\xbf\x80\x00\x00", "bf800000"},
+		{"8 0:f64", "\x00\x00\x00\x00\x00\x00\x00\x80", "7fffffffffffffff"},
+		{"8 0:i64be", "\x80\x00\x00\x00\x00\x00\x00\x01", "0000000000000001"},
+		{"16 0:u128", "0123456789abcdef", "66656463626139383736353433323130"},
+		{"16 0:i128be", "0123456789abcdef", "b0313233343536373839616263646566"},
+		{"3 0:bytes3:desc", "abc", "9e9d9c"},
+		{"7 3:u16be:desc 0:i8", "\x7f__\x00\x01__", "fffeff"},
+	} {
+		if got := fmt.Sprintf("%x", keyer(t, c.layout).Append(nil, []byte(c.rec))); got != c.key {
+			t.Errorf("%s: key of %q is %s, want %s", c.layout, c.rec, got, c.key)
+		}
+	}
+}
+
+func TestCompareOfHugeKeysDoesNotAllocate(t *testing.T) {
+	k := keyer(t, "65540 4:bytes65528 0:f64:desc")
+	a := make([]byte, 65540)
+	b := slices.Clone(a)
+	b[3] = 1
+	words := make([]uint64, 1)
+	allocs := testing.AllocsPerRun(10, func() {
+		k.Compare(a, b)
+		k.Window(a, 8*65528-3, 64)
+		k.Windows(words, a, 77, 64)
+	})
+	if allocs != 0 {
+		t.Fatalf("%v allocations", allocs)
+	}
+}
+
+func FuzzCompare(f *testing.F) {
+	all := layouts()
+	f.Add(uint16(0), []byte("abcdefghijklmnop"), uint16(0), uint8(64))
+	f.Fuzz(func(t *testing.T, which uint16, data []byte, from uint16, n uint8) {
+		k := keyer(t, all[int(which)%len(all)])
+		size := k.Layout().RecordSize
+		if len(data) < 2*size {
+			return
+		}
+		a, b := data[:size], data[size:2*size]
+		keyA, keyB := k.Append(nil, a), k.Append(nil, b)
+		want := compareRecords(k.Layout(), a, b)
+		if got := k.Compare(a, b); got != want || bytes.Compare(keyA, keyB) != want {
+			t.Fatalf("%v: %x and %x compare as %d, keys as %d, want %d", k.Layout(), a, b, got, bytes.Compare(keyA, keyB), want)
+		}
+		if got, want := k.Window(a, int(from), int(n)%65), windowOf(keyA, int(from), int(n)%65); got != want {
+			t.Fatalf("%v: Window(%x, %d, %d) = %x, want %x", k.Layout(), a, from, n, got, want)
+		}
+	})
+}
+
+func BenchmarkPrefixes(b *testing.B) {
+	for _, s := range []string{"8 0:u64", "8 0:i64", "8 0:f64", "8 0:u64be", "4 0:u32", "100 0:bytes10", "12 0:f32 4:u64", "16 8:u64", "5 0:bytes5", "7 3:u16be:desc 0:i8"} {
+		k := keyer(b, s)
+		n := 1 << 20
+		recs := make([]byte, n*k.Layout().RecordSize)
+		keys := make([]uint64, n)
+		b.Run("layout="+strings.ReplaceAll(s, " ", "_")+"/n=1Mi", func(b *testing.B) {
+			b.SetBytes(int64(len(recs)))
+			for b.Loop() {
+				k.Prefixes(keys, recs)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mkeys/s")
+		})
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	for _, s := range []string{"8 0:u64", "100 0:bytes10", "12 0:f32 4:u64", "16 0:u128"} {
+		k := keyer(b, s)
+		recs := records(rand.New(rand.NewPCG(1, 1)), 1025, k.Layout().RecordSize)
+		size := k.Layout().RecordSize
+		b.Run("layout="+strings.ReplaceAll(s, " ", "_"), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				at := i % 1024 * size
+				k.Compare(recs[at:at+size], recs[at+size:at+2*size])
+			}
+		})
+	}
+}

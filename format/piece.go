@@ -1,0 +1,212 @@
+package format
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// piece is up to 8 consecutive bytes of the normalized key as a number, and how to compute it from a record
+// without a branch on the data:
+//
+//	load    1, 2, 4 or 8 bytes at offset, little- or big-endian
+//	narrow  >> down & mask, which keeps the wanted bytes of a load of 8
+//	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
+//	place   << left or >> right, to where it stands in a window of the key
+type piece struct {
+	offset      int // bytes from the start of the record
+	load        load
+	down        uint8
+	up          uint8 // moves the sign bit to bit 63
+	left, right uint8
+	mask        uint64
+	spread      uint64
+	flip        uint64
+}
+
+// load is the way to read a number from a record.
+type load uint8
+
+const (
+	load1 load = iota
+	load2
+	load4
+	load8
+	load2BE
+	load4BE
+	load8BE
+	loadOdd // big-endian, of 3, 5, 6 or 7 bytes in records shorter than 8: mask tells how many
+)
+
+// newPiece is bytes at to at+n of the normalized form of field f.
+// REQUIRES: 1 ≤ n ≤ 8; for numbers at is 0 or 8 and n is 8 or the size of f.
+func newPiece(f Field, at, n, recordSize int) piece {
+	width := uint(8 * n)
+	p := piece{offset: f.Offset + at, up: uint8(64 - width), mask: ^uint64(0) >> (64 - width)}
+	if f.Type.littleEndian() {
+		p.offset = f.Offset + f.Type.Size - at - n
+	}
+	p.chooseLoad(n, f.Type.littleEndian(), recordSize)
+	sign := uint64(1) << (width - 1)
+	if at == 0 && (f.Type.Kind == Signed || f.Type.Kind == Float) {
+		p.flip = sign
+	}
+	if f.Type.Kind == Float {
+		p.spread = p.mask &^ sign
+	}
+	if f.Desc {
+		p.flip ^= p.mask
+	}
+	return p
+}
+
+func (p *piece) chooseLoad(n int, littleEndian bool, recordSize int) {
+	switch {
+	case n == 1:
+		p.load = load1
+	case n == 2 || n == 4 || n == 8:
+		p.load = load(bits.TrailingZeros(uint(n)))
+		if !littleEndian {
+			p.load += load2BE - load2
+		}
+	case recordSize < 8:
+		p.load = loadOdd
+	default: // a load of 8 bytes that has the wanted ones inside it and stays in the record
+		p.load = load8BE
+		end := p.offset + n
+		p.offset = min(p.offset, recordSize-8)
+		p.down = uint8(8 * (p.offset + 8 - end))
+	}
+}
+
+func (p *piece) raw(rec []byte) uint64 {
+	b := rec[p.offset:]
+	switch p.load {
+	case load1:
+		return uint64(b[0])
+	case load2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case load4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case load8:
+		return binary.LittleEndian.Uint64(b)
+	case load2BE:
+		return uint64(binary.BigEndian.Uint16(b))
+	case load4BE:
+		return uint64(binary.BigEndian.Uint32(b))
+	case load8BE:
+		return binary.BigEndian.Uint64(b) >> (p.down & 63) & p.mask
+	}
+	return oddNumber(b[:p.bytes()])
+}
+
+func oddNumber(b []byte) uint64 {
+	var v uint64
+	for _, c := range b {
+		v = v<<8 | uint64(c)
+	}
+	return v
+}
+
+// bytes is the number of key bytes in the piece.
+func (p *piece) bytes() int { return (64 - int(p.up)) / 8 }
+
+// value is the piece of rec's key, not yet placed.
+func (p *piece) value(rec []byte) uint64 {
+	v := p.raw(rec)
+	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip
+}
+
+// inverse is the raw number of which v is the value. The sign bit is not in spread, so it can be read from v
+// once flip is undone.
+func (p *piece) inverse(v uint64) uint64 {
+	v ^= p.flip
+	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread
+}
+
+// placed is the piece of rec's key where it stands in the window. Bits above the window may be set.
+func (p *piece) placed(rec []byte) uint64 {
+	return p.value(rec) << (p.left & 63) >> (p.right & 63)
+}
+
+// maxPieces is how many pieces a window of 64 bits may need: it touches 9 bytes of the key.
+const maxPieces = 9
+
+// appendPieces appends the pieces that the window of n bits from bit from of the key needs.
+func (k *Keyer) appendPieces(dst []piece, from, n int) []piece {
+	end := (from + n + 7) / 8 // bytes
+	for i := k.fieldAt(from / 8); n > 0 && i < len(k.starts) && k.starts[i] < end; i++ {
+		f, start := k.layout.Key[i], k.starts[i]
+		at := max(0, from/8-start)
+		if f.Type.Kind != Bytes {
+			at &^= 7
+		}
+		for ; at < f.Type.Size && start+at < end; at += 8 {
+			size := min(8, f.Type.Size-at)
+			if f.Type.Kind == Bytes {
+				size = min(size, end-start-at)
+			}
+			p := newPiece(f, at, size, k.layout.RecordSize)
+			p.place(from + n - 8*(start+at+size))
+			dst = append(dst, p)
+		}
+	}
+	return dst
+}
+
+// fieldAt is the field that has byte at of the key, or the number of fields.
+func (k *Keyer) fieldAt(at int) int {
+	if at >= k.keySize {
+		return len(k.starts)
+	}
+	i := len(k.starts) - 1
+	if i > 8 { // keys of many fields
+		lo, hi := 0, len(k.starts)
+		for hi-lo > 1 {
+			if mid := (lo + hi) / 2; k.starts[mid] <= at {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		return lo
+	}
+	for k.starts[i] > at {
+		i--
+	}
+	return i
+}
+
+// place sets the shifts of a piece that ends distance bits before the end of its window, or after it if
+// distance is negative.
+func (p *piece) place(distance int) {
+	if distance >= 0 {
+		p.left = uint8(distance)
+	} else {
+		p.right = uint8(-distance)
+	}
+}
+
+// Prefix is the most significant PrefixBits bits of the normalized key as a number (in its low bits).
+func (k *Keyer) Prefix(rec []byte) uint64 {
+	var word uint64
+	for i := range k.prefix {
+		word |= k.prefix[i].placed(rec)
+	}
+	return word
+}
+
+// Window is the n bits of the normalized key that start from bits after its most significant one, as a
+// number. Bits past the end of the key read as 0. Only the fields in the window are looked at.
+// REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64.
+func (k *Keyer) Window(rec []byte, from, n int) uint64 {
+	var stack [maxPieces]piece
+	var word uint64
+	pieces := k.appendPieces(stack[:0], from, n)
+	for i := range pieces {
+		word |= pieces[i].placed(rec)
+	}
+	return word & lowBits(n)
+}
+
+// lowBits is a number whose n least significant bits are set, 0 ≤ n ≤ 64.
+func lowBits(n int) uint64 { return 1<<uint(n) - 1 }
