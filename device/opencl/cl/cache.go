@@ -1,0 +1,67 @@
+//go:build opencl && cgo && linux
+
+package cl
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+)
+
+// Compiled programs are kept in the user's cache folder, because compiling costs 0.6 to 0.9 s and loading 1 ms.
+// All of it is best effort: a cache that cannot be read or written only costs time.
+//
+// A file is named for the SHA-256 of device, driver, options and source, and holds
+//
+//	32 bytes  SHA-256 of what follows: a driver may crash on a damaged binary, so it is never shown one
+//	…         the binary, as clGetProgramInfo gave it
+
+// cacheEntry is the path of a program in the cache, "" where there is no cache.
+func cacheEntry(p *Properties, options, source string) string {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	h := sha256.New()
+	for _, part := range []string{p.Platform, p.Name, p.Driver, p.Version, options, source} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return filepath.Join(folder, "extsort", "opencl", hex.EncodeToString(h.Sum(nil))+".bin")
+}
+
+func readCache(entry string) []byte {
+	content, err := os.ReadFile(entry)
+	if err != nil || len(content) <= sha256.Size {
+		return nil
+	}
+	sum := sha256.Sum256(content[sha256.Size:])
+	if !bytes.Equal(sum[:], content[:sha256.Size]) {
+		return nil
+	}
+	return content[sha256.Size:]
+}
+
+// writeCache puts the file there by rename, so that nobody reads half of one.
+func writeCache(entry string, compiled []byte) {
+	if entry == "" || len(compiled) == 0 || os.MkdirAll(filepath.Dir(entry), 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(entry), "new-*")
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(compiled)
+	_, err = f.Write(append(sum[:], compiled...))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), entry)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+}

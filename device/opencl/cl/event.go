@@ -1,0 +1,92 @@
+//go:build opencl && cgo && linux
+
+package cl
+
+import (
+	"runtime"
+	"time"
+
+	binding "github.com/jgillich/go-opencl/cl"
+)
+
+// Event stands for a command that was queued. A nil Event is one that is complete. Events are the only objects
+// that the garbage collector may release.
+type Event struct {
+	raw *binding.Event
+	op  string
+}
+
+func newEvent(op string, raw *binding.Event, err error) (*Event, error) {
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	return &Event{raw: raw, op: op}, nil
+}
+
+// rawEvents drops the nil events; it returns nil, never an empty list, because the binding panics on one.
+func rawEvents(events []*Event) []*binding.Event {
+	var list []*binding.Event
+	for _, e := range events {
+		if e != nil {
+			list = append(list, e.raw)
+		}
+	}
+	return list
+}
+
+// Wait returns when all events are complete, with the error of the first that failed.
+func Wait(events ...*Event) error {
+	list := rawEvents(events)
+	if list == nil {
+		return nil
+	}
+	err := binding.WaitForEvents(list)
+	runtime.KeepAlive(list)
+	if err == nil {
+		return nil
+	}
+	for _, e := range events { // the call says only that one of them failed; the event says why
+		if status := e.status(); status < 0 && code(status) != failedDependency {
+			return failure(e.op, code(status))
+		}
+	}
+	return failure("wait for the device", err)
+}
+
+func (e *Event) status() int32 {
+	if e == nil {
+		return 0
+	}
+	status, err := eventStatus(e.raw)
+	if err != nil {
+		return 1
+	}
+	return status
+}
+
+// Done reports whether the command is complete or has failed.
+func (e *Event) Done() bool { return e.status() <= 0 }
+
+// Times are when the command started and ended on the device's clock. REQUIRES: the event was waited for.
+func (e *Event) Times() (start, end time.Duration, err error) {
+	if e == nil {
+		return 0, 0, nil
+	}
+	s, err := e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandStart)
+	if err == nil {
+		var t int64
+		t, err = e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandEnd)
+		end = time.Duration(t)
+	}
+	runtime.KeepAlive(e)
+	return time.Duration(s), end, failure("time of "+e.op, err)
+}
+
+// Duration is how long the command ran on the device, 0 if that cannot be told. REQUIRES: it was waited for.
+func (e *Event) Duration() time.Duration {
+	start, end, err := e.Times()
+	if err != nil {
+		return 0
+	}
+	return end - start
+}

@@ -1,0 +1,116 @@
+//go:build opencl && cgo && linux
+
+package cl
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	binding "github.com/jgillich/go-opencl/cl"
+)
+
+// Queue runs commands one after the other, in the order in which they were queued, and each after the events that
+// it is told to wait for. Its methods are safe for concurrent use.
+type Queue struct {
+	raw *binding.CommandQueue
+}
+
+// Flush hands the queued commands to the device without waiting for them. A command that another queue waits for
+// must have been flushed.
+func (q *Queue) Flush() error { return failure("flush", flush(q.raw)) }
+
+// Finish waits until all queued commands are done.
+func (q *Queue) Finish() error { return failure("finish", q.raw.Finish()) }
+
+// Release gives the queue back.
+func (q *Queue) Release() { q.raw.Release() }
+
+// Marker is an event that is complete when all commands before it are.
+func (q *Queue) Marker(waits ...*Event) (*Event, error) {
+	raw, err := q.raw.EnqueueMarkerWithWaitList(rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return newEvent("marker", raw, err)
+}
+
+// Write copies n bytes of pinned memory to the device. The source must stay as it is until the event is complete.
+func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int, waits ...*Event) (*Event, error) {
+	if n == 0 {
+		return nil, Wait(waits...)
+	}
+	if err := inside("write to device", dst, dstOffset, int64(n)); err != nil {
+		return nil, err
+	}
+	host := unsafe.Pointer(&src.Bytes[srcOffset : srcOffset+n][0])
+	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, false, int(dstOffset), n, host, rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return newEvent("write to device", raw, err)
+}
+
+// Read copies n bytes from the device to pinned memory, which is not to be looked at before the event is complete.
+func (q *Queue) Read(dst *Pinned, dstOffset int, src *Buffer, srcOffset int64, n int, waits ...*Event) (*Event, error) {
+	if n == 0 {
+		return nil, Wait(waits...)
+	}
+	if err := inside("read from device", src, srcOffset, int64(n)); err != nil {
+		return nil, err
+	}
+	host := unsafe.Pointer(&dst.Bytes[dstOffset : dstOffset+n][0])
+	raw, err := q.raw.EnqueueReadBuffer(src.raw, false, int(srcOffset), n, host, rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return newEvent("read from device", raw, err)
+}
+
+// Upload copies any memory to the device and returns when that is done: for small tables.
+func (q *Queue) Upload(dst *Buffer, offset int64, src []byte, waits ...*Event) error {
+	if len(src) == 0 {
+		return Wait(waits...)
+	}
+	if err := inside("upload", dst, offset, int64(len(src))); err != nil {
+		return err
+	}
+	_, err := q.raw.EnqueueWriteBuffer(dst.raw, true, int(offset), len(src), unsafe.Pointer(&src[0]), rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return failure("upload", err)
+}
+
+// Download copies from the device to any memory and returns when that is done: for small tables.
+func (q *Queue) Download(dst []byte, src *Buffer, offset int64, waits ...*Event) error {
+	if len(dst) == 0 {
+		return Wait(waits...)
+	}
+	if err := inside("download", src, offset, int64(len(dst))); err != nil {
+		return err
+	}
+	_, err := q.raw.EnqueueReadBuffer(src.raw, true, int(offset), len(dst), unsafe.Pointer(&dst[0]), rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return failure("download", err)
+}
+
+// Copy copies within the device.
+func (q *Queue) Copy(dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64, waits ...*Event) (*Event, error) {
+	if n == 0 {
+		return nil, Wait(waits...)
+	}
+	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return newEvent("copy on device", raw, err)
+}
+
+// Fill sets n bytes from offset on, both multiples of 4, to copies of word.
+func (q *Queue) Fill(dst *Buffer, word uint32, offset, n int64, waits ...*Event) (*Event, error) {
+	if n == 0 {
+		return nil, Wait(waits...)
+	}
+	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, int(offset), int(n), rawEvents(waits))
+	runtime.KeepAlive(waits)
+	return newEvent("fill", raw, err)
+}
+
+// inside refuses transfers past the end of a buffer, where some drivers crash.
+func inside(op string, b *Buffer, offset, n int64) error {
+	if offset < 0 || offset+n > b.size {
+		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, offset+n, b.size))
+	}
+	return nil
+}
