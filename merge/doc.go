@@ -1,0 +1,2 @@
+// Package merge makes one sorted output of many sorted inputs.
+package merge

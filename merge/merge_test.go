@@ -1,0 +1,297 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+func keyer(t testing.TB, l format.Layout) *format.Keyer {
+	t.Helper()
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func fields(t testing.TB, size int, specs ...string) format.Layout {
+	t.Helper()
+	l := format.Layout{RecordSize: size}
+	for _, s := range specs {
+		f, err := format.ParseField(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Key = append(l.Key, f)
+	}
+	return l
+}
+
+func bare(t testing.TB, name string) format.Layout {
+	t.Helper()
+	typ, err := format.ParseType(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return format.Bare(typ)
+}
+
+// sorted is the stable order of recs, by the standard library.
+func sorted(k *format.Keyer, recs []byte) []byte {
+	size := k.Layout().RecordSize
+	list := slices.Collect(slices.Chunk(recs, size))
+	slices.SortStableFunc(list, k.Compare)
+	return append([]byte{}, bytes.Join(list, nil)...)
+}
+
+// sortedParts sorts each part and also returns what they must merge to.
+func sortedParts(k *format.Keyer, parts [][]byte) (runs [][]byte, want []byte) {
+	for _, p := range parts {
+		runs = append(runs, sorted(k, p))
+	}
+	return runs, sorted(k, bytes.Join(parts, nil))
+}
+
+func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*chunker.Run {
+	var runs []*chunker.Run
+	for _, p := range parts {
+		runs = append(runs, chunker.MemoryRun(k, p, blockRecords))
+	}
+	return runs
+}
+
+// collector is a BlockWriter that checks the contract: blocks tile the output, none is larger than allowed.
+type collector struct {
+	mu    sync.Mutex
+	size  int
+	limit int // bytes in a block
+	recs  []byte
+	seen  map[int64]int // records of the block that begins there
+	fault error
+}
+
+func newCollector(k *format.Keyer, limit int) *collector {
+	return &collector{size: k.Layout().RecordSize, limit: limit, seen: map[int64]int{}}
+}
+
+func (c *collector) WriteBlock(_ context.Context, first int64, recs []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, twice := c.seen[first]; twice || len(recs) == 0 || len(recs) > c.limit || len(recs)%c.size != 0 {
+		c.fault = fmt.Errorf("block of %d bytes at record %d (twice: %v)", len(recs), first, twice)
+		return c.fault
+	}
+	c.seen[first] = len(recs) / c.size
+	at := int(first) * c.size
+	c.recs = append(c.recs, make([]byte, max(at+len(recs)-len(c.recs), 0))...)
+	copy(c.recs[at:], recs)
+	return nil
+}
+
+func (c *collector) result(t testing.TB) []byte {
+	t.Helper()
+	if c.fault != nil {
+		t.Fatal(c.fault)
+	}
+	for next, n := int64(0), 0; n < len(c.seen); n++ {
+		records, ok := c.seen[next]
+		if !ok {
+			t.Fatalf("no block begins at record %d", next)
+		}
+		next += int64(records)
+	}
+	return c.recs
+}
+
+// shapes are distributions of keys that a merge must not mind.
+var shapes = []struct {
+	name string
+	fill func(rng *rand.Rand, run, i, n int) uint64
+}{
+	{"uniform", func(rng *rand.Rand, _, _, _ int) uint64 { return rng.Uint64() }},
+	{"equal", func(*rand.Rand, int, int, int) uint64 { return ^uint64(0) }},
+	{"two", func(rng *rand.Rand, _, _, _ int) uint64 { return -(rng.Uint64() & 1) }},
+	{"apart", func(_ *rand.Rand, run, i, n int) uint64 { return uint64(run*n+i) * 0x0001000100010001 }},
+	{"zipf", func(rng *rand.Rand, _, _, _ int) uint64 { return 1 << rng.IntN(64) >> rng.IntN(64) }},
+	{"one run first", func(rng *rand.Rand, run, _, _ int) uint64 { return rng.Uint64() >> (run % 2 * 40) }},
+}
+
+func layouts(t testing.TB) []format.Layout {
+	return []format.Layout{
+		bare(t, "u64"), bare(t, "i32be"), bare(t, "f64"), bare(t, "u8"), bare(t, "u128"), bare(t, "bytes3"),
+		fields(t, 7, "3:u16be:desc", "0:i8"),
+		fields(t, 16, "0:u64"),
+		fields(t, 21, "0:bytes8", "8:bytes5:desc"), // wide, and ties of the prefix are common
+		fields(t, 100, "0:bytes10"),
+	}
+}
+
+// parts makes k inputs of up to n records. The last bytes of a record that are not part of the key say where it
+// stood, so that an unstable merge shows.
+func parts(l format.Layout, shape func(*rand.Rand, int, int, int) uint64, k, n int, rng *rand.Rand) [][]byte {
+	out := make([][]byte, k)
+	serial := uint32(0)
+	for r := range out {
+		records := n
+		if r%3 == 1 {
+			records = rng.IntN(n + 1)
+		}
+		if r%7 == 5 {
+			records = 0
+		}
+		for i := range records {
+			rec := make([]byte, l.RecordSize)
+			for at := 0; at < len(rec); at += 8 {
+				var word [8]byte
+				binary.BigEndian.PutUint64(word[:], shape(rng, r, i, n))
+				copy(rec[at:], word[:])
+			}
+			if l.RecordSize >= 16 && !l.IsBare() {
+				binary.BigEndian.PutUint32(rec[l.RecordSize-4:], serial)
+			}
+			serial++
+			out[r] = append(out[r], rec...)
+		}
+	}
+	return out
+}
+
+func TestMergeEqualsStableSort(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, l := range layouts(t) {
+		k := keyer(t, l)
+		for _, shape := range shapes {
+			for _, fanIn := range []int{1, 2, 3, 7, 16, 100} {
+				name := fmt.Sprintf("%v/%s/runs=%d", l, shape.name, fanIn)
+				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
+				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+2000/fanIn, rng))
+				for _, workers := range []int{1, 2, 5} {
+					opt := Options{
+						Keyer: k, Workers: workers, BlockBytes: l.RecordSize * (1 + rng.IntN(300)), Limit: -1, CheckOrder: true,
+					}
+					out := newCollector(k, opt.BlockBytes)
+					stats, err := Merge(context.Background(), opt, memoryRuns(k, runs, 1+rng.IntN(200)), out)
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if got := out.result(t); !bytes.Equal(got, want) {
+						t.Fatalf("%s, %d workers: wrong order", name, workers)
+					}
+					if stats.Records != int64(len(want)/l.RecordSize) {
+						t.Fatalf("%s: stats say %d records", name, stats.Records)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestMergeLimit(t *testing.T) {
+	l := fields(t, 16, "0:u64")
+	k := keyer(t, l)
+	rng := rand.New(rand.NewPCG(1, 1))
+	runs, want := sortedParts(k, parts(l, shapes[0].fill, 9, 3000, rng))
+	total := int64(len(want) / 16)
+	for _, limit := range []int64{0, 1, 99, 100, 101, total - 1, total, total + 1} {
+		opt := Options{Keyer: k, Workers: 3, BlockBytes: 1600, Limit: limit}
+		out := newCollector(k, opt.BlockBytes)
+		stats, err := Merge(context.Background(), opt, memoryRuns(k, runs, 50), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.result(t); !bytes.Equal(got, want[:16*min(limit, total)]) {
+			t.Fatalf("limit %d: %d records, or wrong ones", limit, len(got)/16)
+		}
+		if limit < 200 && stats.BytesRead > int64(len(want))/4 {
+			t.Errorf("limit %d: %d of %d bytes were read", limit, stats.BytesRead, len(want))
+		}
+	}
+}
+
+func TestMergeNoticesDisorder(t *testing.T) {
+	k := keyer(t, bare(t, "u32be"))
+	for _, at := range []int{1, 2, 9, 10, 11, 57, 99} {
+		recs := make([]byte, 400)
+		for i := range 100 {
+			binary.BigEndian.PutUint32(recs[4*i:], uint32(1000+i))
+		}
+		binary.BigEndian.PutUint32(recs[4*at:], 3)
+		runs := memoryRuns(k, [][]byte{make([]byte, 40), recs}, 10)
+		_, err := Merge(context.Background(), Options{Keyer: k, Limit: -1, CheckOrder: true}, runs, newCollector(k, 1<<20))
+		var disorder *DisorderError
+		if !errors.As(err, &disorder) || disorder.Input != 1 || disorder.Record != int64(at) {
+			t.Errorf("record %d of input 1 is out of order; the error is %v", at, err)
+		}
+	}
+}
+
+func TestMergeWriterError(t *testing.T) {
+	k := keyer(t, bare(t, "u64"))
+	runs, _ := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 5, 5000, rand.New(rand.NewPCG(3, 4))))
+	full := errors.New("disk full")
+	for _, after := range []int64{0, 1, 5000, 15000} {
+		w := device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+			if first+int64(len(recs)/8) > after {
+				return full
+			}
+			return nil
+		})
+		_, err := Merge(context.Background(), Options{Keyer: k, Workers: 3, BlockBytes: 800, Limit: -1}, memoryRuns(k, runs, 100), w)
+		if !errors.Is(err, full) {
+			t.Errorf("the writer failed after record %d; the merge says %v", after, err)
+		}
+	}
+}
+
+func TestMergeWithinMemory(t *testing.T) {
+	l := fields(t, 16, "0:u64")
+	k := keyer(t, l)
+	runs, want := sortedParts(k, parts(l, shapes[0].fill, 20, 1000, rand.New(rand.NewPCG(5, 6))))
+	blocks := memoryRuns(k, runs, 64)
+	opt := Options{Keyer: k, Workers: 4, BlockBytes: 1024, Limit: -1}
+	for _, workers := range []int{1, 2, 4} {
+		opt.MemoryBytes = int64(20+workers)*bufferBytes(k, 64) + int64(workers)*workerBytes(&opt)
+		s, err := opt.divide(20, 64)
+		if err != nil || s.workers != workers {
+			t.Fatalf("memory for %d workers gives %+v, %v", workers, s, err)
+		}
+		used := int64(s.buffers)*bufferBytes(k, 64) + int64(s.workers)*workerBytes(&opt)
+		if used > opt.MemoryBytes {
+			t.Errorf("%d bytes of buffers in %d", used, opt.MemoryBytes)
+		}
+		out := newCollector(k, opt.BlockBytes)
+		if _, err := Merge(context.Background(), opt, blocks, out); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.result(t), want) {
+			t.Fatal("wrong order")
+		}
+	}
+	opt.MemoryBytes = 20 * bufferBytes(k, 64)
+	if _, err := Merge(context.Background(), opt, blocks, newCollector(k, 1024)); err == nil {
+		t.Error("a merge in less memory than it needs succeeded")
+	}
+}
+
+func TestMaxFanInIsEnough(t *testing.T) {
+	k := keyer(t, fields(t, 100, "0:bytes10"))
+	for _, memory := range []int64{1 << 20, 10 << 20, 1 << 30} {
+		n := MaxFanIn(k, 64<<10, 3, memory)
+		opt := Options{Keyer: k, Workers: 3, BlockBytes: 65500, MemoryBytes: memory}
+		if s, err := opt.divide(n, 655); err != nil || s.workers != 3 {
+			t.Errorf("%d bytes: a merge of MaxFanIn %d runs gets %+v, %v", memory, n, s, err)
+		}
+	}
+}
