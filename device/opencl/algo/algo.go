@@ -19,6 +19,8 @@ type Data struct {
 
 	Keys, KeysTmp     *cl.Buffer // normalized keys
 	Values, ValuesTmp *cl.Buffer // payload, as a rule the record's index; nil for keys alone
+
+	Passes int // radix passes over the data; each Sort adds its own
 }
 
 // Sorter is one algorithm on one device. Its methods may be called by several goroutines; the commands go to the

@@ -87,6 +87,7 @@ func (r *reference) pass(q *cl.Queue, k *referenceKernels, d *Data, shift, width
 		[]any{d.Keys, d.Values, n, at, mask, r.counts, d.KeysTmp, d.ValuesTmp, pairs})
 	d.Keys, d.KeysTmp = d.KeysTmp, d.Keys
 	d.Values, d.ValuesTmp = d.ValuesTmp, d.Values
+	d.Passes++
 	return err
 }
 
