@@ -1,0 +1,187 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Compression is a way to compress a stream or a block.
+type Compression uint8
+
+// The compressions. S2 reads Snappy's framing format too.
+const (
+	None Compression = iota
+	Gzip
+	Zstd
+	S2
+)
+
+var compressionNames = [...]string{"none", "gzip", "zstd", "s2"}
+
+// String is the name that ParseCompression reads.
+func (c Compression) String() string { return compressionNames[c] }
+
+// ParseCompression reads none, gzip, zstd or s2.
+func ParseCompression(s string) (Compression, error) {
+	for c, name := range compressionNames {
+		if s == name {
+			return Compression(c), nil
+		}
+	}
+	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
+}
+
+// BySuffix is the compression that a file's name asks for: .gz, .zst, .s2, else None.
+func BySuffix(name string) Compression {
+	for suffix, c := range map[string]Compression{".gz": Gzip, ".zst": Zstd, ".s2": S2} {
+		if strings.HasSuffix(name, suffix) {
+			return c
+		}
+	}
+	return None
+}
+
+// DetectBytes is how many of the first bytes of a stream Detect wants to see. A shorter stream is given whole.
+const DetectBytes = 10
+
+// Detect recognises a compressed stream by its first bytes. Records may begin with any bytes, so it asks for
+// as much as each format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for
+// zstd once in 2^28.
+//
+//	gzip    1f 8b 08, flags below 20, time (4), extra flags 00 02 04, system 00 … 0d ff
+//	zstd    28 b5 2f fd, or 50 … 5f 2a 4d 18 for a skippable frame
+//	s2      ff 06 00 00 "S2sTwO", and Snappy's ff 06 00 00 "sNaPpY"
+func Detect(first []byte) Compression {
+	switch {
+	case len(first) >= 10 && bytes.HasPrefix(first, []byte{0x1f, 0x8b, 8}) && first[3] < 0x20 &&
+		(first[8] == 0 || first[8] == 2 || first[8] == 4) && (first[9] <= 13 || first[9] == 255):
+		return Gzip
+	case len(first) >= 4 && bytes.HasPrefix(first, []byte{0x28, 0xb5, 0x2f, 0xfd}),
+		len(first) >= 4 && first[0]&0xf0 == 0x50 && bytes.Equal(first[1:4], []byte{0x2a, 0x4d, 0x18}):
+		return Zstd
+	case bytes.HasPrefix(first, []byte("\xff\x06\x00\x00S2sTwO")), bytes.HasPrefix(first, []byte("\xff\x06\x00\x00sNaPpY")):
+		return S2
+	}
+	return None
+}
+
+// maxWindow bounds the history that a zstd stream may demand: 128 MiB is what zstd itself grants without
+// --long=27 or more.
+const maxWindow = 128 << 20
+
+// NewReader decompresses r, members or frames one after the other. Its errors tell the compressed offset.
+// What it allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands, up to
+// 128 MiB: a frame that needs more is an error. Closing it does not close r.
+//
+// A gzip or zstd stream that is cut short is an error. An s2 stream does not say where it ends: one that is
+// cut between two of its blocks looks complete.
+func NewReader(r io.Reader, c Compression) io.ReadCloser {
+	return NewReaderLimit(r, c, maxWindow)
+}
+
+// NewReaderLimit is NewReader with windowBytes in place of 128 MiB.
+func NewReaderLimit(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
+	if c == None {
+		return io.NopCloser(r)
+	}
+	return &decompressor{source: countingReader{r: r}, compression: c, windowBytes: uint64(max(windowBytes, zstd.MinWindowSize))}
+}
+
+type decompressor struct {
+	source      countingReader
+	compression Compression
+	windowBytes uint64
+	plain       io.Reader // nil until the first Read
+	close       func()
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (d *decompressor) Read(p []byte) (n int, err error) {
+	if d.plain == nil {
+		err = d.open()
+	}
+	if err == nil {
+		n, err = d.plain.Read(p)
+	}
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first: %w", d.windowBytes>>20, err)
+	}
+	return n, fmt.Errorf("decompress %v near compressed byte %d: %w", d.compression, d.source.n, err)
+}
+
+func (d *decompressor) open() error {
+	switch d.compression {
+	case Gzip:
+		z, err := gzip.NewReader(&d.source)
+		if err != nil {
+			return err
+		}
+		d.plain, d.close = z, func() { z.Close() }
+	case Zstd:
+		z, err := zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(d.windowBytes))
+		if err != nil {
+			return err
+		}
+		d.plain, d.close = z, z.Close
+	case S2:
+		d.plain = s2.NewReader(&d.source)
+	}
+	return nil
+}
+
+func (d *decompressor) Close() error {
+	if d.close != nil {
+		d.close()
+		d.close = nil
+	}
+	d.plain = closedReader{}
+	return nil
+}
+
+type closedReader struct{}
+
+func (closedReader) Read([]byte) (int, error) { return 0, errors.New("read after close") }
+
+// zstdWindow is the history of what we write: enough for records, and a reader needs little memory.
+const zstdWindow = 512 << 10
+
+// NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
+// open. Gzip uses one goroutine whatever workers says.
+func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
+	workers = max(workers, 1)
+	switch c {
+	case Gzip:
+		return gzip.NewWriterLevel(w, gzip.BestSpeed)
+	case Zstd:
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(workers), zstd.WithConcurrentBlocks(workers > 1),
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
+	case S2:
+		return s2.NewWriter(w, s2.WriterConcurrency(workers)), nil
+	}
+	return nopWriteCloser{w}, nil
+}
+
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }

@@ -1,0 +1,128 @@
+package format
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Header is what stands before the records of a file, and what it says about them. Raw files and gensort have
+// an empty one.
+type Header struct {
+	name    string // of the file, for errors; "" if it was made
+	format  string // as in Spec
+	layout  Layout
+	size    int64 // bytes
+	records int64 // -1: not said
+	dtype   string
+}
+
+// Layout is the layout of the records.
+func (h *Header) Layout() Layout { return h.layout }
+
+// Size is the number of bytes before the first record.
+func (h *Header) Size() int64 { return h.size }
+
+// Records is the number of records that the header announces, or -1 if it announces none.
+func (h *Header) Records() int64 { return h.records }
+
+// Compatible reports, as an error that names both files, why the records of two inputs cannot go into one
+// output.
+func (h *Header) Compatible(other *Header) error {
+	if h.format == other.format && h.dtype == other.dtype && h.layout.String() == other.layout.String() &&
+		h.layout.RecordSize == other.layout.RecordSize {
+		return nil
+	}
+	return fmt.Errorf("%s has %s, but %s has %s: files that are sorted together need the same records",
+		h.name, h.describe(), other.name, other.describe())
+}
+
+func (h *Header) describe() string {
+	if h.dtype != "" {
+		return "dtype " + h.dtype
+	}
+	return h.layout.String()
+}
+
+// Encode is the header of an output that has the same kind of records, that many. Its length does not depend
+// on the number, so it can be written before the number is known and be overwritten in place afterwards.
+func (h *Header) Encode(records int64) []byte {
+	switch h.format {
+	case "npy":
+		return encodeNpy(h.dtype, records)
+	case "sosd":
+		return binary.LittleEndian.AppendUint64(nil, uint64(records))
+	}
+	return nil
+}
+
+// CheckSize is the number of records in a file of fileBytes bytes, header included, with the name and header
+// given. It reports a file that ends within the header or within a record, or that does not have the records
+// that its header announces.
+func CheckSize(name string, h *Header, fileBytes int64) (records int64, err error) {
+	size := int64(h.layout.RecordSize)
+	data := fileBytes - h.size
+	if data < 0 {
+		return 0, fmt.Errorf("%s: it has %d bytes, fewer than its header of %d", name, fileBytes, h.size)
+	}
+	if rest := data % size; rest != 0 {
+		return 0, fmt.Errorf("%s: partial last record at byte %d: %d bytes%s are not a multiple of the record size %d (remainder %d); %s",
+			name, fileBytes-rest, data, h.afterHeader(), size, rest, h.partialHint())
+	}
+	records = data / size
+	if h.records < 0 || h.records == records {
+		return records, nil
+	}
+	hint := "the file was cut short"
+	if records > h.records {
+		hint = "something was appended to the file, or the type is wrong"
+	}
+	return 0, fmt.Errorf("%s: the header announces %d records of %d bytes, but %d follow: %s", name, h.records, size, records, hint)
+}
+
+func (h *Header) afterHeader() string {
+	if h.size == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" after the header of %d", h.size)
+}
+
+func (h *Header) partialHint() string {
+	if h.format == "" {
+		return "check -R or -t, or whether the file was cut short"
+	}
+	return "the file was cut short, or is no " + h.format + " file"
+}
+
+// A SOSD file (Kipf et al., SOSD: A Benchmark for Learned Indexes, 2019):
+//
+//	00  count  u64le   number of keys
+//	08  keys   count × u32le or u64le
+const sosdHeaderSize = 8
+
+func (s Spec) newSosd(records int64) *Header {
+	t, _ := ParseType(s.Type) // Validate has checked it
+	return &Header{format: "sosd", layout: Bare(t), size: sosdHeaderSize, records: records}
+}
+
+func (s Spec) readSosd(r io.Reader) (*Header, error) {
+	var b [sosdHeaderSize]byte
+	if n, err := io.ReadFull(r, b[:]); err != nil {
+		return nil, shortHeader("the key count", n, sosdHeaderSize, err)
+	}
+	count := binary.LittleEndian.Uint64(b[:])
+	if count > math.MaxInt64/8 {
+		return nil, fmt.Errorf("a count of %d keys at byte 0 cannot be: is this a sosd file?", count)
+	}
+	return s.newSosd(int64(count)), nil
+}
+
+// shortHeader explains a read of want bytes that ended after n.
+func shortHeader(what string, n, want int, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", n, want, what, io.ErrUnexpectedEOF)
+	}
+	return err
+}

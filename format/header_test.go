@@ -1,0 +1,151 @@
+package format
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestSpecFaults(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want []string
+	}{
+		{Spec{}, []string{"nothing says what a record is"}},
+		{Spec{Type: "u64", RecordSize: 8}, []string{"-t u64 and -R 8 exclude each other"}},
+		{Spec{Type: "u65"}, []string{`unknown type "u65"`}},
+		{Spec{Type: "u64", Keys: []string{"0:u8"}}, []string{"-k needs -R"}},
+		{Spec{Keys: []string{"0:u8"}}, []string{"add -R BYTES"}},
+		{Spec{RecordSize: -1}, []string{"-R -1"}},
+		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
+		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs bytes 5 to 8", "7:u16be needs bytes 7 to 8"}},
+		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add -k OFFSET:TYPE"}},
+		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
+		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}}, []string{"excludes -t", "excludes -k", "excludes -R"}},
+		{Spec{Format: "sosd"}, []string{"-t u32 or -t u64"}},
+		{Spec{Format: "sosd", Type: "f64"}, []string{"-t u32 or -t u64"}},
+		{Spec{Format: "npy", RecordSize: 3, Type: "nope"}, []string{"excludes -R", `unknown type "nope"`}},
+	} {
+		err := c.spec.Validate()
+		if err == nil {
+			t.Errorf("%+v is accepted", c.spec)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v\ndoes not say %q", c.spec, err, want)
+			}
+		}
+	}
+}
+
+func TestRawHeaders(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Type: "f64be"}, "bare f64be"},
+		{Spec{RecordSize: 12}, "bare bytes12"},
+		{Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}, "7-byte records by 3:u16be:desc, 0:i8"},
+		{Spec{Format: "gensort"}, "100-byte records by 0:bytes10"},
+	} {
+		h, err := c.spec.ReadHeader(strings.NewReader("any"), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.Layout().String(); got != c.want || h.Size() != 0 || h.Records() != -1 || len(h.Encode(3)) != 0 {
+			t.Errorf("%v: %s, want %s without a header", c.spec, got, c.want)
+		}
+	}
+}
+
+func TestSosdHeader(t *testing.T) {
+	spec := Spec{Format: "sosd", Type: "u32"}
+	h, err := spec.ReadHeader(strings.NewReader("\x02\x00\x00\x00\x00\x00\x00\x00abcdefgh"), "x")
+	if err != nil || h.Records() != 2 || h.Size() != 8 || h.Layout().String() != "bare u32" {
+		t.Fatal(h, err)
+	}
+	if got := h.Encode(0x0102); !bytes.Equal(got, []byte{2, 1, 0, 0, 0, 0, 0, 0}) {
+		t.Fatalf("encoded %x", got)
+	}
+	for input, want := range map[string]string{
+		"abc":                              "ends after 3 of the 8 bytes of the key count",
+		"":                                 "ends after 0 of the 8 bytes",
+		"\xff\xff\xff\xff\xff\xff\xff\xff": "is this a sosd file?",
+	} {
+		if _, err := spec.ReadHeader(strings.NewReader(input), "in.sosd"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "in.sosd") {
+			t.Errorf("%q: %v, want %q", input, err, want)
+		}
+	}
+}
+
+func TestCheckSize(t *testing.T) {
+	raw, _ := Spec{RecordSize: 100, Keys: []string{"0:bytes10"}}.NewHeader()
+	sosd, _ := Spec{Format: "sosd", Type: "u64"}.ReadHeader(bytes.NewReader([]byte{3, 0, 0, 0, 0, 0, 0, 0}), "s")
+	for _, c := range []struct {
+		h     *Header
+		bytes int64
+		want  string // the number of records, or what the error says
+	}{
+		{raw, 0, "0"}, {raw, 100, "1"}, {raw, 1 << 50 / 100 * 100, ""},
+		{raw, 1001, "byte 1000: 1001 bytes are not a multiple of the record size 100 (remainder 1); check -R"},
+		{raw, 99, "remainder 99"},
+		{sosd, 32, "3"}, {sosd, 7, "fewer than its header of 8"},
+		{sosd, 31, "partial last record at byte 24: 23 bytes after the header of 8 are not a multiple of the record size 8 (remainder 7)"},
+		{sosd, 24, "announces 3 records of 8 bytes, but 2 follow: the file was cut short"},
+		{sosd, 40, "but 4 follow: something was appended"},
+	} {
+		n, err := CheckSize("file.bin", c.h, c.bytes)
+		if err != nil {
+			if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "file.bin: ") || c.want == "" {
+				t.Errorf("%d bytes: %v, want %q", c.bytes, err, c.want)
+			}
+			continue
+		}
+		if want := (c.bytes - c.h.Size()) / int64(c.h.Layout().RecordSize); n != want || len(c.want) > 1 {
+			t.Errorf("%d bytes: %d records, want %q", c.bytes, n, c.want)
+		}
+	}
+}
+
+func TestCompatible(t *testing.T) {
+	read := func(s Spec, name, text string) *Header {
+		h, err := s.ReadHeader(strings.NewReader(text), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	npy := Spec{Format: "npy"}
+	a, b := read(npy, "a.npy", string(encodeNpy("'<u8'", 1))), read(npy, "b.npy", string(encodeNpy("'<u8'", 7)))
+	c := read(npy, "c.npy", string(encodeNpy("'<i8'", 7)))
+	if err := a.Compatible(b); err != nil {
+		t.Error(err)
+	}
+	err := a.Compatible(c)
+	if err == nil || !strings.Contains(err.Error(), "a.npy has dtype '<u8', but c.npy has dtype '<i8'") {
+		t.Errorf("u8 and i8: %v", err)
+	}
+	keyed := Spec{Format: "npy", Keys: []string{"k"}}
+	x := read(keyed, "x", string(encodeNpy("[('k', '<u4'), ('v', '<u4')]", 1)))
+	y := read(keyed, "y", string(encodeNpy("[('v', '<u4'), ('k', '<u4')]", 1)))
+	if x.Compatible(y) == nil {
+		t.Error("structures with other fields are called compatible")
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for s, want := range map[string]int64{
+		"0": 0, "1": 1, "512M": 512 << 20, "10KB": 10000, "10K": 10240, "10k": 10240, "10KiB": 10240, "1.5GiB": 3 << 29, "1.5G": 3 << 29,
+		" 7 ": 7, "2T": 2 << 40, "3TB": 3e12, "100B": 100, "9223372036854775807": 1<<63 - 1, "4 MiB": 4 << 20,
+	} {
+		if got, err := ParseSize(s); err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v, want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "M", "-1", "5X", "1,000", "50%", "9223372036854775808", "16E", "1e3", "0x10", "12MM"} {
+		if got, err := ParseSize(s); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", s, got)
+		}
+	}
+}

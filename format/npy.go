@@ -1,0 +1,191 @@
+package format
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A .npy file (numpy.lib.format, versions 1.0, 2.0 and 3.0):
+//
+//	00  magic    93 'N' 'U' 'M' 'P' 'Y'
+//	06  version  major, minor
+//	08  length   u16le, in versions 2 and 3 u32le: bytes of the header text
+//	..  header   a Python literal: {'descr': '<u8', 'fortran_order': False, 'shape': (3,), }, padded by
+//	             blanks and ended by a newline so that the data begins at a multiple of 64; Latin-1, in
+//	             version 3 UTF-8
+//	..  data
+const (
+	npyMagic      = "\x93NUMPY"
+	npyAlignment  = 64
+	npyMaxHeader  = 1 << 20 // bytes of text; NumPy itself warns from 10000 on
+	npyCountWidth = 21      // blanks and digits for the count; NumPy leaves as many, to append in place
+)
+
+func (s Spec) readNpy(r io.Reader) (*Header, error) {
+	text, size, err := readNpyText(r)
+	if err != nil {
+		return nil, err
+	}
+	dt, shape, err := parseNpyText(text)
+	if err != nil {
+		return nil, fmt.Errorf("npy header at byte 8: %w", err)
+	}
+	layout, err := s.npyLayout(dt)
+	if err != nil {
+		return nil, err
+	}
+	return &Header{format: "npy", layout: layout, size: size, records: shape, dtype: dt.text}, nil
+}
+
+// readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
+func readNpyText(r io.Reader) (text string, size int64, err error) {
+	var b [12]byte
+	if n, err := io.ReadFull(r, b[:8]); err != nil {
+		return "", 0, shortHeader("the npy magic and version", n, 8, err)
+	}
+	if string(b[:6]) != npyMagic {
+		return "", 0, fmt.Errorf("not an npy file: it begins with %q", b[:6])
+	}
+	major := b[6]
+	if major < 1 || major > 3 || b[7] != 0 {
+		return "", 0, fmt.Errorf("npy version %d.%d at byte 6 is unknown: 1.0, 2.0 and 3.0 can be read", major, b[7])
+	}
+	lengthBytes := 4
+	if major == 1 {
+		lengthBytes = 2
+	}
+	if n, err := io.ReadFull(r, b[8:8+lengthBytes]); err != nil {
+		return "", 0, shortHeader("the npy header length", n, lengthBytes, err)
+	}
+	length := binary.LittleEndian.Uint32(b[8:])
+	if length > npyMaxHeader {
+		return "", 0, fmt.Errorf("npy header length %d at byte 8 is more than %d", length, npyMaxHeader)
+	}
+	raw := make([]byte, length)
+	if n, err := io.ReadFull(r, raw); err != nil {
+		return "", 0, shortHeader("the npy header", n, len(raw), err)
+	}
+	if major < 3 {
+		return latin1(raw), int64(8 + lengthBytes + len(raw)), nil
+	}
+	if !utf8.Valid(raw) {
+		return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
+	}
+	return string(raw), int64(8 + lengthBytes + len(raw)), nil
+}
+
+func latin1(b []byte) string {
+	var s strings.Builder
+	for _, c := range b {
+		s.WriteRune(rune(c))
+	}
+	return s.String()
+}
+
+// parseNpyText reads the dictionary of the header.
+func parseNpyText(text string) (dt dtype, records int64, err error) {
+	v, err := parseLiteral(text)
+	if err != nil {
+		return dtype{}, 0, err
+	}
+	dict, ok := v.(map[string]any)
+	if !ok {
+		return dtype{}, 0, errors.New("it is not a dictionary")
+	}
+	fortran, ok := dict["fortran_order"].(bool)
+	if !ok {
+		return dtype{}, 0, errors.New("it has no 'fortran_order' of True or False")
+	}
+	records, err = npyRecords(dict["shape"], fortran)
+	if err != nil {
+		return dtype{}, 0, err
+	}
+	descr, ok := dict["descr"]
+	if !ok {
+		return dtype{}, 0, errors.New("it has no 'descr'")
+	}
+	dt, err = parseDtype(descr)
+	if err == nil && dt.size > 0 && records > (1<<62)/int64(dt.size) {
+		err = fmt.Errorf("shape (%d,) is impossibly large", records)
+	}
+	return dt, records, err
+}
+
+func npyRecords(v any, fortran bool) (int64, error) {
+	shape, ok := v.(tuple)
+	if !ok {
+		return 0, errors.New("it has no 'shape' that is a tuple")
+	}
+	if len(shape) != 1 {
+		order := ""
+		if fortran {
+			order = " in Fortran order"
+		}
+		return 0, fmt.Errorf("the array has %d dimensions%s: only arrays of one dimension can be sorted", len(shape), order)
+	}
+	n, ok := shape[0].(int64)
+	if !ok || n < 0 {
+		return 0, fmt.Errorf("shape (%v,) is not a number of records", pyRepr(shape[0]))
+	}
+	return n, nil
+}
+
+// newNpy is the header of an array that is made of bare keys.
+func (s Spec) newNpy() (*Header, error) {
+	if s.Type == "" {
+		return nil, errors.New("-f npy needs the type of the array to be made: add -t TYPE")
+	}
+	t, err := ParseType(s.Type)
+	if err != nil {
+		return nil, err
+	}
+	descr, err := npyDescr(t)
+	if err != nil {
+		return nil, err
+	}
+	h := &Header{format: "npy", layout: Bare(t), records: -1, dtype: pyRepr(descr)}
+	h.size = int64(len(h.Encode(0)))
+	return h, nil
+}
+
+// encodeNpy is byte for byte what numpy.save writes before the data of a one-dimensional array.
+func encodeNpy(dtype string, records int64) []byte {
+	count := fmt.Sprint(records)
+	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + ",), }" +
+		strings.Repeat(" ", npyCountWidth-len(count))
+	raw, major := []byte(text), byte(1)
+	if narrow, ok := toLatin1(text); ok {
+		raw = narrow
+	} else {
+		major = 3
+	}
+	preamble := 10
+	if major == 3 || len(raw)+npyAlignment > 0xffff {
+		major, preamble = max(2, major), 12
+	}
+	// NumPy pads by 1 to 64 bytes, never by none, as it counts the newline first.
+	padding := npyAlignment - (preamble+len(raw)+1)%npyAlignment
+	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
+	header := append([]byte(npyMagic), major, 0)
+	if major == 1 {
+		header = binary.LittleEndian.AppendUint16(header, uint16(len(raw)))
+	} else {
+		header = binary.LittleEndian.AppendUint32(header, uint32(len(raw)))
+	}
+	return append(header, raw...)
+}
+
+func toLatin1(s string) ([]byte, bool) {
+	var b []byte
+	for _, r := range s {
+		if r > 0xff {
+			return nil, false
+		}
+		b = append(b, byte(r))
+	}
+	return b, true
+}

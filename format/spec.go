@@ -1,0 +1,163 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Spec is the description of a record as a user gives it: the flags -f, -t, -R and -k of the command, each
+// zero where it was not given. Exactly one of these describes the input:
+//
+//	Type                        bare keys: one record is one value
+//	RecordSize [Keys]           raw records; without Keys the whole record is the key, as bytes
+//	Format "gensort"            100-byte records, the key is bytes 0 to 9
+//	Format "npy" [Keys] [Type]  a NumPy array; Type, if given, is what the file must hold
+//	Format "sosd", Type         a count, then keys of u32 or u64
+type Spec struct {
+	Format     string
+	Type       string
+	RecordSize int      // bytes
+	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; most significant first
+}
+
+// gensort's records: http://www.ordinal.com/gensort.html
+var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes, Size: 10}}}}
+
+// Validate reports every misuse at once, each with what to do about it.
+func (s Spec) Validate() error {
+	faults := s.combinationFaults()
+	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
+		faults = append(faults, fmt.Errorf("-R %d: a record has from 1 to %d bytes", s.RecordSize, MaxRecordSize))
+	}
+	if s.Type != "" {
+		if _, err := ParseType(s.Type); err != nil {
+			faults = append(faults, fmt.Errorf("-t: %w", err))
+		}
+	}
+	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
+		if _, err := s.rawLayout(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (s Spec) combinationFaults() (faults []error) {
+	fault := func(when bool, text string, args ...any) {
+		if when {
+			faults = append(faults, fmt.Errorf(text, args...))
+		}
+	}
+	switch s.Format {
+	case "":
+		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
+			"nothing says what a record is: give -t TYPE for bare keys, -R BYTES [-k OFFSET:TYPE] for records, or -f gensort, npy or sosd")
+		fault(s.Type != "" && s.RecordSize != 0, "-t %s and -R %d exclude each other: leave one out", s.Type, s.RecordSize)
+		fault(s.Type != "" && len(s.Keys) > 0, "-k needs -R: with -t %s the whole record is the key", s.Type)
+		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, "-k needs the record size: add -R BYTES")
+	case "gensort":
+		fault(s.Type != "", "-f gensort excludes -t: its key is bytes 0 to 9")
+		fault(len(s.Keys) > 0, "-f gensort excludes -k: its key is bytes 0 to 9; for another key use -R 100 -k OFFSET:TYPE")
+	case "npy":
+		fault(s.Type != "" && len(s.Keys) > 0, "-t and -k exclude each other: leave one out")
+	case "sosd":
+		fault(s.Type != "u32" && s.Type != "u64", "-f sosd needs the type of its keys: -t u32 or -t u64")
+		fault(len(s.Keys) > 0, "-f sosd excludes -k: its records are bare keys")
+	default:
+		fault(true, "unknown format %q: use gensort, npy or sosd, or -t or -R for raw records", s.Format)
+	}
+	fault(s.Format != "" && s.RecordSize != 0, "-f %s excludes -R: the format has its own record size", s.Format)
+	return faults
+}
+
+// rawLayout is the layout that -R and -k describe.
+func (s Spec) rawLayout() (Layout, error) {
+	if len(s.Keys) == 0 {
+		return wholeLayout(s.RecordSize)
+	}
+	l := Layout{RecordSize: s.RecordSize}
+	var faults []error
+	for _, key := range s.Keys {
+		f, err := ParseField(key)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		l.Key = append(l.Key, f)
+	}
+	if len(faults) == 0 {
+		faults = append(faults, l.Validate())
+	}
+	return l, errors.Join(faults...)
+}
+
+func wholeLayout(size int) (Layout, error) {
+	if size > MaxKeyBytes {
+		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: add -k OFFSET:TYPE", size, MaxKeyBytes)
+	}
+	return Whole(size), nil
+}
+
+// ReadHeader reads the header of the file called name from r and not a byte more: the first record comes
+// next. Raw files and gensort have no header.
+func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	var h *Header
+	var err error
+	switch s.Format {
+	case "npy":
+		h, err = s.readNpy(r)
+	case "sosd":
+		h, err = s.readSosd(r)
+	default:
+		h, err = s.NewHeader()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read header of %s: %w", name, err)
+	}
+	h.name = name
+	return h, nil
+}
+
+// NewHeader is the header of data that is made rather than read. An npy file then takes its type from Type.
+func (s Spec) NewHeader() (*Header, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	switch s.Format {
+	case "npy":
+		return s.newNpy()
+	case "sosd":
+		return s.newSosd(-1), nil
+	case "gensort":
+		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
+	}
+	if s.Type != "" {
+		t, err := ParseType(s.Type)
+		return &Header{layout: Bare(t), records: -1}, err
+	}
+	l, err := s.rawLayout()
+	return &Header{layout: l, records: -1}, err
+}
+
+// String spells the description as flags.
+func (s Spec) String() string {
+	var words []string
+	if s.Format != "" {
+		words = append(words, "-f "+s.Format)
+	}
+	if s.Type != "" {
+		words = append(words, "-t "+s.Type)
+	}
+	if s.RecordSize != 0 {
+		words = append(words, fmt.Sprint("-R ", s.RecordSize))
+	}
+	for _, k := range s.Keys {
+		words = append(words, "-k "+k)
+	}
+	return strings.Join(words, " ")
+}
