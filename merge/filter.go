@@ -1,0 +1,115 @@
+package merge
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Head passes on the first limit records and drops the others. A merge or a device that knows its limit does
+// better; Head is for what comes after Unique.
+func Head(limit int64, next device.BlockWriter, recordSize int) device.BlockWriter {
+	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		left := limit - first
+		if left <= 0 {
+			return nil
+		}
+		return next.WriteBlock(ctx, first, recs[:min(int64(len(recs)), left*int64(recordSize))])
+	})
+}
+
+// Offset appends a stream to what next has already: record 0 becomes record base. So parts that follow each
+// other without overlap, each sorted by itself, become one output.
+func Offset(base int64, next device.BlockWriter) device.BlockWriter {
+	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		return next.WriteBlock(ctx, base+first, recs)
+	})
+}
+
+// Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
+// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
+func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
+	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		if err := see(first, recs); err != nil {
+			return err
+		}
+		return next.WriteBlock(ctx, first, recs)
+	})
+}
+
+// Unique is a BlockWriter that passes on the first of the records with equal keys, under new indexes without
+// gaps. Blocks are compacted side by side; only the number of records that stay is passed from each block to the
+// next in order. Every call in progress holds a buffer of the size of its block.
+type Unique struct {
+	keyer   *format.Keyer
+	next    device.BlockWriter
+	turns   turns
+	kept    atomic.Int64
+	last    []byte // the last record passed on; its turn protects it
+	scratch sync.Pool
+}
+
+// NewUnique makes a Unique that writes to next.
+func NewUnique(k *format.Keyer, next device.BlockWriter) *Unique {
+	return &Unique{keyer: k, next: next}
+}
+
+// Records is the number of records passed on so far.
+func (u *Unique) Records() int64 { return u.kept.Load() }
+
+// WriteBlock drops the records of recs whose key is that of the record before them and passes on the others.
+func (u *Unique) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	buf, _ := u.scratch.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	defer u.scratch.Put(buf)
+	*buf = u.compact((*buf)[:0], recs)
+	at, out, err := u.place(ctx, first, recs, *buf)
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	return u.next.WriteBlock(ctx, at, out)
+}
+
+// compact appends to dst the records of recs that differ in key from the one before, the first one included.
+func (u *Unique) compact(dst, recs []byte) []byte {
+	size := u.keyer.Layout().RecordSize
+	from := 0 // of the stretch of records that stay and have not been copied
+	for at := size; at < len(recs); at += size {
+		if u.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0 {
+			dst = append(dst, recs[from:at]...)
+			from = at + size
+			for from < len(recs) && u.keyer.Compare(recs[at:at+size], recs[from:from+size]) == 0 {
+				from += size
+			}
+			at = from
+		}
+	}
+	if from < len(recs) {
+		dst = append(dst, recs[from:]...)
+	}
+	return dst
+}
+
+// place waits until the blocks before this one are counted, drops its first record if they end with that key,
+// and says where the rest belongs.
+func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at int64, rest []byte, err error) {
+	size := u.keyer.Layout().RecordSize
+	if err := u.turns.wait(ctx, first); err != nil {
+		return 0, nil, err
+	}
+	if u.last != nil && u.keyer.Compare(u.last, out[:size]) == 0 {
+		out = out[size:]
+	}
+	at = u.kept.Load()
+	u.kept.Add(int64(len(out) / size))
+	if len(out) > 0 {
+		u.last = append(u.last[:0], out[len(out)-size:]...)
+	}
+	u.turns.pass(first+int64(len(recs)/size), nil)
+	return at, out, nil
+}

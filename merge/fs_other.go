@@ -1,0 +1,17 @@
+//go:build !linux
+
+package merge
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// OpenUnnamed is not supported: outputs have a temporary name from the start.
+func (systemFS) OpenUnnamed(string, fs.FileMode) (File, error) { return nil, errors.ErrUnsupported }
+
+// Link has nothing to name.
+func (systemFS) Link(File, string) error { return errors.ErrUnsupported }
+
+// Reserve promises nothing: a full disk shows when it is written to.
+func (systemFile) Reserve(int64) error { return nil }

@@ -1,0 +1,259 @@
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+)
+
+// Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
+// until then it has no name (O_TMPFILE) or, where that is not possible, a temporary one in the same folder, and
+// what stood under the name before is untouched. So the output may be one of the inputs.
+//
+// Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
+// IsStream is true, and only Write may be used.
+type Output struct {
+	fs     FS
+	name   string // as the user gave it, for messages
+	target string // where symbolic links lead to
+	temp   string // "" while the file has no name
+	perm   fs.FileMode
+	exists bool // something stands under the name
+	stream bool
+	file   File
+	size   atomic.Int64 // bytes that Write has written
+}
+
+// OpenOutput begins an output. A nil fsys is SystemFS.
+func OpenOutput(name string, fsys FS) (*Output, error) {
+	if fsys == nil {
+		fsys = SystemFS
+	}
+	o := &Output{fs: fsys, name: name, perm: 0o666}
+	info, err := o.resolve()
+	switch {
+	case err != nil:
+	case info == nil:
+		err = o.create()
+	case info.IsDir():
+		err = errors.New("it is a folder")
+	case o.stream || !info.Mode().IsRegular():
+		err = o.openStream()
+	default:
+		o.exists, o.perm = true, info.Mode().Perm()
+		if err = o.checkWritable(); err == nil {
+			err = o.create()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create output %s: %w", name, reason(err))
+	}
+	return o, nil
+}
+
+// reason is err without the path that the os package puts before it: ours name the output as the user did.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// maxLinks is how many symbolic links are followed, as Linux does.
+const maxLinks = 40
+
+// resolve follows symbolic links and returns what is there at the end, nil if nothing is.
+func (o *Output) resolve() (fs.FileInfo, error) {
+	o.target = o.name
+	for range maxLinks {
+		info, err := o.fs.Lstat(o.target)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if o.stream = isDescriptor(o.target); o.stream || info.Mode()&fs.ModeSymlink == 0 {
+			return info, nil
+		}
+		link, err := o.fs.Readlink(o.target)
+		if err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(o.target), link)
+		}
+		o.target = link
+	}
+	return nil, errors.New("too many symbolic links")
+}
+
+// isDescriptor reports whether name stands for an open file of this process. Such a file is written where it
+// is open, even if it is a regular one: the user redirected it.
+func isDescriptor(name string) bool {
+	name = filepath.Clean(name)
+	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||
+		strings.HasPrefix(name, "/proc/self/fd/")
+}
+
+func (o *Output) openStream() (err error) {
+	o.stream = true
+	switch filepath.Clean(o.target) {
+	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		o.file = systemFile{os.Stdout} // opened anew, it would be written from its start
+		return nil
+	}
+	o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
+	return err
+}
+
+// checkWritable keeps a file that its owner protected from being replaced.
+func (o *Output) checkWritable() error {
+	f, err := o.fs.OpenFile(o.target, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// create opens the temporary file, with the permissions of the file that it is to replace or those that the
+// umask leaves.
+func (o *Output) create() (err error) {
+	if o.file, err = o.fs.OpenUnnamed(filepath.Dir(o.target), o.perm); err == nil {
+		return nil
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	name := o.tempName()
+	if o.file, err = o.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
+		o.temp = name
+	}
+	return err
+}
+
+func (o *Output) tempName() string {
+	folder, base := filepath.Split(o.target)
+	return fmt.Sprintf("%s.%.200s.extsort-%08x", folder, base, rand.Uint32())
+}
+
+// IsStream reports whether the output can only be written from beginning to end.
+func (o *Output) IsStream() bool { return o.stream }
+
+// Name is the name that the output was opened by.
+func (o *Output) Name() string { return o.name }
+
+// Reserve makes sure that there is space for an output of that many bytes, where the system can tell.
+func (o *Output) Reserve(bytes int64) error {
+	if o.stream || bytes == 0 {
+		return nil
+	}
+	if err := o.file.Reserve(bytes); err != nil {
+		return fmt.Errorf("reserve %d bytes for output %s in %s: %w", bytes, o.name, filepath.Dir(o.target), reason(err))
+	}
+	return nil
+}
+
+// WriteAt writes at an offset, for several goroutines at once.
+func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
+	n, err := o.file.WriteAt(p, offset)
+	if err != nil {
+		err = fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+	}
+	return n, err
+}
+
+// Write writes what follows what was written before.
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.file.Write(p)
+	end := o.size.Add(int64(n))
+	if err != nil {
+		err = fmt.Errorf("write %s at byte %d: %w", o.name, end, reason(err))
+	}
+	return n, err
+}
+
+// Commit makes the output durable and gives it its name. Its first size bytes are kept; a negative size keeps
+// what Write has written. After an error the old output stands and nothing else is left, unless only the last
+// step failed, the folder's own fsync.
+func (o *Output) Commit(size int64) error {
+	if o.stream {
+		return o.closeStream()
+	}
+	if size < 0 {
+		size = o.size.Load()
+	}
+	if err := o.publish(size); err != nil {
+		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
+	}
+	if err := o.fs.SyncFolder(filepath.Dir(o.target)); err != nil {
+		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w", o.name, err)
+	}
+	return nil
+}
+
+func (o *Output) publish(size int64) error {
+	if err := o.file.Truncate(size); err != nil {
+		return err
+	}
+	if o.exists {
+		if err := o.file.Chmod(o.perm); err != nil {
+			return err
+		}
+	}
+	if err := o.file.Sync(); err != nil {
+		return err
+	}
+	if o.temp == "" {
+		name := o.tempName()
+		if err := o.fs.Link(o.file, name); err != nil {
+			return err
+		}
+		o.temp = name
+	}
+	file := o.file
+	o.file = nil
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := o.fs.Rename(o.temp, o.target); err != nil {
+		return err
+	}
+	o.temp = ""
+	return nil
+}
+
+func (o *Output) closeStream() error {
+	file := o.file
+	o.file = nil
+	if file == nil || file == File(systemFile{os.Stdout}) {
+		return nil
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("close output %s: %w", o.name, reason(err))
+	}
+	return nil
+}
+
+// Abort gives up the output and removes what there is of it. It does nothing after Commit.
+func (o *Output) Abort() error {
+	if o.stream {
+		return o.closeStream()
+	}
+	var faults []error
+	if o.file != nil {
+		faults = append(faults, o.file.Close())
+		o.file = nil
+	}
+	if o.temp != "" {
+		faults = append(faults, o.fs.Remove(o.temp))
+		o.temp = ""
+	}
+	return errors.Join(faults...)
+}

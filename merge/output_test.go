@@ -1,0 +1,367 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+var errInjected = errors.New("injected fault")
+
+// faultFS fails operation number failAt, counted from 0 over everything that is done with it and its files.
+type faultFS struct {
+	FS
+	named  bool // as if there were no unnamed files
+	failAt int
+	count  int
+}
+
+func (f *faultFS) step() error {
+	f.count++
+	if f.count-1 == f.failAt {
+		return errInjected
+	}
+	return nil
+}
+
+func (f *faultFS) Lstat(name string) (fs.FileInfo, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	return f.FS.Lstat(name)
+}
+
+func (f *faultFS) Readlink(name string) (string, error) {
+	if err := f.step(); err != nil {
+		return "", err
+	}
+	return f.FS.Readlink(name)
+}
+
+func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.OpenFile(name, flag, perm)
+	return &faultFile{file, f}, err
+}
+
+func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
+	if f.named {
+		return nil, errors.ErrUnsupported
+	}
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.OpenUnnamed(folder, perm)
+	return &faultFile{file, f}, err
+}
+
+func (f *faultFS) Link(file File, name string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.Link(file.(*faultFile).File, name)
+}
+
+func (f *faultFS) Rename(from, to string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *faultFS) SyncFolder(folder string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.SyncFolder(folder)
+}
+
+type faultFile struct {
+	File
+	fs *faultFS
+}
+
+func (f *faultFile) WriteAt(p []byte, offset int64) (int, error) {
+	if err := f.fs.step(); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, offset)
+}
+
+func (f *faultFile) Write(p []byte) (int, error) {
+	if err := f.fs.step(); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultFile) Reserve(n int64) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Reserve(n)
+}
+
+func (f *faultFile) Truncate(n int64) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Truncate(n)
+}
+
+func (f *faultFile) Chmod(mode fs.FileMode) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Chmod(mode)
+}
+
+func (f *faultFile) Sync() error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+// Close closes also when it fails, as the system does.
+func (f *faultFile) Close() error {
+	return errors.Join(f.fs.step(), f.File.Close())
+}
+
+// writeThree writes a small output with a header and two blocks, the second first.
+func writeThree(name string, fsys FS) error {
+	header := func(records int64) ([]byte, error) { return fmt.Appendf(nil, "n=%02d", records), nil }
+	sink, err := CreateFile(name, fsys, SinkOptions{RecordSize: 2, Records: 5, HeaderBytes: 4, Header: header})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		sink.WriteBlock(context.Background(), 2, []byte("cc")),
+		sink.WriteBlock(context.Background(), 0, []byte("aabb")))
+	if err != nil {
+		return errors.Join(err, sink.Abort())
+	}
+	return sink.Commit(3)
+}
+
+const writtenThree = "n=03aabbcc"
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func names(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestOutputSurvivesEveryFault fails each operation in turn and looks at what is left.
+func TestOutputSurvivesEveryFault(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		for _, exists := range []bool{false, true} {
+			for failAt := 0; ; failAt++ {
+				folder := t.TempDir()
+				name := filepath.Join(folder, "out")
+				if exists {
+					if err := os.WriteFile(name, []byte("old"), 0o640); err != nil {
+						t.Fatal(err)
+					}
+				}
+				fsys := &faultFS{FS: SystemFS, named: named, failAt: failAt}
+				err := writeThree(name, fsys)
+				if err == nil {
+					if failAt < 8 || content(t, name) != writtenThree {
+						t.Fatalf("after %d operations: %q", failAt, content(t, name))
+					}
+					break
+				}
+				if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "out") {
+					t.Errorf("operation %d failed, the error is %v", failAt, err)
+				}
+				checkLeftovers(t, folder, failAt, fsys.count-1 == failAt, exists)
+			}
+		}
+	}
+}
+
+// checkLeftovers accepts the old output, or the new one when only the very last operation, the folder's fsync,
+// has failed.
+func checkLeftovers(t *testing.T, folder string, failAt int, last, exists bool) {
+	t.Helper()
+	list := names(t, folder)
+	switch {
+	case len(list) == 0 && !exists:
+	case len(list) != 1 || list[0] != "out":
+		t.Errorf("operation %d failed, the folder has %q", failAt, list)
+	default:
+		got := content(t, filepath.Join(folder, "out"))
+		if !(exists && got == "old") && !(last && got == writtenThree) {
+			t.Errorf("operation %d failed, the output is %q", failAt, got)
+		}
+	}
+}
+
+func TestOutputAbort(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		folder := t.TempDir()
+		name := filepath.Join(folder, "out")
+		sink, err := CreateFile(name, &faultFS{FS: SystemFS, named: named, failAt: -1}, SinkOptions{RecordSize: 1, Records: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.WriteBlock(context.Background(), 0, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(sink.Abort(), sink.Abort()); err != nil {
+			t.Error(err)
+		}
+		if list := names(t, folder); len(list) > 0 {
+			t.Errorf("left after Abort: %q", list)
+		}
+	}
+}
+
+func TestOutputKeepsPermissionsAndLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no permissions and links of this kind")
+	}
+	folder := t.TempDir()
+	target, link := filepath.Join(folder, "data"), filepath.Join(folder, "link")
+	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o604), os.Symlink("data", link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeThree(link, nil); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o604 || content(t, target) != writtenThree {
+		t.Errorf("the target has mode %v and %q", info.Mode(), content(t, target))
+	}
+	if to, err := os.Readlink(link); err != nil || to != "data" {
+		t.Errorf("the link now leads to %q, %v", to, err)
+	}
+}
+
+func TestOutputThroughDanglingLink(t *testing.T) {
+	folder := t.TempDir()
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink("data", link); err != nil {
+		t.Skip(err)
+	}
+	if err := writeThree(link, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(folder, "data")); got != writtenThree {
+		t.Errorf("the target has %q", got)
+	}
+}
+
+func TestOutputRefuses(t *testing.T) {
+	folder := t.TempDir()
+	loop := filepath.Join(folder, "loop")
+	if err := os.Symlink("loop", loop); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{folder, loop, filepath.Join(folder, "none", "out")} {
+		if err := writeThree(name, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("output to %s: %v", name, err)
+		}
+	}
+}
+
+func TestOutputToFIFO(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	makeFIFO(t, name)
+	read := make(chan string)
+	go func() {
+		b, err := os.ReadFile(name)
+		read <- fmt.Sprint(string(b), err)
+	}()
+	sink, err := CreateFile(name, nil, SinkOptions{RecordSize: 2, Records: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error)
+	go func() { second <- sink.WriteBlock(context.Background(), 2, []byte("cc")) }()
+	err = errors.Join(sink.WriteBlock(context.Background(), 0, []byte("aabb")), <-second, sink.Commit(3))
+	if got := <-read; err != nil || got != "aabbcc<nil>" {
+		t.Errorf("the FIFO delivered %q, the sink says %v", got, err)
+	}
+}
+
+func TestOutputToNull(t *testing.T) {
+	out, err := OpenOutput(os.DevNull, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.IsStream() {
+		t.Errorf("%s is not written as a stream", os.DevNull)
+	}
+	if _, err := out.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := out.Commit(-1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOutputWrittenInSequence is how a compressor uses an Output: the size is what was written.
+func TestOutputWrittenInSequence(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	out, err := OpenOutput(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := out.Write([]byte("abc")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Commit(-1); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, name); got != "abcabcabc" {
+		t.Errorf("the file has %q", got)
+	}
+}
+
+func TestStreamHeaderMustBeKnown(t *testing.T) {
+	var header = func(int64) ([]byte, error) { return bytes.Repeat([]byte{1}, 8), nil }
+	opt := SinkOptions{RecordSize: 1, Records: -1, HeaderBytes: 8, Header: header}
+	if _, err := CreateFile(os.DevNull, nil, opt); err == nil || !strings.Contains(err.Error(), "number of records") {
+		t.Errorf("a header with an unknown count was accepted: %v", err)
+	}
+	opt.Records = 3
+	sink, err := CreateFile(os.DevNull, nil, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.Commit(2); err == nil {
+		t.Error("2 records under a header of 3 were accepted")
+	}
+}

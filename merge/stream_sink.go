@@ -1,0 +1,41 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// StreamSink is a BlockWriter that writes the blocks in order to a stream: a pipe, or a compressor on top of a
+// file. Calls wait for their turn. After the first error, which may be syscall.EPIPE, all calls return it.
+type StreamSink struct {
+	w     io.Writer
+	size  int // record size
+	turns turns
+}
+
+// NewStreamSink makes a sink of records of recordSize bytes. What stands before the first record, the caller
+// has written to w.
+func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
+	return &StreamSink{w: w, size: recordSize}
+}
+
+// WriteBlock writes recs when all records before them have been written.
+func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := s.turns.wait(ctx, first); err != nil {
+		return err
+	}
+	_, err := s.w.Write(recs)
+	if err != nil {
+		err = fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
+	}
+	s.turns.pass(first+int64(len(recs)/s.size), err)
+	return err
+}
+
+// Records is the number of records written so far.
+func (s *StreamSink) Records() int64 {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	return s.turns.next
+}

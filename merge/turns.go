@@ -1,0 +1,65 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// turns lets calls that arrive in any order of their first records go on one after the other in that order.
+// The zero turns begins with record 0.
+type turns struct {
+	mu      sync.Mutex
+	next    int64 // first record of the call whose turn it is
+	failed  error
+	waiting map[int64]chan struct{}
+}
+
+// wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
+// After it returned nil, pass must be called.
+func (t *turns) wait(ctx context.Context, first int64) error {
+	t.mu.Lock()
+	if t.failed != nil || first == t.next {
+		defer t.mu.Unlock()
+		return t.failed
+	}
+	if first < t.next || t.waiting[first] != nil {
+		defer t.mu.Unlock()
+		return fmt.Errorf("record %d is written twice", first)
+	}
+	if t.waiting == nil {
+		t.waiting = map[int64]chan struct{}{}
+	}
+	turn := make(chan struct{})
+	t.waiting[first] = turn
+	t.mu.Unlock()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		t.pass(first, context.Cause(ctx))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
+// pass gives the turn to the call whose first record is next; an error ends all turns with it.
+func (t *turns) pass(next int64, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		if t.failed == nil {
+			t.failed = err
+		}
+		for first, turn := range t.waiting {
+			close(turn)
+			delete(t.waiting, first)
+		}
+		return
+	}
+	t.next = next
+	if turn := t.waiting[next]; turn != nil {
+		close(turn)
+		delete(t.waiting, next)
+	}
+}
