@@ -1,0 +1,148 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func readers(runs [][]byte) []io.Reader {
+	var list []io.Reader
+	for i, r := range runs {
+		in := io.Reader(bytes.NewReader(r))
+		if i%2 == 1 {
+			in = iotest.HalfReader(in)
+		}
+		list = append(list, in)
+	}
+	return list
+}
+
+func TestStreamsEqualsStableSort(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, l := range layouts(t) {
+		k := keyer(t, l)
+		for _, shape := range shapes {
+			for _, fanIn := range []int{1, 2, 7, 40} {
+				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
+				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+1000/fanIn, rng))
+				opt := Options{
+					Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: l.RecordSize * (1 + rng.IntN(100)), Limit: -1, CheckOrder: true,
+				}
+				out := newCollector(k, opt.BlockBytes)
+				if _, err := Streams(context.Background(), opt, readers(runs), out); err != nil {
+					t.Fatal(err)
+				}
+				if got := out.result(t); !bytes.Equal(got, want) {
+					t.Fatalf("%v/%s/runs=%d: wrong order", l, shape.name, fanIn)
+				}
+			}
+		}
+	}
+}
+
+func TestStreamsLimit(t *testing.T) {
+	k := keyer(t, bare(t, "u64"))
+	runs, want := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 5, 2000, rand.New(rand.NewPCG(1, 2))))
+	for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
+		out := newCollector(k, 800)
+		opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
+		if _, err := Streams(context.Background(), opt, readers(runs), out); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
+			t.Errorf("limit %d: %d records, or wrong ones", limit, len(got)/8)
+		}
+	}
+}
+
+func TestStreamsFaults(t *testing.T) {
+	k := keyer(t, bare(t, "u32be"))
+	good := bytes.Repeat([]byte{1, 1, 1, 1}, 100)
+	broken := errors.New("broken")
+	run := func(r io.Reader) error {
+		opt := Options{Keyer: k, Workers: 2, BlockBytes: 40, Limit: -1, CheckOrder: true}
+		_, err := Streams(context.Background(), opt, []io.Reader{bytes.NewReader(good), r}, newCollector(k, 40))
+		return err
+	}
+	err := run(io.MultiReader(bytes.NewReader(good), iotest.ErrReader(broken)))
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "input 1, record 100") {
+		t.Errorf("a read error becomes %v", err)
+	}
+	if err := run(bytes.NewReader(good[:399])); err == nil || !strings.Contains(err.Error(), "input 1 ends at byte 399") {
+		t.Errorf("a partial record becomes %v", err)
+	}
+	for _, at := range []int{1, 9, 10, 11, 99} {
+		bad := bytes.Clone(good)
+		bad[4*at] = 0
+		var disorder *DisorderError
+		if err := run(bytes.NewReader(bad)); !errors.As(err, &disorder) || *disorder != (DisorderError{1, int64(at)}) {
+			t.Errorf("disorder at record %d becomes %v", at, err)
+		}
+	}
+}
+
+func TestStreamsWithinMemory(t *testing.T) {
+	k := keyer(t, fields(t, 100, "0:bytes10"))
+	for _, memory := range []int64{5000, 100_000, 3_000_000, 1 << 30} {
+		opt := Options{Keyer: k, Workers: 4, BlockBytes: 1000, MemoryBytes: memory}
+		if memory > 10_000 {
+			opt.BlockBytes = 100_000
+		}
+		n, err := opt.streamBlock(10)
+		used := int64(10*streamBuffers)*bufferBytes(k, n) + int64(opt.Workers)*workerBytes(&opt)
+		if memory == 5000 || memory == 100_000 {
+			if err == nil {
+				t.Errorf("%d bytes of memory were enough, %d used", memory, used)
+			}
+			continue
+		}
+		if err != nil || used > memory {
+			t.Errorf("%d bytes of memory: %d used, %v", memory, used, err)
+		}
+	}
+}
+
+// FuzzMerge merges whatever records it gets, as runs and as streams, under keys of several kinds.
+func FuzzMerge(f *testing.F) {
+	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(3), uint8(2), uint8(1))
+	f.Add(bytes.Repeat([]byte{255}, 300), uint8(7), uint8(5), uint8(8))
+	f.Fuzz(func(t *testing.T, data []byte, fanIn, blockRecords, kind uint8) {
+		all := layouts(t)
+		l := all[int(kind)%len(all)]
+		k := keyer(t, l)
+		records := len(data) / l.RecordSize
+		split := make([][]byte, 1+fanIn%20)
+		for i := range records {
+			r := int(data[i*l.RecordSize]>>1) % len(split)
+			split[r] = append(split[r], data[i*l.RecordSize:(i+1)*l.RecordSize]...)
+		}
+		runs, want := sortedParts(k, split)
+		opt := Options{Keyer: k, Workers: 2, BlockBytes: l.RecordSize * (1 + int(fanIn)%5), Limit: -1, CheckOrder: true}
+		for _, merge := range []func(w *collector) error{
+			func(w *collector) error {
+				_, err := Merge(t.Context(), opt, memoryRuns(k, runs, 1+int(blockRecords)), w)
+				return err
+			},
+			func(w *collector) error {
+				_, err := Streams(t.Context(), opt, readers(runs), w)
+				return err
+			},
+		} {
+			out := newCollector(k, opt.BlockBytes)
+			if err := merge(out); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(out.result(t), want) {
+				t.Fatal(fmt.Sprintf("%v: %d runs: wrong order", l, len(split)))
+			}
+		}
+	})
+}
