@@ -1,0 +1,109 @@
+// Package cpu sorts chunks on the host's processors.
+//
+// The records of a chunk are sorted as elements, words of 32 or 64 bits (element.go):
+//
+//	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys
+//	bare keys up to 8 bytes    uint64   the same
+//	everything else            uint64   the leading bits of the normalized key, then the record's index
+//
+// With the index in their low bits elements are all different, so that an unstable sort of integers gives the
+// stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
+// sorted in their turn (ties.go). The records themselves stay where they were loaded and are moved once, at Store.
+//
+// The three steps of a chunk touch memory as little as can be:
+//
+//	Load   reads a unit of records into cache, extracts its elements and scatters them into up to 2048 buckets by
+//	       their leading bits (load.go, scatter.go). Buckets are lists of blocks taken from a pool (pool.go), so
+//	       nothing is counted beforehand, no second buffer is needed, and every byte is written once, past the
+//	       caches.
+//	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
+//	       are not need nothing here.
+//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go), and
+//	       hands it to the writer while other workers do the next buckets (store.go).
+//
+// It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
+// most-significant-digit partition that brings them there.
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Algorithm is the name of the one algorithm of this device.
+const Algorithm = "count-scan-reorder"
+
+// Device is the host's processors as a device.Device.
+type Device struct{}
+
+// New returns the device.
+func New() *Device { return &Device{} }
+
+// Info describes the processor.
+func (*Device) Info() device.Info {
+	return device.Info{
+		Name:       processorName(),
+		Driver:     "Go " + runtime.Version()[len("go"):],
+		Kind:       device.CPU,
+		Units:      runtime.GOMAXPROCS(0),
+		Algorithms: []string{Algorithm},
+	}
+}
+
+var processorName = sync.OnceValue(func() string {
+	if name := cpuid.CPU.BrandName; name != "" {
+		return name
+	}
+	return runtime.GOARCH
+})
+
+// MaxRecords is the largest chunk within memoryBytes.
+func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+	fits := func(n int64) bool {
+		s := newSizes(opt, n)
+		return s.memory() <= memoryBytes
+	}
+	var low, high int64 = 0, 1
+	for fits(high) && high < 1<<40 {
+		low, high = high, 2*high
+	}
+	for low+1 < high {
+		if mid := low + (high-low)/2; fits(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// NewChunk reserves a chunk's memory; its pages are touched as records come.
+func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+	if opt.Algorithm != "" && opt.Algorithm != Algorithm {
+		return nil, fmt.Errorf("algorithm %q: the CPU device has only %s", opt.Algorithm, Algorithm)
+	}
+	if opt.Keyer == nil || opt.Records < 0 {
+		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
+	}
+	s := newSizes(opt, opt.Records)
+	if need := s.memory(); opt.MemoryBytes > 0 && need > opt.MemoryBytes {
+		return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)
+	}
+	switch elementOf(opt.Keyer) {
+	case key32:
+		return newChunk(opt, s, newKeys[uint32](opt.Keyer))
+	case key64:
+		return newChunk(opt, s, newKeys[uint64](opt.Keyer))
+	default:
+		return newRecordChunk(opt, s)
+	}
+}
+
+// Close does nothing: chunks own all that there is to give back.
+func (*Device) Close() error { return nil }

@@ -1,0 +1,190 @@
+package cpu
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/extsort/extsort/device"
+)
+
+// batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
+const batch = 1024
+
+// Load reads and scatters in one go, unit by unit.
+func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
+	defer seconds(&c.stats.Load, time.Now())
+	c.stats = device.Stats{Algorithm: Algorithm}
+	c.leaves = c.leaves[:0]
+	c.pool.reset()
+	expected := c.records
+	if n := src.Records(); n >= 0 {
+		expected = min(expected, n)
+	}
+	l := loading[E]{chunk: c, src: src, count: c.buckets(expected), workers: workersFor(c.sizes.workers, expected, c.unit)}
+	l.room.Store(c.records)
+	if err := l.run(ctx); err != nil {
+		return 0, err
+	}
+	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets.count(), 0)
+	c.stats.Records = l.loaded.Load()
+	return c.stats.Records, nil
+}
+
+// loading is one Load.
+type loading[E element] struct {
+	chunk   *chunk[E]
+	src     device.Source
+	workers int
+	count   int // of buckets wanted
+	buckets buckets[E]
+	room    atomic.Int64 // records that may yet be claimed
+	loaded  atomic.Int64
+}
+
+// run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
+func (l *loading[E]) run(ctx context.Context) error {
+	c := l.chunk
+	for i := range l.workers {
+		c.worker(i).beginLoad(c, l.count)
+	}
+	first := c.worker(0)
+	recs, at, err := l.next(ctx, first)
+	if err != nil {
+		return err
+	}
+	l.buckets = l.choose(first, recs, at)
+	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
+		if w == first {
+			l.scatter(w, recs, at)
+		}
+		return l.work(ctx, w)
+	})
+}
+
+func (w *worker[E]) beginLoad(c *chunk[E], buckets int) {
+	if w.unit == nil && c.keptRecords == 0 {
+		w.unit = make([]byte, min(int64(c.unit), c.records)*int64(c.record))
+	}
+	if w.elems == nil {
+		w.elems = make([]E, min(batch, int64(c.unit)))
+	}
+	w.beginScatter(c, buckets)
+}
+
+func (w *worker[E]) beginScatter(c *chunk[E], buckets int) {
+	if w.scatter == nil || len(w.scatter.at) < buckets {
+		w.scatter = newScatterer(c.pool, buckets)
+	}
+	w.scatter.reset()
+}
+
+// work reads and scatters until there is no more.
+func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
+	for {
+		recs, first, err := l.next(ctx, w)
+		if err != nil {
+			return err
+		}
+		if len(recs) == 0 {
+			w.scatter.finish()
+			return nil
+		}
+		l.scatter(w, recs, first)
+	}
+}
+
+// next reads the next unit. Records are claimed from room before they are read, so that no worker ever gets more
+// than fits, and what the source did not deliver is given back.
+func (l *loading[E]) next(ctx context.Context, w *worker[E]) (recs []byte, first int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	claim := l.claim()
+	if claim == 0 {
+		return nil, 0, nil
+	}
+	first, n, err := l.src.Next(int(claim), func(first int64, n int) []byte {
+		recs = l.chunk.codec.place(w.unit, first, n)
+		return recs
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	l.room.Add(claim - int64(n))
+	l.loaded.Add(int64(n))
+	return recs[:n*l.chunk.record], first, nil
+}
+
+func (l *loading[E]) claim() int64 {
+	for {
+		room := l.room.Load()
+		claim := min(room, int64(l.chunk.unit))
+		if l.room.CompareAndSwap(room, room-claim) {
+			return claim
+		}
+	}
+}
+
+// scatter distributes the elements of a unit.
+func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
+	size := l.chunk.record
+	for len(recs) > 0 {
+		n := min(len(w.elems), len(recs)/size)
+		w.scatter.add(l.buckets, l.chunk.codec.extract(w.elems, recs[:n*size], first))
+		recs, first = recs[n*size:], first+int64(n)
+	}
+}
+
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
+func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) buckets[E] {
+	c := l.chunk
+	tieBits := c.codec.tieBits(0)
+	if l.count == 1 || len(recs) == 0 {
+		return buckets[E]{shift: tieBits}
+	}
+	low, high, n := ^E(0), E(0), len(c.opt.Sample)
+	for _, p := range c.opt.Sample {
+		e := c.codec.fromPrefix(p)
+		low, high = min(low, e), max(high, e)
+	}
+	if n == 0 {
+		n = len(recs) / c.record
+		low, high = l.rangeOf(w, recs, first)
+	}
+	low, high = widen(low, high, n)
+	return newBuckets(low, high, l.count, tieBits)
+}
+
+func (l *loading[E]) rangeOf(w *worker[E], recs []byte, first int64) (low, high E) {
+	size := l.chunk.record
+	low, high = ^E(0), E(0)
+	for len(recs) > 0 {
+		n := min(len(w.elems), len(recs)/size)
+		unitLow, unitHigh := minMax(l.chunk.codec.extract(w.elems, recs[:n*size], first))
+		low, high = min(low, unitLow), max(high, unitHigh)
+		recs = recs[n*size:]
+	}
+	return low, high
+}
+
+// widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed
+// values lies one gap between neighbours on average.
+func widen[E element](low, high E, n int) (E, E) {
+	gap := (high - low) / E(n)
+	return low - min(low, gap), high + min(^E(0)-high, gap)
+}
+
+// collect joins the buckets of all workers into leaves.
+func (c *chunk[E]) collect(leaves []leaf, workers []*worker[E], buckets, from int) []leaf {
+	for b := range buckets {
+		joined := emptyList
+		for _, w := range workers {
+			c.pool.join(&joined, w.scatter.lists[b])
+		}
+		if joined.head != none {
+			leaves = append(leaves, leaf{list: joined, count: c.pool.count(joined), from: from})
+		}
+	}
+	return leaves
+}

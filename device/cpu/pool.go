@@ -1,0 +1,178 @@
+package cpu
+
+import (
+	"errors"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// none is the block that ends a list.
+const none = ^uint32(0)
+
+// list is the content of a bucket: a chain of blocks. The zero list is not valid, see emptyList.
+type list struct{ head, tail uint32 }
+
+var emptyList = list{none, none}
+
+// pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
+type pool[E element] struct {
+	memory *arena.Memory
+	elems  []E
+	block  int  // elements in a block, a power of two
+	shift  uint // log2 of block
+	blocks int
+
+	next []uint32 // the block after this one in its list
+	used []uint32 // elements in this block, from its start
+
+	fresh atomic.Int64 // blocks from here on have not been used since reset
+
+	mu        sync.Mutex
+	freed     list
+	freeCount int64
+}
+
+func newPool[E element](s *sizes) (*pool[E], error) {
+	memory, err := arena.Alloc(s.blocks * s.block * s.element)
+	if err != nil {
+		return nil, err
+	}
+	return &pool[E]{
+		memory: memory, elems: arena.View[E](memory.Bytes()),
+		block: s.block, shift: uint(bits.TrailingZeros(uint(s.block))), blocks: s.blocks,
+		next: make([]uint32, s.blocks), used: make([]uint32, s.blocks),
+		freed: emptyList,
+	}, nil
+}
+
+// reset frees all blocks. They are handed out again in the same order, so that memory that was touched before is
+// used before any that was not.
+func (p *pool[E]) reset() {
+	p.fresh.Store(0)
+	p.freed, p.freeCount = emptyList, 0
+}
+
+var errNoBlocks = errors.New("the chunk's memory is full: more records came than it was made for")
+
+// take gives a block that belongs to nobody.
+func (p *pool[E]) take() uint32 {
+	if b := p.fresh.Add(1) - 1; b < int64(p.blocks) {
+		return uint32(b)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.freed.head
+	if b == none {
+		panic(errNoBlocks) // the sizes of the chunk are wrong
+	}
+	p.freed.head = p.next[b]
+	p.freeCount--
+	return b
+}
+
+// free takes blocks back.
+func (p *pool[E]) free(blocks list, count int64) {
+	if blocks.head == none {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next[blocks.tail] = p.freed.head
+	p.freed.head = blocks.head
+	p.freeCount += count
+}
+
+// available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
+func (p *pool[E]) available() int64 {
+	return max(0, int64(p.blocks)-p.fresh.Load()) + p.freeCount
+}
+
+// push appends an empty block to l.
+func (p *pool[E]) push(l *list, block uint32) {
+	p.next[block], p.used[block] = none, 0
+	if l.head == none {
+		l.head = block
+	} else {
+		p.next[l.tail] = block
+	}
+	l.tail = block
+}
+
+// join appends the blocks of m to l.
+func (p *pool[E]) join(l *list, m list) {
+	switch {
+	case m.head == none:
+	case l.head == none:
+		*l = m
+	default:
+		p.next[l.tail] = m.head
+		l.tail = m.tail
+	}
+}
+
+// content is the elements of a block.
+func (p *pool[E]) content(block uint32) []E {
+	at := int(block) << p.shift
+	return p.elems[at : at+int(p.used[block])]
+}
+
+// gather copies the elements of l to dst and returns them.
+func (p *pool[E]) gather(dst []E, l list) []E {
+	n := 0
+	for b := l.head; b != none; b = p.next[b] {
+		n += copy(dst[n:], p.content(b))
+	}
+	return dst[:n]
+}
+
+// pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty.
+func (p *pool[E]) pack(l list) list {
+	packed, emptied, last := emptyList, emptyList, none
+	var count int64
+	for b, next := l.head, none; b != none; b = next {
+		next = p.next[b]
+		if last != none {
+			p.fill(last, b)
+		}
+		switch {
+		case p.used[b] == 0:
+			p.push(&emptied, b)
+			count++
+			continue
+		case last == none || int(p.used[last]) == p.block:
+			last = b
+		}
+		p.link(&packed, b)
+	}
+	p.free(emptied, count)
+	return packed
+}
+
+// link is push that keeps the block's content.
+func (p *pool[E]) link(l *list, block uint32) {
+	used := p.used[block]
+	p.push(l, block)
+	p.used[block] = used
+}
+
+// fill moves elements from the end of block from to that of block to until to is full or from is empty.
+func (p *pool[E]) fill(to, from uint32) {
+	n := min(p.block-int(p.used[to]), int(p.used[from]))
+	source := p.content(from)
+	p.used[to] += uint32(n)
+	copied := p.content(to)
+	copy(copied[len(copied)-n:], source[len(source)-n:])
+	p.used[from] -= uint32(n)
+}
+
+// count is the number of elements of l.
+func (p *pool[E]) count(l list) int64 {
+	var n int64
+	for b := l.head; b != none; b = p.next[b] {
+		n += int64(p.used[b])
+	}
+	return n
+}

@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"math/bits"
+
+	"github.com/extsort/extsort/format"
+)
+
+// records is the codec of records that are kept as they were loaded, beside their elements:
+//
+//	63                          indexBits         0
+//	+---------------------------+-----------------+
+//	| leading bits of the key   | index of record |
+//	+---------------------------+-----------------+
+//
+// Where the key has fewer bits than there is room for, the high bits are 0.
+type records struct {
+	keyer      *format.Keyer
+	size       int    // bytes of a record
+	kept       []byte // all records, in the order of the input
+	indexBits  uint
+	windowBits int // of the key that one element holds
+}
+
+func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
+	indexBits := uint(bits.Len64(uint64(max(capacity-1, 0))))
+	return &records{
+		keyer: k, size: k.Layout().RecordSize, kept: kept, indexBits: indexBits,
+		windowBits: min(64-int(indexBits), 8*k.KeySize()),
+	}
+}
+
+func (r *records) place(_ []byte, first int64, n int) []byte {
+	return r.kept[first*int64(r.size):][:n*r.size]
+}
+
+func (r *records) fromPrefix(prefix uint64) uint64 {
+	return prefix >> (r.keyer.PrefixBits() - r.windowBits) << r.indexBits
+}
+
+func (r *records) extract(dst []uint64, recs []byte, first int64) []uint64 {
+	dst = dst[:len(recs)/r.size]
+	r.keyer.Prefixes(dst, recs)
+	drop := uint(r.keyer.PrefixBits() - r.windowBits)
+	for i, p := range dst {
+		dst[i] = p>>drop<<r.indexBits | uint64(first+int64(i))
+	}
+	return dst
+}
+
+func (r *records) records(dst []byte, elems []uint64) []byte {
+	dst = dst[:len(elems)*r.size]
+	for i, e := range elems {
+		copy(dst[i*r.size:(i+1)*r.size], r.record(e))
+	}
+	return dst
+}
+
+func (r *records) record(e uint64) []byte {
+	at := int64(r.index(e)) * int64(r.size)
+	return r.kept[at : at+int64(r.size)]
+}
+
+func (r *records) index(e uint64) uint64 { return e & (1<<r.indexBits - 1) }
+
+func (r *records) tieBits(from int) uint {
+	if from+r.windowBits >= 8*r.keyer.KeySize() {
+		return 0 // the element holds the rest of the key: then the index decides
+	}
+	return r.indexBits
+}
+
+func (r *records) agreement(elems []uint64, pivot uint64) int {
+	first := r.keyer.Append(nil, r.record(pivot))
+	key := make([]byte, 0, len(first))
+	for _, e := range elems {
+		key = r.keyer.Append(key[:0], r.record(e))
+		same := 0
+		for same < len(first) && key[same] == first[same] {
+			same++
+		}
+		first = first[:same]
+	}
+	return 8 * len(first)
+}
+
+func (r *records) rewindow(elems []uint64, from int) {
+	for i, e := range elems {
+		elems[i] = r.keyer.Window(r.record(e), from, r.windowBits)<<r.indexBits | r.index(e)
+	}
+}
+
+func (r *records) less(a, b uint64) bool {
+	if c := r.keyer.Compare(r.record(a), r.record(b)); c != 0 {
+		return c < 0
+	}
+	return r.index(a) < r.index(b)
+}

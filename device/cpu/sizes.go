@@ -1,0 +1,113 @@
+package cpu
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/extsort/extsort/device"
+)
+
+const (
+	lineBytes  = 64        // of a cache line, the unit of the scatter
+	unitBytes  = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
+	maxBuckets = 2048      // of one scatter: its lines, 128 KiB, must leave most of L2 free
+
+	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
+
+	// minSplit is the number of buckets that an oversized bucket can always be split into.
+	minSplit = 64
+)
+
+// leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in L2.
+var leafBytes = sync.OnceValue(func() int {
+	l2 := cpuid.CPU.Cache.L2
+	if l2 < 256<<10 || l2 > 4<<20 {
+		l2 = 1 << 20 // unknown, or shared by several cores
+	}
+	return 1 << (bits.Len(uint(l2)) - 2)
+})
+
+// sizes are the sizes of all that a chunk of so many records consists of, so that memory is exactly what it takes.
+// All of them grow with the number of records only, so that a chunk holds any smaller number as well.
+type sizes struct {
+	records     int64 // capacity
+	workers     int
+	element     int // bytes
+	record      int // bytes
+	keptRecords int // bytes of each record that are kept beside its element: all or none
+	leaf        int // elements of the largest bucket that is sorted in cache
+	unit        int // records read at a time by one worker
+	out         int // records in a block that Store writes
+	block       int // elements in a block of a bucket, a power of two
+	blocks      int
+}
+
+func newSizes(opt device.ChunkOptions, records int64) sizes {
+	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
+	s := sizes{records: records, element: kind.bytes(), record: size}
+	if kind == indexed {
+		s.keptRecords = size
+	}
+	s.unit = max(1, unitBytes/size)
+	s.workers = workersFor(opt.Workers, records, s.unit)
+	s.leaf = int(min(records, int64(4*leafBytes()/s.element)))
+	s.out = max(1, opt.BlockBytes/size)
+	s.setBlocks()
+	return s
+}
+
+// workersFor does not give a worker to less than a unit of records.
+func workersFor(wanted int, records int64, unit int) int {
+	if wanted <= 0 {
+		wanted = runtime.GOMAXPROCS(0)
+	}
+	return int(max(1, min(int64(wanted), records/int64(unit))))
+}
+
+// buckets is the number of buckets that a scatter of n elements makes: enough that each fits in cache.
+func (s *sizes) buckets(n int64) int {
+	wanted := (n*int64(s.element) + int64(leafBytes()) - 1) / int64(leafBytes())
+	if wanted <= 1 {
+		return 1
+	}
+	return min(maxBuckets, 1<<bits.Len64(uint64(wanted-1)))
+}
+
+// setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, within a twelfth
+// of the memory of the elements.
+func (s *sizes) setBlocks() {
+	elements := s.records * int64(s.element)
+	slack := elements/12 + int64(s.workers)*4*lineBytes
+	partial := int64(s.workers * s.buckets(s.records))
+	if s.records > int64(s.leaf) {
+		partial += int64(s.workers * (minSplit + 1))
+		slack += int64(s.workers*minSplit) * 4 * lineBytes
+	}
+	blockBytes := min(max(slack/partial, 2*lineBytes), maxBlockBytes)
+	blockBytes = 1 << (bits.Len64(uint64(blockBytes)) - 1)
+	s.block = int(blockBytes) / s.element
+	s.blocks = int((elements+slack)/blockBytes) + 1
+}
+
+// memory is all that a chunk allocates, in bytes.
+func (s *sizes) memory() int64 {
+	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
+	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*s.perWorker()
+}
+
+// perWorker is the scratch memory of a worker.
+func (s *sizes) perWorker() int64 {
+	unit := int64(s.unit * s.record)
+	if s.keptRecords > 0 {
+		unit = 0 // records are read to where they stay
+	}
+	lines := int64(s.buckets(s.records)) * (lineBytes + 16)
+	if s.records > int64(s.leaf) {
+		lines = maxBuckets * (lineBytes + 16)
+	}
+	sorting := 2*int64(s.leaf*s.element) + int64(s.out)*int64(s.record)
+	return unit + lines + sorting + int64(batch*(8+s.element)) + countsBytes
+}

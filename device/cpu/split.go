@@ -1,0 +1,162 @@
+package cpu
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Sort cuts the buckets that are too large to be sorted in cache again, until none is left. The rest of the work is
+// put off until Store, where it overlaps with the writing.
+func (c *chunk[E]) Sort(ctx context.Context) error {
+	defer seconds(&c.stats.Sort, time.Now())
+	for i := 0; i < len(c.leaves); {
+		if l := c.leaves[i]; l.count <= int64(c.leaf) || l.equal || l.ordered {
+			i++
+			continue
+		}
+		parts, err := c.split(ctx, i)
+		if err != nil {
+			return err
+		}
+		c.leaves = slices.Replace(c.leaves, i, i+1, parts...)
+	}
+	return nil
+}
+
+// split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
+func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf, error) {
+	l := c.leaves[i]
+	low, high, err := c.rangeOf(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	tieBits := c.codec.tieBits(l.from)
+	if low>>tieBits == high>>tieBits {
+		if tieBits == 0 {
+			l.equal = true
+			return []leaf{l}, nil
+		}
+		l.from, err = c.deepen(ctx, l)
+		return []leaf{l}, err
+	}
+	count := c.affordable(i, 4*c.buckets(l.count))
+	if count < 2 {
+		sortBlocks(c.pool, l.list, c.codec.less)
+		l.ordered = true
+		return []leaf{l}, nil
+	}
+	return c.cut(ctx, c.leaves[i], newBuckets(low, high, count, tieBits))
+}
+
+// affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free.
+// Each worker may need a block in every bucket, and holds one that it reads.
+func (c *chunk[E]) affordable(i, wanted int) int {
+	wanted = min(wanted, maxBuckets)
+	count := func() int { return int(c.pool.available()/int64(c.sizes.workers)) - 1 }
+	if count() < wanted {
+		for i := range c.leaves {
+			c.leaves[i].list = c.pool.pack(c.leaves[i].list)
+		}
+	}
+	return min(wanted, count())
+}
+
+// cut distributes the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
+// never needs more new ones than it has buckets, and one.
+func (c *chunk[E]) cut(ctx context.Context, l leaf, b buckets[E]) ([]leaf, error) {
+	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
+	for i := range workers {
+		c.worker(i).beginScatter(c, b.count())
+	}
+	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
+		w.scatter.add(b, c.pool.content(block))
+		w.scatter.recycle(block)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.workers[:workers] {
+		w.scatter.finish()
+		w.scatter.giveBack()
+	}
+	return c.merge(c.collect(nil, c.workers[:workers], b.count(), l.from)), nil
+}
+
+func (c *chunk[E]) unitOfElements() int { return unitBytes / c.element }
+
+// merge joins neighbouring leaves that are small together and packs all of them, so that leaves and the blocks
+// that are not full stay few however often buckets are cut.
+func (c *chunk[E]) merge(leaves []leaf) []leaf {
+	small := int64(leafBytes() / c.element / 2)
+	merged := leaves[:0]
+	for _, l := range leaves {
+		if n := len(merged); n > 0 && merged[n-1].count+l.count <= small {
+			c.pool.join(&merged[n-1].list, l.list)
+			merged[n-1].count += l.count
+			continue
+		}
+		merged = append(merged, l)
+	}
+	for i := range merged {
+		merged[i].list = c.pool.pack(merged[i].list)
+	}
+	return merged
+}
+
+// rangeOf is the least and the greatest element of a leaf.
+func (c *chunk[E]) rangeOf(ctx context.Context, l leaf) (low, high E, err error) {
+	var mu sync.Mutex
+	low, high = ^E(0), E(0)
+	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
+		blockLow, blockHigh := minMax(c.pool.content(block))
+		mu.Lock()
+		defer mu.Unlock()
+		low, high = min(low, blockLow), max(high, blockHigh)
+	})
+	return low, high, err
+}
+
+// deepen makes the elements of a leaf, which tie, hold the next bits of the key that differ.
+func (c *chunk[E]) deepen(ctx context.Context, l leaf) (from int, err error) {
+	var mu sync.Mutex
+	from = 8 * c.opt.Keyer.KeySize()
+	pivot := c.pool.content(l.head)[0]
+	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
+		agreed := c.codec.agreement(c.pool.content(block), pivot)
+		mu.Lock()
+		defer mu.Unlock()
+		from = min(from, agreed)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return from, c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
+		c.codec.rewindow(c.pool.content(block), from)
+	})
+}
+
+// eachBlock calls f for every block of a leaf, by several workers. f may take the block out of the list.
+func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf, f func(w *worker[E], block uint32)) error {
+	var mu sync.Mutex
+	rest := l.head
+	claim := func() uint32 {
+		mu.Lock()
+		defer mu.Unlock()
+		block := rest
+		if block != none {
+			rest = c.pool.next[block]
+		}
+		return block
+	}
+	return c.each(ctx, workers, func(ctx context.Context, w *worker[E]) error {
+		for block := claim(); block != none; block = claim() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			f(w, block)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,174 @@
+package cpu
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/extsort/extsort/device"
+)
+
+// task is what a worker stores at a time: neighbouring leaves that fill one block together, or one leaf that may
+// fill several.
+type task struct {
+	leaves []leaf
+	first  int64 // record of the sorted order
+	count  int64 // records to store
+}
+
+// Store lets workers take tasks in order, so that the one with the lowest is never behind another: it waits for
+// nobody, and writers may wait for those before them.
+func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	defer seconds(&c.stats.Store, time.Now())
+	if limit < 0 || limit > c.stats.Records {
+		limit = c.stats.Records
+	}
+	tasks := c.tasks(limit)
+	var claimed atomic.Int64
+	workers := max(1, min(len(tasks), c.sizes.workers))
+	err := c.each(ctx, workers, func(ctx context.Context, wk *worker[E]) error {
+		for {
+			i := int(claimed.Add(1)) - 1
+			if i >= len(tasks) {
+				return nil
+			}
+			if err := c.store(ctx, wk, tasks[i], w); err != nil {
+				return err
+			}
+		}
+	})
+	c.countPasses()
+	return err
+}
+
+// tasks cuts the first limit records into tasks.
+func (c *chunk[E]) tasks(limit int64) []task {
+	var tasks []task
+	block := int64(c.out)
+	at := int64(0)
+	add := func(leaves []leaf, count int64) {
+		if count = min(count, limit-at); count > 0 {
+			tasks = append(tasks, task{leaves, at, count})
+			at += count
+		}
+	}
+	for i := 0; i < len(c.leaves); {
+		end, count := i+1, c.leaves[i].count
+		for end < len(c.leaves) && count+c.leaves[end].count <= block {
+			count += c.leaves[end].count
+			end++
+		}
+		if c.leaves[i].equal {
+			for ; count > block; count -= block {
+				add(c.leaves[i:end], block)
+			}
+		}
+		add(c.leaves[i:end], count)
+		i = end
+	}
+	return tasks
+}
+
+// store finishes the leaves of a task and writes them.
+func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.beginStore(c)
+	if len(t.leaves) > 1 {
+		return to.WriteBlock(ctx, t.first, c.joined(w, t))
+	}
+	switch l := t.leaves[0]; {
+	case l.equal:
+		return c.storeEqual(ctx, w, t, to)
+	case l.ordered:
+		return c.storeOrdered(ctx, w, t, to)
+	}
+	return c.storeSorted(ctx, w, t.first, c.finish(w, t.leaves[0])[:t.count], to)
+}
+
+func (w *worker[E]) beginStore(c *chunk[E]) {
+	if w.a == nil {
+		w.a, w.b = make([]E, c.leaf), make([]E, c.leaf)
+		w.out = make([]byte, min(int64(c.out), c.sizes.records)*int64(c.record))
+	}
+}
+
+// finish gives the elements of a leaf in order.
+func (c *chunk[E]) finish(w *worker[E], l leaf) []E {
+	a := c.pool.gather(w.a, l.list)
+	result, rest := sorted(&w.radix, a, w.b[:len(a)])
+	c.refine(&w.radix, result, rest, l.from)
+	return result
+}
+
+// joined gives the records of several leaves that fill one block together.
+func (c *chunk[E]) joined(w *worker[E], t task) []byte {
+	size := c.record
+	n := 0
+	for _, l := range t.leaves {
+		if n == int(t.count)*size {
+			break
+		}
+		elems := c.finish(w, l)
+		elems = elems[:min(len(elems), int(t.count)-n/size)]
+		n += copy(w.out[n:], c.codec.records(w.out[n:], elems))
+	}
+	return w.out[:n]
+}
+
+// storeSorted writes the records of elems in blocks.
+func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, elems []E, to device.BlockWriter) error {
+	for len(elems) > 0 {
+		n := min(c.out, len(elems))
+		if err := to.WriteBlock(ctx, first, c.codec.records(w.out, elems[:n])); err != nil {
+			return err
+		}
+		elems, first = elems[n:], first+int64(n)
+	}
+	return nil
+}
+
+// storeEqual writes records that are all the same.
+func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+	value := c.pool.content(t.leaves[0].head)[0]
+	for at := int64(0); at < t.count; {
+		elems := w.a[:min(int64(len(w.a)), t.count-at)]
+		for i := range elems {
+			elems[i] = value
+		}
+		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
+			return err
+		}
+		at += int64(len(elems))
+	}
+	return nil
+}
+
+// storeOrdered writes the records of a leaf whose blocks are in order already.
+func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+	block := t.leaves[0].head
+	for at := int64(0); at < t.count; {
+		elems := w.a[:0]
+		for block != none && len(elems)+int(c.pool.used[block]) <= len(w.a) {
+			elems = append(elems, c.pool.content(block)...)
+			block = c.pool.next[block]
+		}
+		elems = elems[:min(int64(len(elems)), t.count-at)]
+		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
+			return err
+		}
+		at += int64(len(elems))
+	}
+	return nil
+}
+
+func (c *chunk[E]) countPasses() {
+	passes := 0
+	for _, w := range c.workers {
+		if w != nil {
+			passes = max(passes, w.radix.passes)
+		}
+	}
+	c.stats.Passes = passes + 1
+}

@@ -1,0 +1,301 @@
+package devicetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// testFull has sources with more records than the chunk takes.
+func testFull(t *testing.T, d device.Device) {
+	for _, units := range [][]int{nil, {1000, 1}} {
+		recs := uniform(rec16, 50_000, random())
+		opt := (&Case{Layout: rec16, Recs: recs}).options(keyer(t, rec16))
+		opt.Records = 20_001
+		chunk := open(t, d, opt)
+		load(t, chunk, &Source{Recs: recs, Size: 16, Units: units}, opt.Records)
+		compare(t, store(t, chunk, -1, 16), Sorted(rec16, recs[:opt.Records*16]), 16)
+		if err := chunk.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testBlocks has small blocks, and checks that none is larger.
+func testBlocks(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")} {
+		recs := uniform(l, 20_000, random())
+		for _, perBlock := range []int{1, 3, 1000, 19_999, 20_000, 50_000} {
+			t.Run(fmt.Sprintf("%s/records=%d", name, perBlock), func(t *testing.T) {
+				c := Case{Layout: l, Recs: recs, Block: perBlock*l.RecordSize + l.RecordSize - 1}
+				chunk := open(t, d, c.options(keyer(t, l)))
+				defer chunk.Close()
+				load(t, chunk, &Source{Recs: recs, Size: l.RecordSize}, 20_000)
+				if err := chunk.Sort(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				w := Collector{Size: l.RecordSize, Max: c.Block}
+				if err := chunk.Store(context.Background(), -1, &w); err != nil {
+					t.Fatal(err)
+				}
+				got, err := w.Recs()
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, got, Sorted(l, recs), l.RecordSize)
+			})
+		}
+	}
+}
+
+// testOrder has a writer that waits for the blocks before each one: any order of calls but the promised deadlocks.
+func testOrder(t *testing.T, d device.Device) {
+	for _, dist := range []string{"uniform", "equal", "low"} {
+		for _, workers := range []int{1, 2, 8} {
+			t.Run(fmt.Sprintf("%s/workers=%d", dist, workers), func(t *testing.T) {
+				recs := Distributions[dist](u64, 300_000, random())
+				c := Case{Layout: u64, Recs: recs, Block: 4096, Workers: workers}
+				chunk := open(t, d, c.options(keyer(t, u64)))
+				defer chunk.Close()
+				load(t, chunk, &Source{Recs: recs, Size: 8}, 300_000)
+				if err := chunk.Sort(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				w := newTurnstile(8)
+				if err := chunk.Store(context.Background(), -1, w); err != nil {
+					t.Fatal(err)
+				}
+				got, err := w.Recs()
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, got, Sorted(u64, recs), 8)
+			})
+		}
+	}
+}
+
+// testReuse loads one chunk again and again, with other numbers of records and other distributions.
+func testReuse(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+		t.Run(name, func(t *testing.T) {
+			c := Case{Layout: l, Recs: uniform(l, 200_000, random()), Limit: -1}
+			chunk := open(t, d, c.options(keyer(t, l)))
+			defer chunk.Close()
+			for _, n := range []int{200_000, 1, 0, 150_000, 200_000, 5000} {
+				for _, dist := range []string{"uniform", "equal", "exponential"} {
+					c.Recs = Distributions[dist](l, n, random())
+					checkOn(t, chunk, c)
+					if stats := chunk.Stats(); stats.Records != int64(n) {
+						t.Errorf("stats tell of %d records, want %d", stats.Records, n)
+					}
+				}
+			}
+			again := store(t, chunk, -1, l.RecordSize)
+			compare(t, again, Sorted(l, c.Recs), l.RecordSize)
+		})
+	}
+}
+
+// testConcurrent has several chunks of one device at work at the same time.
+func testConcurrent(t *testing.T, d device.Device) {
+	var all sync.WaitGroup
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+		all.Go(func() {
+			for _, n := range []int{100_000, 1000, 77_777} {
+				c := Case{Layout: l, Recs: uniform(l, n, random()), Limit: -1}
+				chunk, err := d.NewChunk(context.Background(), c.options(keyer(t, l)))
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				if err := sortOnce(chunk, c); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				chunk.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// sortOnce is checkOn that returns what is wrong, for use in goroutines.
+func sortOnce(chunk device.Chunk, c Case) error {
+	ctx, size := context.Background(), c.Layout.RecordSize
+	if _, err := chunk.Load(ctx, &Source{Recs: c.Recs, Size: size}); err != nil {
+		return err
+	}
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	w := Collector{Size: size}
+	if err := chunk.Store(ctx, -1, &w); err != nil {
+		return err
+	}
+	got, err := w.Recs()
+	if err == nil && string(got) != string(Sorted(c.Layout, c.Recs)) {
+		err = errors.New("not in order")
+	}
+	return err
+}
+
+// testCancel cancels before each step and in the middle of Load and Store.
+func testCancel(t *testing.T, d device.Device) {
+	recs := uniform(u64, 300_000, random())
+	c := Case{Layout: u64, Recs: recs, Block: 8 << 10, Limit: -1}
+	chunk := open(t, d, c.options(keyer(t, u64)))
+	defer chunk.Close()
+	before := runtime.NumGoroutine()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := chunk.Load(cancelled, &Source{Recs: recs, Size: 8}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load with a cancelled context: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := chunk.Load(ctx, &Source{Recs: recs, Size: 8, Units: []int{1000}, Before: func(call int) {
+		if call == 7 {
+			cancel()
+		}
+	}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load cancelled in the middle: %v", err)
+	}
+	load(t, chunk, &Source{Recs: recs, Size: 8}, 300_000)
+	if err := chunk.Sort(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := chunk.Store(cancelled, -1, &Collector{Size: 8}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Store with a cancelled context: %v", err)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	if err := chunk.Store(ctx, -1, &Collector{Size: 8, Before: func(call int) {
+		if call == 3 {
+			cancel()
+		}
+	}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Store cancelled in the middle: %v", err)
+	}
+	noLeak(t, before)
+	checkOn(t, chunk, c)
+}
+
+var errFault = errors.New("injected fault")
+
+// testSourceFails lets the source fail at its first, second … call until none fails any more.
+func testSourceFails(t *testing.T, d device.Device) {
+	recs := uniform(rec16, 100_000, random())
+	for _, units := range [][]int{nil, {5000}} {
+		c := Case{Layout: rec16, Recs: recs, Units: units, Limit: -1}
+		chunk := open(t, d, c.options(keyer(t, rec16)))
+		before := runtime.NumGoroutine()
+		for k := 1; ; k++ {
+			n, err := chunk.Load(context.Background(), &Source{Recs: recs, Size: 16, Units: units, FailAt: k, Err: errFault})
+			if err == nil {
+				if n != 100_000 || k < 2 {
+					t.Errorf("%d records loaded without a fault at call %d", n, k)
+				}
+				break
+			}
+			if !errors.Is(err, errFault) {
+				t.Fatalf("fault at call %d gave %v", k, err)
+			}
+		}
+		noLeak(t, before)
+		checkOn(t, chunk, c)
+		if err := chunk.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testWriterFails lets the writer fail at its first, second … call until none fails any more.
+func testWriterFails(t *testing.T, d device.Device) {
+	recs := uniform(u64, 100_000, random())
+	c := Case{Layout: u64, Recs: recs, Block: 64 << 10, Limit: -1}
+	chunk := open(t, d, c.options(keyer(t, u64)))
+	defer chunk.Close()
+	before := runtime.NumGoroutine()
+	for k := 1; ; k++ {
+		load(t, chunk, &Source{Recs: recs, Size: 8}, 100_000)
+		if err := chunk.Sort(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		err := chunk.Store(context.Background(), -1, &Collector{Size: 8, FailAt: k, Err: errFault})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errFault) {
+			t.Fatalf("fault at call %d gave %v", k, err)
+		}
+	}
+	noLeak(t, before)
+	checkOn(t, chunk, c)
+}
+
+// noLeak waits for goroutines to end until there are no more than before.
+func noLeak(t *testing.T, before int) {
+	t.Helper()
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+// testMemory fills chunks of exactly the size that MaxRecords allows, with the data that needs most room.
+func testMemory(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")} {
+		last := int64(0)
+		for _, memory := range []int64{0, 1 << 10, 1 << 20, 4 << 20, 16 << 20} {
+			opt := device.ChunkOptions{Keyer: keyer(t, l), MemoryBytes: memory, BlockBytes: 32 << 10, Workers: 2}
+			n := d.MaxRecords(opt, memory)
+			if n < last || n > memory && memory > 0 && d.Info().MemoryBytes == 0 {
+				t.Fatalf("%s: %d records in %d bytes, %d in less", name, n, memory, last)
+			}
+			if last = n; n == 0 || n > 3_000_000 {
+				continue
+			}
+			opt.Records = n
+			fill(t, d, l, opt)
+		}
+		if last == 0 {
+			t.Errorf("%s: no record fits in 16 MiB", name)
+		}
+	}
+}
+
+func fill(t *testing.T, d device.Device, l format.Layout, opt device.ChunkOptions) {
+	t.Helper()
+	chunk := open(t, d, opt)
+	defer chunk.Close()
+	for _, dist := range []string{"uniform", "exponential"} {
+		recs := Distributions[dist](l, int(opt.Records), random())
+		load(t, chunk, &Source{Recs: recs, Size: l.RecordSize}, opt.Records)
+		compare(t, store(t, chunk, -1, l.RecordSize), Sorted(l, recs), l.RecordSize)
+	}
+}
+
+func testOptions(t *testing.T, d device.Device) {
+	opt := device.ChunkOptions{Keyer: keyer(t, u64), Records: 1000, BlockBytes: 1 << 10, Algorithm: "bogo"}
+	if chunk, err := d.NewChunk(context.Background(), opt); err == nil {
+		chunk.Close()
+		t.Error("an unknown algorithm was accepted")
+	}
+	for _, opt.Algorithm = range d.Info().Algorithms {
+		chunk := open(t, d, opt)
+		checkOn(t, chunk, Case{Layout: u64, Recs: uniform(u64, 1000, random()), Limit: -1})
+		if stats := chunk.Stats(); stats.Algorithm != opt.Algorithm {
+			t.Errorf("stats name algorithm %q, want %q", stats.Algorithm, opt.Algorithm)
+		}
+		chunk.Close()
+	}
+}

@@ -1,0 +1,202 @@
+// Package devicetest holds every device to the contract of package device.
+//
+// Run is the conformance suite. It compares what a device makes of many layouts, sizes and distributions with
+// slices.SortStableFunc, byte for byte, and checks what the contract says of sources of unknown size, limits,
+// blocks, reuse, cancelling, failing sources and writers, and memory. A new device joins with one test:
+//
+//	func TestConformance(t *testing.T) {
+//		devicetest.Run(t, func(testing.TB) device.Device { return cpu.New() })
+//	}
+//
+// Source and Collector stand in for files in other tests too; Check is one comparison of the suite, for fuzzing.
+package devicetest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Run runs the suite on the device that open makes anew for each part of it.
+func Run(t *testing.T, open func(testing.TB) device.Device) {
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, device.Device)
+	}{
+		{"Info", testInfo},
+		{"Layouts", testLayouts},
+		{"Sizes", testSizes},
+		{"Distributions", testDistributions},
+		{"Prefixes", testPrefixes},
+		{"Samples", testSamples},
+		{"UnknownSize", testUnknownSize},
+		{"Full", testFull},
+		{"Limit", testLimit},
+		{"Blocks", testBlocks},
+		{"Order", testOrder},
+		{"Reuse", testReuse},
+		{"Concurrent", testConcurrent},
+		{"Cancel", testCancel},
+		{"SourceFails", testSourceFails},
+		{"WriterFails", testWriterFails},
+		{"Memory", testMemory},
+		{"Options", testOptions},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			d := open(t)
+			t.Cleanup(func() {
+				if err := d.Close(); err != nil {
+					t.Errorf("close the device: %v", err)
+				}
+			})
+			part.run(t, d)
+		})
+	}
+}
+
+// Case is one sort to compare.
+type Case struct {
+	Layout  format.Layout
+	Recs    []byte
+	Sample  []uint64 // as in device.ChunkOptions; Sampled makes one
+	Block   int      // BlockBytes; 0: 64 KiB
+	Workers int      // 0: 3, so that a machine with one processor interleaves too
+	Units   []int    // as in Source
+	Limit   int64    // -1: all. The zero Case writes nothing
+}
+
+func (c *Case) options(k *format.Keyer) device.ChunkOptions {
+	opt := device.ChunkOptions{
+		Keyer: k, Records: int64(len(c.Recs) / c.Layout.RecordSize), Sample: c.Sample,
+		BlockBytes: max(c.Block, c.Layout.RecordSize), Workers: c.Workers,
+	}
+	if c.Block == 0 {
+		opt.BlockBytes = max(64<<10, c.Layout.RecordSize)
+	}
+	if c.Workers == 0 {
+		opt.Workers = 3
+	}
+	return opt
+}
+
+// Check sorts a case on d and compares the result with that of a plain stable sort.
+func Check(t testing.TB, d device.Device, c Case) {
+	t.Helper()
+	chunk := open(t, d, c.options(keyer(t, c.Layout)))
+	checkOn(t, chunk, c)
+	if err := chunk.Close(); err != nil {
+		t.Errorf("close the chunk: %v", err)
+	}
+}
+
+// checkOn is Check on a chunk that exists.
+func checkOn(t testing.TB, chunk device.Chunk, c Case) {
+	t.Helper()
+	size := c.Layout.RecordSize
+	n := int64(len(c.Recs) / size)
+	load(t, chunk, &Source{Recs: c.Recs, Size: size, Units: c.Units}, n)
+	got := store(t, chunk, c.Limit, size)
+	want := Sorted(c.Layout, c.Recs)
+	if c.Limit >= 0 {
+		want = want[:min(c.Limit, n)*int64(size)]
+	}
+	compare(t, got, want, size)
+}
+
+func keyer(t testing.TB, l format.Layout) *format.Keyer {
+	t.Helper()
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func open(t testing.TB, d device.Device, opt device.ChunkOptions) device.Chunk {
+	t.Helper()
+	chunk, err := d.NewChunk(context.Background(), opt)
+	if err != nil {
+		t.Fatalf("new chunk of %d records: %v", opt.Records, err)
+	}
+	return chunk
+}
+
+func load(t testing.TB, chunk device.Chunk, src device.Source, want int64) {
+	t.Helper()
+	n, err := chunk.Load(context.Background(), src)
+	if err != nil || n != want {
+		t.Fatalf("loaded %d records, %v; want %d", n, err, want)
+	}
+}
+
+func store(t testing.TB, chunk device.Chunk, limit int64, size int) []byte {
+	t.Helper()
+	if err := chunk.Sort(context.Background()); err != nil {
+		t.Fatalf("sort: %v", err)
+	}
+	w := Collector{Size: size}
+	if err := chunk.Store(context.Background(), limit, &w); err != nil {
+		t.Fatalf("store: %v", err)
+	}
+	recs, err := w.Recs()
+	if err != nil {
+		t.Fatalf("store: %v", err)
+	}
+	return recs
+}
+
+func compare(t testing.TB, got, want []byte, size int) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("stored %d records, want %d", len(got)/size, len(want)/size)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	for at := 0; at < len(got); at += size {
+		if a, b := got[at:at+size], want[at:at+size]; !bytes.Equal(a, b) {
+			t.Fatalf("record %d of %d is %x, want %x", at/size, len(got)/size, a, b)
+		}
+	}
+}
+
+// Sorted is the stable order of recs: the reference.
+func Sorted(l format.Layout, recs []byte) []byte {
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		panic(err)
+	}
+	size, width := l.RecordSize, l.KeySize()
+	keys := make([]byte, 0, len(recs)/size*width)
+	order := make([]int, len(recs)/size)
+	for i := range order {
+		order[i] = i
+		keys = k.Append(keys, recs[i*size:(i+1)*size])
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return bytes.Compare(keys[a*width:(a+1)*width], keys[b*width:(b+1)*width])
+	})
+	sorted := make([]byte, 0, len(recs))
+	for _, i := range order {
+		sorted = append(sorted, recs[i*size:(i+1)*size]...)
+	}
+	return sorted
+}
+
+// Sampled is the prefixes of about n records of recs.
+func Sampled(l format.Layout, recs []byte, n int) []uint64 {
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		panic(err)
+	}
+	var sample []uint64
+	count := len(recs) / l.RecordSize
+	for i := 0; i < count; i += max(1, count/n) {
+		sample = append(sample, k.Prefix(recs[i*l.RecordSize:(i+1)*l.RecordSize]))
+	}
+	return sample
+}

@@ -1,0 +1,130 @@
+package devicetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+var (
+	u32   = format.Bare(format.Type{Kind: format.Unsigned, Size: 4})
+	u64   = format.Bare(format.Type{Kind: format.Unsigned, Size: 8})
+	rec16 = records(16, "0:u64")
+)
+
+func testInfo(t *testing.T, d device.Device) {
+	info := d.Info()
+	if info.Name == "" || info.Kind == "" || info.Units < 1 || len(info.Algorithms) == 0 {
+		t.Errorf("incomplete: %+v", info)
+	}
+}
+
+func testLayouts(t *testing.T, d device.Device) {
+	for name, l := range layouts() {
+		t.Run(name, func(t *testing.T) {
+			for dist, generate := range Distributions {
+				recs := generate(l, 700, random())
+				t.Run(dist, func(t *testing.T) {
+					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 50), Limit: -1})
+				})
+			}
+		})
+	}
+}
+
+func testSizes(t *testing.T, d device.Device) {
+	sizes := []int{0, 1, 2, 3, 12, 13, 14, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025,
+		16383, 16384, 16385, 32767, 32768, 32769, 65535, 65536, 65537, 131071, 131073}
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+		recs := uniform(l, sizes[len(sizes)-1], random())
+		for _, n := range sizes {
+			t.Run(fmt.Sprintf("%s/n=%d", name, n), func(t *testing.T) {
+				recs := recs[:n*l.RecordSize]
+				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 100), Limit: -1})
+			})
+		}
+	}
+}
+
+// testDistributions sorts enough records that every device needs more than one tile, bucket or block.
+func testDistributions(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{
+		"u32": u32, "u64": u64, "rec16": rec16, "u8": format.Bare(format.Type{Size: 1}), "f64": format.Bare(format.Type{Kind: format.Float, Size: 8}),
+	} {
+		for dist, generate := range Distributions {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				recs := generate(l, 300_000, random())
+				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 1000), Limit: -1})
+			})
+		}
+	}
+}
+
+// testPrefixes sorts wide keys that agree in their first bytes, in groups large and small.
+func testPrefixes(t *testing.T, d device.Device) {
+	l := records(48, "4:bytes40")
+	for _, shared := range []int{3, 8, 17, 38, 39} {
+		for _, groups := range []int{1, 2, 1000} {
+			t.Run(fmt.Sprintf("shared=%d/groups=%d", shared, groups), func(t *testing.T) {
+				r := random()
+				recs := uniform(l, 60_000, r)
+				shareprefixes(recs, l, shared, groups, r)
+				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 100), Limit: -1})
+			})
+		}
+	}
+}
+
+func shareprefixes(recs []byte, l format.Layout, shared, groups int, r *rand.Rand) {
+	pool := uniform(l, groups, r)
+	at := l.Key[0].Offset
+	for i := 0; i < len(recs); i += l.RecordSize {
+		copy(recs[i+at:i+at+shared], pool[r.IntN(groups)*l.RecordSize:])
+	}
+}
+
+// testSamples has samples that are missing, tiny, or of other data.
+func testSamples(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+		recs := uniform(l, 250_000, random())
+		for sample, prefixes := range map[string][]uint64{
+			"none": nil, "one": Sampled(l, recs, 1), "zeros": {0, 0}, "ones": {^uint64(0) >> (64 - 8*min(8, l.KeySize()))},
+			"narrow": {1 << 20, 1<<20 + 1000}, "twice": {77, 77},
+		} {
+			t.Run(name+"/"+sample, func(t *testing.T) {
+				Check(t, d, Case{Layout: l, Recs: recs, Sample: prefixes, Limit: -1})
+			})
+		}
+		t.Run(name+"/sortedWithout", func(t *testing.T) {
+			Check(t, d, Case{Layout: l, Recs: Sorted(l, recs), Limit: -1})
+		})
+	}
+}
+
+func testUnknownSize(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec7": records(7, "3:u16be:desc", "0:i8")} {
+		for _, n := range []int{0, 1, 1000, 100_000} {
+			for _, units := range [][]int{{1 << 30}, {1, 7, 1000, 3}, {4096}} {
+				t.Run(fmt.Sprintf("%s/n=%d/units=%d", name, n, units), func(t *testing.T) {
+					Check(t, d, Case{Layout: l, Recs: uniform(l, n, random()), Units: units, Limit: -1})
+				})
+			}
+		}
+	}
+}
+
+func testLimit(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
+		for _, dist := range []string{"uniform", "equal", "low"} {
+			recs := Distributions[dist](l, 200_000, random())
+			for _, limit := range []int64{0, 1, 9, 10_000, 65_537, 199_999, 200_000, 200_001, 1 << 40} {
+				t.Run(fmt.Sprintf("%s/%s/limit=%d", name, dist, limit), func(t *testing.T) {
+					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 500), Limit: limit})
+				})
+			}
+		}
+	}
+}
