@@ -111,12 +111,13 @@ func oddNumber(b []byte) uint64 {
 func (p *piece) bytes() int { return (64 - int(p.up)) / 8 }
 
 // value is the piece of rec's key, not yet placed.
-func (p *piece) value(rec []byte) uint64 {
-	v := p.raw(rec)
+func (p *piece) value(rec []byte) uint64 { return p.normalized(p.raw(rec)) }
+
+func (p *piece) normalized(v uint64) uint64 {
 	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip
 }
 
-// inverse is the raw number of which v is the value. The sign bit is not in spread, so it can be read from v
+// inverse is the raw number of which v is the normalized one. The sign bit is not in spread, so it can be read from v
 // once flip is undone.
 func (p *piece) inverse(v uint64) uint64 {
 	v ^= p.flip

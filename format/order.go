@@ -1,0 +1,156 @@
+package format
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+)
+
+// Order is what is known about the order of a stretch of consecutive records. Indexes are those of the stream,
+// -1 where there is no such record.
+type Order struct {
+	First          int64 // index of the stretch's first record
+	Records        int64
+	FirstDisorder  int64 // the first record that is less than the one before it
+	FirstDuplicate int64 // the first record whose key equals that of the one before it
+	Duplicates     int64 // how many such records there are
+
+	firstKey, lastKey []byte // normalized
+}
+
+// CheckBlock looks at the order of recs, of which the first has the index first in its stream.
+func CheckBlock(k *Keyer, first int64, recs []byte) Order {
+	size := k.layout.RecordSize
+	o := Order{First: first, Records: int64(len(recs) / size), FirstDisorder: -1, FirstDuplicate: -1}
+	if o.Records == 0 {
+		return o
+	}
+	o.firstKey = k.Append(nil, recs[:size])
+	o.lastKey = k.Append(nil, recs[len(recs)-size:])
+	var block [blockKeys]uint64
+	previous := k.Prefix(recs)
+	for at := int64(1); at < o.Records; at += blockKeys {
+		n := min(o.Records-at, blockKeys)
+		stretch := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
+		k.Prefixes(block[:n], stretch[size:])
+		for i, prefix := range block[:n] {
+			if prefix <= previous {
+				o.notGreater(k, first+at+int64(i), prefix < previous, stretch[i*size:][:2*size])
+			}
+			previous = prefix
+		}
+	}
+	return o
+}
+
+// notGreater notes a record, the second of pair, whose prefix is less than that of the first, or equal to it.
+func (o *Order) notGreater(k *Keyer, index int64, less bool, pair []byte) {
+	if !less && k.keySize > 8 {
+		size := len(pair) / 2
+		c := k.Compare(pair[:size], pair[size:])
+		if c < 0 {
+			return
+		}
+		less = c > 0
+	}
+	o.note(index, less)
+}
+
+func (o *Order) note(index int64, less bool) {
+	if less {
+		if o.FirstDisorder < 0 {
+			o.FirstDisorder = index
+		}
+		return
+	}
+	o.Duplicates++
+	if o.FirstDuplicate < 0 {
+		o.FirstDuplicate = index
+	}
+}
+
+// FirstFault is the first record that is out of order, or -1. If records are to be unique, one that equals its
+// predecessor is out of order too.
+func (o Order) FirstFault(unique bool) int64 {
+	if !unique || o.FirstDuplicate < 0 {
+		return o.FirstDisorder
+	}
+	if o.FirstDisorder < 0 {
+		return o.FirstDuplicate
+	}
+	return min(o.FirstDisorder, o.FirstDuplicate)
+}
+
+// Join is the order of a followed by b. REQUIRES: b.First == a.First+a.Records.
+func (a Order) Join(b Order) Order {
+	if a.Records == 0 {
+		return b
+	}
+	if b.Records == 0 {
+		return a
+	}
+	joined := a
+	joined.Records += b.Records
+	joined.lastKey = b.lastKey
+	if c := bytes.Compare(a.lastKey, b.firstKey); c >= 0 {
+		joined.note(b.First, c > 0)
+	}
+	joined.Duplicates += b.Duplicates
+	joined.FirstDisorder = earlier(joined.FirstDisorder, b.FirstDisorder)
+	joined.FirstDuplicate = earlier(joined.FirstDuplicate, b.FirstDuplicate)
+	return joined
+}
+
+func earlier(a, b int64) int64 {
+	if a < 0 {
+		return b
+	}
+	return a
+}
+
+// OrderCheck joins the blocks of a stream that come in any order. Its memory grows only with the number of
+// gaps. The zero OrderCheck is ready for use, by several goroutines.
+type OrderCheck struct {
+	mu      sync.Mutex
+	byFirst map[int64]Order // stretches that do not touch each other
+	byEnd   map[int64]int64 // index after a stretch → its First
+}
+
+// Add adds a block that CheckBlock has looked at.
+func (c *OrderCheck) Add(o Order) {
+	if o.Records == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byFirst == nil {
+		c.byFirst, c.byEnd = map[int64]Order{}, map[int64]int64{}
+	}
+	if first, ok := c.byEnd[o.First]; ok {
+		delete(c.byEnd, o.First)
+		before := c.byFirst[first]
+		delete(c.byFirst, first)
+		o = before.Join(o)
+	}
+	if after, ok := c.byFirst[o.First+o.Records]; ok {
+		delete(c.byFirst, after.First)
+		delete(c.byEnd, after.First+after.Records)
+		o = o.Join(after)
+	}
+	c.byFirst[o.First] = o
+	c.byEnd[o.First+o.Records] = o.First
+}
+
+// Result is the order of the whole stream, which is an error if blocks of it are missing.
+func (c *OrderCheck) Result() (Order, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	whole, ok := c.byFirst[0]
+	if len(c.byFirst) == 0 {
+		return Order{FirstDisorder: -1, FirstDuplicate: -1}, nil
+	}
+	if !ok || len(c.byFirst) > 1 {
+		return Order{}, fmt.Errorf("check order: records are missing after record %d", whole.Records)
+	}
+	return whole, nil
+}
