@@ -35,6 +35,7 @@ type Generator struct {
 	fill    func(g *Generator, xs []uint64, first uint64)
 	scale   float64 // of floats
 	gensort bool    // the payload is gensort's
+	keyBits uint    // what the key fields take of the string of bits
 }
 
 // Distributions are the names of the distributions, as NewGenerator takes them.
@@ -66,6 +67,9 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	}
 	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), fill: fill, scale: 1,
 		gensort: layout.String() == gensortLayout.String()}
+	for _, f := range layout.Key {
+		g.keyBits += bitsOf(f)
+	}
 	if dist == "normal" {
 		g.scale = normalSpan
 	}
@@ -142,79 +146,63 @@ func (g *Generator) floatBits(f Field, u uint64) uint64 {
 	return math.Float64bits(v)
 }
 
-// bitString is x followed by a chain of hashes of x, taken from the front.
-type bitString struct {
-	x, word uint64
-	words   uint64 // taken so far
-	left    uint   // bits left in word, at its top
+// stretch is bits from to from+n, 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
+func stretch(x uint64, from, n uint) uint64 {
+	first, skip := from/64, from%64
+	v := link(x, first) << skip
+	if skip+n > 64 {
+		v |= link(x, first+1) >> (64 - skip)
+	}
+	return v >> (64 - n)
 }
 
-// take is the next n bits, 1 ≤ n ≤ 64.
-func (s *bitString) take(n uint) uint64 {
-	if n <= s.left {
-		v := s.word >> (64 - n)
-		s.word, s.left = s.word<<n, s.left-n
-		return v
+func link(x uint64, i uint) uint64 {
+	if i == 0 {
+		return x
 	}
-	v, missing := uint64(0), n-s.left
-	if s.left > 0 {
-		v = s.word >> (64 - s.left)
+	return mix(x + uint64(i)*golden)
+}
+
+// bitsOf is how many bits of the string a field takes.
+func bitsOf(f Field) uint {
+	if f.Type.Kind == Float {
+		return floatDigits(f.Type)
 	}
-	s.words++
-	s.word = mix(s.x + s.words*golden)
-	v = v<<missing | s.word>>(64-missing)
-	s.word, s.left = s.word<<missing, 64-missing
-	return v
+	return uint(8 * f.Type.Size)
 }
 
 // putKey fills the key fields. The least significant field is written first, so that where fields overlap the
 // more significant one has its way.
 func (g *Generator) putKey(rec []byte, x uint64) {
-	s := bitString{x: x, word: x, left: 64}
-	if len(g.layout.Key) == 1 {
-		g.putField(rec, g.layout.Key[0], &s)
-		return
-	}
-	var stack [8]bitString
-	starts := stack[:0]
-	for _, f := range g.layout.Key {
-		starts = append(starts, s)
-		g.skip(f, &s)
-	}
-	for i := len(starts) - 1; i >= 0; i-- {
-		g.putField(rec, g.layout.Key[i], &starts[i])
+	at := g.keyBits
+	for i := len(g.layout.Key) - 1; i >= 0; i-- {
+		f := &g.layout.Key[i]
+		at -= bitsOf(*f)
+		g.putField(rec[f.Offset:f.Offset+f.Type.Size], f, x, at)
 	}
 }
 
-func (g *Generator) skip(f Field, s *bitString) {
+// putField fills a field from bit at of the string.
+func (g *Generator) putField(dst []byte, f *Field, x uint64, at uint) {
+	littleEndian := f.Type.littleEndian()
 	if f.Type.Kind == Float {
-		s.take(floatDigits(f.Type))
+		putNumber(dst, g.floatBits(*f, stretch(x, at, floatDigits(f.Type))), littleEndian)
 		return
 	}
-	for at := 0; at < f.Type.Size; at += 8 {
-		s.take(uint(8 * min(8, f.Type.Size-at)))
-	}
-}
-
-func (g *Generator) putField(rec []byte, f Field, s *bitString) {
-	if f.Type.Kind == Float {
-		putNumber(rec[f.Offset:f.Offset+f.Type.Size], g.floatBits(f, s.take(floatDigits(f.Type))), f.Type.littleEndian())
-		return
-	}
-	for at := 0; at < f.Type.Size; at += 8 {
-		n := min(8, f.Type.Size-at)
-		v := s.take(uint(8 * n))
+	for done := 0; done < len(dst); done += 8 {
+		n := min(8, len(dst)-done)
+		v := stretch(x, at+uint(8*done), uint(8*n))
 		if f.Desc {
 			v = ^v
 		}
-		if f.Type.Kind == Signed && at == 0 {
+		if f.Type.Kind == Signed && done == 0 {
 			v ^= 1 << uint(8*n-1)
 		}
-		from := f.Offset + at
-		if f.Type.littleEndian() {
-			from = f.Offset + f.Type.Size - at - n
+		from := done
+		if littleEndian {
+			from = len(dst) - done - n
 		}
-		putNumber(rec[from:from+n], v, f.Type.littleEndian())
+		putNumber(dst[from:from+n], v, littleEndian)
 	}
 }
 
