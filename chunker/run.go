@@ -1,13 +1,21 @@
 package chunker
 
-import "github.com/extsort/extsort/format"
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/extsort/extsort/format"
+)
 
 // Block is one entry of a run's index: where a stretch of its records is stored.
 type Block struct {
-	First   int64  // index in the run of the block's first record
-	Records int    // records in the block
-	Offset  int64  // bytes from the start of the file
-	Bytes   int    // stored bytes, fewer than Records·RecordSize when compressed
+	First   int64 // index in the run of the block's first record
+	Records int   // records in the block
+	Volume  int   // which of the spill's files
+	Offset  int64 // bytes from the start of the file
+	Bytes   int   // stored bytes, fewer than Records·RecordSize when compressed
+	Codec   format.Compression
 	Sum     uint64 // xxhash64 of the stored bytes
 	Key     []byte // normalized key of the first record
 }
@@ -22,11 +30,13 @@ type Run struct {
 }
 
 // Records is the number of records in the run.
-func (r *Run) Records() int64 {
-	if len(r.blocks) == 0 {
+func (r *Run) Records() int64 { return endOf(r.blocks) }
+
+func endOf(blocks []Block) int64 {
+	if len(blocks) == 0 {
 		return 0
 	}
-	last := r.blocks[len(r.blocks)-1]
+	last := blocks[len(blocks)-1]
 	return last.First + int64(last.Records)
 }
 
@@ -56,3 +66,69 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	}
 	return r
 }
+
+// InputRun is the run that a seekable input is which is already sorted, in blocks of blockRecords records. seen is
+// shown the records of every block that is read.
+func InputRun(k *format.Keyer, in *Input, blockRecords int, seen func(recs []byte)) (*Run, error) {
+	size := k.Layout().RecordSize
+	r := &Run{keyer: k, close: func() error { return nil }}
+	record := make([]byte, size)
+	for first := int64(0); first < in.Records; first += int64(blockRecords) {
+		if err := in.ReadRecords(record, first); err != nil {
+			return nil, err
+		}
+		n := int(min(int64(blockRecords), in.Records-first))
+		r.blocks = append(r.blocks, Block{First: first, Records: n, Bytes: n * size, Key: k.Append(nil, record)})
+	}
+	r.read = func(b *Block, dst []byte) ([]byte, error) {
+		dst = dst[:b.Bytes]
+		err := in.ReadRecords(dst, b.First)
+		if err == nil {
+			seen(dst)
+		}
+		return dst, err
+	}
+	return r, nil
+}
+
+// slice is the run of the blocks [i, j) of r, counted from 0 again. It shares r's storage.
+func (r *Run) slice(i, j int) *Run {
+	blocks := slices.Clone(r.blocks[i:j])
+	base := blocks[0].First
+	for n := range blocks {
+		blocks[n].First -= base
+	}
+	return &Run{keyer: r.keyer, blocks: blocks, read: r.read, close: func() error { return nil }}
+}
+
+// readRecords fills p with the records from index first on.
+func (r *Run) readRecords(p []byte, first int64) error {
+	size := r.keyer.Layout().RecordSize
+	i := sort.Search(len(r.blocks), func(i int) bool { return endOf(r.blocks[:i+1]) > first })
+	for ; len(p) > 0; i++ {
+		b := &r.blocks[i]
+		recs, err := r.read(b, make([]byte, b.Records*size))
+		if err != nil {
+			return err
+		}
+		n := copy(p, recs[int(first-b.First)*size:])
+		p, first = p[n:], first+int64(n/size)
+	}
+	return nil
+}
+
+// checkIndex reports blocks that overlap or are missing: a mistake of whoever wrote the run, and the records
+// out of it would not be those that went in.
+func checkIndex(blocks []Block) error {
+	next := int64(0)
+	for _, b := range blocks {
+		if b.First != next {
+			return fmt.Errorf("spilled run: block of record %d stands where record %d is due", b.First, next)
+		}
+		next += int64(b.Records)
+	}
+	return nil
+}
+
+// BlockBytes is the size of the records of block i.
+func (r *Run) BlockBytes(i int) int { return r.blocks[i].Records * r.keyer.Layout().RecordSize }

@@ -28,6 +28,7 @@ type FS interface {
 type File interface {
 	io.Writer
 	io.WriterAt
+	io.ReaderAt
 	// Reserve makes sure that the file can grow to that many bytes, where the file system can promise it.
 	Reserve(bytes int64) error
 	Truncate(bytes int64) error

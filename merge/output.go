@@ -132,7 +132,7 @@ func (o *Output) create() (err error) {
 		return err
 	}
 	name := o.tempName()
-	if o.file, err = o.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
+	if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
 		o.temp = name
 	}
 	return err
@@ -165,6 +165,15 @@ func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
 	n, err := o.file.WriteAt(p, offset)
 	if err != nil {
 		err = fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+	}
+	return n, err
+}
+
+// ReadAt reads back what was written, before it is committed.
+func (o *Output) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := o.file.ReadAt(p, offset)
+	if err != nil {
+		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), reason(err))
 	}
 	return n, err
 }

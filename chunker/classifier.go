@@ -1,0 +1,133 @@
+package chunker
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Classifier sends keys to parts: part p gets the keys from its splitter on up to the next one. Parts are in
+// the order of their keys.
+//
+// The leading digits of the keys, counted from the smallest key of the sample, index a table of parts, so that
+// a key costs one load: the most significant digit (MSD) that spreads these keys. Where the keys are skewed
+// one digit's value may hold more than a part should; then the splitters are taken from the sample as they
+// stand (sample sort: Frazer and McKellar 1970) and found by binary search.
+type Classifier struct {
+	least uint64 // smallest key of the sample: smaller ones go to part 0
+	shift uint   // digit = (key − least) >> shift
+	table []uint16
+
+	splitters []uint64 // of parts 1, 2, …; used when table is nil
+	parts     int
+}
+
+const (
+	digitTableBits = 12      // a table of 8 KiB stays in the first-level cache
+	maxParts       = 1 << 14 // parts are numbered by uint16
+)
+
+// NewClassifier cuts the range of the sorted sample into about parts parts that get the same number of records.
+// A key that alone makes up a part's share or more gets a part of its own.
+func NewClassifier(sorted []uint64, parts int) *Classifier {
+	parts = max(1, min(parts, maxParts, len(sorted)))
+	c := &Classifier{parts: 1}
+	if parts == 1 {
+		return c
+	}
+	c.splitters = splittersOf(sorted, parts)
+	c.parts = len(c.splitters) + 1
+	c.useDigits(sorted, parts)
+	return c
+}
+
+// splittersOf picks the keys at the parts' borders, and isolates the keys that are frequent.
+func splittersOf(sorted []uint64, parts int) []uint64 {
+	share := len(sorted) / parts
+	var splitters []uint64
+	for p := 1; p < parts; p++ {
+		at := p * len(sorted) / parts
+		key := sorted[at]
+		splitters = append(splitters, key)
+		if last := at + share - 1; last < len(sorted) && sorted[last] == key && key+1 != 0 {
+			splitters = append(splitters, key+1) // ends the part of a key that fills it alone
+		}
+	}
+	slices.Sort(splitters)
+	splitters = slices.Compact(splitters)
+	if len(splitters) > 0 && splitters[0] <= sorted[0] && sorted[0] == 0 {
+		splitters = splitters[1:] // nothing is below it
+	}
+	return splitters
+}
+
+// useDigits replaces the splitters by a table of digits if the parts it makes are nearly as even.
+func (c *Classifier) useDigits(sorted []uint64, parts int) {
+	least, greatest := sorted[0], sorted[len(sorted)-1]
+	shift := uint(max(0, bits.Len64(greatest-least)-digitTableBits))
+	counts := make([]int, 1<<digitTableBits)
+	for _, key := range sorted {
+		counts[(key-least)>>shift]++
+	}
+	share := float64(len(sorted)) / float64(parts)
+	table := make([]uint16, len(counts))
+	part, filled := 0, 0
+	for digit, n := range counts {
+		if float64(filled) >= share*(1-digitSlack) || filled > 0 && float64(filled+n) > share*(1+digitSlack) {
+			part, filled = part+1, 0
+		}
+		if float64(n) > share*(1+digitSlack) {
+			return
+		}
+		table[digit] = uint16(part)
+		filled += n
+	}
+	c.least, c.shift, c.table, c.parts = least, shift, table, part+1
+}
+
+// digitSlack is how much larger than its share a part may become for the sake of a table.
+const digitSlack = 0.05
+
+// Parts is the number of parts.
+func (c *Classifier) Parts() int { return c.parts }
+
+// ByDigit reports whether parts are chosen by leading digits, not by splitters.
+func (c *Classifier) ByDigit() bool { return c.table != nil }
+
+// Classify sets parts[i] to the part of keys[i].
+func (c *Classifier) Classify(parts []uint16, keys []uint64) {
+	switch {
+	case c.table != nil:
+		c.classifyByDigit(parts, keys)
+	case len(c.splitters) == 0:
+		clear(parts[:len(keys)])
+	default:
+		c.classifyBySplitter(parts, keys)
+	}
+}
+
+func (c *Classifier) classifyByDigit(parts []uint16, keys []uint64) {
+	table := c.table[:1<<digitTableBits]
+	parts = parts[:len(keys)]
+	for i, key := range keys {
+		above, below := bits.Sub64(key, c.least, 0)
+		digit := min(above>>c.shift, 1<<digitTableBits-1)
+		digit &= below - 1 // 0 for a key below the least
+		parts[i] = table[digit]
+	}
+}
+
+// classifyBySplitter counts the splitters that are not above the key, by a binary search without branches.
+func (c *Classifier) classifyBySplitter(parts []uint16, keys []uint64) {
+	parts = parts[:len(keys)]
+	for i, key := range keys {
+		low, n := 0, len(c.splitters)
+		for n > 1 {
+			half := n / 2
+			_, less := bits.Sub64(key, c.splitters[low+half-1], 0)
+			low += half & (int(less) - 1)
+			n -= half
+		}
+		_, less := bits.Sub64(key, c.splitters[low], 0)
+		parts[i] = uint16(low + 1 - int(less))
+	}
+}

@@ -1,0 +1,80 @@
+package chunker
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/extsort/extsort/format"
+)
+
+// codecChoice decides whether spill is compressed. A fixed choice always is or never is; auto looks at the first
+// blocks and compresses from then on when that pays.
+type codecChoice struct {
+	codec format.Compression
+
+	mu      sync.Mutex
+	trials  int // blocks still to be tried
+	in, out int64
+	spent   time.Duration
+}
+
+const (
+	codecTrials = 4 // blocks that auto tries before it decides
+
+	// diskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
+	// disk of the middle class, each way. A block that is compressed saves its difference twice.
+	diskBytesPerSecond = 1.5e9
+)
+
+func newCodecChoice(name string) *codecChoice {
+	switch name {
+	case "", "auto":
+		return &codecChoice{codec: format.S2, trials: codecTrials}
+	case "s2":
+		return &codecChoice{codec: format.S2}
+	case "zstd":
+		return &codecChoice{codec: format.Zstd}
+	}
+	return &codecChoice{codec: format.None}
+}
+
+// choose is the compression of this block; while auto has not decided, it tries the block first.
+func (c *codecChoice) choose(recs []byte) format.Compression {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trials > 0 {
+		c.try(recs)
+	}
+	return c.codec
+}
+
+func (c *codecChoice) try(recs []byte) {
+	start := time.Now()
+	packed, _ := compress(new([]byte), recs, c.codec)
+	c.spent += time.Since(start)
+	c.in += int64(len(recs))
+	c.out += int64(len(packed))
+	c.trials--
+	if c.trials == 0 && !c.pays() {
+		c.codec = format.None
+	}
+}
+
+// pays weighs the time to compress and to decompress (about half of that) against what the disk saves.
+func (c *codecChoice) pays() bool {
+	cost := 1.5 * c.spent.Seconds()
+	saved := 2 * float64(c.in-c.out) / diskBytesPerSecond
+	return saved > cost
+}
+
+// compress packs recs into buffer, or leaves them as they are when they do not become smaller.
+func compress(buffer *[]byte, recs []byte, c format.Compression) ([]byte, format.Compression) {
+	room := format.MaxCompressed(len(recs), c)
+	*buffer = slices.Grow((*buffer)[:0], room)[:room]
+	packed, err := format.CompressBlock(*buffer, recs, c)
+	if err != nil || len(packed) >= len(recs) {
+		return recs, format.None
+	}
+	return packed, c
+}

@@ -1,0 +1,199 @@
+package chunker
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Input is one opened file or stream whose header has been read.
+type Input struct {
+	Name    string
+	Header  *format.Header
+	Records int64 // -1: not known before the end
+
+	at     io.ReaderAt  // records at offsets, nil for a stream
+	stream io.Reader    // records in sequence, decompressed
+	check  func() error // nil: nothing to check
+	close  []io.Closer
+}
+
+// StandardInput is the name that stands for standard input, and shownStdin what messages call it.
+const (
+	StandardInput = "-"
+	shownStdin    = "standard input"
+)
+
+// sniffBytes is enough to recognise every compression.
+const sniffBytes = 32
+
+// OpenInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at
+// offsets; everything else is a stream.
+func OpenInput(spec format.Spec, name string, stdin io.Reader) (*Input, error) {
+	if name == StandardInput {
+		return openStdin(spec, stdin)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: is a directory", name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	return openFile(spec, name, file, info)
+}
+
+// plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
+func plainPathError(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return fmt.Errorf("%s: %w", pathErr.Path, pathErr.Err)
+	}
+	return err
+}
+
+func openStdin(spec format.Spec, stdin io.Reader) (*Input, error) {
+	if file, ok := stdin.(*os.File); ok {
+		enlargePipe(file)
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return openRedirected(spec, file, info)
+		}
+	}
+	return openStream(spec, shownStdin, stdin)
+}
+
+// openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
+func openRedirected(spec format.Spec, file *os.File, info os.FileInfo) (*Input, error) {
+	start, err := file.Seek(0, io.SeekCurrent)
+	if err != nil || isCompressed(file, start) {
+		return openStream(spec, shownStdin, file)
+	}
+	in := &Input{Name: shownStdin, at: &offsetReader{file, start}}
+	in.check = func() error {
+		now, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		return sizeUnchanged(shownStdin, info, now)
+	}
+	return in, in.readHeaderAt(spec, info.Size()-start)
+}
+
+func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo) (*Input, error) {
+	if !info.Mode().IsRegular() || isCompressed(file, 0) {
+		in, err := openStream(spec, name, file)
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		in.close = append(in.close, file)
+		return in, nil
+	}
+	defer file.Close()
+	mapped, err := openMapped(name, info)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	in := &Input{Name: name, at: mapped, check: mapped.check, close: []io.Closer{mapped}}
+	if err := in.readHeaderAt(spec, info.Size()); err != nil {
+		mapped.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func isCompressed(file io.ReaderAt, at int64) bool {
+	var first [sniffBytes]byte
+	n, _ := file.ReadAt(first[:], at)
+	return format.Detect(first[:n]) != format.None
+}
+
+func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {
+	header, err := spec.ReadHeader(io.NewSectionReader(in.at, 0, fileBytes), in.Name)
+	if err != nil {
+		return err
+	}
+	records, err := format.CheckSize(in.Name, header, fileBytes)
+	if err != nil {
+		return err
+	}
+	in.Header, in.Records = header, records
+	return nil
+}
+
+// streamBuffer is what one read from a stream asks for: a whole pipe, as enlargePipe makes it.
+const streamBuffer = 1 << 20
+
+func openStream(spec format.Spec, name string, r io.Reader) (*Input, error) {
+	in := &Input{Name: name}
+	buffered := bufio.NewReaderSize(r, streamBuffer)
+	first, err := buffered.Peek(sniffBytes)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	in.stream = buffered
+	if c := format.Detect(first); c != format.None {
+		decoder := format.NewReader(buffered, c)
+		in.stream, in.close = decoder, append(in.close, decoder)
+	}
+	in.Header, err = spec.ReadHeader(in.stream, name)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	in.Records = in.Header.Records()
+	return in, nil
+}
+
+// Seekable reports whether records can be read at any place.
+func (in *Input) Seekable() bool { return in.at != nil }
+
+// ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
+func (in *Input) ReadRecords(p []byte, first int64) error {
+	off := in.Header.Size() + first*int64(in.Header.Layout().RecordSize)
+	n, err := in.at.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
+}
+
+// Stream is the records in sequence: nil for a seekable input.
+func (in *Input) Stream() io.Reader { return in.stream }
+
+// Check reports that a file changed while it was being read.
+func (in *Input) Check() error {
+	if in.check == nil {
+		return nil
+	}
+	return in.check()
+}
+
+// Close closes the input.
+func (in *Input) Close() error {
+	var errs []error
+	for _, c := range in.close {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// offsetReader counts offsets from base.
+type offsetReader struct {
+	r    io.ReaderAt
+	base int64
+}
+
+func (o *offsetReader) ReadAt(p []byte, off int64) (int, error) { return o.r.ReadAt(p, o.base+off) }

@@ -1,0 +1,128 @@
+package chunker
+
+import (
+	"sync"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Part is the Dataset of a part that Scatter made: the records of one key range, in the order of the input.
+type Part struct {
+	Run *Run
+
+	// Least and Greatest are the smallest and largest prefix (format.Keyer.Prefix) of the part's records.
+	Least, Greatest uint64
+
+	cut int // blocks that Cut has given out
+}
+
+// AllEqual reports whether the records of the part all have the same key, so that they are in order as they are.
+func (p *Part) AllEqual() bool {
+	return p.Least == p.Greatest && p.Run.keyer.KeySize() <= 8
+}
+
+// Records is the number of records of the part.
+func (p *Part) Records() int64 { return p.Run.Records() }
+
+// Cut returns the next whole blocks that have maxRecords at most, but at least one block.
+func (p *Part) Cut(maxRecords int64) (device.Source, error) {
+	i, j := p.cut, p.cut
+	for records := int64(0); j < len(p.Run.blocks); j++ {
+		records += int64(p.Run.blocks[j].Records)
+		if records > maxRecords && j > i {
+			break
+		}
+	}
+	if i == j {
+		return nil, nil
+	}
+	p.cut = j
+	return newRunSource(p.Run.slice(i, j)), nil
+}
+
+// Split cuts the part at the borders of blocks.
+func (p *Part) Split(n int) []device.Source {
+	blocks := int64(len(p.Run.blocks))
+	if blocks == 0 {
+		return nil
+	}
+	return evenly(blocks, n, func(first, n int64) device.Source {
+		return newRunSource(p.Run.slice(int(first), int(first+n)))
+	})
+}
+
+// Sample reads records at evenly spread places.
+func (p *Part) Sample(n int) ([]byte, error) {
+	return sampleRecords(p.Records(), n, p.Run.keyer.Layout().RecordSize, p.Run.readRecords)
+}
+
+// Check has nothing to report: every block read has been checked.
+func (p *Part) Check() error { return nil }
+
+// Close gives the space of the part back.
+func (p *Part) Close() error { return p.Run.Close() }
+
+// runSource reads a run block by block.
+type runSource struct {
+	run *Run
+
+	mu   sync.Mutex
+	next int    // block that is read next
+	rest []byte // what is left of a block that was larger than a caller's max
+	at   int64  // index of the first record of rest
+}
+
+func newRunSource(r *Run) *runSource { return &runSource{run: r} }
+
+func (s *runSource) Records() int64 { return s.run.Records() }
+
+func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	b, first, n, err := s.claim(max, place)
+	if b < 0 {
+		return first, n, err
+	}
+	block := &s.run.blocks[b]
+	p := place(block.First, block.Records)
+	recs, err := s.run.ReadBlock(b, p)
+	if err == nil && len(recs) > 0 && &recs[0] != &p[0] {
+		copy(p, recs)
+	}
+	return block.First, block.Records, err
+}
+
+// claim takes the next block for the caller to read, or, when that is larger than max, delivers a piece of it
+// itself and returns b = -1.
+func (s *runSource) claim(max int, place func(first int64, n int) []byte) (b int, first int64, n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rest) == 0 && s.next == len(s.run.blocks) {
+		return -1, s.run.Records(), 0, nil
+	}
+	if len(s.rest) == 0 {
+		s.next++
+		if s.run.blocks[s.next-1].Records <= max {
+			return s.next - 1, 0, 0, nil
+		}
+		if err := s.openBlock(s.next - 1); err != nil {
+			return -1, 0, 0, err
+		}
+	}
+	first, n = s.piece(max, place)
+	return -1, first, n, nil
+}
+
+func (s *runSource) openBlock(i int) error {
+	size := s.run.keyer.Layout().RecordSize
+	recs, err := s.run.ReadBlock(i, make([]byte, s.run.blocks[i].Records*size))
+	s.rest, s.at = recs, s.run.blocks[i].First
+	return err
+}
+
+func (s *runSource) piece(max int, place func(first int64, n int) []byte) (first int64, n int) {
+	size := s.run.keyer.Layout().RecordSize
+	n = min(max, len(s.rest)/size)
+	first = s.at
+	copy(place(first, n), s.rest[:n*size])
+	s.rest, s.at = s.rest[n*size:], s.at+int64(n)
+	return first, n
+}

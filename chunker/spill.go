@@ -1,0 +1,287 @@
+package chunker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/format"
+)
+
+// SpillOptions says where spill goes and how.
+type SpillOptions struct {
+	Store   Store // nil: Disk
+	Folders []string
+	Codec   string // auto, none, s2, zstd; "": auto
+	Keyer   *format.Keyer
+
+	// ExpectBytes is what will be spilled, before compression: so much room must be there before the work
+	// begins. -1: not known.
+	ExpectBytes int64
+
+	BlockBytes int // largest block
+	Workers    int // writers at the same time
+}
+
+// Spill keeps runs in temporary files: one file in each folder, so that even a merge of thousands of runs has
+// few files open. Its methods are safe for concurrent use.
+type Spill struct {
+	opt     SpillOptions
+	volumes []*volume
+	next    atomic.Int64 // volume of the next block, round robin
+	written atomic.Int64
+	codec   *codecChoice
+	buffers sync.Pool // of compressed blocks, *[]byte
+}
+
+// volume is one file of spill. Blocks are appended; the space of blocks that are no longer needed is given back
+// to the file system and not used again, since file offsets cost nothing.
+type volume struct {
+	folder string
+	file   SpillFile
+	end    atomic.Int64
+	full   atomic.Bool
+}
+
+// spillAlign is the alignment of blocks in a file: a page, so that releasing a block frees all of its pages.
+const spillAlign = 4096
+
+// NewSpill makes sure that the folders exist and have room, and makes a file in each.
+func NewSpill(opt SpillOptions) (*Spill, error) {
+	if opt.Store == nil {
+		opt.Store = Disk{}
+	}
+	s := &Spill{opt: opt, codec: newCodecChoice(opt.Codec)}
+	s.buffers.New = func() any { b := make([]byte, 0, opt.BlockBytes); return &b }
+	if err := checkRoom(opt.Folders, opt.ExpectBytes); err != nil {
+		return nil, err
+	}
+	for _, folder := range opt.Folders {
+		file, err := opt.Store.Create(folder)
+		if err != nil {
+			s.Close()
+			return nil, fmt.Errorf("temporary folder %s: %w (name another with -T)", folder, plainCause(err))
+		}
+		s.volumes = append(s.volumes, &volume{folder: folder, file: file})
+	}
+	if err := s.reserve(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// plainCause is the reason of a path error without the path, which the caller names in its own way.
+func plainCause(err error) error {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// checkRoom reports too little free space in the folders together.
+func checkRoom(folders []string, need int64) error {
+	free := int64(0)
+	for _, folder := range folders {
+		n := FreeSpace(folder)
+		if n < 0 {
+			return nil
+		}
+		free += n
+	}
+	if need <= free {
+		return nil
+	}
+	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free (name another with -T, or several)",
+		strings.Join(folders, ", "), humanize.IBytes(uint64(need)), humanize.IBytes(uint64(free)))
+}
+
+// reserve takes an equal share of what is expected in each folder, as far as it has room; the blocks go to the
+// others when one is full.
+func (s *Spill) reserve() error {
+	if s.opt.ExpectBytes <= 0 {
+		return nil
+	}
+	share := s.opt.ExpectBytes / int64(len(s.volumes))
+	for _, v := range s.volumes {
+		if free := FreeSpace(v.folder); free >= 0 && free < share && len(s.volumes) > 1 {
+			continue
+		}
+		if err := v.file.Reserve(0, share); err != nil {
+			return s.writeError(v, 0, share, err)
+		}
+	}
+	return nil
+}
+
+// Written is the number of bytes spilled so far, as stored.
+func (s *Spill) Written() int64 { return s.written.Load() }
+
+// Close gives all space back.
+func (s *Spill) Close() error {
+	var errs []error
+	for _, v := range s.volumes {
+		errs = append(errs, v.file.Close())
+	}
+	s.volumes = nil
+	return errors.Join(errs...)
+}
+
+// put stores a block and returns its entry but for First.
+func (s *Spill) put(recs []byte) (Block, error) {
+	stored, codec := recs, format.None
+	if c := s.codec.choose(recs); c != format.None {
+		buffer := s.buffers.Get().(*[]byte)
+		defer s.buffers.Put(buffer)
+		stored, codec = compress(buffer, recs, c)
+	}
+	b := Block{
+		Records: len(recs) / s.opt.Keyer.Layout().RecordSize,
+		Bytes:   len(stored), Codec: codec, Sum: xxhash.Sum64(stored),
+		Key: s.opt.Keyer.Append(make([]byte, 0, s.opt.Keyer.KeySize()), recs[:s.opt.Keyer.Layout().RecordSize]),
+	}
+	return b, s.write(&b, stored)
+}
+
+// write finds a place for the stored bytes of b. A folder that is full is left out from then on.
+func (s *Spill) write(b *Block, stored []byte) error {
+	size := (int64(len(stored)) + spillAlign - 1) &^ (spillAlign - 1)
+	for {
+		i, v := s.pick()
+		b.Volume, b.Offset = i, v.end.Add(size)-size
+		_, err := v.file.WriteAt(stored, b.Offset)
+		if err == nil {
+			s.written.Add(int64(len(stored)))
+			return nil
+		}
+		if !errors.Is(err, syscall.ENOSPC) || !s.leaveOut(v) {
+			return s.writeError(v, b.Offset, int64(len(stored)), err)
+		}
+	}
+}
+
+func (s *Spill) pick() (int, *volume) {
+	for {
+		i := int(s.next.Add(1)-1) % len(s.volumes)
+		if v := s.volumes[i]; !v.full.Load() {
+			return i, v
+		}
+	}
+}
+
+// leaveOut marks v as full, unless it is the last that is not.
+func (s *Spill) leaveOut(v *volume) bool {
+	others := slices.ContainsFunc(s.volumes, func(o *volume) bool { return o != v && !o.full.Load() })
+	if others {
+		v.full.Store(true)
+	}
+	return others
+}
+
+func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("temporary folder %s is full: %s more are needed there (name another with -T, or several): %w",
+			v.folder, humanize.IBytes(uint64(max(need, s.opt.ExpectBytes-s.Written()))), plainCause(err))
+	}
+	return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, plainCause(err))
+}
+
+// get reads a block into dst and checks it.
+func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
+	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
+	stored := dst
+	if b.Codec != format.None {
+		buffer := s.buffers.Get().(*[]byte)
+		defer s.buffers.Put(buffer)
+		stored = slices.Grow((*buffer)[:0], b.Bytes)[:b.Bytes]
+		*buffer = stored
+	}
+	if err := s.readStored(b, stored); err != nil {
+		return nil, err
+	}
+	if b.Codec == format.None {
+		return dst, nil
+	}
+	return format.DecompressBlock(dst, stored, b.Codec)
+}
+
+func (s *Spill) readStored(b *Block, stored []byte) error {
+	v := s.volumes[b.Volume]
+	if _, err := v.file.ReadAt(stored[:b.Bytes], b.Offset); err != nil {
+		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, plainCause(err))
+	}
+	if sum := xxhash.Sum64(stored[:b.Bytes]); sum != b.Sum {
+		return fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: checksum %016x instead of %016x (is the disk all right?)",
+			v.folder, b.Offset, sum, b.Sum)
+	}
+	return nil
+}
+
+// release gives the space of blocks back.
+func (s *Spill) release(blocks []Block) {
+	if len(s.volumes) == 0 {
+		return
+	}
+	for _, b := range blocks {
+		size := (int64(b.Bytes) + spillAlign - 1) &^ (spillAlign - 1)
+		s.volumes[b.Volume].file.Release(b.Offset, size)
+	}
+}
+
+// RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
+type RunWriter struct {
+	spill  *Spill
+	mu     sync.Mutex
+	blocks []Block
+}
+
+// NewRun begins a run.
+func (s *Spill) NewRun() *RunWriter { return &RunWriter{spill: s} }
+
+// WriteBlock stores records as one block.
+func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := ctx.Err(); err != nil || len(recs) == 0 {
+		return err
+	}
+	b, err := w.spill.put(recs)
+	if err != nil {
+		return err
+	}
+	b.First = first
+	w.mu.Lock()
+	w.blocks = append(w.blocks, b)
+	w.mu.Unlock()
+	return nil
+}
+
+// Finish ends the run. All blocks must have been written.
+func (w *RunWriter) Finish() (*Run, error) {
+	slices.SortFunc(w.blocks, func(a, b Block) int { return int(a.First - b.First) })
+	if err := checkIndex(w.blocks); err != nil {
+		return nil, err
+	}
+	return w.spill.run(w.blocks), nil
+}
+
+// Abort gives back what was written.
+func (w *RunWriter) Abort() error {
+	w.spill.release(w.blocks)
+	return nil
+}
+
+func (s *Spill) run(blocks []Block) *Run {
+	return &Run{
+		keyer: s.opt.Keyer, blocks: blocks, read: s.get,
+		close: func() error { s.release(blocks); return nil },
+	}
+}

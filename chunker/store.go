@@ -1,0 +1,73 @@
+package chunker
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Store makes spill files. There are two: [Disk], and the test double that injects faults.
+type Store interface {
+	// Create makes an empty file in folder that nobody else can open, and that vanishes when it is closed.
+	Create(folder string) (SpillFile, error)
+}
+
+// SpillFile is one file of spill. Its methods are safe for concurrent use on disjoint stretches.
+type SpillFile interface {
+	io.ReaderAt
+	io.WriterAt
+	Reserve(offset, bytes int64) error // makes sure that writing there finds room
+	Release(offset, bytes int64)       // says that what stands there will not be read again
+	Close() error                      // gives all its space back
+}
+
+// Disk is the Store on real folders.
+type Disk struct{}
+
+// Create makes an unlinked file in folder.
+func (Disk) Create(folder string) (SpillFile, error) {
+	f, err := openUnlinked(folder)
+	if err != nil {
+		return nil, err
+	}
+	d := &diskFile{File: f}
+	if runtime.GOOS == "windows" {
+		d.remove = filepath.Dir(f.Name())
+	}
+	return d, nil
+}
+
+type diskFile struct {
+	*os.File
+	remove string // what Close has to remove where an open file can't be unlinked; "" otherwise
+}
+
+func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, offset, bytes) }
+
+func (d *diskFile) Release(offset, bytes int64) { punch(d.File, offset, bytes) }
+
+func (d *diskFile) Close() error {
+	err := d.File.Close()
+	if d.remove != "" {
+		os.RemoveAll(d.remove)
+	}
+	return err
+}
+
+// createAndRemove makes a file in a private folder of its own and removes both names at once.
+func createAndRemove(folder string) (*os.File, error) {
+	private, err := os.MkdirTemp(folder, "extsort-") // 0700
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(private, "spill"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		os.RemoveAll(private)
+		return nil, err
+	}
+	if runtime.GOOS != "windows" {
+		os.RemoveAll(private)
+	}
+	return f, nil
+}

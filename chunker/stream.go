@@ -1,0 +1,191 @@
+package chunker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/extsort/extsort/device"
+)
+
+// stream is the Dataset of inputs of which at least one can be read only in sequence.
+type stream struct {
+	inputs  []*Input
+	size    int   // bytes of a record
+	records int64 // -1: not known
+	given   int64 // records that Cut has given out, at most
+
+	mu      sync.Mutex
+	current int       // input that is being read
+	reader  io.Reader // of the current input, nil before its first byte
+	read    int64     // record bytes read of the current input
+	peeked  []byte    // the next records, when somebody looked ahead
+	err     error     // sticks
+}
+
+func newStream(inputs []*Input, size int) *stream {
+	s := &stream{inputs: inputs, size: size}
+	for _, in := range inputs {
+		if in.Records < 0 || s.records < 0 {
+			s.records = -1
+			continue
+		}
+		s.records += in.Records
+	}
+	return s
+}
+
+func (s *stream) Records() int64 { return s.records }
+
+func (s *stream) Cut(maxRecords int64) (device.Source, error) {
+	more, err := s.more()
+	if err != nil || !more {
+		return nil, err
+	}
+	known := min(maxRecords, s.records-s.given)
+	s.given += maxRecords
+	return &streamSource{stream: s, left: maxRecords, known: known}, nil
+}
+
+func (s *stream) Split(int) []device.Source {
+	return []device.Source{&streamSource{stream: s, left: 1<<63 - 1, known: s.records}}
+}
+
+// Sample reads the first n records ahead, sampleBytes at most, and keeps them for the first source: what comes
+// later cannot be known.
+func (s *stream) Sample(n int) ([]byte, error) {
+	if err := s.peek(max(min(n, sampleBytes/s.size), 1)); err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.peeked), nil
+}
+
+// sampleBytes bounds what is read ahead of a stream.
+const sampleBytes = 1 << 20
+
+func (s *stream) Check() error { return checkInputs(s.inputs) }
+
+func (s *stream) Close() error { return closeInputs(s.inputs) }
+
+// more reports whether another record comes, and keeps it.
+func (s *stream) more() (bool, error) {
+	err := s.peek(1)
+	return len(s.peeked) > 0, err
+}
+
+// peek makes sure that the next n records, or as many as still come, lie in peeked.
+func (s *stream) peek(n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have := len(s.peeked)
+	if have >= n*s.size {
+		return nil
+	}
+	ahead := make([]byte, n*s.size)
+	copy(ahead, s.peeked)
+	m, err := s.fill(ahead[have:])
+	s.peeked = ahead[:have+m]
+	return err
+}
+
+// next reads up to len(p) bytes of whole records. It returns 0 only at the end or with an error.
+func (s *stream) next(p []byte) (int, error) {
+	n := copy(p, s.peeked)
+	s.peeked = s.peeked[n:]
+	m, err := s.fill(p[n:])
+	return n + m, err
+}
+
+// fill reads whole records from the current input and those after it until p is full.
+func (s *stream) fill(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && s.err == nil && s.current < len(s.inputs) {
+		m, ended, err := s.fillFromCurrent(p[n:])
+		n += m
+		if err != nil {
+			s.err = err
+		}
+		if ended {
+			s.current, s.reader, s.read = s.current+1, nil, 0
+		}
+	}
+	return n, s.err
+}
+
+func (s *stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
+	in := s.inputs[s.current]
+	if s.reader == nil {
+		s.reader = in.Sequence()
+	}
+	n, err = io.ReadFull(s.reader, p)
+	s.read += int64(n)
+	switch {
+	case err == nil:
+		return n, false, nil
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.atEnd():
+		return n, true, s.checkEnd(in)
+	}
+	return n, false, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Header.Size()+s.read, err)
+}
+
+// atEnd tells the end of the input from an error of a decompressor that was cut short.
+func (s *stream) atEnd() bool {
+	var one [1]byte
+	n, err := s.reader.Read(one[:])
+	return n == 0 && err == io.EOF
+}
+
+// checkEnd holds what was read of an input against what must be there.
+func (s *stream) checkEnd(in *Input) error {
+	if s.read%int64(s.size) != 0 {
+		return partialRecord(in.Name, in.Header.Size()+s.read, s.size)
+	}
+	if got := s.read / int64(s.size); in.Records >= 0 && got != in.Records {
+		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)
+	}
+	return nil
+}
+
+// Sequence reads the records of the input from the first to the last.
+func (in *Input) Sequence() io.Reader {
+	if in.stream != nil {
+		return in.stream
+	}
+	size := in.Records * int64(in.Header.Layout().RecordSize)
+	return io.NewSectionReader(in.at, in.Header.Size(), size)
+}
+
+// streamSource is the next left records of a stream.
+type streamSource struct {
+	stream *stream
+	first  int64
+	left   int64
+	known  int64 // records to come, when the stream knows
+}
+
+func (s *streamSource) Records() int64 {
+	if s.stream.records < 0 {
+		return -1
+	}
+	return s.known
+}
+
+func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	s.stream.mu.Lock()
+	defer s.stream.mu.Unlock()
+	want := int(min(int64(max), s.left))
+	if want == 0 {
+		return s.first, 0, nil
+	}
+	first := s.first
+	p := place(first, want)
+	read, err := s.stream.next(p[:want*s.stream.size])
+	if err != nil {
+		return first, 0, err
+	}
+	n := read / s.stream.size
+	s.first, s.left = first+int64(n), s.left-int64(n)
+	return first, n, nil
+}

@@ -1,0 +1,49 @@
+package chunker
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeBytes is what an unprivileged process may ask for; a pipe's default of 64 KiB makes a context switch of
+// every few microseconds of data.
+const pipeBytes = 1 << 20
+
+// enlargePipe makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
+func enlargePipe(f *os.File) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeBytes) })
+}
+
+// openUnlinked makes a file in folder that has no name, so that nothing is left of it however the process
+// ends. Where the file system has no O_TMPFILE, the name is removed at once.
+func openUnlinked(folder string) (*os.File, error) {
+	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC|unix.O_EXCL, 0o600)
+	if err == nil {
+		return os.NewFile(uintptr(fd), filepath.Join(folder, "(spill)")), nil
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
+		return nil, &os.PathError{Op: "create spill in", Path: folder, Err: err}
+	}
+	return createAndRemove(folder)
+}
+
+// reserve asks the file system for room for bytes from offset on, without changing the file's size.
+func reserve(f *os.File, offset, bytes int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, offset, bytes)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return err
+}
+
+// punch gives the space of a stretch of f back. What was not yet written to the disk then never is.
+func punch(f *os.File, offset, bytes int64) {
+	unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, bytes)
+}

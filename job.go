@@ -1,0 +1,241 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// job is one sort from its options to its report.
+type job struct {
+	opt    Options // with the defaults filled in
+	inputs []*chunker.Input
+	header *format.Header
+	keyer  *format.Keyer
+	size   int // bytes of a record
+
+	data    chunker.Dataset
+	sample  []byte // records from places all over the data; none from a stream
+	devices []device.Device
+
+	budget     int64 // bytes of memory for chunks and buffers: the limit without the Go runtime's own
+	blockBytes int   // of the blocks that are spilled and written
+	capacity   int64 // records that fit one chunk on every device
+	rates      rates
+	plan       *SortPlan
+
+	spill *chunker.Spill // nil as long as nothing is spilled
+	meter *meter
+
+	recordsIn atomic.Int64 // read from the inputs
+	sumIn     *checksum    // of what was read; nil unless asked for
+
+	mu     sync.Mutex // protects the following
+	stats  []device.Stats
+	report Report
+}
+
+// runtimeBytes is what a run needs besides chunks and buffers: the program's data, stacks, the Go heap with its
+// garbage, block indexes.
+const runtimeBytes = 12 << 20
+
+// newJob opens the inputs and plans the sort.
+func newJob(ctx context.Context, opt Options) (*job, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	j := &job{opt: opt.withDefaults(), rates: defaultRates}
+	j.meter = &meter{progress: j.opt.Progress}
+	if err := j.open(ctx); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	j.plan = j.newPlan()
+	return j, nil
+}
+
+// withDefaults fills in what was left open.
+func (o Options) withDefaults() Options {
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = defaultMemory()
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if len(o.TempDirs) == 0 {
+		o.TempDirs = []string{defaultTempDir()}
+	}
+	if o.Progress == nil {
+		o.Progress = silent{}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return o
+}
+
+// defaultTempDir is TMPDIR, else /var/tmp where there is one: /tmp often lies in memory.
+func defaultTempDir() string {
+	if dir := os.Getenv("TMPDIR"); dir != "" {
+		return dir
+	}
+	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
+		return "/var/tmp"
+	}
+	return os.TempDir()
+}
+
+func (j *job) open(ctx context.Context) (err error) {
+	if err := j.openInputs(); err != nil {
+		return err
+	}
+	if j.sample, err = j.data.Sample(sampleSize); err != nil {
+		return err
+	}
+	if j.devices, err = openDevices(ctx, &j.opt); err != nil {
+		return err
+	}
+	return j.divideMemory()
+}
+
+// openInputs opens the inputs and settles what a record is.
+func (j *job) openInputs() (err error) {
+	j.inputs, err = chunker.OpenAll(j.opt.Record, j.opt.Inputs, j.opt.Stdin)
+	if err != nil {
+		return err
+	}
+	j.header = j.inputs[0].Header
+	layout := j.header.Layout()
+	if j.opt.Reverse {
+		layout = layout.Reverse()
+	}
+	if j.keyer, err = format.NewKeyer(layout); err != nil {
+		return err
+	}
+	j.size = layout.RecordSize
+	if j.opt.Verify {
+		j.sumIn = &checksum{}
+	}
+	j.data = &watchDataset{Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see}
+	return nil
+}
+
+// divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
+func (j *job) divideMemory() error {
+	j.budget = j.opt.MemoryBytes - runtimeBytes
+	j.blockBytes = blockBytes(j.budget, j.opt.Workers, j.size)
+	j.capacity = 1<<63 - 1
+	for _, d := range j.devices {
+		j.capacity = min(j.capacity, d.MaxRecords(j.chunkOptions(), j.slotBytes(d)))
+	}
+	if j.capacity < 1 {
+		return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %d workers (raise -S, or lower --parallel)",
+			humanBytes(j.opt.MemoryBytes), j.size, j.opt.Workers)
+	}
+	return nil
+}
+
+const (
+	maxBlockBytes = 1 << 20
+	minBlockBytes = 32 << 10
+)
+
+// blockBytes chooses blocks that are as large as disks like them, but so small that a merge of many runs has
+// buffers enough, and whole records.
+func blockBytes(budget int64, workers, size int) int {
+	block := maxBlockBytes
+	for block > minBlockBytes && int64(block)*int64(64+8*workers) > budget {
+		block /= 2
+	}
+	return max(block/size, 1) * size
+}
+
+// slots is the number of chunks that are in flight on a device: the CPU's steps share the same processors, so
+// that one large chunk is better than two small ones; on a GPU one chunk is loaded while another is stored.
+func slots(d device.Device) int {
+	if d.Info().Kind == device.CPU {
+		return 1
+	}
+	return 2
+}
+
+// slotBytes is the host memory for one chunk of d.
+func (j *job) slotBytes(d device.Device) int64 {
+	total := 0
+	for _, d := range j.devices {
+		total += slots(d)
+	}
+	return j.budget / int64(total)
+}
+
+func (j *job) chunkOptions() device.ChunkOptions {
+	prefixes, _ := chunker.SampleKeys(j.keyer, j.sample)
+	return device.ChunkOptions{
+		Keyer: j.keyer, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
+		Algorithm: j.opt.Algorithm, Sample: prefixes,
+	}
+}
+
+func (j *job) deviceNames() string {
+	var names []string
+	for _, d := range j.devices {
+		names = append(names, d.Info().Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// openSpill makes the temporary files, once.
+func (j *job) openSpill(expectBytes int64) error {
+	if j.spill != nil {
+		return nil
+	}
+	var err error
+	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
+		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
+		ExpectBytes: expectBytes, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
+	})
+	return err
+}
+
+// close gives back everything. The output is not its affair.
+func (j *job) close() error {
+	var errs []error
+	if j.spill != nil {
+		j.report.BytesSpilled = j.spill.Written()
+		errs = append(errs, j.spill.Close())
+	}
+	for _, d := range j.devices {
+		errs = append(errs, d.Close())
+	}
+	if j.data != nil {
+		errs = append(errs, j.data.Close())
+	}
+	j.spill, j.devices, j.data = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// deviceAlgorithm says which algorithm sorted: that of the chunks, or those when devices differ.
+func joinAlgorithms(stats []device.Stats) string {
+	var names []string
+	for _, s := range stats {
+		if s.Algorithm != "" && !slices.Contains(names, s.Algorithm) {
+			names = append(names, s.Algorithm)
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,107 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/merge"
+)
+
+// Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
+// keys those of earlier inputs come first.
+func Merge(ctx context.Context, opt Options) (*Report, error) {
+	start, memory := time.Now(), startPeakSampler()
+	j, err := newMerge(opt)
+	if err != nil {
+		memory.end()
+		return nil, err
+	}
+	out, err := j.openOutput()
+	if err == nil {
+		j.meter.begin(stageMerge, atOutput, j.data.Records()*int64(j.size))
+		err = j.nameDisorder(j.mergeInputs(ctx, out))
+		j.meter.end(j.bytesIn())
+		err = j.finish(ctx, out, err)
+	}
+	err = errors.Join(err, j.close())
+	return j.fillReport(start, memory.end()), err
+}
+
+// newMerge opens the inputs of a merge.
+func newMerge(opt Options) (*job, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	j := &job{opt: opt.withDefaults(), rates: defaultRates}
+	j.meter = &meter{progress: j.opt.Progress}
+	if err := j.openInputs(); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	j.budget = j.opt.MemoryBytes - runtimeBytes
+	j.blockBytes = blockBytes(j.budget, j.opt.Workers, j.size)
+	j.plan = &SortPlan{Strategy: MergeRuns, Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(),
+		Layout: j.keyer.Layout().String(), MemoryLimit: j.opt.MemoryBytes, Device: "cpu", Workers: j.opt.Workers,
+		Chunks: len(j.inputs), FanIn: j.fanIn(), BlockBytes: j.blockBytes, TempDirs: j.opt.TempDirs}
+	j.report.Strategy, j.report.MergeLevels, j.report.FanIn = MergeRuns, 1, len(j.inputs)
+	return j, nil
+}
+
+// mergeInputs merges the inputs into w: in parallel when all can be read at offsets.
+func (j *job) mergeInputs(ctx context.Context, w *output) error {
+	opt := merge.Options{
+		Keyer: j.keyer, Workers: j.opt.Workers, BlockBytes: j.blockBytes, MemoryBytes: j.budget,
+		Limit: (&sorting{job: j}).limit(), CheckOrder: true,
+	}
+	if j.data.Records() < 0 || !allSeekable(j.inputs) {
+		return j.mergeStreams(ctx, opt, w)
+	}
+	runs := make([]*chunker.Run, len(j.inputs))
+	for i, in := range j.inputs {
+		var err error
+		if runs[i], err = chunker.InputRun(j.keyer, in, j.blockBytes/j.size, j.see); err != nil {
+			return err
+		}
+	}
+	if len(runs) > j.fanIn() {
+		if err := j.openSpill(j.data.Records() * int64(j.size)); err != nil {
+			return err
+		}
+		j.report.MergeLevels = levelsOf(len(runs), j.fanIn())
+	}
+	runs, _, err := merge.Reduce(ctx, opt, runs, j.fanIn(), func() (merge.RunWriter, error) { return j.spill.NewRun(), nil })
+	if err == nil {
+		_, err = merge.Merge(ctx, opt, runs, w)
+	}
+	return err
+}
+
+func (j *job) mergeStreams(ctx context.Context, opt merge.Options, w *output) error {
+	readers := make([]io.Reader, len(j.inputs))
+	for i, in := range j.inputs {
+		readers[i] = &watchReader{r: in.Sequence(), job: j}
+	}
+	_, err := merge.Streams(ctx, opt, readers, w)
+	return err
+}
+
+func allSeekable(inputs []*chunker.Input) bool {
+	for _, in := range inputs {
+		if !in.Seekable() {
+			return false
+		}
+	}
+	return true
+}
+
+// nameDisorder names the input that is out of order.
+func (j *job) nameDisorder(err error) error {
+	var disorder *merge.DisorderError
+	if !errors.As(err, &disorder) {
+		return err
+	}
+	in := j.inputs[disorder.Input]
+	return &DisorderError{File: in.Name, Record: disorder.Record, Byte: in.Header.Size() + disorder.Record*int64(j.size)}
+}

@@ -1,0 +1,229 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+// output is where sorted records go: a chain of writers that ends in a file or a stream. It is a
+// device.BlockWriter.
+type output struct {
+	device.BlockWriter
+	file    *merge.Output // nil: a stream that the caller gave
+	finish  func(records int64) error
+	abort   func() error
+	records atomic.Int64 // that have reached the end of the chain
+	checked *orderWatch  // nil unless the output is verified as it passes
+}
+
+// openOutput begins the output. Nothing stands under its name before finish.
+func (j *job) openOutput() (*output, error) {
+	o := &output{}
+	codec, err := j.outputCodec()
+	if err != nil {
+		return nil, err
+	}
+	var stream io.Writer = j.opt.Stdout
+	if j.opt.Output != "" && j.opt.Output != chunker.StandardInput {
+		if o.file, err = merge.OpenOutput(j.opt.Output, j.opt.faults.outputFS); err != nil {
+			return nil, err
+		}
+		stream = o.file
+	}
+	if o.file != nil && !o.file.IsStream() && codec == format.None {
+		err = o.toFile(j)
+	} else {
+		err = o.toStream(j, stream, codec)
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.giveUp())
+	}
+	o.BlockWriter = j.filters(o)
+	return o, nil
+}
+
+// outputCodec is the compression of the output.
+func (j *job) outputCodec() (format.Compression, error) {
+	if j.opt.Compress == "" {
+		return format.BySuffix(j.opt.Output), nil
+	}
+	return format.ParseCompression(j.opt.Compress)
+}
+
+// expected is the number of records that the output will have; -1: not known before the end.
+func (j *job) expected() int64 {
+	n := j.data.Records()
+	switch {
+	case n < 0 || j.opt.Unique:
+		return -1
+	case j.opt.Limit > 0:
+		return min(n, j.opt.Limit)
+	}
+	return n
+}
+
+// toFile writes blocks at their offsets in a regular file.
+func (o *output) toFile(j *job) error {
+	sink, err := merge.NewSink(o.file, merge.SinkOptions{
+		RecordSize: j.size, Records: j.expected(), HeaderBytes: len(j.header.Encode(0)),
+		Header: func(records int64) ([]byte, error) { return j.header.Encode(records), nil },
+	})
+	if err != nil {
+		return err
+	}
+	o.BlockWriter, o.finish, o.abort = sink, sink.Commit, sink.Abort
+	return nil
+}
+
+// toStream writes blocks in their order. When a header has to stand before the records and their number is not
+// known, they are kept as spill until it is.
+func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
+	compressor, err := format.NewWriter(w, codec, j.opt.Workers)
+	if err != nil {
+		return err
+	}
+	if j.opt.Verify {
+		o.checked = &orderWatch{keyer: j.keyer}
+	}
+	header := func(records int64) error {
+		_, err := compressor.Write(j.header.Encode(records))
+		return err
+	}
+	end := func() error {
+		if err := compressor.Close(); err != nil {
+			return err
+		}
+		if o.file != nil {
+			return o.file.Commit(-1)
+		}
+		return nil
+	}
+	sink := merge.NewStreamSink(compressor, j.size)
+	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
+		return o.toSpill(j, sink, header, end)
+	}
+	o.BlockWriter = sink
+	o.finish = func(int64) error { return end() }
+	if len(j.header.Encode(0)) > 0 {
+		return header(j.expected())
+	}
+	return nil
+}
+
+// toSpill keeps the sorted records until their number is known.
+func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) error, end func() error) error {
+	if err := j.openSpill(-1); err != nil {
+		return err
+	}
+	kept := j.spill.NewRun()
+	o.BlockWriter = kept
+	o.finish = func(records int64) error {
+		run, err := kept.Finish()
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		if err := header(records); err != nil {
+			return err
+		}
+		if err := copyPart(context.Background(), &chunker.Part{Run: run}, 1, sink); err != nil {
+			return err
+		}
+		return end()
+	}
+	return nil
+}
+
+// filters puts what the options ask for before the end of the chain.
+func (j *job) filters(o *output) device.BlockWriter {
+	var w device.BlockWriter = merge.Observe(o.observe(j), o.BlockWriter)
+	if j.opt.Limit > 0 {
+		w = merge.Head(j.opt.Limit, w, j.size)
+	}
+	if j.opt.Unique {
+		w = merge.NewUnique(j.keyer, w)
+	}
+	return w
+}
+
+// observe counts what goes to the end of the chain, and checks it where it cannot be read back.
+func (o *output) observe(j *job) func(first int64, recs []byte) error {
+	return func(first int64, recs []byte) error {
+		o.records.Add(int64(len(recs) / j.size))
+		j.meter.add(atOutput, len(recs))
+		if o.checked != nil {
+			o.checked.see(first, recs)
+		}
+		return nil
+	}
+}
+
+// giveUp leaves no trace of the output.
+func (o *output) giveUp() error {
+	switch {
+	case o.abort != nil:
+		return o.abort()
+	case o.file != nil:
+		return o.file.Abort()
+	}
+	return nil
+}
+
+// finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read
+// must have been written.
+func (j *job) finish(ctx context.Context, o *output, err error) error {
+	if err == nil {
+		err = j.complete(ctx, o)
+	}
+	if err != nil {
+		return errors.Join(err, o.giveUp())
+	}
+	return nil
+}
+
+func (j *job) complete(ctx context.Context, o *output) error {
+	j.report.Records, j.report.RecordsOut = j.recordsIn.Load(), o.records.Load()
+	j.report.BytesRead, j.report.BytesWritten = j.bytesIn(), j.report.RecordsOut*int64(j.size)
+	if err := j.data.Check(); err != nil {
+		return err
+	}
+	if err := j.allThere(); err != nil {
+		return err
+	}
+	if j.opt.Verify {
+		if err := j.verify(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	j.meter.begin(stageFinish, atOutput, -1)
+	defer j.meter.end(0)
+	return o.finish(j.report.RecordsOut)
+}
+
+// allThere reports records that were lost or made up.
+func (j *job) allThere() error {
+	in, out := j.report.Records, j.report.RecordsOut
+	if known := j.data.Records(); known >= 0 && in != known && j.opt.Limit == 0 {
+		return fmt.Errorf("internal error: %d of %d records were read; the output is not kept", in, known)
+	}
+	want := in
+	if j.opt.Limit > 0 {
+		want = min(want, j.opt.Limit)
+	}
+	if out == want || j.opt.Unique && out <= want {
+		return nil
+	}
+	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is not kept", in, out, want)
+}
+

@@ -1,0 +1,254 @@
+package extsort
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/merge"
+)
+
+// SortPlan is what a sort would do and what that is expected to cost.
+type SortPlan struct {
+	Records      int64    `json:"records"`     // -1: not known before the end of the input
+	RecordSize   int      `json:"record_size"` // bytes
+	KeySize      int      `json:"key_size"`    // bytes of normalized key
+	Layout       string   `json:"layout"`
+	MemoryLimit  int64    `json:"memory_limit"` // bytes
+	Device       string   `json:"device"`
+	Algorithm    string   `json:"algorithm"`
+	Workers      int      `json:"workers"`
+	Strategy     Strategy `json:"strategy"`
+	ChunkRecords int64    `json:"chunk_records"` // records that fit one chunk
+	Chunks       int      `json:"chunks"`        // chunks or parts expected; 0: not known
+	FanIn        int      `json:"fan_in"`        // most runs that one merge can take
+	MergeLevels  int      `json:"merge_levels"`  // 0: no merge
+	BlockBytes   int      `json:"block_bytes"`   // size of the blocks that are spilled and written
+	DigitBits    int      `json:"digit_bits"`    // radix digit that moves the fewest bytes within a bucket
+	TempBytes    int64    `json:"temp_bytes"`    // spill expected; -1: not known
+	TempDirs     []string `json:"temp_dirs"`
+	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
+
+	Stages     []Stage     `json:"stages"`
+	Considered []Candidate `json:"considered"` // the strategies that were weighed, cheapest first
+}
+
+// Stage is one stage of the plan with its predicted cost.
+type Stage struct {
+	Name    string  `json:"name"` // as the Phase that measures it
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Candidate is a strategy that the planner weighed.
+type Candidate struct {
+	Strategy Strategy `json:"strategy"`
+	Seconds  float64  `json:"seconds"` // predicted
+	Why      string   `json:"why"`     // for instance: "does not fit one chunk"
+
+	possible bool
+	chunks   int
+	levels   int
+	temp     int64
+	stages   []Stage
+}
+
+// The stages of a sort, which are also the phases of its report.
+const (
+	stageRead      = "read"        // in core: read, and partition into buckets
+	stageWrite     = "sort, write" // in core: sort the buckets and write them
+	stageRuns      = "sort runs"   // merge: read, sort and spill each chunk
+	stageMerge     = "merge"
+	stagePartition = "partition"  // partition: spill each record to its part
+	stageParts     = "sort parts" // partition: read back, sort and write each part
+	stageFinish    = "finish"     // fsync and rename
+	stageVerify    = "verify"
+	stageCheck     = "check"
+)
+
+// Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and
+// writes nothing.
+func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
+	j, err := newJob(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return j.plan, j.close()
+}
+
+// sampleSize is enough for parts within a few percent of their share, and takes milliseconds.
+const sampleSize = 1 << 14
+
+// planner weighs the strategies for one dataset.
+type planner struct {
+	work     work
+	rates    rates
+	records  int64 // -1: not known
+	capacity int64 // records that fit one chunk
+	fanIn    int
+	limit    int64 // 0: all
+	skewed   bool  // one key makes up more than a chunk
+	ordered  bool  // the sample is in order
+}
+
+// newPlan weighs the strategies and fills in what the chosen one needs.
+func (j *job) newPlan() *SortPlan {
+	p := &SortPlan{
+		Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(), Layout: j.keyer.Layout().String(),
+		MemoryLimit: j.opt.MemoryBytes, Device: j.deviceNames(), Algorithm: j.opt.Algorithm, Workers: j.opt.Workers,
+		ChunkRecords: j.capacity, FanIn: j.fanIn(), BlockBytes: j.blockBytes, TempDirs: j.opt.TempDirs,
+		DigitBits: digitBits(j.keyer.PrefixBits(), 1<<15, 8),
+	}
+	p.Considered = j.planner().weigh(j.opt.Strategy)
+	chosen := p.Considered[0]
+	p.Strategy, p.Chunks, p.MergeLevels = chosen.Strategy, chosen.chunks, chosen.levels
+	p.TempBytes, p.Stages, p.Seconds = chosen.temp, chosen.stages, chosen.Seconds
+	return p
+}
+
+func (j *job) planner() *planner {
+	prefixes, descents := chunker.SampleKeys(j.keyer, j.sample)
+	return &planner{
+		work: work{
+			records: float64(max(j.data.Records(), 0)), size: float64(j.size),
+			bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, workers: float64(j.opt.Workers),
+		},
+		rates: j.rates, records: j.data.Records(), capacity: j.capacity, fanIn: j.fanIn(), limit: j.opt.Limit,
+		ordered: len(prefixes) > 1 && descents == 0,
+	}
+}
+
+// fanIn is the number of runs that one merge can take.
+func (j *job) fanIn() int {
+	n := merge.MaxFanIn(j.keyer, j.blockBytes, j.opt.Workers, j.budget)
+	if j.opt.BatchSize > 0 {
+		n = min(n, j.opt.BatchSize)
+	}
+	return max(n, 2)
+}
+
+// weigh returns the strategies, the one to take first. A forced strategy is taken unless everything fits one
+// chunk, where there is nothing to merge and nothing to partition: asking for one then still does as asked.
+func (p *planner) weigh(forced Strategy) []Candidate {
+	all := []Candidate{p.inCore(), p.merge(), p.partition()}
+	if forced != "" && forced != Auto {
+		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == forced })
+		all[i].Why, all[i].possible = "asked for", true
+		all[0], all[i] = all[i], all[0]
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		if a.possible != b.possible {
+			return map[bool]int{true: -1, false: 1}[a.possible]
+		}
+		return cmp.Compare(a.Seconds, b.Seconds)
+	})
+	return all
+}
+
+// sum fills in the total of the stages.
+func (c Candidate) sum() Candidate {
+	for _, s := range c.stages {
+		c.Seconds += s.Seconds
+	}
+	return c
+}
+
+func (p *planner) stage(name string, seconds float64) Stage {
+	return Stage{Name: name, Bytes: int64(p.work.bytes()), Seconds: seconds}
+}
+
+func (p *planner) inCore() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: InCore, chunks: 1, possible: p.records >= 0 && p.records <= p.capacity, Why: "fits one chunk"}
+	if !c.possible {
+		c.Why = "does not fit one chunk"
+	}
+	c.stages = []Stage{
+		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
+		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)),
+	}
+	return c.sum()
+}
+
+func (p *planner) merge() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: MergeRuns, chunks: p.chunks(), possible: true, Why: "one pass to sort runs, one to merge them"}
+	if p.records < 0 {
+		c.Why, c.temp = "works without knowing the size of the input", -1
+		c.stages = []Stage{p.stage(stageRuns, 0), p.stage(stageMerge, 0)}
+		c.levels = 1
+		return c
+	}
+	spilled := w
+	if p.limit > 0 {
+		spilled.records = min(w.records, float64(p.limit)*float64(c.chunks))
+	}
+	c.levels = levelsOf(c.chunks, p.fanIn)
+	c.temp = int64(spilled.bytes()) * int64(c.levels)
+	merging := spilled.mergeCost(r, min(c.chunks, p.fanIn))
+	if p.ordered {
+		merging, c.Why = 0, "the sample is in order: runs that do not overlap are only joined"
+	}
+	between := float64(c.levels-1) * (2*spilled.spillCost(r) + merging)
+	c.stages = []Stage{
+		p.stage(stageRuns, w.readCost(r)+w.sortCost(r)+spilled.spillCost(r)+r.startSeconds),
+		p.stage(stageMerge, between+spilled.spillCost(r)+merging+w.writeCost(r)),
+	}
+	return c.sum()
+}
+
+func (p *planner) partition() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: Partition, chunks: p.parts(), temp: int64(w.bytes()), possible: true, Why: "one pass to partition, one to sort the parts"}
+	switch {
+	case p.records < 0:
+		c.possible, c.Why, c.temp = false, "needs a sample of all of the input", -1
+	case p.limit > 0 && p.limit < p.records:
+		c.possible, c.Why = false, "would spill everything for a few records"
+	case p.ordered:
+		c.possible, c.Why = false, "the sample is in order: joining sorted runs is cheaper"
+	}
+	c.stages = []Stage{
+		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
+		p.stage(stageParts, w.spillCost(r)+w.sortCost(r)+w.writeCost(r)),
+	}
+	return c.sum()
+}
+
+// chunks is the number of chunks by position.
+func (p *planner) chunks() int {
+	return int(max(0, (p.records+p.capacity-1)/p.capacity))
+}
+
+// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
+const partFill = 0.85
+
+// partsOfStream is the number of parts when the size of the input is not known.
+const partsOfStream = 64
+
+// parts is the number of parts of a partition.
+func (p *planner) parts() int {
+	if p.records < 0 {
+		return partsOfStream
+	}
+	return int(max(1, math.Ceil(float64(max(p.records, 0))/(partFill*float64(p.capacity)))))
+}
+
+// levelsOf is the number of merges that a record goes through.
+func levelsOf(runs, fanIn int) int {
+	levels := 0
+	for runs > 1 {
+		runs, levels = (runs+fanIn-1)/fanIn, levels+1
+	}
+	return levels
+}
+
+// String shows the plan in a line.
+func (p *SortPlan) String() string {
+	return fmt.Sprintf("%s on %s, %d chunks of up to %d records (%s), %s of memory",
+		p.Strategy, p.Device, p.Chunks, p.ChunkRecords, p.Layout, humanBytes(p.MemoryLimit))
+}

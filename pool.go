@@ -1,0 +1,79 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+
+	"github.com/extsort/extsort/device"
+)
+
+// pool holds the chunks of all devices: whoever needs one takes the next that is free, so that several devices
+// share one sort. Chunks are made at their first use.
+type pool struct {
+	job  *job
+	free chan *slot
+	open []*slot
+}
+
+// slot is the place of one chunk.
+type slot struct {
+	device.Chunk // nil: not made yet
+	device       device.Device
+}
+
+func newPool(j *job) *pool {
+	p := &pool{job: j}
+	for _, d := range j.devices {
+		for range slots(d) {
+			p.open = append(p.open, &slot{device: d})
+		}
+	}
+	p.free = make(chan *slot, len(p.open))
+	for _, s := range p.open {
+		p.free <- s
+	}
+	return p
+}
+
+// get waits for a free chunk.
+func (p *pool) get(ctx context.Context) (device.Chunk, error) {
+	select {
+	case s := <-p.free:
+		if s.Chunk == nil {
+			if err := p.make(ctx, s); err != nil {
+				p.free <- s
+				return nil, err
+			}
+		}
+		return s, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// make allocates the chunk of a slot, as large as the data need it.
+func (p *pool) make(ctx context.Context, s *slot) (err error) {
+	j := p.job
+	opt := j.chunkOptions()
+	opt.MemoryBytes, opt.Records = j.slotBytes(s.device), j.capacity
+	if n := j.data.Records(); n >= 0 {
+		opt.Records = min(opt.Records, n)
+	}
+	s.Chunk, err = s.device.NewChunk(ctx, opt)
+	return err
+}
+
+// put gives a chunk back.
+func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
+
+// close frees the memory of all chunks; the next get makes them anew. REQUIRES: no chunk is in use.
+func (p *pool) close() error {
+	var errs []error
+	for _, s := range p.open {
+		if s.Chunk != nil {
+			errs = append(errs, s.Chunk.Close())
+			s.Chunk = nil
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,50 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Sort sorts the inputs into the output: plan, cut into chunks, sort them, make one order of them, finish.
+func Sort(ctx context.Context, opt Options) (*Report, error) {
+	start, memory := time.Now(), startPeakSampler()
+	j, err := newJob(ctx, opt)
+	if err != nil {
+		memory.end()
+		return nil, err
+	}
+	out, err := j.openOutput()
+	if err == nil {
+		err = j.sortInto(ctx, out)
+		err = j.finish(ctx, out, err)
+	}
+	err = errors.Join(err, j.close())
+	return j.fillReport(start, memory.end()), err
+}
+
+// sortInto writes the sorted records to out, in the way that was planned.
+func (j *job) sortInto(ctx context.Context, out *output) error {
+	s := &sorting{job: j, pool: newPool(j)}
+	defer s.pool.close()
+	if j.plan.Strategy == Partition {
+		j.report.Strategy = Partition
+		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out)
+	}
+	return s.byMerge(ctx, j.data, out)
+}
+
+// fillReport completes the report with what the run as a whole was.
+func (j *job) fillReport(start time.Time, peak int64) *Report {
+	r := &j.report
+	r.MemoryLimit, r.PeakMemory = j.opt.MemoryBytes, peak
+	r.Device, r.Plan, r.Phases = j.plan.Device, j.plan, j.meter.phases
+	r.Seconds = since(start)
+	longest := 0.0
+	for _, p := range r.Phases {
+		if p.Seconds > longest {
+			longest, r.Limiting = p.Seconds, p.Name
+		}
+	}
+	return r
+}

@@ -1,0 +1,179 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge"
+)
+
+// sorting is the work of one job, strategy by strategy. Both strategies work on any dataset, so that a part of a
+// partition that is still too large is sorted in its turn.
+type sorting struct {
+	*job
+	pool  *pool
+	depth int // 0: the input; 1: a part of it that was too large, and so on
+}
+
+// byMerge cuts data by position, makes a run of each chunk and merges the runs into w. When all records fit the
+// first chunk it writes them from there.
+func (s *sorting) byMerge(ctx context.Context, data chunker.Dataset, w device.BlockWriter) error {
+	s.beginRuns(data)
+	runs, err := s.sortRuns(ctx, data, w)
+	s.endPhase()
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	s.pool.close()
+	return s.mergeRuns(ctx, runs, w)
+}
+
+// sortRuns sorts chunk after chunk, each into a run. It returns no runs when there was but one chunk, which has
+// then gone to w.
+func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.BlockWriter) ([]*chunker.Run, error) {
+	runs := &runList{}
+	group, groupCtx := errgroup.WithContext(ctx)
+	src, err := data.Cut(s.capacity)
+	for i := 0; src != nil && err == nil; i++ {
+		var chunk device.Chunk
+		if chunk, err = s.load(groupCtx, src); err != nil {
+			break
+		}
+		if src, err = data.Cut(s.capacity); err == nil && i == 0 {
+			if src == nil {
+				return nil, s.storeOnly(ctx, chunk, w)
+			}
+			err = s.openSpill(s.plan.TempBytes)
+		}
+		if err != nil {
+			s.pool.put(chunk)
+			break
+		}
+		group.Go(func() error { return s.sortRun(groupCtx, chunk, runs, i) })
+	}
+	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
+	if failed := group.Wait(); failed != nil {
+		err = failed
+	}
+	return runs.runs, err
+}
+
+// load fills a free chunk from src.
+func (s *sorting) load(ctx context.Context, src device.Source) (device.Chunk, error) {
+	chunk, err := s.pool.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := chunk.Load(ctx, src); err != nil {
+		s.pool.put(chunk)
+		return nil, err
+	}
+	return chunk, nil
+}
+
+// storeOnly writes the only chunk: everything was in core.
+func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
+	defer s.pool.put(chunk)
+	if s.depth == 0 {
+		s.report.Strategy = InCore
+		s.endPhase()
+		s.meter.begin(stageWrite, atOutput, s.bytesIn())
+	}
+	return s.sortAndStore(ctx, chunk, w)
+}
+
+// sortAndStore sorts a loaded chunk and writes it.
+func (s *sorting) sortAndStore(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	err := chunk.Store(ctx, s.limit(), w)
+	s.noteChunk(chunk.Stats())
+	return err
+}
+
+// limit is how many records of a sorted chunk or of a merge can be among those that are asked for; -1: all.
+func (s *sorting) limit() int64 {
+	if s.opt.Limit > 0 && !s.opt.Unique {
+		return s.opt.Limit
+	}
+	return -1
+}
+
+// sortRun sorts a loaded chunk and spills it as run i.
+func (s *sorting) sortRun(ctx context.Context, chunk device.Chunk, runs *runList, i int) error {
+	defer s.pool.put(chunk)
+	writer := s.spill.NewRun()
+	if err := s.sortAndStore(ctx, chunk, s.watched(writer)); err != nil {
+		writer.Abort()
+		return err
+	}
+	run, err := writer.Finish()
+	runs.set(i, run)
+	return err
+}
+
+// mergeRuns merges runs into w, over several levels when they are too many for one.
+func (s *sorting) mergeRuns(ctx context.Context, runs []*chunker.Run, w device.BlockWriter) error {
+	if s.depth == 0 {
+		s.report.Strategy = MergeRuns
+		s.meter.begin(stageMerge, atOutput, s.bytesIn())
+		defer s.endPhase()
+	}
+	opt := s.mergeOptions()
+	s.report.MergeLevels = max(s.report.MergeLevels, levelsOf(len(runs), s.fanIn()))
+	runs, _, err := merge.Reduce(ctx, opt, runs, s.fanIn(), func() (merge.RunWriter, error) { return s.spill.NewRun(), nil })
+	s.report.FanIn = max(s.report.FanIn, len(runs))
+	if err == nil {
+		_, err = merge.Merge(ctx, opt, runs, w)
+	}
+	for _, run := range runs {
+		err = errors.Join(err, run.Close())
+	}
+	return err
+}
+
+func (s *sorting) mergeOptions() merge.Options {
+	return merge.Options{
+		Keyer: s.keyer, Workers: s.opt.Workers, BlockBytes: s.blockBytes, MemoryBytes: s.budget, Limit: s.limit(),
+	}
+}
+
+// beginRuns opens the phase of the first chunk, of which it may not be known yet whether it stays the only one.
+func (s *sorting) beginRuns(data chunker.Dataset) {
+	if s.depth > 0 {
+		return
+	}
+	if n := data.Records(); n > s.capacity {
+		s.meter.begin(stageRuns, atSpill, n*int64(s.size))
+		return
+	}
+	s.meter.begin(stageRead, atInput, data.Records()*int64(s.size))
+}
+
+// endPhase closes the open phase, unless this is the work of a part.
+func (s *sorting) endPhase() {
+	if s.depth == 0 {
+		s.meter.end(s.bytesIn())
+	}
+}
+
+// runList collects runs that are finished in any order.
+type runList struct {
+	mu   sync.Mutex
+	runs []*chunker.Run
+}
+
+func (l *runList) set(i int, r *chunker.Run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.runs) <= i {
+		l.runs = append(l.runs, nil)
+	}
+	l.runs[i] = r
+}

@@ -1,0 +1,153 @@
+package extsort
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+// watchDataset shows every record that is read from a dataset, once, on its way to whoever reads it.
+type watchDataset struct {
+	chunker.Dataset
+	size int // bytes of a record
+	seen func(recs []byte)
+}
+
+// Cut cuts the dataset and watches the source.
+func (w *watchDataset) Cut(maxRecords int64) (device.Source, error) {
+	src, err := w.Dataset.Cut(maxRecords)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	return &watchSource{Source: src, watch: w}, nil
+}
+
+// Split splits the dataset and watches the sources.
+func (w *watchDataset) Split(n int) []device.Source {
+	sources := w.Dataset.Split(n)
+	for i, src := range sources {
+		sources[i] = &watchSource{Source: src, watch: w}
+	}
+	return sources
+}
+
+type watchSource struct {
+	device.Source
+	watch *watchDataset
+}
+
+// Next reads from the source and shows what came.
+func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	var p []byte
+	first, n, err := w.Source.Next(max, func(first int64, n int) []byte {
+		p = place(first, n)
+		return p
+	})
+	if n > 0 && err == nil {
+		w.watch.seen(p[:n*w.watch.size])
+	}
+	return first, n, err
+}
+
+// watchReader shows the records of a stream as they are read.
+type watchReader struct {
+	r    io.Reader
+	job  *job
+	rest []byte // of a record that was read in part
+}
+
+// Read reads from the stream and shows the records that are now complete.
+func (w *watchReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	recs := p[:n]
+	if len(w.rest) > 0 {
+		recs = append(w.rest, recs...)
+	}
+	whole := len(recs) / w.job.size * w.job.size
+	w.job.see(recs[:whole])
+	w.rest = slices.Clone(recs[whole:])
+	return n, err
+}
+
+// see counts the records of the input as they are read.
+func (j *job) see(recs []byte) {
+	j.recordsIn.Add(int64(len(recs) / j.size))
+	j.meter.add(atInput, len(recs))
+	if j.sumIn != nil {
+		j.sumIn.add(recs, j.size)
+	}
+}
+
+// bytesIn is the number of record bytes that have been read.
+func (j *job) bytesIn() int64 { return j.recordsIn.Load() * int64(j.size) }
+
+// watched tells Progress of the blocks of a run.
+func (j *job) watched(w device.BlockWriter) device.BlockWriter {
+	return merge.Observe(func(_ int64, recs []byte) error {
+		j.meter.add(atSpill, len(recs))
+		return nil
+	}, w)
+}
+
+// keys are the sorted or unsorted key prefixes of the sample.
+func (j *job) keys() []uint64 {
+	keys, _ := chunker.SampleKeys(j.keyer, j.sample)
+	return keys
+}
+
+// noteChunk enters what a chunk took into the report.
+func (j *job) noteChunk(s device.Stats) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.report.Chunks++
+	j.stats = append(j.stats, s)
+}
+
+// checksum is a format.Checksum that many goroutines add to.
+type checksum struct {
+	mu  sync.Mutex
+	sum format.Checksum
+}
+
+func (c *checksum) add(recs []byte, size int) {
+	var part format.Checksum
+	part.Add(recs, size)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sum.Merge(part)
+}
+
+// orderWatch checks the order and the checksum of blocks that pass in any order.
+type orderWatch struct {
+	keyer *format.Keyer
+	sum   checksum
+	order format.OrderCheck
+}
+
+func (o *orderWatch) see(first int64, recs []byte) {
+	o.sum.add(recs, o.keyer.Layout().RecordSize)
+	o.order.Add(format.CheckBlock(o.keyer, first, recs))
+}
+
+// readAll shows all records of sources to see, several goroutines at a time.
+func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int, see func(first int64, recs []byte)) error {
+	return eachWorker(ctx, workers, func(ctx context.Context) error {
+		buffer := make([]byte, max(blockBytes/size, 1)*size)
+		for {
+			first, n, err := src.Next(len(buffer)/size, func(int64, int) []byte { return buffer })
+			if err != nil || n == 0 {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			see(first, buffer[:n*size])
+		}
+	})
+}
