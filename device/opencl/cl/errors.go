@@ -4,7 +4,7 @@ import "errors"
 
 // What callers distinguish by errors.Is. All but ErrUnavailable come as an *Error.
 var (
-	ErrUnavailable = errors.New("no OpenCL on this machine") // no libOpenCL, or no driver known to it
+	ErrUnavailable = errors.New("no OpenCL") // no libOpenCL, or no driver known to it
 	ErrAllocation  = errors.New("out of device memory or resources")
 	ErrBuild       = errors.New("kernels cannot be built")
 	ErrDevice      = errors.New("device failed") // lost, or refusing what it should not refuse

@@ -1,0 +1,165 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// engine is one opened device: what its chunks share.
+type engine struct {
+	index int
+	opt   Options
+	dev   *cl.Device
+
+	start func() (*session, error) // made at first use
+
+	mu       sync.Mutex
+	opened   *session
+	linkRate float64 // bytes per second, the best transfer seen
+	sortRate float64 // bytes per second of u64 keys, the best sort seen
+}
+
+// session is what exists once the device is in use.
+type session struct {
+	ctx   *cl.Context
+	admin *cl.Queue // for mapping memory, which would wait for transfers on any other queue
+
+	mu       sync.Mutex
+	programs map[string]func() (*program, error)
+	sorters  map[string]func() (algo.Sorter, error)
+
+	sorting sync.Mutex // one chunk is sorted at a time: two at once would not be faster
+}
+
+// Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context and the
+// kernels are made when a chunk is loaded.
+func Open(index int, opt Options) (device.Device, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	if opt.Algorithm != "" && !slices.Contains(algo.Names(), opt.Algorithm) {
+		return nil, unknownAlgorithm(opt.Algorithm)
+	}
+	list, err := openable()
+	if err != nil {
+		return nil, err
+	}
+	if index < 1 || index > len(list) {
+		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", index, len(list))
+	}
+	e := &engine{index: index, opt: opt, dev: list[index-1]}
+	e.start = sync.OnceValues(e.begin)
+	return e, nil
+}
+
+func unknownAlgorithm(name string) error {
+	return fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(algo.Names(), ", "))
+}
+
+func (e *engine) begin() (*session, error) {
+	ctx, err := cl.NewContext(e.dev)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := ctx.NewQueue()
+	if err != nil {
+		ctx.Release()
+		return nil, err
+	}
+	s := &session{ctx: ctx, admin: admin,
+		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opened = s
+	return s, nil
+}
+
+// Info implements device.Device.
+func (e *engine) Info() device.Info {
+	info := infoOf(e.index, e.dev, e.opt)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	info.LinkRate, info.SortRate = max(info.LinkRate, e.linkRate), e.sortRate
+	return info
+}
+
+// MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
+// at a time use a k-th of it.
+func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+	recordSize := opt.Keyer.Layout().RecordSize
+	if memoryBytes < fewestSlots*int64(recordSize) {
+		return 0
+	}
+	shape := shapeFor(e.opt, opt, -1, memoryBytes)
+	ring := stagingFor(shape, memoryBytes, workersOf(opt))
+	memory := memoryFor(e.dev, e.opt)
+	memory -= min(memory/scratchShare, scratchAtMost)
+	if shape.travel == TravelRecords && !shape.bare {
+		memory -= stages * int64(ring.slotBytes)
+	}
+	host := memoryBytes - int64(ring.slots*ring.slotBytes)
+	return max(shape.capacity(memory, allocFor(e.dev, e.opt), host), 0)
+}
+
+// NewChunk implements device.Device.
+func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+	if opt.Keyer == nil || opt.Records < 0 {
+		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
+	}
+	if opt.Algorithm == "" {
+		opt.Algorithm = e.opt.Algorithm
+	}
+	if opt.Algorithm != "" && !slices.Contains(algo.Names(), opt.Algorithm) {
+		return nil, unknownAlgorithm(opt.Algorithm)
+	}
+	return newChunk(e, opt), nil
+}
+
+// Close implements device.Device. REQUIRES: its chunks are closed.
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.opened != nil {
+		e.opened.close()
+		e.opened = nil
+	}
+	return nil
+}
+
+func (s *session) close() {
+	for _, made := range s.sorters {
+		if sorter, err := made(); err == nil {
+			sorter.Close()
+		}
+	}
+	for _, made := range s.programs {
+		if p, err := made(); err == nil {
+			p.release()
+		}
+	}
+	s.admin.Release()
+	s.ctx.Release()
+}
+
+// sorter is the session's sorter of that name, made at first use.
+func (s *session) sorter(name string) (algo.Sorter, error) {
+	s.mu.Lock()
+	made, ok := s.sorters[name]
+	if !ok {
+		made = sync.OnceValues(func() (algo.Sorter, error) {
+			return algo.New(s.ctx, s.ctx.Device(), name, algo.Params{})
+		})
+		s.sorters[name] = made
+	}
+	s.mu.Unlock()
+	return made()
+}

@@ -1,0 +1,214 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// Load implements device.Chunk.
+func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
+	started := time.Now()
+	if err := c.begin(); err != nil {
+		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)
+	}
+	c.records, c.stats = 0, device.Stats{Algorithm: c.algorithm()}
+	l := &loader{chunk: c, src: src, left: c.opt.Records, base: -1, began: make(chan struct{})}
+	err := l.run(ctx)
+	if err != nil {
+		c.settle()
+		return 0, fmt.Errorf("load a chunk to %s: %w", c.engine.dev.Name, err)
+	}
+	c.records = l.loaded
+	c.stats.Records, c.stats.Load = l.loaded, time.Since(started).Seconds()
+	return l.loaded, nil
+}
+
+// loader is the readers of one Load.
+type loader struct {
+	chunk *chunk
+	src   device.Source
+
+	mu     sync.Mutex
+	left   int64 // records that the chunk has room for and no reader has claimed
+	loaded int64
+	base   int64         // index in the source of the chunk's first record, -1 before it is known
+	end    int64         // index after the last record seen
+	began  chan struct{} // closed when base is known, or that there are no records
+	once   sync.Once
+	last   upload // the one queued last
+}
+
+// upload is a transfer of so many bytes to the device.
+type upload struct {
+	event *cl.Event
+	bytes int
+}
+
+// run lets one reader claim the first records, since they tell where in the source the chunk begins, and then all
+// others follow.
+func (l *loader) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer l.once.Do(func() { close(l.began) })
+		return l.read(ctx)
+	})
+	for range min(workersOf(l.chunk.opt), l.chunk.ring.plan.slots) - 1 {
+		group.Go(func() error {
+			select {
+			case <-l.began:
+				return l.read(ctx)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if l.loaded > 0 && l.loaded != l.end-l.base {
+		return fmt.Errorf("the source left out records: %d came, numbered %d to %d", l.loaded, l.base, l.end-1)
+	}
+	if err := cl.Wait(l.last.event); err != nil {
+		return err
+	}
+	l.chunk.engine.noteLink(l.last.bytes, l.last.event.Duration())
+	return nil
+}
+
+// read moves slot after slot from the source to the device, until either has no more.
+func (l *loader) read(ctx context.Context) error {
+	for {
+		s, err := l.chunk.ring.take(ctx)
+		if err != nil {
+			return err
+		}
+		n, err := l.fill(s)
+		l.chunk.ring.give(s)
+		if n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// fill reads one slot's records and queues their upload. It returns how many there were.
+func (l *loader) fill(s *slot) (int, error) {
+	most := l.claim(l.chunk.recordsPerLoad())
+	if most == 0 {
+		return 0, nil
+	}
+	var target []byte
+	first, n, err := l.src.Next(most, func(first int64, n int) []byte {
+		target = l.place(s, first, n)
+		return target
+	})
+	l.unclaim(most - n)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	return n, l.send(s, first, n)
+}
+
+func (l *loader) claim(most int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(int64(most), l.left)
+	l.left -= n
+	return int(n)
+}
+
+func (l *loader) unclaim(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left += int64(n)
+}
+
+// place is where the source puts records: the slot, or the host's own memory where only their keys travel.
+func (l *loader) place(s *slot, first int64, n int) []byte {
+	l.mu.Lock()
+	if l.base < 0 {
+		l.base = first
+	}
+	l.mu.Unlock()
+	l.once.Do(func() { close(l.began) })
+	size := l.chunk.shape.layout.RecordSize
+	if l.chunk.shape.travel == TravelKeys {
+		at := int(first-l.base) * size
+		return l.chunk.host.Bytes()[at : at+n*size]
+	}
+	return s.Bytes[:n*size]
+}
+
+// send queues the upload of n records that were read.
+func (l *loader) send(s *slot, first int64, n int) error {
+	at := first - l.base
+	if l.chunk.shape.travel == TravelKeys {
+		l.chunk.extractKeys(s.Bytes, at, n)
+	}
+	l.mu.Lock() // one at a time, so that last is the last
+	defer l.mu.Unlock()
+	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
+	sent, err := l.chunk.queueUpload(s, at, n)
+	s.busy, l.last = sent, upload{sent, n * l.chunk.shape.uploaded()}
+	return err
+}
+
+// recordsPerLoad is how many records one slot takes at a time.
+func (c *chunk) recordsPerLoad() int {
+	return max(c.ring.plan.slotBytes/max(c.shape.layout.RecordSize, c.shape.uploaded()), 1)
+}
+
+// extractKeys writes the normalized keys of n records of the host's memory, from the one with index first on.
+func (c *chunk) extractKeys(dst []byte, first int64, n int) {
+	size, records := c.shape.layout.RecordSize, c.host.Bytes()
+	key := dst[:0]
+	for at := int(first) * size; n > 0; n-- {
+		key = c.opt.Keyer.Append(key, records[at:at+size])
+		at += size
+	}
+}
+
+// noteLink remembers the rate of the link, which the planner asks for.
+func (e *engine) noteLink(bytes int, took time.Duration) {
+	const enough = 1 << 20 // bytes: of fewer the start-up is what is measured
+	if bytes < enough || took <= 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.linkRate = max(e.linkRate, float64(bytes)/took.Seconds())
+}
+
+// queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the
+// event of the last part.
+func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
+	size := int64(c.shape.uploaded())
+	if c.shape.bare {
+		sent, err = c.upload.Write(c.rawKeys(), first*size, s.Pinned, 0, n*int(size))
+	} else {
+		sent, err = c.memory.writeRecords(c.upload, s.Pinned, first, n)
+	}
+	if err != nil {
+		return sent, err
+	}
+	return sent, c.upload.Flush()
+}
+
+func (m *deviceMemory) writeRecords(q *cl.Queue, src *cl.Pinned, first int64, n int) (sent *cl.Event, err error) {
+	for from := 0; from < n && err == nil; {
+		segment, at := first>>m.shift, first&(1<<m.shift-1)
+		part := int(min(int64(n-from), 1<<m.shift-at))
+		sent, err = q.Write(m.segments[segment], at*int64(m.size), src, from*m.size, part*m.size)
+		from += part
+		first += int64(part)
+	}
+	return sent, err
+}

@@ -1,0 +1,381 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// TestMain gives PoCL a cache it can write and a memory limit that does not vary, and keeps our own cache of
+// programs out of the user's folder.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "extsort-opencl")
+	if err != nil {
+		panic(err)
+	}
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4", "XDG_CACHE_HOME": folder} {
+		if os.Getenv(name) == "" || name != "POCL_CACHE_DIR" {
+			os.Setenv(name, value)
+		}
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// open opens the first device, or skips the test.
+func open(t testing.TB, opt Options) device.Device {
+	t.Helper()
+	d, err := Open(1, opt)
+	if errors.Is(err, ErrUnavailable) {
+		t.Skip("no OpenCL device to test on: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// memorySource is a Source over records in memory.
+type memorySource struct {
+	mu   sync.Mutex
+	size int
+	recs []byte
+	at   int64
+	open bool // does not tell how many records will come
+}
+
+func (s *memorySource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+	s.mu.Lock()
+	first := s.at
+	n := int(min(int64(most), int64(len(s.recs)/s.size)-first))
+	if n == 0 {
+		s.mu.Unlock()
+		return 0, 0, nil
+	}
+	s.at += int64(n)
+	asked := n
+	if s.open {
+		asked = most
+	}
+	dst := place(first, asked)
+	s.mu.Unlock()
+	copy(dst, s.recs[first*int64(s.size):(first+int64(n))*int64(s.size)])
+	return first, n, nil
+}
+
+func (s *memorySource) Records() int64 {
+	if s.open {
+		return -1
+	}
+	return int64(len(s.recs) / s.size)
+}
+
+// sink is a BlockWriter into memory.
+func sink(dst []byte, size int) device.BlockWriter {
+	return device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+		if copy(dst[first*int64(size):], recs) != len(recs) {
+			return fmt.Errorf("block from record %d on is outside the output", first)
+		}
+		return nil
+	})
+}
+
+func keyer(t testing.TB, size int, fields ...string) *format.Keyer {
+	t.Helper()
+	layout := format.Layout{RecordSize: size}
+	for _, s := range fields {
+		f, err := format.ParseField(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout.Key = append(layout.Key, f)
+	}
+	k, err := format.NewKeyer(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// sorted is what every device must give.
+func sorted(k *format.Keyer, recs []byte) []byte {
+	list := slices.Collect(slices.Chunk(recs, k.Layout().RecordSize))
+	slices.SortStableFunc(list, k.Compare)
+	return bytes.Join(list, nil)
+}
+
+func randomBytes(n int, kind string) []byte {
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	b := make([]byte, n)
+	for i := range b {
+		switch kind {
+		case "uniform":
+			b[i] = byte(r.Uint32())
+		case "few":
+			b[i] = byte(r.Uint32() & r.Uint32() & r.Uint32() & 0x81)
+		}
+	}
+	return b
+}
+
+// sortOn loads, sorts and stores recs by chunk c.
+func sortOn(t testing.TB, c device.Chunk, src *memorySource, limit int64) []byte {
+	t.Helper()
+	ctx := context.Background()
+	n, err := c.Load(ctx, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sort(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if limit >= 0 {
+		n = min(n, limit)
+	}
+	out := make([]byte, n*int64(src.size))
+	if err := c.Store(ctx, limit, sink(out, src.size)); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var layouts = []struct {
+	name   string
+	size   int
+	fields []string
+}{
+	{"u8", 1, []string{"0:u8"}},
+	{"i16be", 2, []string{"0:i16be"}},
+	{"bytes3", 3, []string{"0:bytes3"}},
+	{"u32", 4, []string{"0:u32"}},
+	{"f32:desc", 4, []string{"0:f32:desc"}},
+	{"bytes7:desc", 7, []string{"0:bytes7:desc"}},
+	{"u64", 8, []string{"0:u64"}},
+	{"i64:desc", 8, []string{"0:i64:desc"}},
+	{"f64be", 8, []string{"0:f64be"}},
+	{"u128", 16, []string{"0:u128"}},
+	{"i128be:desc", 16, []string{"0:i128be:desc"}},
+	{"7 bytes", 7, []string{"3:u16be:desc", "0:i8"}},
+	{"12 bytes", 12, []string{"8:f32:desc", "0:u64"}},
+	{"overlap", 12, []string{"2:u32", "0:u64be:desc"}},
+	{"gensort", 100, []string{"0:bytes10"}},
+	{"three words", 33, []string{"9:bytes9", "0:f64", "20:i32"}},
+}
+
+func TestEveryLayoutSortsAsTheCPUDoes(t *testing.T) {
+	for _, travel := range []Travel{TravelRecords, TravelKeys} {
+		d := open(t, Options{Travel: travel})
+		for _, l := range layouts {
+			for _, kind := range []string{"uniform", "few", "equal"} {
+				t.Run(fmt.Sprintf("%s/%s/%s", travel, l.name, kind), func(t *testing.T) {
+					k := keyer(t, l.size, l.fields...)
+					recs := randomBytes(3001*l.size, kind)
+					c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 4000, MemoryBytes: 8 << 20, BlockBytes: 1 << 10, Workers: 3})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close()
+					if got := sortOn(t, c, &memorySource{size: l.size, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
+						t.Error("the order is not that of slices.SortStableFunc")
+					}
+				})
+			}
+		}
+	}
+}
+
+// The chunk is loaded again and again, from sources that do and do not tell their size, at sizes around its slots.
+func TestSizesAndReuse(t *testing.T) {
+	d := open(t, Options{})
+	for _, l := range []string{"0:u32", "4:u32be"} {
+		k := keyer(t, 4+4*len(l[:1])*int(l[0]-'0')/4, l)
+		size := k.Layout().RecordSize
+		const memory = 64 << 10 // bytes; slots of 16 KiB
+		slot := (16 << 10) / size
+		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(5 * slot), MemoryBytes: memory, Workers: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for _, n := range []int{0, 1, 2, slot - 1, slot, slot + 1, 4*slot + 3, 5 * slot, 5*slot + 7} {
+			recs := randomBytes(n*size, "uniform")
+			for _, open := range []bool{false, true} {
+				src := &memorySource{size: size, recs: recs, open: open}
+				want := sorted(k, recs[:min(n, 5*slot)*size])
+				if got := sortOn(t, c, src, -1); !bytes.Equal(got, want) {
+					t.Errorf("%v, %d records, open %v: wrong order", k.Layout(), n, open)
+				}
+				if rest := int64(n) - src.at; rest != int64(max(n-5*slot, 0)) {
+					t.Errorf("%v, %d records: %d left in the source", k.Layout(), n, rest)
+				}
+			}
+			if got := sortOn(t, c, &memorySource{size: size, recs: recs}, 3); !bytes.Equal(got, sorted(k, recs[:min(n, 5*slot)*size])[:min(n, 3)*size]) {
+				t.Errorf("%v, %d records: the first 3 are wrong", k.Layout(), n)
+			}
+		}
+	}
+}
+
+// A second chunk of the same source goes on where the first was full.
+func TestSourceOverTwoChunks(t *testing.T) {
+	d := open(t, Options{})
+	k := keyer(t, 12, "4:u32")
+	recs := randomBytes(5000*12, "uniform")
+	src := &memorySource{size: 12, recs: recs}
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 3000, MemoryBytes: 64 << 10, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, part := range [][]byte{recs[:3000*12], recs[3000*12:]} {
+		if got := sortOn(t, c, src, -1); !bytes.Equal(got, sorted(k, part)) {
+			t.Error("wrong order")
+		}
+	}
+}
+
+// One allocation too small for the records makes several segments of them.
+func TestSegments(t *testing.T) {
+	for _, travel := range []Travel{TravelRecords, TravelKeys} {
+		d := open(t, Options{AllocBytes: 40_000, Travel: travel})
+		k := keyer(t, 33, "9:bytes9", "0:f64")
+		opt := device.ChunkOptions{Keyer: k, MemoryBytes: 1 << 20, Workers: 3}
+		opt.Records = d.MaxRecords(opt, opt.MemoryBytes)
+		c, err := d.NewChunk(context.Background(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		recs := randomBytes(int(opt.Records)*33, "uniform")
+		if got := sortOn(t, c, &memorySource{size: 33, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
+			t.Errorf("travel %s, %d records: wrong order", travel, opt.Records)
+		}
+		if n := len(c.(*chunk).memory.segments); n < 3 {
+			t.Errorf("travel %s: only %d segments", travel, n)
+		}
+	}
+}
+
+func TestChunksInDifferentStepsAtOnce(t *testing.T) {
+	d := open(t, Options{})
+	k := keyer(t, 8, "0:u64")
+	var wg sync.WaitGroup
+	for i := range 3 {
+		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 50_000, MemoryBytes: 1 << 20, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		wg.Go(func() {
+			for j := range 3 {
+				recs := make([]byte, 8*(50_000-i-j))
+				for at := 0; at < len(recs); at += 8 {
+					binary.LittleEndian.PutUint64(recs[at:], rand.Uint64())
+				}
+				if got := sortOn(t, c, &memorySource{size: 8, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
+					t.Errorf("chunk %d, round %d: wrong order", i, j)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestStats(t *testing.T) {
+	d := open(t, Options{Algorithm: "reference"})
+	k := keyer(t, 8, "0:u64")
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	sortOn(t, c, &memorySource{size: 8, recs: randomBytes(8000, "uniform")}, -1)
+	s := c.Stats()
+	if s.Records != 1000 || s.Algorithm != "reference" || s.Passes != 16 || s.Load <= 0 || s.Sort <= 0 || s.Store <= 0 || s.Kernel <= 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestMaxRecords(t *testing.T) {
+	for _, l := range layouts {
+		k := keyer(t, l.size, l.fields...)
+		d := open(t, Options{MemoryBytes: 1 << 20})
+		n := d.MaxRecords(device.ChunkOptions{Keyer: k}, 256<<10)
+		if most := int64(1<<20) / int64(l.size); n < 1000 || n > most {
+			t.Errorf("%s: %d records in 1 MiB", l.name, n)
+		}
+		if n := d.MaxRecords(device.ChunkOptions{Keyer: k}, int64(l.size)); n != 0 {
+			t.Errorf("%s: %d records with no room for a ring", l.name, n)
+		}
+	}
+}
+
+// brokenSource fails after some records, brokenWriter after some blocks.
+type brokenSource struct{ memorySource }
+
+var errBroken = errors.New("broken")
+
+func (s *brokenSource) Next(most int, place func(int64, int) []byte) (int64, int, error) {
+	first, n, err := s.memorySource.Next(most, place)
+	if n == 0 {
+		err = errBroken
+	}
+	return first, n, err
+}
+
+func TestErrorsOfOthersPassThrough(t *testing.T) {
+	d := open(t, Options{})
+	k := keyer(t, 12, "0:u64")
+	recs := randomBytes(12*9000, "uniform")
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 10_000, MemoryBytes: 64 << 10, Workers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+	if _, err := c.Load(ctx, &brokenSource{memorySource{size: 12, recs: recs}}); !errors.Is(err, errBroken) {
+		t.Errorf("Load: %v", err)
+	}
+	if got := sortOn(t, c, &memorySource{size: 12, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
+		t.Error("wrong order after a failed Load")
+	}
+	failing := device.BlockWriterFunc(func(_ context.Context, first int64, _ []byte) error {
+		if first > 4000 {
+			return errBroken
+		}
+		return nil
+	})
+	if err := c.Store(ctx, -1, failing); !errors.Is(err, errBroken) {
+		t.Errorf("Store: %v", err)
+	}
+	out := make([]byte, len(recs))
+	if err := c.Store(ctx, -1, sink(out, 12)); err != nil || !bytes.Equal(out, sorted(k, recs)) {
+		t.Errorf("Store after a failed one: %v", err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := c.Store(canceled, -1, sink(out, 12)); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled Store: %v", err)
+	}
+	if _, err := c.Load(canceled, &memorySource{size: 12, recs: recs}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled Load: %v", err)
+	}
+}

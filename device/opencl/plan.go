@@ -1,0 +1,195 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"math"
+	"math/bits"
+	"runtime"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Rates that the model assumes where they have not been measured, in bytes per second.
+const (
+	assumedLinkRate   = 12e9  // PCIe 3 x16, pinned; an H200 has 55e9
+	assumedGatherRate = 2.3e9 // one host core gathering 100-byte records (4.6e9 with two cores of an EPYC)
+)
+
+const (
+	maxSegments   = 8              // of the records on the device, see records.cl
+	maxIndex      = math.MaxUint32 // records that a 32-bit index can name
+	ringBytes     = 128 << 20      // pinned memory of a chunk at most: pinning takes 0.5 s/GiB
+	slotBytes     = 4 << 20        // of one staging slot: 76 µs at 55 GB/s, against some 10 µs to queue a transfer
+	stages        = 3              // gather pieces on the device: one gathered, one downloaded, one to spare
+	scratchShare  = 16             // a sixteenth of the memory is left to the sorter's tables and the driver
+	scratchAtMost = int64(1) << 30 // but no more than this
+	fewestSlots   = 2              // one is filled while the other is emptied
+)
+
+// shape says what a chunk of one layout keeps on the device and what travels.
+type shape struct {
+	layout   format.Layout
+	bare     bool   // records are keys: only words lie on the device
+	travel   Travel // TravelRecords or TravelKeys, of layouts that are not bare
+	keyBytes int
+}
+
+// word is one word of the key: bytes from to to-1, counted from the most significant.
+type word struct{ from, to int }
+
+func (w word) bits() int  { return 8 * (w.to - w.from) }
+func (w word) bytes() int { return wordBytes(w.to - w.from) }
+
+// wordBytes is the width of the native word that holds so many bytes.
+func wordBytes(n int) int {
+	if n <= 4 {
+		return 4
+	}
+	return 8
+}
+
+// words splits the key, most significant word first.
+func (s shape) words() []word {
+	var list []word
+	for from := 0; from < s.keyBytes; from += 8 {
+		list = append(list, word{from, min(from+8, s.keyBytes)})
+	}
+	return list
+}
+
+// stored is the bytes that the device holds of each record beside words and indexes.
+func (s shape) stored() int {
+	switch {
+	case s.bare:
+		return 0
+	case s.travel == TravelKeys:
+		return s.keyBytes
+	}
+	return s.layout.RecordSize
+}
+
+// uploaded is the bytes of each record that go over the link to the device.
+func (s shape) uploaded() int {
+	if s.bare {
+		return s.layout.RecordSize
+	}
+	return s.stored()
+}
+
+// downloaded is the bytes that come back over the link for each record.
+func (s shape) downloaded() int {
+	if s.travel == TravelKeys {
+		return 4
+	}
+	return s.layout.RecordSize
+}
+
+// wordWidth is the bytes of the widest word.
+func (s shape) wordWidth() int { return wordBytes(min(s.keyBytes, 8)) }
+
+// deviceBytes is the device memory that each record takes while it is sorted.
+func (s shape) deviceBytes() int64 {
+	if s.bare {
+		return 2 * int64(s.wordWidth())
+	}
+	return int64(s.stored()) + 2*int64(s.wordWidth()+4)
+}
+
+// hostBytes is the host memory that each record takes beside the ring.
+func (s shape) hostBytes() int64 {
+	if s.travel == TravelKeys {
+		return int64(s.layout.RecordSize)
+	}
+	return 0
+}
+
+// segmentShift is log2 of the records in a segment that fits one allocation.
+func (s shape) segmentShift(allocBytes int64) int {
+	return min(max(bits.Len64(uint64(allocBytes/int64(max(s.stored(), 1))))-1, 0), 32)
+}
+
+// capacity is the most records that memory, allocations and 32-bit indexes have room for.
+func (s shape) capacity(memoryBytes, allocBytes, hostBytes int64) int64 {
+	n := min(memoryBytes/s.deviceBytes(), allocBytes/int64(s.wordWidth()))
+	if s.bare {
+		return n
+	}
+	n = min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
+	if s.hostBytes() > 0 {
+		n = min(n, max(hostBytes, 0)/s.hostBytes())
+	}
+	return n
+}
+
+// travelModel predicts which way to travel is faster.
+type travelModel struct {
+	linkRate   float64 // bytes per second each way
+	gatherRate float64 // bytes per second with all the workers
+}
+
+func modelFor(opt Options, workers int) travelModel {
+	m := travelModel{linkRate: opt.LinkRate, gatherRate: assumedGatherRate * float64(workers)}
+	if m.linkRate == 0 {
+		m.linkRate = assumedLinkRate
+	}
+	return m
+}
+
+// seconds is the time that a record takes on its ways, there and back; the sort itself is the same.
+func (m travelModel) seconds(s shape) float64 {
+	t := float64(s.uploaded()+s.downloaded()) / m.linkRate
+	if s.travel == TravelKeys { // keys are extracted and records gathered by the host
+		t += float64(s.keyBytes+s.layout.RecordSize) / m.gatherRate
+	}
+	return t
+}
+
+// shapeFor chooses what travels for chunks of n records (n < 0: as many as there is room for).
+func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape {
+	layout := chunk.Keyer.Layout()
+	records := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords}
+	if layout.IsBare() && records.keyBytes <= 8 {
+		records.bare = true
+		return records
+	}
+	keys := records
+	keys.travel = TravelKeys
+	model := modelFor(opt, workersOf(chunk))
+	fits := max(n, 1) <= hostBytes/keys.hostBytes()
+	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && model.seconds(keys) < model.seconds(records) {
+		return keys
+	}
+	return records
+}
+
+func workersOf(chunk device.ChunkOptions) int {
+	if chunk.Workers > 0 {
+		return chunk.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// staging is how the host's share of memory is cut into slots.
+type staging struct {
+	slotBytes int
+	slots     int
+}
+
+// stagingFor plans the ring of a chunk that may use hostBytes (0: no limit). REQUIRES: hostBytes is 0 or has room
+// for fewestSlots records.
+func stagingFor(s shape, hostBytes int64, workers int) staging {
+	size := int64(s.layout.RecordSize)
+	ring := int64(ringBytes)
+	if hostBytes > 0 {
+		ring = min(ring, hostBytes)
+	}
+	if s.travel == TravelKeys {
+		ring /= 4 // the records need the rest
+		size += 4 // a record and its index share a slot
+	}
+	slot := max(min(slotBytes, ring/(2*fewestSlots)), size)
+	slots := min(ring/slot, int64(2*workers+2))
+	return staging{slotBytes: int(slot), slots: int(max(slots, 1))}
+}

@@ -1,0 +1,103 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"context"
+	"sync"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// slot is one pinned staging buffer of a ring.
+type slot struct {
+	*cl.Pinned
+	busy *cl.Event // the transfer that still uses it
+}
+
+// ring hands out staging slots. They are pinned one by one, only when all those there are in use, so that a small
+// chunk pins little; and they are given back oldest first, because transfers end in order.
+type ring struct {
+	ctx   *cl.Context
+	queue *cl.Queue
+	plan  staging
+	free  chan *slot
+
+	mu   sync.Mutex
+	made int
+}
+
+func newRing(ctx *cl.Context, queue *cl.Queue, plan staging) *ring {
+	return &ring{ctx: ctx, queue: queue, plan: plan, free: make(chan *slot, plan.slots)}
+}
+
+// take waits for a slot that no transfer uses.
+func (r *ring) take(ctx context.Context) (*slot, error) {
+	s, err := r.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = cl.Wait(s.busy)
+	s.busy = nil
+	if err != nil {
+		r.give(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *ring) next(ctx context.Context) (*slot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case s := <-r.free:
+		return s, nil
+	default:
+	}
+	if r.mayGrow() {
+		return r.pin()
+	}
+	select {
+	case s := <-r.free:
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *ring) mayGrow() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.made == r.plan.slots {
+		return false
+	}
+	r.made++
+	return true
+}
+
+func (r *ring) pin() (*slot, error) {
+	pinned, err := r.ctx.NewPinned(r.queue, r.plan.slotBytes)
+	if err != nil {
+		r.mu.Lock()
+		r.made--
+		r.mu.Unlock()
+		return nil, err
+	}
+	return &slot{Pinned: pinned}, nil
+}
+
+// give puts a slot back; a transfer that s.busy stands for may still use it.
+func (r *ring) give(s *slot) { r.free <- s }
+
+// release unpins all slots. REQUIRES: all are back and no transfer is under way.
+func (r *ring) release() {
+	for {
+		select {
+		case s := <-r.free:
+			s.Release()
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,187 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// Store implements device.Chunk.
+func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	if c.session == nil {
+		return errClosed
+	}
+	started := time.Now()
+	total := c.records
+	if limit >= 0 {
+		total = min(total, limit)
+	}
+	s := &storer{chunk: c, writer: w, pieces: make(chan piece, c.ring.plan.slots)}
+	err := s.run(ctx, total)
+	c.stats.Store = time.Since(started).Seconds()
+	if err != nil {
+		return fmt.Errorf("store %d records from %s: %w", total, c.engine.dev.Name, err)
+	}
+	return nil
+}
+
+// piece is a stretch of the sorted order on its way to the host.
+type piece struct {
+	first int64
+	n     int
+	slot  *slot
+	ready *cl.Event // the download
+}
+
+// storer is the issuer and the writers of one Store. The issuer queues downloads in order, as far ahead as there are
+// slots; each writer takes the next piece, waits until it is there, and hands it to the BlockWriter.
+type storer struct {
+	chunk  *chunk
+	writer device.BlockWriter
+	pieces chan piece
+	turn   sync.Mutex // held from taking a piece to beginning its block, so that blocks begin in order
+}
+
+func (s *storer) run(ctx context.Context, total int64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(s.pieces)
+		return s.issue(ctx, total)
+	})
+	for range workersOf(s.chunk.opt) {
+		group.Go(func() error { return s.write(ctx) })
+	}
+	err := group.Wait()
+	if err != nil {
+		s.chunk.settle()
+	}
+	for p := range s.pieces { // left over after an error
+		s.chunk.ring.give(p.slot)
+	}
+	return err
+}
+
+func (s *storer) issue(ctx context.Context, total int64) error {
+	c := s.chunk
+	out := outlet{chunk: c}
+	step := c.recordsPerBlock()
+	for first := int64(0); first < total; first += int64(step) {
+		slot, err := c.ring.take(ctx)
+		if err != nil {
+			return err
+		}
+		p := piece{first: first, n: int(min(int64(step), total-first)), slot: slot}
+		if p.ready, err = out.download(p); err != nil {
+			c.settle()
+			c.ring.give(slot)
+			return err
+		}
+		s.pieces <- p // has room for all slots
+	}
+	return nil
+}
+
+func (s *storer) write(ctx context.Context) error {
+	for {
+		p, ok, err := s.next()
+		if !ok {
+			return nil
+		}
+		if err == nil {
+			err = s.writer.WriteBlock(ctx, p.first, s.chunk.recordsOf(p))
+		}
+		s.chunk.ring.give(p.slot)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *storer) next() (piece, bool, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	p, ok := <-s.pieces
+	if !ok {
+		return p, false, nil
+	}
+	return p, true, cl.Wait(p.ready)
+}
+
+// recordsPerBlock is how many records fit a slot, with their indexes where the host gathers, and a block.
+func (c *chunk) recordsPerBlock() int {
+	size := c.shape.layout.RecordSize
+	n := c.ring.plan.slotBytes / size
+	if c.shape.travel == TravelKeys {
+		n = c.ring.plan.slotBytes / (size + 4)
+	}
+	if c.opt.BlockBytes > 0 {
+		n = min(n, c.opt.BlockBytes/size)
+	}
+	return max(n, 1)
+}
+
+// recordsOf is the sorted records of a piece that has come. Where only indexes come they are gathered here.
+func (c *chunk) recordsOf(p piece) []byte {
+	size := c.shape.layout.RecordSize
+	recs := p.slot.Bytes[:p.n*size]
+	if c.shape.travel != TravelKeys {
+		return recs
+	}
+	index, host := p.slot.Bytes[p.n*size:p.n*(size+4)], c.host.Bytes()
+	for i := range p.n {
+		from := int(binary.NativeEndian.Uint32(index[4*i:])) * size
+		copy(recs[i*size:(i+1)*size], host[from:from+size])
+	}
+	return recs
+}
+
+// outlet queues downloads. Records are first gathered into a stage on the device, which is used again when it has
+// been downloaded.
+type outlet struct {
+	chunk *chunk
+	turn  int
+	left  [stages]*cl.Event // the download that used each stage last
+}
+
+func (o *outlet) download(p piece) (ready *cl.Event, err error) {
+	c := o.chunk
+	size := c.shape.layout.RecordSize
+	switch {
+	case c.shape.bare:
+		ready, err = c.down.Read(p.slot.Pinned, 0, c.out, p.first*int64(size), p.n*size)
+	case c.shape.travel == TravelKeys:
+		ready, err = c.down.Read(p.slot.Pinned, p.n*size, c.memory.data.Values, 4*p.first, 4*p.n)
+	default:
+		ready, err = o.gather(p, size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ready, c.down.Flush()
+}
+
+func (o *outlet) gather(p piece, size int) (*cl.Event, error) {
+	c, at := o.chunk, o.turn%stages
+	o.turn++
+	local := min(groupSize, c.engine.dev.MaxGroup)
+	units := p.n * size / unitOf(size)
+	args := c.memory.pointers(c.memory.data.Values, uint64(p.first), uint64(p.n), c.memory.stage[at])
+	gathered, err := c.sort.Launch(c.ready.program.kernels["gather"], (units+local-1)/local*local, local, args, o.left[at])
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sort.Flush(); err != nil {
+		return nil, err
+	}
+	o.left[at], err = c.down.Read(p.slot.Pinned, 0, c.memory.stage[at], 0, p.n*size, gathered)
+	return o.left[at], err
+}

@@ -1,0 +1,24 @@
+//go:build !opencl || !cgo || !linux
+
+package opencl
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Devices lists no device: this binary was built without OpenCL. The error tells how to build one with it.
+func Devices() ([]device.Info, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("%w: it is supported on Linux only", ErrUnavailable)
+	}
+	return nil, fmt.Errorf("%w: built without OpenCL: build with -tags opencl (and cgo)", ErrUnavailable)
+}
+
+// Open fails: this binary was built without OpenCL.
+func Open(int, Options) (device.Device, error) {
+	_, err := Devices()
+	return nil, err
+}
