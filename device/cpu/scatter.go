@@ -9,7 +9,7 @@ import (
 // also those below low, the last one also those above.
 type buckets[E element] struct {
 	low   E
-	shift uint
+	shift uint // as scatter_amd64.s knows it: 8 bytes from the start
 	last  E
 }
 
@@ -72,23 +72,43 @@ func (s *scatterer[E]) reset() {
 	}
 }
 
+// none64 is the bucket that scatterLoop names at the end.
+const none64 = ^uint64(0)
+
 // add distributes elems.
 func (s *scatterer[E]) add(b buckets[E], elems []E) {
-	line := uint64(s.line)
-	lines, at := s.lines[:b.count()*s.line], s.at[:b.count()]
-	for _, e := range elems {
-		digit := b.of(e)
-		to := at[digit]
-		lines[uint64(digit)*line+to%line] = e
-		to++
-		at[digit] = to
-		if to%line == 0 {
-			s.flush(uint64(digit))
+	for len(elems) > 0 {
+		done, full := scatterFast(s, &b, elems)
+		if full != none64 {
+			s.flush(full)
 		}
+		elems = elems[done:]
 	}
 }
 
-// flush writes the full line of a bucket to its block.
+// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full: done elements are
+// in their lines then, and full is that bucket, or none64 at the end of elems.
+func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
+	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
+	lines, at, pool := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems
+	for i, e := range elems {
+		digit := uint64(b.of(e))
+		to := at[digit]
+		lines[digit*line+to%line] = e
+		at[digit] = to + 1
+		if (to+1)%line != 0 {
+			continue
+		}
+		to -= line - 1
+		if to&blockMask == 0 {
+			return i + 1, digit
+		}
+		copy(pool[to:to+line], lines[digit*line:])
+	}
+	return len(elems), none64
+}
+
+// flush writes the full line of a bucket to a new block.
 func (s *scatterer[E]) flush(digit uint64) {
 	line := uint64(s.line)
 	to := s.makeRoom(digit, s.at[digit]-line)
@@ -136,6 +156,7 @@ func (s *scatterer[E]) finish() {
 			p.used[l.tail] = uint32((at-1)&uint64(p.block-1)) + 1
 		}
 	}
+	storeFence()
 }
 
 // recycle takes a block whose elements have been read, to be used again.

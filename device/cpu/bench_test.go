@@ -1,0 +1,124 @@
+package cpu
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+// benchSize is the size of the largest benchmarks: log2 of the number of 64-bit keys. The floors of the project are
+// for 27, run as
+//
+//	go test -run - -bench Sort -benchtime 5x ./device/cpu -args -log2n 27
+var benchSize = flag.Int("log2n", 20, "log2 of the number of 64-bit keys in the largest benchmarks")
+
+var benchDistributions = []string{"uniform", "zipf", "few", "equal", "sorted", "reversed", "low", "exponential"}
+
+// BenchmarkSort sorts from memory to memory: Load copies from a slice, Store to another.
+func BenchmarkSort(b *testing.B) {
+	n := 1 << *benchSize
+	for _, layout := range []struct {
+		name  string
+		l     format.Layout
+		count int
+	}{
+		{"u64", format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), n},
+		{"u32", format.Bare(format.Type{Kind: format.Unsigned, Size: 4}), 2 * n},
+		{"f64desc", format.Bare(format.Type{Kind: format.Float, Size: 8}).Reverse(), n},
+		{"gensort", format.Layout{RecordSize: 100, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}}, n * 8 / 100},
+	} {
+		for _, dist := range benchDistributions {
+			b.Run(fmt.Sprintf("device=cpu/key=%s/n=%s/dist=%s", layout.name, quantity(layout.count), dist), func(b *testing.B) {
+				benchmarkSort(b, layout.l, layout.count, dist)
+			})
+		}
+	}
+}
+
+func quantity(n int) string {
+	for _, unit := range []struct {
+		size int
+		name string
+	}{{1 << 20, "Mi"}, {1 << 10, "Ki"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+func benchmarkSort(b *testing.B, l format.Layout, n int, dist string) {
+	recs := benchData(l, n, dist)
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	chunk, err := New().NewChunk(ctx, device.ChunkOptions{
+		Keyer: k, Records: int64(n), BlockBytes: 1 << 20, Sample: devicetest.Sampled(l, recs, 4096),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer chunk.Close()
+	sorted := make([]byte, len(recs))
+	for i := 0; i < len(sorted); i += 4096 {
+		sorted[i] = 1 // touch it here, not in the loop
+	}
+	w := device.BlockWriterFunc(func(_ context.Context, first int64, block []byte) error {
+		copy(sorted[first*int64(l.RecordSize):], block)
+		return nil
+	})
+	var wall, load, store []float64
+	b.SetBytes(int64(len(recs)))
+	for b.Loop() {
+		start := cpuSeconds()
+		if _, err := chunk.Load(ctx, &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+			b.Fatal(err)
+		}
+		if err := chunk.Sort(ctx); err != nil {
+			b.Fatal(err)
+		}
+		loaded := cpuSeconds()
+		if err := chunk.Store(ctx, -1, w); err != nil {
+			b.Fatal(err)
+		}
+		s := chunk.Stats()
+		wall = append(wall, s.Load+s.Sort+s.Store)
+		load, store = append(load, loaded-start), append(store, cpuSeconds()-loaded)
+	}
+	b.ReportMetric(float64(n)/1e6/median(wall), "Mkeys/s")
+	b.ReportMetric(1e9*slices.Min(load)/float64(n), "load+sort-cpu-ns/key")
+	b.ReportMetric(1e9*slices.Min(store)/float64(n), "store-cpu-ns/key")
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+var benchCache struct {
+	sync.Mutex
+	name string
+	recs []byte
+}
+
+// benchData makes the data of a benchmark, or has them still: go test calls a benchmark more than once.
+func benchData(l format.Layout, n int, dist string) []byte {
+	benchCache.Lock()
+	defer benchCache.Unlock()
+	if name := fmt.Sprint(l, n, dist); benchCache.name != name {
+		benchCache.recs = nil
+		benchCache.recs = devicetest.Distributions[dist](l, n, rand.New(rand.NewPCG(1, 2)))
+		benchCache.name = name
+	}
+	return benchCache.recs
+}
