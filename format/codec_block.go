@@ -115,7 +115,7 @@ func CodecMemory(c Compression, workers int) int64 {
 	case c == S2 && workers == 0:
 		return 10 * mib
 	case c == S2:
-		return 2*mib + w*4*mib
+		return 4*mib + w*4*mib
 	}
 	return 0
 }

@@ -1,0 +1,237 @@
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// npyFile is a header of the given version and text, followed by data.
+func npyFile(major byte, text string) string {
+	b := append([]byte(npyMagic), major, 0)
+	if major == 1 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(text)))
+	} else {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
+	}
+	return string(b) + text
+}
+
+func npyText(descr string) string {
+	return "{'descr': " + descr + ", 'fortran_order': False, 'shape': (5,), }\n"
+}
+
+func TestNpyLayouts(t *testing.T) {
+	nested := "[('id', '<u4'), ('', '|V4'), ('pos', [('x', '>f8'), ('y', '>f8')]), ('tag', '|S3'), ('v', '<f4', (2, 3)), (('title', 'k:desc'), '|i1')]"
+	for _, c := range []struct {
+		descr string
+		keys  []string
+		want  string // layout, or what the error says
+	}{
+		{"'<u8'", nil, "bare u64"}, {"'>i2'", nil, "bare i16be"}, {"'|u1'", nil, "bare u8"}, {"'=f4'", nil, "bare f32"}, {"'<f8'", nil, "bare f64"},
+		{"'|b1'", nil, "bare u8"}, {"'<M8[ns]'", nil, "bare i64"}, {"'>m8[us]'", nil, "bare i64be"}, {"'|S10'", nil, "bare bytes10"}, {"'|V16'", nil, "bare bytes16"},
+		{"'|V16'", []string{"4:u32:desc", "0:u8"}, "16-byte records by 4:u32:desc, 0:u8"},
+		{"'<c16'", []string{"0:f64", "8:f64"}, "16-byte records by 0:f64, 8:f64"},
+		{"'<U4'", []string{"0:u32"}, "16-byte records by 0:u32"},
+		{nested, []string{"id"}, "52-byte records by 0:u32"},
+		{nested, []string{"pos.y:desc", "tag:asc", "id"}, "52-byte records by 16:f64be:desc, 24:bytes3, 0:u32"},
+		{nested, []string{"k:desc"}, "52-byte records by 51:i8"},
+		{nested, []string{"k:desc:desc"}, "52-byte records by 51:i8:desc"},
+		{nested, []string{"27:f32"}, "52-byte records by 27:f32"},
+
+		{nested, nil, "give the key as -k NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
+		{nested, []string{"v"}, `field "v" is an array`},
+		{nested, []string{"pos", "nope"}, `there is no such field; the fields are id,`},
+		{nested, []string{"50:u32"}, "needs bytes 50 to 53"},
+		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
+		{"'<u8'", []string{"name"}, "no fields with names"},
+		{"'<f2'", nil, "'<f2' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U4'", nil, "has no order"},
+		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
+		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"}, {"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
+		{"'|S0'", nil, "has 0 bytes"}, {"[]", nil, "has 0 bytes"}, {"'|S9999999'", nil, "unknown dtype"}, {"'<U300000'", nil, "1200000 bytes"},
+		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"}, {"[('a', 7)]", nil, "neither a name nor a list"},
+		{"[('a', '<u4', (2, -1))]", nil, "shape (2, -1) is not possible"}, {"[('a', '<u4', (1000, 1000))]", nil, "after the largest record"},
+		{"[('a', '<u4', (1000000, 1000000, 1000000))]", nil, "too large"}, {"[(7, '<u4')]", nil, "is not a string"},
+	} {
+		h, err := Spec{Format: "npy", Keys: c.keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(c.descr))), "a.npy")
+		got := ""
+		if err != nil {
+			got = err.Error()
+			if !strings.Contains(got, "a.npy") {
+				t.Errorf("%s: %v does not name the file", c.descr, err)
+			}
+		} else {
+			got = h.Layout().String()
+			if h.Records() != 5 {
+				t.Errorf("%s: %d records", c.descr, h.Records())
+			}
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s by %v: %s\nwant %s", c.descr, c.keys, got, c.want)
+		}
+	}
+}
+
+func TestNpyHeaderFaults(t *testing.T) {
+	header := func(text string) string { return npyFile(1, text) }
+	for input, want := range map[string]string{
+		"":                          "ends after 0 of the 8 bytes of the npy magic",
+		"\x93NUM":                   "ends after 4 of the 8 bytes",
+		"PK\x03\x04 a zip file":     "not an npy file",
+		npyFile(4, "x")[:9]:         "version 4.0",
+		npyFile(2, "x")[:10]:        "ends after 2 of the 4 bytes of the npy header length",
+		npyFile(1, "{'descr'")[:12]: "ends after 2 of the 8 bytes of the npy header",
+		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                     "is more than 1048576",
+		npyFile(3, "{'\xff': 1}"):                                                           "not UTF-8",
+		header("7"):                                                                         "not a dictionary",
+		header("{}"):                                                                        "no 'fortran_order'",
+		header("{'fortran_order': False}"):                                                  "no 'shape'",
+		header("{'fortran_order': False, 'shape': (3,)}"):                                   "no 'descr'",
+		header("{'descr': '<u4', 'fortran_order': 1, 'shape': (3,)}"):                       "no 'fortran_order'",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (3)}"):                    "that is a tuple",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': ()}"):                     "0 dimensions",
+		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                  "2 dimensions in Fortran order",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (-1,)}"):                  "not a number of records",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('a',)}"):                 "('a',) is not a number",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (4611686018427387904,)}"): "impossibly large",
+		header("{'descr': '<u4'"):                                                           "a comma or '}' is missing",
+		header("{'descr': '<u4"):                                                            "a string does not end",
+		header("{'a': 1, 'a': 2}"):                                                          "twice",
+		header("{'a' 1}"):                                                                   "'key': value",
+		header("{} x"):                                                                      "something follows",
+		header(strings.Repeat("[", 99)):                                                     "nested too deeply",
+		header("__import__('os')"):                                                          "not a Python literal",
+	} {
+		if _, err := (Spec{Format: "npy"}).ReadHeader(strings.NewReader(input), "a.npy"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", input, err, want)
+		}
+	}
+}
+
+func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
+	for _, text := range []string{
+		"{'descr': '<u4', 'fortran_order': False, 'shape': (10L,), }",
+		`{"shape":(10,),"fortran_order":True,"descr":u'\x3cu4'}` + "   \n",
+		"{ 'descr' : b'<u4' ,\n 'fortran_order' : False ,\t'shape' : ( 10 , ) }",
+	} {
+		h, err := Spec{Format: "npy", Type: "u32"}.ReadHeader(strings.NewReader(npyFile(2, text)), "a.npy")
+		if err != nil || h.Records() != 10 || h.Layout().String() != "bare u32" || h.Size() != int64(12+len(text)) {
+			t.Errorf("%s: %+v, %v", text, h, err)
+		}
+	}
+	if _, err := (Spec{Format: "npy", Type: "i32"}).ReadHeader(strings.NewReader(npyFile(1, npyText("'<u4'"))), "a.npy"); err == nil || !strings.Contains(err.Error(), "not -t i32") {
+		t.Errorf("-t i32 for an array of u4: %v", err)
+	}
+}
+
+func TestNpyReadsNotAByteMore(t *testing.T) {
+	for major := range byte(3) {
+		r := strings.NewReader(npyFile(major+1, npyText("'<u8'")) + "data")
+		if _, err := (Spec{Format: "npy"}).ReadHeader(r, "a"); err != nil {
+			t.Fatal(err)
+		}
+		if rest, _ := io.ReadAll(r); string(rest) != "data" {
+			t.Errorf("version %d: %q is left", major+1, rest)
+		}
+	}
+}
+
+// What numpy.save of NumPy 1.26 and 2.x writes for np.zeros(3, dtype) before the data.
+func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
+	for dtype, want := range map[string]string{
+		"'<u8'": "\x93NUMPY\x01\x00v\x00{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }" + strings.Repeat(" ", 60) + "\n",
+		"[('a', '<u4'), ('b', '<f8', (3,))]": "\x93NUMPY\x01\x00v\x00{'descr': [('a', '<u4'), ('b', '<f8', (3,))], 'fortran_order': False, 'shape': (3,), }" +
+			strings.Repeat(" ", 31) + "\n",
+	} {
+		if got := string(encodeNpy(dtype, 3)); got != want {
+			t.Errorf("%s:\n%q\n%q", dtype, got, want)
+		}
+	}
+}
+
+func TestEncodeNpyLengthIsConstantAndReadsBack(t *testing.T) {
+	wide := strings.Repeat("('field', '<u4'), ", 5000)
+	for _, dtype := range []string{"'<u8'", "'|S123'", "[('größe', '<u4')]", "[('ключ', '<u4'), ('x', '|V3')]", `[("it's", '<u4'), ('a\\b\n', '<u4')]`, "[" + wide[:len(wide)-2] + "]"} {
+		length := len(encodeNpy(dtype, 0))
+		if length%npyAlignment != 0 {
+			t.Errorf("%.40s: the data begins at %d", dtype, length)
+		}
+		for _, n := range []int64{0, 1, 9, 10, 1 << 32, math.MaxInt64} {
+			b := encodeNpy(dtype, n)
+			if len(b) != length {
+				t.Errorf("%.40s: %d bytes for %d records, %d for 0", dtype, len(b), n, length)
+			}
+			text, size, err := readNpyText(bytes.NewReader(b))
+			if err != nil || size != int64(length) || !strings.Contains(text, dtype) || !strings.Contains(text, fmt.Sprintf("(%d,)", n)) {
+				t.Errorf("%.40s, %d records: %v: %.200s", dtype, n, err, text)
+			}
+		}
+	}
+}
+
+func TestNpyOutputOfAnInput(t *testing.T) {
+	for _, descr := range []string{"'<u8'", "[('id', '<u4'), ('', '|V4'), ('größe', [('x', '>f8')], (2, 3)), (('title', 'k'), '|i1')]", "[('ключ', '<u4'), ('id', '<u4')]"} {
+		spec := Spec{Format: "npy"}
+		if descr[0] == '[' {
+			spec.Keys = []string{"id"}
+		}
+		h, err := spec.ReadHeader(strings.NewReader(npyFile(3, npyText(descr))), "a.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := spec.ReadHeader(bytes.NewReader(h.Encode(77)), "b.npy")
+		if err != nil || again.Records() != 77 || again.Size() != int64(len(h.Encode(0))) {
+			t.Fatalf("%s: %v", descr, err)
+		}
+		if err := h.Compatible(again); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMadeNpy(t *testing.T) {
+	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'", "bytes10": "'|S10'"} {
+		h, err := Spec{Format: "npy", Type: typ}.NewHeader()
+		if err != nil || h.dtype != want || h.Size() != int64(len(h.Encode(12345))) {
+			t.Errorf("-t %s: %+v, %v", typ, h, err)
+			continue
+		}
+		back, err := Spec{Format: "npy", Type: typ}.ReadHeader(bytes.NewReader(h.Encode(9)), "x")
+		if err != nil || back.Compatible(h) != nil {
+			t.Errorf("-t %s does not read back: %v", typ, err)
+		}
+	}
+	for spec, want := range map[string]string{"": "add -t TYPE", "u128": "no type of 128 bits"} {
+		if _, err := (Spec{Format: "npy", Type: spec}).NewHeader(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("-t %q: %v, want %q", spec, err, want)
+		}
+	}
+}
+
+func FuzzReadHeader(f *testing.F) {
+	f.Add([]byte(npyFile(1, npyText("'<u8'"))), "")
+	f.Add([]byte(npyFile(2, npyText("[('id', '<u4'), ('p', [('x', '>f8')], (2,)), (('t', 'n'), '|S3')]"))), "id:desc")
+	f.Add([]byte(npyFile(3, `{"shape":(10L,),"fortran_order":True,"descr":u'\x3cu4'}`)), "0:u8")
+	f.Fuzz(func(t *testing.T, data []byte, key string) {
+		spec := Spec{Format: "npy"}
+		if key != "" {
+			spec.Keys = []string{key}
+		}
+		r := bytes.NewReader(data)
+		h, err := spec.ReadHeader(r, "x")
+		if err != nil {
+			return
+		}
+		if int64(len(data)-r.Len()) != h.Size() || h.Records() < 0 || h.Layout().Validate() != nil {
+			t.Fatalf("read %d bytes; %+v", len(data)-r.Len(), h)
+		}
+		again, err := spec.ReadHeader(bytes.NewReader(h.Encode(h.Records())), "x")
+		if err != nil || h.Compatible(again) != nil || again.Records() != h.Records() {
+			t.Fatalf("%q reads back as %+v, %v; was %+v", h.Encode(h.Records()), again, err, h)
+		}
+	})
+}
