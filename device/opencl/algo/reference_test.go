@@ -31,7 +31,14 @@ func openDevice(t testing.TB) (*cl.Context, *cl.Queue) {
 	if err != nil {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
-	ctx, err := cl.NewContext(platforms[0].Devices[0])
+	var devices []*cl.Device
+	for _, p := range platforms {
+		devices = append(devices, p.Devices...)
+	}
+	if *deviceFor >= len(devices) {
+		t.Fatalf("-device %d: there are %d", *deviceFor, len(devices))
+	}
+	ctx, err := cl.NewContext(devices[*deviceFor])
 	if err != nil {
 		t.Fatal(err)
 	}

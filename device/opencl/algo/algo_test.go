@@ -1,0 +1,242 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+var (
+	full      = flag.Bool("full", false, "test every algorithm with every type of data, not only the two extremes")
+	large     = flag.Bool("large", false, "test 2^28 keys as well")
+	deviceFor = flag.Int("device", 0, "number of the OpenCL device, counted over all platforms")
+)
+
+// kind is what is sorted.
+type kind struct {
+	wordBytes int
+	values    bool
+}
+
+func (k kind) String() string {
+	name := fmt.Sprintf("u%d", 8*k.wordBytes)
+	if k.values {
+		name += "+u32"
+	}
+	return name
+}
+
+func kinds() []kind {
+	if *full {
+		return []kind{{4, false}, {4, true}, {8, false}, {8, true}}
+	}
+	return []kind{{4, false}, {8, true}}
+}
+
+// dist makes n keys; index i lets sorted ones be made without sorting.
+type dist struct {
+	name string
+	key  func(rng *rand.Rand, i, n int) uint64
+}
+
+var dists = []dist{
+	{"uniform", func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() }},
+	{"equal", func(*rand.Rand, int, int) uint64 { return 0x0123456789abcdef }},
+	{"two", func(rng *rand.Rand, _, _ int) uint64 { return 0x5555555555555555 * (1 + rng.Uint64N(2)) }},
+	{"sorted", func(_ *rand.Rand, i, n int) uint64 { return uint64(i) * (^uint64(0)/uint64(n) | 1) }},
+	{"reversed", func(_ *rand.Rand, i, n int) uint64 { return ^(uint64(i) * (^uint64(0)/uint64(n) | 1)) }},
+	{"zipf", func(rng *rand.Rand, _, _ int) uint64 {
+		return uint64(1/(1e-6+rng.Float64())) * 0x9e3779b97f4a7c15
+	}},
+	{"small", func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(1000) }},
+	{"largest", func(rng *rand.Rand, _, _ int) uint64 { return ^rng.Uint64N(3) }},
+	{"tied", func(rng *rand.Rand, i, n int) uint64 { return uint64(rng.IntN(n/4+1))<<40 | rng.Uint64N(1<<20) }},
+}
+
+func makeKeys(d dist, n int, seed uint64) []uint64 {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = d.key(rng, i, n)
+	}
+	return keys
+}
+
+// pack lays keys out as words; of short words the high bits are taken, which vary most.
+func pack(keys []uint64, wordBytes int) []byte {
+	raw := make([]byte, len(keys)*wordBytes)
+	for i, key := range keys {
+		if wordBytes == 8 {
+			binary.NativeEndian.PutUint64(raw[8*i:], key)
+		} else {
+			binary.NativeEndian.PutUint32(raw[4*i:], uint32(key>>32^key))
+		}
+	}
+	return raw
+}
+
+func wordAt(raw []byte, i, wordBytes int) uint64 {
+	if wordBytes == 8 {
+		return binary.NativeEndian.Uint64(raw[8*i:])
+	}
+	return uint64(binary.NativeEndian.Uint32(raw[4*i:]))
+}
+
+// bench is data on the device that is sorted again and again.
+type bed struct {
+	t      testing.TB
+	ctx    *cl.Context
+	q      *cl.Queue
+	data   Data
+	n      int
+	keys   *cl.Buffer // as they were given; the sort never sees these
+	words  []byte
+	buffer []*cl.Buffer
+}
+
+func newBed(t testing.TB, ctx *cl.Context, q *cl.Queue, k kind, words []byte) *bed {
+	n := len(words) / k.wordBytes
+	b := &bed{t: t, ctx: ctx, q: q, n: n, words: words, data: Data{N: int64(n), KeyBits: 8 * k.wordBytes, WordBytes: k.wordBytes}}
+	b.keys = b.alloc(len(words))
+	b.data.Keys, b.data.KeysTmp = b.alloc(len(words)), b.alloc(len(words))
+	if k.values {
+		b.data.Values, b.data.ValuesTmp = b.alloc(4*n), b.alloc(4*n)
+		values := make([]byte, 4*n)
+		for i := range n {
+			binary.NativeEndian.PutUint32(values[4*i:], uint32(i))
+		}
+		must(t, q.Upload(b.data.Values, 0, values))
+	}
+	must(t, q.Upload(b.keys, 0, words))
+	b.reset()
+	return b
+}
+
+func (b *bed) alloc(bytes int) *cl.Buffer {
+	buffer, err := b.ctx.NewBuffer(int64(bytes))
+	must(b.t, err)
+	b.buffer = append(b.buffer, buffer)
+	return buffer
+}
+
+// reset puts the keys back as they were given. Values are only moved with them: any will do for a benchmark.
+func (b *bed) reset() {
+	_, err := b.q.Copy(b.data.Keys, 0, b.keys, 0, int64(len(b.words)))
+	must(b.t, err)
+}
+
+func (b *bed) close() {
+	for _, buffer := range b.buffer {
+		buffer.Release()
+	}
+}
+
+// check holds the result to the stable order by the bits from fromBit to toBit.
+func (b *bed) check(fromBit, toBit int) {
+	b.t.Helper()
+	size := b.data.WordBytes
+	got := make([]byte, len(b.words))
+	must(b.t, b.q.Download(got, b.data.Keys, 0))
+	key := func(i uint32) uint64 {
+		return wordAt(b.words, int(i), size) << (64 - toBit) >> (64 - toBit) >> fromBit
+	}
+	order := stableOrder(b.n, key)
+	for i, from := range order {
+		if g, w := wordAt(got, i, size), wordAt(b.words, int(from), size); g != w {
+			b.t.Fatalf("key %d of %d is %#x, want %#x", i, b.n, g, w)
+		}
+	}
+	if b.data.Values == nil {
+		return
+	}
+	values := make([]byte, 4*b.n)
+	must(b.t, b.q.Download(values, b.data.Values, 0))
+	for i, from := range order {
+		if g := binary.NativeEndian.Uint32(values[4*i:]); g != from {
+			b.t.Fatalf("value %d of %d is %d, want %d", i, b.n, g, from)
+		}
+	}
+}
+
+func stableOrder(n int, key func(uint32) uint64) []uint32 {
+	order := make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortStableFunc(order, func(a, b uint32) int {
+		switch x, y := key(a), key(b); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newSorter(t testing.TB, ctx *cl.Context, name string, p Params) Sorter {
+	t.Helper()
+	s, err := New(ctx, ctx.Device(), name, p)
+	must(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// sizes are the boundary sizes of an algorithm whose tiles hold that many keys.
+func sizes(tile int) []int {
+	list := []int{0, 1, 2, 255, 256, 257, tile - 1, tile, tile + 1, 3*tile + 5, 20_011}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func isQuadratic(name string) bool { return strings.HasPrefix(name, "selection") }
+
+func testSort(t *testing.T, s Sorter, ctx *cl.Context, q *cl.Queue, k kind, d dist, n, fromBit, toBit int) {
+	t.Helper()
+	b := newBed(t, ctx, q, k, pack(makeKeys(d, n, uint64(n)), k.wordBytes))
+	defer b.close()
+	must(t, s.Sort(q, &b.data, fromBit, toBit))
+	if t.Failed() {
+		return
+	}
+	b.check(fromBit, toBit)
+}
+
+func TestEveryAlgorithm(t *testing.T) {
+	ctx, q := openDevice(t)
+	for _, name := range Names() {
+		for _, k := range kinds() {
+			t.Run(name+"/"+k.String(), func(t *testing.T) {
+				s := newSorter(t, ctx, name, Params{})
+				for _, n := range sizes(4096) {
+					if isQuadratic(name) {
+						n = min(n, 4097)
+					}
+					testSort(t, s, ctx, q, k, dists[0], n, 0, 8*k.wordBytes)
+				}
+				for _, d := range dists[1:] {
+					testSort(t, s, ctx, q, k, d, 4999, 0, 8*k.wordBytes)
+				}
+				testSort(t, s, ctx, q, k, dists[0], 3001, 3, 16)
+				testSort(t, s, ctx, q, k, dists[0], 3001, 5, 5)
+				testSort(t, s, ctx, q, k, dists[0], 3001, 31, 32)
+			})
+		}
+	}
+}

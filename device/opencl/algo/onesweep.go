@@ -1,0 +1,142 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// onesweep is Adinets & Merrill's sort, onesweep.cl. Where it cannot run, or gives up, the passes are those of
+// countScanReorder.
+type onesweep struct {
+	dev      *cl.Device
+	p        Params
+	portable *countScanReorder
+
+	abortAt int // for tests: the pass, counted from 1, that finds the sort given up
+}
+
+func newOnesweep(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
+	m := &onesweep{dev: dev, p: p, portable: &countScanReorder{dev: dev, p: Params{DigitBits: p.DigitBits}}}
+	for _, ranking := range []Ranking{RankMasks, RankBallots} {
+		for _, wordBytes := range []int{4, 8} {
+			if err := m.geometry(wordBytes, ranking).check(dev); err != nil {
+				return nil, fmt.Errorf("onesweep: %w", err)
+			}
+		}
+	}
+	return newRadix(ctx, m, p), nil
+}
+
+func (m *onesweep) digitBits() int { return m.geometry(4, RankMasks).digitBits }
+
+// geometry: on an H200, ranking by ballots, keys of 4 bytes were fastest with 384 × 20 and keys of 8 bytes with
+// 512 × 11, which just fits 48 KiB of local memory. Masks take local memory themselves.
+func (m *onesweep) geometry(wordBytes int, ranking Ranking) geometry {
+	switch {
+	case ranking == RankMasks:
+		return rankedGeometry(m.dev, m.p, 256, 16)
+	case wordBytes == 4:
+		return rankedGeometry(m.dev, m.p, 384, 20)
+	}
+	return rankedGeometry(m.dev, m.p, 512, 11)
+}
+
+// onesweepPasses are the kernels of onesweep for one variant.
+type onesweepPasses struct {
+	method      *onesweep
+	geometry    geometry
+	stateBytes  int64
+	clear, pass *cl.Kernel
+	portable    passes
+}
+
+func (m *onesweep) build(b *builder) passes {
+	portable := m.portable.build(b)
+	nvidia := strings.Contains(m.dev.Vendor, "NVIDIA")
+	if b.v.wide && !nvidia && !m.dev.Has("cl_khr_int64_base_atomics") {
+		return portable // 64-bit states cannot be told to other groups here
+	}
+	ranking := m.ranking(b)
+	g := m.geometry(b.v.wordBytes, ranking)
+	defines := rankDefines(m.dev, g, ranking, m.p.MaskSteps)
+	defines["STATE_BITS"] = int(8 * b.v.offsetBytes())
+	defines["VOLATILE_STATES"] = asFlag(nvidia)
+	p := b.program(g, defines, "rank", "onesweep")
+	return &onesweepPasses{method: m, geometry: g, stateBytes: b.v.offsetBytes(), portable: portable,
+		clear: p.kernel("onesweep_clear"), pass: p.kernel("onesweep_pass")}
+}
+
+// ranking is the one asked for, or the fastest that the device can do.
+func (m *onesweep) ranking(b *builder) Ranking {
+	if m.p.Ranking != RankAuto {
+		return m.p.Ranking
+	}
+	if strings.Contains(m.dev.Vendor, "NVIDIA") && probe(b, m.dev, RankBallots) {
+		return RankBallots
+	}
+	return RankMasks
+}
+
+// sort queues all passes, then looks whether one of them gave up.
+func (o *onesweepPasses) sort(r *run, digits []digit, bases *cl.Buffer) {
+	tickets := r.buffer("tickets", 4*64)
+	abort := r.buffer("abort", 4)
+	r.fill(abort, 0)
+	before := make([]Data, len(digits))
+	for i, digit := range digits {
+		if i+1 == o.method.abortAt {
+			r.fill(abort, uint32(i+1))
+		}
+		before[i] = *r.d
+		o.one(r, i, digit, bases, tickets, abort)
+	}
+	if failed := r.words(abort, 1)[0]; failed != 0 && r.err == nil {
+		passes := r.d.Passes
+		*r.d = before[failed-1]
+		r.d.Passes = passes
+		o.portable.sort(r, digits[failed-1:], bases)
+	}
+}
+
+func (o *onesweepPasses) one(r *run, pass int, at digit, bases, tickets, abort *cl.Buffer) {
+	g := o.geometry
+	tiles := g.groupsFor(r.d.N)
+	words := tiles * g.radix()
+	states := r.buffer("states", o.stateBytes*words)
+	r.launch(o.clear, min(sections(o.method.dev, 8), tiles), g.groupSize, states, tickets, uint64(words), uint32(pass))
+	shift, mask := at.args()
+	r.move(o.pass, tiles, g.groupSize, r.d.Keys, r.d.KeysTmp, bases, states, tickets, abort, r.n(), uint32(pass),
+		uint32(at.place), shift, mask)
+	r.swap()
+}
+
+// probe reports whether a ranking that needs inline PTX gives the right ranks on this device, by trying.
+func probe(b *builder, dev *cl.Device, ranking Ranking) bool {
+	own := &builder{ctx: b.ctx, v: variant{wordBytes: 4}}
+	defer own.release()
+	g := geometry{groupSize: min(256, dev.MaxGroup), items: 6, digitBits: 8}
+	k := own.program(g, rankDefines(dev, g, ranking, 0), "rank", "probe").kernel("probe")
+	if own.err != nil {
+		return false
+	}
+	q, err := b.ctx.NewQueue()
+	if err != nil {
+		return false
+	}
+	defer q.Release()
+	const groups = 4
+	r := &run{ctx: b.ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
+	ok := r.buffer("ok", 4*groups*int64(g.groupSize))
+	defer ok.Release()
+	r.launch(k, groups, g.groupSize, ok)
+	for _, good := range r.words(ok, groups*g.groupSize) {
+		if good != 1 {
+			return false
+		}
+	}
+	return r.err == nil
+}
