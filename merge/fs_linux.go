@@ -16,7 +16,7 @@ func (systemFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, uint32(perm.Perm()))
+	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
 	switch err {
 	case nil:
 		return systemFile{os.NewFile(uintptr(fd), folder)}, nil
