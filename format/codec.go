@@ -167,12 +167,12 @@ func (closedReader) Read([]byte) (int, error) { return 0, errors.New("read after
 const zstdWindow = 512 << 10
 
 // NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
-// open. Gzip uses one goroutine whatever workers says.
+// open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
 	workers = max(workers, 1)
 	switch c {
 	case Gzip:
-		return gzip.NewWriterLevel(w, gzip.BestSpeed)
+		return newGzipWriter(w, workers), nil
 	case Zstd:
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(workers), zstd.WithConcurrentBlocks(workers > 1),
 			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))

@@ -107,7 +107,7 @@ func CodecMemory(c Compression, workers int) int64 {
 	case c == Gzip && workers == 0:
 		return 128 * kib
 	case c == Gzip:
-		return 2 * mib
+		return w * 7 * mib / 2
 	case c == Zstd && workers == 0:
 		return 24 * mib
 	case c == Zstd:

@@ -94,6 +94,48 @@ func TestConcatenatedMembers(t *testing.T) {
 	}
 }
 
+func TestGzipIsTheSameForAnyWorkers(t *testing.T) {
+	data := compressible(5*gzipMember + 1)
+	for _, n := range []int{0, 1, gzipMember - 1, gzipMember, gzipMember + 1, len(data)} {
+		want := compressed(t, Gzip, 1, data[:n])
+		for _, workers := range []int{2, 3, 9} {
+			if !bytes.Equal(compressed(t, Gzip, workers, data[:n]), want) {
+				t.Errorf("%d bytes differ with %d workers", n, workers)
+			}
+		}
+		if got, err := decompressed(Gzip, bytes.NewReader(want)); err != nil || !bytes.Equal(got, data[:n]) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+// fullDisk takes n bytes.
+type fullDisk struct{ n int }
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if f.n -= len(p); f.n < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestWriteErrorsPassThrough(t *testing.T) {
+	noise := make([]byte, 4<<20)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	for _, c := range []Compression{Gzip, Zstd, S2} {
+		for _, room := range []int{0, 3 << 20} {
+			w, err := NewWriter(&fullDisk{room}, c, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Write(noise)
+			if err = errors.Join(err, w.Close()); err == nil || !strings.Contains(err.Error(), "disk full") {
+				t.Errorf("%v, room for %d bytes: %v", c, room, err)
+			}
+		}
+	}
+}
+
 func TestSnappyIsReadAsS2(t *testing.T) {
 	var b bytes.Buffer
 	w := snappy.NewBufferedWriter(&b)
