@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// app is what the commands share: where they read, write and talk.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{stdin: stdin, stdout: stdout, stderr: stderr}
+}
+
+// execute runs one command line.
+func (a *app) execute(ctx context.Context, args []string) error {
+	root := a.sortCommand()
+	verbs := a.verbs()
+	args, isVerb := verbFirst(args, verbs)
+	if isVerb {
+		root.AddCommand(verbs...)
+	}
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return root.ExecuteContext(ctx)
+}
+
+func (a *app) verbs() []*cobra.Command {
+	return []*cobra.Command{
+		a.genCommand(), a.planCommand(), a.devicesCommand(), a.demoCommand(), a.completionCommand(),
+	}
+}
+
+// verbFirst tells whether the command line is for a verb, that is whether its first operand is the name of one,
+// and then moves that name to the front, where cobra looks for it. Sorting gets a command without sub-commands,
+// so that no file is ever mistaken for one. (Cobra itself would take the value of -o in "-ro gen" for a verb.)
+func verbFirst(args []string, verbs []*cobra.Command) ([]string, bool) {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		return args, true
+	}
+	at := firstOperand(args, verbs)
+	if at < 0 || !slices.ContainsFunc(verbs, func(c *cobra.Command) bool { return c.Name() == args[at] }) {
+		return args, false
+	}
+	return slices.Concat(args[at:at+1], args[:at], args[at+1:]), true
+}
+
+// firstOperand is the index of the first argument that is neither a flag nor the value of one, or -1.
+func firstOperand(args []string, verbs []*cobra.Command) int {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, c := range append([]*cobra.Command{(&app{}).sortCommand()}, verbs...) {
+		c.InitDefaultHelpFlag()
+		all.AddFlagSet(c.Flags())
+	}
+	all.SetInterspersed(false)
+	err := all.ParseAll(args, func(*pflag.Flag, string) error { return nil })
+	at := len(args) - all.NArg()
+	if err != nil || all.NArg() == 0 || at > 0 && args[at-1] == "--" {
+		return -1
+	}
+	return at
+}
+
+func (a *app) completionCommand() *cobra.Command {
+	shells := map[string]func(*cobra.Command) error{
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(a.stdout, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(a.stdout) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(a.stdout, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
+	}
+	names := []string{"bash", "zsh", "fish", "powershell"}
+	cmd := &cobra.Command{
+		Use:       "completion SHELL",
+		ValidArgs: names,
+		Long:      "Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.\n\nUsage:\n  extsort completion SHELL",
+		Example:   "  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish",
+	}
+	addGroups(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || shells[args[0]] == nil {
+			return fmt.Errorf("completion: name one shell: %s", inWords(names))
+		}
+		return shells[args[0]](cmd.Root())
+	}
+	return cmd
+}
+
+// isTerminal tells whether stream, a reader or writer, is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// refuseTerminal guards against binary records on a terminal. Output "-" was asked for by name, and is let be.
+func (a *app) refuseTerminal(output string) error {
+	if output == "" && isTerminal(a.stdout) {
+		return errors.New("not writing binary records to a terminal: give -o FILE, or pipe the output on (or insist with -o -)")
+	}
+	return nil
+}

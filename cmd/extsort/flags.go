@@ -1,0 +1,243 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+// A group is flags that stand under one heading of the help.
+type group struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+func newGroup(title string) group {
+	g := group{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
+	g.flags.SortFlags = false
+	return g
+}
+
+// Each struct below holds the values of one group of flags; its group method defines the flags. Commands put
+// together the groups that they know.
+
+// orderFlags say which order, and what of it is wanted.
+type orderFlags struct {
+	reverse bool
+	unique  bool
+	stable  bool
+	limit   int64
+}
+
+func (f *orderFlags) group() group {
+	g := newGroup("Order")
+	g.flags.BoolVarP(&f.reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
+	g.flags.BoolVarP(&f.unique, "unique", "u", false, "of equal keys write only the first record; with -c, equal neighbours are disorder")
+	g.flags.Var(size(&f.limit, "N", format.ParseSize), "limit", "write only the first N records of the order, without sorting the rest")
+	g.flags.BoolVarP(&f.stable, "stable", "s", false, "accepted as in GNU sort: sorting is always stable")
+	return g
+}
+
+func (f *orderFlags) apply(opt *extsort.Options) {
+	opt.Reverse, opt.Unique, opt.Limit = f.reverse, f.unique, f.limit
+}
+
+// outputFlags say where the result goes.
+type outputFlags struct {
+	output   string
+	compress string
+}
+
+func (f *outputFlags) group() group {
+	g := newGroup("Output")
+	g.flags.VarP(single(&f.output, "FILE"), "output", "o", "write to FILE, whole or not at all; FILE may be an input")
+	g.flags.Var(oneOf(&f.compress, "KIND", "none", "gzip", "zstd", "s2"), "compress", "compress the output, as do the suffixes .gz .zst .s2 of FILE")
+	return g
+}
+
+// resourceFlags say what a run may use.
+type resourceFlags struct {
+	memory        int64
+	tempDirs      []string
+	workers       int
+	devices       []string
+	deviceMemory  int64
+	strategy      string
+	algorithm     string
+	spillCompress string
+	batchSize     int
+}
+
+func (f *resourceFlags) group() group {
+	f.strategy, f.spillCompress = "auto", "auto"
+	g := newGroup("Resources")
+	g.flags.VarP(size(&f.memory, "SIZE", extsort.ParseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
+	g.flags.StringArrayVarP(&f.tempDirs, "temporary-directory", "T", nil, "put spill into `DIR`, not TMPDIR or /var/tmp; repeatable, used in parallel")
+	g.flags.Var(number(&f.workers, 1), "parallel", "worker threads; otherwise one for each processor")
+	g.flags.StringArrayVarP(&f.devices, "device", "d", nil, "sort on `DEVICE`: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
+	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition"), "strategy", "how sorted chunks become one output")
+	g.flags.StringVar(&f.algorithm, "algorithm", "", "sort by algorithm `NAME`, as listed by extsort devices")
+	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "s2", "zstd"), "spill-compress", "compression of spill")
+	g.flags.Var(number(&f.batchSize, 2), "batch-size", "merge at most N runs at once")
+	return g
+}
+
+func (f *resourceFlags) apply(opt *extsort.Options) {
+	opt.MemoryBytes, opt.TempDirs, opt.Workers, opt.BatchSize = f.memory, f.tempDirs, f.workers, f.batchSize
+	opt.Devices, opt.DeviceMemory, opt.Algorithm = f.devices, f.deviceMemory, f.algorithm
+	opt.Strategy, opt.SpillCompress = extsort.Strategy(f.strategy), f.spillCompress
+}
+
+// reportFlags say what is told of a run.
+type reportFlags struct {
+	progress string
+	stats    string // "", text or json
+	explain  bool
+	verify   bool
+}
+
+func (f *reportFlags) group() group {
+	f.progress = "auto"
+	g := newGroup("Reports, all on standard error")
+	g.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars; auto is only on a terminal")
+	g.flags.Var(oneOf(&f.stats, "FORM", "text", "json"), "stats", "tell what was done, how long it took and what it needed")
+	g.flags.Lookup("stats").NoOptDefVal = "text"
+	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
+	g.flags.BoolVar(&f.verify, "verify", false, "make sure that the output is in order and has the records that were read")
+	return g
+}
+
+// modeFlags turn the sort into something else.
+type modeFlags struct {
+	check      string // "", diagnose-first or quiet
+	checkQuiet bool
+	merge      bool
+}
+
+func (f *modeFlags) group() group {
+	g := newGroup("Instead of sorting")
+	g.flags.VarP(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check", "c", "only check that FILE is sorted")
+	g.flags.Lookup("check").NoOptDefVal = "diagnose-first"
+	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
+	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
+	return g
+}
+
+func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
+func (f *modeFlags) quiet() bool {
+	return f.checkQuiet || f.check == "quiet" || f.check == "silent"
+}
+
+// addGroups gives a command its flags and remembers their groups for the help.
+func addGroups(cmd *cobra.Command, groups ...group) {
+	cmd.Flags().SortFlags = false
+	for _, g := range groups {
+		cmd.Flags().AddFlagSet(g.flags)
+	}
+	offerValues(cmd)
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd, groups) })
+	cmd.SetFlagErrorFunc(explainFlagError)
+}
+
+// offerValues tells the shells what values the flags have.
+func offerValues(cmd *cobra.Command) {
+	offer := func(name string, values []string, directive cobra.ShellCompDirective) {
+		if cmd.Flags().Lookup(name) == nil {
+			return
+		}
+		// The one error that there is, a second registration, cannot happen: flag names are unique.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, directive))
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(interface{ choices() []string }); ok && len(v.choices()) > 0 {
+			offer(f.Name, v.choices(), cobra.ShellCompDirectiveNoFileComp)
+		}
+	})
+	offer("device", []string{"auto", "cpu", "gpu"}, cobra.ShellCompDirectiveNoFileComp)
+	offer("temporary-directory", nil, cobra.ShellCompDirectiveFilterDirs)
+}
+
+// explainFlagError makes one helpful line of what pflag says.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &missing):
+		return fmt.Errorf("%s needs a value: %s", flagName(missing.GetFlag()), usageOf(missing.GetFlag()))
+	case errors.As(err, &invalid):
+		return fmt.Errorf("%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap())
+	}
+	return err
+}
+
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	help := cmd.CommandPath() + " --help"
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		return fmt.Errorf("unknown flag -%s: %s lists the flags", unknown.GetSpecifiedName(), help)
+	}
+	name := unknown.GetSpecifiedName()
+	if near := nearestFlag(cmd.Flags(), name); near != "" {
+		return fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)
+	}
+	return fmt.Errorf("unknown flag --%s: %s lists the flags", name, help)
+}
+
+// nearestFlag is the flag that name abbreviates or misspells, or "".
+func nearestFlag(flags *pflag.FlagSet, name string) string {
+	best, bestDistance := "", 3
+	flags.VisitAll(func(f *pflag.Flag) {
+		distance := editDistance(name, f.Name)
+		if len(name) >= 2 && strings.HasPrefix(f.Name, name) {
+			distance = 0
+		}
+		if distance < bestDistance {
+			best, bestDistance = f.Name, distance
+		}
+	})
+	return best
+}
+
+// editDistance is Levenshtein's: the fewest insertions, deletions and substitutions that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// flagName names a flag as people know it: by its letter, if it has one, and its long name.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return "--" + f.Name
+	}
+	return "-" + f.Shorthand + ", --" + f.Name
+}
+
+// usageOf shows a flag with its value.
+func usageOf(f *pflag.Flag) string {
+	kind, _ := pflag.UnquoteUsage(f)
+	return "--" + f.Name + " " + kind
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+// parse is the options that a command line comes to.
+func parse(t *testing.T, args ...string) extsort.Options {
+	t.Helper()
+	var f sortFlags
+	a := newApp(nil, nil, nil)
+	cmd := a.sortCommand()
+	cmd.ResetFlags()
+	addGroups(cmd, f.groups()...)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return f.options(t.Context(), a, cmd.Flags().Args())
+}
+
+func TestFlagsAreThoseOfGNUSort(t *testing.T) {
+	base := extsort.Options{Strategy: "auto", SpillCompress: "auto", Inputs: []string{}}
+	with := func(change func(*extsort.Options)) extsort.Options {
+		opt := base
+		change(&opt)
+		return opt
+	}
+	cases := map[string]extsort.Options{
+		"-t u32":    with(func(o *extsort.Options) { o.Record.Type = "u32" }),
+		"-tu32":     with(func(o *extsort.Options) { o.Record.Type = "u32" }),
+		"--type=u8": with(func(o *extsort.Options) { o.Record.Type = "u8" }),
+		"-rut u32 a b": with(func(o *extsort.Options) {
+			o.Record.Type, o.Reverse, o.Unique, o.Inputs = "u32", true, true, []string{"a", "b"}
+		}),
+		"a -R100 -k8:u32 -k 0:f64:desc b": with(func(o *extsort.Options) {
+			o.Record = format.Spec{RecordSize: 100, Keys: []string{"8:u32", "0:f64:desc"}}
+			o.Inputs = []string{"a", "b"}
+		}),
+		"-S512M -T a -T b --temporary-directory=c": with(func(o *extsort.Options) {
+			o.MemoryBytes, o.TempDirs = 512<<20, []string{"a", "b", "c"}
+		}),
+		"--buffer-size 1GB --batch-size=16 --parallel 3": with(func(o *extsort.Options) {
+			o.MemoryBytes, o.BatchSize, o.Workers = 1e9, 16, 3
+		}),
+		"-d gpu -d 2 --device-memory 4G --algorithm onesweep": with(func(o *extsort.Options) {
+			o.Devices, o.DeviceMemory, o.Algorithm = []string{"gpu", "2"}, 4<<30, "onesweep"
+		}),
+		"--strategy merge --spill-compress zstd --compress gzip -o x --verify --limit 7 -s": with(func(o *extsort.Options) {
+			o.Strategy, o.SpillCompress, o.Compress, o.Output, o.Verify, o.Limit = "merge", "zstd", "gzip", "x", true, 7
+		}),
+		"-- -o gen": with(func(o *extsort.Options) { o.Inputs = []string{"-o", "gen"} }),
+		"-":         with(func(o *extsort.Options) { o.Inputs = []string{"-"} }),
+	}
+	ignore := []cmp.Option{cmpopts.IgnoreFields(extsort.Options{}, "Warn"), cmpopts.IgnoreUnexported(extsort.Options{})}
+	for line, want := range cases {
+		got := parse(t, strings.Fields(line)...)
+		if diff := cmp.Diff(want, got, ignore...); diff != "" {
+			t.Errorf("%s:\n%s", line, diff)
+		}
+	}
+}
+
+func TestPercentOfMemory(t *testing.T) {
+	half, all := parse(t, "-S", "50%").MemoryBytes, parse(t, "-S", "100%").MemoryBytes
+	if half < 1 || all/2 != half {
+		t.Errorf("50%% is %d bytes and 100%% %d", half, all)
+	}
+}
+
+func TestVerbIsTheFirstOperand(t *testing.T) {
+	verbs := newApp(nil, nil, nil).verbs()
+	cases := map[string]string{ // what cobra gets, with | in front when it is for a verb
+		"gen -n 5":          "|gen -n 5",
+		"-t u32 gen -n 5":   "|gen -t u32 -n 5",
+		"-ro gen x":         "-ro gen x",
+		"-o gen x":          "-o gen x",
+		"--output=gen plan": "|plan --output=gen",
+		"x gen":             "x gen",
+		"./gen":             "./gen",
+		"-- gen":            "-- gen",
+		"-t u32 -- gen":     "-t u32 -- gen",
+		"--what gen":        "--what gen",
+		"":                  "",
+		"__complete x":      "|__complete x",
+	}
+	for line, want := range cases {
+		args, isVerb := verbFirst(strings.Fields(line), verbs)
+		got := strings.Join(args, " ")
+		if isVerb {
+			got = "|" + got
+		}
+		if got != want {
+			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestHelpIsComplete(t *testing.T) {
+	for _, args := range []string{"--help", "gen --help", "plan -h", "devices --help", "demo --help", "completion --help"} {
+		var out, errs bytes.Buffer
+		if code := run(context.Background(), strings.Fields(args), nil, &out, &errs); code != 0 || errs.Len() > 0 {
+			t.Errorf("%s: exit code %d, errors %q", args, code, errs.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if width := len([]rune(strings.TrimRight(line, "\n"))); width > 128 {
+				t.Errorf("%s: a line of %d characters: %s", args, width, line)
+			}
+		}
+		if !strings.Contains(out.String(), "Usage:") {
+			t.Errorf("%s: no usage in %q", args, out.String())
+		}
+	}
+}
+
+func TestErrorsAreOneLine(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"-R", "4", "-k", "2:u32", "-k", "9:u8", "-t", "u8", "x"}
+	if code := run(context.Background(), args, nil, &out, &errs); code != exitError {
+		t.Errorf("exit code %d", code)
+	}
+	line := errs.String()
+	if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "extsort: ") || strings.Count(line, "; ") < 2 {
+		t.Errorf("the errors are %q", line)
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"output", "outptu", 2}, {"kitten", "sitting", 3}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/format"
+)
+
+// genFlags say what test data to write.
+type genFlags struct {
+	record   recordFlags
+	output   outputFlags
+	records  int64
+	bytes    int64
+	dist     string
+	seed     uint64
+	workers  int
+	progress string
+}
+
+func (f *genFlags) groups() []group {
+	f.dist, f.progress = "uniform", "auto"
+	g := newGroup("What to write")
+	g.flags.VarP(size(&f.records, "COUNT", format.ParseSize), "count", "n", "so many records")
+	g.flags.Var(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
+	g.flags.Var(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
+	g.flags.Uint64Var(&f.seed, "seed", 0, "`N` where randomness starts: the same seed gives the same bytes, on every machine")
+	how := newGroup("How")
+	how.flags.Var(number(&f.workers, 1), "parallel", "worker threads; otherwise one for each processor")
+	how.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars on standard error; auto is only on a terminal")
+	return []group{f.record.group(), g, f.output.group(), how}
+}
+
+func (a *app) genCommand() *cobra.Command {
+	var f genFlags
+	cmd := &cobra.Command{
+		Use:  "gen [flags]",
+		Long: "Write test data: records with keys of a distribution, the same for the same seed on every machine.\n\nUsage:\n  extsort gen [flags]",
+		Args: noOperands,
+		Example: `  extsort gen -t u64 --size 1G -o keys.bin
+  extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
+  extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
+	}
+	addGroups(cmd, f.groups()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.gen(cmd.Context(), &f) }
+	return cmd
+}
+
+// noOperands refuses what is neither a flag nor the value of one.
+func noOperands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no operand, but got %q: %s --help lists the flags", cmd.Name(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+func (a *app) gen(ctx context.Context, f *genFlags) error {
+	header, err := f.header()
+	if err != nil {
+		return err
+	}
+	records, err := f.count(header)
+	if err != nil {
+		return err
+	}
+	if err := a.refuseTerminal(f.output.output); err != nil {
+		return err
+	}
+	generator, err := format.NewGenerator(header.Layout(), f.dist, f.seed, records)
+	if err != nil {
+		return err
+	}
+	job := generation{header: header, generator: generator, records: records, workers: f.workers}
+	if shown := (&reportFlags{progress: f.progress}).bars(a); shown != nil {
+		shown.Begin("generate", job.bytes())
+		defer shown.End()
+		job.add = shown.Add
+	}
+	return writeOutput(a.stdout, f.output, func(w io.Writer) error { return job.write(ctx, w) })
+}
+
+// header is that of the data, which says what a record is.
+func (f *genFlags) header() (*format.Header, error) {
+	faults := []error{f.record.spec.Validate()}
+	if (f.records == 0) == (f.bytes == 0) {
+		faults = append(faults, errors.New("say how much to write: either -n COUNT or --size SIZE"))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return f.record.spec.NewHeader()
+}
+
+// count is the number of records that were asked for.
+func (f *genFlags) count(h *format.Header) (int64, error) {
+	size := int64(h.Layout().RecordSize)
+	if f.bytes%size != 0 {
+		return 0, fmt.Errorf("--size: %d bytes are not a whole number of records of %d bytes; the next are %d and %d",
+			f.bytes, size, f.bytes/size*size, (f.bytes/size+1)*size)
+	}
+	return max(f.records, f.bytes/size), nil
+}
+
+// generation is test data to be written.
+type generation struct {
+	header    *format.Header
+	generator *format.Generator
+	records   int64
+	workers   int               // 0: all processors
+	add       func(bytes int64) // told of what is written; nil: nobody
+}
+
+func (g *generation) recordSize() int { return g.header.Layout().RecordSize }
+func (g *generation) bytes() int64    { return g.records * int64(g.recordSize()) }
+
+// generationBlock is how many bytes one worker fills at a time: enough to make the hand-over cheap, and little
+// enough to be still in cache when it is written.
+const generationBlock = 1 << 20
+
+// write writes the header and the records. Blocks are filled in parallel and written in their order.
+func (g *generation) write(ctx context.Context, w io.Writer) error {
+	if _, err := w.Write(g.header.Encode(g.records)); err != nil {
+		return err
+	}
+	workers := g.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	blocks := make(chan chan []byte, workers) // bounds the blocks that are in work
+	free := make(chan []byte, workers+2)
+	group.Go(func() error { return g.fill(ctx, group, blocks, free) })
+	group.Go(func() error { return g.drain(ctx, w, blocks, free) })
+	return group.Wait()
+}
+
+// fill starts a worker for every block and sends, in order, where each will deliver it.
+func (g *generation) fill(ctx context.Context, group *errgroup.Group, blocks chan<- chan []byte, free <-chan []byte) error {
+	defer close(blocks)
+	size := g.recordSize()
+	per := int64(max(generationBlock/size, 1))
+	for first := int64(0); first < g.records; first += per {
+		filled := make(chan []byte, 1)
+		select {
+		case blocks <- filled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		group.Go(func() error {
+			block := take(free, int(per)*size)[:int(min(per, g.records-first))*size]
+			g.generator.Fill(block, first)
+			filled <- block
+			return nil
+		})
+	}
+	return nil
+}
+
+func (g *generation) drain(ctx context.Context, w io.Writer, blocks <-chan chan []byte, free chan<- []byte) error {
+	for filled := range blocks {
+		block := <-filled
+		if _, err := w.Write(block); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		if g.add != nil {
+			g.add(int64(len(block)))
+		}
+		select {
+		case free <- block[:cap(block)]:
+		default:
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func take(free <-chan []byte, size int) []byte {
+	select {
+	case b := <-free:
+		return b
+	default:
+		return make([]byte, size)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpColumn is where the meanings of flags start in the help.
+const helpColumn = 34
+
+// writeHelp writes what a command is for, its flags by groups and examples.
+func writeHelp(cmd *cobra.Command, groups []group) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n%s:\n", g.title)
+		g.flags.VisitAll(func(f *pflag.Flag) { writeFlag(&b, f) })
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	if !cmd.HasParent() {
+		b.WriteString(helpEnd)
+	}
+	io.WriteString(cmd.OutOrStdout(), b.String())
+}
+
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	if f.Hidden {
+		return
+	}
+	left := "      --" + f.Name
+	if f.Shorthand != "" {
+		left = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	kind, usage := pflag.UnquoteUsage(f)
+	if v, ok := f.Value.(interface{ choices() []string }); ok && len(v.choices()) > 0 {
+		usage += ": " + inWords(v.choices())
+	}
+	switch {
+	case f.Value.Type() == "bool":
+	case f.NoOptDefVal != "":
+		left += "[=" + kind + "]"
+	default:
+		left += " " + kind
+	}
+	fmt.Fprintf(b, "%-*s%s\n", helpColumn, left, usage)
+}
+
+const rootLong = `
+Sort large files of fixed-size binary records, out of core, on a GPU when there is one.
+
+Usage:
+  extsort [flags] [FILE ...]         sort FILEs ("-" or none: standard input) to standard output or -o
+  extsort -c | -C [flags] [FILE]     check that FILE is sorted (-C: say nothing)
+  extsort -m [flags] FILE ...        merge files that are already sorted
+  extsort gen [flags]                write test data
+  extsort plan [flags] [FILE ...]    show what a sort would do, and do nothing
+  extsort devices                    list the devices a sort can use
+  extsort demo                       generate, sort out of core, verify, report: the tour for a newcomer
+  extsort completion SHELL           print a completion script for bash, zsh, fish or powershell
+A file named like a verb is given as ./gen.`
+
+const rootExample = `  extsort -t u64 -o sorted.bin keys.bin          a file of 64-bit keys
+  extsort -R 100 -k 0:bytes10 -S 2G in -o out    100-byte records by their first ten bytes, in 2 GiB
+  extsort -R 12 -k 8:u32be -k 0:f64:desc in      by two fields, the second from the largest down
+  extsort -f npy -k price:desc trades.npy -o t.npy
+  zstd -dc keys.zst | extsort -t u32 --limit 10 | xxd
+  extsort -c -t u64 sorted.bin && echo in order`
+
+const helpEnd = `
+TYPE is u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64, little-endian, or with "be" big-endian (u32be),
+or bytesN: N bytes in the order of memcmp. Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
+SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they say).
+Inputs compressed by gzip, zstd, s2 or snappy are recognised by their first bytes.
+
+Exit status: 0 done, 1 a check found disorder, 2 anything else wrong.
+`

@@ -1,0 +1,70 @@
+// Command extsort sorts large files of fixed-size binary records, out of core, on a GPU when there is one.
+//
+// It is thin: it turns flags into extsort.Options, shows progress and reports, and turns what came of it into an
+// exit status. Everything that touches a record happens in the packages below.
+//
+//	main.go       run, the exit codes
+//	commands.go   the tree of commands and how a verb is told from a file
+//	flags*.go     the flags and what they mean
+//	sort.go …     one file for each command
+//	progress.go, report.go   what is shown while a sort runs, and after it
+//	signals*.go   interruption
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Exit codes. A run that a signal ended has none: it dies of that signal.
+const (
+	exitDone     = 0
+	exitDisorder = 1 // only: a check found disorder
+	exitError    = 2
+)
+
+// errDisorder is a check's verdict; the line that says where has been printed when it is returned.
+var errDisorder = errors.New("not in order")
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, release := catchSignals(ctx)
+	err := newApp(stdin, stdout, stderr).execute(ctx, args)
+	release()
+	return exitCode(ctx, err, stderr)
+}
+
+func exitCode(ctx context.Context, err error, stderr io.Writer) int {
+	var caught interruption
+	switch {
+	case errors.As(context.Cause(ctx), &caught):
+		return dieOf(caught.signal)
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errDisorder):
+		return exitDisorder
+	case errors.Is(err, syscall.EPIPE):
+		return dieOf(syscall.SIGPIPE)
+	default:
+		printError(stderr, err)
+		return exitError
+	}
+}
+
+// printError writes the one line that an error gets. Several faults that were joined are set side by side.
+func printError(w io.Writer, err error) {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	fmt.Fprintf(w, "extsort: %s\n", strings.Join(lines, "; "))
+}

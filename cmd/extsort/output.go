@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+// writeOutput writes to the file that the flags name, whole or not at all, or to stdout; compressed when the
+// flags or the file's suffix say so.
+func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) error {
+	compression := format.BySuffix(f.output)
+	if f.compress != "" {
+		var err error
+		if compression, err = format.ParseCompression(f.compress); err != nil {
+			return err
+		}
+	}
+	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
+	if f.output == "" || f.output == "-" {
+		return compressed(stdout)
+	}
+	return writeFile(f.output, compressed)
+}
+
+func writeCompressed(w io.Writer, c format.Compression, write func(io.Writer) error) error {
+	z, err := format.NewWriter(w, c, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(z), z.Close())
+}
+
+// writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
+func writeFile(name string, write func(io.Writer) error) error {
+	out, err := merge.OpenOutput(name, nil)
+	if err != nil {
+		return err
+	}
+	if err := write(out); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return out.Commit(-1)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+var signalNames = map[string]syscall.Signal{
+	"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "PIPE": syscall.SIGPIPE,
+}
+
+// statusMain runs a program and succeeds if that ends with the status named first.
+func statusMain() {
+	want := os.Args[1]
+	cmd := command(os.Args[2:])
+	cmd.Stdin = os.Stdin
+	err := cmd.Run()
+	if got := statusOf(err); got != want {
+		fmt.Fprintf(os.Stderr, "status: %v ended with %s, not %s\n", os.Args[2:], got, want)
+		os.Exit(1)
+	}
+}
+
+// feedMain runs a program whose standard input gets a number of random bytes and stays open then, so that the
+// program waits for more. It gets a signal in that state, and has to die of it soon.
+func feedMain() {
+	name := os.Args[1]
+	size, err := strconv.Atoi(os.Args[2])
+	exitOn(err)
+	cmd := command(os.Args[3:])
+	input, err := cmd.StdinPipe()
+	exitOn(err)
+	exitOn(cmd.Start())
+	data := make([]byte, size)
+	rand.NewChaCha8([32]byte{}).Read(data)
+	_, err = input.Write(data)
+	exitOn(err)
+	time.Sleep(100 * time.Millisecond) // for the handler to stand even when no input was waited for
+	exitOn(cmd.Process.Signal(signalNames[name]))
+	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	got := statusOf(cmd.Wait())
+	patience.Stop()
+	if got != name {
+		fmt.Fprintf(os.Stderr, "feed: %v ended with %s, not by %s\n", os.Args[3:], got, name)
+		os.Exit(1)
+	}
+}
+
+func command(args []string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd
+}
+
+// statusOf is how a program ended: an exit code, or the name of the signal that killed it.
+func statusOf(err error) string {
+	var exit *exec.ExitError
+	if err == nil {
+		return "0"
+	}
+	if !errors.As(err, &exit) {
+		return err.Error()
+	}
+	if exit.ExitCode() < 0 {
+		for name, number := range signalNames {
+			if exit.Error() == "signal: "+number.String() {
+				return name
+			}
+		}
+		return exit.Error()
+	}
+	return strconv.Itoa(exit.ExitCode())
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

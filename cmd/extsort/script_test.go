@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/extsort/extsort/format"
+)
+
+// The scripts in testdata/script drive the real main in processes of its own. Besides testscript's commands
+// they have
+//
+//	mk FILE TYPE VALUE ...     write values, or with TYPE hex bytes
+//	is FILE TYPE VALUE ...     FILE (or stdout) holds exactly these values
+//	size FILE BYTES            FILE has this size
+//	empty FOLDER               FOLDER has nothing in it
+//	complains PATTERN          standard error is the one line "extsort: PATTERN" and nothing else
+//	exec status CODE PROG ...  PROG exits with CODE, or is killed by the signal CODE (INT, TERM, HUP, PIPE)
+//	exec feed SIGNAL BYTES PROG ...   PROG reads BYTES random bytes, is sent SIGNAL while it waits for
+//	                                  more, and dies of it
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"extsort": main,
+		"status":  statusMain,
+		"feed":    feedMain,
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"mk":    makeFile,
+			"is":    checkFile,
+			"size":  checkSize,
+			"empty": checkEmpty,
+
+			"complains": checkComplaint,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+		Setup: func(env *testscript.Env) error {
+			return os.Mkdir(filepath.Join(env.WorkDir, "spill"), 0o755)
+		},
+	})
+}
+
+func makeFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: mk FILE TYPE VALUE ...")
+	}
+	data, err := encode(args[1], args[2:])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o644))
+}
+
+func checkFile(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: is FILE TYPE VALUE ...")
+	}
+	want, err := encode(args[1], args[2:])
+	ts.Check(err)
+	got := []byte(ts.ReadFile(args[0]))
+	if bytes.Equal(got, want) == neg {
+		ts.Fatalf("%s holds\n%s\nand the values are\n%s", args[0], hex.Dump(got), hex.Dump(want))
+	}
+}
+
+func checkSize(ts *testscript.TestScript, neg bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if (strconv.FormatInt(info.Size(), 10) == args[1]) == neg {
+		ts.Fatalf("%s has %d bytes", args[0], info.Size())
+	}
+}
+
+func checkEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if (len(entries) == 0) == neg {
+		ts.Fatalf("%s holds %v", args[0], entries)
+	}
+}
+
+func checkComplaint(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: complains PATTERN")
+	}
+	got := ts.ReadFile("stderr")
+	if !regexp.MustCompile(`\Aextsort: ` + args[0] + `\n\z`).MatchString(got) {
+		ts.Fatalf("standard error is not one line of that pattern: %q", got)
+	}
+}
+
+// encode makes bytes of values as a script spells them.
+func encode(typeName string, values []string) ([]byte, error) {
+	if typeName == "hex" {
+		return hex.DecodeString(strings.Join(values, ""))
+	}
+	t, err := format.ParseType(typeName)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	for _, v := range values {
+		bits, err := valueBits(t, v)
+		if err != nil {
+			return nil, err
+		}
+		data = appendBits(data, t, bits)
+	}
+	return data, nil
+}
+
+func valueBits(t format.Type, v string) (uint64, error) {
+	switch t.Kind {
+	case format.Signed:
+		n, err := strconv.ParseInt(v, 10, 8*t.Size)
+		return uint64(n), err
+	case format.Float:
+		f, err := strconv.ParseFloat(v, 64)
+		if t.Size == 4 {
+			return uint64(math.Float32bits(float32(f))), err
+		}
+		return math.Float64bits(f), err
+	}
+	return strconv.ParseUint(v, 10, 8*t.Size)
+}
+
+func appendBits(data []byte, t format.Type, bits uint64) []byte {
+	if t.BigEndian {
+		word := binary.BigEndian.AppendUint64(nil, bits)
+		return append(data, word[8-t.Size:]...)
+	}
+	return append(data, binary.LittleEndian.AppendUint64(nil, bits)[:t.Size]...)
+}

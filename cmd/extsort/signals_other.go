@@ -1,0 +1,17 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// dieOf returns the status that stands for the end by a signal, on a system where a process cannot send itself
+// one.
+func dieOf(s os.Signal) int {
+	if number, ok := s.(syscall.Signal); ok {
+		return 128 + int(number)
+	}
+	return exitError
+}

@@ -1,0 +1,28 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
+// shell stops its loop after Ctrl-C only when the command died of it. Should the signal not kill, the status
+// that a shell shows for it is returned.
+func dieOf(s os.Signal) int {
+	number, ok := s.(syscall.Signal)
+	if !ok {
+		return exitError
+	}
+	signal.Reset(number)
+	if number == syscall.SIGPIPE {
+		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when it is sent.
+		os.Stdout.Write([]byte{0})
+	} else if err := syscall.Kill(os.Getpid(), number); err == nil {
+		time.Sleep(time.Second) // delivery is asynchronous
+	}
+	return 128 + int(number)
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/extsort/extsort"
+)
+
+// sortFlags are the flags of the sort, and of the plan for one.
+type sortFlags struct {
+	record    recordFlags
+	order     orderFlags
+	output    outputFlags
+	resources resourceFlags
+	report    reportFlags
+	mode      modeFlags
+}
+
+func (f *sortFlags) groups() []group {
+	return []group{f.record.group(), f.order.group(), f.output.group(), f.mode.group(), f.resources.group(), f.report.group()}
+}
+
+// sortCommand is the root command: it sorts, checks or merges.
+func (a *app) sortCommand() *cobra.Command {
+	var f sortFlags
+	cmd := &cobra.Command{
+		Use:               "extsort",
+		Long:              rootLong,
+		Example:           rootExample,
+		Version:           version(),
+		Args:              cobra.ArbitraryArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // a file may be named help
+	cmd.SetVersionTemplate("extsort {{.Version}}\n")
+	addGroups(cmd, f.groups()...)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		return a.sortCheckOrMerge(cmd.Context(), &f, files)
+	}
+	return cmd
+}
+
+func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string) error {
+	if err := f.contradictions(files); err != nil {
+		return err
+	}
+	if err := a.refuseTerminalInput(files); err != nil {
+		return err
+	}
+	opt := f.options(ctx, a, files)
+	switch {
+	case f.mode.checking():
+		return a.check(ctx, f, opt)
+	case f.mode.merge:
+		return a.produce(ctx, f, opt, extsort.Merge)
+	}
+	return a.produce(ctx, f, opt, extsort.Sort)
+}
+
+// contradictions reports flags that cannot be had together.
+func (f *sortFlags) contradictions(files []string) error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	if f.mode.checking() {
+		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet, "-c and -C contradict each other: say something or nothing")
+		fault(f.mode.merge, "-c and -m contradict each other: check or merge")
+		fault(f.output.output != "", "-c and -o contradict each other: a check writes nothing")
+		fault(f.output.compress != "", "-c and --compress contradict each other: a check writes nothing")
+		fault(f.order.limit != 0, "-c and --limit contradict each other: a check reads all of the file")
+		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
+		fault(len(files) > 1, "-c checks one file, and %q is one too many", second(files))
+	}
+	if err := f.record.spec.Validate(); err != nil {
+		faults = append(faults, err)
+	}
+	fault(count(files, "-") > 1, "standard input (-) can be read only once")
+	return errors.Join(faults...)
+}
+
+func second(files []string) string {
+	if len(files) < 2 {
+		return ""
+	}
+	return files[1]
+}
+
+func count(files []string, name string) (n int) {
+	for _, f := range files {
+		if f == name {
+			n++
+		}
+	}
+	return n
+}
+
+// options puts together what the library is asked for.
+func (f *sortFlags) options(ctx context.Context, a *app, files []string) extsort.Options {
+	opt := extsort.Options{
+		Inputs: files, Record: f.record.spec, Stdin: interruptible(ctx, a.stdin), Stdout: a.stdout,
+		Output: f.output.output, Compress: f.output.compress, Verify: f.report.verify,
+		Warn: func(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) },
+	}
+	f.order.apply(&opt)
+	f.resources.apply(&opt)
+	return opt
+}
+
+func (a *app) refuseTerminalInput(files []string) error {
+	if len(files) == 0 && isTerminal(a.stdin) {
+		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (or insist with -)")
+	}
+	return nil
+}
+
+// produce runs a sort or a merge and reports on it.
+func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
+	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
+	if err := a.refuseTerminal(opt.Output); err != nil {
+		return err
+	}
+	progress := f.report.bars(a)
+	if progress != nil {
+		opt.Progress = progress
+		defer progress.End()
+	}
+	report, err := run(ctx, opt)
+	if err != nil {
+		return err
+	}
+	if progress != nil {
+		progress.End()
+	}
+	return f.report.write(a, report)
+}
+
+// bars are the progress bars that were asked for, or nil.
+func (f *reportFlags) bars(a *app) *bars {
+	terminal := isTerminal(a.stderr)
+	if f.progress == "never" || f.progress == "auto" && !terminal {
+		return nil
+	}
+	return newBars(a.stderr, terminal)
+}
+
+// write tells what was asked for about a finished run.
+func (f *reportFlags) write(a *app, r *extsort.Report) error {
+	if f.stats == "json" {
+		if !f.explain {
+			r.Plan = nil
+		}
+		return writeJSON(a.stderr, r)
+	}
+	if f.explain {
+		if err := writeExplain(a.stderr, r); err != nil {
+			return err
+		}
+	}
+	if f.stats == "text" {
+		return writeStats(a.stderr, r)
+	}
+	return nil
+}
+
+// check tells whether the input is in order.
+func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {
+	if progress := f.report.bars(a); progress != nil && !f.mode.quiet() {
+		opt.Progress = progress
+		defer progress.End()
+	}
+	report, err := extsort.Check(ctx, opt)
+	var disorder *extsort.DisorderError
+	if err != nil && !errors.As(err, &disorder) {
+		return err
+	}
+	if opt.Progress != nil {
+		opt.Progress.End()
+	}
+	if disorder != nil && !f.mode.quiet() {
+		printError(a.stderr, disorder)
+	}
+	if err := f.report.writeCheck(a, report); err != nil {
+		return err
+	}
+	if disorder != nil {
+		return errDisorder
+	}
+	return nil
+}
+
+// writeCheck tells what was asked for about a check.
+func (f *reportFlags) writeCheck(a *app, r *extsort.CheckReport) error {
+	switch {
+	case r == nil || f.stats == "":
+		return nil
+	case f.stats == "json":
+		return writeJSON(a.stderr, r)
+	}
+	return writeRows(a.stderr, []row{
+		{"records", commas(r.Records)}, {"duplicates", commas(r.Duplicates)}, {"checksum", r.Checksum},
+	})
+}

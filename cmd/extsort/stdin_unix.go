@@ -1,0 +1,58 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// interruptible makes reads from a pipe or a terminal end when ctx is cancelled: Go cannot interrupt a read that
+// waits in the system, and a sort that waits for input should die of Ctrl-C at once. A regular file never waits
+// for long, and is returned as it is.
+func interruptible(ctx context.Context, stdin io.Reader) io.Reader {
+	file, ok := stdin.(*os.File)
+	if !ok {
+		return stdin
+	}
+	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
+		return stdin
+	}
+	wake, waker, err := os.Pipe()
+	if err != nil {
+		return stdin
+	}
+	context.AfterFunc(ctx, func() { waker.Close() })
+	return &pollReader{file: file, wake: wake, cause: func() error { return context.Cause(ctx) }}
+}
+
+// pollReader waits for its file and for the end of wake, whichever comes first.
+type pollReader struct {
+	file  *os.File
+	wake  *os.File
+	cause func() error
+}
+
+func (r *pollReader) Read(p []byte) (int, error) {
+	waitFor := []unix.PollFd{
+		{Fd: int32(r.file.Fd()), Events: unix.POLLIN},
+		{Fd: int32(r.wake.Fd()), Events: unix.POLLIN},
+	}
+	for {
+		_, err := unix.Poll(waitFor, -1)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return 0, os.NewSyscallError("poll", err)
+		}
+		break
+	}
+	if waitFor[1].Revents != 0 {
+		return 0, r.cause()
+	}
+	return r.file.Read(p)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// value is a flag whose text is turned into a T by parse as soon as it is met, so that a mistake is reported
+// with the flag it belongs to. It implements pflag.Value.
+type value[T any] struct {
+	to    *T
+	kind  string // what the help calls the value
+	text  string
+	once  bool     // a second, different value is a contradiction
+	words []string // the values that there are; none: any that parse takes
+	parse func(string) (T, error)
+}
+
+func (v *value[T]) Set(s string) error {
+	if v.once && v.text != "" && v.text != s {
+		return fmt.Errorf("given twice, as %q and %q", v.text, s)
+	}
+	parsed, err := v.parse(s)
+	if err != nil {
+		return err
+	}
+	*v.to, v.text = parsed, s
+	return nil
+}
+
+func (v *value[T]) String() string { return v.text }
+func (v *value[T]) Type() string   { return v.kind }
+
+// choices are the values that there are, for the help and for completion.
+func (v *value[T]) choices() []string { return v.words }
+
+// single is a text that may be given only once.
+func single(to *string, kind string) pflag.Value {
+	return &value[string]{to: to, kind: kind, once: true, parse: func(s string) (string, error) {
+		if s == "" {
+			return "", fmt.Errorf("the value is empty")
+		}
+		return s, nil
+	}}
+}
+
+// size is a number of bytes (or of records) read by parse.
+func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
+	return &value[int64]{to: to, kind: kind, parse: func(s string) (int64, error) {
+		n, err := parse(s)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%q: must be at least 1", s)
+		}
+		return n, err
+	}}
+}
+
+// number is a whole number that is at least least.
+func number(to *int, least int) pflag.Value {
+	return &value[int]{to: to, kind: "N", parse: func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least {
+			return 0, fmt.Errorf("%q: want a whole number, at least %d", s, least)
+		}
+		return n, nil
+	}}
+}
+
+// oneOf is one of a few words.
+func oneOf(to *string, kind string, words ...string) pflag.Value {
+	return &value[string]{to: to, kind: kind, words: words, text: *to, parse: func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q: use %s", s, inWords(words))
+		}
+		return s, nil
+	}}
+}
+
+// inWords lists words as a sentence does: a, b or c.
+func inWords(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
