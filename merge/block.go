@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"bytes"
 	"sync/atomic"
 	"unsafe"
 
@@ -44,12 +43,16 @@ func wordBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
+// words is the memory of recs as words. REQUIRES: recs is aligned to words.
+func words(recs []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(recs))), len(recs)/8)
+}
+
 // block is a stretch of one input in memory.
 type block struct {
 	input int
 	first int64 // index in the input of its first record
-	recs  []byte
-	keys  []uint64
+	stretch
 
 	buf     *buffer
 	free    chan<- *buffer // where buf goes when nobody holds the block any more
@@ -82,85 +85,20 @@ func (b *block) fill(k *format.Keyer, recs []byte) {
 	switch {
 	case at == unsafe.Pointer(unsafe.SliceData(b.keys)):
 	case uintptr(at)%8 == 0:
-		b.keys = unsafe.Slice((*uint64)(at), n)
+		b.keys = words(recs)
 	default:
 		b.recs = wordBytes(b.keys)
 		copy(b.recs, recs)
 	}
 }
 
-// stretch is a part of a block that belongs to one range: consecutive records with their key prefixes.
+// stretch is consecutive records of one input with the prefixes of their keys.
 type stretch struct {
 	keys []uint64
 	recs []byte
 }
 
-func (b *block) stretch(from, to, recordSize int) stretch {
-	return stretch{keys: b.keys[from:to], recs: b.recs[from*recordSize : to*recordSize]}
-}
-
-// searcher finds where a splitter falls in a block. A splitter is a normalized key.
-type searcher struct {
-	keyer *format.Keyer
-	size  int    // record size
-	wide  bool   // the key is longer than its prefix
-	key   []byte // the splitter
-	word  uint64 // its prefix
-}
-
-func newSearcher(k *format.Keyer) *searcher {
-	return &searcher{keyer: k, size: k.Layout().RecordSize, wide: k.KeySize() > 8}
-}
-
-// seek sets the splitter.
-func (s *searcher) seek(key []byte) {
-	s.key, s.word = key, 0
-	for _, c := range key[:min(len(key), 8)] {
-		s.word = s.word<<8 | uint64(c)
-	}
-}
-
-// lowerBound is the index of the first record of b, from index from on, whose key is not below the splitter.
-func (s *searcher) lowerBound(b *block, from int) int {
-	return s.partitionPoint(b, from, 0)
-}
-
-// upperBound is the index of the first record of b, from index from on, whose key is above the splitter.
-func (s *searcher) upperBound(b *block, from int) int {
-	return s.partitionPoint(b, from, 1)
-}
-
-// partitionPoint gallops from where the last splitter fell, because the next is usually near, and then halves.
-// Records that compare below the bound come first: those whose comparison with the splitter is less than bound.
-func (s *searcher) partitionPoint(b *block, from, bound int) int {
-	lo, step := from, 16
-	hi := lo
-	for hi < len(b.keys) && s.compare(b, hi) < bound {
-		lo, hi = hi+1, hi+step
-		step *= 2
-	}
-	hi = min(hi, len(b.keys))
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		if s.compare(b, mid) < bound {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// compare orders record i of b against the splitter.
-func (s *searcher) compare(b *block, i int) int {
-	switch key := b.keys[i]; {
-	case key < s.word:
-		return -1
-	case key > s.word:
-		return 1
-	case !s.wide:
-		return 0
-	}
-	var stack [64]byte
-	return bytes.Compare(s.keyer.Append(stack[:0], b.recs[i*s.size:(i+1)*s.size]), s.key)
+// part is the records from index from to index to.
+func (s stretch) part(from, to, recordSize int) stretch {
+	return stretch{keys: s.keys[from:to], recs: s.recs[from*recordSize : to*recordSize]}
 }

@@ -48,9 +48,9 @@ func (c *cutter) cut(key []byte, input int) *span {
 		}
 		switch {
 		case i < input:
-			c.take(s, q, c.search.upperBound(last, from))
+			c.take(s, q, c.search.upperBound(last.stretch, from))
 		case i > input:
-			c.take(s, q, c.search.lowerBound(last, from))
+			c.take(s, q, c.search.lowerBound(last.stretch, from))
 		default:
 			c.take(s, q, len(last.keys))
 		}
@@ -97,7 +97,7 @@ func (s *span) add(b *block, from, to, recordSize int) {
 	}
 	b.holders.Add(1)
 	s.blocks = append(s.blocks, b)
-	s.stretches = append(s.stretches, b.stretch(from, to, recordSize))
+	s.stretches = append(s.stretches, b.part(from, to, recordSize))
 	s.records += int64(to - from)
 }
 

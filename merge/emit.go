@@ -1,0 +1,108 @@
+package merge
+
+import (
+	"context"
+	"time"
+
+	"github.com/extsort/extsort/device"
+)
+
+// emitter collects records into blocks and writes them.
+type emitter struct {
+	w           device.BlockWriter
+	size        int    // record size
+	first       int64  // index of the first record in buf
+	left        int64  // records that may follow what is in buf
+	buf         []byte // its capacity is the size of a block
+	nanoseconds int64  // spent in WriteBlock
+	meter       *meters
+}
+
+func newEmitter(o *Options, w device.BlockWriter, m *meters) *emitter {
+	memory := make([]uint64, (o.BlockBytes+7)/8)
+	return &emitter{w: w, size: o.recordSize(), buf: wordBytes(memory)[:0:o.BlockBytes], meter: m}
+}
+
+// begin says that the next record has index first and that left records may come.
+func (e *emitter) begin(first, left int64) { e.first, e.left, e.buf = first, left, e.buf[:0] }
+
+// room makes place for up to n more records, at least one if any may come, and returns it.
+func (e *emitter) room(ctx context.Context, n int) ([]byte, error) {
+	if len(e.buf) == cap(e.buf) {
+		if err := e.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	n = int(min(int64(n), e.left, int64((cap(e.buf)-len(e.buf))/e.size)))
+	at := len(e.buf)
+	e.buf = e.buf[:at+n*e.size]
+	e.left -= int64(n)
+	return e.buf[at:], nil
+}
+
+// reserve is room for n records in one piece, nil if a block is not large enough.
+func (e *emitter) reserve(ctx context.Context, n int) ([]byte, error) {
+	if n*e.size > cap(e.buf) {
+		return nil, nil
+	}
+	if len(e.buf)+n*e.size > cap(e.buf) {
+		if err := e.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return e.room(ctx, n)
+}
+
+// copy appends records. What fills a block is written from where it lies.
+func (e *emitter) copy(ctx context.Context, recs []byte) error {
+	recs = recs[:min(int64(len(recs)), e.left*int64(e.size))]
+	for len(recs) > 0 {
+		if len(e.buf) == 0 && len(recs) >= cap(e.buf) {
+			if err := e.write(ctx, recs[:cap(e.buf)]); err != nil {
+				return err
+			}
+			recs = recs[cap(e.buf):]
+			e.left -= int64(cap(e.buf) / e.size)
+			continue
+		}
+		dst, err := e.room(ctx, len(recs)/e.size)
+		if err != nil {
+			return err
+		}
+		recs = recs[copy(dst, recs):]
+	}
+	return nil
+}
+
+// flush writes what has been collected.
+func (e *emitter) flush(ctx context.Context) error {
+	if len(e.buf) == 0 {
+		return nil
+	}
+	err := e.write(ctx, e.buf)
+	e.buf = e.buf[:0]
+	return err
+}
+
+func (e *emitter) write(ctx context.Context, recs []byte) error {
+	began := time.Now()
+	err := e.w.WriteBlock(ctx, e.first, recs)
+	n := int64(len(recs) / e.size)
+	e.first += n
+	e.nanoseconds += int64(time.Since(began))
+	e.meter.records.Add(n)
+	return err
+}
+
+// gather copies the records that refs name to dst, those that follow each other in one stretch at once.
+func gather(dst []byte, stretches []stretch, refs []ref, size int) {
+	for len(refs) > 0 {
+		n := 1
+		for n < len(refs) && refs[n] == refs[0]+ref(n) {
+			n++
+		}
+		from := int(uint32(refs[0])) * size
+		dst = dst[copy(dst, stretches[refs[0]>>32].recs[from:from+n*size]):]
+		refs = refs[n:]
+	}
+}

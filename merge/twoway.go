@@ -1,0 +1,170 @@
+package merge
+
+import (
+	"math/bits"
+	"sort"
+	"unsafe"
+)
+
+// sequence is keys in order, and for each a reference to its record where records have more than the key.
+type sequence struct {
+	keys []uint64
+	refs []ref
+}
+
+// ref names a record of a tile: the number of its stretch in the upper half, its index there in the lower.
+type ref uint64
+
+// part is s[from:to].
+func (s sequence) part(from, to int) sequence {
+	s.keys = s.keys[from:to]
+	if s.refs != nil {
+		s.refs = s.refs[from:to]
+	}
+	return s
+}
+
+// copyFrom copies a to the beginning of s and returns what is left of s.
+func (s sequence) copyFrom(a sequence) sequence {
+	copy(s.keys, a.keys)
+	if s.refs != nil {
+		copy(s.refs, a.refs)
+	}
+	return s.part(len(a.keys), len(s.keys))
+}
+
+// The two-way merges below work from both ends at once: the front takes the lower of two heads, of equal ones
+// that of a; the back takes the higher of two tails, of equal ones that of b. Either decision moves indexes by
+// arithmetic on the borrow of a subtraction, without a branch that random keys would make mispredicted, and as
+// front and back do not depend on each other, the processor works on both at the same time. That makes it twice
+// as fast as from the front alone: 1.25 against 2.4 ns per key and level on an EPYC of 2024. (Merging from both ends
+// without branches is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional merge" of
+// O. Peters's glidesort.)
+//
+// A step takes at most one record of each input at either end. So half the length of the shorter input is a
+// number of steps that needs no check for an end; what remains is half as long, and so on.
+
+// steps is how many steps can be made at both ends without looking for the end of an input.
+func steps(a, b int) int { return min(a, b) / 2 }
+
+// mergeKeys merges a and b into dst. REQUIRES: dst has room for both, and overlaps neither.
+func mergeKeys(dst, a, b []uint64) {
+	dst = dst[:len(a)+len(b)]
+	for n := steps(len(a), len(b)); n > 0; n = steps(len(a), len(b)) {
+		i, j, p, q := keySteps(n, unsafe.Pointer(unsafe.SliceData(dst)),
+			unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), len(a)-1, len(b)-1)
+		dst, a, b = dst[i+j:p+q+2], a[i:p+1], b[j:q+1]
+	}
+	finish(sequence{keys: dst}, sequence{keys: a}, sequence{keys: b}, func(_, _ int) bool { return false })
+}
+
+// keySteps makes n steps at both ends and returns where the inputs are then: a is left from i to p, b from j to q.
+//
+// Its accesses are all within the slices that mergeKeys has: i + j ≤ n + n and i, j ≤ n ≤ half of either input.
+func keySteps(n int, dst, a, b unsafe.Pointer, p, q int) (i, j, pEnd, qEnd int) {
+	for ; n > 0; n-- {
+		x, y := word(a, i), word(b, j)
+		*at(dst, i+j) = min(x, y)
+		_, fromB := bits.Sub64(y, x, 0)
+		j += int(fromB)
+		i += 1 - int(fromB)
+
+		u, v := word(a, p), word(b, q)
+		*at(dst, p+q+1) = max(u, v)
+		_, fromA := bits.Sub64(v, u, 0)
+		p -= int(fromA)
+		q -= 1 - int(fromA)
+	}
+	return i, j, p, q
+}
+
+func at(base unsafe.Pointer, i int) *uint64  { return (*uint64)(unsafe.Add(base, i*8)) }
+func word(base unsafe.Pointer, i int) uint64 { return *at(base, i) }
+
+// mergeRefs is mergeKeys for keys with references. tieFromB decides between equal keys whether the record of b
+// comes first, as it can where keys are prefixes; it may be nil.
+func mergeRefs(dst, a, b sequence, tieFromB func(ra, rb ref) bool) {
+	dst = dst.part(0, len(a.keys)+len(b.keys))
+	for n := steps(len(a.keys), len(b.keys)); n > 0; n = steps(len(a.keys), len(b.keys)) {
+		var i, j, p, q int
+		if tieFromB == nil {
+			i, j, p, q = refSteps(n, dst, a, b)
+		} else {
+			i, j, p, q = tieSteps(n, dst, a, b, tieFromB)
+		}
+		dst, a, b = dst.part(i+j, p+q+2), a.part(i, p+1), b.part(j, q+1)
+	}
+	finish(dst, a, b, func(i, j int) bool { return tieFromB != nil && tieFromB(a.refs[i], b.refs[j]) })
+}
+
+// refSteps is keySteps with references that move with their keys.
+func refSteps(n int, dst, a, b sequence) (i, j, p, q int) {
+	p, q = len(a.keys)-1, len(b.keys)-1
+	keys, aKeys, bKeys := unsafe.Pointer(&dst.keys[0]), unsafe.Pointer(&a.keys[0]), unsafe.Pointer(&b.keys[0])
+	refs, aRefs, bRefs := unsafe.Pointer(&dst.refs[0]), unsafe.Pointer(&a.refs[0]), unsafe.Pointer(&b.refs[0])
+	for ; n > 0; n-- {
+		x, y := word(aKeys, i), word(bKeys, j)
+		r, s := word(aRefs, i), word(bRefs, j)
+		_, fromB := bits.Sub64(y, x, 0)
+		*at(keys, i+j) = min(x, y)
+		*at(refs, i+j) = r ^ (r^s)&-fromB
+		j += int(fromB)
+		i += 1 - int(fromB)
+
+		x, y = word(aKeys, p), word(bKeys, q)
+		r, s = word(aRefs, p), word(bRefs, q)
+		_, fromA := bits.Sub64(y, x, 0)
+		*at(keys, p+q+1) = max(x, y)
+		*at(refs, p+q+1) = s ^ (r^s)&-fromA
+		p -= int(fromA)
+		q -= 1 - int(fromA)
+	}
+	return i, j, p, q
+}
+
+// tieSteps is refSteps where equal keys need another look.
+func tieSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, p, q int) {
+	p, q = len(a.keys)-1, len(b.keys)-1
+	for ; n > 0; n-- {
+		x, y := a.keys[i], b.keys[j]
+		_, fromB := bits.Sub64(y, x, 0)
+		if x == y && tieFromB(a.refs[i], b.refs[j]) {
+			fromB = 1
+		}
+		r, s := a.refs[i], b.refs[j]
+		dst.keys[i+j], dst.refs[i+j] = min(x, y), r^(r^s)&-ref(fromB)
+		j += int(fromB)
+		i += 1 - int(fromB)
+
+		x, y = a.keys[p], b.keys[q]
+		_, fromA := bits.Sub64(y, x, 0)
+		if x == y && tieFromB(a.refs[p], b.refs[q]) {
+			fromA = 1
+		}
+		r, s = a.refs[p], b.refs[q]
+		dst.keys[p+q+1], dst.refs[p+q+1] = max(x, y), s^(r^s)&-ref(fromA)
+		p -= int(fromA)
+		q -= 1 - int(fromA)
+	}
+	return i, j, p, q
+}
+
+// finish merges when one of the inputs has one record or none, so that the other is copied in two stretches at
+// most.
+func finish(dst, a, b sequence, tieFromB func(i, j int) bool) {
+	switch {
+	case len(a.keys) == 1:
+		n := sort.Search(len(b.keys), func(j int) bool {
+			return b.keys[j] > a.keys[0] || b.keys[j] == a.keys[0] && !tieFromB(0, j)
+		})
+		dst = dst.copyFrom(b.part(0, n))
+		b = b.part(n, len(b.keys))
+	case len(b.keys) == 1:
+		n := sort.Search(len(a.keys), func(i int) bool {
+			return b.keys[0] < a.keys[i] || b.keys[0] == a.keys[i] && tieFromB(i, 0)
+		})
+		dst = dst.copyFrom(a.part(0, n)).copyFrom(b)
+		a, b = a.part(n, len(a.keys)), b.part(0, 0)
+	}
+	dst.copyFrom(a).copyFrom(b)
+}
