@@ -7,12 +7,32 @@ import (
 )
 
 // faults are the seams through which tests make operations fail: the dataset that is read, the device that
-// sorts, the store that is spilled to and the file system of the output. A nil seam is the real thing.
+// sorts, the store that is spilled to and the file system of the output. A nil seam is the real thing. Two more
+// make chunks and blocks so small that a few kilobytes are sorted as terabytes are.
 type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset
 	wrapDevice  func(device.Device) device.Device
 	spillStore  chunker.Store
 	outputFS    merge.FS
+
+	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
+	blockBytes   int   // size of blocks, 0: what suits the memory
+}
+
+// capped is the capacity of a chunk where n records fit the memory.
+func (f *faults) capped(n int64) int64 {
+	if f.chunkRecords == 0 {
+		return n
+	}
+	return min(n, f.chunkRecords)
+}
+
+// block is the size of blocks of whole records where n bytes suit the memory.
+func (f *faults) block(n, recordSize int) int {
+	if f.blockBytes == 0 {
+		return n
+	}
+	return max(f.blockBytes/recordSize, 1) * recordSize
 }
 
 func (f *faults) dataset(d chunker.Dataset) chunker.Dataset {

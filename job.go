@@ -138,8 +138,8 @@ func (j *job) openInputs() (err error) {
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
 	j.budget = j.opt.MemoryBytes - runtimeBytes
-	j.blockBytes = blockBytes(j.budget, j.opt.Workers, j.size)
-	j.capacity = 1<<63 - 1
+	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
+	j.capacity = j.opt.faults.capped(1<<63 - 1)
 	for _, d := range j.devices {
 		j.capacity = min(j.capacity, d.MaxRecords(j.chunkOptions(), j.slotBytes(d)))
 	}
