@@ -58,7 +58,7 @@ func decompressed(c Compression, stream io.Reader) ([]byte, error) {
 func TestStreamsRoundTrip(t *testing.T) {
 	for _, c := range compressions {
 		for _, workers := range []int{0, 1, 3} {
-			for _, n := range []int{0, 1, 7, 1 << 16, 3<<20 + 1} {
+			for _, n := range []int{0, 1, 7, 1 << 16, 1<<20 + 1} {
 				data := compressible(n)
 				stream := compressed(t, c, workers, data)
 				got, err := decompressed(c, iotest.HalfReader(bytes.NewReader(stream)))
@@ -68,7 +68,7 @@ func TestStreamsRoundTrip(t *testing.T) {
 				if detected := Detect(stream[:min(len(stream), DetectBytes)]); n > 0 && detected != c {
 					t.Errorf("%v, %d bytes is detected as %v: %x", c, n, detected, stream[:DetectBytes])
 				}
-				if c != None && n > 1<<20 && len(stream) > n*3/4 {
+				if c != None && n >= 1<<16 && len(stream) > n*3/4 {
 					t.Errorf("%v: %d of %d bytes are left", c, len(stream), n)
 				}
 			}
@@ -95,10 +95,10 @@ func TestConcatenatedMembers(t *testing.T) {
 }
 
 func TestGzipIsTheSameForAnyWorkers(t *testing.T) {
-	data := compressible(5*gzipMember + 1)
-	for _, n := range []int{0, 1, gzipMember - 1, gzipMember, gzipMember + 1, len(data)} {
+	data := compressible(2*gzipMember + 1)
+	for _, n := range []int{0, 1, gzipMember, gzipMember + 1, len(data)} {
 		want := compressed(t, Gzip, 1, data[:n])
-		for _, workers := range []int{2, 3, 9} {
+		for _, workers := range []int{2, 9} {
 			if !bytes.Equal(compressed(t, Gzip, workers, data[:n]), want) {
 				t.Errorf("%d bytes differ with %d workers", n, workers)
 			}
@@ -313,6 +313,9 @@ func liveBytes(f func(check func())) int64 {
 }
 
 func TestCodecMemoryHolds(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector holds memory of its own")
+	}
 	data := compressible(4 << 20)
 	for _, c := range compressions {
 		for _, workers := range []int{1, 2, 4} {

@@ -18,7 +18,8 @@ func TestSpecFaults(t *testing.T) {
 		{Spec{Keys: []string{"0:u8"}}, []string{"add -R BYTES"}},
 		{Spec{RecordSize: -1}, []string{"-R -1"}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
-		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs bytes 5 to 8", "7:u16be needs bytes 7 to 8"}},
+		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on", "7:u16be needs 2 bytes"}},
+		{Spec{RecordSize: 8, Keys: []string{"9223372036854775807:u8"}}, []string{"from byte 9223372036854775807"}},
 		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add -k OFFSET:TYPE"}},
 		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
 		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}}, []string{"excludes -t", "excludes -k", "excludes -R"}},
@@ -148,4 +149,28 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("ParseSize(%q) = %d, want an error", s, got)
 		}
 	}
+}
+
+func FuzzSpec(f *testing.F) {
+	f.Add("", "u64", 0, "")
+	f.Add("", "", 12, "0:f32:desc")
+	f.Add("gensort", "", 0, "")
+	f.Fuzz(func(t *testing.T, format, typ string, recordSize int, key string) {
+		spec := Spec{Format: format, Type: typ, RecordSize: recordSize}
+		if key != "" {
+			spec.Keys = []string{key, key}
+		}
+		h, err := spec.NewHeader()
+		if err != nil {
+			return
+		}
+		k, err := NewKeyer(h.Layout())
+		if err != nil {
+			t.Fatalf("%v is accepted, but %v", spec, err)
+		}
+		rec := make([]byte, h.Layout().RecordSize)
+		if k.Compare(rec, rec) != 0 || k.Window(rec, 0, k.PrefixBits()) != k.Prefix(rec) {
+			t.Fatalf("%v: keys are wrong", spec)
+		}
+	})
 }

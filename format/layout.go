@@ -86,9 +86,9 @@ func (l Layout) Validate() error {
 	}
 	var faults []error
 	for _, f := range l.Key {
-		if f.Type.Size < 1 || f.Offset < 0 || f.Offset+f.Type.Size > l.RecordSize {
-			faults = append(faults, fmt.Errorf("key %v needs bytes %d to %d, but a record has only bytes 0 to %d",
-				f, f.Offset, f.Offset+f.Type.Size-1, l.RecordSize-1))
+		if f.Type.Size < 1 || f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // no sum: it could overflow
+			faults = append(faults, fmt.Errorf("key %v needs %d bytes from byte %d on, but a record has only bytes 0 to %d",
+				f, f.Type.Size, f.Offset, l.RecordSize-1))
 		}
 	}
 	if n := l.KeySize(); n > MaxKeyBytes {

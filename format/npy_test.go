@@ -46,7 +46,7 @@ func TestNpyLayouts(t *testing.T) {
 		{nested, nil, "give the key as -k NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
 		{nested, []string{"v"}, `field "v" is an array`},
 		{nested, []string{"pos", "nope"}, `there is no such field; the fields are id,`},
-		{nested, []string{"50:u32"}, "needs bytes 50 to 53"},
+		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
 		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
 		{"'<u8'", []string{"name"}, "no fields with names"},
 		{"'<f2'", nil, "'<f2' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U4'", nil, "has no order"},
