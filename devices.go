@@ -2,44 +2,156 @@ package extsort
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
 )
 
 // DeviceList is what a sort could use on this machine.
 type DeviceList struct {
-	Devices []device.Info // the CPU first
+	Devices []device.Info // the CPU first, then the OpenCL devices
 	Note    string        // why there are no OpenCL devices, or how to get them; "" when there is nothing to say
 }
 
 // Devices lists the devices that a sort can use.
 func Devices() DeviceList {
-	d := cpu.New()
-	defer d.Close()
-	return DeviceList{Devices: []device.Info{d.Info()}, Note: "built without OpenCL: build with -tags opencl"}
+	processor := cpu.New()
+	defer processor.Close()
+	list := DeviceList{Devices: []device.Info{processor.Info()}}
+	others, err := opencl.Devices()
+	if err != nil {
+		list.Note = err.Error()
+	}
+	list.Devices = append(list.Devices, others...)
+	return list
 }
 
-// openDevices opens the devices that the options name.
-func openDevices(ctx context.Context, opt *Options) ([]device.Device, error) {
-	for _, name := range opt.Devices {
-		if !slices.Contains([]string{"auto", "cpu", "0"}, name) {
-			return nil, fmt.Errorf("device %q: not found (extsort devices lists what there is)", name)
+// The names of devices that stand for a choice.
+const (
+	deviceAuto = "auto"
+	deviceCPU  = "cpu"
+)
+
+// openDevices opens the devices that the options name, or those with which the plan is fastest.
+func (j *job) openDevices() error {
+	names := slices.DeleteFunc(slices.Clone(j.opt.Devices), func(name string) bool { return name == deviceAuto })
+	if len(names) == 0 {
+		return j.chooseDevices()
+	}
+	for _, name := range names {
+		if err := j.openNamed(name); err != nil {
+			return err
 		}
 	}
-	d := cpu.New()
-	if err := checkAlgorithm(d, opt.Algorithm); err != nil {
-		return nil, err
-	}
-	return []device.Device{opt.faults.device(d)}, nil
+	return nil
 }
 
-func checkAlgorithm(d device.Device, name string) error {
-	info := d.Info()
-	if name == "" || name == "auto" || slices.Contains(info.Algorithms, name) {
+// openNamed opens the devices that a name stands for, but for those that are open.
+func (j *job) openNamed(name string) error {
+	list := Devices()
+	found, err := opencl.Select(list.Devices, name)
+	if err != nil {
+		return withNote(err, list.Note)
+	}
+	for _, info := range found {
+		if slices.ContainsFunc(j.devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
+			continue
+		}
+		if err := j.openDevice(info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func withNote(err error, note string) error {
+	if note == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, note)
+}
+
+func (j *job) openDevice(info device.Info) error {
+	if err := checkAlgorithm(info, j.opt.Algorithm); err != nil {
+		return err
+	}
+	if info.Kind == device.CPU {
+		j.devices = append(j.devices, j.opt.faults.device(cpu.New()))
 		return nil
 	}
-	return fmt.Errorf("algorithm %q: device %s has only %v", name, info.Name, info.Algorithms)
+	d, err := opencl.Open(info.Index, opencl.Options{
+		MemoryBytes: j.opt.DeviceMemory, Algorithm: j.opt.Algorithm, LinkRate: info.LinkRate,
+	})
+	if err != nil {
+		return err
+	}
+	j.devices = append(j.devices, j.opt.faults.device(d))
+	return nil
+}
+
+func checkAlgorithm(info device.Info, name string) error {
+	if name == "" || slices.Contains(info.Algorithms, name) {
+		return nil
+	}
+	return fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
+}
+
+// gpuWorthBytes is the least input for which starting a GPU may pay: its driver alone takes some 0.2 s, in which
+// a processor sorts this much.
+const gpuWorthBytes = 128 << 20
+
+// chooseDevices takes the GPUs if the plan predicts that the sort ends sooner with them, else the CPU. An input of
+// unknown size is sorted on the CPU: a GPU must be named for it.
+func (j *job) chooseDevices() error {
+	processor := cpu.New().Info()
+	needed := checkAlgorithm(processor, j.opt.Algorithm) != nil // only a GPU has it
+	bytes := j.data.Records() * int64(j.size)
+	if !needed && bytes < gpuWorthBytes {
+		return j.openDevice(processor)
+	}
+	list := Devices()
+	for _, info := range list.Devices[1:] {
+		useful := info.Kind == device.GPU || info.Kind == device.Accelerator
+		if useful && (needed || j.gpuGain(info, float64(bytes)) > 0) && j.openDevice(info) == nil {
+			j.autoGPU = true
+		}
+	}
+	if j.autoGPU {
+		return nil
+	}
+	if err := j.openDevice(processor); err != nil {
+		return withNote(err, list.Note)
+	}
+	return nil
+}
+
+const (
+	gpuStartSeconds    = 0.4  // context, pinned memory and kernels from the binary cache
+	assumedLinkRate    = 12e9 // bytes/s each way: PCIe 3 x16; what a device has measured takes its place
+	assumedGPUSortRate = 20e9 // bytes/s of keys
+)
+
+// gpuGain is by how many seconds the sort of so many bytes is predicted to be faster on a GPU than on the CPU. Reading
+// and writing files takes the same time with both, and goes on while the GPU works.
+func (j *job) gpuGain(info device.Info, bytes float64) float64 {
+	link := info.LinkRate
+	if link == 0 {
+		link = assumedLinkRate
+	}
+	onGPU := gpuStartSeconds + bytes/link + bytes/assumedGPUSortRate
+	onCPU := j.work().sortCost(j.rates)
+	return onCPU - onGPU
+}
+
+// retryOnCPU reports whether a sort that failed can be done again on the CPU: the GPU was not the user's choice, it
+// was the GPU that failed, and nothing has been consumed or written that cannot be had again.
+func (j *job) retryOnCPU(ctx context.Context, out *output, err error) bool {
+	deviceFailed := errors.Is(err, opencl.ErrAllocation) || errors.Is(err, opencl.ErrBuild) ||
+		errors.Is(err, opencl.ErrDevice) || errors.Is(err, opencl.ErrUnavailable)
+	return j.autoGPU && deviceFailed && ctx.Err() == nil && allSeekable(j.inputs) && (out == nil || out.canRestart())
 }

@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,10 +26,12 @@ type job struct {
 	data    chunker.Dataset
 	sample  []byte // records from places all over the data; none from a stream
 	devices []device.Device
+	autoGPU bool // the devices are GPUs that the planner chose
 
 	budget     int64 // bytes of memory for chunks and buffers: the limit without the Go runtime's own
 	blockBytes int   // of the blocks that are spilled and written
 	capacity   int64 // records that fit one chunk on every device
+	slots      int   // chunks in flight on each GPU
 	rates      rates
 	plan       *SortPlan
 
@@ -50,13 +51,13 @@ type job struct {
 const runtimeBytes = 12 << 20
 
 // newJob opens the inputs and plans the sort.
-func newJob(ctx context.Context, opt Options) (*job, error) {
+func newJob(opt Options) (*job, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
 	j := &job{opt: opt.withDefaults(), rates: defaultRates}
 	j.meter = &meter{progress: j.opt.Progress}
-	if err := j.open(ctx); err != nil {
+	if err := j.open(); err != nil {
 		return nil, errors.Join(err, j.close())
 	}
 	j.plan = j.newPlan()
@@ -100,14 +101,14 @@ func defaultTempDir() string {
 	return os.TempDir()
 }
 
-func (j *job) open(ctx context.Context) (err error) {
+func (j *job) open() (err error) {
 	if err := j.openInputs(); err != nil {
 		return err
 	}
 	if j.sample, err = j.data.Sample(sampleSize); err != nil {
 		return err
 	}
-	if j.devices, err = openDevices(ctx, &j.opt); err != nil {
+	if err = j.openDevices(); err != nil {
 		return err
 	}
 	return j.divideMemory()
@@ -139,9 +140,9 @@ func (j *job) openInputs() (err error) {
 func (j *job) divideMemory() error {
 	j.budget = j.opt.MemoryBytes - runtimeBytes
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
-	j.capacity = j.opt.faults.capped(1<<63 - 1)
-	for _, d := range j.devices {
-		j.capacity = min(j.capacity, d.MaxRecords(j.chunkOptions(), j.slotBytes(d)))
+	j.capacity, j.slots = j.chunkSize(1), 1
+	if n := j.data.Records(); n < 0 || n > j.capacity || len(j.devices) > 1 {
+		j.capacity, j.slots = j.chunkSize(slots), slots
 	}
 	if j.capacity < 1 {
 		return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %d workers (raise -S, or lower --parallel)",
@@ -165,22 +166,39 @@ func blockBytes(budget int64, workers, size int) int {
 	return max(block/size, 1) * size
 }
 
-// slots is the number of chunks that are in flight on a device: the CPU's steps share the same processors, so
-// that one large chunk is better than two small ones; on a GPU one chunk is loaded while another is stored.
-func slots(d device.Device) int {
+// slots is the number of chunks that are in flight on a GPU when there is more than one chunk: one is loaded while
+// another is sorted or stored.
+const slots = 2
+
+// slotsOf is the number of chunks that are in flight on d. The CPU's steps all share its processors, so that one
+// large chunk is better there than several small ones.
+func slotsOf(d device.Device, slots int) int {
 	if d.Info().Kind == device.CPU {
 		return 1
 	}
-	return 2
+	return slots
 }
 
-// slotBytes is the host memory for one chunk of d.
-func (j *job) slotBytes(d device.Device) int64 {
+// chunkSize is the number of records that a chunk can have on every device.
+func (j *job) chunkSize(slots int) int64 {
+	capacity := j.opt.faults.capped(1<<63 - 1)
+	for _, d := range j.devices {
+		n := d.MaxRecords(j.chunkOptions(), j.slotBytes(slots))
+		if d.Info().Kind != device.CPU {
+			n /= int64(slots) // they share the device's memory
+		}
+		capacity = min(capacity, n)
+	}
+	return capacity
+}
+
+// slotBytes is the host memory of one chunk.
+func (j *job) slotBytes(slots int) int64 {
 	total := 0
 	for _, d := range j.devices {
-		total += slots(d)
+		total += slotsOf(d, slots)
 	}
-	return j.budget / int64(total)
+	return j.budget / int64(max(total, 1))
 }
 
 func (j *job) chunkOptions() device.ChunkOptions {

@@ -166,6 +166,11 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 	}
 }
 
+// canRestart reports whether nothing has gone out that could not be taken back.
+func (o *output) canRestart() bool {
+	return o.file != nil && !o.file.IsStream() || o.records.Load() == 0
+}
+
 // giveUp leaves no trace of the output.
 func (o *output) giveUp() error {
 	switch {
@@ -226,4 +231,3 @@ func (j *job) allThere() error {
 	}
 	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is not kept", in, out, want)
 }
-

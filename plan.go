@@ -72,7 +72,7 @@ const (
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and
 // writes nothing.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
-	j, err := newJob(ctx, opt)
+	j, err := newJob(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,16 @@ func (j *job) newPlan() *SortPlan {
 func (j *job) planner() *planner {
 	prefixes, descents := chunker.SampleKeys(j.keyer, j.sample)
 	return &planner{
-		work: work{
-			records: float64(max(j.data.Records(), 0)), size: float64(j.size),
-			bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, workers: float64(j.opt.Workers),
-		},
+		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, fanIn: j.fanIn(), limit: j.opt.Limit,
 		ordered: len(prefixes) > 1 && descents == 0,
+	}
+}
+
+func (j *job) work() work {
+	return work{
+		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
+		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, workers: float64(j.opt.Workers),
 	}
 }
 

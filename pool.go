@@ -24,7 +24,7 @@ type slot struct {
 func newPool(j *job) *pool {
 	p := &pool{job: j}
 	for _, d := range j.devices {
-		for range slots(d) {
+		for range slotsOf(d, j.slots) {
 			p.open = append(p.open, &slot{device: d})
 		}
 	}
@@ -55,7 +55,7 @@ func (p *pool) get(ctx context.Context) (device.Chunk, error) {
 func (p *pool) make(ctx context.Context, s *slot) (err error) {
 	j := p.job
 	opt := j.chunkOptions()
-	opt.MemoryBytes, opt.Records = j.slotBytes(s.device), j.capacity
+	opt.MemoryBytes, opt.Records = j.slotBytes(j.slots), j.capacity
 	if n := j.data.Records(); n >= 0 {
 		opt.Records = min(opt.Records, n)
 	}

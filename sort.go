@@ -3,13 +3,14 @@ package extsort
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 // Sort sorts the inputs into the output: plan, cut into chunks, sort them, make one order of them, finish.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	start, memory := time.Now(), startPeakSampler()
-	j, err := newJob(ctx, opt)
+	j, err := newJob(opt)
 	if err != nil {
 		memory.end()
 		return nil, err
@@ -17,10 +18,27 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 	out, err := j.openOutput()
 	if err == nil {
 		err = j.sortInto(ctx, out)
-		err = j.finish(ctx, out, err)
+		if err = j.finish(ctx, out, err); j.retryOnCPU(ctx, out, err) {
+			memory.end()
+			return j.sortOnCPU(ctx, opt, err)
+		}
 	}
 	err = errors.Join(err, j.close())
 	return j.fillReport(start, memory.end()), err
+}
+
+// sortOnCPU begins the sort again on the CPU after the GPU, which the planner had chosen, failed.
+func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report, error) {
+	j.opt.Warn(fmt.Sprintf("%s failed, sorting on the CPU instead: %v", j.plan.Device, cause))
+	if err := j.close(); err != nil {
+		return nil, err
+	}
+	opt.Devices = []string{deviceCPU}
+	report, err := Sort(ctx, opt)
+	if report != nil {
+		report.FallbackReason = cause.Error()
+	}
+	return report, err
 }
 
 // sortInto writes the sorted records to out, in the way that was planned.
