@@ -20,27 +20,30 @@ type chunk[E element] struct {
 	kept  *arena.Memory // the records that the codec keeps, or nil
 
 	workers []*worker[E]
-	leaves  []leaf // the buckets in order
+	leaves  []leaf[E] // the buckets in order
 	stats   device.Stats
 }
 
 // leaf is a bucket that is not cut further.
-type leaf struct {
+type leaf[E element] struct {
 	list
-	count   int64
-	from    int  // the elements hold the key from this bit on
-	equal   bool // its elements are all the same
-	ordered bool // its elements are in order as they stand
+	count     int64
+	low, high E    // all elements are from low to high
+	from      int  // the elements hold the key from this bit on
+	equal     bool // its elements are all the same
+	ordered   bool // its elements are in order as they stand
 }
 
 // worker is the scratch of one goroutine.
 type worker[E element] struct {
-	unit    []byte // records on their way in
-	elems   []E    // a batch of their elements
+	memory  *arena.Memory // of what follows
+	unit    []byte        // records on their way in
+	elems   []E           // a batch of their elements
+	a, b    []E           // the elements of a leaf, and room for as many
+	out     []byte        // records on their way out
 	scatter *scatterer[E]
-	a, b    []E    // the elements of a leaf, and room for as many
-	out     []byte // records on their way out
-	radix   radix
+	blocks  [][]E // of a leaf
+	radix   radix[E]
 }
 
 func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (device.Chunk, error) {
@@ -64,19 +67,39 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	return made, nil
 }
 
-// worker is the scratch of goroutine i, made when it is first needed.
-func (c *chunk[E]) worker(i int) *worker[E] {
-	if c.workers[i] == nil {
-		c.workers[i] = &worker[E]{}
+// makeWorkers makes the scratch of workers where it is not there yet.
+func (c *chunk[E]) makeWorkers(workers int) error {
+	for i := range workers {
+		if c.workers[i] != nil {
+			continue
+		}
+		memory, err := arena.Alloc(c.perWorker())
+		if err != nil {
+			return err
+		}
+		w := &worker[E]{memory: memory}
+		rest := memory.Bytes()
+		w.a, rest = carve[E](rest, c.leaf)
+		w.b, rest = carve[E](rest, c.leaf)
+		w.elems, rest = carve[E](rest, c.batch())
+		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets())
+		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
+		c.workers[i] = w
 	}
-	return c.workers[i]
+	return nil
+}
+
+// carve cuts n elements, and what aligns the rest to a cache line, off memory.
+func carve[E element](memory []byte, n int) (cut []E, rest []byte) {
+	cut = arena.View[E](memory)[:n:n]
+	return cut, memory[wholeLines(len(arena.ByteView(cut))):]
 }
 
 // each runs f for every worker in a goroutine of its own and waits for all.
 func (c *chunk[E]) each(ctx context.Context, workers int, f func(ctx context.Context, w *worker[E]) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range workers {
-		w := c.worker(i)
+		w := c.workers[i]
 		group.Go(func() error { return f(ctx, w) })
 	}
 	return group.Wait()
@@ -86,6 +109,11 @@ func (c *chunk[E]) Stats() device.Stats { return c.stats }
 
 func (c *chunk[E]) Close() error {
 	err := errors.Join(c.pool.memory.Free(), c.kept.Free())
+	for _, w := range c.workers {
+		if w != nil {
+			err = errors.Join(err, w.memory.Free())
+		}
+	}
 	c.leaves, c.workers = nil, nil
 	return err
 }

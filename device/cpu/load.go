@@ -8,9 +8,6 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
-const batch = 1024
-
 // Load reads and scatters in one go, unit by unit.
 func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	defer seconds(&c.stats.Load, time.Now())
@@ -26,7 +23,7 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets.count(), 0)
+	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, leaf[E]{low: 0, high: ^E(0)})
 	c.stats.Records = l.loaded.Load()
 	return c.stats.Records, nil
 }
@@ -45,10 +42,13 @@ type loading[E element] struct {
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
 func (l *loading[E]) run(ctx context.Context) error {
 	c := l.chunk
-	for i := range l.workers {
-		c.worker(i).beginLoad(c, l.count)
+	if err := c.makeWorkers(l.workers); err != nil {
+		return err
 	}
-	first := c.worker(0)
+	for _, w := range c.workers[:l.workers] {
+		w.scatter.reset(l.count)
+	}
+	first := c.workers[0]
 	recs, at, err := l.next(ctx, first)
 	if err != nil {
 		return err
@@ -60,23 +60,6 @@ func (l *loading[E]) run(ctx context.Context) error {
 		}
 		return l.work(ctx, w)
 	})
-}
-
-func (w *worker[E]) beginLoad(c *chunk[E], buckets int) {
-	if w.unit == nil && c.keptRecords == 0 {
-		w.unit = make([]byte, min(int64(c.unit), c.records)*int64(c.record))
-	}
-	if w.elems == nil {
-		w.elems = make([]E, min(batch, int64(c.unit)))
-	}
-	w.beginScatter(c, buckets)
-}
-
-func (w *worker[E]) beginScatter(c *chunk[E], buckets int) {
-	if w.scatter == nil || len(w.scatter.at) < buckets {
-		w.scatter = newScatterer(c.pool, buckets)
-	}
-	w.scatter.reset()
 }
 
 // work reads and scatters until there is no more.
@@ -175,16 +158,19 @@ func widen[E element](low, high E, n int) (E, E) {
 	return low - min(low, gap), high + min(^E(0)-high, gap)
 }
 
-// collect joins the buckets of all workers into leaves.
-func (c *chunk[E]) collect(leaves []leaf, workers []*worker[E], buckets, from int) []leaf {
-	for b := range buckets {
-		joined := emptyList
+// collect joins the buckets of all workers into leaves. whole is what they were cut of.
+func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b buckets[E], whole leaf[E]) []leaf[E] {
+	for bucket := range b.count() {
+		l := leaf[E]{list: emptyList, from: whole.from}
 		for _, w := range workers {
-			c.pool.join(&joined, w.scatter.lists[b])
+			c.pool.join(&l.list, w.scatter.lists[bucket])
 		}
-		if joined.head != none {
-			leaves = append(leaves, leaf{list: joined, count: c.pool.count(joined), from: from})
+		if l.head == none {
+			continue
 		}
+		l.count = c.pool.count(l.list)
+		l.low, l.high = b.span(bucket, whole.low, whole.high)
+		leaves = append(leaves, l)
 	}
 	return leaves
 }

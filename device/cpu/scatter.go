@@ -27,6 +27,17 @@ func newBuckets[E element](low, high E, count int, tieBits uint) buckets[E] {
 
 func (b buckets[E]) count() int { return int(b.last) + 1 }
 
+// span is the range of the elements of a bucket, if all elements are from low to high. The first and the last bucket
+// may hold elements that it was not made for: then nothing is known of them.
+func (b buckets[E]) span(bucket int, low, high E) (first, last E) {
+	first = b.low + E(bucket)<<b.shift
+	last = first + (E(1)<<b.shift - 1)
+	if bucket == 0 && low < first || E(bucket) == b.last && high > last {
+		return low, high
+	}
+	return max(first, low), min(last, high)
+}
+
 func (b buckets[E]) of(e E) E {
 	return min((max(e, b.low)-b.low)>>b.shift, b.last)
 }
@@ -44,30 +55,27 @@ type scatterer[E element] struct {
 	at    []uint64
 	lists []list // full blocks and the one in work, for each bucket
 
+	used     int  // buckets in use
 	recycled list // blocks to use before those of the pool
 }
 
-func newScatterer[E element](p *pool[E], buckets int) *scatterer[E] {
+// newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
+func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatterer[E], rest []byte) {
 	var e E
-	line := lineBytes / int(unsafe.Sizeof(e))
-	return &scatterer[E]{
-		pool: p, line: line, lines: alignedLines[E](buckets * line),
-		at: make([]uint64, buckets), lists: make([]list, buckets), recycled: emptyList,
-	}
+	s = &scatterer[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
+	s.lines, rest = carve[E](memory, buckets*s.line)
+	s.at, rest = carve[uint64](rest, buckets)
+	var lists []uint64
+	lists, rest = carve[uint64](rest, buckets)
+	s.lists = unsafe.Slice((*list)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
+	return s, rest
 }
 
-// alignedLines makes a slice that starts at a cache line.
-func alignedLines[E element](n int) []E {
-	var e E
-	s := make([]E, n+lineBytes/int(unsafe.Sizeof(e)))
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(s))) % lineBytes / unsafe.Sizeof(e)
-	return s[skip:][:n]
-}
-
-// reset empties all buckets.
-func (s *scatterer[E]) reset() {
-	clear(s.at)
-	for i := range s.lists {
+// reset empties the first so many buckets, which are all that add and finish may see.
+func (s *scatterer[E]) reset(buckets int) {
+	s.used = buckets
+	clear(s.at[:buckets])
+	for i := range s.lists[:buckets] {
 		s.lists[i] = emptyList
 	}
 }
@@ -145,7 +153,7 @@ func (s *scatterer[E]) takeBlock() uint32 {
 // finish writes the lines that are not full. After it, lists are the buckets.
 func (s *scatterer[E]) finish() {
 	line, p := uint64(s.line), s.pool
-	for digit, at := range s.at {
+	for digit, at := range s.at[:s.used] {
 		to := at &^ (line - 1)
 		if rest := at - to; rest > 0 {
 			to = s.makeRoom(uint64(digit), to)

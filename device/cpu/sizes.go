@@ -95,19 +95,38 @@ func (s *sizes) setBlocks() {
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*s.perWorker()
+	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
+	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
-// perWorker is the scratch memory of a worker.
-func (s *sizes) perWorker() int64 {
-	unit := int64(s.unit * s.record)
-	if s.keptRecords > 0 {
-		unit = 0 // records are read to where they stay
-	}
-	lines := int64(s.buckets(s.records)) * (lineBytes + 16)
-	if s.records > int64(s.leaf) {
-		lines = maxBuckets * (lineBytes + 16)
-	}
-	sorting := 2*int64(s.leaf*s.element) + int64(s.out)*int64(s.record)
-	return unit + lines + sorting + int64(batch*(8+s.element)) + countsBytes
+// perWorker is the scratch memory of a worker, in the order in which it is carved.
+func (s *sizes) perWorker() int {
+	leaf := wholeLines(s.leaf * s.element)
+	batch := wholeLines(s.batch() * s.element)
+	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets())
+	return 2*leaf + batch + scatter + s.unitBytes() + s.outBytes()
 }
+
+func wholeLines(bytes int) int { return (bytes + lineBytes - 1) &^ (lineBytes - 1) }
+
+// batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
+func (s *sizes) batch() int { return min(1024, s.unit) }
+
+// maxBuckets is the greatest number of buckets that Load or Sort make.
+func (s *sizes) maxBuckets() int {
+	if s.records > int64(s.leaf) {
+		return maxBuckets
+	}
+	return s.buckets(s.records)
+}
+
+// unitBytes is the room for records on their way in; records that are kept are read to where they stay.
+func (s *sizes) unitBytes() int {
+	if s.keptRecords > 0 {
+		return 0
+	}
+	return wholeLines(int(min(int64(s.unit), s.records)) * s.record)
+}
+
+// outBytes is the room for a block on its way out.
+func (s *sizes) outBytes() int { return wholeLines(int(min(int64(s.out), s.records)) * s.record) }

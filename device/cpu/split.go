@@ -26,7 +26,7 @@ func (c *chunk[E]) Sort(ctx context.Context) error {
 }
 
 // split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
-func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf, error) {
+func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	l := c.leaves[i]
 	low, high, err := c.rangeOf(ctx, l)
 	if err != nil {
@@ -36,18 +36,21 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf, error) {
 	if low>>tieBits == high>>tieBits {
 		if tieBits == 0 {
 			l.equal = true
-			return []leaf{l}, nil
+			return []leaf[E]{l}, nil
 		}
 		l.from, err = c.deepen(ctx, l)
-		return []leaf{l}, err
+		l.low, l.high = 0, ^E(0)
+		return []leaf[E]{l}, err
 	}
 	count := c.affordable(i, 4*c.buckets(l.count))
 	if count < 2 {
 		sortBlocks(c.pool, l.list, c.codec.less)
 		l.ordered = true
-		return []leaf{l}, nil
+		return []leaf[E]{l}, nil
 	}
-	return c.cut(ctx, c.leaves[i], newBuckets(low, high, count, tieBits))
+	l = c.leaves[i] // its blocks may have been packed
+	l.low, l.high = low, high
+	return c.cut(ctx, l, newBuckets(low, high, count, tieBits))
 }
 
 // affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free.
@@ -65,10 +68,13 @@ func (c *chunk[E]) affordable(i, wanted int) int {
 
 // cut distributes the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and one.
-func (c *chunk[E]) cut(ctx context.Context, l leaf, b buckets[E]) ([]leaf, error) {
+func (c *chunk[E]) cut(ctx context.Context, l leaf[E], b buckets[E]) ([]leaf[E], error) {
 	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
-	for i := range workers {
-		c.worker(i).beginScatter(c, b.count())
+	if err := c.makeWorkers(workers); err != nil {
+		return nil, err
+	}
+	for _, w := range c.workers[:workers] {
+		w.scatter.reset(b.count())
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
 		w.scatter.add(b, c.pool.content(block))
@@ -81,20 +87,21 @@ func (c *chunk[E]) cut(ctx context.Context, l leaf, b buckets[E]) ([]leaf, error
 		w.scatter.finish()
 		w.scatter.giveBack()
 	}
-	return c.merge(c.collect(nil, c.workers[:workers], b.count(), l.from)), nil
+	return c.merge(c.collect(nil, c.workers[:workers], b, l)), nil
 }
 
 func (c *chunk[E]) unitOfElements() int { return unitBytes / c.element }
 
 // merge joins neighbouring leaves that are small together and packs all of them, so that leaves and the blocks
 // that are not full stay few however often buckets are cut.
-func (c *chunk[E]) merge(leaves []leaf) []leaf {
+func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 	small := int64(leafBytes() / c.element / 2)
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && merged[n-1].count+l.count <= small {
 			c.pool.join(&merged[n-1].list, l.list)
 			merged[n-1].count += l.count
+			merged[n-1].high = l.high
 			continue
 		}
 		merged = append(merged, l)
@@ -106,7 +113,7 @@ func (c *chunk[E]) merge(leaves []leaf) []leaf {
 }
 
 // rangeOf is the least and the greatest element of a leaf.
-func (c *chunk[E]) rangeOf(ctx context.Context, l leaf) (low, high E, err error) {
+func (c *chunk[E]) rangeOf(ctx context.Context, l leaf[E]) (low, high E, err error) {
 	var mu sync.Mutex
 	low, high = ^E(0), E(0)
 	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
@@ -119,7 +126,7 @@ func (c *chunk[E]) rangeOf(ctx context.Context, l leaf) (low, high E, err error)
 }
 
 // deepen makes the elements of a leaf, which tie, hold the next bits of the key that differ.
-func (c *chunk[E]) deepen(ctx context.Context, l leaf) (from int, err error) {
+func (c *chunk[E]) deepen(ctx context.Context, l leaf[E]) (from int, err error) {
 	var mu sync.Mutex
 	from = 8 * c.opt.Keyer.KeySize()
 	pivot := c.pool.content(l.head)[0]
@@ -138,7 +145,7 @@ func (c *chunk[E]) deepen(ctx context.Context, l leaf) (from int, err error) {
 }
 
 // eachBlock calls f for every block of a leaf, by several workers. f may take the block out of the list.
-func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf, f func(w *worker[E], block uint32)) error {
+func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf[E], f func(w *worker[E], block uint32)) error {
 	var mu sync.Mutex
 	rest := l.head
 	claim := func() uint32 {

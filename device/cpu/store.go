@@ -10,8 +10,8 @@ import (
 
 // task is what a worker stores at a time: neighbouring leaves that fill one block together, or one leaf that may
 // fill several.
-type task struct {
-	leaves []leaf
+type task[E element] struct {
+	leaves []leaf[E]
 	first  int64 // record of the sorted order
 	count  int64 // records to store
 }
@@ -26,6 +26,9 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 	tasks := c.tasks(limit)
 	var claimed atomic.Int64
 	workers := max(1, min(len(tasks), c.sizes.workers))
+	if err := c.makeWorkers(workers); err != nil {
+		return err
+	}
 	err := c.each(ctx, workers, func(ctx context.Context, wk *worker[E]) error {
 		for {
 			i := int(claimed.Add(1)) - 1
@@ -42,13 +45,13 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 }
 
 // tasks cuts the first limit records into tasks.
-func (c *chunk[E]) tasks(limit int64) []task {
-	var tasks []task
+func (c *chunk[E]) tasks(limit int64) []task[E] {
+	var tasks []task[E]
 	block := int64(c.out)
 	at := int64(0)
-	add := func(leaves []leaf, count int64) {
+	add := func(leaves []leaf[E], count int64) {
 		if count = min(count, limit-at); count > 0 {
-			tasks = append(tasks, task{leaves, at, count})
+			tasks = append(tasks, task[E]{leaves, at, count})
 			at += count
 		}
 	}
@@ -70,11 +73,10 @@ func (c *chunk[E]) tasks(limit int64) []task {
 }
 
 // store finishes the leaves of a task and writes them.
-func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w.beginStore(c)
 	if len(t.leaves) > 1 {
 		return to.WriteBlock(ctx, t.first, c.joined(w, t))
 	}
@@ -84,33 +86,35 @@ func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task, to device.Bl
 	case l.ordered:
 		return c.storeOrdered(ctx, w, t, to)
 	}
-	return c.storeSorted(ctx, w, t.first, c.finish(w, t.leaves[0])[:t.count], to)
+	return c.storeSorted(ctx, w, t.first, c.finish(w, t.leaves[0], w.a)[:t.count], to)
 }
 
-func (w *worker[E]) beginStore(c *chunk[E]) {
-	if w.a == nil {
-		w.a, w.b = make([]E, c.leaf), make([]E, c.leaf)
-		w.out = make([]byte, min(int64(c.out), c.sizes.records)*int64(c.record))
+// finish puts the elements of a leaf in order into dst.
+func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
+	dst = dst[:l.count]
+	tmp := w.b[:l.count]
+	w.blocks = w.blocks[:0]
+	for b := l.head; b != none; b = c.pool.next[b] {
+		w.blocks = append(w.blocks, c.pool.content(b))
 	}
-}
-
-// finish gives the elements of a leaf in order.
-func (c *chunk[E]) finish(w *worker[E], l leaf) []E {
-	a := c.pool.gather(w.a, l.list)
-	result, rest := sorted(&w.radix, a, w.b[:len(a)])
-	c.refine(&w.radix, result, rest, l.from)
-	return result
+	s := spanOf(l.low, l.high)
+	if s.width == 8*c.element {
+		s = spanOfBlocks(w.blocks)
+	}
+	w.radix.sort(dst, tmp, w.blocks, s)
+	c.refine(&w.radix, dst, tmp, l.from)
+	return dst
 }
 
 // joined gives the records of several leaves that fill one block together.
-func (c *chunk[E]) joined(w *worker[E], t task) []byte {
+func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
 	size := c.record
 	n := 0
 	for _, l := range t.leaves {
 		if n == int(t.count)*size {
 			break
 		}
-		elems := c.finish(w, l)
+		elems := c.finish(w, l, w.a)
 		elems = elems[:min(len(elems), int(t.count)-n/size)]
 		n += copy(w.out[n:], c.codec.records(w.out[n:], elems))
 	}
@@ -130,7 +134,7 @@ func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, e
 }
 
 // storeEqual writes records that are all the same.
-func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	value := c.pool.content(t.leaves[0].head)[0]
 	for at := int64(0); at < t.count; {
 		elems := w.a[:min(int64(len(w.a)), t.count-at)]
@@ -146,7 +150,7 @@ func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task, to devi
 }
 
 // storeOrdered writes the records of a leaf whose blocks are in order already.
-func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task, to device.BlockWriter) error {
+func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	block := t.leaves[0].head
 	for at := int64(0); at < t.count; {
 		elems := w.a[:0]

@@ -5,7 +5,7 @@ const smallTie = 12
 
 // refine orders neighbours in a whose elements, which hold the key from bit from on, tie before the key ends.
 // REQUIRES: a is in order, and tmp is as long.
-func (c *chunk[E]) refine(r *radix, a, tmp []E, from int) {
+func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
 	tieBits := c.codec.tieBits(from)
 	if tieBits == 0 {
 		return
@@ -24,7 +24,7 @@ func (c *chunk[E]) refine(r *radix, a, tmp []E, from int) {
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
 // same in all of the group, which cuts it into smaller groups however long a common prefix is.
-func (c *chunk[E]) settle(r *radix, group, tmp []E) {
+func (c *chunk[E]) settle(r *radix[E], group, tmp []E) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e, j := group[i], i
@@ -37,6 +37,6 @@ func (c *chunk[E]) settle(r *radix, group, tmp []E) {
 	}
 	from := c.codec.agreement(group[1:], group[0])
 	c.codec.rewindow(group, from)
-	sortInPlace(r, group, tmp)
+	r.sortInPlace(group, tmp)
 	c.refine(r, group, tmp, from)
 }
