@@ -49,7 +49,7 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 	began, wrote := time.Now(), w.out.nanoseconds
 	w.out.begin(s.first, s.records)
 	if w.opt.Limit >= 0 {
-		w.out.left = min(s.records, w.opt.Limit-s.first)
+		w.out.left = max(0, min(s.records, w.opt.Limit-s.first)) // the last span may begin beyond the limit
 	}
 	err := w.emit(ctx, s.stretches)
 	if err == nil {
