@@ -49,6 +49,7 @@ func (j *job) sortInto(ctx context.Context, out *output) error {
 		j.report.Strategy = Partition
 		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out)
 	}
+	j.report.Strategy = InCore // until a second chunk is needed
 	return s.byMerge(ctx, j.data, out)
 }
 
