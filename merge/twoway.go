@@ -36,8 +36,8 @@ func (s sequence) copyFrom(a sequence) sequence {
 // The two-way merges below work from both ends at once: the front takes the lower of two heads, of equal ones
 // that of a; the back takes the higher of two tails, of equal ones that of b. Either decision moves indexes by
 // arithmetic on the borrow of a subtraction, without a branch that random keys would make mispredicted, and as
-// front and back do not depend on each other, the processor works on both at the same time. That makes it twice
-// as fast as from the front alone: 1.25 against 2.4 ns per key and level on an EPYC of 2024. (Merging from both ends
+// front and back do not depend on each other, the processor works on both at the same time. That makes it more than twice
+// as fast as from the front alone: 1.0 against 2.4 ns per key and level on an EPYC of 2024. (Merging from both ends
 // without branches is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional merge" of
 // O. Peters's glidesort.)
 //
@@ -60,26 +60,30 @@ func mergeKeys(dst, a, b []uint64) {
 
 // keySteps makes n steps at both ends and returns where the inputs are then: a is left from i to p, b from j to q.
 //
-// Its accesses are all within the slices that mergeKeys has: i + j ≤ n + n and i, j ≤ n ≤ half of either input.
-func keySteps(n int, dst, a, b unsafe.Pointer, p, q int) (i, j, pEnd, qEnd int) {
-	for ; n > 0; n-- {
-		x, y := word(a, i), word(b, j)
-		*at(dst, i+j) = min(x, y)
-		_, fromB := bits.Sub64(y, x, 0)
-		j += int(fromB)
-		i += 1 - int(fromB)
+// Of the front only j is counted: i is what is left of the step's number s, and of the back only p, because p and
+// q sum to the last index but one of what is left of dst. So the borrow goes into one counter by an
+// add-with-carry, the shortest way from a comparison to the next address. All accesses are within the slices of
+// mergeKeys, since n is at most half the length of either input.
+func keySteps(n int, dst, a, b unsafe.Pointer, aLast, bLast int) (i, j, p, q int) {
+	var fromB, borrow uint64
+	back, last := uint64(aLast), uint64(aLast+bLast)
+	for s := uint64(0); s < uint64(n); s++ {
+		x, y := word(a, s-fromB), word(b, fromB)
+		*at(dst, s) = min(x, y)
+		_, borrow = bits.Sub64(y, x, 0)
+		fromB, _ = bits.Add64(fromB, 0, borrow)
 
-		u, v := word(a, p), word(b, q)
-		*at(dst, p+q+1) = max(u, v)
-		_, fromA := bits.Sub64(v, u, 0)
-		p -= int(fromA)
-		q -= 1 - int(fromA)
+		x, y = word(a, back), word(b, last-back)
+		*at(dst, last+1) = max(x, y)
+		_, borrow = bits.Sub64(y, x, 0)
+		back, _ = bits.Sub64(back, 0, borrow)
+		last--
 	}
-	return i, j, p, q
+	return n - int(fromB), int(fromB), int(back), int(last - back)
 }
 
-func at(base unsafe.Pointer, i int) *uint64  { return (*uint64)(unsafe.Add(base, i*8)) }
-func word(base unsafe.Pointer, i int) uint64 { return *at(base, i) }
+func at(base unsafe.Pointer, i uint64) *uint64  { return (*uint64)(unsafe.Add(base, i*8)) }
+func word(base unsafe.Pointer, i uint64) uint64 { return *at(base, i) }
 
 // mergeRefs is mergeKeys for keys with references. tieFromB decides between equal keys whether the record of b
 // comes first, as it can where keys are prefixes; it may be nil.
@@ -99,27 +103,31 @@ func mergeRefs(dst, a, b sequence, tieFromB func(ra, rb ref) bool) {
 
 // refSteps is keySteps with references that move with their keys.
 func refSteps(n int, dst, a, b sequence) (i, j, p, q int) {
-	p, q = len(a.keys)-1, len(b.keys)-1
 	keys, aKeys, bKeys := unsafe.Pointer(&dst.keys[0]), unsafe.Pointer(&a.keys[0]), unsafe.Pointer(&b.keys[0])
 	refs, aRefs, bRefs := unsafe.Pointer(&dst.refs[0]), unsafe.Pointer(&a.refs[0]), unsafe.Pointer(&b.refs[0])
-	for ; n > 0; n-- {
-		x, y := word(aKeys, i), word(bKeys, j)
-		r, s := word(aRefs, i), word(bRefs, j)
-		_, fromB := bits.Sub64(y, x, 0)
-		*at(keys, i+j) = min(x, y)
-		*at(refs, i+j) = r ^ (r^s)&-fromB
-		j += int(fromB)
-		i += 1 - int(fromB)
+	var fromB, borrow uint64
+	back, last := uint64(len(a.keys)-1), uint64(len(a.keys)+len(b.keys)-2)
+	for s := uint64(0); s < uint64(n); s++ {
+		x, y := word(aKeys, s-fromB), word(bKeys, fromB)
+		r, t := word(aRefs, s-fromB), word(bRefs, fromB)
+		if *at(keys, s) = min(x, y); y < x {
+			r = t // compiled to a conditional move
+		}
+		*at(refs, s) = r
+		_, borrow = bits.Sub64(y, x, 0)
+		fromB, _ = bits.Add64(fromB, 0, borrow)
 
-		x, y = word(aKeys, p), word(bKeys, q)
-		r, s = word(aRefs, p), word(bRefs, q)
-		_, fromA := bits.Sub64(y, x, 0)
-		*at(keys, p+q+1) = max(x, y)
-		*at(refs, p+q+1) = s ^ (r^s)&-fromA
-		p -= int(fromA)
-		q -= 1 - int(fromA)
+		x, y = word(aKeys, back), word(bKeys, last-back)
+		r, t = word(aRefs, back), word(bRefs, last-back)
+		if *at(keys, last+1) = max(x, y); y < x {
+			t = r
+		}
+		*at(refs, last+1) = t
+		_, borrow = bits.Sub64(y, x, 0)
+		back, _ = bits.Sub64(back, 0, borrow)
+		last--
 	}
-	return i, j, p, q
+	return n - int(fromB), int(fromB), int(back), int(last - back)
 }
 
 // tieSteps is refSteps where equal keys need another look.
