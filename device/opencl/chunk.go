@@ -77,16 +77,17 @@ func (c *chunk) allocate(s *session) (err error) {
 	if c.host, err = arena.Alloc(int(c.opt.Records * c.shape.hostBytes())); err != nil {
 		return err
 	}
-	return c.memory.allocate(s, c.shape, c.opt.Records, allocFor(c.engine.dev, c.engine.opt), plan.slotBytes)
+	dev, opt := c.engine.dev, c.engine.opt
+	return c.memory.allocate(s, c.shape, c.opt.Records, allocFor(dev, opt), c.shape.stageBytes(memoryFor(dev, opt)))
 }
 
 // prepare builds the kernels while the first records are read.
 func (c *chunk) prepare(s *session) built {
 	var b built
 	if c.shape.bare {
-		b.program, b.err = s.bareProgram(c.shape.layout.Key[0])
+		b.program, b.err = s.bareProgram(c.shape.keyBytes)
 	} else {
-		b.program, b.err = s.recordsProgram(c.shape.stored(), c.shape.keyBytes, c.memory.variant(), c.memory.shift)
+		b.program, b.err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
 	}
 	if b.err == nil {
 		b.sorter, b.err = s.sorter(c.opt.Algorithm)

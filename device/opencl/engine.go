@@ -104,7 +104,7 @@ func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	memory := memoryFor(e.dev, e.opt)
 	memory -= min(memory/scratchShare, scratchAtMost)
 	if shape.travel == TravelRecords && !shape.bare {
-		memory -= stages * int64(ring.slotBytes)
+		memory -= stages * shape.stageBytes(memory)
 	}
 	host := memoryBytes - int64(ring.slots*ring.slotBytes)
 	return max(shape.capacity(memory, allocFor(e.dev, e.opt), host), 0)

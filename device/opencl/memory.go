@@ -21,8 +21,8 @@ type deviceMemory struct {
 	stage    []*cl.Buffer // pieces of gathered records on their way out
 }
 
-// allocate makes all buffers for so many records; slotBytes is the size of a gathered piece.
-func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes int64, slotBytes int) error {
+// allocate makes all buffers for so many records; stageBytes is the size of a gathered piece.
+func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stageBytes int64) error {
 	if m.shift = sh.segmentShift(allocBytes); !sh.bare && records > maxSegments<<m.shift {
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes", ErrAllocation, records, maxSegments, allocBytes)
 	}
@@ -44,7 +44,7 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes int64,
 		table = identityTable(sh.keyBytes)
 	} else {
 		for range stages {
-			m.stage = append(m.stage, a.buffer(int64(slotBytes)))
+			m.stage = append(m.stage, a.buffer(stageBytes))
 		}
 	}
 	m.table = a.buffer(int64(4 * len(table)))
@@ -75,14 +75,6 @@ func wordsToBytes(words []uint32) []byte {
 		b = binary.NativeEndian.AppendUint32(b, w)
 	}
 	return b
-}
-
-// variant is the value of SEGMENTS in records.cl.
-func (m *deviceMemory) variant() int {
-	if len(m.segments) == 1 {
-		return 1
-	}
-	return maxSegments
 }
 
 // pointers is the first arguments of the kernels in records.cl: the segments, and the last again for those not there.

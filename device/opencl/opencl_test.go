@@ -35,13 +35,20 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open opens the first device, or skips the test.
-func open(t testing.TB, opt Options) device.Device {
+// openFirst opens the first device, or skips the test where there is none.
+func openFirst(t testing.TB, opt Options) (device.Device, error) {
 	t.Helper()
 	d, err := Open(1, opt)
 	if errors.Is(err, ErrUnavailable) {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
+	return d, err
+}
+
+// open is openFirst with the device closed at the end of the test.
+func open(t testing.TB, opt Options) device.Device {
+	t.Helper()
+	d, err := openFirst(t, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,11 @@ func wordBytes(n int) int {
 	return 8
 }
 
+// stageBytes is the size of the pieces in which records are gathered on a device with so much memory.
+func (s shape) stageBytes(memoryBytes int64) int64 {
+	return max(min(slotBytes, memoryBytes/(8*stages)), int64(s.layout.RecordSize))
+}
+
 // words splits the key, most significant word first.
 func (s shape) words() []word {
 	var list []word

@@ -64,37 +64,41 @@ func (s *session) buildProgram(source string, defines cl.Defines, names []string
 	return p, nil
 }
 
-// bareProgram has the kernels for bare keys of a type.
-func (s *session) bareProgram(f format.Field) (*program, error) {
-	return s.program(bareSource, cl.Defines{
-		"SIZE": f.Type.Size, "WORD_BITS": 8 * wordBytes(f.Type.Size), "KIND": kindNumber(f.Type.Kind),
-		"SWAP": flag(f.Type.BigEndian || f.Type.Kind == format.Bytes), "DESC": flag(f.Desc),
-	}, "encode", "decode", "survey")
+// bareProgram has the kernels for bare keys of size bytes.
+func (s *session) bareProgram(size int) (*program, error) {
+	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)}, "encode", "decode", "survey")
 }
 
-func kindNumber(k format.Kind) int {
-	switch k {
+// coding is the arguments of encode and decode that tell the type and the direction: whether bytes are swapped, and
+// the masks of keys whose sign bit is and is not set.
+func coding(f format.Field) []any {
+	sign := uint64(1) << (8*f.Type.Size - 1)
+	all := sign | (sign - 1)
+	var swap uint32
+	if f.Type.BigEndian || f.Type.Kind == format.Bytes {
+		swap = 1
+	}
+	var negative, positive uint64
+	switch f.Type.Kind {
 	case format.Signed:
-		return 1
+		negative, positive = sign, sign
 	case format.Float:
-		return 2
+		negative, positive = all, sign
 	}
-	return 0
+	if f.Desc {
+		negative, positive = negative^all, positive^all
+	}
+	return []any{swap, negative, positive}
 }
 
-func flag(b bool) int {
-	if b {
-		return 1
+// recordsProgram has the kernels for records in so many segments.
+func (s *session) recordsProgram(segments, segmentShift int) (*program, error) {
+	defines := cl.Defines{"SEGMENTS": 1}
+	if segments > 1 {
+		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": segmentShift}
 	}
-	return 0
-}
-
-// recordsProgram has the kernels for records of size bytes and keys of keyBytes.
-func (s *session) recordsProgram(size, keyBytes, segments, segmentShift int) (*program, error) {
-	return s.program(recordsSource, cl.Defines{
-		"RECORD": size, "UNIT": unitOf(size), "KEY_BYTES": keyBytes,
-		"SEGMENTS": segments, "SEGMENT_SHIFT": segmentShift,
-	}, "survey", "number", "extract32", "extract64", "gather")
+	return s.program(recordsSource, defines, "survey", "number", "extract32", "extract64",
+		"gather1", "gather2", "gather4", "gather8", "gather16")
 }
 
 // unitOf is the bytes that gather moves at a time: the largest vector that records are a multiple of.

@@ -43,9 +43,10 @@ func (c *chunk) rawKeys() *cl.Buffer {
 // sortBare sorts words and turns them back into records.
 func (c *chunk) sortBare(b *built) error {
 	d, n, k := &c.memory.data, c.records, b.program.kernels
+	code := coding(c.shape.layout.Key[0])
 	d.N, d.KeyBits, d.WordBytes, d.Passes = n, 8*c.shape.keyBytes, c.shape.wordWidth(), 0
 	if !c.identity() {
-		if err := c.strided(k["encode"], n, []any{d.KeysTmp, d.Keys, uint64(n)}); err != nil {
+		if err := c.strided(k["encode"], n, append([]any{d.KeysTmp, d.Keys, uint64(n)}, code...)); err != nil {
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ func (c *chunk) sortBare(b *built) error {
 		return nil
 	}
 	c.out = d.KeysTmp
-	return c.strided(k["decode"], n, []any{d.Keys, d.KeysTmp, uint64(n)})
+	return c.strided(k["decode"], n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...))
 }
 
 // surveyArgs is the arguments of a survey kernel and the words that it reports on.
@@ -118,7 +119,7 @@ func surveyed(b []byte) uint64 {
 func (c *chunk) sortByIndex(b *built) error {
 	m, n, words := &c.memory, c.records, c.shape.words()
 	m.data.N, m.data.Passes = n, 0
-	varying, err := c.survey(b, surveyArgs{m.pointers(m.table, uint64(n), m.bits), len(words)})
+	varying, err := c.survey(b, surveyArgs{m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), uint64(n), m.bits), len(words)})
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (c *chunk) sortByWord(b *built, w word, varying uint64) error {
 		kernel = b.program.kernels["extract32"]
 	}
 	m.data.KeyBits, m.data.WordBytes = w.bits(), w.bytes()
-	args := m.pointers(m.table, m.data.Values, uint64(m.data.N), uint32(w.from), uint32(w.to), m.data.Keys)
+	args := m.pointers(uint32(m.size), m.table, m.data.Values, uint64(m.data.N), uint32(w.from), uint32(w.to), m.data.Keys)
 	if err := c.strided(kernel, m.data.N, args); err != nil {
 		return err
 	}

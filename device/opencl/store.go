@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -120,8 +121,11 @@ func (s *storer) next() (piece, bool, error) {
 func (c *chunk) recordsPerBlock() int {
 	size := c.shape.layout.RecordSize
 	n := c.ring.plan.slotBytes / size
-	if c.shape.travel == TravelKeys {
+	switch {
+	case c.shape.travel == TravelKeys:
 		n = c.ring.plan.slotBytes / (size + 4)
+	case !c.shape.bare:
+		n = min(n, int(c.memory.stage[0].Bytes())/size)
 	}
 	if c.opt.BlockBytes > 0 {
 		n = min(n, c.opt.BlockBytes/size)
@@ -173,9 +177,11 @@ func (o *outlet) gather(p piece, size int) (*cl.Event, error) {
 	c, at := o.chunk, o.turn%stages
 	o.turn++
 	local := min(groupSize, c.engine.dev.MaxGroup)
-	units := p.n * size / unitOf(size)
-	args := c.memory.pointers(c.memory.data.Values, uint64(p.first), uint64(p.n), c.memory.stage[at])
-	gathered, err := c.sort.Launch(c.ready.program.kernels["gather"], (units+local-1)/local*local, local, args, o.left[at])
+	kernel := c.ready.program.kernels["gather"+strconv.Itoa(unitOf(size))]
+	units := size / unitOf(size)
+	items := (p.n*units + local - 1) / local * local
+	args := c.memory.pointers(uint32(units), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
+	gathered, err := c.sort.Launch(kernel, items, local, args, o.left[at])
 	if err != nil {
 		return nil, err
 	}

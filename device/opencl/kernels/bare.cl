@@ -1,9 +1,8 @@
 // bare.cl: bare keys to normalized words and back.
 //
 // A record is a key of SIZE bytes and nothing else. encode makes of each a native word whose unsigned order is
-// the wanted order; decode is its inverse. The rules are those of package format: the sign bit of signed
-// integers is flipped; floats are inverted when negative, else their sign bit is flipped (IEEE 754 totalOrder);
-// all bits are inverted when the order is descending.
+// the wanted order; decode is its inverse. Both XOR a word with one mask if its sign bit is set and with another if
+// not, which does for all types and directions; keys whose first byte is the most significant are swapped too.
 //
 //   inputs   n records of SIZE bytes, or n words of WORD_BITS bits, of which the low 8·SIZE are used
 //   launch   any number of work-items: each takes every global-size-th element
@@ -14,15 +13,6 @@
 #ifndef WORD_BITS
 #define WORD_BITS 32 // bits of a word, 32 or 64
 #endif
-#ifndef KIND
-#define KIND 0 // 0: unsigned or bytes, 1: signed, 2: float
-#endif
-#ifndef SWAP
-#define SWAP 0 // the record's first byte is its most significant
-#endif
-#ifndef DESC
-#define DESC 0 // largest first
-#endif
 
 #if WORD_BITS == 64
 typedef ulong word_t;
@@ -32,7 +22,6 @@ typedef uint word_t;
 
 #define KEY_BITS (8 * SIZE)
 #define SIGN ((word_t)1 << (KEY_BITS - 1))
-#define ALL (SIGN | (SIGN - 1))
 
 // Keys of 1, 2, 4 and 8 bytes are loaded and stored whole, others by bytes.
 #if SIZE == 1
@@ -69,24 +58,22 @@ void store(__global uchar *records, ulong i, word_t x) {
 #endif
 }
 
-__kernel void encode(__global const uchar *records, __global word_t *words, ulong n) {
+__kernel void encode(__global const uchar *records, __global word_t *words, ulong n, uint swap, ulong negative,
+                     ulong positive) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
     word_t x = load(records, i);
-    if (SWAP) x = swap_bytes(x);
-    if (KIND == 1) x ^= SIGN;
-    if (KIND == 2) x ^= (x & SIGN) ? ALL : SIGN;
-    if (DESC) x ^= ALL;
-    words[i] = x;
+    if (swap) x = swap_bytes(x);
+    words[i] = x ^ (word_t)((x & SIGN) ? negative : positive);
   }
 }
 
-__kernel void decode(__global const word_t *words, __global uchar *records, ulong n) {
+// The sign bit was XORed with the same bit of either mask, so that of negative brings it back.
+__kernel void decode(__global const word_t *words, __global uchar *records, ulong n, uint swap, ulong negative,
+                     ulong positive) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
     word_t x = words[i];
-    if (DESC) x ^= ALL;
-    if (KIND == 1) x ^= SIGN;
-    if (KIND == 2) x ^= (x & SIGN) ? SIGN : ALL;
-    if (SWAP) x = swap_bytes(x);
+    x ^= (word_t)(((x ^ (word_t)negative) & SIGN) ? negative : positive);
+    if (swap) x = swap_bytes(x);
     store(records, i, x);
   }
 }

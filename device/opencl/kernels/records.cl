@@ -8,17 +8,10 @@
 //   survey    which bits of the key differ: for each word 4 uint, OR low, OR high, AND low, AND high
 //   extract   one word of the key of each record, in the order that the index says (or in input order, making it)
 //   gather    a stretch of records, in the order that the index says, to one place
-//   launch    survey, extract: any number of work-items; gather: any number not below n · RECORD / UNIT
+//   launch    survey, extract: any number of work-items; gather: any number not below n · units
+//
+// The sizes are arguments, so that no layout needs a build of its own.
 
-#ifndef RECORD
-#define RECORD 16 // bytes of a record
-#endif
-#ifndef UNIT
-#define UNIT 4 // bytes that gather moves at a time: 1, 2, 4, 8 or 16, divides RECORD
-#endif
-#ifndef KEY_BYTES
-#define KEY_BYTES 8 // bytes of the normalized key
-#endif
 #ifndef SEGMENTS
 #define SEGMENTS 1 // 1, or 8 if there are several
 #endif
@@ -31,21 +24,9 @@
       __global const uchar *s4, __global const uchar *s5, __global const uchar *s6, __global const uchar *s7
 #define SEGMENT_POINTERS s0, s1, s2, s3, s4, s5, s6, s7
 
-#if UNIT == 16
-typedef uint4 unit_t;
-#elif UNIT == 8
-typedef ulong unit_t;
-#elif UNIT == 4
-typedef uint unit_t;
-#elif UNIT == 2
-typedef ushort unit_t;
-#else
-typedef uchar unit_t;
-#endif
-
-__global const uchar *record_at(ulong i, RECORDS) {
+__global const uchar *record_at(ulong i, uint size, RECORDS) {
 #if SEGMENTS == 1
-  return s0 + i * RECORD;
+  return s0 + i * size;
 #else
   __global const uchar *segment = s0;
   switch (i >> SEGMENT_SHIFT) {
@@ -57,7 +38,7 @@ __global const uchar *record_at(ulong i, RECORDS) {
     case 6: segment = s6; break;
     case 7: segment = s7; break;
   }
-  return segment + (i & (((ulong)1 << SEGMENT_SHIFT) - 1)) * RECORD;
+  return segment + (i & (((ulong)1 << SEGMENT_SHIFT) - 1)) * size;
 #endif
 }
 
@@ -72,14 +53,14 @@ ulong key_word(__global const uchar *record, __global const uint4 *table, uint f
   return word;
 }
 
-__kernel void survey(RECORDS, __global const uint4 *table, ulong n, __global uint *bits) {
+__kernel void survey(RECORDS, uint size, __global const uint4 *table, uint key_bytes, ulong n, __global uint *bits) {
   __local uint group[4];
-  for (uint from = 0, w = 0; from < KEY_BYTES; from += 8, w++) {
+  for (uint from = 0, w = 0; from < key_bytes; from += 8, w++) {
     if (get_local_id(0) < 4) group[get_local_id(0)] = get_local_id(0) < 2 ? 0 : ~0u;
     barrier(CLK_LOCAL_MEM_FENCE);
     ulong any = 0, all = ~0ul;
     for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
-      ulong word = key_word(record_at(i, SEGMENT_POINTERS), table, from, min(from + 8u, (uint)KEY_BYTES));
+      ulong word = key_word(record_at(i, size, SEGMENT_POINTERS), table, from, min(from + 8u, key_bytes));
       any |= word;
       all &= word;
     }
@@ -102,23 +83,31 @@ __kernel void number(__global uint *index, ulong n) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) index[i] = (uint)i;
 }
 
-__kernel void extract32(RECORDS, __global const uint4 *table, __global const uint *index, ulong n, uint from, uint to,
-                        __global uint *words) {
+__kernel void extract32(RECORDS, uint size, __global const uint4 *table, __global const uint *index, ulong n,
+                        uint from, uint to, __global uint *words) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
-    words[i] = (uint)key_word(record_at(index[i], SEGMENT_POINTERS), table, from, to);
+    words[i] = (uint)key_word(record_at(index[i], size, SEGMENT_POINTERS), table, from, to);
 }
 
-__kernel void extract64(RECORDS, __global const uint4 *table, __global const uint *index, ulong n, uint from, uint to,
-                        __global ulong *words) {
+__kernel void extract64(RECORDS, uint size, __global const uint4 *table, __global const uint *index, ulong n,
+                        uint from, uint to, __global ulong *words) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
-    words[i] = key_word(record_at(index[i], SEGMENT_POINTERS), table, from, to);
+    words[i] = key_word(record_at(index[i], size, SEGMENT_POINTERS), table, from, to);
 }
 
 // gather lets neighbours move neighbouring units, so that what is read of a record and all that is written coalesces.
-__kernel void gather(RECORDS, __global const uint *index, ulong first, ulong n, __global unit_t *out) {
-  const uint units = RECORD / UNIT;
-  ulong g = get_global_id(0);
-  if (g >= n * units) return;
-  ulong i = g / units;
-  out[g] = ((__global const unit_t *)record_at(index[first + i], SEGMENT_POINTERS))[g - i * units];
-}
+// It comes for units of 1, 2, 4, 8 and 16 bytes, of which a record has so many. n · units is less than 2^32.
+#define GATHER(name, unit_t)                                                                                 \
+  __kernel void name(RECORDS, uint units, __global const uint *index, ulong first, uint n, __global unit_t *out) { \
+    uint g = get_global_id(0);                                                                               \
+    if (g >= n * units) return;                                                                              \
+    uint i = g / units;                                                                                      \
+    ulong from = index[first + i];                                                                           \
+    out[g] = ((__global const unit_t *)record_at(from, units * (uint)sizeof(unit_t), SEGMENT_POINTERS))[g - i * units]; \
+  }
+
+GATHER(gather1, uchar)
+GATHER(gather2, ushort)
+GATHER(gather4, uint)
+GATHER(gather8, ulong)
+GATHER(gather16, uint4)
