@@ -5,6 +5,7 @@ package algo
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -51,14 +52,13 @@ type onesweepPasses struct {
 	geometry    geometry
 	stateBytes  int64
 	clear, pass *cl.Kernel
-	portable    passes
+	portable    func() (passes, error) // built when a pass gives up
 }
 
 func (m *onesweep) build(b *builder) passes {
-	portable := m.portable.build(b)
 	nvidia := strings.Contains(m.dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !m.dev.Has("cl_khr_int64_base_atomics") {
-		return portable // 64-bit states cannot be told to other groups here
+		return m.portable.build(b) // 64-bit states cannot be told to other groups here
 	}
 	ranking := m.ranking(b)
 	g := m.geometry(b.v.wordBytes, ranking)
@@ -66,6 +66,7 @@ func (m *onesweep) build(b *builder) passes {
 	defines["STATE_BITS"] = int(8 * b.v.offsetBytes())
 	defines["VOLATILE_STATES"] = asFlag(nvidia)
 	p := b.program(g, defines, "rank", "onesweep")
+	portable := sync.OnceValues(func() (passes, error) { made := m.portable.build(b); return made, b.err })
 	return &onesweepPasses{method: m, geometry: g, stateBytes: b.v.offsetBytes(), portable: portable,
 		clear: p.kernel("onesweep_clear"), pass: p.kernel("onesweep_pass")}
 }
@@ -95,11 +96,19 @@ func (o *onesweepPasses) sort(r *run, digits []digit, bases *cl.Buffer) {
 		o.one(r, i, digit, bases, tickets, abort)
 	}
 	if failed := r.words(abort, 1)[0]; failed != 0 && r.err == nil {
-		passes := r.d.Passes
 		*r.d = before[failed-1]
-		r.d.Passes = passes
-		o.portable.sort(r, digits[failed-1:], bases)
+		o.goOn(r, digits[failed-1:], bases)
 	}
+}
+
+// goOn runs the passes that are left without looking back.
+func (o *onesweepPasses) goOn(r *run, digits []digit, bases *cl.Buffer) {
+	portable, err := o.portable()
+	if err != nil {
+		r.err = err
+		return
+	}
+	portable.sort(r, digits, bases)
 }
 
 func (o *onesweepPasses) one(r *run, pass int, at digit, bases, tickets, abort *cl.Buffer) {

@@ -54,7 +54,7 @@ type radix struct {
 	mu      sync.Mutex
 	engines map[variant]*engine
 	spaces  map[*cl.Queue]*space
-	trace   func(*cl.Event)
+	trace   func(kernel string, e *cl.Event)
 }
 
 // engine is all that is built for one variant.

@@ -23,7 +23,7 @@ type run struct {
 	d     *Data
 	v     variant
 	space *space
-	trace func(*cl.Event) // told of every kernel; may be nil
+	trace func(kernel string, e *cl.Event) // told of every launch; may be nil
 	err   error
 }
 
@@ -57,7 +57,7 @@ func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 	e, err := r.q.Launch(k, int(groups)*size, size, args)
 	r.err = err
 	if r.trace != nil && err == nil {
-		r.trace(e)
+		r.trace(k.Name(), e)
 	}
 }
 

@@ -16,7 +16,7 @@ type selection struct {
 	geometry geometry
 	defines  cl.Defines
 	wide     bool
-	trace    func(*cl.Event)
+	trace    func(kernel string, e *cl.Event)
 
 	mu      sync.Mutex
 	engines map[variant]*selectionEngine

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Compiled programs are kept in the user's cache folder, because compiling costs 0.6 to 0.9 s and loading 1 ms.
@@ -18,8 +19,12 @@ import (
 //	32 bytes  SHA-256 of what follows: a driver may crash on a damaged binary, so it is never shown one
 //	…         the binary, as clGetProgramInfo gave it
 
-// cacheEntry is the path of a program in the cache, "" where there is no cache.
+// cacheEntry is the path of a program in the cache, "" where there is no cache. PoCL has one of its own, and to hand
+// out a binary it compiles all kernels for every size of work-group, which takes seconds and can crash (3.1).
 func cacheEntry(p *Properties, options, source string) string {
+	if strings.HasPrefix(p.Platform, "Portable Computing Language") {
+		return ""
+	}
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return ""

@@ -43,6 +43,9 @@ func (c *Context) Build(source string, defines Defines) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if entry == "" {
+		return &Program{context: c, raw: raw}, nil
+	}
 	if binary, err := programBinary(raw); err == nil {
 		writeCache(entry, binary)
 	}

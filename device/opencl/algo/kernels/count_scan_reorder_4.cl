@@ -39,13 +39,13 @@ void count_items(__global const word_t *keys, __global offset_t *table, ulong n,
 
 // sort_2_bits sorts the group's TILE keys, ITEMS neighbours to a work-item, stably by 2 bits. A byte of packed counts
 // keys of one digit: the exclusive scan is at most TILE − ITEMS < 256, so no byte overflows into the next.
-static inline void sort_2_bits(word_t *keys, uint *values, uint shift, __local word_t *sorted, __local uint *sortedValues,
-	__local uint *tmp)
+static inline void sort_2_bits(word_t *keys, uint *values, uint shift, uint mask, __local word_t *sorted,
+	__local uint *sortedValues, __local uint *tmp)
 {
 	uint lid = get_local_id(0);
 	uint own = 0;
 	for (uint i = 0; i < ITEMS; i++)
-		own += 1u << 8 * digit_of(keys[i], shift, 3);
+		own += 1u << 8 * digit_of(keys[i], shift, mask);
 	__local uint *totals = tmp + 2 * GROUP_SIZE;
 	uint before = scan_inclusive(own, tmp, lid, GROUP_SIZE) - own;
 	if (lid == GROUP_SIZE - 1)
@@ -54,7 +54,7 @@ static inline void sort_2_bits(word_t *keys, uint *values, uint shift, __local w
 	barrier(CLK_LOCAL_MEM_FENCE);
 
 	for (uint i = 0; i < ITEMS; i++) {
-		uint digit = digit_of(keys[i], shift, 3);
+		uint digit = digit_of(keys[i], shift, mask);
 		uint rank = before >> 8 * digit & 255;
 		for (uint d = 0; d < digit; d++)
 			rank += totals[d];
@@ -99,9 +99,8 @@ void reorder_packed(__global const word_t *keysIn, __global word_t *keysOut, __g
 			values[i] = at + i < n ? valuesIn[at + i] : 0;
 #endif
 		}
-		sort_2_bits(keys, values, shift, sorted, sortedValues, tmp);
-		if (mask > 3)
-			sort_2_bits(keys, values, shift + 2, sorted, sortedValues, tmp);
+		for (uint bit = 0; bit < 4; bit += 2)
+			sort_2_bits(keys, values, shift + bit, mask >> bit & 3, sorted, sortedValues, tmp);
 
 		for (uint i = 0; i < ITEMS; i++)
 			atomic_inc(&counts[digit_of(keys[i], shift, mask)]);

@@ -1,0 +1,375 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+var (
+	benchSizes   = flag.String("n", "14", "log2 of the keys that benchmarks sort, several with commas; 20,24,28 on a GPU")
+	benchKernels = flag.Bool("kernels", false, "benchmarks show the time of each kernel")
+	benchKinds   = flag.String("kinds", "u32,u64,u32+u32,u64+u32", "what benchmarks sort")
+	benchDists   = flag.String("dists", "uniform", "distributions that benchmarks sort, several with commas, or all")
+)
+
+// times are what the kernels of one sort took.
+type times struct {
+	first, last time.Duration // on the device's clock
+	kernels     map[string]time.Duration
+}
+
+// recorder is told of the kernels of a sort.
+type recorder struct {
+	names  []string
+	events []*cl.Event
+}
+
+func (rec *recorder) add(kernel string, e *cl.Event) {
+	rec.names, rec.events = append(rec.names, kernel), append(rec.events, e)
+}
+
+// times reads the clocks. REQUIRES: the sort is done.
+func (rec *recorder) times(t testing.TB) times {
+	sum := times{kernels: map[string]time.Duration{}}
+	for i, e := range rec.events {
+		start, end, err := e.Times()
+		must(t, err)
+		if i == 0 || start < sum.first {
+			sum.first = start
+		}
+		sum.last = max(sum.last, end)
+		sum.kernels[rec.names[i]] += end - start
+	}
+	rec.names, rec.events = nil, nil
+	return sum
+}
+
+func record(s Sorter, rec *recorder) {
+	switch s := s.(type) {
+	case *radix:
+		s.trace = rec.add
+	case *selection:
+		s.trace = rec.add
+	}
+}
+
+// randomWords makes n words, in parallel where there are many.
+func randomWords(d dist, n, wordBytes int) []byte {
+	raw := make([]byte, n*wordBytes)
+	parts := runtime.GOMAXPROCS(0)
+	var group sync.WaitGroup
+	for part := range parts {
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(1, uint64(part)))
+			for i := n * part / parts; i < n*(part+1)/parts; i++ {
+				key := d.key(rng, i, n)
+				if wordBytes == 8 {
+					binary.NativeEndian.PutUint64(raw[8*i:], key)
+				} else {
+					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key>>32^key))
+				}
+			}
+		})
+	}
+	group.Wait()
+	return raw
+}
+
+// checkLarge holds the result to what can be told in one go: in order, stable, and the keys that were given.
+func (b *bed) checkLarge() {
+	b.t.Helper()
+	size := b.data.WordBytes
+	got := make([]byte, len(b.words))
+	must(b.t, b.q.Download(got, b.data.Keys, 0))
+	var values []byte
+	if b.data.Values != nil {
+		values = make([]byte, 4*b.n)
+		must(b.t, b.q.Download(values, b.data.Values, 0))
+	}
+	parts := runtime.GOMAXPROCS(0)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var sum uint64
+	for part := range parts {
+		group.Go(func() {
+			own := b.checkPart(got, values, b.n*part/parts, b.n*(part+1)/parts, size)
+			mu.Lock()
+			sum += own
+			mu.Unlock()
+		})
+	}
+	group.Wait()
+	if sum != 0 {
+		b.t.Errorf("the result does not have the keys that were given")
+	}
+}
+
+// checkPart checks a stretch of the result; the sum of its differences of hashes, over all stretches, is 0.
+func (b *bed) checkPart(got, values []byte, begin, end, size int) (sum uint64) {
+	var before uint64
+	var beforeValue uint32
+	if begin > 0 {
+		before = wordAt(got, begin-1, size)
+	}
+	if begin > 0 && values != nil {
+		beforeValue = binary.NativeEndian.Uint32(values[4*begin-4:])
+	}
+	for i := begin; i < end; i++ {
+		key, given := wordAt(got, i, size), wordAt(b.words, i, size)
+		sum += mix(key) - mix(given)
+		if key < before {
+			b.t.Errorf("key %d of %d is %#x, after %#x", i, b.n, key, before)
+			return sum
+		}
+		if values != nil {
+			value := binary.NativeEndian.Uint32(values[4*i:])
+			if int(value) >= b.n || wordAt(b.words, int(value), size) != key || i > 0 && key == before && value <= beforeValue {
+				b.t.Errorf("value %d of %d is %d, after %d", i, b.n, value, beforeValue)
+				return sum
+			}
+			beforeValue = value
+		}
+		before = key
+	}
+	return sum
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	return x ^ x>>29
+}
+
+func benchNs(t testing.TB) []int {
+	var list []int
+	for field := range strings.SplitSeq(*benchSizes, ",") {
+		log2, err := strconv.Atoi(field)
+		must(t, err)
+		list = append(list, 1<<log2)
+	}
+	return list
+}
+
+func benchKindList() []kind {
+	var list []kind
+	for _, k := range []kind{{4, false}, {8, false}, {4, true}, {8, true}} {
+		if slices.Contains(strings.Split(*benchKinds, ","), k.String()) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func benchDistList() []dist {
+	var list []dist
+	for _, d := range dists {
+		if *benchDists == "all" || slices.Contains(strings.Split(*benchDists, ","), d.name) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func sizeName(n int) string {
+	log2 := 0
+	for 1<<log2 < n {
+		log2++
+	}
+	return fmt.Sprintf("2^%d", log2)
+}
+
+// measure sorts b.N times and reports the median rate by the device's clock, from the begin of the first kernel to the
+// end of the last. The first sort, which builds the kernels, is not counted.
+func measure(b *testing.B, bed *bed, s Sorter) {
+	bed.t = b
+	bits := 8 * bed.data.WordBytes
+	bed.reset()
+	if err := s.Sort(bed.q, &bed.data, 0, bits); err != nil {
+		b.Skip(err)
+	}
+	must(b, bed.q.Finish())
+	if b.N == 1 { // the testing package always runs one before more
+		bed.checkLarge()
+	}
+	rec := &recorder{}
+	record(s, rec)
+	var spans []time.Duration
+	var all times
+	b.SetBytes(int64(len(bed.words)))
+	bed.data.Passes = 0
+	b.ResetTimer()
+	for range b.N {
+		bed.reset()
+		must(b, bed.q.Finish())
+		rec.names, rec.events = nil, nil
+		must(b, s.Sort(bed.q, &bed.data, 0, bits))
+		must(b, bed.q.Finish())
+		all = rec.times(b)
+		spans = append(spans, all.last-all.first)
+	}
+	b.StopTimer()
+	slices.Sort(spans)
+	median := spans[len(spans)/2]
+	b.ReportMetric(float64(bed.n)/max(float64(median.Nanoseconds()), 1), "Gkeys/s")
+	b.ReportMetric(float64(bed.data.Passes)/float64(b.N), "passes")
+	if *benchKernels {
+		for _, name := range slices.Sorted(maps.Keys(all.kernels)) {
+			b.Logf("%-16s %9.3f ms", name, float64(all.kernels[name].Microseconds())/1000)
+		}
+	}
+}
+
+// BenchmarkSort times every algorithm with its defaults: Sort/algorithm=…/key=…/n=…/dist=….
+func BenchmarkSort(b *testing.B) {
+	ctx, q := openDevice(b)
+	for _, n := range benchNs(b) {
+		for _, k := range benchKindList() {
+			for _, d := range benchDistList() {
+				benchAlgorithms(b, ctx, q, n, k, d)
+			}
+		}
+	}
+}
+
+func benchAlgorithms(b *testing.B, ctx *cl.Context, q *cl.Queue, n int, k kind, d dist) {
+	var shared *bed
+	for _, name := range Names() {
+		if isQuadratic(name) && n > 1<<17 || name == "reference" {
+			continue
+		}
+		b.Run(fmt.Sprintf("algorithm=%s/key=%s/n=%s/dist=%s", name, k, sizeName(n), d.name), func(b *testing.B) {
+			if shared == nil {
+				shared = newBed(b, ctx, q, k, randomWords(d, n, k.wordBytes))
+			}
+			measure(b, shared, newSorter(b, ctx, name, Params{}))
+		})
+	}
+	if shared != nil {
+		shared.close()
+	}
+}
+
+// BenchmarkSeeds times what the seeds' tables vary: block factors, bins, digit widths and tiles.
+func BenchmarkSeeds(b *testing.B) {
+	settings := []struct {
+		name  string
+		label string
+		p     Params
+	}{
+		{"count-scan-reorder", "bits=4", Params{DigitBits: 4}},
+		{"count-scan-reorder", "bits=8", Params{DigitBits: 8}},
+		{"split", "bits=1", Params{DigitBits: 1}}, {"split", "bits=2", Params{DigitBits: 2}},
+		{"split", "bits=4", Params{DigitBits: 4}}, {"split", "bits=8", Params{DigitBits: 8}},
+		{"tile", "h=4/e=4/B=256", Params{}}, {"tile", "h=6/e=4/B=256", Params{DigitBits: 6}},
+		{"tile", "h=8/e=4/B=256", Params{DigitBits: 8}}, {"tile", "h=4/e=4/B=32", Params{GroupSize: 32}},
+		{"tile", "h=4/e=8/B=256", Params{Items: 8}}, {"tile", "h=4/e=4/B=64", Params{GroupSize: 64}},
+		{"binning", "bits=2", Params{DigitBits: 2}}, {"binning", "bits=4", Params{DigitBits: 4}},
+		{"selection", "", Params{}},
+		{"selection-blocks", "factor=1", Params{BlockFactor: 1}}, {"selection-blocks", "factor=2", Params{BlockFactor: 2}},
+		{"selection-blocks", "factor=4", Params{BlockFactor: 4}}, {"selection-blocks", "factor=8", Params{BlockFactor: 8}},
+		{"selection-blocks", "factor=16", Params{BlockFactor: 16}}, {"selection-blocks", "factor=32", Params{BlockFactor: 32}},
+	}
+	ctx, q := openDevice(b)
+	for _, n := range benchNs(b) {
+		shared := newBed(b, ctx, q, kind{4, false}, randomWords(dists[0], n, 4))
+		for _, s := range settings {
+			if isQuadratic(s.name) && n > 1<<17 {
+				continue
+			}
+			b.Run(fmt.Sprintf("algorithm=%s/%s/n=%s", s.name, s.label, sizeName(n)), func(b *testing.B) {
+				measure(b, shared, newSorter(b, ctx, s.name, s.p))
+			})
+		}
+		shared.close()
+	}
+}
+
+// BenchmarkSweep tries parameters of the two fast sorts. A setting that the device cannot run is skipped.
+func BenchmarkSweep(b *testing.B) {
+	if testing.Short() || *benchSizes == "14" {
+		b.Skip("for a GPU: -n 28")
+	}
+	ctx, q := openDevice(b)
+	for _, n := range benchNs(b) {
+		for _, k := range benchKindList() {
+			shared := newBed(b, ctx, q, k, randomWords(dists[0], n, k.wordBytes))
+			for name, list := range sweeps(ctx.Device()) {
+				for _, p := range list {
+					p.LeadingKeys = -1
+					label := fmt.Sprintf("algorithm=%s/key=%s/n=%s/%+v", name, k, sizeName(n), p)
+					b.Run(strings.ReplaceAll(label, " ", ","), func(b *testing.B) {
+						s, err := New(ctx, ctx.Device(), name, p)
+						if err != nil {
+							b.Skip(err)
+						}
+						defer s.Close()
+						measure(b, shared, s)
+					})
+				}
+			}
+			shared.close()
+		}
+	}
+}
+
+func sweeps(dev *cl.Device) map[string][]Params {
+	list := map[string][]Params{}
+	for _, size := range []int{256, 512} {
+		for _, items := range []int{8, 12, 16, 20} {
+			for _, steps := range []int{1, 2, 4} {
+				p := Params{GroupSize: size, Items: items, MaskSteps: steps}
+				list["count-scan-reorder"] = append(list["count-scan-reorder"], p)
+			}
+		}
+	}
+	for _, perUnit := range []int{2, 4, 16, 32} {
+		list["count-scan-reorder"] = append(list["count-scan-reorder"], Params{Groups: perUnit * dev.Units})
+	}
+	for _, bits := range []int{6, 7} {
+		list["count-scan-reorder"] = append(list["count-scan-reorder"], Params{DigitBits: bits})
+	}
+	for _, ranking := range []Ranking{RankBallots, RankWarpMasks} {
+		for _, size := range []int{256, 384, 512} {
+			for _, items := range []int{11, 14, 17, 20} {
+				list["onesweep"] = append(list["onesweep"], Params{Ranking: ranking, GroupSize: size, Items: items})
+			}
+		}
+	}
+	list["onesweep"] = append(list["onesweep"], Params{Ranking: RankMasks})
+	return list
+}
+
+// TestLarge sorts 2^28 keys by every algorithm that can.
+func TestLarge(t *testing.T) {
+	if !*large {
+		t.Skip("for a GPU: -large")
+	}
+	ctx, q := openDevice(t)
+	for _, k := range benchKindList() {
+		words := randomWords(dists[0], 1<<28, k.wordBytes)
+		for _, name := range Names() {
+			if isQuadratic(name) || name == "reference" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", name, k), func(t *testing.T) {
+				b := newBed(t, ctx, q, k, words)
+				defer b.close()
+				must(t, newSorter(t, ctx, name, Params{}).Sort(q, &b.data, 0, 8*k.wordBytes))
+				b.checkLarge()
+			})
+		}
+	}
+}

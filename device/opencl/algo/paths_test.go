@@ -1,0 +1,201 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// TestParams runs what the defaults leave out: other digit widths, geometries, and 64-bit positions.
+func TestParams(t *testing.T) {
+	settings := []struct {
+		name string
+		p    Params
+		k    kind
+	}{
+		{"count-scan-reorder", Params{DigitBits: 4}, kind{4, true}},
+		{"count-scan-reorder", Params{DigitBits: 4, Wide: true}, kind{8, false}},
+		{"count-scan-reorder", Params{DigitBits: 6, GroupSize: 96, Items: 5, MaskSteps: 2, Wide: true}, kind{8, true}},
+		{"count-scan-reorder", Params{DigitBits: 7, Groups: 3}, kind{4, false}},
+		{"onesweep", Params{Wide: true, Items: 7, MaskSteps: 3}, kind{4, true}},
+		{"onesweep", Params{GroupSize: 512, Items: 5}, kind{8, false}},
+		{"split", Params{DigitBits: 1}, kind{4, true}},
+		{"split", Params{DigitBits: 3, Wide: true}, kind{8, true}},
+		{"tile", Params{DigitBits: 8, GroupSize: 64, Items: 8, Wide: true}, kind{8, true}},
+		{"binning", Params{DigitBits: 2, Wide: true}, kind{4, true}},
+		{"selection", Params{Wide: true}, kind{4, true}},
+		{"selection-blocks", Params{Wide: true, BlockFactor: 1}, kind{4, true}},
+		{"selection-blocks", Params{BlockFactor: 32}, kind{8, false}},
+	}
+	ctx, q := openDevice(t)
+	for _, s := range settings {
+		sorter := newSorter(t, ctx, s.name, s.p)
+		for _, n := range []int{2, 1023, 5000} {
+			testSort(t, sorter, ctx, q, s.k, dists[0], n, 0, 8*s.k.wordBytes)
+			testSort(t, sorter, ctx, q, s.k, dists[6], n, 0, 20)
+			if t.Failed() {
+				t.Fatalf("%s %+v", s.name, s.p)
+			}
+		}
+	}
+}
+
+func TestParamsRefused(t *testing.T) {
+	ctx, _ := openDevice(t)
+	for name, list := range map[string][]Params{
+		"count-scan-reorder": {{DigitBits: 9}, {GroupSize: 100}, {GroupSize: 128}, {Items: 65}, {GroupSize: 1 << 20}},
+		"onesweep":           {{DigitBits: 17}, {GroupSize: 33}, {Items: -1}},
+		"split":              {{DigitBits: 9}, {GroupSize: -1}, {Items: 1 << 20}},
+		"tile":               {{DigitBits: 12}, {Items: -4}},
+		"binning":            {{DigitBits: 3}, {GroupSize: 48}},
+		"selection":          {{GroupSize: -1}, {GroupSize: 1 << 24}},
+		"selection-blocks":   {{BlockFactor: 33}, {BlockFactor: -1}},
+	} {
+		for _, p := range list {
+			if s, err := New(ctx, ctx.Device(), name, p); err == nil {
+				s.Close()
+				t.Errorf("%s took %+v", name, p)
+			}
+		}
+	}
+	if _, err := New(ctx, ctx.Device(), "bogo", Params{}); err == nil {
+		t.Error("there is a sorter named bogo")
+	}
+}
+
+func TestDataRefused(t *testing.T) {
+	ctx, q := openDevice(t)
+	s := newSorter(t, ctx, "", Params{})
+	for _, d := range []Data{{WordBytes: 2}, {WordBytes: 4, N: -1}, {WordBytes: 8, N: 5}} {
+		if err := s.Sort(q, &d, 0, 8); err == nil {
+			t.Errorf("sorted %+v", d)
+		}
+	}
+	if err := s.Sort(q, &Data{WordBytes: 4}, 0, 33); err == nil {
+		t.Error("sorted by 33 bits of 32")
+	}
+}
+
+// TestConstantDigitsAreSkipped counts the passes.
+func TestConstantDigitsAreSkipped(t *testing.T) {
+	ctx, q := openDevice(t)
+	s := newSorter(t, ctx, "", Params{})
+	for _, tt := range []struct {
+		dist   int
+		passes int
+	}{{0, 8}, {1, 0}, {6, 2}} {
+		b := newBed(t, ctx, q, kind{8, false}, pack(makeKeys(dists[tt.dist], 5000, 1), 8))
+		must(t, s.Sort(q, &b.data, 0, 64))
+		b.check(0, 64)
+		if b.data.Passes != tt.passes {
+			t.Errorf("%s: %d passes, want %d", dists[tt.dist].name, b.data.Passes, tt.passes)
+		}
+		b.close()
+	}
+}
+
+// TestOnesweepGivesUp finds the sort given up at each pass, and the rest done by the portable path.
+func TestOnesweepGivesUp(t *testing.T) {
+	ctx, q := openDevice(t)
+	s := newSorter(t, ctx, "onesweep", Params{})
+	method := s.(*radix).method.(*onesweep)
+	for _, at := range []int{1, 2, 4} {
+		method.abortAt = at
+		testSort(t, s, ctx, q, kind{4, true}, dists[0], 10_000, 0, 32)
+	}
+}
+
+// TestLeadingBitsAreEnough sorts by leading bits where that works, and where ties are too many, too long, or not seen
+// by the sample.
+func TestLeadingBitsAreEnough(t *testing.T) {
+	ctx, q := openDevice(t)
+	tests := []struct {
+		name  string
+		dist  dist
+		fewer bool
+	}{
+		{"uniform", dists[0], true},
+		{"two values", dists[2], true},
+		{"skewed", dists[5], true},
+		{"tied", dists[8], false},
+		{"one in a thousand ties with a thousand", dist{"", hiddenTies}, false},
+	}
+	for _, k := range []kind{{8, false}, {8, true}} {
+		s := newSorter(t, ctx, "", Params{LeadingKeys: 1, Wide: k.values})
+		for _, tt := range tests {
+			for _, bits := range [][2]int{{0, 64}, {7, 60}} {
+				b := newBed(t, ctx, q, k, pack(makeKeys(tt.dist, 30_000, 3), 8))
+				must(t, s.Sort(q, &b.data, bits[0], bits[1]))
+				b.check(bits[0], bits[1])
+				all := len(digitsOf(bits[0], bits[1], 8))
+				if tt.fewer && b.data.Passes >= all {
+					t.Errorf("%s: %d passes of %d", tt.name, b.data.Passes, all)
+				}
+				b.close()
+			}
+		}
+	}
+}
+
+// TestLeadingBitsRepair forces the cut, so that many groups of ties are repaired or found too long.
+func TestLeadingBitsRepair(t *testing.T) {
+	ctx, q := openDevice(t)
+	s := newSorter(t, ctx, "", Params{LeadingKeys: 1}).(*radix)
+	for _, k := range []kind{{8, false}, {8, true}} {
+		for _, tt := range []struct {
+			prefixes int
+			repaired bool
+		}{{20_000, true}, {40, false}} {
+			keys := makeKeys(dists[0], 20_000, 5)
+			for i := range keys {
+				keys[i] = uint64(i*7919%tt.prefixes)<<32 | keys[i]>>32
+			}
+			b := newBed(t, ctx, q, k, pack(keys, 8))
+			v := variantOf(&b.data, false)
+			e, err := s.engine(v)
+			must(t, err)
+			r := &run{ctx: ctx, q: q, d: &b.data, v: v, space: s.space(q)}
+			s.digits(r, e, 32, 64)
+			if got := e.leading.repair(r, 0, 32, 64); got != tt.repaired {
+				t.Errorf("%d prefixes: repaired %v, want %v", tt.prefixes, got, tt.repaired)
+			}
+			must(t, r.err)
+			if !tt.repaired {
+				s.digits(r, e, 0, 64)
+			}
+			b.check(0, 64)
+			b.close()
+		}
+	}
+}
+
+// TestScan scans tables longer than one work-group does alone.
+func TestScan(t *testing.T) {
+	ctx, q := openDevice(t)
+	for _, n := range []int{1, 4095, scanSingle, scanSingle + 1, 200_003} {
+		words := make([]byte, 4*n)
+		for i := range n {
+			words[4*i] = byte(i % 5)
+		}
+		table, err := ctx.NewBuffer(int64(len(words)))
+		must(t, err)
+		must(t, q.Upload(table, 0, words))
+		b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
+		s := buildScanner(b)
+		must(t, b.err)
+		r := &run{ctx: ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
+		s.scan(r, table, int64(n))
+		sum := uint32(0)
+		for i, got := range r.words(table, n) {
+			if got != sum {
+				t.Fatalf("length %d: entry %d is %d, want %d", n, i, got, sum)
+			}
+			sum += uint32(i % 5)
+		}
+		must(t, r.err)
+		b.release()
+		table.Release()
+	}
+}
