@@ -1,6 +1,11 @@
 package main
 
-import "github.com/extsort/extsort/format"
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/extsort/extsort/format"
+)
 
 // recordFlags say what a record is: the four flags of format.Spec, as they were given.
 type recordFlags struct {
@@ -14,4 +19,13 @@ func (f *recordFlags) group() group {
 	g.flags.StringArrayVarP(&f.spec.Keys, "key", "k", nil, "`FIELD` to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
 	g.flags.VarP(single(&f.spec.Format, "FORMAT"), "format", "f", "gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
 	return g
+}
+
+// validate reports what is wrong with the description. Somebody who gave none may never have seen the help.
+func (f *recordFlags) validate() error {
+	err := f.spec.Validate()
+	if reflect.ValueOf(f.spec).IsZero() {
+		return fmt.Errorf("%w (extsort --help tells more, extsort demo shows)", err)
+	}
+	return err
 }

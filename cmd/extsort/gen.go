@@ -88,7 +88,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 
 // header is that of the data, which says what a record is.
 func (f *genFlags) header() (*format.Header, error) {
-	faults := []error{f.record.spec.Validate()}
+	faults := []error{f.record.validate()}
 	if (f.records == 0) == (f.bytes == 0) {
 		faults = append(faults, errors.New("say how much to write: either -n COUNT or --size SIZE"))
 	}

@@ -95,7 +95,7 @@ func planSpill(p *extsort.SortPlan) string {
 }
 
 func writeStages(w io.Writer, stages []extsort.Stage) error {
-	if len(stages) == 0 {
+	if len(stages) == 0 || stages[0].Bytes <= 0 { // the size of the input is not known
 		return nil
 	}
 	lines := [][]string{{"\nstage", "bytes", "predicted", "rate"}}
@@ -112,7 +112,10 @@ func writeConsidered(w io.Writer, p *extsort.SortPlan) error {
 	}
 	rows := []row{}
 	for _, c := range p.Considered {
-		text := known(c.Seconds)
+		text := "-"
+		if p.Records >= 0 {
+			text = known(c.Seconds)
+		}
 		if c.Why != "" {
 			text += "  " + c.Why
 		}

@@ -72,6 +72,7 @@ func (b *bars) draw(phase string, totalBytes int64, done <-chan struct{}) {
 	ticker := time.NewTicker(b.tick)
 	defer ticker.Stop()
 	bar := newBar(b.w, phase, totalBytes)
+	bar.StartWithoutRender() // or the rate would count from the first movement on
 	left := totalBytes
 	move := func() bool {
 		if time.Since(start) < b.quick {
@@ -110,7 +111,9 @@ func newBar(w io.Writer, phase string, totalBytes int64) *progressbar.ProgressBa
 		progressbar.OptionSetPredictTime(totalBytes > 0),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionSetWidth(20),
+		progressbar.OptionShowElapsedTimeOnFinish(),
 		progressbar.OptionSpinnerType(14),
+		progressbar.OptionSetSpinnerChangeInterval(0), // otherwise it goes on spinning after its end
 	)
 }
 

@@ -115,3 +115,16 @@ func TestBeginEndsThePhaseBefore(t *testing.T) {
 		t.Errorf("%d lines, want 2: %q", n, out.String())
 	}
 }
+
+func TestSpinnersStop(t *testing.T) {
+	var out lockedBuffer
+	b := newBars(&out, false)
+	b.Begin("read", -1)
+	b.Add(1 << 20)
+	b.End()
+	shown := out.String()
+	time.Sleep(300 * time.Millisecond)
+	if now := out.String(); now != shown {
+		t.Errorf("after its end the spinner wrote %q", now[len(shown):])
+	}
+}

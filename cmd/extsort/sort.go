@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -80,11 +81,27 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
 		fault(len(files) > 1, "-c checks one file, and %q is one too many", second(files))
 	}
-	if err := f.record.spec.Validate(); err != nil {
-		faults = append(faults, err)
+	faults = append(faults, f.record.validate())
+	for _, folder := range f.resources.tempDirs {
+		if err := checkFolder(folder); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	fault(count(files, "-") > 1, "standard input (-) can be read only once")
 	return errors.Join(faults...)
+}
+
+// checkFolder finds a mistaken -T even when the data is so small today that no spill comes.
+func checkFolder(name string) error {
+	info, err := os.Stat(name)
+	var path *os.PathError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("-T %s: %w", name, path.Err)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("-T %s: not a folder", name)
+	}
+	return err
 }
 
 func second(files []string) string {
