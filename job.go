@@ -24,16 +24,18 @@ type job struct {
 	size   int // bytes of a record
 
 	data    chunker.Dataset
-	sample  []byte // records from places all over the data; none from a stream
+	sample  []byte // records from places all over the data; from a stream its first
+	ordered bool   // all of the data looks as if it were in order
 	devices []device.Device
 	autoGPU bool // the devices are GPUs that the planner chose
 
-	budget     int64 // bytes of memory for chunks and buffers: the limit without the Go runtime's own
-	blockBytes int   // of the blocks that are spilled and written
-	capacity   int64 // records that fit one chunk on every device
-	slots      int   // chunks in flight on each GPU
-	rates      rates
-	plan       *SortPlan
+	budget       int64 // bytes of memory for chunks and buffers: the limit without the Go runtime's own
+	blockBytes   int   // of the blocks that are spilled and written
+	capacity     int64 // records that fit one chunk on every device
+	slots        int   // chunks in flight on each GPU
+	codecWorkers int   // that compress the output
+	rates        rates
+	plan         *SortPlan
 
 	spill *chunker.Spill // nil as long as nothing is spilled
 	meter *meter
@@ -108,15 +110,19 @@ func (j *job) open() (err error) {
 	if j.sample, err = j.data.Sample(sampleSize); err != nil {
 		return err
 	}
+	j.ordered = j.looksSorted()
 	if err = j.openDevices(); err != nil {
 		return err
 	}
 	return j.divideMemory()
 }
 
+// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
+const minWindowBytes = 8 << 20
+
 // openInputs opens the inputs and settles what a record is.
 func (j *job) openInputs() (err error) {
-	j.inputs, err = chunker.OpenAll(j.opt.Record, j.opt.Inputs, j.opt.Stdin)
+	j.inputs, err = chunker.OpenAll(j.opt.Record, j.opt.Inputs, j.opt.Stdin, max(j.opt.MemoryBytes/4, minWindowBytes))
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,9 @@ func (j *job) openInputs() (err error) {
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
 	j.budget = j.opt.MemoryBytes - runtimeBytes
-	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
+	j.reserveCodecs()
+	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
+	j.budget -= j.indexBytes(j.blockBytes)
 	j.capacity, j.slots = j.chunkSize(1), 1
 	if n := j.data.Records(); n < 0 || n > j.capacity || len(j.devices) > 1 {
 		j.capacity, j.slots = j.chunkSize(slots), slots
@@ -149,6 +157,43 @@ func (j *job) divideMemory() error {
 			humanBytes(j.opt.MemoryBytes), j.size, j.opt.Workers)
 	}
 	return nil
+}
+
+// indexBytes estimates the index of all spilled blocks, which is kept in memory.
+func (j *job) indexBytes(blockBytes int) int64 {
+	blocks := max(j.data.Records(), 0) * int64(j.size) / int64(blockBytes)
+	return blocks * int64(blockEntryBytes+j.keyer.KeySize())
+}
+
+// chooseBlocks chooses the size of blocks: larger ones where the index of a huge input would else take more than an
+// eighth of the memory.
+func (j *job) chooseBlocks() int {
+	block := blockBytes(j.budget, j.opt.Workers, j.size)
+	for j.indexBytes(block) > j.budget/8 && int64(block) < j.budget/32 {
+		block *= 2
+	}
+	return block
+}
+
+// blockEntryBytes is one block's entry in the index of a run, with the copies that sorting them takes.
+const blockEntryBytes = 160
+
+// reserveCodecs takes the memory of the compressors and decompressors out of the budget: half of it at most, with
+// as few compressing workers as that takes.
+func (j *job) reserveCodecs() {
+	var reading int64
+	for _, in := range j.inputs {
+		reading = max(reading, format.CodecMemory(in.Compression, 0)) // they are read one after another
+	}
+	codec, err := j.outputCodec()
+	if err != nil {
+		return // openOutput reports it
+	}
+	j.codecWorkers = j.opt.Workers
+	for j.codecWorkers > 1 && reading+format.CodecMemory(codec, j.codecWorkers) > j.budget/2 {
+		j.codecWorkers--
+	}
+	j.budget -= min(reading+format.CodecMemory(codec, j.codecWorkers), j.budget/2)
 }
 
 const (

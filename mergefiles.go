@@ -41,6 +41,7 @@ func newMerge(opt Options) (*job, error) {
 		return nil, errors.Join(err, j.close())
 	}
 	j.budget = j.opt.MemoryBytes - runtimeBytes
+	j.reserveCodecs()
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
 	j.plan = &SortPlan{Strategy: MergeRuns, Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(),
 		Layout: j.keyer.Layout().String(), MemoryLimit: j.opt.MemoryBytes, Device: "cpu", Workers: j.opt.Workers,

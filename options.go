@@ -12,12 +12,14 @@ import (
 // Strategy is a way in which sorted chunks become one sorted output.
 type Strategy string
 
-// The strategies. InCore cannot be asked for: it is what happens when all records fit one chunk.
+// The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
+// in order as they stand.
 const (
 	Auto      Strategy = "auto"
 	MergeRuns Strategy = "merge"     // chunks by position, then a k-way merge
 	Partition Strategy = "partition" // parts by key range, each sorted, one after another
 	InCore    Strategy = "in-core"
+	Copy      Strategy = "copy" // the input is in order already
 )
 
 // Options says what to sort and how. The zero value of each field is its default.

@@ -86,7 +86,7 @@ func (o *output) toFile(j *job) error {
 // toStream writes blocks in their order. When a header has to stand before the records and their number is not
 // known, they are kept as spill until it is.
 func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
-	compressor, err := format.NewWriter(w, codec, j.opt.Workers)
+	compressor, err := format.NewWriter(w, codec, max(j.codecWorkers, 1))
 	if err != nil {
 		return err
 	}
@@ -160,11 +160,14 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 		o.records.Add(int64(len(recs) / j.size))
 		j.meter.add(atOutput, len(recs))
 		if o.checked != nil {
-			o.checked.see(first, recs)
+			return o.checked.see(first, recs)
 		}
 		return nil
 	}
 }
+
+// isPatient reports whether what was written can be written again: blocks of a regular file have their places.
+func (o *output) isPatient() bool { return o.abort != nil }
 
 // canRestart reports whether nothing has gone out that could not be taken back.
 func (o *output) canRestart() bool {

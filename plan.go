@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -67,6 +66,7 @@ const (
 	stageFinish    = "finish"     // fsync and rename
 	stageVerify    = "verify"
 	stageCheck     = "check"
+	stageCopy      = "copy" // of an input that is in order
 )
 
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and
@@ -110,11 +110,10 @@ func (j *job) newPlan() *SortPlan {
 }
 
 func (j *job) planner() *planner {
-	prefixes, descents := chunker.SampleKeys(j.keyer, j.sample)
 	return &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, fanIn: j.fanIn(), limit: j.opt.Limit,
-		ordered: len(prefixes) > 1 && descents == 0,
+		ordered: j.ordered,
 	}
 }
 
@@ -137,7 +136,7 @@ func (j *job) fanIn() int {
 // weigh returns the strategies, the one to take first. A forced strategy is taken unless everything fits one
 // chunk, where there is nothing to merge and nothing to partition: asking for one then still does as asked.
 func (p *planner) weigh(forced Strategy) []Candidate {
-	all := []Candidate{p.inCore(), p.merge(), p.partition()}
+	all := []Candidate{p.copy(), p.inCore(), p.merge(), p.partition()}
 	if forced != "" && forced != Auto {
 		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == forced })
 		all[i].Why, all[i].possible = "asked for", true
@@ -163,6 +162,16 @@ func (c Candidate) sum() Candidate {
 
 func (p *planner) stage(name string, seconds float64) Stage {
 	return Stage{Name: name, Bytes: int64(p.work.bytes()), Seconds: seconds}
+}
+
+func (p *planner) copy() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: Copy, possible: p.ordered, Why: "the sample is in order: the input is copied while that holds"}
+	if !p.ordered {
+		c.Why = "the sample is not in order"
+	}
+	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+w.writeCost(r)+r.startSeconds)}
+	return c.sum()
 }
 
 func (p *planner) inCore() Candidate {

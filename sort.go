@@ -45,6 +45,13 @@ func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report,
 func (j *job) sortInto(ctx context.Context, out *output) error {
 	s := &sorting{job: j, pool: newPool(j)}
 	defer s.pool.close()
+	if j.plan.Strategy == Copy {
+		if done, err := s.byCopy(ctx, out); done || err != nil {
+			return err
+		}
+		j.ordered = false
+		j.plan = j.newPlan()
+	}
 	if j.plan.Strategy == Partition {
 		j.report.Strategy = Partition
 		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out)

@@ -84,9 +84,9 @@ func (j *job) verify(ctx context.Context, o *output) error {
 func (j *job) readBack(ctx context.Context, o *output) (*orderWatch, error) {
 	watch := &orderWatch{keyer: j.keyer}
 	src := chunker.ReaderSource(o.file, int64(len(j.header.Encode(0))), j.report.RecordsOut, j.size)
-	err := readAll(ctx, src, j.opt.Workers, maxBlockBytes, j.size, func(first int64, recs []byte) {
-		watch.see(first, recs)
+	err := readAll(ctx, src, j.opt.Workers, maxBlockBytes, j.size, func(first int64, recs []byte) error {
 		j.meter.add(atOutput, len(recs))
+		return watch.see(first, recs)
 	})
 	return watch, err
 }

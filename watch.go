@@ -130,13 +130,14 @@ type orderWatch struct {
 	order format.OrderCheck
 }
 
-func (o *orderWatch) see(first int64, recs []byte) {
+func (o *orderWatch) see(first int64, recs []byte) error {
 	o.sum.add(recs, o.keyer.Layout().RecordSize)
 	o.order.Add(format.CheckBlock(o.keyer, first, recs))
+	return nil
 }
 
 // readAll shows all records of sources to see, several goroutines at a time.
-func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int, see func(first int64, recs []byte)) error {
+func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int, see func(first int64, recs []byte) error) error {
 	return eachWorker(ctx, workers, func(ctx context.Context) error {
 		buffer := make([]byte, max(blockBytes/size, 1)*size)
 		for {
@@ -147,7 +148,9 @@ func readAll(ctx context.Context, src device.Source, workers, blockBytes, size i
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			see(first, buffer[:n*size])
+			if err := see(first, buffer[:n*size]); err != nil {
+				return err
+			}
 		}
 	})
 }

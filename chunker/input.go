@@ -17,6 +17,8 @@ type Input struct {
 	Header  *format.Header
 	Records int64 // -1: not known before the end
 
+	Compression format.Compression // of a stream
+
 	at     io.ReaderAt  // records at offsets, nil for a stream
 	stream io.Reader    // records in sequence, decompressed
 	check  func() error // nil: nothing to check
@@ -33,10 +35,10 @@ const (
 const sniffBytes = 32
 
 // OpenInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at
-// offsets; everything else is a stream.
-func OpenInput(spec format.Spec, name string, stdin io.Reader) (*Input, error) {
+// offsets; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
+func OpenInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if name == StandardInput {
-		return openStdin(spec, stdin)
+		return openStdin(spec, stdin, windowBytes)
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -49,7 +51,7 @@ func OpenInput(spec format.Spec, name string, stdin io.Reader) (*Input, error) {
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	return openFile(spec, name, file, info)
+	return openFile(spec, name, file, info, windowBytes)
 }
 
 // plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
@@ -61,21 +63,21 @@ func plainPathError(err error) error {
 	return err
 }
 
-func openStdin(spec format.Spec, stdin io.Reader) (*Input, error) {
+func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if file, ok := stdin.(*os.File); ok {
 		enlargePipe(file)
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return openRedirected(spec, file, info)
+			return openRedirected(spec, file, info, windowBytes)
 		}
 	}
-	return openStream(spec, shownStdin, stdin)
+	return openStream(spec, shownStdin, stdin, windowBytes)
 }
 
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(spec format.Spec, file *os.File, info os.FileInfo) (*Input, error) {
+func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil || isCompressed(file, start) {
-		return openStream(spec, shownStdin, file)
+		return openStream(spec, shownStdin, file, windowBytes)
 	}
 	in := &Input{Name: shownStdin, at: &offsetReader{file, start}}
 	in.check = func() error {
@@ -88,9 +90,9 @@ func openRedirected(spec format.Spec, file *os.File, info os.FileInfo) (*Input, 
 	return in, in.readHeaderAt(spec, info.Size()-start)
 }
 
-func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo) (*Input, error) {
+func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	if !info.Mode().IsRegular() || isCompressed(file, 0) {
-		in, err := openStream(spec, name, file)
+		in, err := openStream(spec, name, file, windowBytes)
 		if err != nil {
 			file.Close()
 			return nil, err
@@ -133,7 +135,7 @@ func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {
 // streamBuffer is what one read from a stream asks for: a whole pipe, as enlargePipe makes it.
 const streamBuffer = 1 << 20
 
-func openStream(spec format.Spec, name string, r io.Reader) (*Input, error) {
+func openStream(spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name}
 	buffered := bufio.NewReaderSize(r, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)
@@ -142,7 +144,8 @@ func openStream(spec format.Spec, name string, r io.Reader) (*Input, error) {
 	}
 	in.stream = buffered
 	if c := format.Detect(first); c != format.None {
-		decoder := format.NewReader(buffered, c)
+		in.Compression = c
+		decoder := format.NewReaderLimit(buffered, c, windowBytes)
 		in.stream, in.close = decoder, append(in.close, decoder)
 	}
 	in.Header, err = spec.ReadHeader(in.stream, name)

@@ -8,8 +8,8 @@ import (
 )
 
 // OpenAll opens the inputs in the order in which they are named; no names mean standard input. All must hold the
-// same kind of records.
-func OpenAll(spec format.Spec, names []string, stdin io.Reader) ([]*Input, error) {
+// same kind of records. Decompressors may take windowBytes for what they look back to.
+func OpenAll(spec format.Spec, names []string, stdin io.Reader, windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {
 		names = []string{StandardInput}
 	}
@@ -22,7 +22,7 @@ func OpenAll(spec format.Spec, names []string, stdin io.Reader) ([]*Input, error
 			continue
 		}
 		seenStdin = seenStdin || name == StandardInput
-		in, err := OpenInput(spec, name, stdin)
+		in, err := OpenInput(spec, name, stdin, windowBytes)
 		if err != nil {
 			faults = append(faults, err)
 			continue
