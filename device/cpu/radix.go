@@ -173,7 +173,7 @@ func countOne[E element](a []E, low E, shift, digit uint, counts *[digits]uint64
 	}
 }
 
-func countTwo[E element](a []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+func countTwoLoop[E element](a []E, low E, shift, digit uint, counts, next *[digits]uint64) {
 	mask := E(1)<<digit - 1
 	above := shift + digit
 	for _, e := range a {
@@ -218,7 +218,7 @@ func (r *radix[E]) move(to []E, blocks [][]E, low E, at int, p pass) {
 	}
 }
 
-func moveBlock[E element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+func moveLoop[E element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
 	mask := E(1)<<digit - 1
 	for _, e := range block {
 		d := (e - low) >> (shift & lastBit[E]()) & mask & (digits - 1)

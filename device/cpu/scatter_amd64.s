@@ -8,8 +8,18 @@
 //	R11 last              R12 elements of the pool
 //	R13 block-1           R15 0
 //
-// Only the instructions that every amd64 has are used. A line is written by four stores of 16 bytes that go past the
-// caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
+// Only the instructions that every amd64 has are used. A cache line is written by four stores of 16 bytes that go
+// past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
+
+#define STREAM(at) \
+	MOVO   at+0(BX), X0   \
+	MOVO   at+16(BX), X1  \
+	MOVO   at+32(BX), X2  \
+	MOVO   at+48(BX), X3  \
+	MOVNTO X0, at+0(DX)   \
+	MOVNTO X1, at+16(DX)  \
+	MOVNTO X2, at+32(DX)  \
+	MOVNTO X3, at+48(DX)
 
 // func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
 TEXT ·scatter64(SB), NOSPLIT, $0-80
@@ -39,13 +49,13 @@ loop64:
 	CMOVQHI R11, BX
 	MOVQ    (R9)(BX*8), DX
 	MOVQ    DX, R14
-	ANDL    $7, R14
+	ANDL    $15, R14
 	INCQ    DX
 	MOVQ    DX, (R9)(BX*8)
-	SHLQ    $6, BX
+	SHLQ    $7, BX
 	ADDQ    R8, BX
 	MOVQ    AX, (BX)(R14*8)
-	CMPL    R14, $7
+	CMPL    R14, $15
 	JEQ     flush64
 	CMPQ    SI, DI
 	JB      loop64
@@ -58,18 +68,12 @@ end64:
 	RET
 
 flush64:
-	SUBQ   $8, DX
+	SUBQ   $16, DX
 	TESTQ  R13, DX
 	JEQ    full64
 	LEAQ   (R12)(DX*8), DX
-	MOVO   0(BX), X0
-	MOVO   16(BX), X1
-	MOVO   32(BX), X2
-	MOVO   48(BX), X3
-	MOVNTO X0, 0(DX)
-	MOVNTO X1, 16(DX)
-	MOVNTO X2, 32(DX)
-	MOVNTO X3, 48(DX)
+	STREAM(0)
+	STREAM(64)
 	CMPQ   SI, DI
 	JB     loop64
 	JMP    end64
@@ -79,7 +83,7 @@ full64:
 	SHRQ $3, SI
 	MOVQ SI, done+64(FP)
 	SUBQ R8, BX
-	SHRQ $6, BX
+	SHRQ $7, BX
 	MOVQ BX, full+72(FP)
 	RET
 
@@ -111,13 +115,13 @@ loop32:
 	CMOVLHI R11, BX
 	MOVQ    (R9)(BX*8), DX
 	MOVQ    DX, R14
-	ANDL    $15, R14
+	ANDL    $31, R14
 	INCQ    DX
 	MOVQ    DX, (R9)(BX*8)
-	SHLQ    $6, BX
+	SHLQ    $7, BX
 	ADDQ    R8, BX
 	MOVL    AX, (BX)(R14*4)
-	CMPL    R14, $15
+	CMPL    R14, $31
 	JEQ     flush32
 	CMPQ    SI, DI
 	JB      loop32
@@ -130,18 +134,12 @@ end32:
 	RET
 
 flush32:
-	SUBQ   $16, DX
+	SUBQ   $32, DX
 	TESTQ  R13, DX
 	JEQ    full32
 	LEAQ   (R12)(DX*4), DX
-	MOVO   0(BX), X0
-	MOVO   16(BX), X1
-	MOVO   32(BX), X2
-	MOVO   48(BX), X3
-	MOVNTO X0, 0(DX)
-	MOVNTO X1, 16(DX)
-	MOVNTO X2, 32(DX)
-	MOVNTO X3, 48(DX)
+	STREAM(0)
+	STREAM(64)
 	CMPQ   SI, DI
 	JB     loop32
 	JMP    end32
@@ -151,7 +149,7 @@ full32:
 	SHRQ $2, SI
 	MOVQ SI, done+64(FP)
 	SUBQ R8, BX
-	SHRQ $6, BX
+	SHRQ $7, BX
 	MOVQ BX, full+72(FP)
 	RET
 

@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	lineBytes  = 64        // of a cache line, the unit of the scatter
+	// lineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted,
+	// so fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
+	lineBytes = 128
+
 	unitBytes  = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
-	maxBuckets = 2048      // of one scatter: its lines, 128 KiB, must leave most of L2 free
+	maxBuckets = 2048      // of one scatter: its lines, 256 KiB, must leave most of L2 free
 
 	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
 

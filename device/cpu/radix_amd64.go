@@ -1,0 +1,57 @@
+package cpu
+
+import "github.com/klauspost/cpuid/v2"
+
+// hasBEXTR says whether the processor has the one instruction that the assembly needs beyond what every amd64 has.
+var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
+
+// moveBlock is moveLoop. For 2^15 u64 in cache a pass took 1.42 ns a key with moveLoop and 0.51 with move64.
+func moveBlock[E element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+	control := uint64(shift | digit<<8)
+	switch block := any(block).(type) {
+	case []uint64:
+		if hasBEXTR {
+			move64(word[uint64](to), block, uint64(low), control, places)
+			return
+		}
+	case []uint32:
+		if hasBEXTR {
+			move32(word[uint32](to), block, uint32(low), control, places)
+			return
+		}
+	}
+	moveLoop(to, block, low, shift, digit, places)
+}
+
+// countTwo is countTwoLoop. For 2^15 u64 in cache it took 0.74 ns a key with countTwoLoop and 0.50 with count64.
+func countTwo[E element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+	control := uint64(shift | digit<<8)
+	nextControl := control + uint64(digit)
+	switch block := any(block).(type) {
+	case []uint64:
+		if hasBEXTR {
+			count64(block, uint64(low), control, nextControl, counts, next)
+			return
+		}
+	case []uint32:
+		if hasBEXTR {
+			count32(block, uint32(low), control, nextControl, counts, next)
+			return
+		}
+	}
+	countTwoLoop(block, low, shift, digit, counts, next)
+}
+
+// The assembly requires hasBEXTR.
+
+//go:noescape
+func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
+
+//go:noescape
+func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
+
+//go:noescape
+func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)
+
+//go:noescape
+func count32(block []uint32, low uint32, control, nextControl uint64, counts, next *[digits]uint64)
