@@ -1,0 +1,235 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge"
+)
+
+var errInjected = errors.New("injected fault")
+
+// injector fails operation number failAt of all that pass through its doubles, counted from 0.
+type injector struct {
+	failAt int64
+	count  atomic.Int64
+	failed atomic.Pointer[string] // name of the operation that failed
+}
+
+func (i *injector) step(operation string) error {
+	if i.count.Add(1)-1 != i.failAt {
+		return nil
+	}
+	i.failed.Store(&operation)
+	return errInjected
+}
+
+// faults are the seams with doubles in all of them. Without unnamed files the output has a temporary name.
+func (i *injector) faults(unnamed bool) faults {
+	return faults{
+		wrapDataset: func(d chunker.Dataset) chunker.Dataset { return &faultDataset{d, i} },
+		wrapDevice:  func(d device.Device) device.Device { return &faultDevice{d, i} },
+		spillStore:  &faultStore{i},
+		outputFS:    &faultFS{merge.SystemFS, i, unnamed},
+	}
+}
+
+type faultDataset struct {
+	chunker.Dataset
+	*injector
+}
+
+func (d *faultDataset) Cut(maxRecords int64) (device.Source, error) {
+	if err := d.step("cut"); err != nil {
+		return nil, err
+	}
+	src, err := d.Dataset.Cut(maxRecords)
+	if src == nil {
+		return nil, err
+	}
+	return &faultSource{src, d.injector}, err
+}
+
+func (d *faultDataset) Split(n int) []device.Source {
+	sources := d.Dataset.Split(n)
+	for i, src := range sources {
+		sources[i] = &faultSource{src, d.injector}
+	}
+	return sources
+}
+
+func (d *faultDataset) Sample(n int) ([]byte, error) {
+	if err := d.step("sample"); err != nil {
+		return nil, err
+	}
+	return d.Dataset.Sample(n)
+}
+
+func (d *faultDataset) Check() error { return errors.Join(d.step("check input"), d.Dataset.Check()) }
+
+type faultSource struct {
+	device.Source
+	*injector
+}
+
+func (s *faultSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	if err := s.step("read"); err != nil {
+		return 0, 0, err
+	}
+	return s.Source.Next(max, place)
+}
+
+type faultDevice struct {
+	device.Device
+	*injector
+}
+
+func (d *faultDevice) NewChunk(ctx context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+	if err := d.step("allocate chunk"); err != nil {
+		return nil, err
+	}
+	c, err := d.Device.NewChunk(ctx, opt)
+	return &faultChunk{c, d.injector}, err
+}
+
+type faultChunk struct {
+	device.Chunk
+	*injector
+}
+
+func (c *faultChunk) Load(ctx context.Context, src device.Source) (int64, error) {
+	n, err := c.Chunk.Load(ctx, src)
+	return n, errors.Join(c.step("load"), err)
+}
+
+func (c *faultChunk) Sort(ctx context.Context) error {
+	return errors.Join(c.step("sort"), c.Chunk.Sort(ctx))
+}
+
+func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
+}
+
+type faultStore struct{ *injector }
+
+func (s *faultStore) Create(folder string) (chunker.SpillFile, error) {
+	if err := s.step("create spill"); err != nil {
+		return nil, err
+	}
+	f, err := chunker.Disk{}.Create(folder)
+	return &faultSpill{f, s.injector}, err
+}
+
+type faultSpill struct {
+	chunker.SpillFile
+	*injector
+}
+
+func (f *faultSpill) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.step("read spill"); err != nil {
+		return 0, err
+	}
+	return f.SpillFile.ReadAt(p, off)
+}
+
+func (f *faultSpill) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.step("write spill"); err != nil {
+		return 0, err
+	}
+	return f.SpillFile.WriteAt(p, off)
+}
+
+func (f *faultSpill) Reserve(off, bytes int64) error {
+	return errors.Join(f.step("reserve spill"), f.SpillFile.Reserve(off, bytes))
+}
+
+func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.SpillFile.Close()) }
+
+type faultFS struct {
+	merge.FS
+	*injector
+	unnamed bool
+}
+
+func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (merge.File, error) {
+	if err := f.step("open output"); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &faultFile{file, f.injector}, nil
+}
+
+func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (merge.File, error) {
+	if !f.unnamed {
+		return nil, errors.ErrUnsupported
+	}
+	if err := f.step("create output"); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.OpenUnnamed(folder, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &faultFile{file, f.injector}, nil
+}
+
+func (f *faultFS) Link(file merge.File, name string) error {
+	if err := f.step("link output"); err != nil {
+		return err
+	}
+	return f.FS.Link(file.(*faultFile).File, name)
+}
+
+func (f *faultFS) Rename(from, to string) error {
+	if err := f.step("rename output"); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *faultFS) SyncFolder(string) error { return f.step("sync folder") }
+
+type faultFile struct {
+	merge.File
+	*injector
+}
+
+func (f *faultFile) Write(p []byte) (int, error) {
+	if err := f.step("write output"); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultFile) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.step("write output"); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, off)
+}
+
+func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.step("read output back"); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, off)
+}
+
+func (f *faultFile) Reserve(n int64) error {
+	return errors.Join(f.step("reserve output"), f.File.Reserve(n))
+}
+
+func (f *faultFile) Truncate(n int64) error {
+	return errors.Join(f.step("truncate output"), f.File.Truncate(n))
+}
+
+func (f *faultFile) Sync() error { return f.step("sync output") } // the disk itself would only take time
+
+func (f *faultFile) Close() error { return errors.Join(f.step("close output"), f.File.Close()) }
