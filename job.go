@@ -292,7 +292,7 @@ func (j *job) close() error {
 	return errors.Join(errs...)
 }
 
-// deviceAlgorithm says which algorithm sorted: that of the chunks, or those when devices differ.
+// joinAlgorithms names the algorithms that sorted the chunks: several when devices differ.
 func joinAlgorithms(stats []device.Stats) string {
 	var names []string
 	for _, s := range stats {

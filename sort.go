@@ -65,7 +65,7 @@ func (j *job) fillReport(start time.Time, peak int64) *Report {
 	r := &j.report
 	r.MemoryLimit, r.PeakMemory = j.opt.MemoryBytes, peak
 	r.Device, r.Plan, r.Phases = j.plan.Device, j.plan, j.meter.phases
-	r.Seconds = since(start)
+	r.Seconds, r.Algorithm = since(start), joinAlgorithms(j.stats)
 	longest := 0.0
 	for _, p := range r.Phases {
 		if p.Seconds > longest {
