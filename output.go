@@ -86,9 +86,18 @@ func (o *output) toFile(j *job) error {
 // toStream writes blocks in their order. When a header has to stand before the records and their number is not
 // known, they are kept as spill until it is.
 func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
-	compressor, err := format.NewWriter(w, codec, max(j.codecWorkers, 1))
+	valve := &valve{w: w}
+	compressor, err := format.NewWriter(valve, codec, max(j.codecWorkers, 1))
 	if err != nil {
 		return err
+	}
+	o.abort = func() error {
+		valve.closed.Store(true)
+		compressor.Close() // ends its goroutines
+		if o.file != nil {
+			return o.file.Abort()
+		}
+		return nil
 	}
 	if j.opt.Verify {
 		o.checked = &orderWatch{keyer: j.keyer}
@@ -116,6 +125,20 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 		return header(j.expected())
 	}
 	return nil
+}
+
+// valve lets bytes through until it is closed: a compressor that is given up must not end its stream as if that
+// were complete.
+type valve struct {
+	w      io.Writer
+	closed atomic.Bool
+}
+
+func (v *valve) Write(p []byte) (int, error) {
+	if v.closed.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	return v.w.Write(p)
 }
 
 // toSpill keeps the sorted records until their number is known.
