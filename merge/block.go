@@ -1,9 +1,11 @@
 package merge
 
 import (
+	"fmt"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
@@ -19,22 +21,34 @@ func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == 8 }
 
 // bufferBytes is what a buffer for n records takes.
 func bufferBytes(k *format.Keyer, n int) int64 {
-	perRecord := k.Layout().RecordSize
+	words := int64(n)
 	if !isNative(k) {
-		perRecord += 8
+		words += (int64(n)*int64(k.Layout().RecordSize) + 7) / 8
 	}
-	return int64(n) * int64(perRecord)
+	return 8 * words
 }
 
-func newBuffer(k *format.Keyer, n int) *buffer {
-	b := &buffer{}
-	if isNative(k) {
-		b.keys = make([]uint64, n)
-		b.recs = wordBytes(b.keys)
-		return b
+// newBuffers makes buffers for n records each in one arena. Pages of it that no buffer uses are never touched.
+func newBuffers(k *format.Keyer, buffers, n int) ([]*buffer, *arena.Memory, error) {
+	each := int(bufferBytes(k, n))
+	memory, err := arena.Alloc(buffers * each)
+	if err != nil {
+		return nil, nil, fmt.Errorf("merge: %w", err)
 	}
-	b.recs = make([]byte, n*k.Layout().RecordSize)
-	b.keys = make([]uint64, n)
+	list := make([]*buffer, buffers)
+	for i := range list {
+		list[i] = newBuffer(k, memory.Bytes()[i*each:(i+1)*each], n)
+	}
+	return list, memory, nil
+}
+
+// newBuffer makes a buffer for n records in memory, which is aligned to words.
+func newBuffer(k *format.Keyer, memory []byte, n int) *buffer {
+	b := &buffer{keys: words(memory)[:n], recs: memory}
+	if !isNative(k) {
+		b.recs = memory[8*n:]
+	}
+	b.recs = b.recs[:n*k.Layout().RecordSize]
 	return b
 }
 

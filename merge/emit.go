@@ -18,9 +18,8 @@ type emitter struct {
 	meter       *meters
 }
 
-func newEmitter(o *Options, w device.BlockWriter, m *meters) *emitter {
-	memory := make([]uint64, (o.BlockBytes+7)/8)
-	return &emitter{w: w, size: o.recordSize(), buf: wordBytes(memory)[:0:o.BlockBytes], meter: m}
+func newEmitter(o *Options, memory []byte, w device.BlockWriter, m *meters) *emitter {
+	return &emitter{w: w, size: o.recordSize(), buf: memory[:0:o.BlockBytes], meter: m}
 }
 
 // begin says that the next record has index first and that left records may come.

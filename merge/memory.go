@@ -19,7 +19,7 @@ type share struct {
 // spans in work: fanIn + workers·spanBlocks buffers, and some more to read ahead. As blocks are read in the order
 // in which they are needed, it does not matter to which runs those belong, so a few are enough for any fan-in.
 func (o *Options) divide(fanIn, blockRecords int) (share, error) {
-	blockBytes := bufferBytes(o.Keyer, max(blockRecords, 1))
+	blockBytes := max(bufferBytes(o.Keyer, blockRecords), 8)
 	s := share{workers: o.Workers, spanBlocks: o.spanBlocks(fanIn, blockRecords)}
 	if o.MemoryBytes == 0 {
 		s.buffers = fanIn + 2*s.spanBlocks*(s.workers+1)

@@ -2,12 +2,14 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -22,29 +24,36 @@ func Merge(ctx context.Context, opt Options, runs []*chunker.Run, w device.Block
 		return Stats{}, err
 	}
 	blockRecords := largestBlock(runs)
-	memory, err := opt.divide(len(runs), blockRecords)
+	share, err := opt.divide(len(runs), blockRecords)
+	if err != nil {
+		return Stats{}, err
+	}
+	order := forecast(runs)
+	buffers, memory, err := newBuffers(opt.Keyer, min(share.buffers, len(order)), blockRecords)
 	if err != nil {
 		return Stats{}, err
 	}
 	m := &merging{
-		opt: &opt, runs: runs, order: forecast(runs), share: memory, blockRecords: blockRecords,
-		free: make(chan *buffer, memory.buffers), loaded: make(chan arrival, memory.buffers),
+		opt: &opt, runs: runs, order: order, share: share,
+		free: make(chan *buffer, len(buffers)), loaded: make(chan arrival, len(buffers)),
 		enough: make(chan struct{}), meter: &meters{began: time.Now()},
 	}
+	for _, b := range buffers {
+		m.free <- b
+	}
 	err = m.run(ctx, w)
-	return m.meter.stats(), err
+	return m.meter.stats(), errors.Join(err, memory.Free())
 }
 
 // merging is one merge of runs: loaders read blocks in the order of the forecast, the dispatcher cuts what is in
 // memory into spans, workers merge the spans.
 type merging struct {
-	opt          *Options
-	runs         []*chunker.Run
-	order        []place
-	share        share
-	blockRecords int
+	opt   *Options
+	runs  []*chunker.Run
+	order []place
+	share share
 
-	free   chan *buffer  // memory for blocks; nil: not allocated yet
+	free   chan *buffer  // memory for blocks
 	loaded chan arrival  // what loaders have read
 	enough chan struct{} // closed when no more blocks are needed
 	claims atomic.Int64  // places in order that loaders have claimed
@@ -58,11 +67,8 @@ type arrival struct {
 }
 
 func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
-	for range m.share.buffers {
-		m.free <- nil
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(m.share.workers+1, m.share.buffers) {
+	for range min(m.share.workers+1, len(m.order)) {
 		group.Go(func() error { return m.load(ctx) })
 	}
 	spans := make(chan *span)
@@ -80,16 +86,12 @@ func startWorkers(ctx context.Context, group *errgroup.Group, n int, opt *Option
 	w device.BlockWriter, m *meters) {
 	for range n {
 		group.Go(func() error {
-			worker := newWorker(opt, w, m)
-			for s := range spans {
-				if err := worker.merge(ctx, s); err != nil {
-					return err
-				}
-				for _, b := range s.blocks {
-					b.release()
-				}
+			memory, err := arena.Alloc(int(workerBytes(opt)))
+			if err != nil {
+				return fmt.Errorf("merge: %w", err)
 			}
-			return nil
+			err = newWorker(opt, memory, w, m).mergeAll(ctx, spans)
+			return errors.Join(err, memory.Free())
 		})
 	}
 }
@@ -109,9 +111,6 @@ func (m *merging) load(ctx context.Context) error {
 		rank := int(m.claims.Add(1)) - 1
 		if rank >= len(m.order) {
 			return nil
-		}
-		if buf == nil {
-			buf = newBuffer(m.opt.Keyer, m.blockRecords)
 		}
 		b, err := m.read(m.order[rank], buf)
 		if err != nil {

@@ -79,3 +79,21 @@ func TestReduceKeepsRunsOnError(t *testing.T) {
 		t.Error("a fan-in of 1 was accepted")
 	}
 }
+
+// TestMergeLevelsNamesTheInput looks for an input out of order whenever it is merged.
+func TestMergeLevelsNamesTheInput(t *testing.T) {
+	k := keyer(t, bare(t, "u8"))
+	for bad := range 7 {
+		parts := [][]byte{{1, 2}, {1}, {1}, {1, 2, 3, 4}, {1, 2, 3}, {5, 6}, {7, 8, 9, 9, 9, 9, 9, 9}}
+		parts[bad] = append(parts[bad], 0)
+		aborted := 0
+		opt := Options{Keyer: k, Limit: -1, CheckOrder: true}
+		_, _, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, func() (RunWriter, error) {
+			return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted}, nil
+		}, newCollector(k, 800))
+		var disorder *DisorderError
+		if !errors.As(err, &disorder) || *disorder != (DisorderError{bad, int64(len(parts[bad]) - 1)}) {
+			t.Errorf("input %d is out of order, the error is %v", bad, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
@@ -29,10 +30,14 @@ type worker struct {
 	meter *meters
 }
 
-func newWorker(opt *Options, w device.BlockWriter, m *meters) *worker {
+// newWorker makes a worker that lives in memory, which has workerBytes.
+func newWorker(opt *Options, memory *arena.Memory, w device.BlockWriter, m *meters) *worker {
+	tile := opt.tileRecords()
+	scratch := tilerBytes(opt.Keyer, tile)
 	return &worker{
-		opt: opt, size: opt.recordSize(), tile: opt.tileRecords(), tiler: newTiler(opt.Keyer),
-		cut: newSearcher(opt.Keyer), out: newEmitter(opt, w, m), meter: m,
+		opt: opt, size: opt.recordSize(), tile: tile, meter: m, cut: newSearcher(opt.Keyer),
+		tiler: newTiler(opt.Keyer, tile, words(memory.Bytes()[:scratch])),
+		out:   newEmitter(opt, memory.Bytes()[scratch:], w, m),
 	}
 }
 
@@ -42,6 +47,19 @@ func (o *Options) tileRecords() int { return min(tileRecords, max(o.BlockBytes/o
 // workerBytes is the memory of one worker.
 func workerBytes(o *Options) int64 {
 	return int64(o.BlockBytes) + tilerBytes(o.Keyer, o.tileRecords())
+}
+
+// mergeAll merges the spans that come, and lets go of the blocks they lie in.
+func (w *worker) mergeAll(ctx context.Context, spans <-chan *span) error {
+	for s := range spans {
+		if err := w.merge(ctx, s); err != nil {
+			return err
+		}
+		for _, b := range s.blocks {
+			b.release()
+		}
+	}
+	return nil
 }
 
 // merge writes the first records of s, as many as the limit of the whole output leaves to it.

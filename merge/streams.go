@@ -31,11 +31,15 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 		return Stats{}, err
 	}
 	m := &streaming{opt: &opt, meter: &meters{began: time.Now()}, enough: make(chan struct{})}
+	buffers, memory, err := newBuffers(opt.Keyer, len(inputs)*streamBuffers, blockRecords)
+	if err != nil {
+		return Stats{}, err
+	}
 	for i, r := range inputs {
-		m.inputs = append(m.inputs, newFeed(i, r, blockRecords))
+		m.inputs = append(m.inputs, newFeed(i, r, buffers[i*streamBuffers:(i+1)*streamBuffers]))
 	}
 	err = m.run(ctx, w)
-	return m.meter.stats(), err
+	return m.meter.stats(), errors.Join(err, memory.Free())
 }
 
 // streamBlock is how many records a block of an input can have, so that all buffers fit. Workers are given up
@@ -68,21 +72,17 @@ type streaming struct {
 
 // feed is one input and what has been read ahead of it.
 type feed struct {
-	input        int
-	r            io.Reader
-	blockRecords int
-	free         chan *buffer
-	blocks       chan *block
-	ended        bool // all of it is in memory or merged
+	input  int
+	r      io.Reader
+	free   chan *buffer
+	blocks chan *block
+	ended  bool // all of it is in memory or merged
 }
 
-func newFeed(input int, r io.Reader, blockRecords int) *feed {
-	f := &feed{
-		input: input, r: r, blockRecords: blockRecords,
-		free: make(chan *buffer, streamBuffers), blocks: make(chan *block, streamBuffers),
-	}
-	for range streamBuffers {
-		f.free <- nil
+func newFeed(input int, r io.Reader, buffers []*buffer) *feed {
+	f := &feed{input: input, r: r, free: make(chan *buffer, len(buffers)), blocks: make(chan *block, len(buffers))}
+	for _, b := range buffers {
+		f.free <- b
 	}
 	return f
 }
@@ -117,9 +117,6 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if buf == nil {
-			buf = newBuffer(m.opt.Keyer, f.blockRecords)
-		}
 		b, err := m.readBlock(f, first, buf)
 		if b == nil || err != nil {
 			return err
@@ -139,7 +136,7 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 func (m *streaming) readBlock(f *feed, first int64, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
 	began := time.Now()
-	n, err := io.ReadFull(f.r, buf.recs[:f.blockRecords*size])
+	n, err := io.ReadFull(f.r, buf.recs)
 	m.meter.read.Add(int64(time.Since(began)))
 	m.meter.bytes.Add(int64(n))
 	switch {

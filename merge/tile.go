@@ -2,6 +2,7 @@ package merge
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/extsort/extsort/format"
 )
@@ -24,12 +25,23 @@ type tiler struct {
 	scratch [2]sequence
 }
 
-func newTiler(k *format.Keyer) *tiler {
+// newTiler makes a tiler for tiles of n records, with memory of tilerBytes.
+func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	t := &tiler{keyer: k, size: k.Layout().RecordSize, refs: !isWord(k)}
+	for i := range t.scratch {
+		t.scratch[i].keys, memory = memory[:n], memory[n:]
+		if t.refs {
+			t.scratch[i].refs, memory = asRefs(memory[:n]), memory[n:]
+		}
+	}
 	if k.KeySize() > 8 {
 		t.tie = t.tieFromB
 	}
 	return t
+}
+
+func asRefs(words []uint64) []ref {
+	return unsafe.Slice((*ref)(unsafe.SliceData(words)), len(words))
 }
 
 // isWord reports whether a record is no more than a key that fits a word, and can be rebuilt from it.
@@ -43,7 +55,8 @@ func tilerBytes(k *format.Keyer, n int) int64 {
 	return 2 * 16 * int64(n)
 }
 
-// set makes inputs the stretches to merge, and returns the number of their records. None may be empty.
+// set makes inputs the stretches to merge, and returns the number of their records. None may be empty. If they
+// are more than a tile, which happens only when there are more inputs than that, the tiler takes more memory.
 func (t *tiler) set(inputs []stretch) int {
 	n := 0
 	t.inputs, t.offsets = inputs, t.offsets[:0]
