@@ -32,6 +32,12 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if isVerb {
 		root.AddCommand(verbs...)
 	}
+	root.ValidArgsFunction = func(_ *cobra.Command, operands []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(operands) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return names(verbs), cobra.ShellCompDirectiveDefault
+	}
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -48,15 +54,28 @@ func (a *app) verbs() []*cobra.Command {
 // verbFirst tells whether the command line is for a verb, that is whether its first operand is the name of one,
 // and then moves that name to the front, where cobra looks for it. Sorting gets a command without sub-commands,
 // so that no file is ever mistaken for one. (Cobra itself would take the value of -o in "-ro gen" for a verb.)
+//
+// What a shell asks for completion is the command line so far, after a word of its own; the last argument is
+// still being typed.
 func verbFirst(args []string, verbs []*cobra.Command) ([]string, bool) {
-	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
-		return args, true
+	from, to := 0, len(args)
+	if len(args) > 1 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		from, to = 1, len(args)-1
 	}
-	at := firstOperand(args, verbs)
-	if at < 0 || !slices.ContainsFunc(verbs, func(c *cobra.Command) bool { return c.Name() == args[at] }) {
+	at := firstOperand(args[from:to], verbs)
+	if at < 0 || !slices.Contains(names(verbs), args[from+at]) {
 		return args, false
 	}
-	return slices.Concat(args[at:at+1], args[:at], args[at+1:]), true
+	at += from
+	return slices.Concat(args[:from], args[at:at+1], args[from:at], args[at+1:]), true
+}
+
+func names(verbs []*cobra.Command) []string {
+	var names []string
+	for _, c := range verbs {
+		names = append(names, c.Name())
+	}
+	return names
 }
 
 // firstOperand is the index of the first argument that is neither a flag nor the value of one, or -1.
@@ -82,17 +101,17 @@ func (a *app) completionCommand() *cobra.Command {
 		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(a.stdout, true) },
 		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
 	}
-	names := []string{"bash", "zsh", "fish", "powershell"}
+	known := []string{"bash", "zsh", "fish", "powershell"}
 	cmd := &cobra.Command{
 		Use:       "completion SHELL",
-		ValidArgs: names,
+		ValidArgs: known,
 		Long:      "Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.\n\nUsage:\n  extsort completion SHELL",
 		Example:   "  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish",
 	}
 	addGroups(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || shells[args[0]] == nil {
-			return fmt.Errorf("completion: name one shell: %s", inWords(names))
+			return fmt.Errorf("completion: name one shell: %s", inWords(known))
 		}
 		return shells[args[0]](cmd.Root())
 	}

@@ -29,10 +29,10 @@ func (f *demoFlags) group() group {
 	f.size, f.memory, f.progress = 1<<30, 256<<20, "auto"
 	g := newGroup("Flags")
 	g.flags.Var(size(&f.size, "SIZE", format.ParseSize), "size", "how much to sort; otherwise 1G. Three times that must be free on the disk")
-	g.flags.VarP(size(&f.memory, "SIZE", extsort.ParseMemory), "buffer-size", "S", "host memory for the sort; otherwise 256M")
-	g.flags.VarP(single(&f.folder, "DIR"), "temporary-directory", "T", "work in `DIR`, not in TMPDIR or /var/tmp")
-	g.flags.StringArrayVarP(&f.devices, "device", "d", nil, "sort on `DEVICE`: auto, cpu, gpu, a number or name of extsort devices; repeatable")
-	g.flags.Var(number(&f.workers, 1), "parallel", "worker threads; otherwise one for each processor")
+	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the sort; otherwise 256M")
+	g.flags.VarP(single(&f.folder, "DIR"), "temporary-directory", "T", "work in DIR, not in TMPDIR or /var/tmp")
+	g.flags.VarP(many(&f.devices, "DEVICE"), "device", "d", "sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+	g.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
 	g.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars on standard error; auto is only on a terminal")
 	return g
 }

@@ -15,7 +15,7 @@ func (a *app) devicesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "devices",
 		Long: "List the devices a sort can use. A device is chosen by its number, its kind or a part of its name: --device 1.\n\nUsage:\n  extsort devices",
-		Args: cobra.NoArgs,
+		Args: noOperands,
 		RunE: func(*cobra.Command, []string) error { return a.devices() },
 	}
 	addGroups(cmd)

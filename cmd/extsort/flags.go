@@ -39,7 +39,7 @@ func (f *orderFlags) group() group {
 	g := newGroup("Order")
 	g.flags.BoolVarP(&f.reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
 	g.flags.BoolVarP(&f.unique, "unique", "u", false, "of equal keys write only the first record; with -c, equal neighbours are disorder")
-	g.flags.Var(size(&f.limit, "N", format.ParseSize), "limit", "write only the first N records of the order, without sorting the rest")
+	g.flags.Var(size(&f.limit, "N", parseCount), "limit", "write only the first N records of the order, without sorting the rest")
 	g.flags.BoolVarP(&f.stable, "stable", "s", false, "accepted as in GNU sort: sorting is always stable")
 	return g
 }
@@ -77,15 +77,15 @@ type resourceFlags struct {
 func (f *resourceFlags) group() group {
 	f.strategy, f.spillCompress = "auto", "auto"
 	g := newGroup("Resources")
-	g.flags.VarP(size(&f.memory, "SIZE", extsort.ParseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
-	g.flags.StringArrayVarP(&f.tempDirs, "temporary-directory", "T", nil, "put spill into `DIR`, not TMPDIR or /var/tmp; repeatable, used in parallel")
-	g.flags.Var(number(&f.workers, 1), "parallel", "worker threads; otherwise one for each processor")
-	g.flags.StringArrayVarP(&f.devices, "device", "d", nil, "sort on `DEVICE`: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
+	g.flags.VarP(many(&f.tempDirs, "DIR"), "temporary-directory", "T", "put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
+	g.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
+	g.flags.VarP(many(&f.devices, "DEVICE"), "device", "d", "sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
 	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
 	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition"), "strategy", "how sorted chunks become one output")
-	g.flags.StringVar(&f.algorithm, "algorithm", "", "sort by algorithm `NAME`, as listed by extsort devices")
+	g.flags.Var(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
 	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "s2", "zstd"), "spill-compress", "compression of spill")
-	g.flags.Var(number(&f.batchSize, 2), "batch-size", "merge at most N runs at once")
+	g.flags.Var(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
 	return g
 }
 
@@ -238,6 +238,5 @@ func flagName(f *pflag.Flag) string {
 
 // usageOf shows a flag with its value.
 func usageOf(f *pflag.Flag) string {
-	kind, _ := pflag.UnquoteUsage(f)
-	return "--" + f.Name + " " + kind
+	return "--" + f.Name + " " + f.Value.Type()
 }

@@ -79,18 +79,20 @@ func TestPercentOfMemory(t *testing.T) {
 func TestVerbIsTheFirstOperand(t *testing.T) {
 	verbs := newApp(nil, nil, nil).verbs()
 	cases := map[string]string{ // what cobra gets, with | in front when it is for a verb
-		"gen -n 5":          "|gen -n 5",
-		"-t u32 gen -n 5":   "|gen -t u32 -n 5",
-		"-ro gen x":         "-ro gen x",
-		"-o gen x":          "-o gen x",
-		"--output=gen plan": "|plan --output=gen",
-		"x gen":             "x gen",
-		"./gen":             "./gen",
-		"-- gen":            "-- gen",
-		"-t u32 -- gen":     "-t u32 -- gen",
-		"--what gen":        "--what gen",
-		"":                  "",
-		"__complete x":      "|__complete x",
+		"gen -n 5":                 "|gen -n 5",
+		"-t u32 gen -n 5":          "|gen -t u32 -n 5",
+		"-ro gen x":                "-ro gen x",
+		"-o gen x":                 "-o gen x",
+		"--output=gen plan":        "|plan --output=gen",
+		"x gen":                    "x gen",
+		"./gen":                    "./gen",
+		"-- gen":                   "-- gen",
+		"-t u32 -- gen":            "-t u32 -- gen",
+		"--what gen":               "--what gen",
+		"":                         "",
+		"__complete x":             "__complete x",
+		"__complete gen ":          "__complete gen",
+		"__complete -t u8 gen --d": "|__complete gen -t u8 --d",
 	}
 	for line, want := range cases {
 		args, isVerb := verbFirst(strings.Fields(line), verbs)

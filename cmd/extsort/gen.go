@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/format"
@@ -28,12 +30,12 @@ type genFlags struct {
 func (f *genFlags) groups() []group {
 	f.dist, f.progress = "uniform", "auto"
 	g := newGroup("What to write")
-	g.flags.VarP(size(&f.records, "COUNT", format.ParseSize), "count", "n", "so many records")
+	g.flags.VarP(size(&f.records, "COUNT", parseCount), "count", "n", "so many records")
 	g.flags.Var(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
 	g.flags.Var(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
-	g.flags.Uint64Var(&f.seed, "seed", 0, "`N` where randomness starts: the same seed gives the same bytes, on every machine")
+	g.flags.Var(seed(&f.seed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
 	how := newGroup("How")
-	how.flags.Var(number(&f.workers, 1), "parallel", "worker threads; otherwise one for each processor")
+	how.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
 	how.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars on standard error; auto is only on a terminal")
 	return []group{f.record.group(), g, f.output.group(), how}
 }
@@ -51,6 +53,17 @@ func (a *app) genCommand() *cobra.Command {
 	addGroups(cmd, f.groups()...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.gen(cmd.Context(), &f) }
 	return cmd
+}
+
+// seed is the number that random numbers start from; 0 unless it is given.
+func seed(to *uint64) pflag.Value {
+	return &value[uint64]{to: to, kind: "N", parse: func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 0, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q: want a whole number from 0 to 2^64 - 1", s)
+		}
+		return n, nil
+	}}
 }
 
 // noOperands refuses what is neither a flag nor the value of one.

@@ -37,7 +37,7 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 	if f.Shorthand != "" {
 		left = "  -" + f.Shorthand + ", --" + f.Name
 	}
-	kind, usage := pflag.UnquoteUsage(f)
+	kind, usage := f.Value.Type(), f.Usage
 	if v, ok := f.Value.(interface{ choices() []string }); ok && len(v.choices()) > 0 {
 		usage += ": " + inWords(v.choices())
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
 )
 
 // value is a flag whose text is turned into a T by parse as soon as it is met, so that a mistake is reported
@@ -59,9 +62,37 @@ func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value
 	}}
 }
 
+// many is a text that may be given again and again.
+func many(to *[]string, kind string) pflag.Value {
+	return &value[[]string]{to: to, kind: kind, parse: func(s string) ([]string, error) {
+		if s == "" {
+			return nil, fmt.Errorf("the value is empty")
+		}
+		return append(*to, s), nil
+	}}
+}
+
+// parseCount reads a number of records: plain, or with a suffix as sizes have it.
+func parseCount(s string) (int64, error) {
+	n, err := format.ParseSize(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q: want a number of records, plain or with K M G T (powers of 1024)", s)
+	}
+	return n, nil
+}
+
+// parseMemory reads a memory limit, and says at once that one is too small.
+func parseMemory(s string) (int64, error) {
+	n, err := extsort.ParseMemory(s)
+	if err == nil && n < extsort.MinMemory {
+		err = fmt.Errorf("%q: at least %s are needed", s, humanBytes(extsort.MinMemory))
+	}
+	return n, err
+}
+
 // number is a whole number that is at least least.
-func number(to *int, least int) pflag.Value {
-	return &value[int]{to: to, kind: "N", parse: func(s string) (int, error) {
+func number(to *int, kind string, least int) pflag.Value {
+	return &value[int]{to: to, kind: kind, parse: func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least {
 			return 0, fmt.Errorf("%q: want a whole number, at least %d", s, least)
