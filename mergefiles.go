@@ -72,10 +72,8 @@ func (j *job) mergeInputs(ctx context.Context, w *output) error {
 		}
 		j.report.MergeLevels = levelsOf(len(runs), j.fanIn())
 	}
-	runs, _, err := merge.Reduce(ctx, opt, runs, j.fanIn(), func() (merge.RunWriter, error) { return j.spill.NewRun(), nil })
-	if err == nil {
-		_, err = merge.Merge(ctx, opt, runs, w)
-	}
+	newRun := func() (merge.RunWriter, error) { return j.spill.NewRun(), nil }
+	_, _, err := merge.MergeLevels(ctx, opt, runs, j.fanIn(), newRun, w)
 	return err
 }
 
