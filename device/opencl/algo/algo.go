@@ -33,36 +33,6 @@ type Sorter interface {
 	Close()
 }
 
-// Params tune an algorithm. The zero value of each means the default for the device; an algorithm looks only at
-// those that it has, and refuses values that cannot work.
-type Params struct {
-	DigitBits   int // bits sorted by one pass
-	GroupSize   int // work-items in a work-group
-	Items       int // keys of a work-item in one step
-	Groups      int // work-groups in a launch, that is, sections of the array
-	BlockFactor int // selection-blocks: keys that a work-item reads into a block, 1 to 32
-
-	Ranking   Ranking // how a tile is ranked
-	MaskSteps int     // keys that a work-item ranks between two barriers, with masks
-
-	// LeadingKeys is the least number of 64-bit keys that are sorted by their leading bits alone and then
-	// repaired, where a sample says that few tie; below 0: never.
-	LeadingKeys int64
-
-	Wide bool // 64-bit positions even where 32 bits would do: for tests
-}
-
-// Ranking is how work-items that hold equal digits find each other: see rank.cl.
-type Ranking int
-
-// The rankings. Auto takes ballots where the device's probe shows that they work, else masks.
-const (
-	RankAuto Ranking = iota
-	RankMasks
-	RankBallots
-	RankWarpMasks
-)
-
 // maker makes a Sorter for one device.
 type maker func(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error)
 
@@ -78,7 +48,6 @@ var makers = []struct {
 	{"binning", newBinning},
 	{"selection", newSelection},
 	{"selection-blocks", newSelectionBlocks},
-	{"reference", newReference},
 }
 
 // Names lists the algorithms, the default first.
