@@ -10,7 +10,6 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -37,7 +36,7 @@ type chunk struct {
 // built is the kernels that a chunk needs.
 type built struct {
 	program *program
-	sorter  algo.Sorter
+	sorter  *chooser
 	err     error
 }
 

@@ -35,7 +35,8 @@ type session struct {
 
 	mu       sync.Mutex
 	programs map[string]func() (*program, error)
-	sorters  map[string]func() (algo.Sorter, error)
+	sorters  map[string]func() (algo.Sorter, error) // see choose.go
+	tuning   *Tuning
 
 	sorting sync.Mutex // one chunk is sorted at a time: two at once would not be faster
 }
@@ -79,6 +80,7 @@ func (e *engine) begin() (*session, error) {
 		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	s.tuning = e.opt.Tuning
 	e.opened = s
 	return s, nil
 }
@@ -88,7 +90,7 @@ func (e *engine) Info() device.Info {
 	info := infoOf(e.index, e.dev, e.opt)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	info.LinkRate, info.SortRate = max(info.LinkRate, e.linkRate), e.sortRate
+	info.LinkRate, info.SortRate = max(info.LinkRate, e.linkRate), max(info.SortRate, e.sortRate)
 	return info
 }
 
@@ -150,16 +152,3 @@ func (s *session) close() {
 	s.ctx.Release()
 }
 
-// sorter is the session's sorter of that name, made at first use.
-func (s *session) sorter(name string) (algo.Sorter, error) {
-	s.mu.Lock()
-	made, ok := s.sorters[name]
-	if !ok {
-		made = sync.OnceValues(func() (algo.Sorter, error) {
-			return algo.New(s.ctx, s.ctx.Device(), name, algo.Params{})
-		})
-		s.sorters[name] = made
-	}
-	s.mu.Unlock()
-	return made()
-}

@@ -37,11 +37,13 @@ func openable() ([]*cl.Device, error) {
 }
 
 func infoOf(index int, d *cl.Device, opt Options) device.Info {
-	return device.Info{
+	info := device.Info{
 		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kindOf(d.Type),
 		MemoryBytes: memoryFor(d, opt), MaxAlloc: allocFor(d, opt), Units: d.Units,
 		LinkRate: opt.LinkRate, Algorithms: algo.Names(),
 	}
+	opt.Tuning.describe(&info)
+	return info
 }
 
 // kindOf looks at single bits: some implementations set several.

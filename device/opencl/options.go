@@ -35,6 +35,7 @@ type Options struct {
 	Algorithm   string  // one of Info.Algorithms; "": the device's choice
 	Travel      Travel  // of layouts that are not bare keys
 	LinkRate    float64 // bytes per second between host and device if known, which the choice of Travel uses
+	Tuning      *Tuning // what was measured of the device, which the choice of algorithms and parameters uses; may be nil
 }
 
 func (o Options) validate() error {

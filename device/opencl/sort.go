@@ -82,6 +82,7 @@ func (c *chunk) sortBits(b *built, varying uint64) error {
 	if varying == 0 || d.N < 2 {
 		return nil
 	}
+	c.stats.Algorithm, _ = b.sorter.choice(d)
 	err := b.sorter.Sort(c.sort, d, bits.TrailingZeros64(varying), bits.Len64(varying))
 	c.stats.Passes = d.Passes
 	return err

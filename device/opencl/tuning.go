@@ -1,0 +1,107 @@
+package opencl
+
+import (
+	"fmt"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// KeyKind is what a sort on the device moves: words of 4 or 8 bytes, with or without a 32-bit index.
+type KeyKind struct {
+	WordBytes int
+	Values    bool
+}
+
+// KeyKinds are all there are.
+var KeyKinds = []KeyKind{{4, false}, {8, false}, {4, true}, {8, true}}
+
+// String is u32, u64, u32+u32 or u64+u32.
+func (k KeyKind) String() string {
+	name := fmt.Sprintf("u%d", 8*k.WordBytes)
+	if k.Values {
+		name += "+u32"
+	}
+	return name
+}
+
+// ParseKeyKind is the inverse of String.
+func ParseKeyKind(name string) (KeyKind, error) {
+	for _, k := range KeyKinds {
+		if k.String() == name {
+			return k, nil
+		}
+	}
+	return KeyKind{}, fmt.Errorf("key %q: use u32, u64, u32+u32 or u64+u32", name)
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (k KeyKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *KeyKind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKeyKind(string(text))
+	return err
+}
+
+// Tuning is what has been measured of a device; package tune measures and keeps it. The zero value knows nothing, and
+// leaves every choice to the defaults.
+type Tuning struct {
+	Sorts    []TunedSort `json:"sorts,omitempty"`
+	Tiny     []TunedSort `json:"tiny,omitempty"`     // for up to Records keys
+	LinkRate float64     `json:"linkRate,omitempty"` // bytes per second between host and device, each way
+	SortRate float64     `json:"sortRate,omitempty"` // bytes per second of u64 keys
+}
+
+// TunedSort is an algorithm with the parameters that were fastest for keys of a kind.
+type TunedSort struct {
+	Key       KeyKind     `json:"key"`
+	Algorithm string      `json:"algorithm"`
+	Params    algo.Params `json:"params"`
+	Records   int64       `json:"records"`               // that it was measured with
+	Rate      float64     `json:"keysPerSecond"`         // the better of any two algorithms is chosen by it
+	Default   float64     `json:"defaultRate,omitempty"` // the rate of the default parameters
+}
+
+// best is the fastest sort of n keys of a kind, if any was measured.
+func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
+	if t == nil {
+		return best, false
+	}
+	for _, s := range t.Tiny {
+		if s.Key == k && n <= s.Records {
+			return s, true
+		}
+	}
+	for _, s := range t.Sorts {
+		if s.Key == k && s.Rate > best.Rate {
+			best, found = s, true
+		}
+	}
+	return best, found
+}
+
+// params are those that an algorithm was fastest with, or the defaults.
+func (t *Tuning) params(algorithm string, k KeyKind) algo.Params {
+	if t != nil {
+		for _, s := range t.Sorts {
+			if s.Key == k && s.Algorithm == algorithm {
+				return s.Params
+			}
+		}
+	}
+	return algo.Params{}
+}
+
+// describe fills in the rates that info does not have.
+func (t *Tuning) describe(info *device.Info) {
+	if t == nil {
+		return
+	}
+	if info.LinkRate == 0 {
+		info.LinkRate = t.LinkRate
+	}
+	if info.SortRate == 0 {
+		info.SortRate = t.SortRate
+	}
+}
