@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 var (
 	full      = flag.Bool("full", false, "test every algorithm with every type of data, not only the two extremes")
 	large     = flag.Bool("large", false, "test 2^28 keys as well")
+	small     = flag.Bool("small", false, "run every kernel on few keys, for oclgrind")
 	deviceFor = flag.Int("device", 0, "number of the OpenCL device, counted over all platforms")
 )
 
@@ -254,4 +256,26 @@ func hiddenTies(rng *rand.Rand, i, n int) uint64 {
 		return 0xabcdef<<40 | uint64(n-i)
 	}
 	return rng.Uint64()
+}
+
+// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow: every kernel, few keys, a tile that is not full.
+func TestSmall(t *testing.T) {
+	if !*small {
+		t.Skip("for oclgrind: -small")
+	}
+	runtime.LockOSThread() // oclgrind keeps what it knows of a kernel with its thread
+	ctx, q := openDevice(t)
+	for _, name := range append(Names(), "count-scan-reorder/4", "split/1") {
+		p := Params{GroupSize: 64, Items: 4, DigitBits: 4, MaskSteps: 2, LeadingKeys: 1}
+		switch name {
+		case "count-scan-reorder/4":
+			name = "count-scan-reorder"
+		case "count-scan-reorder":
+			p.DigitBits = 5
+		case "split/1":
+			name, p.DigitBits = "split", 1
+		}
+		s := newSorter(t, ctx, name, p)
+		testSort(t, s, ctx, q, kind{8, true}, dists[5], 600, 20, 60)
+	}
 }

@@ -247,7 +247,7 @@ func BenchmarkSort(b *testing.B) {
 func benchAlgorithms(b *testing.B, ctx *cl.Context, q *cl.Queue, n int, k kind, d dist) {
 	var shared *bed
 	for _, name := range Names() {
-		if isQuadratic(name) && n > 1<<17 || name == "reference" {
+		if isQuadratic(name) && n > 1<<17 {
 			continue
 		}
 		b.Run(fmt.Sprintf("algorithm=%s/key=%s/n=%s/dist=%s", name, k, sizeName(n), d.name), func(b *testing.B) {
@@ -361,7 +361,7 @@ func TestLarge(t *testing.T) {
 	for _, k := range benchKindList() {
 		words := randomWords(dists[0], 1<<28, k.wordBytes)
 		for _, name := range Names() {
-			if isQuadratic(name) || name == "reference" {
+			if isQuadratic(name) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s", name, k), func(t *testing.T) {

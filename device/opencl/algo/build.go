@@ -21,10 +21,6 @@ type variant struct {
 	wide      bool // positions have 64 bits
 }
 
-// wideFrom is where positions get 64 bits. Up to here a word of 32 bits has room for a position and the two flags
-// of onesweep.
-const wideFrom = 1 << 30
-
 func variantOf(d *Data, alwaysWide bool) variant {
 	return variant{wordBytes: d.WordBytes, values: d.Values != nil, wide: alwaysWide || d.N >= wideFrom}
 }

@@ -4,6 +4,7 @@ package algo
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -18,11 +19,8 @@ type leading struct {
 }
 
 const (
-	sampleKeys  = 4096
+	sampleKeys  = 2048
 	leadingFrom = 1 << 20 // fewer keys are sorted before the sample is back
-
-	// headsPerKey: one group of ties in so many keys is more than random keys have at leadingMargin.
-	headsPerKey = 8
 )
 
 // buildLeading returns nil when from rules it out.
@@ -69,11 +67,10 @@ func joinWords(first, second uint32) uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// repair orders the neighbours that tie in the bits from tieBit on. It reports false when there were too many: then
+// repair orders the neighbours that tie in the bits from tieBit on. It reports false when groups were too long: then
 // all passes must run over what is there, which is a permutation that kept the order of equal keys.
 func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
-	capacity := min(max(r.d.N/headsPerKey, 1024), 1<<30)
-	heads := r.buffer("heads", r.v.offsetBytes()*capacity)
+	heads, capacity := r.d.KeysTmp, min(r.d.N, math.MaxUint32) // the other keys are not needed any more
 	state := r.buffer("repair", 8)
 	args := []any{uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}
 	r.launch(l.clear, 1, 2, state)

@@ -199,3 +199,25 @@ func TestScan(t *testing.T) {
 		table.Release()
 	}
 }
+
+// TestScratchBytes compares the bound with what is allocated.
+func TestScratchBytes(t *testing.T) {
+	ctx, q := openDevice(t)
+	for _, name := range Names() {
+		s, ok := newSorter(t, ctx, name, Params{}).(*radix)
+		if !ok {
+			continue
+		}
+		b := newBed(t, ctx, q, kind{4, false}, pack(makeKeys(dists[0], 100_000, 1), 4))
+		must(t, s.Sort(q, &b.data, 0, 4))
+		must(t, q.Finish())
+		total := int64(0)
+		for _, buffer := range s.space(q).buffers {
+			total += buffer.Bytes()
+		}
+		if bound := ScratchBytes(name, 100_000); total > bound {
+			t.Errorf("%s took %d bytes, the bound is %d", name, total, bound)
+		}
+		b.close()
+	}
+}

@@ -11,8 +11,8 @@
 //
 // Keys are normalized, so that signed ones need no pass of their own.
 //
-// Launch: groups of GROUP_SIZE, a multiple of 32; GROUP_SIZE / 32 chunks a group. Requires
-// 64·(GROUP_SIZE / 32)·8 + 32·BINS·… bytes, below 2 KiB per chunk, of local memory.
+// Launch: groups of GROUP_SIZE, a multiple of 32; GROUP_SIZE / 32 chunks a group. Requires at most 1 KiB of local memory
+// per chunk.
 //
 // prelude.cl stands before this file, with DIGIT_BITS 2 or 4.
 
@@ -62,8 +62,8 @@ void binning_move(__global const word_t *keysIn, __global word_t *keysOut, __glo
 	__local offset_t next[CHUNKS_IN_GROUP][BINS]; // where the next key of each bin goes
 	uint lane = get_local_id(0) % LANES, team = get_local_id(0) / LANES;
 	ulong chunk = (ulong)get_group_id(0) * CHUNKS_IN_GROUP + team;
-	if (lane < BINS && chunk < CHUNKS(n))
-		next[team][lane] = table[lane * CHUNKS(n) + chunk];
+	if (lane < BINS)
+		next[team][lane] = chunk < CHUNKS(n) ? table[lane * CHUNKS(n) + chunk] : 0;
 	for (uint step = 0; step < CHUNK / LANES; step++) {
 		ulong i = chunk * CHUNK + step * LANES + lane;
 		bool here = i < n;
