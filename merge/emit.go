@@ -93,8 +93,13 @@ func (e *emitter) write(ctx context.Context, recs []byte) error {
 	return err
 }
 
-// gather copies the records that refs name to dst, those that follow each other in one stretch at once.
+// gather copies the records that refs name to dst. Records of a size that a few moves copy are copied one by one;
+// of larger ones those that follow each other in one stretch are copied at once.
 func gather(dst []byte, stretches []stretch, refs []ref, size int) {
+	if size >= 8 && size <= 64 {
+		gatherSmall(dst, stretches, refs, size)
+		return
+	}
 	for len(refs) > 0 {
 		n := 1
 		for n < len(refs) && refs[n] == refs[0]+ref(n) {
@@ -103,5 +108,23 @@ func gather(dst []byte, stretches []stretch, refs []ref, size int) {
 		from := int(uint32(refs[0])) * size
 		dst = dst[copy(dst, stretches[refs[0]>>32].recs[from:from+n*size]):]
 		refs = refs[n:]
+	}
+}
+
+// gatherSmall copies records of 8 to 64 bytes by moves of 8 or 16 bytes, of which the last may overlap the one
+// before.
+func gatherSmall(dst []byte, stretches []stretch, refs []ref, size int) {
+	for _, r := range refs {
+		from := int(uint32(r)) * size
+		rec, to := stretches[r>>32].recs[from:from+size], dst[:size]
+		dst = dst[size:]
+		if size < 16 {
+			*(*[8]byte)(to), *(*[8]byte)(to[size-8:]) = [8]byte(rec), [8]byte(rec[size-8:])
+			continue
+		}
+		for at := 0; at+16 < size; at += 16 {
+			*(*[16]byte)(to[at:]) = [16]byte(rec[at:])
+		}
+		*(*[16]byte)(to[size-16:]) = [16]byte(rec[size-16:])
 	}
 }

@@ -90,19 +90,14 @@ func word(base unsafe.Pointer, i uint64) uint64 { return *at(base, i) }
 func mergeRefs(dst, a, b sequence, tieFromB func(ra, rb ref) bool) {
 	dst = dst.part(0, len(a.keys)+len(b.keys))
 	for n := steps(len(a.keys), len(b.keys)); n > 0; n = steps(len(a.keys), len(b.keys)) {
-		var i, j, p, q int
-		if tieFromB == nil {
-			i, j, p, q = refSteps(n, dst, a, b)
-		} else {
-			i, j, p, q = tieSteps(n, dst, a, b, tieFromB)
-		}
+		i, j, p, q := refSteps(n, dst, a, b, tieFromB)
 		dst, a, b = dst.part(i+j, p+q+2), a.part(i, p+1), b.part(j, q+1)
 	}
 	finish(dst, a, b, func(i, j int) bool { return tieFromB != nil && tieFromB(a.refs[i], b.refs[j]) })
 }
 
-// refSteps is keySteps with references that move with their keys.
-func refSteps(n int, dst, a, b sequence) (i, j, p, q int) {
+// refSteps is keySteps with references that move with their keys, and another look at keys that are equal.
+func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, p, q int) {
 	keys, aKeys, bKeys := unsafe.Pointer(&dst.keys[0]), unsafe.Pointer(&a.keys[0]), unsafe.Pointer(&b.keys[0])
 	refs, aRefs, bRefs := unsafe.Pointer(&dst.refs[0]), unsafe.Pointer(&a.refs[0]), unsafe.Pointer(&b.refs[0])
 	var fromB, borrow uint64
@@ -110,51 +105,30 @@ func refSteps(n int, dst, a, b sequence) (i, j, p, q int) {
 	for s := uint64(0); s < uint64(n); s++ {
 		x, y := word(aKeys, s-fromB), word(bKeys, fromB)
 		r, t := word(aRefs, s-fromB), word(bRefs, fromB)
-		if *at(keys, s) = min(x, y); y < x {
+		_, borrow = bits.Sub64(y, x, 0)
+		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
+			borrow = 1
+		}
+		fromB, _ = bits.Add64(fromB, 0, borrow)
+		if borrow != 0 {
 			r = t // compiled to a conditional move
 		}
-		*at(refs, s) = r
-		_, borrow = bits.Sub64(y, x, 0)
-		fromB, _ = bits.Add64(fromB, 0, borrow)
+		*at(keys, s), *at(refs, s) = min(x, y), r
 
 		x, y = word(aKeys, back), word(bKeys, last-back)
 		r, t = word(aRefs, back), word(bRefs, last-back)
-		if *at(keys, last+1) = max(x, y); y < x {
+		_, borrow = bits.Sub64(y, x, 0)
+		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
+			borrow = 1
+		}
+		back, _ = bits.Sub64(back, 0, borrow)
+		if borrow != 0 {
 			t = r
 		}
-		*at(refs, last+1) = t
-		_, borrow = bits.Sub64(y, x, 0)
-		back, _ = bits.Sub64(back, 0, borrow)
+		*at(keys, last+1), *at(refs, last+1) = max(x, y), t
 		last--
 	}
 	return n - int(fromB), int(fromB), int(back), int(last - back)
-}
-
-// tieSteps is refSteps where equal keys need another look.
-func tieSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, p, q int) {
-	p, q = len(a.keys)-1, len(b.keys)-1
-	for ; n > 0; n-- {
-		x, y := a.keys[i], b.keys[j]
-		_, fromB := bits.Sub64(y, x, 0)
-		if x == y && tieFromB(a.refs[i], b.refs[j]) {
-			fromB = 1
-		}
-		r, s := a.refs[i], b.refs[j]
-		dst.keys[i+j], dst.refs[i+j] = min(x, y), r^(r^s)&-ref(fromB)
-		j += int(fromB)
-		i += 1 - int(fromB)
-
-		x, y = a.keys[p], b.keys[q]
-		_, fromA := bits.Sub64(y, x, 0)
-		if x == y && tieFromB(a.refs[p], b.refs[q]) {
-			fromA = 1
-		}
-		r, s = a.refs[p], b.refs[q]
-		dst.keys[p+q+1], dst.refs[p+q+1] = max(x, y), s^(r^s)&-ref(fromA)
-		p -= int(fromA)
-		q -= 1 - int(fromA)
-	}
-	return i, j, p, q
 }
 
 // finish merges when one of the inputs has one record or none, so that the other is copied in two stretches at
