@@ -41,6 +41,7 @@ type Spill struct {
 	written atomic.Int64
 	codec   *codecChoice
 	buffers sync.Pool // of compressed blocks, *[]byte
+	mu      sync.Mutex
 }
 
 // volume is one file of spill. Blocks are appended; the space of blocks that are no longer needed is given back
@@ -181,6 +182,8 @@ func (s *Spill) pick() (int, *volume) {
 
 // leaveOut marks v as full, unless it is the last that is not.
 func (s *Spill) leaveOut(v *volume) bool {
+	s.mu.Lock() // two writers that fill two folders at once must not both leave theirs out
+	defer s.mu.Unlock()
 	others := slices.ContainsFunc(s.volumes, func(o *volume) bool { return o != v && !o.full.Load() })
 	if others {
 		v.full.Store(true)
