@@ -26,8 +26,8 @@ const (
 	maxParts       = 1 << 14 // parts are numbered by uint16
 )
 
-// NewClassifier cuts the range of the sorted sample into about parts parts that get the same number of records.
-// A key that alone makes up a part's share or more gets a part of its own.
+// NewClassifier cuts the range of the sorted sample into about parts parts that get the same number of records,
+// half as many again at most. A key that alone makes up a part's share or more gets a part of its own.
 func NewClassifier(sorted []uint64, parts int) *Classifier {
 	parts = max(1, min(parts, maxParts, len(sorted)))
 	c := &Classifier{parts: 1}
@@ -40,24 +40,34 @@ func NewClassifier(sorted []uint64, parts int) *Classifier {
 	return c
 }
 
-// splittersOf picks the keys at the parts' borders, and isolates the keys that are frequent.
+// splittersOf picks the keys at the parts' borders, and isolates those that are frequent, parts/2 of them at most.
 func splittersOf(sorted []uint64, parts int) []uint64 {
-	share := len(sorted) / parts
+	share := max(len(sorted)/parts, 2)
 	var splitters []uint64
+	heavy := 0
 	for p := 1; p < parts; p++ {
-		at := p * len(sorted) / parts
-		key := sorted[at]
+		key := sorted[p*len(sorted)/parts]
+		if key == sorted[(p-1)*len(sorted)/parts] && p > 1 {
+			continue
+		}
 		splitters = append(splitters, key)
-		if last := at + share - 1; last < len(sorted) && sorted[last] == key && key+1 != 0 {
+		if heavy < parts/2 && key+1 != 0 && countOf(sorted, key) >= share {
 			splitters = append(splitters, key+1) // ends the part of a key that fills it alone
+			heavy++
 		}
 	}
-	slices.Sort(splitters)
 	splitters = slices.Compact(splitters)
-	if len(splitters) > 0 && splitters[0] <= sorted[0] && sorted[0] == 0 {
+	if len(splitters) > 0 && splitters[0] == 0 {
 		splitters = splitters[1:] // nothing is below it
 	}
 	return splitters
+}
+
+// countOf is how often key stands in sorted. REQUIRES: key+1 does not overflow.
+func countOf(sorted []uint64, key uint64) int {
+	from, _ := slices.BinarySearch(sorted, key)
+	to, _ := slices.BinarySearch(sorted[from:], key+1)
+	return to
 }
 
 // useDigits replaces the splitters by a table of digits if the parts it makes are nearly as even.
@@ -75,7 +85,7 @@ func (c *Classifier) useDigits(sorted []uint64, parts int) {
 		if float64(filled) >= share*(1-digitSlack) || filled > 0 && float64(filled+n) > share*(1+digitSlack) {
 			part, filled = part+1, 0
 		}
-		if float64(n) > share*(1+digitSlack) {
+		if float64(n) > share*(1+digitSlack) || part >= parts+parts/2 {
 			return
 		}
 		table[digit] = uint16(part)
