@@ -75,7 +75,7 @@ func sampleRecords(records int64, n, size int, read func(p []byte, first int64) 
 		all := make([]byte, int(max(records, 0))*size)
 		return all, read(all, 0)
 	}
-	group := min(samplePlaces, max(1, 4096/size))
+	group := min(samplePlaces, max(1, 4096/size), n)
 	places := max(n/group, 1)
 	sample := make([]byte, places*group*size)
 	for i := range places {
