@@ -1,0 +1,131 @@
+package chunker
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// samplers draw the keys of a sample; the extremes come often.
+var samplers = map[string]func(r *rand.Rand) uint64{
+	"uniform": func(r *rand.Rand) uint64 { return r.Uint64() },
+	"narrow":  func(r *rand.Rand) uint64 { return 1<<40 + r.Uint64N(1000) },
+	"few":     func(r *rand.Rand) uint64 { return r.Uint64N(5) * 1e18 },
+	"equal":   func(*rand.Rand) uint64 { return 7 },
+	"zero":    func(*rand.Rand) uint64 { return 0 },
+	"max":     func(*rand.Rand) uint64 { return math.MaxUint64 },
+	"ends":    func(r *rand.Rand) uint64 { return -r.Uint64N(2) },
+	"skewed":  func(r *rand.Rand) uint64 { return r.Uint64() >> r.UintN(64) },
+	"half more": func(r *rand.Rand) uint64 { // a key with one and a half times the share of one of ten parts
+		if r.IntN(100) < 15 {
+			return 1 << 62
+		}
+		return r.Uint64()
+	},
+	"heavy": func(r *rand.Rand) uint64 { return []uint64{1 << 50, r.Uint64()}[r.IntN(2)] },
+}
+
+func sampleOf(draw func(r *rand.Rand) uint64, n int, r *rand.Rand) []uint64 {
+	sample := make([]uint64, n)
+	for i := range sample {
+		sample[i] = draw(r)
+	}
+	slices.Sort(sample)
+	return sample
+}
+
+// probes are keys in and around a sample, in order.
+func probes(sample []uint64, r *rand.Rand) []uint64 {
+	keys := []uint64{0, 1, math.MaxUint64 - 1, math.MaxUint64}
+	for _, key := range sample {
+		keys = append(keys, key, key-1, key+1)
+	}
+	for range 200 {
+		keys = append(keys, r.Uint64()>>r.UintN(64))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// checkMonotone expects that greater keys are never in an earlier part.
+func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
+	t.Helper()
+	parts := make([]uint16, len(keys))
+	c.Classify(parts, keys)
+	for i, p := range parts {
+		if int(p) >= c.Parts() || i > 0 && p < parts[i-1] {
+			t.Fatalf("key %d is in part %d of %d, a key before it in part %d", keys[i], p, c.Parts(), parts[max(i-1, 0)])
+		}
+	}
+}
+
+func TestClassifierIsMonotone(t *testing.T) {
+	r := seeded(t)
+	for name, draw := range samplers {
+		for _, n := range []int{0, 1, 2, 3, 10, 1000, 5000} {
+			for _, parts := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
+				sample := sampleOf(draw, n, r)
+				c := NewClassifier(sample, parts)
+				if c.Parts() < 1 || c.Parts() > max(parts, 1)+max(parts, 1)/2 {
+					t.Errorf("%s: %d parts were asked for, %d came", name, parts, c.Parts())
+				}
+				checkMonotone(t, c, probes(sample, r))
+			}
+		}
+	}
+}
+
+// TestClassifierBalances counts what goes to each part. A part holds little more than its share, unless one key
+// alone makes it larger; that key then has the part for itself.
+func TestClassifierBalances(t *testing.T) {
+	r := seeded(t)
+	const records, wanted = 20000, 10
+	for name, draw := range samplers {
+		sample := sampleOf(draw, records, r)
+		c := NewClassifier(sample, wanted)
+		where := make([]uint16, records)
+		c.Classify(where, sample)
+		counts, distinct := make([]int, c.Parts()), make([]int, c.Parts())
+		for i, p := range where {
+			counts[p]++
+			if i == 0 || sample[i] != sample[i-1] {
+				distinct[p]++
+			}
+		}
+		for p, n := range counts {
+			if n > records/wanted*11/10 && distinct[p] > 1 {
+				t.Errorf("%s: part %d has %d of %d records with %d keys", name, p, n, records, distinct[p])
+			}
+		}
+	}
+}
+
+// TestClassifierMode expects the table where keys are spread, the splitters where they are not.
+func TestClassifierMode(t *testing.T) {
+	r := seeded(t)
+	for name, byDigit := range map[string]bool{"uniform": true, "narrow": true, "skewed": false, "heavy": false, "equal": false} {
+		if c := NewClassifier(sampleOf(samplers[name], 10000, r), 8); c.ByDigit() != byDigit {
+			t.Errorf("%s: by digit is %t", name, c.ByDigit())
+		}
+	}
+}
+
+func FuzzClassifier(f *testing.F) {
+	f.Add(uint64(1), uint64(2), uint64(math.MaxUint64), uint16(5), uint16(3))
+	f.Add(uint64(0), uint64(0), uint64(0), uint16(100), uint16(40))
+	f.Fuzz(func(t *testing.T, a, b, seed uint64, n, parts uint16) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		draw := func(r *rand.Rand) uint64 {
+			switch r.IntN(4) {
+			case 0:
+				return a
+			case 1:
+				return b
+			}
+			return a + r.Uint64N(max(b, 1))
+		}
+		sample := sampleOf(draw, int(n%3000), r)
+		checkMonotone(t, NewClassifier(sample, int(parts)), probes(sample, r))
+	})
+}

@@ -1,0 +1,333 @@
+package chunker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// window is what the decompressors of these tests may look back to.
+const window = 8 << 20
+
+var words = format.Spec{Type: "u64"}
+
+// numbered are n 8-byte records with the numbers from first on, so that each place is known by its content.
+func numbered(first, n int) []byte {
+	recs := make([]byte, 0, 8*n)
+	for i := range n {
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
+	}
+	return recs
+}
+
+func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
+	t.Helper()
+	header, err := spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := format.NewKeyer(header.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func writeFile(t testing.TB, data []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func pack(t testing.TB, data []byte, c format.Compression) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := format.NewWriter(&b, c, 1)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
+	t.Helper()
+	inputs, err := OpenAll(spec, names, stdin, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDataset(inputs)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// readSource reads a source to its end, by several goroutines that ask for up to max records at a time.
+func readSource(src device.Source, size, max, workers int) ([]byte, error) {
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var all []byte
+	var faults []error
+	for range workers {
+		group.Go(func() {
+			for {
+				buffer := make([]byte, max*size)
+				first, n, err := src.Next(max, func(int64, int) []byte { return buffer })
+				mu.Lock()
+				if err != nil {
+					faults = append(faults, err)
+				}
+				if n == 0 || err != nil {
+					mu.Unlock()
+					return
+				}
+				all = slices.Grow(all, max*size+int(first)*size)
+				all = all[:atLeast(len(all), (int(first)+n)*size)]
+				copy(all[int(first)*size:], buffer[:n*size])
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return all, errors.Join(faults...)
+}
+
+func atLeast(a, b int) int { return max(a, b) } // where a parameter hides max
+
+// readByCut reads a dataset in chunks of chunkRecords.
+func readByCut(d Dataset, size int, chunkRecords int64, max, workers int) ([]byte, error) {
+	var all []byte
+	for {
+		src, err := d.Cut(chunkRecords)
+		if src == nil || err != nil {
+			return all, err
+		}
+		recs, err := readSource(src, size, max, workers)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, recs...)
+	}
+}
+
+// opened is one way to get the same 1000 records.
+type opened struct {
+	name string
+	open func(t *testing.T) Dataset
+	live bool // a stream, which can be read only once
+}
+
+const openedRecords = 1000
+
+// everyDataset has all kinds of Dataset: files of one and of several pieces, with and without a header, streams
+// of one and of several inputs, and parts of a partition.
+func everyDataset() []opened {
+	all := numbered(0, openedRecords)
+	pieces := func(t *testing.T) []string { // an empty file among them, and borders anywhere
+		return []string{writeFile(t, all[:8*333]), writeFile(t, nil), writeFile(t, all[8*333:8*334]), writeFile(t, all[8*334:])}
+	}
+	sosd := append(binary.LittleEndian.AppendUint64(nil, openedRecords), all...)
+	return []opened{
+		{"file", func(t *testing.T) Dataset { return openData(t, words, []string{writeFile(t, all)}, nil) }, false},
+		{"files", func(t *testing.T) Dataset { return openData(t, words, pieces(t), nil) }, false},
+		{"sosd file", func(t *testing.T) Dataset {
+			return openData(t, format.Spec{Format: "sosd", Type: "u64"}, []string{writeFile(t, sosd)}, nil)
+		}, false},
+		{"stream", func(t *testing.T) Dataset { return openData(t, words, nil, &slowReader{all}) }, true},
+		{"sosd stream", func(t *testing.T) Dataset {
+			return openData(t, format.Spec{Format: "sosd", Type: "u64"}, nil, &slowReader{sosd})
+		}, true},
+		{"streams and files", func(t *testing.T) Dataset {
+			names := pieces(t)
+			names[2] = writeFile(t, pack(t, all[8*333:8*334], format.Zstd))
+			names[1] = StandardInput
+			return openData(t, words, names, &slowReader{})
+		}, true},
+		{"members", func(t *testing.T) Dataset {
+			members := append(pack(t, all[:1000], format.Gzip), pack(t, all[1000:], format.Gzip)...) // cut within no record
+			return openData(t, words, []string{writeFile(t, members)}, nil)
+		}, true},
+		{"part", func(t *testing.T) Dataset {
+			parts := scatterAll(t, all, NewClassifier(nil, 1), 2)
+			return parts[0]
+		}, false},
+	}
+}
+
+// slowReader delivers a few bytes at a time, never a whole number of records.
+type slowReader struct{ data []byte }
+
+func (s *slowReader) Read(p []byte) (int, error) {
+	if len(s.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 13)], s.data)
+	s.data = s.data[n:]
+	return n, nil
+}
+
+func TestDatasetCut(t *testing.T) {
+	for _, o := range everyDataset() {
+		for _, chunk := range []int64{1, 7, 333, 334, 999, 1000, 1001, 1 << 40} {
+			for _, ahead := range []int{0, 1, 10, 5000} { // records that a sample has read before
+				d := o.open(t)
+				if ahead > 0 {
+					if _, err := d.Sample(ahead); err != nil {
+						t.Fatal(err)
+					}
+				}
+				workers := 3
+				if chunk == 1 {
+					workers = 1
+				}
+				got, err := readByCut(d, 8, chunk, 50, workers)
+				if err != nil || !bytes.Equal(got, numbered(0, openedRecords)) {
+					t.Errorf("%s in chunks of %d after a sample of %d: %d bytes, error %v", o.name, chunk, ahead, len(got), err)
+				}
+				if err := d.Check(); err != nil {
+					t.Errorf("%s: %v", o.name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestDatasetSplit(t *testing.T) {
+	for _, o := range everyDataset() {
+		for _, n := range []int{1, 2, 7, 999, 5000} {
+			d := o.open(t)
+			if _, err := d.Sample(20); err != nil {
+				t.Fatal(err)
+			}
+			sources := d.Split(n)
+			if len(sources) < 1 || len(sources) > n {
+				t.Errorf("%s: Split(%d) gives %d sources", o.name, n, len(sources))
+			}
+			var got []byte
+			for _, src := range sources {
+				known := src.Records()
+				recs, err := readSource(src, 8, 64, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if known >= 0 && known != int64(len(recs)/8) {
+					t.Errorf("%s: a source of %d records delivered %d", o.name, known, len(recs)/8)
+				}
+				got = append(got, recs...)
+			}
+			if !bytes.Equal(got, numbered(0, openedRecords)) {
+				t.Errorf("%s split in %d: the records differ", o.name, n)
+			}
+		}
+	}
+}
+
+// TestDatasetSample expects samples in order of position that hold no more than was asked for.
+func TestDatasetSample(t *testing.T) {
+	for _, o := range everyDataset() {
+		for _, n := range []int{1, 2, 5, 16, 17, 100, 999, 1000, 4000} {
+			sample, err := o.open(t).Sample(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := len(sample) / 8
+			if got < 1 || got > n || n >= openedRecords && got != openedRecords {
+				t.Errorf("%s: a sample of %d has %d records", o.name, n, got)
+			}
+			last := -1
+			for ; len(sample) > 0; sample = sample[8:] {
+				at := int(binary.LittleEndian.Uint64(sample))
+				if at <= last && n >= 16 || at >= openedRecords {
+					t.Fatalf("%s: sample of %d: record %d follows record %d", o.name, n, at, last)
+				}
+				last = at
+			}
+			if n >= 100 && !o.live && last < openedRecords-100 {
+				t.Errorf("%s: a sample of %d ends at record %d", o.name, n, last)
+			}
+		}
+	}
+}
+
+func TestDatasetRecords(t *testing.T) {
+	for _, o := range everyDataset() {
+		want := int64(openedRecords)
+		if o.live && o.name != "sosd stream" {
+			want = -1
+		}
+		if got := o.open(t).Records(); got != want {
+			t.Errorf("%s: %d records, want %d", o.name, got, want)
+		}
+	}
+}
+
+func TestSampleKeys(t *testing.T) {
+	k := mustKeyer(t, words)
+	if keys, descents := SampleKeys(k, numbered(5, 4)); descents != 0 || !slices.Equal(keys, []uint64{5, 6, 7, 8}) {
+		t.Errorf("keys %v, %d descents", keys, descents)
+	}
+	if _, descents := SampleKeys(k, append(numbered(5, 2), numbered(1, 3)...)); descents != 1 {
+		t.Errorf("%d descents instead of 1", descents)
+	}
+	if keys, descents := SampleKeys(k, nil); len(keys) != 0 || descents != 0 {
+		t.Error("keys of nothing")
+	}
+}
+
+// TestEmptyDatasets have no records, and that is no error.
+func TestEmptyDatasets(t *testing.T) {
+	empty := map[string]Dataset{
+		"file":  openData(t, words, []string{writeFile(t, nil)}, nil),
+		"files": openData(t, words, []string{writeFile(t, nil), writeFile(t, nil)}, nil),
+		"pipe":  openData(t, words, nil, strings.NewReader("")),
+		"gzip":  openData(t, words, nil, bytes.NewReader(pack(t, nil, format.Gzip))),
+		"part":  scatterAll(t, nil, NewClassifier(nil, 1), 2)[0],
+	}
+	for name, d := range empty {
+		sample, err := d.Sample(10)
+		if err != nil || len(sample) != 0 {
+			t.Errorf("%s: sample of %d bytes, error %v", name, len(sample), err)
+		}
+		if src, err := d.Cut(10); src != nil || err != nil {
+			t.Errorf("%s: Cut gives %v, error %v", name, src, err)
+		}
+		for _, src := range d.Split(3) {
+			if recs, err := readSource(src, 8, 4, 1); len(recs) != 0 || err != nil {
+				t.Errorf("%s: Split has %d bytes, error %v", name, len(recs), err)
+			}
+		}
+		if err := d.Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// seeded is a source of random numbers whose seed the log shows.
+func seeded(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}

@@ -1,0 +1,142 @@
+package chunker
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
+	t.Helper()
+	if len(folders) == 0 {
+		folders = []string{t.TempDir()}
+	}
+	s, err := NewSpill(SpillOptions{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// scatterAll scatters 8-byte records that lie in a file.
+func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
+	t.Helper()
+	d := openData(t, words, []string{writeFile(t, recs)}, nil)
+	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), workers, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+func readPart(t testing.TB, p *Part, size int) []byte {
+	t.Helper()
+	recs, err := readByCut(p, size, 1<<40, 40, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(recs)/size) != p.Records() {
+		t.Fatalf("a part of %d records delivered %d", p.Records(), len(recs)/size)
+	}
+	return recs
+}
+
+// TestScatter expects of the parts, one after another, what a stable sort by part gives.
+func TestScatter(t *testing.T) {
+	r := seeded(t)
+	spec := format.Spec{RecordSize: 12, Keys: []string{"0:u64"}}
+	k := mustKeyer(t, spec)
+	for _, distinct := range []uint64{1, 2, 20, 1 << 60} {
+		for _, n := range []int{0, 1, 21, 22, 5000} {
+			recs, keys := make([]byte, 0, 12*n), []uint64{}
+			for i := range n {
+				keys = append(keys, r.Uint64N(distinct)*(1<<63/distinct))
+				recs = binary.LittleEndian.AppendUint64(recs, keys[i])
+				recs = binary.LittleEndian.AppendUint32(recs, uint32(i))
+			}
+			sample := slices.Clone(keys[:min(n, 500)])
+			slices.Sort(sample)
+			c := NewClassifier(sample, 6)
+			for _, workers := range []int{1, 2, 5} {
+				d := openData(t, spec, []string{writeFile(t, recs)}, nil)
+				parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), workers, 256)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkParts(t, fmt.Sprintf("%d records of %d keys by %d workers", n, distinct, workers), parts, recs, keys, c)
+			}
+		}
+	}
+}
+
+func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []uint64, c *Classifier) {
+	t.Helper()
+	if len(parts) != c.Parts() {
+		t.Fatalf("%s: %d parts, the classifier has %d", name, len(parts), c.Parts())
+	}
+	where := make([]uint16, len(keys))
+	c.Classify(where, keys)
+	for p, part := range parts {
+		var want []byte
+		least, greatest := ^uint64(0), uint64(0)
+		for i, key := range keys {
+			if int(where[i]) == p {
+				want = append(want, recs[12*i:12*i+12]...)
+				least, greatest = min(least, key), max(greatest, key)
+			}
+		}
+		if got := readPart(t, part, 12); !bytes.Equal(got, want) {
+			t.Fatalf("%s: part %d has %d bytes that are not the %d due", name, p, len(got), len(want))
+		}
+		if len(want) > 0 && (part.Least != least || part.Greatest != greatest || part.AllEqual() != (least == greatest)) {
+			t.Errorf("%s: part %d has keys from %d to %d, says from %d to %d", name, p, least, greatest, part.Least, part.Greatest)
+		}
+	}
+}
+
+// TestPartOfWideKeys has equal prefixes, which says nothing about the rest of the keys.
+func TestPartOfWideKeys(t *testing.T) {
+	spec := format.Spec{RecordSize: 9}
+	d := openData(t, spec, []string{writeFile(t, []byte("samesamebsamesamea"))}, nil)
+	parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), 1, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts[0].AllEqual() {
+		t.Error("the keys differ in their ninth byte")
+	}
+}
+
+func TestScatterErrors(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var recs []byte
+	for range 2000 {
+		recs = binary.LittleEndian.AppendUint64(recs, r.Uint64())
+	}
+	c := NewClassifier([]uint64{1 << 61, 1 << 62, 1 << 63}, 3)
+	k := mustKeyer(t, words)
+
+	full := newTestSpill(t, words, &memoryStore{room: 3000})
+	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, 3, 256)
+	if err == nil {
+		t.Error("no error from a full disk")
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), 2, 256)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), 2, 256)
+	if err == nil {
+		t.Error("no error from a partial record")
+	}
+}

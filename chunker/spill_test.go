@@ -1,0 +1,297 @@
+package chunker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// memoryStore is a Store in memory whose files have room for so many bytes each; 0: no bound.
+type memoryStore struct {
+	room  int
+	mu    sync.Mutex
+	files []*memoryFile
+	slow  chan struct{} // when not nil: a write that finds no room waits until it is closed
+}
+
+func (s *memoryStore) Create(string) (SpillFile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(s.files, &memoryFile{room: s.room, slow: s.slow})
+	return s.files[len(s.files)-1], nil
+}
+
+type memoryFile struct {
+	mu       sync.Mutex
+	data     []byte
+	room     int
+	slow     chan struct{}
+	released int64
+	closed   bool
+}
+
+func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.room > 0 && int(off)+len(p) > f.room {
+		if f.slow != nil {
+			f.mu.Unlock()
+			<-f.slow
+			f.mu.Lock()
+		}
+		return 0, &os.PathError{Op: "write", Path: "spill", Err: syscall.ENOSPC}
+	}
+	if need := int(off) + len(p); need > len(f.data) {
+		f.data = append(f.data, make([]byte, need-len(f.data))...)
+	}
+	return copy(f.data[off:], p), nil
+}
+
+func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if int(off) >= len(f.data) {
+		return 0, io.EOF
+	}
+	return copy(p, f.data[off:]), nil
+}
+
+func (f *memoryFile) Reserve(int64, int64) error { return nil }
+
+func (f *memoryFile) Release(_, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.released += bytes
+}
+
+func (f *memoryFile) Close() error {
+	f.closed = true
+	return nil
+}
+
+// writeRun writes records as a run of blocks of perBlock records, by several goroutines in any order.
+func writeRun(s *Spill, recs []byte, perBlock int) (*Run, error) {
+	w := s.NewRun()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var faults []error
+	var blocks []int
+	for at := 0; at < len(recs); at += 8 * perBlock {
+		blocks = append(blocks, at)
+	}
+	rand.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+	for g := range 3 {
+		group.Go(func() {
+			for i := g; i < len(blocks); i += 3 {
+				at := blocks[i]
+				err := w.WriteBlock(context.Background(), int64(at/8), recs[at:min(at+8*perBlock, len(recs))])
+				mu.Lock()
+				faults = append(faults, err)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	return w.Finish()
+}
+
+func readRun(r *Run) ([]byte, error) {
+	var all []byte
+	for i := range r.Blocks() {
+		recs, err := r.ReadBlock(i, make([]byte, r.BlockBytes(i)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, recs...)
+	}
+	return all, nil
+}
+
+// TestSpill writes runs to real folders and to memory, with every compression, and reads them back.
+func TestSpill(t *testing.T) {
+	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
+		for _, store := range []Store{nil, &memoryStore{}} {
+			folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+			s, err := NewSpill(SpillOptions{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words), ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{0, 1, 100, 101, 1234} {
+				want := numbered(n, n)
+				run, err := writeRun(s, want, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := readRun(run)
+				if err != nil || !bytes.Equal(got, want) || run.Records() != int64(n) {
+					t.Errorf("codec %q: %d bytes of %d, error %v", codec, len(got), len(want), err)
+				}
+				if err := run.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, folder := range folders {
+				if names, _ := os.ReadDir(folder); len(names) > 0 {
+					t.Errorf("codec %q: %s is visible in the folder", codec, names[0].Name())
+				}
+			}
+			if s.Written() == 0 {
+				t.Error("nothing was written")
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestSpillUsesAllFolders(t *testing.T) {
+	store := &memoryStore{}
+	s := newTestSpill(t, words, store, t.TempDir(), t.TempDir(), t.TempDir())
+	run, err := writeRun(s, numbered(0, 3000), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range store.files {
+		if blocks := len(f.data) / spillAlign; blocks < 99 || blocks > 101 {
+			t.Errorf("folder %d has %d of 300 blocks", i, blocks)
+		}
+	}
+	if err := errors.Join(run.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range store.files {
+		if f.released != 100*spillAlign || !f.closed {
+			t.Errorf("folder %d: %d bytes were released, closed is %t", i, f.released, f.closed)
+		}
+	}
+}
+
+// TestSpillFullFolder goes on in the other folder, and says what is needed when there is no other.
+func TestSpillFullFolder(t *testing.T) {
+	store := &memoryStore{}
+	s := newTestSpill(t, words, store, t.TempDir(), t.TempDir())
+	store.files[0].room = 10 * spillAlign
+	run, err := writeRun(s, numbered(0, 1000), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readRun(run); err != nil || !bytes.Equal(got, numbered(0, 1000)) {
+		t.Errorf("%d bytes came back, error %v", len(got), err)
+	}
+	store.files[1].room = len(store.files[1].data)
+	_, err = writeRun(s, numbered(0, 1000), 10)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "is full") || !strings.Contains(err.Error(), "-T") {
+		t.Errorf("the error is: %v", err)
+	}
+	if s.volumes[1].folder != "" && !strings.Contains(fmt.Sprint(err), s.volumes[1].folder) {
+		t.Errorf("the error does not name %s: %v", s.volumes[1].folder, err)
+	}
+}
+
+// TestSpillFullAtOnce fills all folders at the same moment, seen by several writers: each gets its error.
+func TestSpillFullAtOnce(t *testing.T) {
+	store := &memoryStore{room: 1, slow: make(chan struct{})}
+	s := newTestSpill(t, words, store, t.TempDir(), t.TempDir())
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := s.put(numbered(0, 10)); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("the error is: %v", err)
+			}
+		})
+	}
+	close(store.slow)
+	group.Wait()
+}
+
+// TestSpillDamage changes a byte of what is stored: the error says where.
+func TestSpillDamage(t *testing.T) {
+	for _, codec := range []string{"none", "s2", "zstd"} {
+		store := &memoryStore{}
+		folder := t.TempDir()
+		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words), BlockBytes: 8000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := writeRun(s, numbered(0, 2000), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := run.Blocks()[1]
+		store.files[0].data[b.Offset+int64(b.Bytes)/2] ^= 4
+		if _, err := run.ReadBlock(0, make([]byte, run.BlockBytes(0))); err != nil {
+			t.Errorf("%s: the block that is whole: %v", codec, err)
+		}
+		_, err = run.ReadBlock(1, make([]byte, run.BlockBytes(1)))
+		if err == nil || !strings.Contains(err.Error(), folder) || !strings.Contains(err.Error(), fmt.Sprintf("byte %d is damaged", b.Offset)) {
+			t.Errorf("%s: the error is: %v", codec, err)
+		}
+		store.files[0].data = store.files[0].data[:b.Offset]
+		if _, err = run.ReadBlock(1, make([]byte, run.BlockBytes(1))); err == nil {
+			t.Errorf("%s: no error from a spill that is cut short", codec)
+		}
+	}
+}
+
+// TestRunWriterIndex expects every record to be written once.
+func TestRunWriterIndex(t *testing.T) {
+	for name, firsts := range map[string][]int64{"gap": {0, 20}, "twice": {0, 0}, "overlap": {0, 5}, "late start": {10}} {
+		s := newTestSpill(t, words, &memoryStore{})
+		w := s.NewRun()
+		for _, first := range firsts {
+			if err := w.WriteBlock(context.Background(), first, numbered(0, 10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Finish(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSpillFolders(t *testing.T) {
+	opt := SpillOptions{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words), BlockBytes: 100}
+	if _, err := NewSpill(opt); err == nil || !strings.Contains(err.Error(), "missing") || !strings.Contains(err.Error(), "-T") {
+		t.Errorf("a folder that does not exist: %v", err)
+	}
+	opt.Folders, opt.ExpectBytes = []string{t.TempDir()}, 1<<60
+	if _, err := NewSpill(opt); err == nil || !strings.Contains(err.Error(), opt.Folders[0]) {
+		t.Errorf("more than any disk has: %v", err)
+	}
+}
+
+// TestCodecChoice makes the choice of auto depend on what the data is like.
+func TestCodecChoice(t *testing.T) {
+	random := make([]byte, 64<<10)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range random {
+		random[i] = byte(r.Uint32())
+	}
+	c := newCodecChoice("auto")
+	for range codecTrials + 1 {
+		c.choose(random)
+	}
+	if got := c.choose(random).String(); got != "none" {
+		t.Errorf("random bytes are compressed by %s", got)
+	}
+	if packed, codec := compress(new([]byte), random, newCodecChoice("zstd").choose(random)); codec.String() != "none" || len(packed) != len(random) {
+		t.Errorf("a block that does not become smaller is stored by %s", codec)
+	}
+	c = newCodecChoice("auto")
+	c.trials, c.in, c.out, c.spent = 1, 1<<40, 0, 0 // what these trials saw was worth it
+	if got := c.choose(make([]byte, 64<<10)).String(); got != "s2" {
+		t.Errorf("blocks of zeros are spilled by %s", got)
+	}
+}
