@@ -53,6 +53,10 @@ type codec[E element] interface {
 	// key from bit from on and differ in no other bit are ordered by the bits of the key after those, first.
 	tieBits(from int) uint
 
+	// next is where to go on in the key after the bits from from on that the elements hold, or -1 if so much is left
+	// that it pays to look for the first bits that differ.
+	next(from int) int
+
 	// agreement is the number of leading bits of the key, in whole bytes, that all elems share with pivot.
 	agreement(elems []E, pivot E) int
 

@@ -176,3 +176,28 @@ func (p *pool[E]) count(l list) int64 {
 	}
 	return n
 }
+
+// emptied sets the blocks of l to hold nothing.
+func (p *pool[E]) emptied(l list) list {
+	for b := l.head; b != none; b = p.next[b] {
+		p.used[b] = 0
+	}
+	return l
+}
+
+// prune frees the blocks of l that hold nothing and returns the others.
+func (p *pool[E]) prune(l list) list {
+	kept, freed := emptyList, emptyList
+	var count int64
+	for b, next := l.head, none; b != none; b = next {
+		next = p.next[b]
+		if p.used[b] == 0 {
+			p.push(&freed, b)
+			count++
+		} else {
+			p.link(&kept, b)
+		}
+	}
+	p.free(freed, count)
+	return kept
+}

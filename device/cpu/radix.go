@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -103,10 +104,13 @@ func (r *radix[E]) sortFully(dst, tmp []E) {
 	r.reorder(dst, tmp, r.one(dst), s.low, exactly(s.width))
 }
 
-// sortInPlace sorts a. tmp is as long.
+// sortInPlace sorts a. tmp is as long. Elements in order, as a group of records with equal keys is, cost one look.
 func (r *radix[E]) sortInPlace(a, tmp []E) {
 	if len(a) <= smallSort {
 		insertionSort(a)
+		return
+	}
+	if slices.IsSorted(a) {
 		return
 	}
 	r.sort(a, tmp, r.one(a), spanOf(minMax(a)))

@@ -35,7 +35,8 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	tieBits := c.codec.tieBits(l.from)
 	if low>>tieBits == high>>tieBits {
 		if tieBits == 0 {
-			l.equal = true
+			c.pool.prune(c.pool.emptied(l.list))
+			l.list, l.equal, l.low, l.high = emptyList, true, low, high
 			return []leaf[E]{l}, nil
 		}
 		l.from, err = c.deepen(ctx, l)
@@ -43,6 +44,9 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 		return []leaf[E]{l}, err
 	}
 	count := c.affordable(i, 4*c.buckets(l.count))
+	if value, found := c.heavy(l); found && count >= 2 {
+		return c.withdraw(ctx, i, value)
+	}
 	if count < 2 {
 		sortBlocks(c.pool, l.list, c.codec.less)
 		l.ordered = true
@@ -50,7 +54,8 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	}
 	l = c.leaves[i] // its blocks may have been packed
 	l.low, l.high = low, high
-	return c.cut(ctx, l, newBuckets(low, high, count, tieBits))
+	parts, err := c.distribute(ctx, l, newBuckets(low, high, count, tieBits))
+	return c.merge(parts), err
 }
 
 // affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free.
@@ -66,9 +71,9 @@ func (c *chunk[E]) affordable(i, wanted int) int {
 	return min(wanted, count())
 }
 
-// cut distributes the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
+// distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and one.
-func (c *chunk[E]) cut(ctx context.Context, l leaf[E], b buckets[E]) ([]leaf[E], error) {
+func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b buckets[E]) ([]leaf[E], error) {
 	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
 	if err := c.makeWorkers(workers); err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func (c *chunk[E]) cut(ctx context.Context, l leaf[E], b buckets[E]) ([]leaf[E],
 		w.scatter.finish()
 		w.scatter.giveBack()
 	}
-	return c.merge(c.collect(nil, c.workers[:workers], b, l)), nil
+	return c.collect(nil, c.workers[:workers], b, l), nil
 }
 
 func (c *chunk[E]) unitOfElements() int { return unitBytes / c.element }
@@ -125,23 +130,30 @@ func (c *chunk[E]) rangeOf(ctx context.Context, l leaf[E]) (low, high E, err err
 	return low, high, err
 }
 
-// deepen makes the elements of a leaf, which tie, hold the next bits of the key that differ.
+// deepen makes the elements of a leaf, which tie, hold the next bits of the key that may differ.
 func (c *chunk[E]) deepen(ctx context.Context, l leaf[E]) (from int, err error) {
+	if from = c.codec.next(l.from); from < 0 {
+		if from, err = c.agreement(ctx, l); err != nil {
+			return 0, err
+		}
+	}
+	return from, c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
+		c.codec.rewindow(c.pool.content(block), from)
+	})
+}
+
+// agreement is the number of leading bits of the key that all elements of a leaf share.
+func (c *chunk[E]) agreement(ctx context.Context, l leaf[E]) (bits int, err error) {
 	var mu sync.Mutex
-	from = 8 * c.opt.Keyer.KeySize()
+	bits = 8 * c.opt.Keyer.KeySize()
 	pivot := c.pool.content(l.head)[0]
 	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
 		agreed := c.codec.agreement(c.pool.content(block), pivot)
 		mu.Lock()
 		defer mu.Unlock()
-		from = min(from, agreed)
+		bits = min(bits, agreed)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return from, c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
-		c.codec.rewindow(c.pool.content(block), from)
-	})
+	return bits, err
 }
 
 // eachBlock calls f for every block of a leaf, by several workers. f may take the block out of the list.

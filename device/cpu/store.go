@@ -135,11 +135,10 @@ func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, e
 
 // storeEqual writes records that are all the same.
 func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
-	value := c.pool.content(t.leaves[0].head)[0]
 	for at := int64(0); at < t.count; {
 		elems := w.a[:min(int64(len(w.a)), t.count-at)]
 		for i := range elems {
-			elems[i] = value
+			elems[i] = t.leaves[0].low
 		}
 		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
 			return err

@@ -16,7 +16,7 @@ func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
 			end++
 		}
 		if end-i > 1 {
-			c.settle(r, a[i:end], tmp[i:end])
+			c.settle(r, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
@@ -24,7 +24,7 @@ func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
 // same in all of the group, which cuts it into smaller groups however long a common prefix is.
-func (c *chunk[E]) settle(r *radix[E], group, tmp []E) {
+func (c *chunk[E]) settle(r *radix[E], group, tmp []E, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e, j := group[i], i
@@ -35,8 +35,11 @@ func (c *chunk[E]) settle(r *radix[E], group, tmp []E) {
 		}
 		return
 	}
-	from := c.codec.agreement(group[1:], group[0])
-	c.codec.rewindow(group, from)
+	next := c.codec.next(from)
+	if next < 0 {
+		next = c.codec.agreement(group[1:], group[0])
+	}
+	c.codec.rewindow(group, next)
 	r.sortInPlace(group, tmp)
-	c.refine(r, group, tmp, from)
+	c.refine(r, group, tmp, next)
 }
