@@ -53,6 +53,9 @@ func (j *job) openDevices() error {
 
 // openNamed opens the devices that a name stands for, but for those that are open.
 func (j *job) openNamed(name string) error {
+	if name == deviceCPU || name == "0" {
+		return j.openDevice(cpu.New().Info()) // without starting the drivers of GPUs, which takes up to a second
+	}
 	list := Devices()
 	found, err := opencl.Select(list.Devices, name)
 	if err != nil {

@@ -32,6 +32,11 @@ func (m *meter) begin(name string, at stream, totalBytes int64) {
 	m.progress.Begin(name, max(totalBytes, -1))
 }
 
+// note enters a phase that went by unobserved.
+func (m *meter) note(name string, seconds float64) {
+	m.phases = append(m.phases, Phase{Name: name, Seconds: seconds})
+}
+
 // add tells of bytes that passed at a place.
 func (m *meter) add(at stream, bytes int) {
 	if stream(m.counted.Load()) == at {

@@ -57,6 +57,7 @@ type Candidate struct {
 
 // The stages of a sort, which are also the phases of its report.
 const (
+	stageStart     = "start"       // open the inputs and the devices, plan, reserve the output
 	stageRead      = "read"        // in core: read, and partition into buckets
 	stageWrite     = "sort, write" // in core: sort the buckets and write them
 	stageRuns      = "sort runs"   // merge: read, sort and spill each chunk

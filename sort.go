@@ -16,6 +16,7 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	out, err := j.openOutput()
+	j.meter.note(stageStart, since(start))
 	if err == nil {
 		err = j.sortInto(ctx, out)
 		if err = j.finish(ctx, out, err); j.retryOnCPU(ctx, out, err) {
