@@ -95,3 +95,22 @@ func BenchmarkMerge(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkUnique(b *testing.B) {
+	discard := device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+	for _, dist := range []string{"uniform", "few"} {
+		b.Run("key=u64/dist="+dist, func(b *testing.B) {
+			k := keyer(b, bare(b, "u64"))
+			recs := make([]byte, 1<<20)
+			if _, err := sortedRuns(k, 1, len(recs)/8, dist)[0].ReadBlock(0, recs); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(recs)))
+			for b.Loop() {
+				if err := NewUnique(k, discard).WriteBlock(b.Context(), 0, recs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

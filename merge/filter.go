@@ -60,39 +60,46 @@ func NewUnique(k *format.Keyer, next device.BlockWriter) *Unique {
 // Records is the number of records passed on so far.
 func (u *Unique) Records() int64 { return u.kept.Load() }
 
+// scratch is the memory of one call of WriteBlock.
+type scratch struct {
+	recs []byte
+	keys [512]uint64
+}
+
 // WriteBlock drops the records of recs whose key is that of the record before them and passes on the others.
 func (u *Unique) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	buf, _ := u.scratch.Get().(*[]byte)
+	buf, _ := u.scratch.Get().(*scratch)
 	if buf == nil {
-		buf = new([]byte)
+		buf = new(scratch)
 	}
 	defer u.scratch.Put(buf)
-	*buf = u.compact((*buf)[:0], recs)
-	at, out, err := u.place(ctx, first, recs, *buf)
+	u.compact(buf, recs)
+	at, out, err := u.place(ctx, first, recs, buf.recs)
 	if err != nil || len(out) == 0 {
 		return err
 	}
 	return u.next.WriteBlock(ctx, at, out)
 }
 
-// compact appends to dst the records of recs that differ in key from the one before, the first one included.
-func (u *Unique) compact(dst, recs []byte) []byte {
-	size := u.keyer.Layout().RecordSize
-	from := 0 // of the stretch of records that stay and have not been copied
-	for at := size; at < len(recs); at += size {
-		if u.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0 {
-			dst = append(dst, recs[from:at]...)
-			from = at + size
-			for from < len(recs) && u.keyer.Compare(recs[at:at+size], recs[from:from+size]) == 0 {
-				from += size
+// compact copies to buf the records of recs that differ in key from the one before, the first one included.
+func (u *Unique) compact(buf *scratch, recs []byte) {
+	size, wide := u.keyer.Layout().RecordSize, u.keyer.KeySize() > 8
+	buf.recs = buf.recs[:0]
+	from := 0 // where the records that stay and have not been copied begin
+	var before uint64
+	for base := 0; base < len(recs); base += len(buf.keys) * size {
+		keys := buf.keys[:min((len(recs)-base)/size, len(buf.keys))]
+		u.keyer.Prefixes(keys, recs[base:base+len(keys)*size])
+		for i, key := range keys {
+			at := base + i*size
+			if key == before && at > 0 && (!wide || u.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0) {
+				buf.recs = append(buf.recs, recs[from:at]...)
+				from = at + size
 			}
-			at = from
+			before = key
 		}
 	}
-	if from < len(recs) {
-		dst = append(dst, recs[from:]...)
-	}
-	return dst
+	buf.recs = append(buf.recs, recs[from:]...)
 }
 
 // place waits until the blocks before this one are counted, drops its first record if they end with that key,
