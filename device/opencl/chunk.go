@@ -13,17 +13,17 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// chunk is the memory of one chunk and its three queues. All is allocated when the chunk is first loaded.
+// chunk is the memory of one chunk and its queues. All is allocated when the chunk is first loaded.
 type chunk struct {
 	engine *engine
 	opt    device.ChunkOptions
 	shape  shape
 
-	session            *session
-	upload, sort, down *cl.Queue // to the device, kernels, from the device
-	ring               *ring
-	memory             deviceMemory
-	host               *arena.Memory // records, where only keys travel
+	session              *session
+	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
+	ring                 *ring
+	memory               deviceMemory
+	host                 *arena.Memory // records, where only keys travel
 
 	kernels chan built // what prepare sends once
 	ready   *built     // received from kernels
@@ -66,7 +66,7 @@ func (c *chunk) begin() error {
 }
 
 func (c *chunk) allocate(s *session) (err error) {
-	for _, q := range []**cl.Queue{&c.upload, &c.sort, &c.down} {
+	for _, q := range []**cl.Queue{&c.upload, &c.gather, &c.down} {
 		if *q, err = s.ctx.NewQueue(); err != nil {
 			return err
 		}
@@ -112,7 +112,6 @@ func (c *chunk) Sort(ctx context.Context) error {
 	err := c.sortRecords(ctx)
 	c.stats.Sort = time.Since(started).Seconds()
 	if err != nil {
-		c.settle()
 		return fmt.Errorf("sort %d records on %s: %w", c.records, c.engine.dev.Name, err)
 	}
 	return nil
@@ -131,7 +130,15 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	timed, err := startTimer(c.sort)
+	if err := c.timedSort(b); err != nil {
+		_ = c.session.kernels.Finish() // before the buffers go
+		return err
+	}
+	return nil
+}
+
+func (c *chunk) timedSort(b *built) error {
+	timed, err := startTimer(c.session.kernels)
 	if err != nil {
 		return err
 	}
@@ -150,7 +157,7 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 
 // settle waits until the device has done with the chunk's memory, after an error: what it says is of no interest.
 func (c *chunk) settle() {
-	for _, q := range []*cl.Queue{c.upload, c.sort, c.down} {
+	for _, q := range []*cl.Queue{c.upload, c.gather, c.down} {
 		if q != nil {
 			_ = q.Finish()
 		}
@@ -177,7 +184,7 @@ func (c *chunk) release() error {
 		c.ring.release()
 		c.ring = nil
 	}
-	for _, q := range []**cl.Queue{&c.upload, &c.sort, &c.down} {
+	for _, q := range []**cl.Queue{&c.upload, &c.gather, &c.down} {
 		if *q != nil {
 			(*q).Release()
 			*q = nil

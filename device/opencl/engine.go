@@ -38,7 +38,8 @@ type session struct {
 	sorters  map[string]func() (algo.Sorter, error) // see choose.go
 	tuning   *Tuning
 
-	sorting sync.Mutex // one chunk is sorted at a time: two at once would not be faster
+	sorting sync.Mutex // held while a chunk is sorted: two at once would not be faster
+	kernels *cl.Queue  // for sorting; sorters keep their scratch memory by queue, so that there is one of it
 }
 
 // Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context and the
@@ -71,13 +72,15 @@ func (e *engine) begin() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	admin, err := ctx.NewQueue()
+	s := &session{ctx: ctx,
+		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
+	if s.admin, err = ctx.NewQueue(); err == nil {
+		s.kernels, err = ctx.NewQueue()
+	}
 	if err != nil {
-		ctx.Release()
+		s.close()
 		return nil, err
 	}
-	s := &session{ctx: ctx, admin: admin,
-		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.tuning = e.opt.Tuning
@@ -149,6 +152,6 @@ func (s *session) close() {
 		}
 	}
 	s.admin.Release()
+	s.kernels.Release()
 	s.ctx.Release()
 }
-

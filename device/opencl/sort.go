@@ -21,7 +21,7 @@ const (
 func (c *chunk) strided(k *cl.Kernel, n int64, args []any) error {
 	local := min(groupSize, c.engine.dev.MaxGroup)
 	groups := min((n+int64(local)-1)/int64(local), mostGroups)
-	_, err := c.sort.Launch(k, int(groups)*local, local, args)
+	_, err := c.session.kernels.Launch(k, int(groups)*local, local, args)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (c *chunk) sortBits(b *built, varying uint64) error {
 		return nil
 	}
 	c.stats.Algorithm, _ = b.sorter.choice(d)
-	err := b.sorter.Sort(c.sort, d, bits.TrailingZeros64(varying), bits.Len64(varying))
+	err := b.sorter.Sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
 	c.stats.Passes = d.Passes
 	return err
 }
@@ -94,13 +94,13 @@ func (c *chunk) survey(b *built, s surveyArgs) ([]uint64, error) {
 	for at := 8; at < len(found); at += 16 {
 		binary.NativeEndian.PutUint64(found[at:], ^uint64(0))
 	}
-	if err := c.sort.Upload(c.memory.bits, 0, found); err != nil {
+	if err := c.session.kernels.Upload(c.memory.bits, 0, found); err != nil {
 		return nil, err
 	}
 	if err := c.strided(b.program.kernels["survey"], c.records, s.args); err != nil {
 		return nil, err
 	}
-	if err := c.sort.Download(found, c.memory.bits, 0); err != nil {
+	if err := c.session.kernels.Download(found, c.memory.bits, 0); err != nil {
 		return nil, err
 	}
 	varying := make([]uint64, s.words)

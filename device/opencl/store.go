@@ -181,11 +181,11 @@ func (o *outlet) gather(p piece, size int) (*cl.Event, error) {
 	units := size / unitOf(size)
 	items := (p.n*units + local - 1) / local * local
 	args := c.memory.pointers(uint32(units), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	gathered, err := c.sort.Launch(kernel, items, local, args, o.left[at])
+	gathered, err := c.gather.Launch(kernel, items, local, args, o.left[at])
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sort.Flush(); err != nil {
+	if err := c.gather.Flush(); err != nil {
 		return nil, err
 	}
 	o.left[at], err = c.down.Read(p.slot.Pinned, 0, c.memory.stage[at], 0, p.n*size, gathered)

@@ -23,8 +23,12 @@ func (q *Queue) Flush() error { return failure("flush", flush(q.raw)) }
 // Finish waits until all queued commands are done.
 func (q *Queue) Finish() error { return failure("finish", q.raw.Finish()) }
 
-// Release gives the queue back.
-func (q *Queue) Release() { q.raw.Release() }
+// Release gives the queue back. A nil Queue may be released.
+func (q *Queue) Release() {
+	if q != nil {
+		q.raw.Release()
+	}
+}
 
 // Marker is an event that is complete when all commands before it are.
 func (q *Queue) Marker(waits ...*Event) (*Event, error) {

@@ -1,0 +1,160 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+)
+
+// The tests of this file run the test binary again with another libOpenCL: testdata/faulty.c, which fails one call
+// of all that a small sort makes, or none at all.
+
+// childVariable makes the child of a test do its part.
+const childVariable = "EXTSORT_TEST_CHILD"
+
+// child runs the test of that name in a process of its own and returns its output.
+func child(t *testing.T, name string, environment ...string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run", "^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Env = append(cmd.Env, environment...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// buildFaulty compiles the library that fails.
+func buildFaulty(t *testing.T) string {
+	t.Helper()
+	open(t, Options{}) // skips where there is no device
+	compiler, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no C compiler: ", err)
+	}
+	library := filepath.Join(t.TempDir(), "libfaulty.so")
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "testdata/faulty.c", "-ldl").CombinedOutput()
+	if err != nil {
+		t.Fatalf("compile the faulty library: %v\n%s", err, out)
+	}
+	return library
+}
+
+// TestFaults lets one call after another fail. Each must end in an error of a known kind, never in a crash, a hang
+// or a wrong order; where the call could be done without, in the right order. There are some 700 calls: every ninth
+// is failed, or with EXTSORT_TEST_EXHAUSTIVE=1 each (a minute and a half).
+func TestFaults(t *testing.T) {
+	if os.Getenv(childVariable) != "" {
+		failEachCall(t)
+		return
+	}
+	library := buildFaulty(t)
+	out, err := child(t, "TestFaults", "EXTSORT_OPENCL_LIBRARY="+library, "EXTSORT_TEST_REPORT="+filepath.Join(t.TempDir(), "report"))
+	if err != nil || !strings.Contains(out, "PASS: TestFaults") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log(out)
+}
+
+// failEachCall is what the child does.
+func failEachCall(t *testing.T) {
+	seen := map[string]int{} // by call: how often it was failed
+	step := 9
+	if os.Getenv("EXTSORT_TEST_EXHAUSTIVE") != "" {
+		step = 1
+	}
+	for i, fields := range [][]string{{"0:i32"}, {"2:u16be", "4:u64:desc"}} {
+		for n := 1 + 4*i; ; n += step {
+			name := failCall(t, n, fields)
+			if name == "" || t.Failed() {
+				break
+			}
+			seen[name]++
+		}
+	}
+	for _, name := range []string{"clGetPlatformIDs", "clGetDeviceInfo", "clCreateBuffer", "clCreateKernel",
+		"clSetKernelArg", "clEnqueueNDRangeKernel"} {
+		if seen[name] == 0 {
+			t.Errorf("no fault at %s", name)
+		}
+	}
+	t.Log("faults injected: ", seen)
+}
+
+// failCall sorts with call n failing and returns the name of that call, "" if there were fewer.
+func failCall(t *testing.T, n int, fields []string) string {
+	report, code := os.Getenv("EXTSORT_TEST_REPORT"), []int{-4, -5, -9999}[n%3]
+	os.Remove(report)
+	os.Setenv("EXTSORT_TEST_CODE", fmt.Sprint(code))
+	os.Setenv("EXTSORT_TEST_FAULT", fmt.Sprint(n))
+	err := sortWithFaults(t, fields...)
+	os.Setenv("EXTSORT_TEST_FAULT", "0")
+	name, _ := os.ReadFile(report)
+	known := err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrAllocation) ||
+		errors.Is(err, ErrBuild) || errors.Is(err, ErrDevice)
+	if !known || len(name) == 0 && err != nil {
+		t.Errorf("call %d, %s, code %d: %v", n, name, code, err)
+	}
+	return string(name)
+}
+
+func sortWithFaults(t *testing.T, fields ...string) error {
+	size := 4 * (1 + 2*(len(fields)-1))
+	k := keyer(t, size, fields...)
+	d, err := Open(1, Options{})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	ctx := context.Background()
+	c, err := d.NewChunk(ctx, device.ChunkOptions{Keyer: k, Records: 3000, MemoryBytes: 32 << 10, Workers: 2})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	recs := randomBytes(3000*size, "uniform")
+	if _, err := c.Load(ctx, &memorySource{size: size, recs: recs}); err != nil {
+		return err
+	}
+	if err := c.Sort(ctx); err != nil {
+		return err
+	}
+	out := make([]byte, len(recs))
+	if err := c.Store(ctx, -1, sink(out, size)); err != nil {
+		return err
+	}
+	if !bytes.Equal(out, sorted(k, recs)) {
+		t.Error("a failed call went unnoticed: wrong order")
+	}
+	return nil
+}
+
+// TestNoLibrary starts without libOpenCL: no device, and a reason.
+func TestNoLibrary(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		out, err := child(t, "TestNoLibrary", "EXTSORT_OPENCL_LIBRARY=/nonexistent/libOpenCL.so.1")
+		if err != nil || !strings.Contains(out, "PASS: TestNoLibrary") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	list, err := Devices()
+	if len(list) != 0 || !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "libOpenCL") {
+		t.Errorf("%d devices, %v", len(list), err)
+	}
+	if _, err := Open(1, Options{}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("Open: %v", err)
+	}
+}
