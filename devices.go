@@ -62,9 +62,6 @@ func (j *job) openNamed(name string) error {
 		return withNote(err, list.Note)
 	}
 	for _, info := range found {
-		if slices.ContainsFunc(j.devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
-			continue
-		}
 		if err := j.openDevice(info); err != nil {
 			return err
 		}
@@ -79,7 +76,11 @@ func withNote(err error, note string) error {
 	return fmt.Errorf("%w (%s)", err, note)
 }
 
+// openDevice opens a device unless it is open already.
 func (j *job) openDevice(info device.Info) error {
+	if slices.ContainsFunc(j.devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
+		return nil
+	}
 	if err := checkAlgorithm(info, j.opt.Algorithm); err != nil {
 		return err
 	}
