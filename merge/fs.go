@@ -31,6 +31,8 @@ type File interface {
 	io.ReaderAt
 	// Reserve makes sure that the file can grow to that many bytes, where the file system can promise it.
 	Reserve(bytes int64) error
+	// WriteBehind lets the system begin to write n bytes at offset to the disk, if it can be told so.
+	WriteBehind(offset, n int64)
 	Truncate(bytes int64) error
 	Chmod(mode fs.FileMode) error
 	Sync() error

@@ -76,3 +76,8 @@ func notEnough(st *unix.Statfs_t) error {
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
+
+// WriteBehind does not wait, and needs no error: Sync would report it.
+func (f systemFile) WriteBehind(offset, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
+}

