@@ -31,7 +31,7 @@ func (Disk) Create(folder string) (SpillFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &diskFile{File: f}
+	d := &diskFile{File: f, spent: newStretches()}
 	if runtime.GOOS == "windows" {
 		d.remove = filepath.Dir(f.Name())
 	}
@@ -41,11 +41,24 @@ func (Disk) Create(folder string) (SpillFile, error) {
 type diskFile struct {
 	*os.File
 	remove string // what Close has to remove where an open file can't be unlinked; "" otherwise
+	spent  stretches
 }
 
 func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, offset, bytes) }
 
-func (d *diskFile) Release(offset, bytes int64) { punch(d.File, offset, bytes) }
+// Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
+// for everybody's fsync. Sorting 40 MB in 16 MiB with a fan-in of 2 on ext4 (4000 blocks, each released twice)
+// took 0.8 s with a hole for every block and 0.4 s with holes of 8 MiB, medians of three; when others kept the
+// disk busy, 4.5 s and 0.5 s.
+func (d *diskFile) Release(offset, bytes int64) {
+	if from, to := d.spent.add(offset, offset+bytes); to-from >= punchBytes {
+		d.spent.drop(from, to)
+		punch(d.File, from, to-from)
+	}
+}
+
+// punchBytes is the shortest stretch that is worth a hole.
+const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
 	err := d.File.Close()
