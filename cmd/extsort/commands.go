@@ -32,8 +32,8 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if isVerb {
 		root.AddCommand(verbs...)
 	}
-	root.ValidArgsFunction = func(_ *cobra.Command, operands []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(operands) > 0 {
+	root.ValidArgsFunction = func(cmd *cobra.Command, operands []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(operands) > 0 || cmd.Flags().NFlag() > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return names(verbs), cobra.ShellCompDirectiveDefault

@@ -160,6 +160,8 @@ func offerValues(cmd *cobra.Command) {
 			offer(f.Name, v.choices(), cobra.ShellCompDirectiveNoFileComp)
 		}
 	})
+	offer("type", strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64"), cobra.ShellCompDirectiveNoFileComp)
+	offer("format", []string{"gensort", "npy", "sosd"}, cobra.ShellCompDirectiveNoFileComp)
 	offer("device", []string{"auto", "cpu", "gpu"}, cobra.ShellCompDirectiveNoFileComp)
 	offer("temporary-directory", nil, cobra.ShellCompDirectiveFilterDirs)
 }
