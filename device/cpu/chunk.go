@@ -34,6 +34,9 @@ type leaf[E element] struct {
 	ordered   bool // its elements are in order as they stand
 }
 
+// unsorted says that the leaf is to be sorted in cache yet: then it fits there.
+func (l *leaf[E]) unsorted() bool { return !l.equal && !l.ordered }
+
 // worker is the scratch of one goroutine.
 type worker[E element] struct {
 	memory  *arena.Memory // of what follows

@@ -1,12 +1,189 @@
 package cpu
 
 import (
+	"context"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
 )
 
+// TestConformance believes in a tiny cache, so that a few records make many buckets and some that must be cut again.
 func TestConformance(t *testing.T) {
+	inCache(t, 16<<10)
 	devicetest.Run(t, func(testing.TB) device.Device { return New() })
+}
+
+func inCache(t *testing.T, bytes int) {
+	before := leafBytes
+	leafBytes = func() int { return bytes }
+	t.Cleanup(func() { leafBytes = before })
+}
+
+// TestLarge sorts what is large for this machine's own cache.
+func TestLarge(t *testing.T) {
+	for name, l := range map[string]format.Layout{
+		"u32":   format.Bare(format.Type{Kind: format.Unsigned, Size: 4}),
+		"u64":   format.Bare(format.Type{Kind: format.Unsigned, Size: 8}),
+		"rec16": {RecordSize: 16, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Signed, Size: 4}}}},
+	} {
+		for _, dist := range []string{"uniform", "zipf", "outlier"} {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				recs := devicetest.Distributions[dist](l, 5*leafBytes()/4, rand.New(rand.NewPCG(3, 4)))
+				devicetest.Check(t, New(), devicetest.Case{Layout: l, Recs: recs, Sample: devicetest.Sampled(l, recs, 1000), Limit: -1})
+			})
+		}
+	}
+}
+
+// TestWithoutBlocks takes the free blocks away before Sort, so that buckets cannot be cut and are sorted in place.
+func TestWithoutBlocks(t *testing.T) {
+	inCache(t, 64<<10)
+	ctx := context.Background()
+	for name, l := range map[string]format.Layout{
+		"u64":    format.Bare(format.Type{Kind: format.Unsigned, Size: 8}),
+		"wide40": {RecordSize: 44, Key: []format.Field{{Offset: 2, Type: format.Type{Kind: format.Bytes, Size: 40}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recs := devicetest.Distributions["exponential"](l, 8*leafBytes()/8, rand.New(rand.NewPCG(1, 2)))
+			n := int64(len(recs) / l.RecordSize)
+			k, err := format.NewKeyer(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := New().NewChunk(ctx, device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Sample: []uint64{0, ^uint64(0)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer made.Close()
+			if _, err := made.Load(ctx, &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+				t.Fatal(err)
+			}
+			c := made.(*chunk[uint64])
+			c.pool.fresh.Store(int64(c.pool.blocks))
+			if err := c.Sort(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ordered := 0
+			for _, l := range c.leaves {
+				if l.ordered {
+					ordered++
+				}
+			}
+			if ordered == 0 {
+				t.Errorf("none of %d leaves was sorted in place", len(c.leaves))
+			}
+			w := devicetest.Collector{Size: l.RecordSize}
+			if err := c.Store(ctx, -1, &w); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := w.Recs(); err != nil || string(got) != string(devicetest.Sorted(l, recs)) {
+				t.Errorf("not in order, %v", err)
+			}
+		})
+	}
+}
+
+// TestMemory compares what chunks allocate with what MaxRecords counts.
+func TestMemory(t *testing.T) {
+	ctx := context.Background()
+	for _, l := range []format.Layout{
+		format.Bare(format.Type{Kind: format.Unsigned, Size: 1}), format.Bare(format.Type{Kind: format.Unsigned, Size: 4}),
+		format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), format.Whole(100), {RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
+	} {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, memory := range []int64{1 << 20, 10 << 20, 100 << 20, 1 << 30, 100 << 30} {
+			for _, workers := range []int{1, 2, 64} {
+				opt := device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, MemoryBytes: memory}
+				opt.Records = New().MaxRecords(opt, memory)
+				if opt.Records == 0 || memory > 1<<30 {
+					continue // more than this machine may have, but it could be computed
+				}
+				made, err := New().NewChunk(ctx, opt)
+				if err != nil {
+					t.Fatalf("%v, %d bytes: %v", l, memory, err)
+				}
+				if got := allocated(t, made); got > memory {
+					t.Errorf("%v, %d workers: %d bytes are allocated, %d are allowed", l, workers, got, memory)
+				}
+				if err := made.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// allocated makes all workers of a chunk and adds up its memory.
+func allocated(t *testing.T, made device.Chunk) int64 {
+	switch c := made.(type) {
+	case *chunk[uint32]:
+		return allocatedBy(t, c)
+	case *chunk[uint64]:
+		return allocatedBy(t, c)
+	}
+	t.Fatalf("unknown chunk %T", made)
+	return 0
+}
+
+func allocatedBy[E element](t *testing.T, c *chunk[E]) int64 {
+	if err := c.makeWorkers(len(c.workers)); err != nil {
+		t.Fatal(err)
+	}
+	total := len(c.pool.memory.Bytes()) + 4*len(c.pool.next) + 4*len(c.pool.used)
+	for _, w := range c.workers {
+		total += len(w.memory.Bytes()) + countsBytes
+	}
+	if c.kept != nil {
+		total += len(c.kept.Bytes())
+	}
+	return int64(total)
+}
+
+// FuzzSort sorts bytes as records of a layout made of bytes.
+func FuzzSort(f *testing.F) {
+	f.Add([]byte{7, 2, 3, 1, 0, 1}, []byte("some records of seven bytes, none of them in order"), uint8(3))
+	f.Add([]byte{8, 0, 0, 0, 3, 0}, make([]byte, 4096), uint8(1))
+	f.Add([]byte{40, 3, 1, 0, 39, 0}, []byte("a common prefix, a common prefix, and a common prefix, and another one as well"), uint8(9))
+	f.Fuzz(func(t *testing.T, shape, recs []byte, workers uint8) {
+		l := fuzzLayout(shape)
+		if l.Validate() != nil {
+			t.Skip()
+		}
+		for len(recs) > 0 && len(recs) < 32*l.RecordSize {
+			recs = append(recs, recs...)
+		}
+		recs = recs[:len(recs)/l.RecordSize*l.RecordSize]
+		devicetest.Check(t, New(), devicetest.Case{
+			Layout: l, Recs: recs, Sample: devicetest.Sampled(l, recs, 10), Workers: 1 + int(workers%4), Limit: -1,
+		})
+	})
+}
+
+// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size, byte order.
+func fuzzLayout(shape []byte) format.Layout {
+	if len(shape) == 0 {
+		return format.Layout{}
+	}
+	l := format.Layout{RecordSize: int(shape[0])}
+	for s := shape[1:]; len(s) >= 4; s = s[4:] {
+		kind := format.Kind(s[0] % 4)
+		size := 1 << (s[2] % 5)
+		switch kind {
+		case format.Bytes:
+			size = int(s[2])
+		case format.Float:
+			size = 4 << (s[2] % 2)
+		}
+		l.Key = append(l.Key, format.Field{
+			Offset: int(s[1]), Desc: s[0]&4 != 0,
+			Type: format.Type{Kind: kind, Size: size, BigEndian: s[3]&1 != 0 && kind != format.Bytes && size > 1},
+		})
+	}
+	return l
 }

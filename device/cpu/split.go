@@ -12,7 +12,7 @@ import (
 func (c *chunk[E]) Sort(ctx context.Context) error {
 	defer seconds(&c.stats.Sort, time.Now())
 	for i := 0; i < len(c.leaves); {
-		if l := c.leaves[i]; l.count <= int64(c.leaf) || l.equal || l.ordered {
+		if l := &c.leaves[i]; l.count <= int64(c.leaf) || !l.unsorted() {
 			i++
 			continue
 		}

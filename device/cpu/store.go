@@ -57,7 +57,7 @@ func (c *chunk[E]) tasks(limit int64) []task[E] {
 	}
 	for i := 0; i < len(c.leaves); {
 		end, count := i+1, c.leaves[i].count
-		for end < len(c.leaves) && count+c.leaves[end].count <= block {
+		for c.leaves[i].unsorted() && end < len(c.leaves) && c.leaves[end].unsorted() && count+c.leaves[end].count <= block {
 			count += c.leaves[end].count
 			end++
 		}

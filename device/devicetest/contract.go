@@ -60,11 +60,11 @@ func testOrder(t *testing.T, d device.Device) {
 	for _, dist := range []string{"uniform", "equal", "low"} {
 		for _, workers := range []int{1, 2, 8} {
 			t.Run(fmt.Sprintf("%s/workers=%d", dist, workers), func(t *testing.T) {
-				recs := Distributions[dist](u64, 300_000, random())
+				recs := Distributions[dist](u64, 200_000, random())
 				c := Case{Layout: u64, Recs: recs, Block: 4096, Workers: workers}
 				chunk := open(t, d, c.options(keyer(t, u64)))
 				defer chunk.Close()
-				load(t, chunk, &Source{Recs: recs, Size: 8}, 300_000)
+				load(t, chunk, &Source{Recs: recs, Size: 8}, 200_000)
 				if err := chunk.Sort(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -86,10 +86,10 @@ func testOrder(t *testing.T, d device.Device) {
 func testReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, 200_000, random()), Limit: -1}
+			c := Case{Layout: l, Recs: uniform(l, 100_000, random()), Limit: -1}
 			chunk := open(t, d, c.options(keyer(t, l)))
 			defer chunk.Close()
-			for _, n := range []int{200_000, 1, 0, 150_000, 200_000, 5000} {
+			for _, n := range []int{100_000, 1, 0, 77_000, 100_000, 5000} {
 				for _, dist := range []string{"uniform", "equal", "exponential"} {
 					c.Recs = Distributions[dist](l, n, random())
 					checkOn(t, chunk, c)
@@ -148,7 +148,7 @@ func sortOnce(chunk device.Chunk, c Case) error {
 
 // testCancel cancels before each step and in the middle of Load and Store.
 func testCancel(t *testing.T, d device.Device) {
-	recs := uniform(u64, 300_000, random())
+	recs := uniform(u64, 200_000, random())
 	c := Case{Layout: u64, Recs: recs, Block: 8 << 10, Limit: -1}
 	chunk := open(t, d, c.options(keyer(t, u64)))
 	defer chunk.Close()
@@ -166,7 +166,7 @@ func testCancel(t *testing.T, d device.Device) {
 	}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Load cancelled in the middle: %v", err)
 	}
-	load(t, chunk, &Source{Recs: recs, Size: 8}, 300_000)
+	load(t, chunk, &Source{Recs: recs, Size: 8}, 200_000)
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func testDistributions(t *testing.T, d device.Device) {
 	} {
 		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
-				recs := generate(l, 300_000, random())
+				recs := generate(l, 100_000, random())
 				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 1000), Limit: -1})
 			})
 		}
@@ -70,7 +70,7 @@ func testPrefixes(t *testing.T, d device.Device) {
 		for _, groups := range []int{1, 2, 1000} {
 			t.Run(fmt.Sprintf("shared=%d/groups=%d", shared, groups), func(t *testing.T) {
 				r := random()
-				recs := uniform(l, 60_000, r)
+				recs := uniform(l, 20_000, r)
 				shareprefixes(recs, l, shared, groups, r)
 				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 100), Limit: -1})
 			})
@@ -89,7 +89,7 @@ func shareprefixes(recs []byte, l format.Layout, shared, groups int, r *rand.Ran
 // testSamples has samples that are missing, tiny, or of other data.
 func testSamples(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
-		recs := uniform(l, 250_000, random())
+		recs := uniform(l, 100_000, random())
 		for sample, prefixes := range map[string][]uint64{
 			"none": nil, "one": Sampled(l, recs, 1), "zeros": {0, 0}, "ones": {^uint64(0) >> (64 - 8*min(8, l.KeySize()))},
 			"narrow": {1 << 20, 1<<20 + 1000}, "twice": {77, 77},
@@ -119,8 +119,8 @@ func testUnknownSize(t *testing.T, d device.Device) {
 func testLimit(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		for _, dist := range []string{"uniform", "equal", "low"} {
-			recs := Distributions[dist](l, 200_000, random())
-			for _, limit := range []int64{0, 1, 9, 10_000, 65_537, 199_999, 200_000, 200_001, 1 << 40} {
+			recs := Distributions[dist](l, 100_000, random())
+			for _, limit := range []int64{0, 1, 9, 10_000, 65_537, 99_999, 100_000, 100_001, 1 << 40} {
 				t.Run(fmt.Sprintf("%s/%s/limit=%d", name, dist, limit), func(t *testing.T) {
 					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 500), Limit: limit})
 				})

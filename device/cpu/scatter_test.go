@@ -1,0 +1,137 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// TestScatterTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
+func TestScatterTwins(t *testing.T) {
+	t.Run("u32", testScatterTwins[uint32])
+	t.Run("u64", testScatterTwins[uint64])
+}
+
+func testScatterTwins[E element](t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
+		for _, count := range []int{1, 2, 7, 64, maxBuckets} {
+			elems := make([]E, n)
+			for i := range elems {
+				elems[i] = E(r.Uint64())
+			}
+			low, high := E(r.Uint64()), E(r.Uint64())
+			b := newBuckets(min(low, high), max(low, high), count, uint(r.IntN(8)))
+			t.Run(fmt.Sprintf("n=%d/buckets=%d", n, count), func(t *testing.T) {
+				fast := scattered(t, b, elems, scatterFast[E])
+				loop := scattered(t, b, elems, scatterLoop[E])
+				for i := range fast {
+					if !slices.Equal(fast[i], loop[i]) {
+						t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+					}
+				}
+				checkBuckets(t, b, elems, fast)
+			})
+		}
+	}
+}
+
+// scattered is the content of the buckets that add fills with the given inner loop.
+func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scatterer[E], *buckets[E], []E) (int, uint64)) [][]E {
+	s := sizes{element: int(lastBit[E]()+1) / 8, block: 64, blocks: len(elems)/64 + b.count() + 1}
+	p, err := newPool[E](&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.memory.Free()
+	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Free()
+	sc, _ := newScatterer(p, memory.Bytes(), b.count())
+	sc.reset(b.count())
+	for rest := elems; len(rest) > 0; {
+		done, full := loop(sc, &b, rest)
+		if full != none64 {
+			sc.flush(full)
+		}
+		rest = rest[done:]
+	}
+	sc.finish()
+	content := make([][]E, b.count())
+	for i := range content {
+		content[i] = p.gather(make([]E, len(elems)), sc.lists[i])
+	}
+	return content
+}
+
+func checkBuckets[E element](t *testing.T, b buckets[E], elems []E, content [][]E) {
+	want := make([][]E, b.count())
+	for _, e := range elems {
+		d := int(min((max(e, b.low)-b.low)>>b.shift, b.last))
+		want[d] = append(want[d], e)
+	}
+	for i := range want {
+		if !slices.Equal(want[i], content[i]) {
+			t.Fatalf("bucket %d holds %v, want %v", i, content[i], want[i])
+		}
+		for _, e := range want[i] {
+			if low, high := b.span(i, 0, ^E(0)); e < low || e > high {
+				t.Fatalf("bucket %d holds %d, outside of its span %d to %d", i, e, low, high)
+			}
+		}
+	}
+}
+
+func TestCutAt(t *testing.T) {
+	for _, value := range []uint64{0, 1, 2, 3, 77, 1 << 40, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0) - 1, ^uint64(0)} {
+		b := cutAt(value)
+		for _, e := range []uint64{0, 1, value - 1, value - 2, value + 1, value / 2, value + value/2, ^uint64(0)} {
+			if e != value && b.count() == 2 && (b.of(e) == 1) != (e > value) {
+				t.Errorf("cut at %d: %d is in bucket %d", value, e, b.of(e))
+			}
+		}
+	}
+}
+
+func TestPack(t *testing.T) {
+	s := sizes{element: 8, block: 16, blocks: 100}
+	p, err := newPool[uint64](&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.memory.Free()
+	r := rand.New(rand.NewPCG(5, 6))
+	l, want := emptyList, []uint64(nil)
+	for range 90 {
+		b := p.take()
+		p.push(&l, b)
+		p.used[b] = uint32(r.IntN(17))
+		for i := range p.content(b) {
+			p.content(b)[i] = r.Uint64()
+		}
+		want = append(want, p.content(b)...)
+	}
+	before := p.available()
+	l = p.pack(l)
+	got := p.gather(make([]uint64, len(want)), l)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatal("packing changed the elements")
+	}
+	blocks, partial := 0, 0
+	for b := l.head; b != none; b = p.next[b] {
+		blocks++
+		if int(p.used[b]) < s.block {
+			partial++
+		}
+	}
+	if partial > 1 || int(p.available()-before) != 90-blocks {
+		t.Errorf("%d of %d blocks are not full, %d are free, %d were", partial, blocks, p.available(), before)
+	}
+}
