@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -24,14 +25,17 @@ func openMapped(name string, info os.FileInfo) (*mappedFile, error) {
 	return &mappedFile{name: name, info: info, m: m}, nil
 }
 
+// errFault is what a caller wraps with the name and the offset.
+var errFault = errors.New("the file became shorter, or its disk failed, while it was being read")
+
 // ReadAt reads like io.ReaderAt. Where the file has shrunk since it was mapped, or its disk fails, the system
 // signals a fault; here that is an error.
 func (f *mappedFile) ReadAt(p []byte, off int64) (n int, err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
-		if fault := recover(); fault != nil {
-			n, err = 0, fmt.Errorf("read %s at byte %d: the file became shorter, or its disk failed, while it was being read (%v)", f.name, off, fault)
+		if recover() != nil {
+			n, err = 0, errFault
 		}
 	}()
 	return f.m.ReadAt(p, off)
