@@ -84,8 +84,8 @@ func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) D
 	return d
 }
 
-// readSource reads a source to its end, by several goroutines that ask for up to max records at a time.
-func readSource(src device.Source, size, max, workers int) ([]byte, error) {
+// readSource reads a source to its end, by several goroutines that ask for up to most records at a time.
+func readSource(src device.Source, size, most, workers int) ([]byte, error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var all []byte
@@ -93,8 +93,8 @@ func readSource(src device.Source, size, max, workers int) ([]byte, error) {
 	for range workers {
 		group.Go(func() {
 			for {
-				buffer := make([]byte, max*size)
-				first, n, err := src.Next(max, func(int64, int) []byte { return buffer })
+				buffer := make([]byte, most*size)
+				first, n, err := src.Next(most, func(int64, int) []byte { return buffer })
 				mu.Lock()
 				if err != nil {
 					faults = append(faults, err)
@@ -103,8 +103,9 @@ func readSource(src device.Source, size, max, workers int) ([]byte, error) {
 					mu.Unlock()
 					return
 				}
-				all = slices.Grow(all, max*size+int(first)*size)
-				all = all[:atLeast(len(all), (int(first)+n)*size)]
+				if end := (int(first) + n) * size; end > len(all) {
+					all = append(all, make([]byte, end-len(all))...)
+				}
 				copy(all[int(first)*size:], buffer[:n*size])
 				mu.Unlock()
 			}
@@ -114,17 +115,15 @@ func readSource(src device.Source, size, max, workers int) ([]byte, error) {
 	return all, errors.Join(faults...)
 }
 
-func atLeast(a, b int) int { return max(a, b) } // where a parameter hides max
-
 // readByCut reads a dataset in chunks of chunkRecords.
-func readByCut(d Dataset, size int, chunkRecords int64, max, workers int) ([]byte, error) {
+func readByCut(d Dataset, size int, chunkRecords int64, most, workers int) ([]byte, error) {
 	var all []byte
 	for {
 		src, err := d.Cut(chunkRecords)
 		if src == nil || err != nil {
 			return all, err
 		}
-		recs, err := readSource(src, size, max, workers)
+		recs, err := readSource(src, size, most, workers)
 		if err != nil {
 			return all, err
 		}

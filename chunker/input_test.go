@@ -1,0 +1,237 @@
+package chunker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/extsort/extsort/format"
+)
+
+// npyFile is an array of u64 that has these bytes as its data, as NumPy would write it.
+func npyFile(t testing.TB, data []byte) []byte {
+	t.Helper()
+	header, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(header.Encode(int64(len(data)/8)), data...)
+}
+
+// TestInputKinds reads the same records from everything that can be an input.
+func TestInputKinds(t *testing.T) {
+	plain := numbered(0, 5000)
+	npy, sosd := npyFile(t, plain), append(binary.LittleEndian.AppendUint64(nil, 5000), plain...)
+	for name, file := range map[string]struct {
+		spec format.Spec
+		data []byte
+	}{
+		"raw": {words, plain}, "npy": {format.Spec{Format: "npy"}, npy}, "sosd": {format.Spec{Format: "sosd", Type: "u64"}, sosd},
+	} {
+		variants := map[string][]byte{"": file.data}
+		for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
+			variants[c.String()] = pack(t, file.data, c)
+			variants["members "+c.String()] = append(pack(t, file.data[:1001], c), pack(t, file.data[1001:], c)...)
+		}
+		for variant, data := range variants {
+			for way, open := range map[string]func(t *testing.T) Dataset{
+				"file":       func(t *testing.T) Dataset { return openData(t, file.spec, []string{writeFile(t, data)}, nil) },
+				"reader":     func(t *testing.T) Dataset { return openData(t, file.spec, nil, &slowReader{data}) },
+				"redirected": func(t *testing.T) Dataset { return openData(t, file.spec, nil, openedAt(t, data, 0)) },
+				"offset":     func(t *testing.T) Dataset { return openData(t, file.spec, []string{"-"}, openedAt(t, data, 77)) },
+				"pipe":       func(t *testing.T) Dataset { return openData(t, file.spec, nil, pipeOf(t, data)) },
+			} {
+				d := open(t)
+				if seekable := variant == "" && (way == "file" || way == "redirected" || way == "offset"); seekable != (d.Split(4)[0].Records() == 1250) {
+					t.Errorf("%s %s as %s: read at offsets is not %t", name, variant, way, seekable)
+				}
+				got, err := readByCut(d, 8, 900, 64, 2)
+				if err = errors.Join(err, d.Check()); err != nil || !bytes.Equal(got, plain) {
+					t.Errorf("%s %s as %s: %d bytes, error %v", name, variant, way, len(got), err)
+				}
+			}
+		}
+	}
+}
+
+// openedAt is a file that is open behind its first skip bytes, as a shell leaves it when another command has read those.
+func openedAt(t *testing.T, data []byte, skip int) *os.File {
+	t.Helper()
+	f, err := os.Open(writeFile(t, append(make([]byte, skip), data...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if _, err := f.Seek(int64(skip), io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func pipeOf(t *testing.T, data []byte) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		w.Write(data) // an early end shows in what is read
+		w.Close()
+	}()
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// readError opens and reads everything, and returns the first error.
+func readError(spec format.Spec, names []string, stdin io.Reader) error {
+	inputs, err := OpenAll(spec, names, stdin, window)
+	if err != nil {
+		return err
+	}
+	d := NewDataset(inputs)
+	defer d.Close()
+	_, err = readByCut(d, inputs[0].Header.Layout().RecordSize, 100, 32, 1)
+	return errors.Join(err, d.Check())
+}
+
+// TestInputErrors expects each error to say which file is wrong, and how.
+func TestInputErrors(t *testing.T) {
+	good, sosd := numbered(0, 1000), format.Spec{Format: "sosd", Type: "u64"}
+	promise := binary.LittleEndian.AppendUint64(nil, 1000)
+	long := append(binary.LittleEndian.AppendUint64(nil, 999), good...)
+	for name, c := range map[string]struct {
+		spec format.Spec
+		data []byte
+		want string // beside the name of the file
+	}{
+		"partial record": {words, good[:7997], "5"},
+		"one byte":       {words, good[:1], "1"},
+		"header only":    {sosd, promise, "0"},
+		"cut header":     {sosd, promise[:5], "5 of the 8 bytes"},
+		"too few":        {sosd, append(promise, good[8:]...), "999"},
+		"too many":       {sosd, long, "999"},
+		"not npy":        {format.Spec{Format: "npy"}, good, "not an npy file"},
+		"partial npy":    {format.Spec{Format: "npy"}, npyFile(t, good)[:7000], ""},
+	} {
+		file := writeFile(t, c.data)
+		for way, err := range map[string]error{
+			file:             readError(c.spec, []string{file}, nil),
+			"standard input": readError(c.spec, nil, bytes.NewReader(c.data)),
+			"in": readError(c.spec, []string{writeFile(t, pack(t, c.data, format.Gzip))},
+				nil),
+		} {
+			if err == nil || !strings.Contains(err.Error(), way) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, from %s: the error is: %v", name, way, err)
+			}
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	a, folder := writeFile(t, numbered(0, 3)), t.TempDir()
+	npy := format.Spec{Format: "npy"}
+	header, err := format.Spec{Format: "npy", Type: "f32"}.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	floats := writeFile(t, header.Encode(0))
+	for name, c := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"missing":   {readError(words, []string{a, folder + "/no", folder + "/none"}, nil), []string{"/no: ", "/none: "}},
+		"folder":    {readError(words, []string{folder}, nil), []string{folder, "is a directory"}},
+		"twice":     {readError(words, []string{"-", "-"}, &bytes.Reader{}), []string{"standard input", "more than once"}},
+		"different": {readError(npy, []string{writeFile(t, npyFile(t, nil)), floats}, nil), []string{floats, "<f4"}},
+		"spec":      {readError(format.Spec{}, []string{a}, nil), []string{"-t"}},
+		"broken":    {readError(words, nil, iotest.ErrReader(errors.New("line noise"))), []string{"standard input", "line noise"}},
+		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(numbered(0, 1<<18)), iotest.ErrReader(errors.New("line noise")))),
+			[]string{"standard input at byte 2097152", "line noise"}},
+	} {
+		for _, want := range c.want {
+			if c.err == nil || !strings.Contains(c.err.Error(), want) {
+				t.Errorf("%s: the error is: %v, want %q in it", name, c.err, want)
+			}
+		}
+	}
+}
+
+// TestCutCompression cuts compressed files short at many places: it must be an error wherever the format lets that
+// be known, and no record that did not come may be made up.
+func TestCutCompression(t *testing.T) {
+	r := seeded(t)
+	plain := numbered(0, 3000)
+	for i := range plain {
+		plain[i] ^= byte(r.Uint32())
+	}
+	for _, c := range []format.Compression{format.Gzip, format.Zstd} {
+		data := pack(t, plain, c)
+		for _, end := range []int{40, len(data) / 3, len(data) / 2, len(data) - 9, len(data) - 1} {
+			if err := readError(words, []string{writeFile(t, data[:end])}, nil); err == nil {
+				t.Errorf("%s cut after %d of %d bytes: no error", c, end, len(data))
+			}
+		}
+		data[len(data)/2] ^= 1
+		if err := readError(words, []string{writeFile(t, data)}, nil); err == nil {
+			t.Errorf("%s with a changed bit: no error", c)
+		}
+	}
+}
+
+// TestChangingFile changes a file's size while it is read: shorter by pages, which the system signals as a fault;
+// shorter within its last page, which reads as zeros; and longer.
+func TestChangingFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be cut there")
+	}
+	page := os.Getpagesize()
+	const pages = 16
+	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24, "grown": pages*page + 8, "emptied": 0} {
+		for _, redirected := range []bool{false, true} {
+			file := writeFile(t, numbered(0, pages*page/8))
+			d, shown := openData(t, words, []string{file}, nil), file
+			if redirected {
+				f, err := os.Open(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				d, shown = openData(t, words, nil, f), "standard input"
+			}
+			err := readAround(d, page/8, func() error { return os.Truncate(file, int64(size)) })
+			if err == nil {
+				t.Errorf("%s, redirected %t: no error", name, redirected)
+				continue
+			}
+			text := err.Error()
+			if !strings.Contains(text, shown) || size <= 2*page && !strings.Contains(text, " at byte ") {
+				t.Errorf("%s, redirected %t: the error is: %v", name, redirected, err)
+			}
+			if first, _, _ := strings.Cut(text, "\n"); strings.Count(first, shown) > 1 {
+				t.Errorf("%s, redirected %t: the error names the file twice: %v", name, redirected, first)
+			}
+		}
+	}
+}
+
+// readAround reads the first records, then changes something, and reads the rest.
+func readAround(d Dataset, first int, change func() error) error {
+	src, err := d.Cut(int64(first))
+	if err != nil {
+		return err
+	}
+	if _, err = readSource(src, 8, first, 1); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	_, err = readByCut(d, 8, 1<<40, 100, 2)
+	return errors.Join(err, d.Check())
+}
