@@ -18,6 +18,7 @@ import (
 var (
 	full      = flag.Bool("full", false, "test every algorithm with every type of data, not only the two extremes")
 	large     = flag.Bool("large", false, "test 2^28 keys as well")
+	huge      = flag.Bool("huge", false, "test more than 2^32 keys as well")
 	small     = flag.Bool("small", false, "run every kernel on few keys, for oclgrind")
 	deviceFor = flag.Int("device", 0, "number of the OpenCL device, counted over all platforms")
 )

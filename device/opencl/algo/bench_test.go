@@ -58,15 +58,6 @@ func (rec *recorder) times(t testing.TB) times {
 	return sum
 }
 
-func record(s Sorter, rec *recorder) {
-	switch s := s.(type) {
-	case *radix:
-		s.trace = rec.add
-	case *selection:
-		s.trace = rec.add
-	}
-}
-
 // randomWords makes n words, in parallel where there are many.
 func randomWords(d dist, n, wordBytes int) []byte {
 	raw := make([]byte, n*wordBytes)
@@ -205,7 +196,7 @@ func measure(b *testing.B, bed *bed, s Sorter) {
 		bed.checkLarge()
 	}
 	rec := &recorder{}
-	record(s, rec)
+	Trace(s, rec.add)
 	var spans []time.Duration
 	var all times
 	b.SetBytes(int64(len(bed.words)))
@@ -371,5 +362,21 @@ func TestLarge(t *testing.T) {
 				b.checkLarge()
 			})
 		}
+	}
+}
+
+// TestHuge (-huge) sorts more keys than 32 bits count, 17 GiB of them: positions, tables and states of 64 bits. It needs
+// about 40 GiB of host memory and 52 GiB on the device.
+func TestHuge(t *testing.T) {
+	if !*huge {
+		t.Skip("for a large GPU: -huge")
+	}
+	ctx, q := openDevice(t)
+	b := newBed(t, ctx, q, kind{4, false}, randomWords(dists[0], 1<<32+4097, 4))
+	defer b.close()
+	for _, name := range []string{"count-scan-reorder", "onesweep"} {
+		b.reset()
+		must(t, newSorter(t, ctx, name, Params{}).Sort(q, &b.data, 0, 32))
+		b.checkLarge()
 	}
 }

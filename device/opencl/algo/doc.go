@@ -2,5 +2,27 @@
 // each, and the driver of each, which builds its kernels, computes its launches and runs its passes.
 //
 // All of them sort the same Data in place and stably, by a range of the key's bits, so that keys of several words
-// can be sorted word by word, least significant first.
+// can be sorted word by word, least significant first. New makes one by name; Names lists them.
+//
+// # How it fits together
+//
+// A radix Sorter (radix.go) does what its methods share. It counts all digits of the keys at once (histogram.cl) and
+// leaves out those that are constant. 64-bit keys are sampled first (leading.go): where their leading bits tell most of
+// them apart only those are sorted by passes, and the neighbours that tie are put in order in place (repair.cl), or,
+// where they are too many after all, the passes run over all bits. A method runs the passes:
+//
+//	count-scan-reorder  Harada & Howes  8 bits a pass; with DigitBits 4 the published form
+//	onesweep            Adinets & Merrill  the fastest where rank.cl's ballots work, see Ranking
+//	split               Dillhoff  local buckets of DigitBits; with DigitBits 1 the form without
+//	tile                Koppelman on Satish, Harris & Garland
+//	binning             Intel's CM tutorial  DigitBits 2 or 4
+//
+// selection and selection-blocks (Bainville) compare all keys with all others in one launch, for tiny chunks.
+//
+// Kernels are built for a variant, the types of the data, at its first use. The shape of work-groups is a geometry: the
+// defines of the build and the launch both come from it, so that they cannot disagree. Scratch memory belongs to a
+// queue, whose commands run one after the other; ScratchBytes bounds it.
+//
+// Ranks are never taken from the order of atomic operations, barriers are uniform, and only onesweep waits for other
+// work-groups, within bounds and with a way out.
 package algo

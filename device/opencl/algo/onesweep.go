@@ -38,7 +38,7 @@ func (m *onesweep) digitBits() int { return m.geometry(4, RankMasks).digitBits }
 // 512 × 11, which just fits 48 KiB of local memory. Masks take local memory themselves.
 func (m *onesweep) geometry(wordBytes int, ranking Ranking) geometry {
 	switch {
-	case ranking == RankMasks:
+	case ranking == RankMasks || ranking == RankSubgroups:
 		return rankedGeometry(m.dev, m.p, 256, 16)
 	case wordBytes == 4:
 		return rankedGeometry(m.dev, m.p, 384, 20)
@@ -76,8 +76,11 @@ func (m *onesweep) ranking(b *builder) Ranking {
 	if m.p.Ranking != RankAuto {
 		return m.p.Ranking
 	}
-	if strings.Contains(m.dev.Vendor, "NVIDIA") && probe(b, m.dev, RankBallots) {
+	switch {
+	case strings.Contains(m.dev.Vendor, "NVIDIA") && probe(b, m.dev, RankBallots):
 		return RankBallots
+	case m.dev.Has("cl_khr_subgroup_ballot") && probe(b, m.dev, RankSubgroups):
+		return RankSubgroups
 	}
 	return RankMasks
 }

@@ -22,10 +22,12 @@ type Params struct {
 // Ranking is how work-items that hold equal digits find each other: see rank.cl.
 type Ranking int
 
-// The rankings. Auto takes ballots where the device's probe shows that they work, else masks.
+// The rankings. Auto, for onesweep, takes ballots where the probe shows that they work on the device, else masks;
+// count-scan-reorder stays with masks, which work everywhere, unless told otherwise.
 const (
 	RankAuto Ranking = iota
 	RankMasks
 	RankBallots
 	RankWarpMasks
+	RankSubgroups
 )

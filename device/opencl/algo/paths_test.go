@@ -3,6 +3,7 @@
 package algo
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -219,5 +220,61 @@ func TestScratchBytes(t *testing.T) {
 			t.Errorf("%s took %d bytes, the bound is %d", name, total, bound)
 		}
 		b.close()
+	}
+}
+
+// TestTwoQueues sorts on two queues at once with one sorter.
+func TestTwoQueues(t *testing.T) {
+	ctx, q := openDevice(t)
+	other, err := ctx.NewQueue()
+	must(t, err)
+	defer other.Release()
+	for _, name := range []string{"count-scan-reorder", "onesweep"} {
+		s := newSorter(t, ctx, name, Params{})
+		var group sync.WaitGroup
+		for i, queue := range []*cl.Queue{q, other, q, other} {
+			group.Go(func() {
+				b := newBed(t, ctx, queue, kind{4, true}, pack(makeKeys(dists[0], 20_000, uint64(i)), 4))
+				defer b.close()
+				for range 3 {
+					b.reset()
+					if err := s.Sort(queue, &b.data, 0, 32); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				b.check(0, 32)
+			})
+		}
+		group.Wait()
+	}
+}
+
+// FuzzSort compares any keys, any range of bits and any algorithm with the stable order.
+func FuzzSort(f *testing.F) {
+	f.Add([]byte("any bytes will do, they are keys"), uint8(0), uint8(64), uint8(0))
+	f.Add(make([]byte, 4096), uint8(5), uint8(13), uint8(1))
+	ctx, q := openDevice(f)
+	sorters := map[string]Sorter{}
+	f.Fuzz(func(t *testing.T, raw []byte, from, to, algorithm uint8) {
+		name := Names()[int(algorithm)%len(Names())]
+		if sorters[name] == nil {
+			s, err := New(ctx, ctx.Device(), name, Params{LeadingKeys: 64})
+			must(t, err)
+			sorters[name] = s
+		}
+		toBit := int(to) % 65
+		fromBit := min(int(from)%65, toBit)
+		words := raw[:len(raw)/8*8]
+		if len(words) == 0 || fromBit == toBit {
+			return
+		}
+		b := newBed(t, ctx, q, kind{8, true}, words)
+		defer b.close()
+		must(t, sorters[name].Sort(q, &b.data, fromBit, toBit))
+		b.check(fromBit, toBit)
+	})
+	for _, s := range sorters {
+		s.Close()
 	}
 }

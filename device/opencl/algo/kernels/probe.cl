@@ -1,4 +1,5 @@
-// Whether the inline PTX of rank.cl does on this device what it must: built and run once before it is used.
+// Whether the inline PTX or the ballots of sub-groups of rank.cl do on this device what they must: built and run once
+// before they are used.
 //
 // probe   out: ok[get_global_id(0)], 1 where the ranks of a work-item's keys, ranked as rank.cl does, are those that
 //         counting gives. Launch: some groups of GROUP_SIZE work-items.

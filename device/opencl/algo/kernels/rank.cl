@@ -11,6 +11,8 @@
 //               device: a team is 32 work-items, whether or not they run together; work-group barriers.
 //   1  ballots  one ballot per bit of the digit, by inline PTX. NVIDIA, after probe.cl has been run.
 //   2  masks    as 0, but with PTX's barrier of a warp in place of the work-group's. NVIDIA, after probe.cl.
+//   3  ballots  as 1, by the ballot of a sub-group of 32 or 64 work-items (cl_khr_subgroups, cl_khr_subgroup_ballot). Any
+//               device that offers them and on which probe.cl finds teams to lie within sub-groups.
 
 #ifndef RANK
 #define RANK 0 // how work-items with equal digits find each other, see above
@@ -22,7 +24,7 @@
 #define TEAM 32
 #define TEAMS (GROUP_SIZE / TEAM)
 #define HISTOGRAMS (TEAMS * RADIX)
-#if RANK == 1
+#if RANK == 1 || RANK == 3
 #define RANK_WORDS HISTOGRAMS // words of local memory for counters and masks
 #else
 #define RANK_WORDS ((1 + MASK_STEPS) * HISTOGRAMS)
@@ -116,6 +118,41 @@ static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile u
 		if (lane == last)
 			start = atomic_add(&mine[digit], before + 1);
 		ranks[i] = shuffle(start, last) + before;
+	}
+}
+#elif RANK == 3
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+
+// peers_of is the mask of the team's work-items that have the same digit. All of the sub-group must come here together.
+static inline uint peers_of(uint digit)
+{
+	bool upper = get_sub_group_local_id() >= TEAM; // of a sub-group of 64
+	uint peers = 0xffffffffu;
+#pragma unroll
+	for (uint bit = 0; bit < DIGIT_BITS; bit++) {
+		int mine = digit >> bit & 1;
+		uint4 all = sub_group_ballot(mine);
+		uint ones = upper ? all.y : all.x;
+		peers &= mine ? ones : ~ones;
+	}
+	return peers;
+}
+
+// rank_tile ranks the keys as the one above; who has the key's digit finds the counter in local memory.
+static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, uint mask)
+{
+	uint below = (1u << get_local_id(0) % TEAM) - 1;
+	__local volatile uint *mine = counters + get_local_id(0) / TEAM * RADIX;
+#pragma unroll
+	for (uint i = 0; i < ITEMS; i++) {
+		uint digit = digit_of(keys[i], shift, mask);
+		uint peers = peers_of(digit);
+		ranks[i] = mine[digit] + popcount(peers & below);
+		sub_group_barrier(CLK_LOCAL_MEM_FENCE);
+		if ((peers & below) == 0)
+			mine[digit] += popcount(peers);
+		sub_group_barrier(CLK_LOCAL_MEM_FENCE);
 	}
 }
 #else
