@@ -97,7 +97,7 @@ func (s *session) recordsProgram(segments, segmentShift int) (*program, error) {
 	if segments > 1 {
 		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": segmentShift}
 	}
-	return s.program(recordsSource, defines, "survey", "number", "extract32", "extract64",
+	return s.program(recordsSource, defines, "survey", "number", "disorder", "extract32", "extract64",
 		"gather1", "gather2", "gather4", "gather8", "gather16")
 }
 

@@ -115,29 +115,71 @@ func surveyed(b []byte) uint64 {
 	return uint64(binary.NativeEndian.Uint32(b)) | uint64(binary.NativeEndian.Uint32(b[4:]))<<32
 }
 
-// sortByIndex sorts the index of the records by the words of their keys, the least significant first. Words that do
-// not vary cost nothing but the survey.
+// sortByIndex sorts the index of the records by those words of their keys that vary. It tries the most significant
+// word alone first, which as a rule tells all records apart or equal ones together, and then twice as many words and
+// so on, until the order is that of the whole key. So a key of w words costs at most twice the sorting of w words.
 func (c *chunk) sortByIndex(b *built) error {
-	m, n, words := &c.memory, c.records, c.shape.words()
+	m, n := &c.memory, c.records
 	m.data.N, m.data.Passes = n, 0
-	varying, err := c.survey(b, surveyArgs{m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), uint64(n), m.bits), len(words)})
+	words, err := c.varyingWords(b)
 	if err != nil {
 		return err
 	}
-	if err := c.strided(b.program.kernels["number"], n, []any{m.data.Values, uint64(n)}); err != nil {
-		return err
-	}
-	passes := 0
-	for i := len(words) - 1; i >= 0; i-- {
-		if varying[i] == 0 {
-			continue
-		}
-		if err := c.sortByWord(b, words[i], varying[i]); err != nil {
+	for k := 1; ; k *= 2 {
+		k = min(k, len(words))
+		if err := c.strided(b.program.kernels["number"], n, []any{m.data.Values, uint64(n)}); err != nil {
 			return err
 		}
-		passes += m.data.Passes
+		if err := c.sortByWords(b, words[:k]); err != nil || k == len(words) {
+			return err
+		}
+		if ordered, err := c.ordered(b); err != nil || ordered {
+			return err
+		}
+	}
+}
+
+// varyingWord is a word of the key and those of its bits that are not the same in all records.
+type varyingWord struct {
+	word
+	bits uint64
+}
+
+func (c *chunk) varyingWords(b *built) ([]varyingWord, error) {
+	m, all := &c.memory, c.shape.words()
+	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), uint64(c.records), m.bits)
+	varying, err := c.survey(b, surveyArgs{args, len(all)})
+	var words []varyingWord
+	for i, bits := range varying {
+		if bits != 0 {
+			words = append(words, varyingWord{all[i], bits})
+		}
+	}
+	return words, err
+}
+
+// sortByWords sorts by one word after the other, the least significant first.
+func (c *chunk) sortByWords(b *built, words []varyingWord) error {
+	for i := len(words) - 1; i >= 0; i-- {
+		if err := c.sortByWord(b, words[i].word, words[i].bits); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// ordered reports whether the index is in the order of the whole key.
+func (c *chunk) ordered(b *built) (bool, error) {
+	m, found := &c.memory, make([]byte, 4)
+	if err := c.session.kernels.Upload(m.bits, 0, found); err != nil {
+		return false, err
+	}
+	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
+	if err := c.strided(b.program.kernels["disorder"], m.data.N, args); err != nil {
+		return false, err
+	}
+	err := c.session.kernels.Download(found, m.bits, 0)
+	return binary.NativeEndian.Uint32(found) == 0, err
 }
 
 func (c *chunk) sortByWord(b *built, w word, varying uint64) error {

@@ -7,8 +7,9 @@
 //
 //   survey    which bits of the key differ: for each word 4 uint, OR low, OR high, AND low, AND high
 //   extract   one word of the key of each record, in the order that the index says (or in input order, making it)
+//   disorder  whether the index is in the order of the whole key
 //   gather    a stretch of records, in the order that the index says, to one place
-//   launch    survey, extract: any number of work-items; gather: any number not below n · units
+//   launch    survey, extract, disorder: any number of work-items; gather: any number not below n · units
 //
 // The sizes are arguments, so that no layout needs a build of its own.
 
@@ -93,6 +94,20 @@ __kernel void extract64(RECORDS, uint size, __global const uint4 *table, __globa
                         uint from, uint to, __global ulong *words) {
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
     words[i] = key_word(record_at(index[i], size, SEGMENT_POINTERS), table, from, to);
+}
+
+// disorder sets found[0] if a record stands before one whose key is less. Neighbours differ early as a rule.
+__kernel void disorder(RECORDS, uint size, __global const uint4 *table, uint key_bytes, __global const uint *index,
+                       ulong n, __global uint *found) {
+  for (ulong i = get_global_id(0) + 1; i < n; i += get_global_size(0)) {
+    __global const uchar *a = record_at(index[i - 1], size, SEGMENT_POINTERS);
+    __global const uchar *b = record_at(index[i], size, SEGMENT_POINTERS);
+    for (uint j = 0; j < key_bytes; j++) {
+      ulong x = key_word(a, table, j, j + 1), y = key_word(b, table, j, j + 1);
+      if (x > y) atomic_or(&found[0], 1u);
+      if (x != y) break;
+    }
+  }
 }
 
 // gather lets neighbours move neighbouring units, so that what is read of a record and all that is written coalesces.

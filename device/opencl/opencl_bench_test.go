@@ -1,0 +1,102 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+// benchSizes are log2 of the records of each benchmark; EXTSORT_BENCH_LOG2=n is for devices that are not PoCL.
+func benchSizes() []int {
+	if n, err := strconv.Atoi(os.Getenv("EXTSORT_BENCH_LOG2")); err == nil {
+		return []int{n}
+	}
+	return []int{12, 17}
+}
+
+// discard takes blocks and keeps nothing, so that the way to the host is measured and not the host's memory.
+var discard = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+
+// BenchmarkSort times Load, Sort and Store from memory to nowhere. kernel-ns/op is the device's time of Sort alone.
+func BenchmarkSort(b *testing.B) {
+	for _, name := range []string{"u32", "u64", "f64be", "rec16", "gensort"} {
+		for _, log2 := range benchSizes() {
+			for _, dist := range []string{"uniform", "zipf", "equal"} {
+				layout := benchLayouts[name]
+				b.Run(fmt.Sprintf("device=opencl/key=%s/n=%s/dist=%s", name, countName(log2), dist), func(b *testing.B) {
+					recs := devicetest.Distributions[dist](layout, 1<<log2, rand.New(rand.NewPCG(1, 2)))
+					benchmarkSort(b, layout, recs)
+				})
+			}
+		}
+	}
+}
+
+var benchLayouts = map[string]format.Layout{
+	"u32":     format.Bare(format.Type{Size: 4}),
+	"u64":     format.Bare(format.Type{Size: 8}),
+	"f64be":   format.Bare(format.Type{Kind: format.Float, Size: 8, BigEndian: true}),
+	"rec16":   {RecordSize: 16, Key: []format.Field{{Type: format.Type{Size: 8}}}},
+	"gensort": {RecordSize: 100, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
+}
+
+func countName(log2 int) string {
+	switch {
+	case log2 >= 20:
+		return fmt.Sprintf("%dMi", 1<<(log2-20))
+	case log2 >= 10:
+		return fmt.Sprintf("%dKi", 1<<(log2-10))
+	}
+	return strconv.Itoa(1 << log2)
+}
+
+func benchmarkSort(b *testing.B, layout format.Layout, recs []byte) {
+	d := open(b, Options{})
+	k, err := format.NewKeyer(layout)
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := layout.RecordSize
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(len(recs) / size), MemoryBytes: 256 << 20,
+		BlockBytes: 4 << 20, Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	oneSort(b, c, recs, size) // builds kernels and pins the ring
+	b.SetBytes(int64(len(recs)))
+	b.ResetTimer()
+	var sum device.Stats
+	for range b.N {
+		oneSort(b, c, recs, size)
+		s := c.Stats()
+		sum.Load, sum.Sort, sum.Store, sum.Kernel = sum.Load+s.Load, sum.Sort+s.Sort, sum.Store+s.Store, sum.Kernel+s.Kernel
+	}
+	for unit, seconds := range map[string]float64{"load-ns/op": sum.Load, "sort-ns/op": sum.Sort, "store-ns/op": sum.Store, "kernel-ns/op": sum.Kernel} {
+		b.ReportMetric(seconds*1e9/float64(b.N), unit)
+	}
+	b.Logf("link %.1f GB/s", d.Info().LinkRate/1e9)
+}
+
+func oneSort(b *testing.B, c device.Chunk, recs []byte, size int) {
+	ctx := context.Background()
+	if _, err := c.Load(ctx, &devicetest.Source{Recs: recs, Size: size}); err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Sort(ctx); err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Store(ctx, -1, discard); err != nil {
+		b.Fatal(err)
+	}
+}
