@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/extsort/extsort/format"
 )
@@ -64,8 +65,10 @@ func plainPathError(err error) error {
 }
 
 func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
+	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
+		enlargePipe(conn)
+	}
 	if file, ok := stdin.(*os.File); ok {
-		enlargePipe(file)
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			return openRedirected(spec, file, info, windowBytes)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,7 +14,7 @@ import (
 const pipeBytes = 1 << 20
 
 // enlargePipe makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
-func enlargePipe(f *os.File) {
+func enlargePipe(f syscall.Conn) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return

@@ -2,9 +2,12 @@
 
 package chunker
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
-func enlargePipe(*os.File) {}
+func enlargePipe(syscall.Conn) {}
 
 func openUnlinked(folder string) (*os.File, error) { return createAndRemove(folder) }
 

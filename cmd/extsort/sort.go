@@ -87,7 +87,7 @@ func (f *sortFlags) contradictions(files []string) error {
 			faults = append(faults, err)
 		}
 	}
-	fault(count(files, "-") > 1, "standard input (-) can be read only once")
+	fault(occurrences(files, "-") > 1, "standard input (-) can be read only once")
 	return errors.Join(faults...)
 }
 
@@ -111,7 +111,7 @@ func second(files []string) string {
 	return files[1]
 }
 
-func count(files []string, name string) (n int) {
+func occurrences(files []string, name string) (n int) {
 	for _, f := range files {
 		if f == name {
 			n++

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +36,9 @@ type pollReader struct {
 	wake  *os.File
 	cause func() error
 }
+
+// SyscallConn lets the pipe be made larger.
+func (r *pollReader) SyscallConn() (syscall.RawConn, error) { return r.file.SyscallConn() }
 
 func (r *pollReader) Read(p []byte) (int, error) {
 	waitFor := []unix.PollFd{
