@@ -47,7 +47,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
-		a.genCommand(), a.planCommand(), a.devicesCommand(), a.demoCommand(), a.completionCommand(),
+		a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(), a.demoCommand(), a.completionCommand(),
 	}
 }
 

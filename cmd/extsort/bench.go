@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/bench/plot"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
+)
+
+// benchFlags say what to time and how to show it.
+type benchFlags struct {
+	device string
+	table  string
+	scope  bench.Scope
+	runs   int
+	format string
+	svg    string
+}
+
+func (f *benchFlags) groups() []group {
+	f.table, f.format = bench.Views[0].Name, "text"
+	what := newGroup("What to time")
+	what.flags.VarP(single(&f.device, "DEVICE"), "device", "d", "the device, by its number or name in extsort devices; otherwise a GPU if there is one")
+	what.flags.Var(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)")
+	what.flags.Var(listOf(&f.scope.Algorithms, "NAMES", algorithmName), "algorithm", "these algorithms of the device; otherwise all")
+	what.flags.VarP(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type", "t", "these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
+	what.flags.Var(listOf(&f.scope.Dists, "NAMES", distributionName), "dist", "these distributions of keys; otherwise uniform")
+	what.flags.Var(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
+	what.flags.Var(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
+	what.flags.Var(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
+	how := newGroup("How to show it")
+	how.flags.Var(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
+	how.flags.Var(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE")
+	return []group{what, how}
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use: "bench [flags]",
+		Long: "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.\n\n" +
+			"Usage:\n  extsort bench [flags]\n\nTables:\n" + viewList(),
+		Args: noOperands,
+		Example: `  extsort bench
+  extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist uniform,zipf --svg rates.svg
+  extsort bench -d gpu --table bainville`,
+	}
+	addGroups(cmd, f.groups()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), &f) }
+	return cmd
+}
+
+func viewList() string {
+	var b strings.Builder
+	for _, v := range bench.Views {
+		fmt.Fprintf(&b, "  %-10s %s\n", v.Name, v.About)
+	}
+	return b.String()
+}
+
+func (a *app) bench(ctx context.Context, f *benchFlags) error {
+	info, err := pickDevice(f.device)
+	if err != nil {
+		return err
+	}
+	view, err := bench.FindView(f.table)
+	if err != nil {
+		return err
+	}
+	cases, err := view.Cases(info, f.scope)
+	if err != nil {
+		return err
+	}
+	bed, err := openBed(info)
+	if err != nil {
+		return err
+	}
+	defer bed.Close()
+	report := bench.NewReport(bed, view.Name, f.runs)
+	if report.Results, err = bench.Run(ctx, bed, cases, a.benchOptions(f, len(cases))); err != nil {
+		return err
+	}
+	if err := a.showBench(report, f); err != nil {
+		return err
+	}
+	if n := report.Failed(); n > 0 {
+		return fmt.Errorf("bench: %d of %d cases failed: the tables say which", n, len(cases))
+	}
+	return nil
+}
+
+// benchOptions has each case named on a terminal while it is timed.
+func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
+	opt := bench.Options{Runs: f.runs}
+	if isTerminal(a.stderr) {
+		done := 0
+		opt.OnCase = func(c bench.Case) {
+			done++
+			fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d: %s, %s, %s, %d keys", done, cases, c.Label, c.Key, c.Dist, c.Records)
+			if done == cases {
+				fmt.Fprint(a.stderr, "\r\x1b[K")
+			}
+		}
+	}
+	return opt
+}
+
+func (a *app) showBench(report bench.Report, f *benchFlags) error {
+	write := report.WriteText
+	if f.format == "json" {
+		write = report.WriteJSON
+	}
+	if err := write(a.stdout); err != nil || f.svg == "" {
+		return err
+	}
+	return writeFile(f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })
+}
+
+// openBed opens a device for timing: with keys in its memory where it has one of its own.
+func openBed(info device.Info) (bench.Bed, error) {
+	if info.Kind == device.CPU {
+		return bench.NewChunks(cpu.New()), nil
+	}
+	return bench.NewResident(info)
+}
+
+// pickDevice is the device that word means; for none, the first GPU, or the CPU.
+func pickDevice(word string) (device.Info, error) {
+	list := extsort.Devices()
+	if word == "" || word == "auto" {
+		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Kind == device.GPU })
+		return list.Devices[max(at, 0)], nil
+	}
+	found, err := opencl.Select(list.Devices, word)
+	if err != nil && list.Note != "" {
+		err = fmt.Errorf("%w (%s)", err, list.Note)
+	}
+	if err != nil {
+		return device.Info{}, err
+	}
+	return found[0], nil
+}
+
+// listOf is words with commas between them, each read by parse.
+func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
+	return &value[[]T]{to: to, kind: kind, parse: func(s string) ([]T, error) {
+		var list []T
+		for word := range strings.SplitSeq(s, ",") {
+			item, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		return list, nil
+	}}
+}
+
+// algorithmName takes any name: only the device knows which there are.
+func algorithmName(s string) (string, error) { return s, nil }
+
+func distributionName(s string) (string, error) {
+	if !slices.Contains(format.Distributions, s) {
+		return "", fmt.Errorf("%q: use %s", s, inWords(format.Distributions))
+	}
+	return s, nil
+}
+
+// keyCount is a number of keys: as ParseSize reads it, or a power of two.
+func keyCount(to *int64) pflag.Value {
+	return size(to, "COUNT", func(s string) (int64, error) {
+		exponent, ok := strings.CutPrefix(s, "2^")
+		if !ok {
+			return format.ParseSize(s)
+		}
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e < 0 || e > 40 {
+			return 0, fmt.Errorf("%q: want a power from 2^0 to 2^40", s)
+		}
+		return 1 << e, nil
+	})
+}

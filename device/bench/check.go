@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// column is keys, with values perhaps, somewhere in memory.
+type column struct {
+	n     int64
+	key   func(i int64) uint64
+	value func(i int64) uint32 // nil: keys alone
+}
+
+// recordColumn looks at records: a little-endian key, then the value.
+func recordColumn(recs []byte, wordBytes int, values bool) column {
+	size := int64(wordBytes)
+	if values {
+		size += 4
+	}
+	c := column{n: int64(len(recs)) / size, key: wordReader(recs, size, wordBytes, binary.LittleEndian)}
+	if values {
+		c.value = func(i int64) uint32 { return binary.LittleEndian.Uint32(recs[i*size+size-4:]) }
+	}
+	return c
+}
+
+// wordReader reads the word at the begin of each stretch of size bytes.
+func wordReader(b []byte, size int64, wordBytes int, order binary.ByteOrder) func(i int64) uint64 {
+	if wordBytes == 8 {
+		return func(i int64) uint64 { return order.Uint64(b[i*size:]) }
+	}
+	return func(i int64) uint64 { return uint64(order.Uint32(b[i*size:])) }
+}
+
+// check holds a result to what was given: in order, the same keys, each with its value, equal keys in the order in
+// which they were given.
+func check(given, got column) error {
+	if got.n != given.n {
+		return fmt.Errorf("%w: %d keys of %d", ErrWrong, got.n, given.n)
+	}
+	var mu sync.Mutex
+	var sum uint64
+	var failed error
+	inParts(got.n, func(begin, end int64) {
+		part, err := checkPart(given, got, begin, end)
+		mu.Lock()
+		defer mu.Unlock()
+		sum += part
+		if failed == nil {
+			failed = err
+		}
+	})
+	if failed == nil && sum != 0 {
+		failed = fmt.Errorf("%w: the keys are not those that were given", ErrWrong)
+	}
+	return failed
+}
+
+// checkPart checks a stretch. The sum of the differences of hashes, over all stretches, is 0 when no key was lost.
+func checkPart(given, got column, begin, end int64) (sum uint64, err error) {
+	for i := begin; i < end; i++ {
+		key := got.key(i)
+		sum += mix(key) - mix(given.key(i))
+		if i > 0 && key < got.key(i-1) {
+			return sum, fmt.Errorf("%w: key %d of %d is %#x, after %#x", ErrWrong, i, got.n, key, got.key(i-1))
+		}
+		if got.value == nil {
+			continue
+		}
+		value := got.value(i)
+		if int64(value) >= got.n || given.key(int64(value)) != key {
+			return sum, fmt.Errorf("%w: value %d of %d, %d, does not belong to its key", ErrWrong, i, got.n, value)
+		}
+		if i > 0 && key == got.key(i-1) && value <= got.value(i-1) {
+			return sum, fmt.Errorf("%w: values %d and %d of equal keys changed places", ErrWrong, got.value(i-1), value)
+		}
+	}
+	return sum, nil
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	return x ^ x>>29
+}

@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// chunks is a Bed on a device.Device.
+type chunks struct {
+	device device.Device
+	given  Case // what recs are
+	recs   []byte
+}
+
+// NewChunks times a device through its chunks. Close closes the device.
+func NewChunks(d device.Device) Bed { return &chunks{device: d} }
+
+// Info implements Bed.
+func (b *chunks) Info() device.Info { return b.device.Info() }
+
+// Close implements Bed.
+func (b *chunks) Close() error { return b.device.Close() }
+
+// Time implements Bed.
+func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
+	if !slices.Contains(b.Info().Algorithms, c.Algorithm) {
+		return Timing{}, fmt.Errorf("%w: algorithm %s", ErrCannot, c.Algorithm)
+	}
+	if err := b.prepare(c); err != nil {
+		return Timing{}, err
+	}
+	layout := layoutOf(c.Key)
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return Timing{}, err
+	}
+	chunk, err := b.device.NewChunk(ctx, device.ChunkOptions{
+		Keyer: keyer, Records: c.Records, BlockBytes: blockBytes, Algorithm: c.Algorithm, Sample: b.sample(keyer),
+	})
+	if err != nil {
+		return Timing{}, err
+	}
+	defer chunk.Close()
+	out := make([]byte, len(b.recs))
+	var timing Timing
+	for run := range runs + 1 {
+		seconds, err := b.once(ctx, chunk, layout.RecordSize, out)
+		if err != nil {
+			return timing, err
+		}
+		if run > 0 {
+			timing.Seconds = append(timing.Seconds, seconds)
+			continue
+		}
+		given := recordColumn(b.recs, c.Key.WordBytes, c.Key.Values)
+		if err := check(given, recordColumn(out, c.Key.WordBytes, c.Key.Values)); err != nil {
+			return timing, err
+		}
+	}
+	timing.Passes = chunk.Stats().Passes
+	return timing, nil
+}
+
+const blockBytes = 1 << 20 // what a writer is handed at a time
+
+// prepare makes the case's records unless it has them.
+func (b *chunks) prepare(c Case) (err error) {
+	if b.recs != nil && sameKeys(c, b.given) {
+		return nil
+	}
+	b.recs = nil
+	b.recs, err = generate(c)
+	b.given = c
+	return err
+}
+
+// sameKeys reports whether two cases sort the same keys.
+func sameKeys(a, b Case) bool { return a.Key == b.Key && a.Dist == b.Dist && a.Records == b.Records }
+
+const sampleSize = 4096
+
+// sample is what a planner would have drawn.
+func (b *chunks) sample(k *format.Keyer) []uint64 {
+	size := k.Layout().RecordSize
+	n := len(b.recs) / size
+	taken := make([]uint64, min(n, sampleSize))
+	for i := range taken {
+		taken[i] = k.Prefix(b.recs[i*n/len(taken)*size:])
+	}
+	return taken
+}
+
+// once takes the records through the chunk into out and returns how long it took.
+func (b *chunks) once(ctx context.Context, chunk device.Chunk, size int, out []byte) (float64, error) {
+	started := time.Now()
+	if _, err := chunk.Load(ctx, &memorySource{recs: b.recs, size: size}); err != nil {
+		return 0, err
+	}
+	if err := chunk.Sort(ctx); err != nil {
+		return 0, err
+	}
+	err := chunk.Store(ctx, -1, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+		copy(out[first*int64(size):], recs)
+		return nil
+	}))
+	return time.Since(started).Seconds(), err
+}
+
+// memorySource is a device.Source over records in memory.
+type memorySource struct {
+	recs []byte
+	size int
+	next atomic.Int64
+}
+
+// Records implements device.Source.
+func (s *memorySource) Records() int64 { return int64(len(s.recs) / s.size) }
+
+// Next implements device.Source.
+func (s *memorySource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+	first := s.next.Add(int64(most)) - int64(most)
+	n := int(min(int64(most), s.Records()-first))
+	if n <= 0 {
+		return 0, 0, nil
+	}
+	copy(place(first, n), s.recs[first*int64(s.size):(first+int64(n))*int64(s.size)])
+	return first, n, nil
+}

@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"encoding/binary"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
+)
+
+// seed of all keys: the same keys in every run.
+const seed = 1
+
+// layoutOf is records as files have them: little-endian keys, the index behind.
+func layoutOf(k opencl.KeyKind) format.Layout {
+	key := format.Type{Kind: format.Unsigned, Size: k.WordBytes}
+	if !k.Values {
+		return format.Bare(key)
+	}
+	return format.Layout{RecordSize: k.WordBytes + 4, Key: []format.Field{{Type: key}}}
+}
+
+// generate makes the records of a case. A value is the record's index.
+func generate(c Case) ([]byte, error) {
+	layout := layoutOf(c.Key)
+	g, err := format.NewGenerator(layout, c.Dist, seed, c.Records)
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]byte, c.Records*int64(layout.RecordSize))
+	inParts(c.Records, func(begin, end int64) {
+		part := recs[begin*int64(layout.RecordSize) : end*int64(layout.RecordSize)]
+		g.Fill(part, begin)
+		if c.Key.Values {
+			number(part, layout.RecordSize, begin)
+		}
+	})
+	return recs, nil
+}
+
+// number puts the index of each record into its last four bytes.
+func number(recs []byte, size int, first int64) {
+	for i := 0; i < len(recs)/size; i++ {
+		binary.LittleEndian.PutUint32(recs[(i+1)*size-4:], uint32(first)+uint32(i))
+	}
+}
+
+// inParts has all processors work on n items, in one part each.
+func inParts(n int64, work func(begin, end int64)) {
+	parts := int64(runtime.GOMAXPROCS(0))
+	var group errgroup.Group
+	for part := range parts {
+		group.Go(func() error {
+			work(n*part/parts, n*(part+1)/parts)
+			return nil
+		})
+	}
+	_ = group.Wait() // no part returns an error
+}

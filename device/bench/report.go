@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Report is the results of a view on a device.
+type Report struct {
+	Device  string      `json:"device"`
+	Driver  string      `json:"driver,omitempty"`
+	Kind    device.Kind `json:"kind"`
+	View    string      `json:"table"`
+	Clock   string      `json:"clock"` // what was timed
+	Runs    int         `json:"runs"`
+	Results []Result    `json:"results"`
+}
+
+// The clocks of the two kinds of Bed.
+const (
+	ClockHost   = "Load, Sort and Store from memory to memory, by the host's clock"
+	ClockDevice = "keys resident on the device, by its clock"
+)
+
+// NewReport describes a bed; its results are yet to come.
+func NewReport(bed Bed, view string, runs int) Report {
+	info := bed.Info()
+	r := Report{Device: info.Name, Driver: info.Driver, Kind: info.Kind, View: view, Clock: ClockDevice, Runs: runs}
+	if _, ok := bed.(*chunks); ok {
+		r.Clock = ClockHost
+	}
+	if r.Runs == 0 {
+		r.Runs = defaultRuns
+	}
+	return r
+}
+
+// WriteJSON writes the report as indented JSON.
+func (r Report) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// WriteText writes the view's tables.
+func (r Report) WriteText(w io.Writer) error {
+	view, err := FindView(r.View)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s (%s)\n%s; medians of %d\n", r.Device, r.Driver, r.Clock, r.Runs); err != nil {
+		return err
+	}
+	for _, t := range view.Tables(r.Results) {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Failed counts the results that are errors.
+func (r Report) Failed() (n int) {
+	for _, result := range r.Results {
+		if result.Error != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,177 @@
+//go:build opencl && cgo && linux
+
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// Resident is a Bed on an OpenCL device, with keys that lie in its memory.
+type Resident struct {
+	info    device.Info
+	ctx     *cl.Context
+	queue   *cl.Queue
+	sorters map[string]algo.Sorter
+	given   Case // what keys is
+	keys    *residentKeys
+}
+
+// NewResident opens the OpenCL device that info describes.
+func NewResident(info device.Info) (*Resident, error) {
+	dev, err := opencl.Raw(info.Index)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := cl.NewContext(dev)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := ctx.NewQueue()
+	if err != nil {
+		ctx.Release()
+		return nil, err
+	}
+	return &Resident{info: info, ctx: ctx, queue: queue, sorters: map[string]algo.Sorter{}}, nil
+}
+
+// Info implements Bed.
+func (b *Resident) Info() device.Info { return b.info }
+
+// Close implements Bed.
+func (b *Resident) Close() error {
+	err := b.queue.Finish()
+	b.dropSorters()
+	b.keys.release()
+	b.queue.Release()
+	b.ctx.Release()
+	return err
+}
+
+// Time implements Bed.
+func (b *Resident) Time(ctx context.Context, c Case, runs int) (Timing, error) {
+	s, err := b.sorter(c)
+	if err != nil {
+		return Timing{}, err
+	}
+	if err := b.prepare(c); err != nil {
+		return Timing{}, err
+	}
+	var timing Timing
+	for run := range runs + 1 {
+		if err := ctx.Err(); err != nil {
+			return timing, err
+		}
+		seconds, err := b.keys.sort(b.queue, s)
+		if err == nil && run == 0 {
+			err = b.keys.check(b.queue)
+		}
+		if err != nil {
+			return timing, err
+		}
+		if run > 0 {
+			timing.Seconds = append(timing.Seconds, seconds)
+		}
+	}
+	timing.Passes = b.keys.data.Passes
+	return timing, nil
+}
+
+// mostSorters is how many sorters are kept with their kernels: a search for parameters makes hundreds.
+const mostSorters = 32
+
+// sorter makes the case's sorter, or has it still.
+func (b *Resident) sorter(c Case) (algo.Sorter, error) {
+	name := fmt.Sprint(c.Algorithm, c.Params)
+	if s := b.sorters[name]; s != nil {
+		return s, nil
+	}
+	if len(b.sorters) == mostSorters {
+		b.dropSorters()
+	}
+	s, err := algo.New(b.ctx, b.ctx.Device(), c.Algorithm, c.Params)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannot, err)
+	}
+	b.sorters[name] = s
+	return s, nil
+}
+
+func (b *Resident) dropSorters() {
+	for _, s := range b.sorters {
+		s.Close()
+	}
+	clear(b.sorters)
+}
+
+// prepare puts the case's keys on the device unless they are there.
+func (b *Resident) prepare(c Case) error {
+	if b.keys != nil && sameKeys(c, b.given) {
+		return nil
+	}
+	b.keys.release()
+	b.keys = nil
+	perKey := 3 * int64(c.Key.WordBytes)
+	if c.Key.Values {
+		perKey += 3 * 4
+	}
+	if c.Records*perKey > b.info.MemoryBytes/8*7 || c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
+		return fmt.Errorf("%w: %d keys do not fit its memory", ErrCannot, c.Records)
+	}
+	words, err := deviceWords(c)
+	if err != nil {
+		return err
+	}
+	keys, err := newResidentKeys(b.ctx, b.queue, c.Key, words)
+	if err != nil {
+		return err
+	}
+	b.keys, b.given = keys, c
+	return nil
+}
+
+// deviceWords makes the keys of a case alone, in this machine's byte order.
+func deviceWords(c Case) ([]byte, error) {
+	c.Key.Values = false
+	words, err := generate(c)
+	if err != nil || binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return words, err
+	}
+	key := wordReader(words, int64(c.Key.WordBytes), c.Key.WordBytes, binary.LittleEndian)
+	for i := range c.Records {
+		if at := words[i*int64(c.Key.WordBytes):]; c.Key.WordBytes == 8 {
+			binary.NativeEndian.PutUint64(at, key(i))
+		} else {
+			binary.NativeEndian.PutUint32(at, uint32(key(i)))
+		}
+	}
+	return words, nil
+}
+
+// stopwatch reads the device's clock off the events of a sort's kernels.
+type stopwatch struct{ events []*cl.Event }
+
+func (w *stopwatch) add(_ string, e *cl.Event) { w.events = append(w.events, e) }
+
+// seconds is from the begin of the first kernel to the end of the last. REQUIRES: they are done.
+func (w *stopwatch) seconds() (float64, error) {
+	var first, last time.Duration
+	for i, e := range w.events {
+		start, end, err := e.Times()
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || start < first {
+			first = start
+		}
+		last = max(last, end)
+	}
+	return (last - first).Seconds(), nil
+}

@@ -1,0 +1,127 @@
+//go:build opencl && cgo && linux
+
+package bench
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// residentKeys is keys in the memory of a device: as they were given, and where they are sorted.
+type residentKeys struct {
+	words        []byte // as they were given
+	data         algo.Data
+	keys, values *cl.Buffer // as they were given; no sort sees these
+	buffers      []*cl.Buffer
+}
+
+func newResidentKeys(ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte) (*residentKeys, error) {
+	n := int64(len(words) / kind.WordBytes)
+	k := &residentKeys{words: words, data: algo.Data{N: n, KeyBits: 8 * kind.WordBytes, WordBytes: kind.WordBytes}}
+	wanted := []**cl.Buffer{&k.keys, &k.data.Keys, &k.data.KeysTmp}
+	if kind.Values {
+		wanted = append(wanted, &k.values, &k.data.Values, &k.data.ValuesTmp)
+	}
+	for i, to := range wanted {
+		size := int64(len(words))
+		if i >= 3 {
+			size = 4 * n
+		}
+		b, err := ctx.NewBuffer(size)
+		if err != nil {
+			k.release()
+			return nil, err
+		}
+		*to = b
+		k.buffers = append(k.buffers, b)
+	}
+	if err := k.upload(q); err != nil {
+		k.release()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *residentKeys) upload(q *cl.Queue) error {
+	if k.values != nil {
+		index := make([]byte, 4*k.data.N)
+		inParts(k.data.N, func(begin, end int64) {
+			for i := begin; i < end; i++ {
+				binary.NativeEndian.PutUint32(index[4*i:], uint32(i))
+			}
+		})
+		if err := q.Upload(k.values, 0, index); err != nil {
+			return err
+		}
+	}
+	return q.Upload(k.keys, 0, k.words)
+}
+
+// sort sorts a fresh copy and returns how long the device took.
+func (k *residentKeys) sort(q *cl.Queue, s algo.Sorter) (float64, error) {
+	if err := k.reset(q); err != nil {
+		return 0, err
+	}
+	var watch stopwatch
+	traced := algo.Trace(s, watch.add)
+	started := time.Now()
+	if err := s.Sort(q, &k.data, 0, k.data.KeyBits); err != nil {
+		return 0, err
+	}
+	if err := q.Finish(); err != nil {
+		return 0, err
+	}
+	wall := time.Since(started).Seconds()
+	if !traced || len(watch.events) == 0 {
+		return wall, nil
+	}
+	algo.Trace(s, nil)
+	return watch.seconds()
+}
+
+// reset puts keys and values back as they were given.
+func (k *residentKeys) reset(q *cl.Queue) error {
+	k.data.Passes = 0
+	_, err := q.Copy(k.data.Keys, 0, k.keys, 0, int64(len(k.words)))
+	if err == nil && k.values != nil {
+		_, err = q.Copy(k.data.Values, 0, k.values, 0, 4*k.data.N)
+	}
+	if err != nil {
+		return err
+	}
+	return q.Finish()
+}
+
+// check holds what lies on the device to what was given.
+func (k *residentKeys) check(q *cl.Queue) error {
+	got := make([]byte, len(k.words))
+	if err := q.Download(got, k.data.Keys, 0); err != nil {
+		return fmt.Errorf("read the result back: %w", err)
+	}
+	size := k.data.WordBytes
+	given := column{n: k.data.N, key: wordReader(k.words, int64(size), size, binary.NativeEndian)}
+	sorted := column{n: k.data.N, key: wordReader(got, int64(size), size, binary.NativeEndian)}
+	if k.values != nil {
+		values := make([]byte, 4*k.data.N)
+		if err := q.Download(values, k.data.Values, 0); err != nil {
+			return fmt.Errorf("read the result back: %w", err)
+		}
+		sorted.value = func(i int64) uint32 { return binary.NativeEndian.Uint32(values[4*i:]) }
+	}
+	return check(given, sorted)
+}
+
+// release gives the memory back; nil has none.
+func (k *residentKeys) release() {
+	if k == nil {
+		return
+	}
+	for _, b := range k.buffers {
+		b.Release()
+	}
+}

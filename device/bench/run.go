@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/extsort/extsort/device/opencl"
+)
+
+// Options say how cases are timed. The zero value is the default.
+type Options struct {
+	Runs      int     // of each case, of which the median counts; 0: 5
+	SortLimit float64 // seconds: a case of which one sort would take longer is left out; 0: 2
+	OnResult  func(Result)
+	OnCase    func(Case)
+}
+
+const (
+	defaultRuns      = 5
+	defaultSortLimit = 2.0
+)
+
+// Run times the cases in their order. What fails is told in the results; the error is only the context's.
+func Run(ctx context.Context, bed Bed, cases []Case, opt Options) ([]Result, error) {
+	if opt.Runs == 0 {
+		opt.Runs = defaultRuns
+	}
+	if opt.SortLimit == 0 {
+		opt.SortLimit = defaultSortLimit
+	}
+	guard := guard{limit: opt.SortLimit, seen: map[series][]Result{}}
+	results := make([]Result, 0, len(cases))
+	for _, c := range cases {
+		if opt.OnCase != nil {
+			opt.OnCase(c)
+		}
+		r := Result{Case: c, Skipped: guard.reason(c)}
+		if r.Skipped == "" {
+			r = one(ctx, bed, c, opt.Runs)
+		}
+		if err := ctx.Err(); err != nil {
+			return results, context.Cause(ctx)
+		}
+		guard.note(r)
+		results = append(results, r)
+		if opt.OnResult != nil {
+			opt.OnResult(r)
+		}
+	}
+	return results, nil
+}
+
+// one times one case.
+func one(ctx context.Context, bed Bed, c Case, runs int) Result {
+	r := Result{Case: c}
+	timing, err := bed.Time(ctx, c, runs)
+	switch {
+	case errors.Is(err, ErrCannot):
+		r.Skipped = err.Error()
+	case err != nil:
+		r.Error = err.Error()
+	default:
+		r.Seconds, r.Passes = median(timing.Seconds), timing.Passes
+		r.Rate = float64(c.Records) / max(r.Seconds, 1e-9)
+	}
+	return r
+}
+
+// guard leaves out what would take too long, judged by the smaller sizes of the same series.
+type guard struct {
+	limit float64
+	seen  map[series][]Result
+}
+
+// series is the cases that differ in size only.
+type series struct {
+	label string
+	key   opencl.KeyKind
+	dist  string
+}
+
+func seriesOf(c Case) series { return series{c.Label, c.Key, c.Dist} }
+
+func (g *guard) note(r Result) {
+	if r.Seconds > 0 {
+		s := seriesOf(r.Case)
+		g.seen[s] = append(g.seen[s], r)
+	}
+}
+
+// reason is why a case is left out, or "". The time is taken to grow as it did between the last two sizes, and at
+// least in proportion to the keys.
+func (g *guard) reason(c Case) string {
+	seen := g.seen[seriesOf(c)]
+	if len(seen) == 0 {
+		return ""
+	}
+	last := seen[len(seen)-1]
+	ratio := float64(c.Records) / float64(last.Records)
+	expected := last.Seconds * ratio
+	if len(seen) > 1 {
+		before := seen[len(seen)-2]
+		growth := last.Seconds / before.Seconds / (float64(last.Records) / float64(before.Records))
+		expected *= max(growth, 1)
+	}
+	if expected <= g.limit {
+		return ""
+	}
+	return fmt.Sprintf("one sort would take about %.1f s", expected)
+}

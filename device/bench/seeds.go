@@ -1,0 +1,201 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// The views in the shape of published tables.
+
+var blockFactors = []int{1, 2, 4, 8, 16, 32}
+
+// bainvilleCases are those of Bainville's two tables ("OpenCL Sorting": ParallelSelection and its blocks).
+func bainvilleCases(s Scope) []Case {
+	settings := []setting{{label: "selection", algorithm: "selection"}}
+	for _, f := range blockFactors {
+		settings = append(settings, setting{"blocks/" + strconv.Itoa(f), "selection-blocks", algo.Params{BlockFactor: f}})
+	}
+	return s.each(s.sizes(), settings...)
+}
+
+// bainvilleTables are ParallelSelection's, keys alone beside key and value, and one of blocks for each kind of key.
+func bainvilleTables(results []Result) []Table {
+	var tables []Table
+	plain := only(results, func(r Result) bool { return r.Algorithm == "selection" })
+	for i := range plain {
+		plain[i].Label = plain[i].Key.String()
+	}
+	for _, dist := range distsOf(plain) {
+		one := only(plain, func(r Result) bool { return r.Dist == dist })
+		tables = append(tables, pivot("ParallelSelection, "+dist+", Mkeys/s", one))
+	}
+	blocks := only(results, func(r Result) bool { return r.Algorithm == "selection-blocks" })
+	for i := range blocks {
+		blocks[i].Label = strconv.Itoa(blocks[i].Params.BlockFactor)
+	}
+	for _, g := range groups(blocks) {
+		title := fmt.Sprintf("ParallelSelection_Blocks, %s, %s, Mkeys/s by BLOCK_FACTOR", g[0].Key, g[0].Dist)
+		tables = append(tables, pivot(title, g))
+	}
+	return tables
+}
+
+func distsOf(results []Result) []string {
+	var list []string
+	for _, g := range groups(results) {
+		if !slices.Contains(list, g[0].Dist) {
+			list = append(list, g[0].Dist)
+		}
+	}
+	return list
+}
+
+// haradaCases are those of figure 5 of Harada and Howes, "Introduction to GPU Radix Sort": the published kernels of 4
+// bits, and beside them those of 8.
+func haradaCases(s Scope) []Case {
+	return s.each(s.sizes(),
+		setting{"4 bits", "count-scan-reorder", algo.Params{DigitBits: 4}},
+		setting{"8 bits", "count-scan-reorder", algo.Params{DigitBits: 8}})
+}
+
+// intelCases are the two widths of Intel's tutorial, which found 4 bits 30 % faster than 2.
+func intelCases(s Scope) []Case {
+	return s.each(s.sizes(),
+		setting{"2-bit", "binning", algo.Params{DigitBits: 2}},
+		setting{"4-bit", "binning", algo.Params{DigitBits: 4}})
+}
+
+// intelTables add the gain of 4 bits over 2.
+func intelTables(results []Result) []Table {
+	tables := byGroup(results)
+	for i, g := range groups(results) {
+		rates := map[int64][2]float64{}
+		for _, r := range g {
+			both := rates[r.Records]
+			both[min(r.Params.DigitBits/4, 1)] = r.Rate
+			rates[r.Records] = both
+		}
+		t := &tables[i]
+		t.Head = append(t.Head, "4-bit/2-bit")
+		for at, n := range sizesOf(g) {
+			t.Rows[at] = append(t.Rows[at], ratio(rates[n][1], rates[n][0]))
+		}
+	}
+	return tables
+}
+
+// sizesOf are the sizes of results in order of appearance, as pivot has its rows.
+func sizesOf(results []Result) []int64 {
+	var list []int64
+	for _, r := range results {
+		if !slices.Contains(list, r.Records) {
+			list = append(list, r.Records)
+		}
+	}
+	return list
+}
+
+func ratio(a, b float64) string {
+	if a == 0 || b == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", a/b)
+}
+
+// Koppelman's tiles of 1024, 512, 256 and 128 elements, all with e = 4 and h around their best, and his number of
+// blocks.
+var (
+	koppelmanBlocks = []int{256, 128, 64, 32}
+	koppelmanDigits = []int{2, 4, 5, 6, 7, 8}
+)
+
+const (
+	koppelmanItems  = 4
+	koppelmanGroups = 64
+)
+
+// koppelmanCases vary tile and digit at the largest size.
+func koppelmanCases(s Scope) []Case {
+	var settings []setting
+	for _, group := range koppelmanBlocks {
+		for _, bits := range koppelmanDigits {
+			p := algo.Params{DigitBits: bits, Items: koppelmanItems, GroupSize: group}
+			settings = append(settings, setting{fmt.Sprintf("h=%d e=%d B=%d", bits, koppelmanItems, group), "tile", p})
+		}
+	}
+	return s.each([]int64{s.Max}, settings...)
+}
+
+// koppelmanTables set the data movement of the analysis beside what tile.cl moves and how fast.
+func koppelmanTables(results []Result) []Table {
+	var tables []Table
+	for _, g := range groups(results) {
+		t := Table{
+			Title: fmt.Sprintf("tile, %s, %s, n = 2^%s", g[0].Key, g[0].Dist, log2(g[0].Records)),
+			Head:  []string{"h", "e", "B", "tile", "formula, M words", "moved, MB", "ms", "GB/s", "Mkeys/s"},
+			Notes: []string{"formula: (4n + 2(n/eB)2^h + G²2^h + G2^h)·k/h elements and counters, with G = " +
+				strconv.Itoa(koppelmanGroups) + "; moved: what these kernels move, with their scan"},
+		}
+		for _, r := range g {
+			t.Rows = append(t.Rows, koppelmanRow(r))
+		}
+		t.Notes = append(t.Notes, koppelmanBest(g)...)
+		t.Notes = append(t.Notes, faults(g)...)
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// tilingOf is the shape of a tile sort in Koppelman's symbols.
+func tilingOf(r Result) algo.Tiling {
+	t := algo.Tiling{
+		ElementBytes: r.Key.WordBytes, KeyBits: 8 * r.Key.WordBytes, DigitBits: r.Params.DigitBits,
+		Items: r.Params.Items, GroupSize: r.Params.GroupSize, Groups: koppelmanGroups,
+	}
+	if r.Key.Values {
+		t.ElementBytes += 4
+	}
+	return t
+}
+
+const counterBytes = 4 // of a histogram's counter up to 2^30 elements
+
+func koppelmanRow(r Result) []string {
+	t := tilingOf(r)
+	moved := t.MovedBytes(r.Records, counterBytes)
+	row := []string{
+		strconv.Itoa(t.DigitBits), strconv.Itoa(t.Items), strconv.Itoa(t.GroupSize), strconv.Itoa(t.Items * t.GroupSize),
+		fmt.Sprintf("%.2f", t.DataMovement(r.Records)/1e6), fmt.Sprintf("%.2f", moved/1e6),
+	}
+	if r.Rate == 0 {
+		return append(row, "-", "-", cell(r))
+	}
+	return append(row, fmt.Sprintf("%.3f", r.Seconds*1e3), fmt.Sprintf("%.1f", moved/r.Seconds/1e9), cell(r))
+}
+
+// koppelmanBest tells for each tile which h the formula likes best and which was fastest.
+func koppelmanBest(results []Result) []string {
+	var lines []string
+	for _, group := range koppelmanBlocks {
+		of := only(results, func(r Result) bool { return r.Params.GroupSize == group && r.Rate > 0 })
+		if len(of) == 0 {
+			continue
+		}
+		least, fastest := of[0], of[0]
+		for _, r := range of {
+			if tilingOf(r).DataMovement(r.Records) < tilingOf(least).DataMovement(r.Records) {
+				least = r
+			}
+			if r.Rate > fastest.Rate {
+				fastest = r
+			}
+		}
+		lines = append(lines, fmt.Sprintf("tile %d: least moved by h = %d, fastest with h = %d",
+			koppelmanItems*group, least.Params.DigitBits, fastest.Params.DigitBits))
+	}
+	return []string{strings.Join(lines, "; ")}
+}

@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/format"
+)
+
+// Scope is what a user wants to see; what is zero a view chooses.
+type Scope struct {
+	Algorithms []string         // "": those of the device
+	Keys       []opencl.KeyKind // of the view
+	Dists      []string         // uniform
+	Min, Max   int64            // sizes: the powers of two between them
+}
+
+// View is a choice of cases, and the tables made of their results.
+type View struct {
+	Name  string
+	About string
+	cases func(Scope) []Case
+	table func([]Result) []Table
+
+	needs     []string // algorithms that a device must have; none: any
+	algorithm bool     // takes Scope.Algorithms
+	keys      []opencl.KeyKind
+	max       int64 // the largest size by default, where the device would take more
+}
+
+var (
+	keys32  = opencl.KeyKind{WordBytes: 4}
+	pairs32 = opencl.KeyKind{WordBytes: 4, Values: true}
+)
+
+// Views are all there are, the default first.
+var Views = []View{
+	{Name: "all", About: "every algorithm: Mkeys/s by size", algorithm: true, keys: opencl.KeyKinds,
+		cases: allCases, table: byGroup},
+	{Name: "bainville", About: "selection sorts: by log2 n, and by BLOCK_FACTOR", needs: []string{"selection", "selection-blocks"},
+		keys: []opencl.KeyKind{keys32, pairs32}, max: 1 << 19, cases: bainvilleCases, table: bainvilleTables},
+	{Name: "harada", About: "count-scan-reorder by 4 and by 8 bits: rate against n", needs: []string{"count-scan-reorder"},
+		keys: []opencl.KeyKind{keys32}, cases: haradaCases, table: byGroup},
+	{Name: "intel", About: "binning by 2 and by 4 bits", needs: []string{"binning"},
+		keys: []opencl.KeyKind{keys32}, cases: intelCases, table: intelTables},
+	{Name: "koppelman", About: "tile sorts by e, B and h: bytes moved, by the formula and in fact", needs: []string{"tile"},
+		keys: []opencl.KeyKind{keys32}, cases: koppelmanCases, table: koppelmanTables},
+}
+
+// ViewNames are the names of the views.
+func ViewNames() []string {
+	names := make([]string, len(Views))
+	for i, v := range Views {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// FindView is the view of that name.
+func FindView(name string) (View, error) {
+	for _, v := range Views {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	return View{}, fmt.Errorf("no table %q: use one of %s", name, strings.Join(ViewNames(), ", "))
+}
+
+// The sizes of a view that names none: what a device sorts in a moment.
+const (
+	smallestSize   = 1 << 8
+	largestOnGPU   = 1 << 26
+	largestOnCPU   = 1 << 22
+	largestOnPOCL  = 1 << 16 // OpenCL on the host's processor is for tests
+	sizesAtMost    = 1 << 40
+	defaultDistrib = "uniform"
+)
+
+// Cases are the view's cases for a device. Cases of the same keys follow each other.
+func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
+	for _, name := range v.needs {
+		if !slices.Contains(info.Algorithms, name) {
+			return nil, fmt.Errorf("table %s: device %d (%s) does not have %s", v.Name, info.Index, info.Name, name)
+		}
+	}
+	if len(s.Algorithms) > 0 && !v.algorithm {
+		return nil, fmt.Errorf("table %s: has its own algorithms", v.Name)
+	}
+	if len(s.Algorithms) == 0 {
+		s.Algorithms = info.Algorithms
+	}
+	for _, name := range s.Algorithms {
+		if !slices.Contains(info.Algorithms, name) {
+			return nil, fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
+		}
+	}
+	v.fill(&s, info)
+	for _, dist := range s.Dists {
+		if !slices.Contains(format.Distributions, dist) {
+			return nil, fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(format.Distributions, ", "))
+		}
+	}
+	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
+		return nil, fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last", s.Min, s.Max)
+	}
+	return v.cases(s), nil
+}
+
+// fill chooses what the user left open.
+func (v View) fill(s *Scope, info device.Info) {
+	if len(s.Keys) == 0 {
+		s.Keys = v.keys
+	}
+	if len(s.Dists) == 0 {
+		s.Dists = []string{defaultDistrib}
+	}
+	if s.Max == 0 {
+		s.Max = map[device.Kind]int64{device.CPU: largestOnCPU, device.OpenCLCPU: largestOnPOCL}[info.Kind]
+		if s.Max == 0 {
+			s.Max = largestOnGPU
+		}
+		if v.max > 0 {
+			s.Max = min(s.Max, v.max)
+		}
+		s.Max = max(s.Max, s.Min)
+	}
+	if s.Min == 0 {
+		s.Min = min(smallestSize, s.Max)
+	}
+}
+
+// sizes are the powers of two from Min to Max, and where there is none, Max.
+func (s Scope) sizes() []int64 {
+	var list []int64
+	for n := int64(1) << bits.Len64(uint64(s.Min-1)); n <= s.Max; n *= 2 {
+		list = append(list, n)
+	}
+	if list == nil {
+		return []int64{s.Max}
+	}
+	return list
+}
+
+// setting is an algorithm with parameters.
+type setting struct {
+	label, algorithm string
+	params           algo.Params
+}
+
+// each makes cases of settings: all of them for each kind of key, distribution and size.
+func (s Scope) each(sizes []int64, settings ...setting) []Case {
+	var cases []Case
+	for _, key := range s.Keys {
+		for _, dist := range s.Dists {
+			for _, n := range sizes {
+				for _, set := range settings {
+					cases = append(cases, Case{set.label, set.algorithm, set.params, key, dist, n})
+				}
+			}
+		}
+	}
+	return cases
+}
+
+func allCases(s Scope) []Case {
+	var settings []setting
+	for _, name := range s.Algorithms {
+		settings = append(settings, setting{label: name, algorithm: name})
+	}
+	return s.each(s.sizes(), settings...)
+}
+
+// byGroup is one table for each kind of key and distribution.
+func byGroup(results []Result) []Table {
+	var tables []Table
+	for _, g := range groups(results) {
+		tables = append(tables, pivot(fmt.Sprintf("%s, %s, Mkeys/s", g[0].Key, g[0].Dist), g))
+	}
+	return tables
+}
+
+// Tables sets results out.
+func (v View) Tables(results []Result) []Table { return v.table(results) }
