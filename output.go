@@ -17,11 +17,13 @@ import (
 // device.BlockWriter.
 type output struct {
 	device.BlockWriter
-	file    *merge.Output // nil: a stream that the caller gave
-	finish  func(records int64) error
-	abort   func() error
-	records atomic.Int64 // that have reached the end of the chain
-	checked *orderWatch  // nil unless the output is verified as it passes
+	file   *merge.Output // nil: a stream that the caller gave
+	finish func(records int64) error
+	abort  func() error
+
+	atOffsets bool         // blocks are written at their places, in any order
+	records   atomic.Int64 // that have reached the end of the chain
+	checked   *orderWatch  // nil unless the output is verified as it passes
 }
 
 // openOutput begins the output. Nothing stands under its name before finish.
@@ -79,7 +81,7 @@ func (o *output) toFile(j *job) error {
 	if err != nil {
 		return err
 	}
-	o.BlockWriter, o.finish, o.abort = sink, sink.Commit, sink.Abort
+	o.BlockWriter, o.finish, o.abort, o.atOffsets = sink, sink.Commit, sink.Abort, true
 	return nil
 }
 
@@ -190,7 +192,7 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 }
 
 // isPatient reports whether what was written can be written again: blocks of a regular file have their places.
-func (o *output) isPatient() bool { return o.abort != nil }
+func (o *output) isPatient() bool { return o.atOffsets }
 
 // canRestart reports whether nothing has gone out that could not be taken back.
 func (o *output) canRestart() bool {
