@@ -96,12 +96,13 @@ func TestProgress(t *testing.T) {
 		if p.open || len(p.faults) > 0 {
 			t.Errorf("%s: %v, open at the end: %t", describe(opt), p.faults, p.open)
 		}
+		observed := report.Phases[len(report.Phases)-len(p.phases):] // what came before was not announced
 		for i, total := range p.totals {
 			if total >= 0 && p.bytes[i] != total {
 				t.Errorf("%s: %q announced %d bytes, %d passed", describe(opt), p.phases[i], total, p.bytes[i])
 			}
-			if report.Phases[i].Name != p.phases[i] {
-				t.Errorf("%s: phase %q is called %q in the report", describe(opt), p.phases[i], report.Phases[i].Name)
+			if observed[i].Name != p.phases[i] {
+				t.Errorf("%s: phase %q is called %q in the report", describe(opt), p.phases[i], observed[i].Name)
 			}
 		}
 	}

@@ -1,0 +1,224 @@
+package extsort
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// npyFile puts the header before records that NumPy would write.
+func npyFile(t testing.TB, typ string, recs []byte, size int) []byte {
+	t.Helper()
+	header, err := format.Spec{Format: "npy", Type: typ}.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(header.Encode(int64(len(recs)/size)), recs...)
+}
+
+// TestSortHeaders expects an output with the header of its own number of records, in a file and in a pipe.
+func TestSortHeaders(t *testing.T) {
+	r := seeded(t)
+	for _, n := range []int{0, 1, 1500} {
+		for _, c := range []struct {
+			kind kind
+			spec format.Spec
+			file func(recs []byte) []byte
+		}{
+			{kindNamed("u64"), format.Spec{Format: "sosd", Type: "u64"}, sosdFile},
+			{kindNamed("f64"), format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "f64", recs, 8) }},
+			{kind{"npy i32be", format.Spec{Type: "i32be"}}, format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "i32be", recs, 4) }},
+		} {
+			recs := c.kind.make(t, "few", n, r)
+			layout := c.kind.layout(t)
+			for choice := range 16 {
+				opt := Options{Record: c.spec, Unique: choice&1 != 0, Reverse: choice&2 != 0}
+				if opt.Limit = 40; choice&4 == 0 {
+					opt.Limit = 0
+				}
+				want := c.file(reference(t, layout, recs, opt))
+				opt = variant(opt, layout.RecordSize, r)
+				if opt.Inputs = []string{writeFile(t, c.file(recs))}; choice&8 != 0 {
+					opt.Inputs, opt.Stdin = nil, &dribble{data: c.file(recs), most: 999}
+				}
+				opt.Output, opt.Compress = filepath.Join(t.TempDir(), "out"), []string{"none", "zstd"}[r.IntN(2)]
+				checkSort(t, c.kind, recs, want, opt)
+				if choice&8 != 0 {
+					opt.Stdin = &dribble{data: c.file(recs), most: 999}
+				}
+				opt.Output = ""
+				checkSort(t, c.kind, recs, want, opt)
+			}
+		}
+	}
+}
+
+// TestSortStructured sorts a structured array by one of its fields; the records, padding included, stay whole.
+func TestSortStructured(t *testing.T) {
+	text := "{'descr': [('id', '<u4'), ('x', '>f4'), ('pad', '|V2')], 'fortran_order': False, 'shape': (700,), }"
+	text += strings.Repeat(" ", 128-11-len(text)) + "\n"
+	header := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
+	k := kind{"structured", format.Spec{RecordSize: 10, Keys: []string{"4:f32be:desc"}}}
+	recs := k.make(t, "few", 700, seeded(t))
+	want := reference(t, k.layout(t), recs, Options{})
+	opt := small(Options{Record: format.Spec{Format: "npy", Keys: []string{"x:desc"}}, Strategy: MergeRuns, BatchSize: 2,
+		Inputs: []string{writeFile(t, slices.Concat(header, []byte(text), recs))}})
+	got, _, err := sortToBytes(t, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got[len(got)-len(want):], want) || !bytes.Contains(got[:len(got)-len(want)], []byte("('x', '>f4')")) {
+		t.Errorf("the output begins with %q, the records differ in %d", got[:128], firstDifference(got[128:], want, 10))
+	}
+}
+
+// TestSortInPlace has an input as its output, by its name and by another one.
+func TestSortInPlace(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("gensort")
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+		data := k.make(t, "uniform", 2000, r)
+		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}})
+		opt.Output = opt.Inputs[0]
+		if strategy == MergeRuns {
+			opt.Output = filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(opt.Inputs[0], opt.Output); err != nil {
+				t.Skip(err)
+			}
+		}
+		checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
+	}
+}
+
+// TestSortNearlySorted looks sorted where a sample looks, and is not in one place; or it is.
+func TestSortNearlySorted(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "rec12", "wide key"} {
+		k := kindNamed(name)
+		size := k.layout(t).RecordSize
+		for _, dist := range []string{"sorted", "equal"} {
+			sorted := k.make(t, dist, 20000, r)
+			for _, from := range []int{-1, 0, 19998, r.IntN(19999)} { // which record changes places with the next
+				data := slices.Clone(sorted)
+				if from >= 0 {
+					swapRecords(data, size, from)
+				}
+				for choice := range 4 {
+					opt := Options{Record: k.spec, Unique: choice&1 != 0}
+					want := reference(t, k.layout(t), data, opt)
+					opt.Inputs, opt.Verify, opt.Workers = []string{writeFile(t, data)}, r.IntN(2) == 0, 1+r.IntN(3)
+					opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
+					if choice&2 != 0 {
+						opt.Output = filepath.Join(t.TempDir(), "out")
+					}
+					report := checkSort(t, k, data, want, opt)
+					if report.RecordsOut != int64(len(want)/size) || report.Records != 20000 {
+						t.Errorf("%s: the report has %d records in, %d out", describe(opt), report.Records, report.RecordsOut)
+					}
+				}
+			}
+		}
+	}
+}
+
+func swapRecords(recs []byte, size, i int) {
+	a, b := recs[i*size:(i+1)*size], recs[(i+1)*size:(i+2)*size]
+	for at := range a {
+		a[at], b[at] = b[at], a[at]
+	}
+}
+
+// TestSortErrors fails before anything is written, and says what is wrong.
+func TestSortErrors(t *testing.T) {
+	k := kindNamed("u64")
+	good := writeFile(t, k.make(t, "uniform", 100, seeded(t)))
+	partial := writeFile(t, make([]byte, 803))
+	for name, c := range map[string]struct {
+		opt  Options
+		want []string
+	}{
+		"options": {Options{Strategy: "magic", SpillCompress: "gzip", Limit: -1, Workers: -1, BatchSize: 1, MemoryBytes: 5},
+			[]string{"-t", "magic", "gzip", "limit", "parallel", "batch", "memory"}},
+		"partial record":     {Options{Record: k.spec, Inputs: []string{partial}}, []string{partial, "803", "8", "remainder 3"}},
+		"partial stream":     {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))}, []string{"standard input", "8003", "3"}},
+		"missing input":      {Options{Record: k.spec, Inputs: []string{"/no/such/file"}}, []string{"/no/such/file"}},
+		"missing folder":     {Options{Record: k.spec, Inputs: []string{good}, Output: "/no/such/folder/out"}, []string{"/no/such/folder/out"}},
+		"no device":          {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"abacus"}}, []string{"abacus"}},
+		"no algorithm":       {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"cpu"}, Algorithm: "bogo"}, []string{"bogo"}},
+		"no compression":     {Options{Record: k.spec, Inputs: []string{good}, Compress: "rar"}, []string{"rar"}},
+		"no temporary place": {small(Options{Record: k.spec, Inputs: []string{good}, Strategy: Partition, TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "-T"}},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		if c.opt.Output == "" {
+			c.opt.Output = out
+		}
+		_, _, err := sortToBytes(t, c.opt)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is not in the error: %v", name, want, err)
+			}
+		}
+		if left := leftIn(t, filepath.Dir(out)); len(left) > 0 {
+			t.Errorf("%s: %q is left", name, left)
+		}
+	}
+}
+
+// brokenPipe is a stream whose reader goes away.
+type brokenPipe struct{ after int }
+
+var errNobodyReads = errors.New("nobody reads")
+
+func (b *brokenPipe) Write(p []byte) (int, error) {
+	if b.after -= len(p); b.after < 0 {
+		return 0, errNobodyReads
+	}
+	return len(p), nil
+}
+
+func TestSortIntoBrokenPipe(t *testing.T) {
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 5000, rand.New(rand.NewPCG(1, 1)))
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+		for _, compress := range []string{"none", "gzip", "zstd", "s2"} {
+			for _, after := range []int{0, 1000, 20000} {
+				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3, Inputs: []string{writeFile(t, data)}})
+				opt.Stdout, opt.TempDirs = &brokenPipe{after}, []string{t.TempDir()}
+				if _, err := Sort(t.Context(), opt); !errors.Is(err, errNobodyReads) {
+					t.Errorf("%s, compressed by %s, after %d bytes: the error is %v", strategy, compress, after, err)
+				}
+			}
+		}
+	}
+}
+
+// TestPlan tells what Sort then does, and touches nothing.
+func TestPlan(t *testing.T) {
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 5000, seeded(t))
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() + "/out"})
+		plan, err := Plan(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := leftIn(t, filepath.Dir(opt.Output)); len(left) > 0 {
+			t.Errorf("a plan has made %q", left)
+		}
+		report := checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
+		if plan.Records != 5000 || plan.Strategy != report.Strategy || strategy != Auto && plan.Strategy != strategy {
+			t.Errorf("asked for %s, planned %s for %d records, done %s", strategy, plan.Strategy, plan.Records, report.Strategy)
+		}
+		if want := fmt.Sprint(plan.Strategy); !strings.Contains(plan.String(), want) || len(plan.Considered) < 3 || plan.Seconds <= 0 {
+			t.Errorf("the plan is %s, %d candidates, %g s", plan, len(plan.Considered), plan.Seconds)
+		}
+	}
+}
