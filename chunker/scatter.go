@@ -2,10 +2,12 @@ package chunker
 
 import (
 	"context"
+	"encoding/binary"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
@@ -26,8 +28,13 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	scatterers := make([]*scatterer, len(sources))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, src := range sources {
-		scatterers[i] = newScatterer(k, c, spill, blockBytes)
-		group.Go(func() error { return scatterers[i].run(ctx, src) })
+		group.Go(func() (err error) {
+			if scatterers[i], err = newScatterer(k, c, spill, blockBytes); err != nil {
+				return err
+			}
+			defer scatterers[i].memory.Free()
+			return scatterers[i].run(ctx, src)
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -64,12 +71,13 @@ type scatterer struct {
 	keys       []uint64
 	parts      []uint16
 
-	buffers         [][]byte  // records of each part that are not yet spilled
-	blocks          [][]Block // of each part
-	least, greatest []uint64  // prefix of each part
+	memory          *arena.Memory // of the buffers
+	buffers         [][]byte      // records of each part that are not yet spilled
+	blocks          [][]Block     // of each part
+	least, greatest []uint64      // prefix of each part
 }
 
-func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) *scatterer {
+func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) (*scatterer, error) {
 	size := k.Layout().RecordSize
 	records := max(unitBytes/size, 1)
 	s := &scatterer{
@@ -78,11 +86,16 @@ func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) 
 		buffers: make([][]byte, c.Parts()), blocks: make([][]Block, c.Parts()),
 		least: make([]uint64, c.Parts()), greatest: make([]uint64, c.Parts()),
 	}
+	block := max(blockBytes/size, 1) * size
+	var err error
+	if s.memory, err = arena.Alloc(c.Parts() * block); err != nil {
+		return nil, err
+	}
 	for p := range s.buffers {
-		s.buffers[p] = make([]byte, 0, max(blockBytes/size, 1)*size)
+		s.buffers[p] = s.memory.Bytes()[p*block : p*block : (p+1)*block]
 		s.least[p] = ^uint64(0)
 	}
-	return s
+	return s, nil
 }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
@@ -110,15 +123,22 @@ func (s *scatterer) scatter(n int) error {
 	s.classifier.Classify(parts, keys)
 	for i, p := range parts {
 		s.least[p], s.greatest[p] = min(s.least[p], keys[i]), max(s.greatest[p], keys[i])
-		buffer := append(s.buffers[p], s.unit[i*s.size:(i+1)*s.size]...)
-		s.buffers[p] = buffer
-		if len(buffer) == cap(buffer) {
+		s.buffers[p] = appendRecord(s.buffers[p], s.unit[i*s.size:(i+1)*s.size])
+		if len(s.buffers[p]) == cap(s.buffers[p]) {
 			if err := s.flush(int(p)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// appendRecord appends to a buffer that has room. Eight bytes are one store in place of a call.
+func appendRecord(buffer, record []byte) []byte {
+	if len(record) == 8 {
+		return binary.NativeEndian.AppendUint64(buffer, binary.NativeEndian.Uint64(record))
+	}
+	return append(buffer, record...)
 }
 
 func (s *scatterer) flushAll() error {
