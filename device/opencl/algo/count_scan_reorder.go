@@ -20,70 +20,23 @@ func newCountScanReorder(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, err
 		return newRadix(ctx, &published{dev: dev, p: p}, p), nil
 	}
 	m := &countScanReorder{dev: dev, p: p}
-	if err := m.geometry().check(dev); err != nil {
+	if err := m.shape(4).check(dev, 4, false); err != nil {
 		return nil, fmt.Errorf("count-scan-reorder: %w", err)
 	}
 	return newRadix(ctx, m, p), nil
 }
 
-// rankedGeometry is the geometry of kernels that rank tiles by rank.cl: a digit has a work-item of its own.
-func rankedGeometry(dev *cl.Device, p Params, groupSize, items int) geometry {
-	bits := 8
-	for 1<<bits > dev.MaxGroup {
-		bits--
+// shape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks included, and leave
+// room for several work-groups per unit.
+func (m *countScanReorder) shape(wordBytes int) ranked {
+	ranking := m.p.Ranking
+	if ranking == RankAuto {
+		ranking = RankMasks
 	}
-	g := geometry{groupSize: groupSize, items: items, digitBits: bits}
-	if dev.MaxGroup < g.groupSize {
-		g.groupSize = dev.MaxGroup
-	}
-	override(&g.groupSize, p.GroupSize)
-	override(&g.items, p.Items)
-	override(&g.digitBits, p.DigitBits)
-	return g
+	return newRanked(m.dev, m.p, wordBytes, ranking, 256, 16)
 }
 
-func override(value *int, param int) {
-	if param != 0 {
-		*value = param
-	}
-}
-
-// check says why kernels that rank by rank.cl could not work with this geometry.
-func (g geometry) check(dev *cl.Device) error {
-	switch {
-	case g.digitBits < 1 || g.digitBits > 8:
-		return fmt.Errorf("digits of %d bits: use 1 to 8", g.digitBits)
-	case g.items < 1 || g.items > 64:
-		return fmt.Errorf("%d keys per work-item: use 1 to 64", g.items)
-	case g.groupSize%32 != 0 || int64(g.groupSize) < g.radix() || g.groupSize > dev.MaxGroup:
-		return fmt.Errorf("work-groups of %d: use a multiple of 32 from %d to %d", g.groupSize, g.radix(), dev.MaxGroup)
-	}
-	return nil
-}
-
-// geometry: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks included, and
-// leave room for several work-groups per unit.
-func (m *countScanReorder) geometry() geometry {
-	return rankedGeometry(m.dev, m.p, 256, 16)
-}
-
-func (m *countScanReorder) digitBits() int { return m.geometry().digitBits }
-
-// rankDefines choose how a tile is ranked. As many steps between barriers as local memory has room for, up to 4:
-// each costs a word per team and digit, and pairs of steps must look at each other's masks.
-func rankDefines(dev *cl.Device, g geometry, ranking Ranking, maskSteps int) cl.Defines {
-	if maskSteps == 0 {
-		maskSteps = 4
-		perStep := 4 * g.radix() * int64(g.groupSize/32)
-		for maskSteps > 1 && perStep*int64(1+maskSteps)+6<<10 > dev.LocalBytes {
-			maskSteps--
-		}
-		if ranking == RankWarpMasks {
-			maskSteps = 1
-		}
-	}
-	return cl.Defines{"RANK": int(ranking) - int(RankMasks), "MASK_STEPS": maskSteps}
-}
+func (m *countScanReorder) digitBits() int { return m.shape(4).digitBits }
 
 // csrPasses are the kernels of countScanReorder for one variant.
 type csrPasses struct {
@@ -94,13 +47,9 @@ type csrPasses struct {
 }
 
 func (m *countScanReorder) build(b *builder) passes {
-	g := m.geometry()
-	ranking := m.p.Ranking
-	if ranking == RankAuto {
-		ranking = RankMasks
-	}
-	p := b.program(g, rankDefines(m.dev, g, ranking, m.p.MaskSteps), "rank", "count_scan_reorder")
-	c := &csrPasses{geometry: g, groups: sections(m.dev, 8), scanner: buildScanner(b),
+	shape := m.shape(b.v.wordBytes)
+	p := shape.program(b, m.dev, nil, "rank", "count_scan_reorder")
+	c := &csrPasses{geometry: shape.geometry, groups: sections(m.dev, 8), scanner: buildScanner(b),
 		count: p.kernel("count"), reorder: p.kernel("reorder")}
 	if m.p.Groups > 0 {
 		c.groups = int64(m.p.Groups)

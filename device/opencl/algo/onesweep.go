@@ -22,28 +22,24 @@ type onesweep struct {
 
 func newOnesweep(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
 	m := &onesweep{dev: dev, p: p, portable: &countScanReorder{dev: dev, p: Params{DigitBits: p.DigitBits}}}
-	for _, ranking := range []Ranking{RankMasks, RankBallots} {
-		for _, wordBytes := range []int{4, 8} {
-			if err := m.geometry(wordBytes, ranking).check(dev); err != nil {
-				return nil, fmt.Errorf("onesweep: %w", err)
-			}
-		}
+	if err := m.shape(4, max(p.Ranking, RankMasks)).check(dev, 4, false); err != nil {
+		return nil, fmt.Errorf("onesweep: %w", err)
 	}
 	return newRadix(ctx, m, p), nil
 }
 
-func (m *onesweep) digitBits() int { return m.geometry(4, RankMasks).digitBits }
+func (m *onesweep) digitBits() int { return m.shape(4, RankMasks).digitBits }
 
-// geometry: on an H200, ranking by ballots, keys of 4 bytes were fastest with 384 × 20 and keys of 8 bytes with
+// shape: on an H200, ranking by ballots, keys of 4 bytes were fastest with 384 × 20 and keys of 8 bytes with
 // 512 × 11, which just fits 48 KiB of local memory. Masks take local memory themselves.
-func (m *onesweep) geometry(wordBytes int, ranking Ranking) geometry {
+func (m *onesweep) shape(wordBytes int, ranking Ranking) ranked {
 	switch {
 	case ranking == RankMasks || ranking == RankSubgroups:
-		return rankedGeometry(m.dev, m.p, 256, 16)
+		return newRanked(m.dev, m.p, wordBytes, ranking, 256, 16)
 	case wordBytes == 4:
-		return rankedGeometry(m.dev, m.p, 384, 20)
+		return newRanked(m.dev, m.p, wordBytes, ranking, 384, 20)
 	}
-	return rankedGeometry(m.dev, m.p, 512, 11)
+	return newRanked(m.dev, m.p, wordBytes, ranking, 512, 11)
 }
 
 // onesweepPasses are the kernels of onesweep for one variant.
@@ -60,14 +56,11 @@ func (m *onesweep) build(b *builder) passes {
 	if b.v.wide && !nvidia && !m.dev.Has("cl_khr_int64_base_atomics") {
 		return m.portable.build(b) // 64-bit states cannot be told to other groups here
 	}
-	ranking := m.ranking(b)
-	g := m.geometry(b.v.wordBytes, ranking)
-	defines := rankDefines(m.dev, g, ranking, m.p.MaskSteps)
-	defines["STATE_BITS"] = int(8 * b.v.offsetBytes())
-	defines["VOLATILE_STATES"] = asFlag(nvidia)
-	p := b.program(g, defines, "rank", "onesweep")
+	shape := m.shape(b.v.wordBytes, m.ranking(b))
+	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
+	p := shape.program(b, m.dev, states, "rank", "onesweep")
 	portable := sync.OnceValues(func() (passes, error) { made := m.portable.build(b); return made, b.err })
-	return &onesweepPasses{method: m, geometry: g, stateBytes: b.v.offsetBytes(), portable: portable,
+	return &onesweepPasses{method: m, geometry: shape.geometry, stateBytes: b.v.offsetBytes(), portable: portable,
 		clear: p.kernel("onesweep_clear"), pass: p.kernel("onesweep_pass")}
 }
 
@@ -130,8 +123,8 @@ func (o *onesweepPasses) one(r *run, pass int, at digit, bases, tickets, abort *
 func probe(b *builder, dev *cl.Device, ranking Ranking) bool {
 	own := &builder{ctx: b.ctx, v: variant{wordBytes: 4}}
 	defer own.release()
-	g := geometry{groupSize: min(256, dev.MaxGroup), items: 6, digitBits: 8}
-	k := own.program(g, rankDefines(dev, g, ranking, 0), "rank", "probe").kernel("probe")
+	g := newRanked(dev, Params{}, 4, ranking, 256, 6)
+	k := g.program(own, dev, nil, "rank", "probe").kernel("probe")
 	if own.err != nil {
 		return false
 	}

@@ -12,7 +12,7 @@
 //
 // Launch: GROUP_SIZE work-items a group, GROUP_SIZE a multiple of 32 and at least RADIX; the same number of groups
 // for both kernels. Barriers are uniform; groups never wait for each other. Requires local atomics (OpenCL 1.1) and
-// about POOL_BYTES + 4 KiB of local memory.
+// about POOL_BYTES + 2 KiB of local memory.
 //
 // prelude.cl and rank.cl stand before this file.
 
@@ -75,8 +75,7 @@ void reorder(__global const word_t *keysIn, __global word_t *keysOut, __global c
 {
 	__local ulong pool[(POOL_BYTES + 7) / 8];
 	__local offset_t starts[RADIX];
-	__local uint tmp[2 * RADIX];
-	__local uint *counters = (__local uint *)pool;
+	__local uint *counters = (__local uint *)pool, *tmp = counters + RANK_WORDS;
 	__local word_t *sorted = (__local word_t *)pool;
 	uint lid = get_local_id(0);
 

@@ -16,7 +16,7 @@
 // are 30 bits with STATE_BITS 32, for n < 2^30, else 62.
 //
 // Launch: GROUP_SIZE work-items a group, a multiple of 32 and at least RADIX; one group per tile. Requires about
-// POOL_BYTES + 4 KiB of local memory, 32-bit atomics; 64-bit ones (cl_khr_int64_base_atomics) for STATE_BITS 64 unless
+// POOL_BYTES + 2 KiB of local memory, 32-bit atomics; 64-bit ones (cl_khr_int64_base_atomics) for STATE_BITS 64 unless
 // NVIDIA, where aligned volatile accesses of 64 bits are single.
 //
 // prelude.cl and rank.cl stand before this file.
@@ -110,9 +110,8 @@ void onesweep_pass(__global const word_t *keysIn, __global word_t *keysOut, __gl
 {
 	__local ulong pool[(POOL_BYTES + 7) / 8];
 	__local offset_t starts[RADIX];
-	__local uint tmp[2 * RADIX];
 	__local uint ticket, aborted;
-	__local uint *counters = (__local uint *)pool;
+	__local uint *counters = (__local uint *)pool, *tmp = counters + RANK_WORDS;
 	__local word_t *sorted = (__local word_t *)pool;
 	uint lid = get_local_id(0);
 

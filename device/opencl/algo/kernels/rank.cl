@@ -29,7 +29,7 @@
 #else
 #define RANK_WORDS ((1 + MASK_STEPS) * HISTOGRAMS)
 #endif
-#define POOL_BYTES MAX_OF(4 * RANK_WORDS, WORD_BYTES * TILE) // counters and masks first, then the keys in order
+#define POOL_BYTES MAX_OF(4 * (RANK_WORDS + 2 * RADIX), WORD_BYTES * TILE) // counters, masks, scan; then the keys in order
 
 // load_tile reads count ≤ TILE keys, striped over each team. Where there are none it puts the largest key: such keys
 // come after all others in the tile's order, so they are never written.

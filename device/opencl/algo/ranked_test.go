@@ -1,0 +1,53 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// TestDefaultsFit holds the default shapes to the local memory of common devices; where one is
+// too large the shape must shrink, not the build fail.
+func TestDefaultsFit(t *testing.T) {
+	devices := map[string]*cl.Device{
+		"48 KiB, as NVIDIA's":             {Properties: cl.Properties{LocalBytes: 48 << 10, MaxGroup: 1024}},
+		"32 KiB, the least of OpenCL 1.2": {Properties: cl.Properties{LocalBytes: 32 << 10, MaxGroup: 1024}},
+		"64 KiB, small work-groups":       {Properties: cl.Properties{LocalBytes: 64 << 10, MaxGroup: 256}},
+	}
+	for name, dev := range devices {
+		for _, wordBytes := range []int{4, 8} {
+			for _, wide := range []bool{false, true} {
+				if err := (&countScanReorder{dev: dev}).shape(wordBytes).check(dev, wordBytes, wide); err != nil {
+					t.Errorf("%s: count-scan-reorder: %v", name, err)
+				}
+				for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups, RankWarpMasks} {
+					if ranking == RankWarpMasks && dev.LocalBytes < 48<<10 {
+						continue // NVIDIA's alone
+					}
+					if err := (&onesweep{dev: dev}).shape(wordBytes, ranking).check(dev, wordBytes, wide); err != nil {
+						t.Errorf("%s: onesweep, ranking %d: %v", name, ranking, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLocalBytes compares what is computed with what the device says of the kernel that was built.
+func TestLocalBytes(t *testing.T) {
+	ctx, _ := openDevice(t)
+	for _, v := range []variant{{4, false, false}, {8, true, true}} {
+		b := &builder{ctx: ctx, v: v}
+		m := &countScanReorder{dev: ctx.Device()}
+		passes := m.build(b).(*csrPasses)
+		must(t, b.err)
+		usage, err := passes.reorder.Usage()
+		must(t, err)
+		if bound := m.shape(v.wordBytes).localBytes(v.wordBytes, v.wide); usage.LocalBytes > bound || usage.LocalBytes < bound/2 {
+			t.Errorf("%+v: %d bytes of local memory, computed %d", v, usage.LocalBytes, bound)
+		}
+		b.release()
+	}
+}
