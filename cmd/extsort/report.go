@@ -96,7 +96,10 @@ func memory(r *extsort.Report) string {
 }
 
 func strategy(r *extsort.Report) string {
-	s := fmt.Sprintf("%s, %s", r.Strategy, plural(int64(r.Chunks), "chunk"))
+	s := string(r.Strategy)
+	if r.Chunks > 0 { // a merge of sorted files has none
+		s += ", " + plural(int64(r.Chunks), "chunk")
+	}
 	if r.FanIn > 0 {
 		s += fmt.Sprintf(", fan-in %d", r.FanIn)
 	}
