@@ -52,6 +52,10 @@ type job struct {
 // garbage, block indexes.
 const runtimeBytes = 12 << 20
 
+// budgetOf is what chunks and buffers may use of a memory limit. Garbage and the rounding of large allocations to
+// huge pages grow with the work: a sort of 4 GiB in 512 MiB took 7 MiB more than runtimeBytes leaves room for.
+func budgetOf(memoryBytes int64) int64 { return memoryBytes - runtimeBytes - memoryBytes/48 }
+
 // newJob opens the inputs and plans the sort.
 func newJob(opt Options) (*job, error) {
 	if err := opt.validate(); err != nil {
@@ -144,7 +148,7 @@ func (j *job) openInputs() (err error) {
 
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
-	j.budget = j.opt.MemoryBytes - runtimeBytes
+	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.reserveCodecs()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)

@@ -40,7 +40,7 @@ func newMerge(opt Options) (*job, error) {
 	if err := j.openInputs(); err != nil {
 		return nil, errors.Join(err, j.close())
 	}
-	j.budget = j.opt.MemoryBytes - runtimeBytes
+	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.reserveCodecs()
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
 	j.plan = &SortPlan{Strategy: MergeRuns, Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(),
