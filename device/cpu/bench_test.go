@@ -122,3 +122,44 @@ func benchData(l format.Layout, n int, dist string) []byte {
 	}
 	return benchCache.recs
 }
+
+// BenchmarkTiny is all of the work for the smallest inputs, which must not pay for what large ones need: of known size
+// (a file) and of unknown size (a pipe, whose chunk is made for much more).
+func BenchmarkTiny(b *testing.B) {
+	l := format.Bare(format.Type{Kind: format.Unsigned, Size: 8})
+	recs := devicetest.Distributions["uniform"](l, 128, rand.New(rand.NewPCG(1, 2)))
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, units := range map[string][]int{"file": nil, "pipe": {128}} {
+		b.Run("device=cpu/key=u64/n=128/source="+name, func(b *testing.B) {
+			opt := device.ChunkOptions{Keyer: k, Records: 128, BlockBytes: 1 << 20}
+			if units != nil {
+				opt.Records = New().MaxRecords(opt, 1<<30)
+			}
+			b.SetBytes(int64(len(recs)))
+			for b.Loop() {
+				if err := sortTiny(opt, &devicetest.Source{Recs: recs, Size: 8, Units: units}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func sortTiny(opt device.ChunkOptions, src device.Source) error {
+	ctx := context.Background()
+	chunk, err := New().NewChunk(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer chunk.Close()
+	if _, err := chunk.Load(ctx, src); err != nil {
+		return err
+	}
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	return chunk.Store(ctx, -1, device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil }))
+}

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
 )
 
 const (
@@ -154,7 +156,10 @@ func (r *radix[E]) count(blocks [][]E, low E, p pass) {
 		clear(r.counts[at][:1<<p.digit])
 	}
 	for at := 0; at < p.count; at += 2 {
-		for _, block := range blocks {
+		for i, block := range blocks {
+			if at == 0 && i+1 < len(blocks) {
+				prefetch(blocks[i+1])
+			}
 			if at+1 < p.count {
 				countTwo(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at], &r.counts[at+1])
 			} else {
@@ -168,6 +173,17 @@ func (r *radix[E]) count(blocks [][]E, low E, p pass) {
 func lastBit[E element]() uint {
 	var e E
 	return uint(unsafe.Sizeof(e))*8 - 1
+}
+
+const pageBytes = 4 << 10
+
+// prefetch asks for the start of each page of a block while the block before it is counted: the processor's own
+// prefetcher finds the rest of a page, but does not go from one to the next. Store of 2^24 u64 took 3.8 ns a key
+// without it, 3.3 with 8 lines of each page, 3.4 with all lines.
+func prefetch[E element](block []E) {
+	for bytes := arena.ByteView(block); len(bytes) >= pageBytes; bytes = bytes[pageBytes:] {
+		prefetchBytes(unsafe.SliceData(bytes), 8)
+	}
 }
 
 func countOne[E element](a []E, low E, shift, digit uint, counts *[digits]uint64) {

@@ -93,10 +93,7 @@ func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to device
 func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 	dst = dst[:l.count]
 	tmp := w.b[:l.count]
-	w.blocks = w.blocks[:0]
-	for b := l.head; b != none; b = c.pool.next[b] {
-		w.blocks = append(w.blocks, c.pool.content(b))
-	}
+	w.blocks = c.blocksOf(w.blocks[:0], l)
 	s := spanOf(l.low, l.high)
 	if s.width == 8*c.element {
 		s = spanOfBlocks(w.blocks)
@@ -104,6 +101,13 @@ func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 	w.radix.sort(dst, tmp, w.blocks, s)
 	c.refine(&w.radix, dst, tmp, l.from)
 	return dst
+}
+
+func (c *chunk[E]) blocksOf(blocks [][]E, l leaf[E]) [][]E {
+	for b := l.head; b != none; b = c.pool.next[b] {
+		blocks = append(blocks, c.pool.content(b))
+	}
+	return blocks
 }
 
 // joined gives the records of several leaves that fill one block together.
