@@ -20,6 +20,10 @@ const (
 
 	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
 
+	// minShare is the least that the scratch buffers of a worker are cut down to where memory is short. Each is at most
+	// an eighth of the worker's share of the records, so that all of them together take less than the records do.
+	minShare = 16 << 10
+
 	// minSplit is the number of buckets that an oversized bucket can always be split into.
 	minSplit = 64
 )
@@ -41,6 +45,7 @@ type sizes struct {
 	element     int // bytes
 	record      int // bytes
 	keptRecords int // bytes of each record that are kept beside its element: all or none
+	bucket      int // elements that a bucket should have
 	leaf        int // elements of the largest bucket that is sorted in cache
 	unit        int // records read at a time by one worker
 	out         int // records in a block that Store writes
@@ -54,10 +59,12 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	if kind == indexed {
 		s.keptRecords = size
 	}
-	s.unit = max(1, unitBytes/size)
-	s.workers = workersFor(opt.Workers, records, s.unit)
-	s.leaf = int(min(records, int64(4*leafBytes()/s.element)))
-	s.out = max(1, opt.BlockBytes/size)
+	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
+	share := max(records*int64(size)/int64(8*s.workers), minShare)
+	s.unit = max(1, int(min(share, unitBytes))/size)
+	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
+	s.bucket = int(min(int64(leafBytes()/s.element), max(records/int64(32*s.workers), minShare/8)))
+	s.leaf = int(min(records, int64(4*s.bucket)))
 	s.setBlocks()
 	return s
 }
@@ -72,7 +79,7 @@ func workersFor(wanted int, records int64, unit int) int {
 
 // buckets is the number of buckets that a scatter of n elements makes: enough that each fits in cache.
 func (s *sizes) buckets(n int64) int {
-	wanted := (n*int64(s.element) + int64(leafBytes()) - 1) / int64(leafBytes())
+	wanted := (n + int64(s.bucket) - 1) / int64(s.bucket)
 	if wanted <= 1 {
 		return 1
 	}
@@ -118,7 +125,7 @@ func (s *sizes) batch() int { return min(1024, s.unit) }
 // maxBuckets is the greatest number of buckets that Load or Sort make.
 func (s *sizes) maxBuckets() int {
 	if s.records > int64(s.leaf) {
-		return maxBuckets
+		return min(maxBuckets, 4*s.buckets(s.records))
 	}
 	return s.buckets(s.records)
 }

@@ -61,7 +61,7 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 // affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free.
 // Each worker may need a block in every bucket, and holds one that it reads.
 func (c *chunk[E]) affordable(i, wanted int) int {
-	wanted = min(wanted, maxBuckets)
+	wanted = min(wanted, c.maxBuckets())
 	count := func() int { return int(c.pool.available()/int64(c.sizes.workers)) - 1 }
 	if count() < wanted {
 		for i := range c.leaves {
@@ -100,7 +100,7 @@ func (c *chunk[E]) unitOfElements() int { return unitBytes / c.element }
 // merge joins neighbouring leaves that are small together and packs all of them, so that leaves and the blocks
 // that are not full stay few however often buckets are cut.
 func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
-	small := int64(leafBytes() / c.element / 2)
+	small := int64(c.bucket / 2)
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && merged[n-1].count+l.count <= small {
