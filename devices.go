@@ -10,6 +10,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/tune"
 )
 
 // DeviceList is what a sort could use on this machine.
@@ -28,6 +29,7 @@ func Devices() DeviceList {
 		list.Note = err.Error()
 	}
 	list.Devices = append(list.Devices, others...)
+	tune.Describe(list.Devices)
 	return list
 }
 
@@ -90,6 +92,7 @@ func (j *job) openDevice(info device.Info) error {
 	}
 	d, err := opencl.Open(info.Index, opencl.Options{
 		MemoryBytes: j.opt.DeviceMemory, Algorithm: j.opt.Algorithm, LinkRate: info.LinkRate,
+		Tuning: tune.Load(info),
 	})
 	if err != nil {
 		return err
@@ -136,18 +139,21 @@ func (j *job) chooseDevices() error {
 
 const (
 	gpuStartSeconds    = 0.4  // context, pinned memory and kernels from the binary cache
-	assumedLinkRate    = 12e9 // bytes/s each way: PCIe 3 x16; what a device has measured takes its place
-	assumedGPUSortRate = 20e9 // bytes/s of keys
+	assumedLinkRate    = 12e9 // bytes/s each way: PCIe 3 x16; what extsort tune has measured takes its place
+	assumedGPUSortRate = 20e9 // bytes/s of keys; likewise
 )
 
 // gpuGain is by how many seconds the sort of so many bytes is predicted to be faster on a GPU than on the CPU. Reading
 // and writing files takes the same time with both, and goes on while the GPU works.
 func (j *job) gpuGain(info device.Info, bytes float64) float64 {
-	link := info.LinkRate
+	link, sort := info.LinkRate, info.SortRate
 	if link == 0 {
 		link = assumedLinkRate
 	}
-	onGPU := gpuStartSeconds + bytes/link + bytes/assumedGPUSortRate
+	if sort == 0 {
+		sort = assumedGPUSortRate
+	}
+	onGPU := gpuStartSeconds + bytes/link + bytes/sort
 	onCPU := j.work().sortCost(j.rates)
 	return onCPU - onGPU
 }

@@ -47,7 +47,8 @@ func (a *app) execute(ctx context.Context, args []string) error {
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
-		a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(), a.demoCommand(), a.completionCommand(),
+		a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(), a.tuneCommand(), a.demoCommand(),
+		a.completionCommand(),
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -24,7 +27,7 @@ func (a *app) devicesCommand() *cobra.Command {
 
 func (a *app) devices() error {
 	list := extsort.Devices()
-	lines := [][]string{{"device", "kind", "units", "memory", "link", "sort u64"}}
+	lines := [][]string{{"device", "kind", "units", "memory", "largest chunk", "link", "sort u64"}}
 	for _, d := range list.Devices {
 		lines = append(lines, deviceLine(d))
 	}
@@ -39,6 +42,9 @@ func (a *app) devices() error {
 	if list.Note != "" {
 		fmt.Fprintln(a.stdout, list.Note)
 	}
+	if len(list.Devices) > 1 {
+		fmt.Fprintln(a.stdout, "largest chunk: in records of u64; link and sort: as extsort tune has measured")
+	}
 	return nil
 }
 
@@ -47,7 +53,25 @@ func deviceLine(d device.Info) []string {
 	if d.Driver != "" {
 		name += " (" + d.Driver + ")"
 	}
-	return []string{name, string(d.Kind), strconv.Itoa(d.Units), deviceMemory(d), rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1)}
+	return []string{name, string(d.Kind), strconv.Itoa(d.Units), deviceMemory(d), largestChunk(d), rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1)}
+}
+
+// largestChunk is the most u64 records that the device sorts in one chunk; on the CPU that depends on -S.
+func largestChunk(info device.Info) string {
+	if info.Kind == device.CPU {
+		return "as -S allows"
+	}
+	d, err := opencl.Open(info.Index, opencl.Options{})
+	if err != nil {
+		return "-"
+	}
+	defer d.Close()
+	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
+	if err != nil {
+		return "-"
+	}
+	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
+	return humanize.Comma(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging))
 }
 
 func deviceMemory(d device.Info) string {

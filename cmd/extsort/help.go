@@ -62,6 +62,7 @@ Usage:
   extsort plan [flags] [FILE ...]    show what a sort would do, and do nothing
   extsort devices                    list the devices a sort can use
   extsort bench [flags]              time the algorithms on a device, as tables and plots
+  extsort tune [flags]               find the best parameters for a device and keep them
   extsort demo                       generate, sort out of core, verify, report: the tour for a newcomer
   extsort completion SHELL           print a completion script for bash, zsh, fish or powershell
 A file named like a verb is given as ./gen.`

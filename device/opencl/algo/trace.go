@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
-	"strings"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -25,11 +24,11 @@ func Trace(s Sorter, f func(kernel string, e *cl.Event)) bool {
 	return true
 }
 
-// HasBallots reports whether ranking by ballots (rank.cl) works on the context's device, by building and running a
-// kernel that tries it. With ballots onesweep is the fastest of the sorts.
+// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl), which is found out by building
+// and running a kernel that tries it. With ballots it is the fastest of the sorts.
 func HasBallots(ctx *cl.Context) bool {
-	dev := ctx.Device()
-	return strings.Contains(dev.Vendor, "NVIDIA") && probe(&builder{ctx: ctx}, dev, RankBallots)
+	m := &onesweep{dev: ctx.Device()}
+	return m.ranking(&builder{ctx: ctx}) != RankMasks
 }
 
 // Fingerprint tells one set of kernels from another: what was measured with others does not count.

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/device/tune"
+)
+
+// tuneFlags say which device to tune and how long.
+type tuneFlags struct {
+	device string
+	budget time.Duration
+	keys   []opencl.KeyKind
+	count  int64
+}
+
+func (f *tuneFlags) groups() []group {
+	f.budget = tune.DefaultBudget
+	g := newGroup("What to try")
+	g.flags.VarP(single(&f.device, "DEVICE"), "device", "d", "the device, by its number or name in extsort devices; otherwise the GPU")
+	g.flags.Var(duration(&f.budget), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
+	g.flags.VarP(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type", "t", "only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
+	g.flags.VarP(keyCount(&f.count), "count", "n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+	return []group{g}
+}
+
+func (a *app) tuneCommand() *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use: "tune [flags]",
+		Long: "Find the best parameters of the sorts for an OpenCL device, measure its link, and keep both under the user's\n" +
+			"cache folder, where later sorts find them.\n\nUsage:\n  extsort tune [flags]",
+		Args:    noOperands,
+		Example: "  extsort tune\n  extsort tune -d 2 --budget 5m",
+	}
+	addGroups(cmd, f.groups()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.tune(cmd.Context(), &f) }
+	return cmd
+}
+
+func (a *app) tune(ctx context.Context, f *tuneFlags) error {
+	info, err := tunable(f.device)
+	if err != nil {
+		return err
+	}
+	bed, err := bench.NewResident(info)
+	if err != nil {
+		return err
+	}
+	defer bed.Close()
+	fmt.Fprintf(a.stdout, "%d: %s (%s), %s\n", info.Index, info.Name, info.Driver, f.budget)
+	found, err := tune.Search(ctx, bed, tune.Options{
+		Budget: f.budget, Records: f.count, Keys: f.keys, OnTrial: a.showTrial,
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.showTuning(found); err != nil {
+		return err
+	}
+	name, err := tune.Save(info, found)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "kept in %s\n", name)
+	return err
+}
+
+// tunable is the OpenCL device that word means; for none, the first GPU.
+func tunable(word string) (device.Info, error) {
+	info, err := pickDevice(word)
+	if err != nil || info.Kind != device.CPU {
+		return info, err
+	}
+	list := extsort.Devices()
+	switch {
+	case list.Note != "":
+		return info, fmt.Errorf("tune: there is no OpenCL device to tune: %s", list.Note)
+	case word == "" || word == "auto":
+		return info, errors.New("tune: there is no GPU: name another OpenCL device by -d (extsort devices lists them)")
+	}
+	return info, fmt.Errorf("tune: device %d (%s) has nothing to tune: name an OpenCL device", info.Index, info.Name)
+}
+
+// showTrial tells what was tried as soon as it was.
+func (a *app) showTrial(t tune.Trial) {
+	result := "not on this device"
+	if t.Rate > 0 {
+		result = fmt.Sprintf("%.2f Mkeys/s%s", t.Rate/1e6, gain(t.Rate, t.Default))
+	}
+	fmt.Fprintf(a.stdout, "  %-8s n=%-10d %-18s %-28s %s\n", t.Key, t.Records, t.Algorithm, paramText(t.Params), result)
+}
+
+// gain is how much faster a rate is than that of the defaults.
+func gain(rate, before float64) string {
+	if before == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %+.1f %%", 100*(rate/before-1))
+}
+
+// paramText names the parameters that are not the default.
+func paramText(p algo.Params) string {
+	var words []string
+	for _, w := range []struct {
+		name  string
+		value int
+	}{{"group", p.GroupSize}, {"items", p.Items}, {"digit", p.DigitBits}, {"groups", p.Groups}, {"steps", p.MaskSteps}, {"block", p.BlockFactor}} {
+		if w.value != 0 {
+			words = append(words, fmt.Sprintf("%s=%d", w.name, w.value))
+		}
+	}
+	if words == nil {
+		return "default"
+	}
+	return strings.Join(words, " ")
+}
+
+func (a *app) showTuning(t opencl.Tuning) error {
+	lines := [][]string{{"best", "parameters", "keys", "Mkeys/s", "default", "gain"}}
+	for _, s := range t.Sorts {
+		lines = append(lines, tunedLine(s, ""))
+	}
+	for _, s := range t.Tiny {
+		lines = append(lines, tunedLine(s, "to "))
+	}
+	if err := writeTable(a.stdout, lines); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "link %s each way, u64 sort %s\n", rate(int64(t.LinkRate), 1), rate(int64(t.SortRate), 1))
+	return err
+}
+
+func tunedLine(s opencl.TunedSort, upTo string) []string {
+	return []string{
+		fmt.Sprintf("%s %s", s.Key, s.Algorithm), paramText(s.Params), upTo + fmt.Sprint(s.Records),
+		fmt.Sprintf("%.2f", s.Rate/1e6), fmt.Sprintf("%.2f", s.Default/1e6), strings.TrimSpace(gain(s.Rate, s.Default)),
+	}
+}
+
+// duration is a time span above 0.
+func duration(to *time.Duration) pflag.Value {
+	return &value[time.Duration]{to: to, kind: "TIME", parse: func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return 0, fmt.Errorf("%q: want a time such as 30s or 5m", s)
+		}
+		return d, nil
+	}}
+}

@@ -1,0 +1,228 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// Options say how to search. The zero value is the default.
+type Options struct {
+	Budget  time.Duration // of the whole search; 0: DefaultBudget
+	Records int64         // keys to sort; 0: what the kind of device suggests
+	Keys    []opencl.KeyKind
+	OnTrial func(Trial) // told of everything that is tried
+}
+
+// DefaultBudget is the time that a search takes at most.
+const DefaultBudget = time.Minute
+
+// Trial is a candidate that was timed.
+type Trial struct {
+	bench.Case
+	Rate    float64 // keys per second; 0: this device cannot run it
+	Default float64 // rate of the default parameters
+}
+
+// Bed is what a search needs of a device.
+type Bed interface {
+	bench.Bed
+
+	// LinkRate measures the bytes per second between host and device, each way.
+	LinkRate() (float64, error)
+}
+
+const (
+	trialRuns   = 3    // of each candidate, of which the median counts
+	confirmRuns = 7    // of the winner and of the default, in turn
+	leastGain   = 1.01 // over the default, for a winner to be kept: less is noise
+	dist        = "uniform"
+)
+
+// search is one search under way.
+type search struct {
+	bed      Bed
+	opt      Options
+	deadline time.Time
+	found    opencl.Tuning
+}
+
+// Search measures a device. The budget ends a search with what it has found by then; it is an error only of the
+// context, or of a device that fails or sorts wrongly with its default parameters.
+func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
+	if opt.Budget == 0 {
+		opt.Budget = DefaultBudget
+	}
+	if opt.Records == 0 {
+		opt.Records = recordsFor(bed.Info())
+	}
+	if opt.Keys == nil {
+		opt.Keys = opencl.KeyKinds
+	}
+	s := &search{bed: bed, opt: opt, deadline: time.Now().Add(opt.Budget)}
+	var err error
+	if s.found.LinkRate, err = bed.LinkRate(); err != nil {
+		return s.found, fmt.Errorf("measure the link of %s: %w", bed.Info().Name, err)
+	}
+	shares := len(opt.Keys) * (len(tuned) + 1)
+	for _, key := range opt.Keys {
+		for _, algorithm := range tuned {
+			if err := s.algorithm(ctx, key, algorithm, s.share(shares)); err != nil {
+				return s.found, err
+			}
+			shares--
+		}
+	}
+	for _, key := range opt.Keys {
+		if err := s.tiny(ctx, key, s.share(shares)); err != nil {
+			return s.found, err
+		}
+		shares--
+	}
+	return s.found, nil
+}
+
+// share is the end of the next of so many parts of the time that is left.
+func (s *search) share(parts int) time.Time {
+	now := time.Now()
+	return now.Add(s.deadline.Sub(now) / time.Duration(max(parts, 1)))
+}
+
+// recordsFor is enough keys to keep the device busy, and few enough to try dozens of candidates in seconds.
+func recordsFor(info device.Info) int64 {
+	if info.Kind == device.OpenCLCPU {
+		return 1 << 16
+	}
+	const buffers = 64 // bytes of device memory for each key, with room to spare
+	return min(1<<26, int64(1)<<(bits.Len64(uint64(max(info.MemoryBytes/buffers, 1)))-1))
+}
+
+// algorithm searches one algorithm for one kind of key, until the deadline. Its default parameters are always timed.
+func (s *search) algorithm(ctx context.Context, key opencl.KeyKind, name string, until time.Time) error {
+	if !slices.Contains(s.bed.Info().Algorithms, name) {
+		return nil
+	}
+	c := bench.Case{Label: name, Algorithm: name, Key: key, Dist: dist, Records: s.opt.Records}
+	d := &descent{search: s, base: c, until: until}
+	var err error
+	if d.defaultRate, err = s.try(ctx, c, trialRuns, 0); err != nil {
+		return err
+	}
+	if d.defaultRate == 0 {
+		return nil // not on this device
+	}
+	d.bestRate = d.defaultRate
+	if err := d.run(ctx, space(name, s.bed.Info())); err != nil {
+		return err
+	}
+	winner, err := d.confirm(ctx)
+	if err != nil {
+		return err
+	}
+	s.found.Sorts = append(s.found.Sorts, winner)
+	if key == (opencl.KeyKind{WordBytes: 8}) {
+		s.found.SortRate = max(s.found.SortRate, 8*winner.Rate)
+	}
+	return nil
+}
+
+// try times a candidate. Its rate is 0 where the device cannot run it; only default parameters must not fail.
+func (s *search) try(ctx context.Context, c bench.Case, runs int, defaultRate float64) (float64, error) {
+	results, err := bench.Run(ctx, s.bed, []bench.Case{c}, bench.Options{Runs: runs})
+	if err != nil {
+		return 0, err
+	}
+	r := results[0]
+	if r.Error != "" && c.Params == (algo.Params{}) {
+		return 0, fmt.Errorf("tune %s, %s: %w", c.Algorithm, c.Key, errors.New(r.Error))
+	}
+	if s.opt.OnTrial != nil {
+		s.opt.OnTrial(Trial{Case: c, Rate: r.Rate, Default: defaultRate})
+	}
+	return r.Rate, nil
+}
+
+// descent is a coordinate descent: one parameter after the other is set to what is fastest, the others as they are.
+type descent struct {
+	search      *search
+	base        bench.Case
+	until       time.Time
+	defaultRate float64
+	best        algo.Params
+	bestRate    float64
+	tried       []algo.Params
+}
+
+// run goes over the axes until a round improves nothing or the time is up.
+func (d *descent) run(ctx context.Context, axes []axis) error {
+	d.tried = []algo.Params{{}}
+	for improved := true; improved; {
+		improved = false
+		for _, a := range axes {
+			better, err := d.along(ctx, a)
+			if err != nil {
+				return err
+			}
+			improved = improved || better
+		}
+	}
+	return nil
+}
+
+func (d *descent) along(ctx context.Context, a axis) (improved bool, err error) {
+	from := d.best
+	for _, value := range a.values {
+		p := a.with(from, value)
+		if time.Now().After(d.until) {
+			return improved, nil
+		}
+		if slices.Contains(d.tried, p) {
+			continue
+		}
+		d.tried = append(d.tried, p)
+		rate, err := d.search.try(ctx, d.with(p), trialRuns, d.defaultRate)
+		if err != nil {
+			return improved, err
+		}
+		if rate > d.bestRate {
+			d.best, d.bestRate, improved = p, rate, true
+		}
+	}
+	return improved, nil
+}
+
+func (d *descent) with(p algo.Params) bench.Case {
+	c := d.base
+	c.Params = p
+	return c
+}
+
+// confirm times the winner against the default once more, so that luck is not kept for speed.
+func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
+	winner := opencl.TunedSort{Key: d.base.Key, Algorithm: d.base.Algorithm, Records: d.base.Records,
+		Rate: d.defaultRate, Default: d.defaultRate}
+	if d.best == (algo.Params{}) {
+		return winner, nil
+	}
+	again, err := d.search.try(ctx, d.base, confirmRuns, d.defaultRate)
+	if err != nil {
+		return winner, err
+	}
+	rate, err := d.search.try(ctx, d.with(d.best), confirmRuns, again)
+	if err != nil {
+		return winner, err
+	}
+	winner.Rate, winner.Default = again, again
+	if rate > leastGain*again {
+		winner.Rate, winner.Params = rate, d.best
+	}
+	return winner, nil
+}

@@ -1,0 +1,66 @@
+package tune
+
+import (
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// axis is one parameter and the values worth trying. Those that a device cannot run are passed over.
+type axis struct {
+	name   string
+	values []int
+	field  func(p *algo.Params) *int
+}
+
+// with is p with another value of this parameter.
+func (a axis) with(p algo.Params, value int) algo.Params {
+	*a.field(&p) = value
+	return p
+}
+
+var (
+	groupSizes = axis{"group", []int{128, 256, 384, 512, 768, 1024}, func(p *algo.Params) *int { return &p.GroupSize }}
+	items      = axis{"items", []int{4, 6, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 24}, func(p *algo.Params) *int { return &p.Items }}
+	digitBits  = axis{"digit", []int{8, 7, 6, 5}, func(p *algo.Params) *int { return &p.DigitBits }} // 4 is another program: the published one
+	maskSteps  = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
+)
+
+// sections is the number of work-groups, by compute unit.
+func sections(units int) axis {
+	a := axis{name: "groups", field: func(p *algo.Params) *int { return &p.Groups }}
+	for _, perUnit := range []int{2, 4, 8, 16, 32} {
+		a.values = append(a.values, perUnit*max(units, 1))
+	}
+	return a
+}
+
+// space is the axes of an algorithm, the most telling first.
+func space(algorithm string, info device.Info) []axis {
+	switch algorithm {
+	case "count-scan-reorder":
+		return []axis{groupSizes, items, sections(info.Units), digitBits, maskSteps}
+	case "onesweep":
+		return []axis{groupSizes, items, digitBits}
+	}
+	return nil
+}
+
+// tuned are the algorithms that are worth their parameters.
+var tuned = []string{"onesweep", "count-scan-reorder"}
+
+// tiny are what may be faster where a launch costs more than comparing all keys with all others.
+var tiny = []struct {
+	algorithm string
+	params    algo.Params
+}{
+	{"selection", algo.Params{}},
+	{"selection-blocks", algo.Params{BlockFactor: 1}},
+	{"selection-blocks", algo.Params{BlockFactor: 4}},
+	{"selection-blocks", algo.Params{BlockFactor: 8}},
+}
+
+// Sizes between which a tiny sort may end to be the fastest, as log2.
+const (
+	tinyFrom = 5
+	tinyTo   = 15
+)

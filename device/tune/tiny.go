@@ -1,0 +1,67 @@
+package tune
+
+import (
+	"context"
+	"time"
+
+	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/opencl"
+)
+
+// tiny finds up to which size one of the selection sorts is faster than the fastest of the others, size by size from
+// below until none is.
+func (s *search) tiny(ctx context.Context, key opencl.KeyKind, until time.Time) error {
+	large, ok := s.fastest(key)
+	if !ok {
+		return nil
+	}
+	var found *opencl.TunedSort
+	for log2 := tinyFrom; log2 <= tinyTo && time.Now().Before(until); log2++ {
+		won, err := s.tinyAt(ctx, large, 1<<log2)
+		if err != nil {
+			return err
+		}
+		if won == nil {
+			break
+		}
+		found = won
+	}
+	if found != nil {
+		s.found.Tiny = append(s.found.Tiny, *found)
+	}
+	return nil
+}
+
+// fastest is the case of the fastest sort that was found for a kind of key.
+func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
+	var rate float64
+	for _, t := range s.found.Sorts {
+		if t.Key == key && t.Rate > rate {
+			c = bench.Case{Label: t.Algorithm, Algorithm: t.Algorithm, Params: t.Params, Key: key, Dist: dist}
+			rate, ok = t.Rate, true
+		}
+	}
+	return c, ok
+}
+
+// tinyAt is the tiny sort that beats large with n keys, or nil.
+func (s *search) tinyAt(ctx context.Context, large bench.Case, n int64) (*opencl.TunedSort, error) {
+	large.Records = n
+	toBeat, err := s.try(ctx, large, trialRuns, 0)
+	if err != nil {
+		return nil, err
+	}
+	var won *opencl.TunedSort
+	for _, candidate := range tiny {
+		c := bench.Case{Label: candidate.algorithm, Algorithm: candidate.algorithm, Params: candidate.params,
+			Key: large.Key, Dist: dist, Records: n}
+		rate, err := s.try(ctx, c, trialRuns, toBeat)
+		if err != nil {
+			return nil, err
+		}
+		if rate > toBeat*leastGain && (won == nil || rate > won.Rate) {
+			won = &opencl.TunedSort{Key: c.Key, Algorithm: c.Algorithm, Params: c.Params, Records: n, Rate: rate, Default: toBeat}
+		}
+	}
+	return won, nil
+}
