@@ -16,7 +16,7 @@ import (
 // from the sample, sorts part after part and appends them to w.
 func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample []uint64, parts int, w device.BlockWriter) error {
 	slices.Sort(sample)
-	classifier := chunker.NewClassifier(sample, s.partsThatFit(parts))
+	classifier := chunker.NewClassifier(sample, parts)
 	split, err := s.scatter(ctx, data, classifier)
 	if err != nil {
 		return err
@@ -28,13 +28,18 @@ func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample 
 	return s.sortParts(ctx, split, w)
 }
 
-// partsThatFit bounds the parts by the buffers that the memory limit allows.
-func (s *sorting) partsThatFit(parts int) int {
-	for parts > 2 && chunker.ScatterMemory(parts+parts/2, s.opt.Workers, s.blockBytes) > s.budget {
-		parts--
+// scatterBlock is the size of the blocks of so many parts, of which every worker has one in memory: those of the
+// rest of the run, or smaller ones where the memory limit demands it.
+func (s *sorting) scatterBlock(parts int) int {
+	block := s.blockBytes
+	for block > minScatterBlock && chunker.ScatterMemory(parts, s.opt.Workers, block) > s.budget {
+		block /= 2
 	}
-	return max(parts, 2)
+	return max(block/s.size, 1) * s.size
 }
+
+// minScatterBlock is a page: smaller blocks would make the parts' index larger than their buffers.
+const minScatterBlock = 4 << 10
 
 func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.Classifier) ([]*chunker.Part, error) {
 	if s.depth == 0 {
@@ -45,7 +50,7 @@ func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.
 		return nil, err
 	}
 	s.pool.close()
-	return chunker.Scatter(ctx, s.keyer, data, c, s.spill, s.opt.Workers, s.blockBytes)
+	return chunker.Scatter(ctx, s.keyer, data, c, s.spill, s.opt.Workers, s.scatterBlock(c.Parts()))
 }
 
 // sortParts sorts the parts that fit a chunk, several at a time, and between them those that do not.

@@ -13,10 +13,11 @@ import (
 
 // ScatterMemory is the memory in bytes that Scatter allocates.
 func ScatterMemory(parts, workers, blockBytes int) int64 {
-	return int64(workers) * (int64(parts)*int64(blockBytes) + unitBytes*4)
+	return int64(workers) * (int64(parts)*int64(blockBytes) + unitBytes*5/2)
 }
 
-// unitBytes is what a worker reads at once: it stays in the second-level cache with its keys.
+// unitBytes is what a worker reads at once: it stays in the second-level cache with its keys (as much again for
+// 8-byte records) and its parts.
 const unitBytes = 256 << 10
 
 // Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its
