@@ -29,22 +29,25 @@ func newChooser(s *session, named string) *chooser {
 	return c
 }
 
-// choice is the algorithm for some data.
-func (c *chooser) choice(d *algo.Data) (name string, p algo.Params) {
-	kind := KeyKind{WordBytes: d.WordBytes, Values: d.Values != nil}
+// choice is the algorithm for n keys of a kind.
+func (c *chooser) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 	if c.named != "" {
 		return c.named, c.session.tuning.params(c.named, kind)
 	}
-	if best, ok := c.session.tuning.best(kind, d.N); ok {
+	if best, ok := c.session.tuning.best(kind, n); ok {
 		return best.Algorithm, best.Params
 	}
 	return c.fallback, algo.Params{}
 }
 
+func kindOfData(d *algo.Data) KeyKind {
+	return KeyKind{WordBytes: d.WordBytes, Values: d.Values != nil}
+}
+
 // Sort implements algo.Sorter. Parameters that were measured but cannot be built, after an update of the driver
 // perhaps, give way to the defaults.
 func (c *chooser) Sort(q *cl.Queue, d *algo.Data, fromBit, toBit int) error {
-	name, p := c.choice(d)
+	name, p := c.choice(kindOfData(d), d.N)
 	sorter, err := c.session.made(name, p)
 	if err == nil {
 		err = sorter.Sort(q, d, fromBit, toBit)

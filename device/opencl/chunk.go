@@ -25,8 +25,9 @@ type chunk struct {
 	memory               deviceMemory
 	host                 *arena.Memory // records, where only keys travel
 
-	kernels chan built // what prepare sends once
-	ready   *built     // received from kernels
+	starting chan struct{} // closed when the device is open, or cannot be opened
+	kernels  chan built    // what prepare sends once
+	ready    *built        // received from kernels
 
 	records int64
 	out     *cl.Buffer // bare: the sorted records
@@ -43,7 +44,12 @@ type built struct {
 var errClosed = errors.New("OpenCL chunk: used after Close")
 
 func newChunk(e *engine, opt device.ChunkOptions) *chunk {
-	return &chunk{engine: e, opt: opt, shape: shapeFor(e.opt, opt, opt.Records, opt.MemoryBytes)}
+	c := &chunk{engine: e, opt: opt, shape: shapeFor(e.opt, opt, opt.Records, opt.MemoryBytes), starting: make(chan struct{})}
+	go func() {
+		defer close(c.starting)
+		_, _ = e.start() // the driver takes 0.2 s: let the caller look for its files meanwhile
+	}()
+	return c
 }
 
 // begin makes the chunk's queues and memory at the first Load, and sets the building of kernels going.
@@ -88,8 +94,12 @@ func (c *chunk) prepare(s *session) built {
 	} else {
 		b.program, b.err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
 	}
-	if b.err == nil {
-		b.sorter, b.err = s.sorter(c.opt.Algorithm)
+	if b.err != nil {
+		return b
+	}
+	chooser, err := s.sorter(c.opt.Algorithm)
+	if b.sorter, b.err = chooser, err; err == nil {
+		b.err = s.warm(chooser, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
 	}
 	return b
 }
@@ -169,6 +179,7 @@ func (c *chunk) Stats() device.Stats { return c.stats }
 
 // Close implements device.Chunk.
 func (c *chunk) Close() error {
+	<-c.starting
 	if c.session != nil {
 		_, _ = c.built()
 		c.settle()

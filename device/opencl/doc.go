@@ -28,6 +28,6 @@
 //
 // # Start-up
 //
-// Opening a device costs nothing: its context is made when a chunk is first loaded, and kernels are built
-// while the first records are read.
+// Opening a device costs nothing: its context is made in the background when the first chunk is, and kernels are
+// built while the first records are read, and kept in the user's cache folder.
 package opencl

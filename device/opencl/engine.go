@@ -38,12 +38,13 @@ type session struct {
 	sorters  map[string]func() (algo.Sorter, error) // see choose.go
 	tuning   *Tuning
 
-	sorting sync.Mutex // held while a chunk is sorted: two at once would not be faster
-	kernels *cl.Queue  // for sorting; sorters keep their scratch memory by queue, so that there is one of it
+	warmed  map[string]bool // what warm has done, under sorting
+	sorting sync.Mutex      // held while a chunk is sorted: two at once would not be faster
+	kernels *cl.Queue       // for sorting; sorters keep their scratch memory by queue, so that there is one of it
 }
 
-// Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context and the
-// kernels are made when a chunk is loaded.
+// Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context is
+// made with the first chunk, and kernels while it is loaded.
 func Open(index int, opt Options) (device.Device, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (e *engine) begin() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx,
+	s := &session{ctx: ctx, warmed: map[string]bool{},
 		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
 	if s.admin, err = ctx.NewQueue(); err == nil {
 		s.kernels, err = ctx.NewQueue()

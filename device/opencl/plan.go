@@ -24,7 +24,7 @@ const (
 	slotBytes     = 4 << 20        // of one staging slot: 76 µs at 55 GB/s, against some 10 µs to queue a transfer
 	stages        = 3              // gather pieces on the device: one gathered, one downloaded, one to spare
 	scratchShare  = 16             // a sixteenth of the memory is left to the sorter's tables and the driver
-	scratchAtMost = int64(1) << 30 // but no more than this
+	scratchAtMost = int64(4) << 30 // but no more than this
 	fewestSlots   = 2              // one is filled while the other is emptied
 )
 

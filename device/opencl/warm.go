@@ -1,0 +1,44 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"fmt"
+
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// warm builds the kernels for sorting n keys of a kind, which a sorter does at its first sort, by sorting a few. It
+// runs while records are read, so that the first real sort does not wait for the compiler (1.3 s on an H200 whose
+// driver has nothing cached).
+func (s *session) warm(c *chooser, kind KeyKind, n int64) error {
+	const few = 64
+	s.sorting.Lock()
+	defer s.sorting.Unlock()
+	name, p := c.choice(kind, n)
+	key := fmt.Sprint(name, p, kind)
+	if s.warmed[key] {
+		return nil
+	}
+	sorter, err := s.made(name, p)
+	if err != nil {
+		return nil // parameters of another driver: Sort has a way out
+	}
+	a := allocator{ctx: s.ctx}
+	d := &algo.Data{N: few, KeyBits: 8 * kind.WordBytes, WordBytes: kind.WordBytes}
+	d.Keys, d.KeysTmp = a.buffer(few*int64(kind.WordBytes)), a.buffer(few*int64(kind.WordBytes))
+	if kind.Values {
+		d.Values, d.ValuesTmp = a.buffer(few*4), a.buffer(few*4)
+	}
+	m := deviceMemory{data: *d}
+	defer m.release()
+	if a.err != nil {
+		return a.err
+	}
+	if _, err := s.kernels.Fill(d.Keys, 0, 0, d.Keys.Bytes()); err != nil {
+		return err
+	}
+	_ = sorter.Sort(s.kernels, d, 0, d.KeyBits) // what fails here fails again in Sort, which tells of it
+	s.warmed[key] = true
+	return s.kernels.Finish()
+}
