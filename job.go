@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -57,7 +58,7 @@ const runtimeBytes = 12 << 20
 func budgetOf(memoryBytes int64) int64 { return memoryBytes - runtimeBytes - memoryBytes/48 }
 
 // newJob opens the inputs and plans the sort.
-func newJob(opt Options) (*job, error) {
+func newJob(ctx context.Context, opt Options) (*job, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
@@ -65,6 +66,9 @@ func newJob(opt Options) (*job, error) {
 	j.meter = &meter{progress: j.opt.Progress}
 	if err := j.open(); err != nil {
 		return nil, errors.Join(err, j.close())
+	}
+	if j.worthMeasuring() {
+		j.rates = j.measuredRates(ctx)
 	}
 	j.plan = j.newPlan()
 	return j, nil

@@ -31,6 +31,7 @@ type SortPlan struct {
 	TempDirs     []string `json:"temp_dirs"`
 	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
 
+	Rates      Rates       `json:"rates"` // of this machine
 	Stages     []Stage     `json:"stages"`
 	Considered []Candidate `json:"considered"` // the strategies that were weighed, cheapest first
 }
@@ -73,7 +74,7 @@ const (
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and
 // writes nothing.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
-	j, err := newJob(opt)
+	j, err := newJob(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +102,7 @@ func (j *job) newPlan() *SortPlan {
 		Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(), Layout: j.keyer.Layout().String(),
 		MemoryLimit: j.opt.MemoryBytes, Device: j.deviceNames(), Algorithm: j.opt.Algorithm, Workers: j.opt.Workers,
 		ChunkRecords: j.capacity, FanIn: j.fanIn(), BlockBytes: j.blockBytes, TempDirs: j.opt.TempDirs,
+		Rates:     j.rates.shown(),
 		DigitBits: digitBits(j.keyer.PrefixBits(), 1<<15, 8),
 	}
 	p.Considered = j.planner().weigh(j.opt.Strategy)

@@ -14,6 +14,7 @@ type rates struct {
 	scatterCost  float64 // seconds to classify one record and to append it to its part
 	mergeCost    float64 // seconds for one record and one level of the loser tree
 	startSeconds float64 // of the run as a whole
+	measured     bool    // on this machine, for this run
 }
 
 // defaultRates were measured on a 2-core EPYC (Zen 5) with the data in the page cache; other machines differ, but
@@ -28,6 +29,24 @@ var defaultRates = rates{
 	scatterCost:  4e-9,
 	mergeCost:    2.5e-9,
 	startSeconds: 1e-3,
+}
+
+// Rates are what a plan is based on, of one worker.
+type Rates struct {
+	Measured          bool    `json:"measured"` // on this machine just now; else those of another
+	ReadBytes         float64 `json:"read_bytes_per_second"`
+	WriteBytes        float64 `json:"write_bytes_per_second"`
+	CopyBytes         float64 `json:"copy_bytes_per_second"`
+	SortNanoseconds   float64 `json:"sort_ns_per_key"`
+	GatherNanoseconds float64 `json:"gather_ns_per_record"`
+	MergeNanoseconds  float64 `json:"merge_ns_per_key_and_level"`
+}
+
+func (r rates) shown() Rates {
+	return Rates{
+		Measured: r.measured, ReadBytes: r.readBytes, WriteBytes: r.writeBytes, CopyBytes: r.copyBytes,
+		SortNanoseconds: 1e9 * r.keySeconds, GatherNanoseconds: 1e9 * r.gatherCost, MergeNanoseconds: 1e9 * r.mergeCost,
+	}
 }
 
 // work is what is to be sorted, as the cost model sees it.

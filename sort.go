@@ -10,7 +10,7 @@ import (
 // Sort sorts the inputs into the output: plan, cut into chunks, sort them, make one order of them, finish.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	start, memory := time.Now(), startPeakSampler()
-	j, err := newJob(opt)
+	j, err := newJob(ctx, opt)
 	if err != nil {
 		memory.end()
 		return nil, err

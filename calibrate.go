@@ -1,0 +1,161 @@
+package extsort
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+const (
+	// calibrateBytes is the least input for which measuring the machine pays: it takes about 0.1 s, in which less
+	// than this is sorted.
+	calibrateBytes = 1 << 30
+
+	trialKeys  = 1 << 20  // sorted, merged and scattered: more than the caches hold, done in a few milliseconds
+	trialRuns  = 16       // that are merged
+	trialWrite = 16 << 20 // bytes written to the temporary folder
+	trialReads = 8        // blocks read from places all over the input
+)
+
+// measuredRates measures what the planner needs to know of this machine and of the input's disk. What cannot be
+// measured keeps its default.
+func (j *job) measuredRates(ctx context.Context) rates {
+	r := defaultRates
+	r.measured = true
+	if seconds, ok := j.timeReads(); ok {
+		r.readBytes = float64(trialReads*maxBlockBytes) / seconds
+	}
+	if seconds, ok := timeWrite(j.opt.TempDirs[0]); ok {
+		r.writeBytes = trialWrite / seconds
+		r.spillBytes = r.writeBytes
+	}
+	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
+	if err != nil {
+		return r
+	}
+	recs := trialRecords(keyer, "uniform", trialKeys, 1)
+	if recs == nil {
+		return r
+	}
+	if seconds, ok := timeSort(ctx, keyer, recs); ok {
+		r.keySeconds = seconds / trialKeys
+	}
+	if seconds, ok := timeMerge(ctx, keyer); ok {
+		r.mergeCost = seconds / trialKeys / 4 // levels: log2 of trialRuns
+	}
+	r.copyBytes, r.gatherCost = timeGather(recs)
+	return r
+}
+
+// timeReads reads blocks from all over the input, which shows whether it is in the page cache.
+func (j *job) timeReads() (seconds float64, ok bool) {
+	block := make([]byte, maxBlockBytes/j.size*j.size)
+	start := time.Now()
+	for _, src := range chunker.NewDataset(j.inputs).Split(trialReads) {
+		if _, n, err := src.Next(len(block)/j.size, func(int64, int) []byte { return block }); err != nil || n == 0 {
+			return 0, false
+		}
+	}
+	return since(start), true
+}
+
+// timeWrite writes to an unlinked file, as spill and output are written.
+func timeWrite(folder string) (seconds float64, ok bool) {
+	file, err := (chunker.Disk{}).Create(folder)
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	block := make([]byte, maxBlockBytes)
+	start := time.Now()
+	for at := int64(0); at < trialWrite; at += int64(len(block)) {
+		if _, err := file.WriteAt(block, at); err != nil {
+			return 0, false
+		}
+	}
+	return since(start), true
+}
+
+func trialRecords(k *format.Keyer, dist string, n int64, seed uint64) []byte {
+	g, err := format.NewGenerator(k.Layout(), dist, seed, n)
+	if err != nil {
+		return nil
+	}
+	recs := make([]byte, n*int64(k.Layout().RecordSize))
+	g.Fill(recs, 0)
+	return recs
+}
+
+// timeSort sorts with one worker.
+func timeSort(ctx context.Context, k *format.Keyer, recs []byte) (seconds float64, ok bool) {
+	chunk, err := cpu.New().NewChunk(ctx, device.ChunkOptions{
+		Keyer: k, Records: trialKeys, BlockBytes: maxBlockBytes, Workers: 1,
+	})
+	if err != nil {
+		return 0, false
+	}
+	defer chunk.Close()
+	for range 2 { // the first time touches the memory
+		start := time.Now()
+		if _, err = chunk.Load(ctx, chunker.ReaderSource(bytes.NewReader(recs), 0, trialKeys, 8)); err == nil {
+			if err = chunk.Sort(ctx); err == nil {
+				err = chunk.Store(ctx, -1, nothing)
+			}
+		}
+		seconds = since(start)
+	}
+	return seconds, err == nil
+}
+
+// timeMerge merges runs in memory with one worker.
+func timeMerge(ctx context.Context, k *format.Keyer) (seconds float64, ok bool) {
+	runs := make([]*chunker.Run, trialRuns)
+	for i := range runs {
+		recs := trialRecords(k, "sorted", trialKeys/trialRuns, uint64(i))
+		if recs == nil {
+			return 0, false
+		}
+		runs[i] = chunker.MemoryRun(k, recs, 1<<13)
+	}
+	opt := merge.Options{Keyer: k, Workers: 1, BlockBytes: maxBlockBytes, Limit: -1}
+	var err error
+	for range 2 {
+		start := time.Now()
+		_, err = merge.Merge(ctx, opt, runs, nothing)
+		seconds = since(start)
+	}
+	return seconds, err == nil
+}
+
+// timeGather copies 64-byte records from random places: bytes per second of a plain copy, and the seconds that a
+// random place adds to each record.
+func timeGather(recs []byte) (copyBytes, gatherSeconds float64) {
+	dst := make([]byte, len(recs))
+	copy(dst, recs)
+	start := time.Now()
+	copy(dst, recs)
+	copySeconds := since(start)
+	const size = 64
+	n := len(recs) / size
+	start = time.Now()
+	for i, at := 0, 0; i < n; i++ {
+		at = (at + 7919*13) % n
+		copy(dst[i*size:(i+1)*size], recs[at*size:(at+1)*size])
+	}
+	runtime.KeepAlive(dst)
+	return float64(len(recs)) / copySeconds, max(since(start)-copySeconds, 0) / float64(n)
+}
+
+// worthMeasuring reports whether the input is large enough to measure the machine first. EXTSORT_RATES=default
+// keeps the plan independent of the machine's mood.
+func (j *job) worthMeasuring() bool {
+	return j.data.Records()*int64(j.size) >= calibrateBytes && os.Getenv("EXTSORT_RATES") != "default"
+}
