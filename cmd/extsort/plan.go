@@ -55,6 +55,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan) error {
 		{"chunk", fmt.Sprintf("%s, %s", plural(p.ChunkRecords, "record"), humanBytes(p.ChunkRecords*int64(p.RecordSize)))},
 		{"blocks", fmt.Sprintf("%s, first digit of %d bits", humanBytes(int64(p.BlockBytes)), p.DigitBits)},
 		{"spill", planSpill(p)},
+		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
 	})
 	if err != nil {
@@ -82,6 +83,17 @@ func planStrategy(p *extsort.SortPlan) string {
 		s += fmt.Sprintf(", %s of merging, fan-in up to %d", plural(int64(p.MergeLevels), "level"), p.FanIn)
 	}
 	return s
+}
+
+// planRates shows what the prediction is based on.
+func planRates(r extsort.Rates) string {
+	origin := "assumed"
+	if r.Measured {
+		origin = "measured"
+	}
+	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, merge %.1f ns a key and level",
+		origin, humanBytes(int64(r.ReadBytes)), humanBytes(int64(r.WriteBytes)), humanBytes(int64(r.CopyBytes)),
+		r.SortNanoseconds, r.GatherNanoseconds, r.MergeNanoseconds)
 }
 
 func planSpill(p *extsort.SortPlan) string {
