@@ -70,7 +70,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if err := a.showTuning(found); err != nil {
 		return err
 	}
-	name, err := tune.Save(info, found)
+	name, err := tune.Save(info, tune.Merge(tune.Load(info), found))
 	if err != nil {
 		return err
 	}

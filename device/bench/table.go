@@ -95,9 +95,9 @@ func cell(r Result) string {
 func mkeys(rate float64) string {
 	m := rate / 1e6
 	switch {
-	case m < 10:
+	case m < 9.995:
 		return strconv.FormatFloat(m, 'f', 2, 64)
-	case m < 1000:
+	case m < 999.95:
 		return strconv.FormatFloat(m, 'f', 1, 64)
 	}
 	return strconv.FormatFloat(m, 'f', 0, 64)

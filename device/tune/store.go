@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,24 @@ func writeWhole(name string, content []byte) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// Merge is what was found, and of the kinds of key that it does not have, what was known.
+func Merge(known *opencl.Tuning, found opencl.Tuning) opencl.Tuning {
+	if known == nil {
+		return found
+	}
+	if found.SortRate == 0 {
+		found.SortRate = known.SortRate
+	}
+	searched := map[opencl.KeyKind]bool{}
+	for _, s := range found.Sorts {
+		searched[s.Key] = true
+	}
+	again := func(s opencl.TunedSort) bool { return searched[s.Key] }
+	found.Sorts = append(found.Sorts, slices.DeleteFunc(slices.Clone(known.Sorts), again)...)
+	found.Tiny = append(found.Tiny, slices.DeleteFunc(slices.Clone(known.Tiny), again)...)
+	return found
 }
 
 // Path is where the tuning of a device is kept.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	panelWidth  = 15 * vg.Centimeter
+	panelWidth  = 18 * vg.Centimeter
 	panelHeight = 11 * vg.Centimeter
 	columns     = 2
 )
@@ -43,11 +43,9 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2,
 		PadTop: vg.Centimeter / 4, PadBottom: vg.Centimeter / 4, PadLeft: vg.Centimeter / 4, PadRight: vg.Centimeter / 4}
 	for i, p := range panels {
-		drawn, err := p.draw(r.Device)
-		if err != nil {
+		if err := p.draw(tiles.At(page, i%cols, i/cols), r.Device); err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		drawn.Draw(tiles.At(page, i%cols, i/cols))
 	}
 	_, err = canvas.WriteTo(w)
 	return err
@@ -95,9 +93,9 @@ func (p *panel) add(r bench.Result) {
 	p.lines = append(p.lines, line{r.Label, plotter.XYs{point}})
 }
 
-// draw makes the panel's plot.
-func (p *panel) draw(title string) (*plot.Plot, error) {
-	drawn := plot.New()
+// draw draws the panel, and right of it the legend.
+func (p *panel) draw(c draw.Canvas, title string) error {
+	drawn, legend := plot.New(), plot.NewLegend()
 	drawn.Title.Text = fmt.Sprintf("%s: %s, %s", title, p.key, p.dist)
 	drawn.X.Label.Text, drawn.Y.Label.Text = "keys", "keys per second"
 	drawn.X.Scale, drawn.Y.Scale = plot.LogScale{}, plot.LogScale{}
@@ -108,27 +106,28 @@ func (p *panel) draw(title string) (*plot.Plot, error) {
 	for i, l := range p.lines {
 		lines, points, err := plotter.NewLinePoints(l.points)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lines.Color, points.Color = colours[i%len(colours)], colours[i%len(colours)]
 		lines.Width = vg.Points(1.2)
 		points.Shape, points.Radius = shapes[i%len(shapes)], vg.Points(2.2)
 		drawn.Add(lines, points)
-		drawn.Legend.Add(l.label, lines, points)
+		legend.Add(l.label, lines, points)
 	}
-	drawn.Legend.ThumbnailWidth = vg.Centimeter
-	drawn.Legend.TextStyle.Font.Size = vg.Points(9)
 	widen(drawn)
-	return drawn, nil
+	legend.Top, legend.YOffs, legend.Padding = true, -vg.Centimeter, vg.Points(3)
+	legend.TextStyle.Font.Size = vg.Points(9)
+	width := legend.Rectangle(c).Size().X
+	drawn.Draw(draw.Crop(c, 0, -width-vg.Centimeter/2, 0, 0))
+	legend.Draw(c)
+	return nil
 }
 
-// widen leaves room at the sides, takes the axis of rates to whole powers, and puts the legend where the lines are not,
-// as a rule: at small sizes all rates are low.
+// widen leaves room at the sides, and takes the axis of rates to whole powers.
 func widen(p *plot.Plot) {
 	p.X.Min, p.X.Max = p.X.Min/math.Sqrt2, p.X.Max*math.Sqrt2
 	p.Y.Min = math.Pow10(int(math.Floor(math.Log10(p.Y.Min))))
 	p.Y.Max = math.Pow10(int(math.Ceil(math.Log10(p.Y.Max * 1.05))))
-	p.Legend.Left, p.Legend.Top = true, true
 }
 
 // colours can be told apart by the colour-blind too (Okabe and Ito); shapes help in print.

@@ -1,0 +1,290 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/format"
+)
+
+// fakeBed takes as long for a case as seconds says.
+type fakeBed struct {
+	seconds func(Case) (float64, error)
+	timed   []Case
+}
+
+func (b *fakeBed) Info() device.Info {
+	return device.Info{Index: 1, Name: "fake", Driver: "none", Kind: device.GPU, MemoryBytes: 1 << 40,
+		Algorithms: []string{"count-scan-reorder", "onesweep", "split", "tile", "binning", "selection", "selection-blocks"}}
+}
+
+func (b *fakeBed) Close() error { return nil }
+
+func (b *fakeBed) Time(_ context.Context, c Case, runs int) (Timing, error) {
+	b.timed = append(b.timed, c)
+	s, err := b.seconds(c)
+	if err != nil {
+		return Timing{}, err
+	}
+	t := Timing{Seconds: slices.Repeat([]float64{s}, runs), Passes: 4}
+	if runs > 1 {
+		t.Seconds[0] = 1000 * s // a run that something disturbed
+	}
+	return t, nil
+}
+
+// linear takes 1 ns for a key.
+func linear(c Case) (float64, error) { return float64(c.Records) * 1e-9, nil }
+
+func run(t *testing.T, view string, bed *fakeBed, s Scope) Report {
+	t.Helper()
+	v, err := FindView(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := v.Cases(bed.Info(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := NewReport(bed, view, 3)
+	if report.Results, err = Run(context.Background(), bed, cases, Options{Runs: 3}); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func text(t *testing.T, r Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTableOfAll(t *testing.T) {
+	bed := &fakeBed{seconds: func(c Case) (float64, error) {
+		switch {
+		case c.Algorithm == "split":
+			return 0, ErrWrong
+		case c.Algorithm == "tile":
+			return 0, ErrCannot
+		case strings.HasPrefix(c.Algorithm, "selection"):
+			return float64(c.Records) * float64(c.Records) * 1e-8, nil
+		}
+		return linear(c)
+	}}
+	got := text(t, run(t, "all", bed, Scope{Keys: []opencl.KeyKind{keys32}, Min: 1 << 12, Max: 1 << 14}))
+	want := `fake (none)
+keys resident on the device, by its clock; medians of 3
+
+u32, uniform, Mkeys/s
+  log2 n  count-scan-reorder  onesweep   split  tile  binning  selection  selection-blocks
+      12                1000      1000  FAILED     -     1000       0.02              0.02
+      13                1000      1000  FAILED     -     1000       0.01              0.01
+      14                1000      1000  FAILED     -     1000          -                 -
+split, u32, uniform, n = 2^12: wrong result
+split, u32, uniform, n = 2^13: wrong result
+split, u32, uniform, n = 2^14: wrong result
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTablesOfTheSeeds(t *testing.T) {
+	scope := Scope{Min: 1 << 8, Max: 1 << 9}
+	for view, want := range map[string]string{
+		"bainville": `ParallelSelection, uniform, Mkeys/s
+  log2 n   u32  u32+u32
+       8  1000     1000
+       9  1000     1000
+
+ParallelSelection_Blocks, u32, uniform, Mkeys/s by BLOCK_FACTOR
+  log2 n     1     2     4     8    16    32
+       8  1000  1000  1000  1000  1000  1000
+       9  1000  1000  1000  1000  1000  1000
+
+ParallelSelection_Blocks, u32+u32, uniform, Mkeys/s by BLOCK_FACTOR
+  log2 n     1     2     4     8    16    32
+       8  1000  1000  1000  1000  1000  1000
+       9  1000  1000  1000  1000  1000  1000
+`,
+		"harada": `u32, uniform, Mkeys/s
+  log2 n  4 bits  8 bits
+       8    1000    1000
+       9    1000    1000
+`,
+		"intel": `u32, uniform, Mkeys/s
+  log2 n  2-bit  4-bit  4-bit/2-bit
+       8   1000   1000         1.00
+       9   1000   1000         1.00
+`,
+	} {
+		got := text(t, run(t, view, &fakeBed{seconds: linear}, scope))
+		_, got, _ = strings.Cut(got, "\n\n")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", view, diff)
+		}
+	}
+}
+
+// The document's example: n = 2^20, e = 4, B = 256, h = 4, G = 64 moves (2^22 + 2^15 + 2^16 + 2^10)·8 words.
+func TestKoppelmansExample(t *testing.T) {
+	r := run(t, "koppelman", &fakeBed{seconds: linear}, Scope{Max: 1 << 20})
+	got := text(t, r)
+	if len(r.Results) != 24 || !strings.Contains(got, "4  4  256  1024             34.35") {
+		t.Errorf("the example is not in\n%s", got)
+	}
+	if !strings.Contains(got, "tile 1024: least moved by h = 7") && !strings.Contains(got, "tile 1024: least moved by h = 8") {
+		t.Errorf("the best h of the largest tiles is not 7 or 8, as the document has it:\n%s", got)
+	}
+}
+
+func TestReportAsJSON(t *testing.T) {
+	report := run(t, "harada", &fakeBed{seconds: linear}, Scope{Min: 256, Max: 256})
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got Report
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(report, got); diff != "" {
+		t.Error(diff)
+	}
+	first := got.Results[0]
+	if first.Key != keys32 || first.Params != (algo.Params{DigitBits: 4}) || first.Rate < 0.99e9 || first.Rate > 1.01e9 {
+		t.Errorf("first result is %+v", first)
+	}
+}
+
+func TestRunStopsAtTheLimit(t *testing.T) {
+	bed := &fakeBed{seconds: func(c Case) (float64, error) { return float64(c.Records*c.Records) * 1e-6, nil }}
+	v, _ := FindView("all")
+	cases, err := v.Cases(bed.Info(), Scope{Algorithms: []string{"selection"}, Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := Run(context.Background(), bed, cases, Options{Runs: 1, SortLimit: 2})
+	if err != nil || len(results) != 13 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	if n := len(bed.timed); n != 3 { // 0.07, 0.26 and 1.05 s; the next would take 4.2
+		t.Errorf("%d cases were timed", n)
+	}
+	if last := results[len(results)-1]; last.Skipped == "" || last.Rate != 0 {
+		t.Errorf("the last result is %+v", last)
+	}
+}
+
+func TestRunEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	enough := errors.New("enough")
+	bed := &fakeBed{seconds: func(c Case) (float64, error) { cancel(enough); return 1, nil }}
+	if _, err := Run(ctx, bed, make([]Case, 3), Options{}); !errors.Is(err, enough) || len(bed.timed) != 1 {
+		t.Errorf("%v after %d cases", err, len(bed.timed))
+	}
+}
+
+// Every distribution and kind of key passes the check on the CPU, at sizes around nothing.
+func TestChunks(t *testing.T) {
+	bed := NewChunks(cpu.New())
+	defer bed.Close()
+	for _, key := range opencl.KeyKinds {
+		for _, dist := range format.Distributions {
+			for _, n := range []int64{1, 2, 255, 4096} {
+				c := Case{Algorithm: cpu.Algorithm, Key: key, Dist: dist, Records: n}
+				timing, err := bed.Time(context.Background(), c, 2)
+				if err != nil || len(timing.Seconds) != 2 || slices.Min(timing.Seconds) <= 0 {
+					t.Errorf("%s, %s, %d keys: %+v, %v", key, dist, n, timing, err)
+				}
+			}
+		}
+	}
+	if _, err := bed.Time(context.Background(), Case{Algorithm: "onesweep"}, 1); !errors.Is(err, ErrCannot) {
+		t.Errorf("an algorithm that the CPU has not: %v", err)
+	}
+}
+
+// A result that is wrong in any way is found.
+func TestCheck(t *testing.T) {
+	given := []uint64{5, 3, 3, 9}
+	column := func(keys []uint64, values []uint32) column {
+		c := column{n: int64(len(keys)), key: func(i int64) uint64 { return keys[i] }}
+		if values != nil {
+			c.value = func(i int64) uint32 { return values[i] }
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		keys   []uint64
+		values []uint32
+		right  bool
+	}{
+		"sorted":                {[]uint64{3, 3, 5, 9}, nil, true},
+		"out of order":          {[]uint64{3, 5, 3, 9}, nil, false},
+		"another key":           {[]uint64{3, 4, 5, 9}, nil, false},
+		"one twice":             {[]uint64{3, 3, 9, 9}, nil, false},
+		"too few":               {[]uint64{3, 3, 5}, nil, false},
+		"with values":           {[]uint64{3, 3, 5, 9}, []uint32{1, 2, 0, 3}, true},
+		"not stable":            {[]uint64{3, 3, 5, 9}, []uint32{2, 1, 0, 3}, false},
+		"one value twice":       {[]uint64{3, 3, 5, 9}, []uint32{1, 1, 0, 3}, false},
+		"values of other keys":  {[]uint64{3, 3, 5, 9}, []uint32{1, 2, 3, 0}, false},
+		"values that are wrong": {[]uint64{3, 3, 5, 9}, []uint32{1, 2, 0, 77}, false},
+	} {
+		err := check(column(given, nil), column(c.keys, c.values))
+		if c.right != (err == nil) || err != nil && !errors.Is(err, ErrWrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestScopesThatCannotBe(t *testing.T) {
+	info := (&fakeBed{}).Info()
+	for name, c := range map[string]struct {
+		view string
+		s    Scope
+	}{
+		"no such algorithm":    {"all", Scope{Algorithms: []string{"bogosort"}}},
+		"no such distribution": {"all", Scope{Dists: []string{"odd"}}},
+		"sizes upside down":    {"all", Scope{Min: 2, Max: 1}},
+		"algorithms of a view": {"intel", Scope{Algorithms: []string{"binning"}}},
+	} {
+		v, err := FindView(c.view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cases, err := v.Cases(info, c.s); err == nil {
+			t.Errorf("%s: %d cases", name, len(cases))
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		from, to int64
+		want     []int64
+	}{
+		{256, 1024, []int64{256, 512, 1024}},
+		{200, 600, []int64{256, 512}},
+		{1, 2, []int64{1, 2}},
+		{300, 400, []int64{400}},
+	} {
+		if got := (Scope{Min: c.from, Max: c.to}).sizes(); !slices.Equal(got, c.want) {
+			t.Errorf("from %d to %d: %v", c.from, c.to, got)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+//go:build opencl && cgo && linux
+
+package tune
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/opencl"
+)
+
+// TestMain gives PoCL a cache it can write and a memory limit that does not vary.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "extsort-tune")
+	if err != nil {
+		panic(err)
+	}
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4", "XDG_CACHE_HOME": folder} {
+		if os.Getenv(name) == "" || name == "XDG_CACHE_HOME" {
+			os.Setenv(name, value)
+		}
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// What is found on a device is kept, and a device that is opened with it has its rates.
+func TestOnADevice(t *testing.T) {
+	list, err := opencl.Devices()
+	if err != nil {
+		t.Skip("no OpenCL device to test on: ", err)
+	}
+	inCache(t)
+	bed, err := bench.NewResident(list[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bed.Close()
+	found, err := Search(t.Context(), bed, Options{Budget: 3 * time.Second, Records: 1 << 10, Keys: []opencl.KeyKind{u64}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Sorts) != 2 || found.LinkRate <= 0 || found.SortRate <= 0 {
+		t.Fatalf("found %+v", found)
+	}
+	if _, err := Save(list[0], found); err != nil {
+		t.Fatal(err)
+	}
+	d, err := opencl.Open(1, opencl.Options{Tuning: Load(list[0])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if info := d.Info(); info.LinkRate != found.LinkRate || info.SortRate != found.SortRate {
+		t.Errorf("opened with %+v, found %+v", info, found)
+	}
+}
