@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -115,12 +116,22 @@ func (p *panel) draw(c draw.Canvas, title string) error {
 		legend.Add(l.label, lines, points)
 	}
 	widen(drawn)
-	legend.Top, legend.YOffs, legend.Padding = true, -vg.Centimeter, vg.Points(3)
-	legend.TextStyle.Font.Size = vg.Points(9)
-	width := legend.Rectangle(c).Size().X
-	drawn.Draw(draw.Crop(c, 0, -width-vg.Centimeter/2, 0, 0))
-	legend.Draw(c)
+	legend.Top, legend.Left, legend.YOffs, legend.Padding = true, true, -vg.Centimeter, vg.Points(3)
+	plain(drawn, &legend)
+	width := legend.Rectangle(c).Size().X + vg.Centimeter/2
+	drawn.Draw(draw.Crop(c, 0, -width, 0, 0))
+	legend.Draw(draw.Crop(c, c.Size().X-width, 0, 0, 0))
 	return nil
+}
+
+// plain sets all text without serifs, which reads better on a screen, and the legend small.
+func plain(p *plot.Plot, legend *plot.Legend) {
+	for _, style := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &legend.TextStyle,
+	} {
+		style.Font.Variant = "Sans"
+	}
+	legend.TextStyle.Font.Size = vg.Points(9)
 }
 
 // widen leaves room at the sides, and takes the axis of rates to whole powers.
