@@ -18,6 +18,8 @@ type Block struct {
 	Codec   format.Compression
 	Sum     uint64 // xxhash64 of the stored bytes
 	Key     []byte // normalized key of the first record
+
+	taken bool // its storage has been given back
 }
 
 // Run is a sorted (or, for a part of a partition, unsorted) sequence of records in blocks that can be read
@@ -26,6 +28,7 @@ type Run struct {
 	keyer  *format.Keyer
 	blocks []Block
 	read   func(b *Block, dst []byte) ([]byte, error)
+	drop   func(b *Block) // gives the storage of a block back; nil: there is none of its own
 	close  func() error
 }
 
@@ -46,6 +49,16 @@ func (r *Run) Blocks() []Block { return r.blocks }
 // ReadBlock reads the records of block i into dst, which has room for them, and returns them. They are
 // checked against the block's checksum.
 func (r *Run) ReadBlock(i int, dst []byte) ([]byte, error) { return r.read(&r.blocks[i], dst) }
+
+// Take is ReadBlock for the last time: the block's storage is given back, so that what is written next can have its
+// memory in the page cache. Each block may be taken once, by one goroutine.
+func (r *Run) Take(i int, dst []byte) ([]byte, error) {
+	recs, err := r.read(&r.blocks[i], dst)
+	if err == nil && r.drop != nil {
+		r.drop(&r.blocks[i])
+	}
+	return recs, err
+}
 
 // Close gives back the storage of the run.
 func (r *Run) Close() error { return r.close() }

@@ -232,13 +232,19 @@ func (s *Spill) readStored(b *Block, stored []byte) error {
 
 // release gives the space of blocks back.
 func (s *Spill) release(blocks []Block) {
-	if len(s.volumes) == 0 {
+	for i := range blocks {
+		s.drop(&blocks[i])
+	}
+}
+
+// drop gives the space of a block back, once.
+func (s *Spill) drop(b *Block) {
+	if b.taken || len(s.volumes) == 0 {
 		return
 	}
-	for _, b := range blocks {
-		size := (int64(b.Bytes) + spillAlign - 1) &^ (spillAlign - 1)
-		s.volumes[b.Volume].file.Release(b.Offset, size)
-	}
+	b.taken = true
+	size := (int64(b.Bytes) + spillAlign - 1) &^ (spillAlign - 1)
+	s.volumes[b.Volume].file.Release(b.Offset, size)
 }
 
 // RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
@@ -285,6 +291,7 @@ func (w *RunWriter) Abort() error {
 func (s *Spill) run(blocks []Block) *Run {
 	return &Run{
 		keyer: s.opt.Keyer, blocks: blocks, read: s.get,
+		drop:  s.drop,
 		close: func() error { s.release(blocks); return nil },
 	}
 }

@@ -124,7 +124,7 @@ func (m *merging) read(p place, buf *buffer) (*block, error) {
 	began := time.Now()
 	run, k := m.runs[p.run], m.opt.Keyer
 	at := &run.Blocks()[p.block]
-	recs, err := run.ReadBlock(int(p.block), buf.recs[:at.Records*m.opt.recordSize()])
+	recs, err := run.Take(int(p.block), buf.recs[:at.Records*m.opt.recordSize()])
 	m.meter.read.Add(int64(time.Since(began)))
 	if err != nil {
 		return nil, fmt.Errorf("merge: input %d, record %d: %w", p.run, at.First, err)
