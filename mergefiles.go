@@ -80,7 +80,7 @@ func (j *job) mergeInputs(ctx context.Context, w *output) error {
 func (j *job) mergeStreams(ctx context.Context, opt merge.Options, w *output) error {
 	readers := make([]io.Reader, len(j.inputs))
 	for i, in := range j.inputs {
-		readers[i] = &watchReader{r: in.Sequence(), job: j}
+		readers[i] = &watchReader{in: in, r: in.Sequence(), job: j}
 	}
 	_, err := merge.Streams(ctx, opt, readers, w)
 	return err

@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -55,16 +56,19 @@ func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int6
 	return first, n, err
 }
 
-// watchReader shows the records of a stream as they are read.
+// watchReader shows the records of an input as they are read in sequence, and names it in its errors.
 type watchReader struct {
+	in   *chunker.Input
 	r    io.Reader
 	job  *job
+	read int64  // record bytes
 	rest []byte // of a record that was read in part
 }
 
-// Read reads from the stream and shows the records that are now complete.
+// Read reads from the input and shows the records that are now complete.
 func (w *watchReader) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
+	w.read += int64(n)
 	recs := p[:n]
 	if len(w.rest) > 0 {
 		recs = append(w.rest, recs...)
@@ -72,7 +76,20 @@ func (w *watchReader) Read(p []byte) (int, error) {
 	whole := len(recs) / w.job.size * w.job.size
 	w.job.see(recs[:whole])
 	w.rest = slices.Clone(recs[whole:])
-	return n, err
+	return n, w.explain(err)
+}
+
+func (w *watchReader) explain(err error) error {
+	switch err {
+	case nil:
+		return nil
+	case io.EOF:
+		if wrong := w.in.CheckEnd(w.read); wrong != nil {
+			return wrong
+		}
+		return io.EOF
+	}
+	return fmt.Errorf("read %s at byte %d: %w", w.in.Name, w.in.Header.Size()+w.read, err)
 }
 
 // see counts the records of the input as they are read.

@@ -125,7 +125,7 @@ func (s *stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
 	case err == nil:
 		return n, false, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.atEnd():
-		return n, true, s.checkEnd(in)
+		return n, true, in.CheckEnd(s.read)
 	}
 	return n, false, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Header.Size()+s.read, err)
 }
@@ -137,12 +137,13 @@ func (s *stream) atEnd() bool {
 	return n == 0 && err == io.EOF
 }
 
-// checkEnd holds what was read of an input against what must be there.
-func (s *stream) checkEnd(in *Input) error {
-	if s.read%int64(s.size) != 0 {
-		return partialRecord(in.Name, in.Header.Size()+s.read, s.size)
+// CheckEnd holds the record bytes that came from an input against what must be there.
+func (in *Input) CheckEnd(bytes int64) error {
+	size := in.Header.Layout().RecordSize
+	if bytes%int64(size) != 0 {
+		return partialRecord(in.Name, in.Header.Size()+bytes, size)
 	}
-	if got := s.read / int64(s.size); in.Records >= 0 && got != in.Records {
+	if got := bytes / int64(size); in.Records >= 0 && got != in.Records {
 		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)
 	}
 	return nil
