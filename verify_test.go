@@ -1,0 +1,180 @@
+package extsort
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// TestCheck finds the first disorder wherever it is, and counts duplicates.
+func TestCheck(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
+		k := kindNamed(name)
+		layout := k.layout(t)
+		size := layout.RecordSize
+		for _, reverse := range []bool{false, true} {
+			recs := k.make(t, "uniform", 60000, r)
+			distinct := reference(t, layout, recs, Options{Reverse: reverse, Unique: true})
+			sorted := reference(t, layout, recs, Options{Reverse: reverse})
+			n := len(distinct) / size
+			for _, at := range []int{1, 2, n / 2, n - 1} {
+				bad := slices.Clone(distinct)
+				swapRecords(bad, size, at-1)
+				checkOrderOf(t, Options{Record: k.spec, Reverse: reverse}, bad, int64(at))
+				twice := slices.Concat(distinct[:at*size], distinct[(at-1)*size:])
+				checkOrderOf(t, Options{Record: k.spec, Reverse: reverse}, twice, -1)
+				checkOrderOf(t, Options{Record: k.spec, Reverse: reverse, Unique: true}, twice, int64(at))
+			}
+			checkOrderOf(t, Options{Record: k.spec, Reverse: reverse}, sorted, -1)
+			checkOrderOf(t, Options{Record: k.spec, Reverse: reverse, Unique: true}, distinct, -1)
+			checkOrderOf(t, Options{Record: k.spec, Reverse: reverse, Unique: true}, nil, -1)
+		}
+	}
+}
+
+// checkOrderOf checks data as a file, as a pipe and compressed. The first record that is out of order is at.
+func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
+	t.Helper()
+	header, err := opt.Record.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := header.Layout().RecordSize
+	var sum format.Checksum
+	sum.Add(data, size)
+	for name, input := range map[string]string{"file": writeFile(t, data), "standard input": "-", "gzip": writeFile(t, compressed(t, data, format.Gzip))} {
+		opt.Inputs, opt.Workers = []string{input}, 3
+		opt.Stdin = &dribble{data: data, most: 4000}
+		report, err := Check(context.Background(), opt)
+		var disorder *DisorderError
+		if found := errors.As(err, &disorder); found != (at >= 0) || !found && err != nil {
+			t.Fatalf("%s: record %d is out of order, the error is %v", name, at, err)
+		}
+		if at >= 0 && (disorder.Record != at || disorder.Byte != at*int64(size)) {
+			t.Errorf("%s: record %d is out of order, reported was %v", name, at, err)
+		}
+		if report.Records != int64(len(data)/size) || report.Checksum != sum.String() {
+			t.Errorf("%s: %d records of checksum %s, want %d of %s", name, report.Records, report.Checksum, len(data)/size, sum)
+		}
+	}
+}
+
+func TestCheckErrors(t *testing.T) {
+	spec := format.Spec{Type: "u64"}
+	file := writeFile(t, make([]byte, 81))
+	for name, opt := range map[string]Options{
+		file:             {Record: spec, Inputs: []string{file}},
+		"only one file":  {Record: spec, Inputs: []string{file, file}},
+		"standard input": {Record: spec, Stdin: bytes.NewReader(make([]byte, 81))},
+		"-t":             {},
+	} {
+		report, err := Check(context.Background(), opt)
+		var disorder *DisorderError
+		if err == nil || report != nil || errors.As(err, &disorder) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: report %v, error %v", name, report, err)
+		}
+	}
+}
+
+const liarRecords = 3000
+
+// liar is a device whose chunks change what goes out.
+type liar struct {
+	device.Device
+	lie func(recs []byte) []byte
+}
+
+func (l *liar) NewChunk(ctx context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+	c, err := l.Device.NewChunk(ctx, opt)
+	return &liarChunk{c, l}, err
+}
+
+type liarChunk struct {
+	device.Chunk
+	device *liar
+}
+
+func (c *liarChunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.Chunk.Store(ctx, limit, device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		recs = slices.Clone(recs)
+		if first+int64(len(recs)/8) == liarRecords { // in the last block: a gap before it would be waited for
+			recs = c.device.lie(recs)
+		}
+		return w.WriteBlock(ctx, first, recs)
+	}))
+}
+
+// TestVerify lets a device go wrong in ways that only verification can see, or that must be seen without it.
+func TestVerify(t *testing.T) {
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", liarRecords, seeded(t))
+	for name, c := range map[string]struct {
+		lie     func(recs []byte) []byte
+		noticed bool // also without Verify
+	}{
+		"honest":   {lie: func(recs []byte) []byte { return recs }},
+		"disorder": {lie: func(recs []byte) []byte { swapRecords(recs, 8, 3); return recs }},
+		"changed":  {lie: func(recs []byte) []byte { recs[0]++; return recs }}, // little-endian: hardly moves the key
+		"doubled":  {lie: func(recs []byte) []byte { copy(recs[8:16], recs[:8]); return recs }},
+		"lost":     {lie: func(recs []byte) []byte { return recs[:len(recs)-8] }, noticed: true},
+	} {
+		for _, verify := range []bool{false, true} {
+			for _, toFile := range []bool{false, true} {
+				opt := Options{Record: k.spec, Verify: verify, Inputs: []string{writeFile(t, data)}}
+				opt.faults.wrapDevice = func(d device.Device) device.Device { return &liar{d, c.lie} }
+				if toFile {
+					opt.Output = t.TempDir() + "/out"
+				}
+				_, report, err := sortToBytes(t, opt)
+				wrong := name != "honest" && (verify || c.noticed)
+				if toFile && (err != nil) != wrong || !toFile && wrong && err == nil {
+					t.Errorf("%s, verify %t, to a file %t: the error is %v", name, verify, toFile, err)
+				}
+				if err == nil && report.Verified != verify {
+					t.Errorf("%s: verified is %t", name, report.Verified)
+				}
+			}
+		}
+	}
+}
+
+// droppingDataset loses the last records of each source without a word.
+type droppingDataset struct{ chunker.Dataset }
+
+func (d droppingDataset) Cut(n int64) (device.Source, error) {
+	src, err := d.Dataset.Cut(n)
+	if src != nil {
+		_, _, _ = src.Next(1, func(_ int64, n int) []byte { return make([]byte, 8*n) })
+		src = shifted{src}
+	}
+	return src, err
+}
+
+type shifted struct{ device.Source }
+
+func (s shifted) Records() int64 { return s.Source.Records() - 1 }
+
+func (s shifted) Next(max int, place func(int64, int) []byte) (int64, int, error) {
+	first, n, err := s.Source.Next(max, func(first int64, n int) []byte { return place(first-1, n) })
+	return first - 1, n, err
+}
+
+// TestLostRecords does not call a sort done that has not read all records.
+func TestLostRecords(t *testing.T) {
+	k := kindNamed("u64")
+	opt := small(Options{Record: k.spec, Strategy: MergeRuns, Inputs: []string{writeFile(t, k.make(t, "uniform", 2000, seeded(t)))}})
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return droppingDataset{d} }
+	opt.Stdout, opt.Output = io.Discard, t.TempDir()+"/out"
+	if _, _, err := sortToBytes(t, opt); err == nil || !strings.Contains(err.Error(), "2000 records") {
+		t.Errorf("the error is: %v", err)
+	}
+}
