@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,9 @@ type Bed interface {
 
 const (
 	trialRuns   = 3    // of each candidate, of which the median counts
-	confirmRuns = 7    // of the winner and of the default, in turn
+	confirmRuns = 7    // of the winner and of the default, one after the other
 	leastGain   = 1.01 // over the default, for a winner to be kept: less is noise
+	hopeless    = 0.6  // of the fastest default: no parameters make up for that
 	dist        = "uniform"
 )
 
@@ -74,26 +76,24 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	}
 	shares := len(opt.Keys) * (len(tuned) + 1)
 	for _, key := range opt.Keys {
-		for _, algorithm := range tuned {
-			if err := s.algorithm(ctx, key, algorithm, s.share(shares)); err != nil {
-				return s.found, err
-			}
-			shares--
+		if err := s.key(ctx, key, &shares); err != nil {
+			return s.found, err
 		}
 	}
 	for _, key := range opt.Keys {
-		if err := s.tiny(ctx, key, s.share(shares)); err != nil {
+		if err := s.tiny(ctx, key, s.share(&shares)); err != nil {
 			return s.found, err
 		}
-		shares--
 	}
 	return s.found, nil
 }
 
 // share is the end of the next of so many parts of the time that is left.
-func (s *search) share(parts int) time.Time {
+func (s *search) share(parts *int) time.Time {
 	now := time.Now()
-	return now.Add(s.deadline.Sub(now) / time.Duration(max(parts, 1)))
+	end := now.Add(s.deadline.Sub(now) / time.Duration(max(*parts, 1)))
+	*parts--
+	return end
 }
 
 // recordsFor is enough keys to keep the device busy, and few enough to try dozens of candidates in seconds.
@@ -105,33 +105,53 @@ func recordsFor(info device.Info) int64 {
 	return min(1<<26, int64(1)<<(bits.Len64(uint64(max(info.MemoryBytes/buffers, 1)))-1))
 }
 
-// algorithm searches one algorithm for one kind of key, until the deadline. Its default parameters are always timed.
-func (s *search) algorithm(ctx context.Context, key opencl.KeyKind, name string, until time.Time) error {
-	if !slices.Contains(s.bed.Info().Algorithms, name) {
-		return nil
+// key searches the algorithms for one kind of key. The default parameters of all are timed, whatever the time; those
+// that are too far behind to catch up leave their time to the others.
+func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error {
+	var descents []*descent
+	for _, name := range tuned {
+		d, err := s.begin(ctx, key, name)
+		if err != nil {
+			return err
+		}
+		if d.defaultRate == 0 { // not on this device
+			*shares--
+			continue
+		}
+		descents = append(descents, d)
 	}
-	c := bench.Case{Label: name, Algorithm: name, Key: key, Dist: dist, Records: s.opt.Records}
-	d := &descent{search: s, base: c, until: until}
-	var err error
-	if d.defaultRate, err = s.try(ctx, c, trialRuns, 0); err != nil {
-		return err
+	slices.SortStableFunc(descents, func(a, b *descent) int { return cmp.Compare(b.defaultRate, a.defaultRate) })
+	for _, d := range descents {
+		if d.until = s.share(shares); d.defaultRate >= hopeless*descents[0].defaultRate {
+			if err := d.run(ctx, space(d.base.Algorithm, s.bed.Info())); err != nil {
+				return err
+			}
+		}
 	}
-	if d.defaultRate == 0 {
-		return nil // not on this device
-	}
-	d.bestRate = d.defaultRate
-	if err := d.run(ctx, space(name, s.bed.Info())); err != nil {
-		return err
-	}
-	winner, err := d.confirm(ctx)
-	if err != nil {
-		return err
-	}
-	s.found.Sorts = append(s.found.Sorts, winner)
-	if key == (opencl.KeyKind{WordBytes: 8}) {
-		s.found.SortRate = max(s.found.SortRate, 8*winner.Rate)
+	for _, d := range descents {
+		winner, err := d.confirm(ctx)
+		if err != nil {
+			return err
+		}
+		s.found.Sorts = append(s.found.Sorts, winner)
+		if key == (opencl.KeyKind{WordBytes: 8}) {
+			s.found.SortRate = max(s.found.SortRate, 8*winner.Rate)
+		}
 	}
 	return nil
+}
+
+// begin times the default parameters of an algorithm.
+func (s *search) begin(ctx context.Context, key opencl.KeyKind, name string) (*descent, error) {
+	c := bench.Case{Label: name, Algorithm: name, Key: key, Dist: dist, Records: s.opt.Records}
+	d := &descent{search: s, base: c}
+	if !slices.Contains(s.bed.Info().Algorithms, name) {
+		return d, nil
+	}
+	var err error
+	d.defaultRate, err = s.try(ctx, c, trialRuns, 0)
+	d.bestRate = d.defaultRate
+	return d, err
 }
 
 // try times a candidate. Its rate is 0 where the device cannot run it; only default parameters must not fail.
@@ -205,24 +225,19 @@ func (d *descent) with(p algo.Params) bench.Case {
 	return c
 }
 
-// confirm times the winner against the default once more, so that luck is not kept for speed.
+// confirm times the default and the winner once more, close together, so that luck is not kept for speed.
 func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
-	winner := opencl.TunedSort{Key: d.base.Key, Algorithm: d.base.Algorithm, Records: d.base.Records,
-		Rate: d.defaultRate, Default: d.defaultRate}
-	if d.best == (algo.Params{}) {
-		return winner, nil
-	}
-	again, err := d.search.try(ctx, d.base, confirmRuns, d.defaultRate)
+	again, err := d.search.try(ctx, d.base, confirmRuns, 0)
 	if err != nil {
-		return winner, err
+		return opencl.TunedSort{}, err
+	}
+	kept := opencl.TunedSort{Key: d.base.Key, Algorithm: d.base.Algorithm, Records: d.base.Records, Rate: again, Default: again}
+	if d.best == (algo.Params{}) {
+		return kept, nil
 	}
 	rate, err := d.search.try(ctx, d.with(d.best), confirmRuns, again)
-	if err != nil {
-		return winner, err
-	}
-	winner.Rate, winner.Default = again, again
 	if rate > leastGain*again {
-		winner.Rate, winner.Params = rate, d.best
+		kept.Rate, kept.Params = rate, d.best
 	}
-	return winner, nil
+	return kept, err
 }

@@ -87,6 +87,11 @@ func TestSearchFindsTheTop(t *testing.T) {
 	if found.LinkRate != 1e10 || found.SortRate != 8*one.Rate {
 		t.Errorf("link %g, sort %g, onesweep %g", found.LinkRate, found.SortRate, one.Rate)
 	}
+	for _, c := range h.cases {
+		if c.Key != u64 {
+			t.Errorf("%+v was tried", c)
+		}
+	}
 	if len(found.Tiny) != 1 || found.Tiny[0].Algorithm != "selection-blocks" || found.Tiny[0].Params.BlockFactor != 4 || found.Tiny[0].Records != 1024 {
 		t.Errorf("tiny: %+v", found.Tiny)
 	}
@@ -104,17 +109,37 @@ func TestSearchTriesNothingTwice(t *testing.T) {
 	}
 }
 
-// Without time there is still a figure for everything: that of the defaults.
+// Without time there is still a figure for everything: that of the defaults, twice.
 func TestSearchWithoutTime(t *testing.T) {
 	h := &hill{rate: rates}
 	found := mustSearch(t, h, Options{Budget: time.Nanosecond})
-	if len(found.Sorts) != 2*len(opencl.KeyKinds) || len(found.Tiny) != 0 || len(h.cases) != len(found.Sorts) {
+	if len(found.Sorts) != 2*len(opencl.KeyKinds) || len(found.Tiny) != 0 || len(h.cases) != 2*len(found.Sorts) {
 		t.Errorf("%d cases for %+v", len(h.cases), found)
 	}
 	for _, s := range found.Sorts {
 		if s.Params != (algo.Params{}) || s.Rate <= 0 {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// What is far behind is not searched, but its rate is known and confirmed.
+func TestSearchLeavesTheHopeless(t *testing.T) {
+	h := &hill{rate: func(c bench.Case) float64 {
+		if c.Algorithm == "onesweep" {
+			return 1e8
+		}
+		return rates(c)
+	}}
+	found := mustSearch(t, h, Options{Records: 1 << 20, Keys: []opencl.KeyKind{u32}})
+	tried := 0
+	for _, c := range h.cases {
+		if c.Algorithm == "onesweep" {
+			tried++
+		}
+	}
+	if tried != 2 || len(found.Sorts) != 2 || found.Sorts[1].Algorithm != "onesweep" || found.Sorts[1].Rate == 0 {
+		t.Errorf("onesweep was tried %d times, found %+v", tried, found.Sorts)
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// axis is one parameter and the values worth trying. Those that a device cannot run are passed over.
+// axis is one parameter and the values worth trying, the likely ones first, since time may run out. Those that a device
+// cannot run are passed over.
 type axis struct {
 	name   string
 	values []int
@@ -19,8 +20,8 @@ func (a axis) with(p algo.Params, value int) algo.Params {
 }
 
 var (
-	groupSizes = axis{"group", []int{128, 256, 384, 512, 768, 1024}, func(p *algo.Params) *int { return &p.GroupSize }}
-	items      = axis{"items", []int{4, 6, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 24}, func(p *algo.Params) *int { return &p.Items }}
+	groupSizes = axis{"group", []int{256, 384, 512, 128, 768, 1024}, func(p *algo.Params) *int { return &p.GroupSize }}
+	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4}, func(p *algo.Params) *int { return &p.Items }}
 	digitBits  = axis{"digit", []int{8, 7, 6, 5}, func(p *algo.Params) *int { return &p.DigitBits }} // 4 is another program: the published one
 	maskSteps  = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
 )
@@ -28,7 +29,7 @@ var (
 // sections is the number of work-groups, by compute unit.
 func sections(units int) axis {
 	a := axis{name: "groups", field: func(p *algo.Params) *int { return &p.Groups }}
-	for _, perUnit := range []int{2, 4, 8, 16, 32} {
+	for _, perUnit := range []int{8, 4, 16, 32, 2} {
 		a.values = append(a.values, perUnit*max(units, 1))
 	}
 	return a
