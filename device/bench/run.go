@@ -11,14 +11,14 @@ import (
 // Options say how cases are timed. The zero value is the default.
 type Options struct {
 	Runs      int     // of each case, of which the median counts; 0: 5
-	SortLimit float64 // seconds: a case of which one sort would take longer is left out; 0: 2
+	SortLimit float64 // seconds: a case of which one sort would take longer is left out; 0: 0.5
 	OnResult  func(Result)
 	OnCase    func(Case)
 }
 
 const (
 	defaultRuns      = 5
-	defaultSortLimit = 2.0
+	defaultSortLimit = 0.5
 )
 
 // Run times the cases in their order. What fails is told in the results; the error is only the context's.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -94,4 +95,17 @@ func (s *session) sorterOnce(key string, make func() (algo.Sorter, error)) (algo
 	}
 	s.mu.Unlock()
 	return made()
+}
+
+// describe fills in the rates that info does not have.
+func (t *Tuning) describe(info *device.Info) {
+	if t == nil {
+		return
+	}
+	if info.LinkRate == 0 {
+		info.LinkRate = t.LinkRate
+	}
+	if info.SortRate == 0 {
+		info.SortRate = t.SortRate
+	}
 }

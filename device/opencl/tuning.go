@@ -3,7 +3,6 @@ package opencl
 import (
 	"fmt"
 
-	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
@@ -91,17 +90,4 @@ func (t *Tuning) params(algorithm string, k KeyKind) algo.Params {
 		}
 	}
 	return algo.Params{}
-}
-
-// describe fills in the rates that info does not have.
-func (t *Tuning) describe(info *device.Info) {
-	if t == nil {
-		return
-	}
-	if info.LinkRate == 0 {
-		info.LinkRate = t.LinkRate
-	}
-	if info.SortRate == 0 {
-		info.SortRate = t.SortRate
-	}
 }
