@@ -75,6 +75,7 @@ type scatterer struct {
 	memory          *arena.Memory // of the buffers
 	buffers         [][]byte      // records of each part that are not yet spilled
 	blocks          [][]Block     // of each part
+	extents         []extent      // where the next blocks of each part go
 	least, greatest []uint64      // prefix of each part
 }
 
@@ -84,7 +85,7 @@ func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) 
 	s := &scatterer{
 		keyer: k, classifier: c, spill: spill, size: size,
 		unit: make([]byte, records*size), keys: make([]uint64, records), parts: make([]uint16, records),
-		buffers: make([][]byte, c.Parts()), blocks: make([][]Block, c.Parts()),
+		buffers: make([][]byte, c.Parts()), blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()),
 		least: make([]uint64, c.Parts()), greatest: make([]uint64, c.Parts()),
 	}
 	block := max(blockBytes/size, 1) * size
@@ -155,7 +156,7 @@ func (s *scatterer) flush(p int) error {
 	if len(s.buffers[p]) == 0 {
 		return nil
 	}
-	b, err := s.spill.put(s.buffers[p])
+	b, err := s.spill.putIn(&s.extents[p], s.buffers[p])
 	if err != nil {
 		return err
 	}

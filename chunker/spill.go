@@ -138,8 +138,47 @@ func (s *Spill) Close() error {
 	return errors.Join(errs...)
 }
 
+// extent is a stretch of one volume that is filled by blocks which will be given back together: only long stretches
+// are given back to the file system at once. The zero extent is used up.
+type extent struct {
+	volume    int
+	next, end int64 // bytes in the file
+}
+
+// extentBlocks is the number of blocks in an extent. At most that many blocks' worth of a file's offsets stay unused,
+// which costs nothing.
+const extentBlocks = 8
+
+// take cuts size bytes off the extent.
+func (e *extent) take(size int64) (volume int, offset int64, ok bool) {
+	if e == nil || e.end-e.next < size {
+		return 0, 0, false
+	}
+	e.next += size
+	return e.volume, e.next - size, true
+}
+
+// place finds room for a block of size bytes: in its extent, a new one for that, or by itself.
+func (s *Spill) place(e *extent, size int64) (volume int, offset int64) {
+	if volume, offset, ok := e.take(size); ok {
+		return volume, offset
+	}
+	i, v := s.pick()
+	if e == nil {
+		return i, v.end.Add(size) - size
+	}
+	whole := extentBlocks * max(size, int64(s.opt.BlockBytes))
+	*e = extent{volume: i, next: v.end.Add(whole) - whole}
+	e.end = e.next + whole
+	volume, offset, _ = e.take(size)
+	return volume, offset
+}
+
 // put stores a block and returns its entry but for First.
-func (s *Spill) put(recs []byte) (Block, error) {
+func (s *Spill) put(recs []byte) (Block, error) { return s.putIn(nil, recs) }
+
+// putIn is put into an extent.
+func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 	stored, codec := recs, format.None
 	if c := s.codec.choose(recs); c != format.None {
 		buffer := s.buffers.Get().(*[]byte)
@@ -151,15 +190,15 @@ func (s *Spill) put(recs []byte) (Block, error) {
 		Bytes:   len(stored), Codec: codec, Sum: xxhash.Sum64(stored),
 		Key: s.opt.Keyer.Append(make([]byte, 0, s.opt.Keyer.KeySize()), recs[:s.opt.Keyer.Layout().RecordSize]),
 	}
-	return b, s.write(&b, stored)
+	return b, s.write(&b, stored, e)
 }
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
-func (s *Spill) write(b *Block, stored []byte) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent) error {
 	size := (int64(len(stored)) + spillAlign - 1) &^ (spillAlign - 1)
 	for {
-		i, v := s.pick()
-		b.Volume, b.Offset = i, v.end.Add(size)-size
+		b.Volume, b.Offset = s.place(e, size)
+		v := s.volumes[b.Volume]
 		_, err := v.file.WriteAt(stored, b.Offset)
 		if err == nil {
 			s.written.Add(int64(len(stored)))
@@ -167,6 +206,9 @@ func (s *Spill) write(b *Block, stored []byte) error {
 		}
 		if !errors.Is(err, syscall.ENOSPC) || !s.leaveOut(v) {
 			return s.writeError(v, b.Offset, int64(len(stored)), err)
+		}
+		if e != nil {
+			*e = extent{}
 		}
 	}
 }
