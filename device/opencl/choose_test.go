@@ -1,0 +1,52 @@
+//go:build opencl && cgo && linux
+
+package opencl
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
+)
+
+// A chunk is sorted by what was measured as fastest for its keys and their number, by the algorithm that was named, or
+// by the default where what was measured cannot be built.
+func TestChunksAreSortedByTheFastest(t *testing.T) {
+	word := KeyKind{WordBytes: 8}
+	tuning := &Tuning{
+		Sorts: []TunedSort{
+			{Key: word, Algorithm: "tile", Params: algo.Params{DigitBits: 8}, Rate: 2e9},
+			{Key: word, Algorithm: "split", Params: algo.Params{DigitBits: 2}, Rate: 1e9},
+			{Key: narrow, Algorithm: "tile", Params: algo.Params{DigitBits: 99}, Rate: 1e9},
+		},
+		Tiny: []TunedSort{{Key: word, Algorithm: "selection-blocks", Params: algo.Params{BlockFactor: 2}, Records: 500}},
+	}
+	d := open(t, Options{Tuning: tuning})
+	for _, c := range []struct {
+		size, records int
+		named, want   string
+	}{
+		{8, 500, "", "selection-blocks"},
+		{8, 501, "", "tile"},
+		{8, 400, "split", "split"},
+		{4, 600, "", "tile"}, // with its defaults: digits of 99 bits there are not
+	} {
+		k := keyer(t, c.size, map[int]string{4: "0:u32", 8: "0:u64"}[c.size])
+		chunk, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 1000, Algorithm: c.named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs := randomBytes(c.records*c.size, "few")
+		if got := sortOn(t, chunk, &memorySource{recs: recs, size: c.size}, -1); !bytes.Equal(got, sorted(k, recs)) {
+			t.Errorf("%d keys of %d bytes, algorithm %q: wrong order", c.records, c.size, c.named)
+		}
+		if got := chunk.Stats().Algorithm; got != c.want {
+			t.Errorf("%d keys of %d bytes, algorithm %q: sorted by %s, want %s", c.records, c.size, c.named, got, c.want)
+		}
+		if err := chunk.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
