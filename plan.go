@@ -92,7 +92,6 @@ type planner struct {
 	capacity int64 // records that fit one chunk
 	fanIn    int
 	limit    int64 // 0: all
-	skewed   bool  // one key makes up more than a chunk
 	ordered  bool  // the sample is in order
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -141,7 +140,7 @@ func FuzzMerge(f *testing.F) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(out.result(t), want) {
-				t.Fatal(fmt.Sprintf("%v: %d runs: wrong order", l, len(split)))
+				t.Fatalf("%v: %d runs: wrong order", l, len(split))
 			}
 		}
 	})
