@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// contents is what `extsort -c --stats=json` tells of a file.
+type contents struct {
+	Records  int64  `json:"records"`
+	Checksum string `json:"checksum"` // of the records, whatever their order
+	inOrder  bool
+}
+
+// inspect reads a raw file, or the records of raw if file is "-".
+func (shop *workshop) inspect(ctx context.Context, w workload, file string, records io.Reader) (contents, error) {
+	c := append(append(command{"extsort", "-c", "--stats=json"}, w.describe...), file)
+	cmd := shop.prepare(ctx, c)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = records, &said
+	err := cmd.Run()
+	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 only says that the records are not in order
+		return contents{}, failure(ctx, c, err, said.Bytes())
+	}
+	found, parsed := parseContents(said.Bytes())
+	found.inOrder = err == nil
+	return found, parsed
+}
+
+// parseContents finds the line of statistics among what extsort said.
+func parseContents(said []byte) (c contents, err error) {
+	for line := range bytes.Lines(said) {
+		if bytes.HasPrefix(line, []byte("{")) {
+			err := json.Unmarshal(line, &c)
+			return c, err
+		}
+	}
+	return c, fmt.Errorf("extsort -c --stats=json told nothing: %q", said)
+}
+
+// check says what is wrong with an output.
+func (shop *workshop) check(ctx context.Context, w workload, c contender, output string, want contents) error {
+	found, err := shop.inspectForm(ctx, w, c.form, output)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return compareContents(found, want, !c.copies)
+}
+
+func compareContents(found, want contents, sorted bool) error {
+	switch {
+	case found.Records != want.Records:
+		return fmt.Errorf("the output has %d records, the input %d", found.Records, want.Records)
+	case found.Checksum != want.Checksum:
+		return errors.New("the output has other records than the input")
+	case sorted && !found.inOrder:
+		return errors.New("the output is not in order")
+	}
+	return nil
+}
+
+// inspectForm turns a file of a form back to raw records and inspects these.
+func (shop *workshop) inspectForm(ctx context.Context, w workload, f form, file string) (contents, error) {
+	if f.name == "" {
+		return shop.inspect(ctx, w, file, nil)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	encoded, encodedEnd := io.Pipe()
+	records, recordsEnd := io.Pipe()
+	group.Go(func() error { return endPipe(encodedEnd, shop.unpack(ctx, f, file, encodedEnd)) })
+	group.Go(func() error {
+		err := endPipe(recordsEnd, f.decodeAll(ctx, recordsEnd, encoded, w))
+		encoded.CloseWithError(err)
+		return err
+	})
+	var found contents
+	group.Go(func() (err error) {
+		found, err = shop.inspect(ctx, w, "-", records)
+		records.CloseWithError(err)
+		return err
+	})
+	err := group.Wait()
+	return found, err
+}
+
+// endPipe tells the reader of a pipe how the writing ended.
+func endPipe(w *io.PipeWriter, err error) error {
+	w.CloseWithError(err)
+	return err
+}
+
+// unpack writes the encoded records that a file of a form holds.
+func (shop *workshop) unpack(ctx context.Context, f form, file string, dst io.Writer) error {
+	if f.unpack != nil {
+		return shop.must(ctx, f.unpack(file), nil, dst)
+	}
+	src, err := os.Open(shop.path(file))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	_, err = io.Copy(dst, src)
+	return err
+}

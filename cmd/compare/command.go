@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// command is the name of a program and its arguments.
+type command []string
+
+// pipeline is commands of which each reads what the one before it writes.
+type pipeline struct {
+	commands []command
+	output   string // the file that the last one writes to; "": none
+}
+
+// script is pipelines that run one after the other. All its paths are relative to the folder of the data.
+type script []pipeline
+
+// single is the script of one command.
+func single(name string, args ...string) script {
+	return script{{commands: []command{append(command{name}, args...)}}}
+}
+
+// String is the script as a shell takes it.
+func (s script) String() string {
+	var parts []string
+	for _, p := range s {
+		var words []string
+		for _, c := range p.commands {
+			words = append(words, c.String())
+		}
+		line := strings.Join(words, " | ")
+		if p.output != "" {
+			line += " > " + quote(p.output)
+		}
+		parts = append(parts, line)
+	}
+	return strings.Join(parts, " && ")
+}
+
+func (c command) String() string {
+	var words []string
+	for _, word := range c {
+		words = append(words, quote(word))
+	}
+	return strings.Join(words, " ")
+}
+
+// plain are the characters beside letters and digits that a shell leaves alone.
+const plain = "-_=./,:+%@"
+
+// quote is a word as a shell takes it.
+func quote(word string) string {
+	special := func(r rune) bool {
+		return !strings.ContainsRune(plain, r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	if word != "" && !slices.ContainsFunc([]rune(word), special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// inputs are the files that the contenders of a workload read: the raw one, and forms of it.
+type inputs struct {
+	shop *workshop
+	w    workload
+	want contents         // of the raw file
+	made map[string]error // forms by name, and why they could not be made
+}
+
+// rawName is the file of the raw data.
+func (in *inputs) rawName() string { return "in." + in.w.Name }
+
+// name is the file of a form.
+func (in *inputs) name(f form) string {
+	if f.name == "" {
+		return in.rawName()
+	}
+	return in.rawName() + "." + f.name
+}
+
+// newInputs makes the raw data. It is on the disk before anything is timed, so that no run waits for it to get there.
+func (shop *workshop) newInputs(ctx context.Context, w workload) (*inputs, error) {
+	in := &inputs{shop: shop, w: w, made: map[string]error{"": nil}}
+	if err := shop.must(ctx, w.generate(shop.bytes, in.rawName()), nil, nil); err != nil {
+		return in, err
+	}
+	if err := syncFile(shop.path(in.rawName())); err != nil {
+		return in, err
+	}
+	var err error
+	in.want, err = shop.inspect(ctx, w, in.rawName(), nil)
+	if err == nil && in.want.Records != w.records(shop.bytes) {
+		err = fmt.Errorf("generated %d records instead of %d", in.want.Records, w.records(shop.bytes))
+	}
+	return in, err
+}
+
+func (in *inputs) remove() {
+	for name := range in.made {
+		os.Remove(in.shop.path(in.name(form{name: name})))
+	}
+}
+
+// have makes sure that the form's file is there, and returns its name.
+func (in *inputs) have(ctx context.Context, f form) (string, error) {
+	name := in.name(f)
+	if err, tried := in.made[f.name]; tried {
+		return name, err
+	}
+	in.shop.say("  making %s", name)
+	err := in.make(ctx, f, name)
+	if err == nil {
+		err = syncFile(in.shop.path(name))
+	} else {
+		err = fmt.Errorf("make its input: %w", err)
+	}
+	in.made[f.name] = err
+	return name, err
+}
+
+func (in *inputs) make(ctx context.Context, f form, name string) error {
+	src, err := os.Open(in.shop.path(in.rawName()))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if f.pack != nil {
+		return in.packed(ctx, f, name, src)
+	}
+	dst, err := os.Create(in.shop.path(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.encodeAll(ctx, dst, src, in.w), dst.Close())
+}
+
+// packed has the form's own program make the file of encoded records.
+func (in *inputs) packed(ctx context.Context, f form, name string, src io.Reader) error {
+	group, ctx := errgroup.WithContext(ctx)
+	encoded, end := io.Pipe()
+	group.Go(func() error { return endPipe(end, f.encodeAll(ctx, end, src, in.w)) })
+	group.Go(func() error {
+		err := in.shop.must(ctx, f.pack(name), encoded, nil)
+		encoded.CloseWithError(err)
+		return err
+	})
+	return group.Wait()
+}
+
+// copyTo is a copy of a file that is on the disk, too.
+func (in *inputs) copyTo(name, target string) error {
+	src, err := os.Open(in.shop.path(name))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.Create(in.shop.path(target))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Sync(), dst.Close())
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func (m *machine) look(dir string) {
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if model := labelled(text, "model name"); model != "" {
+			m.CPU = model
+		}
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		m.Memory = kibibytes(text, "MemTotal:")
+	}
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		m.System = unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
+	}
+	if text, err := os.ReadFile("/proc/self/mounts"); err == nil {
+		m.FileSystem = fileSystem(text, dir)
+	}
+}
+
+// labelled is the value of the first line "label : value".
+func labelled(text []byte, label string) string {
+	for line := range bytes.Lines(text) {
+		if name, value, ok := bytes.Cut(line, []byte(":")); ok && string(bytes.TrimSpace(name)) == label {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// fileSystem is the type of what is mounted nearest above the folder, among lines "device point type options …". Of
+// several mounts on one point the last is what is seen.
+func fileSystem(mounts []byte, dir string) string {
+	if full, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = full
+	}
+	longest, found := -1, ""
+	for line := range bytes.Lines(mounts) {
+		words := strings.Fields(string(line))
+		if len(words) < 3 {
+			continue
+		}
+		point := strings.TrimSuffix(words[1], "/")
+		if (dir == point || strings.HasPrefix(dir, point+"/")) && len(point) >= longest {
+			longest, found = len(point), words[2]
+		}
+	}
+	return found
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+
+// interruption is why a comparison was cancelled: a signal came.
+type interruption struct{ signal os.Signal }
+
+func (i interruption) Error() string { return "stopped by signal: " + i.signal.String() }
+
+// errWrong is returned after a report in which extsort itself failed.
+var errWrong = errors.New("extsort failed: see the report")
+
+// run is the whole program; its result is the exit status: 0 done, 1 extsort failed a run or gave a wrong output,
+// 2 anything else, 128 + n after signal n.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	ctx, release := catchSignals(ctx)
+	defer release()
+	err := compare(ctx, args, stdout, stderr)
+	var stop interruption
+	switch {
+	case err == nil, errors.Is(err, pflag.ErrHelp):
+		return 0
+	case errors.As(context.Cause(ctx), &stop):
+		if number, ok := stop.signal.(syscall.Signal); ok {
+			return 128 + int(number)
+		}
+	}
+	fmt.Fprintln(stderr, "compare:", err)
+	if errors.Is(err, errWrong) {
+		return 1
+	}
+	return 2
+}
+
+// catchSignals makes a context that a signal to end cancels. A second signal ends the process at once.
+func catchSignals(parent context.Context) (ctx context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-caught:
+			signal.Stop(caught)
+			cancel(interruption{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(caught)
+		cancel(nil)
+	}
+}
+
+// compare reads the flags, races the contenders of each workload and reports.
+func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	s, err := parseSettings(args, stderr)
+	if err != nil {
+		return err
+	}
+	shop, err := openWorkshop(ctx, s, stderr)
+	if err != nil {
+		return err
+	}
+	defer shop.close()
+	r := report{Machine: describeMachine(shop.dir), Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}
+	peers, missing := shop.findPeers(ctx)
+	r.Missing = missing
+	for _, w := range s.workloads {
+		section, err := shop.race(ctx, w, peers)
+		if err != nil {
+			return err
+		}
+		r.Workloads = append(r.Workloads, section)
+	}
+	return errors.Join(r.publish(stdout, s.jsonFile, s.svgFile), r.verdict())
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// writeMarkdown prints the machine, a table for each workload, and the command lines of its rows.
+func (r *report) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Machine: %s  \nVersions: %s  \nCommand: `%s`  \n", r.Machine, strings.Join(r.Versions, "; "),
+		strings.TrimSpace("go run ./cmd/compare "+command(r.Arguments).String()))
+	fmt.Fprintf(&b, "Medians of %d runs in turns, after one that does not count, with the least and the most; every output was checked.\n", r.Runs)
+	for _, s := range r.Workloads {
+		s.appendMarkdown(&b)
+	}
+	appendReasons(&b, "Peers that are not here:", r.Missing)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s *section) appendMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### %s (`%s`): %s\n\n", s.Title, s.Name, s.Size)
+	b.WriteString("| | memory limit | seconds | × cp | × cp twice | GB/s | peak memory |\n")
+	b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
+	for _, r := range s.Results {
+		b.WriteString(r.row())
+	}
+	b.WriteString("\n```sh\n")
+	for _, r := range s.Results {
+		b.WriteString(r.Command + "\n")
+	}
+	b.WriteString("```\n")
+	appendReasons(b, "Left out:", s.Left)
+}
+
+func appendReasons(b *strings.Builder, title string, reasons []string) {
+	if len(reasons) > 0 {
+		fmt.Fprintf(b, "\n%s\n\n- %s\n", title, strings.Join(reasons, "\n- "))
+	}
+}
+
+// row is the result as a line of the table.
+func (r result) row() string {
+	if r.Failed != "" {
+		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, known(r.Memory), strings.ReplaceAll(r.Failed, "|", "\\|"))
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.2f | %s |\n", r.Name, known(r.Memory), r.Summary,
+		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, known(r.PeakMemory))
+}
+
+// String is the median with the least and the most, to three digits or so.
+func (s summary) String() string {
+	digits := 2
+	if s.Median < 1 {
+		digits = 3
+	}
+	return fmt.Sprintf("%.*f [%.*f–%.*f]", digits, s.Median, digits, s.Min, digits, s.Max)
+}
+
+func times(ratio float64) string {
+	if ratio == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", ratio)
+}
+
+// known is a size, or nothing for 0.
+func known(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return binarySize(bytes)
+}
+
+// binarySize is a number of bytes in words.
+func binarySize(bytes int64) string { return humanize.IBytes(uint64(bytes)) }

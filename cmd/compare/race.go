@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// output is the file that every contender makes.
+const output = "out"
+
+// race makes the data of a workload and runs its contenders in turns.
+func (shop *workshop) race(ctx context.Context, w workload, peers []peerProgram) (section, error) {
+	s := section{Name: w.Name, Title: w.Title, Size: w.describeSize(shop.bytes), Bytes: w.bytes(shop.bytes)}
+	shop.say("%s: %s", w.Name, s.Size)
+	in, err := shop.newInputs(ctx, w)
+	defer in.remove()
+	if err != nil {
+		return s, err
+	}
+	contenders, left := shop.contenders(w, peers)
+	s.Left = left
+	lanes := make([]lane, len(contenders))
+	for i, c := range contenders {
+		lanes[i] = lane{contender: c}
+	}
+	for turn := 0; turn <= shop.runs; turn++ {
+		for i := range lanes {
+			lanes[i].run(ctx, in, turn)
+			if ctx.Err() != nil {
+				return s, context.Cause(ctx)
+			}
+		}
+	}
+	for i := range lanes {
+		s.Results = append(s.Results, lanes[i].result(in))
+	}
+	s.relate()
+	return s, nil
+}
+
+// contenders are all that sort the workload, and why some peers do not.
+func (shop *workshop) contenders(w workload, peers []peerProgram) (all []contender, left []string) {
+	all = append(yardsticks(), ownContenders(w, shop.memories, shop.devices)...)
+	for _, p := range peers {
+		found, err := p.contenders(shop, w)
+		if err != nil {
+			left = append(left, fmt.Sprintf("%s: %v", p.name, err))
+		}
+		all = append(all, found...)
+	}
+	return all, left
+}
+
+// lane is one contender and its runs so far.
+type lane struct {
+	contender
+	seconds []float64 // of the runs that count
+	peak    int64
+	failed  error // no further runs
+}
+
+// run is one turn; the first one, 0, does not count.
+func (l *lane) run(ctx context.Context, in *inputs, turn int) {
+	if l.failed != nil {
+		return
+	}
+	m, err := l.once(ctx, in)
+	if err != nil {
+		l.failed = err
+		in.shop.say("  %s: %v", l.label(), err)
+		return
+	}
+	in.shop.say("  run %d of %d: %-26s %8.3f s", turn, in.shop.runs, l.label(), m.seconds)
+	l.peak = max(l.peak, m.peak)
+	if turn > 0 {
+		l.seconds = append(l.seconds, m.seconds)
+	}
+}
+
+// once sorts and checks. The output is new each time, and gone afterwards: before the disk has to take it, as a rule.
+func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) {
+	name, err := in.have(ctx, l.form)
+	if err != nil {
+		return m, err
+	}
+	shop := in.shop
+	defer func() {
+		for _, file := range []string{output, "copy"} {
+			if e := os.Remove(shop.path(file)); e != nil && !errors.Is(e, os.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+	}()
+	if l.inPlace {
+		if err := in.copyTo(name, output); err != nil {
+			return m, err
+		}
+	}
+	m, err = shop.execute(ctx, l.script(name, output))
+	if err != nil {
+		return m, err
+	}
+	return m, shop.check(ctx, in.w, l.contender, output, in.want)
+}
+
+// label is the name with the memory limit.
+func (c contender) label() string {
+	if c.memory == 0 {
+		return c.name
+	}
+	return c.name + " -S " + exactSize(c.memory)
+}
+
+func (l *lane) result(in *inputs) result {
+	r := result{Name: l.name, Kind: l.kind, Memory: l.memory, Command: l.script(in.name(l.form), output).String(),
+		Seconds: l.seconds, PeakMemory: l.peak}
+	if l.failed != nil {
+		r.Failed, r.Seconds = l.failed.Error(), nil
+	}
+	r.Summary = summarize(r.Seconds)
+	return r
+}
