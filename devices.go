@@ -41,6 +41,7 @@ const (
 
 // openDevices opens the devices that the options name, or those with which the plan is fastest.
 func (j *job) openDevices() error {
+	j.autoGPU = j.opt.faults.chosenGPU
 	names := slices.DeleteFunc(slices.Clone(j.opt.Devices), func(name string) bool { return name == deviceAuto })
 	if len(names) == 0 {
 		return j.chooseDevices()

@@ -17,6 +17,7 @@ type faults struct {
 
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
 	blockBytes   int   // size of blocks, 0: what suits the memory
+	chosenGPU    bool  // the devices count as GPUs that the planner chose
 }
 
 // capped is the capacity of a chunk where n records fit the memory.

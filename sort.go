@@ -34,7 +34,7 @@ func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report,
 	if err := j.close(); err != nil {
 		return nil, err
 	}
-	opt.Devices = []string{deviceCPU}
+	opt.Devices, opt.faults.chosenGPU = []string{deviceCPU}, false
 	report, err := Sort(ctx, opt)
 	if report != nil {
 		report.FallbackReason = cause.Error()
