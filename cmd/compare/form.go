@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// form is how a contender wants the data: raw, or made from it record by record, and perhaps packed by a program of
+// form is how a contender wants the data: raw, which is the zero form, or made from it record by record, and perhaps packed by a program of
 // the contender's own. Making it and turning it back is not timed.
 type form struct {
 	name   string // suffix of the files; "" is raw
@@ -19,9 +19,6 @@ type form struct {
 	pack   func(file string) command // reads encoded records from standard input into file; nil: they are the file
 	unpack func(file string) command // writes them to standard output
 }
-
-// raw is the data as it stands.
-var raw = form{}
 
 // hexText is a line of hexadecimal digits for each record, of which the text order is the order of the keys.
 var hexText = form{

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
 	"io"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -48,15 +50,36 @@ func (r *report) writeSVG(w io.Writer) error {
 	if len(panels) == 0 {
 		return errors.New("plot: nothing was measured")
 	}
+	return drawPanels(w, panels, heights, total)
+}
+
+// drawPanels sets the panels below each other.
+func drawPanels(w io.Writer, panels []*plot.Plot, heights []vg.Length, total vg.Length) error {
 	canvas := vgsvg.New(panelWidth, total)
 	page := draw.New(canvas)
 	top := total
 	for i, panel := range panels {
-		panel.Draw(draw.Crop(page, vg.Millimeter, -4*vg.Millimeter, top-heights[i]+2*vg.Millimeter, top-total-2*vg.Millimeter))
+		panel.Draw(draw.Crop(page, 2*vg.Millimeter, -4*vg.Millimeter, top-heights[i]+2*vg.Millimeter, top-total-2*vg.Millimeter))
 		top -= heights[i]
 	}
-	_, err := canvas.WriteTo(w)
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(svg.Bytes(), []byte("font-family:"+family), []byte("font-family:"+family+alike)))
 	return err
+}
+
+// Texts are placed by the widths of the family; those alike have the same widths, and one of them is on every machine
+// that shows the drawing, or nearly.
+const (
+	family = "Liberation Sans"
+	alike  = ",Arial,Helvetica,sans-serif"
+)
+
+func init() {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	plotter.DefaultFont = plot.DefaultFont
 }
 
 // finished are the results to draw, the last row first: bars are counted from below.
@@ -74,7 +97,7 @@ func (s *section) finished() []result {
 func (s *section) panel(done []result) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s (%s)", s.Title, s.Size)
-	p.X.Label.Text = "GB/s of data sorted; the thin line is from the slowest to the fastest run"
+	p.X.Label.Text = "GB/s; the thin line reaches from the slowest run to the fastest"
 	p.X.Min = 0
 	p.Y.Min, p.Y.Max = -0.5, float64(len(done))-0.5
 	grid := plotter.NewGrid()
@@ -82,12 +105,13 @@ func (s *section) panel(done []result) (*plot.Plot, error) {
 	p.Add(grid)
 	var names []string
 	for i, r := range done {
-		names = append(names, r.label())
+		names = append(names, r.label()+"  ")
 		if err := s.addBar(p, i, r); err != nil {
 			return nil, err
 		}
 	}
 	p.NominalY(names...)
+	p.Y.Tick.Length = 0
 	p.X.Max *= 1.1 // room for the figures
 	return p, nil
 }

@@ -109,10 +109,10 @@ func (f *faults) workloads(names []string) []workload {
 
 // memories are the limits, largest first. Without any named there is one that holds everything and one that does not.
 func (f *faults) memories(texts []string, bytes int64) []int64 {
-	if len(texts) == 0 {
-		return []int64{4 * bytes, bytes / 4}
+	limits := []int64{max(4*bytes, leastMemory), max(bytes/4, leastMemory)}
+	if len(texts) > 0 {
+		limits = nil
 	}
-	var limits []int64
 	for _, text := range texts {
 		limits = append(limits, f.size("--memory", text))
 	}
@@ -121,6 +121,9 @@ func (f *faults) memories(texts []string, bytes int64) []int64 {
 	slices.Reverse(limits)
 	return limits
 }
+
+// leastMemory is the smallest limit that extsort takes.
+const leastMemory = 16 << 20
 
 func (f *faults) peers(names []string) []string {
 	switch {

@@ -117,7 +117,7 @@ func failure(ctx context.Context, c command, err error, said []byte) error {
 	}
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
-		err = errors.New(last)
+		err = errors.New(strings.TrimPrefix(last, c[0]+": "))
 	}
 	return fmt.Errorf("%s: %w", c[0], err)
 }

@@ -1,0 +1,36 @@
+package main
+
+import "testing"
+
+func TestParseContents(t *testing.T) {
+	c, err := parseContents([]byte("extsort: f: record 2 (byte 16) is out of order\n" +
+		`{"records":3,"duplicates":0,"checksum":"a8c9"}` + "\n"))
+	if err != nil || c.Records != 3 || c.Checksum != "a8c9" {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	for _, said := range []string{"", "extsort: no such file\n", "{broken\n"} {
+		if _, err := parseContents([]byte(said)); err == nil {
+			t.Errorf("%q was taken for statistics", said)
+		}
+	}
+}
+
+func TestCompareContents(t *testing.T) {
+	want := contents{Records: 3, Checksum: "a8"}
+	sorted := contents{Records: 3, Checksum: "a8", inOrder: true}
+	if err := compareContents(sorted, want, true); err != nil {
+		t.Error(err)
+	}
+	if err := compareContents(want, want, false); err != nil {
+		t.Errorf("a copy need not be in order: %v", err)
+	}
+	for name, found := range map[string]contents{
+		"fewer records": {Records: 2, Checksum: "a8", inOrder: true},
+		"other records": {Records: 3, Checksum: "a9", inOrder: true},
+		"no order":      want,
+	} {
+		if err := compareContents(found, want, true); err == nil {
+			t.Errorf("%s passed the check", name)
+		}
+	}
+}

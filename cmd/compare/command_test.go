@@ -1,0 +1,44 @@
+package main
+
+import "testing"
+
+func TestScriptIsAShellLine(t *testing.T) {
+	for want, s := range map[string]script{
+		"cp in out":                          single("cp", "in", "out"),
+		"cat in | extsort -S 1G | cat > out": {{commands: []command{{"cat", "in"}, {"extsort", "-S", "1G"}, {"cat"}}, output: "out"}},
+		"cp a b && cp b c":                   append(single("cp", "a", "b"), single("cp", "b", "c")...),
+		`python3 -c 'f('\''a b'\'')' ''`:     single("python3", "-c", "f('a b')", ""),
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestExactSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		1 << 30: "1G", 256 << 20: "256M", 3 << 10: "3K", 1000: "1000b", 4 << 40: "4096G",
+	} {
+		if got := exactSize(bytes); got != want {
+			t.Errorf("exactSize(%d) = %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+func TestOwnCommandLines(t *testing.T) {
+	all := ownContenders(named(t, "gensort"), []int64{1 << 30, 1 << 20}, []string{"cpu"})
+	var lines []string
+	for _, c := range all {
+		lines = append(lines, c.script("in", "out").String())
+	}
+	for i, want := range []string{
+		"extsort -f gensort -S 1G -T . -d cpu -o out in",
+		"cat in | extsort -f gensort -S 1G -T . -d cpu | cat > out",
+		"extsort -f gensort -S 1M -T . -d cpu -o out in",
+		"cat in | extsort -f gensort -S 1M -T . -d cpu | cat > out",
+	} {
+		if lines[i] != want {
+			t.Errorf("contender %d runs %s, want %s", i, lines[i], want)
+		}
+	}
+}

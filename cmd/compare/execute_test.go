@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test program play the programs of a script.
+func TestMain(m *testing.M) {
+	if role := os.Getenv("COMPARE_TEST_ROLES"); role != "" && len(os.Args) > 1 {
+		os.Exit(play(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// play is what the programs do: cat, write a text, touch memory, fail, hang.
+func play(args []string) int {
+	switch args[0] {
+	case "cat":
+		io.Copy(os.Stdout, os.Stdin)
+	case "write":
+		fmt.Print(args[1])
+	case "allocate":
+		memory := make([]byte, 64<<20)
+		for i := 0; i < len(memory); i += 4096 {
+			memory[i] = 1
+		}
+		time.Sleep(200 * time.Millisecond)
+		fmt.Print(memory[0])
+	case "fail":
+		fmt.Fprintln(os.Stderr, "starting\nit went wrong")
+		return 3
+	case "hang":
+		time.Sleep(time.Hour)
+	}
+	return 0
+}
+
+// stage is a workshop in which the program "act" is this test program.
+func stage(t *testing.T) *workshop {
+	t.Helper()
+	t.Setenv("COMPARE_TEST_ROLES", "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &workshop{dir: t.TempDir(), tools: map[string]string{"act": self}, log: io.Discard}
+}
+
+func TestPipeline(t *testing.T) {
+	shop := stage(t)
+	s := script{{commands: []command{{"act", "write", "some text"}, {"act", "cat"}, {"act", "cat"}}, output: "out"}}
+	m, err := shop.execute(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(shop.dir, "out"))
+	if err != nil || string(text) != "some text" {
+		t.Errorf("the pipeline wrote %q, %v", text, err)
+	}
+	if m.seconds <= 0 {
+		t.Errorf("it took %v s", m.seconds)
+	}
+}
+
+func TestPeakMemory(t *testing.T) {
+	shop := stage(t)
+	if anonymousMemory(os.Getpid()) == 0 {
+		t.Skip("this system does not tell")
+	}
+	m, err := shop.execute(context.Background(), single("act", "allocate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.peak < 64<<20 || m.peak > 256<<20 {
+		t.Errorf("a program that touches 64 MiB had a peak of %d bytes", m.peak)
+	}
+}
+
+func TestFailureTellsItsLastLine(t *testing.T) {
+	shop := stage(t)
+	for name, s := range map[string]script{
+		"alone":         single("act", "fail"),
+		"in a pipeline": {{commands: []command{{"act", "fail"}, {"act", "cat"}}, output: "out"}},
+	} {
+		if _, err := shop.execute(context.Background(), s); err == nil || !strings.Contains(err.Error(), "it went wrong") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAProgramThatIsMissing(t *testing.T) {
+	shop := stage(t)
+	s := script{{commands: []command{{"act", "hang"}, {"no-such-program"}}}}
+	if _, err := shop.execute(context.Background(), s); err == nil { // and the first one is not waited for
+		t.Error("a missing program ran")
+	}
+}
+
+func TestInterruptionEndsWhatRuns(t *testing.T) {
+	shop := stage(t)
+	reason := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(reason) })
+	s := script{{commands: []command{{"act", "hang"}, {"act", "cat"}}, output: "out"}}
+	if _, err := shop.execute(ctx, s); !errors.Is(err, reason) {
+		t.Errorf("got %v, want the reason of the interruption", err)
+	}
+}
+
+func TestWorkshopLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop, err := openWorkshop(context.Background(), settings{dir: dir, extsort: self}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(shop.path("data"), []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shop.close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if _, err := openWorkshop(context.Background(), settings{dir: dir, extsort: filepath.Join(dir, "none")}, io.Discard); err == nil {
+		t.Error("a command that is not there was taken")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind after a failure: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// texts are the words in a drawing, which must be well-formed.
+func texts(t *testing.T, svg []byte) []string {
+	t.Helper()
+	var found []string
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatalf("the drawing is not XML: %v", err)
+		}
+		if word, ok := token.(xml.CharData); ok && len(bytes.TrimSpace(word)) > 0 {
+			found = append(found, strings.TrimSpace(string(word)))
+		}
+	}
+}
+
+func TestPlotShowsWhatRan(t *testing.T) {
+	r := sampleReport()
+	var svg bytes.Buffer
+	if err := r.writeSVG(&svg); err != nil {
+		t.Fatal(err)
+	}
+	words := texts(t, svg.Bytes())
+	for _, want := range []string{"64-bit keys, uniform (128 records, 1.0 KiB)", "cp", "extsort -S 256M", "1.00", "0.50"} {
+		if !slices.Contains(words, want) {
+			t.Errorf("the drawing lacks %q: it has %q", want, words)
+		}
+	}
+	if slices.Contains(words, "NumPy") {
+		t.Error("the drawing shows a contender that failed")
+	}
+}
+
+func TestPlotOfNothing(t *testing.T) {
+	r := report{Workloads: []section{{Results: []result{{Name: "cp", Failed: "no space"}}}}}
+	if err := r.writeSVG(io.Discard); err == nil {
+		t.Error("a drawing of nothing was made")
+	}
+}
