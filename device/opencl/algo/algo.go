@@ -43,6 +43,7 @@ var makers = []struct {
 }{
 	{"count-scan-reorder", newCountScanReorder},
 	{"onesweep", newOnesweep},
+	{"hybrid", newHybrid},
 	{"split", newSplit},
 	{"tile", newTile},
 	{"binning", newBinning},

@@ -48,20 +48,28 @@ func kinds() []kind {
 type dist struct {
 	name string
 	key  func(rng *rand.Rand, i, n int) uint64
+	low  bool // short words are the low bits
 }
 
 var dists = []dist{
-	{"uniform", func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() }},
-	{"equal", func(*rand.Rand, int, int) uint64 { return 0x0123456789abcdef }},
-	{"two", func(rng *rand.Rand, _, _ int) uint64 { return 0x5555555555555555 * (1 + rng.Uint64N(2)) }},
-	{"sorted", func(_ *rand.Rand, i, n int) uint64 { return uint64(i) * (^uint64(0)/uint64(n) | 1) }},
-	{"reversed", func(_ *rand.Rand, i, n int) uint64 { return ^(uint64(i) * (^uint64(0)/uint64(n) | 1)) }},
-	{"zipf", func(rng *rand.Rand, _, _ int) uint64 {
+	{name: "uniform", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() }},
+	{name: "equal", key: func(*rand.Rand, int, int) uint64 { return 0x0123456789abcdef }},
+	{name: "two", key: func(rng *rand.Rand, _, _ int) uint64 { return 0x5555555555555555 * (1 + rng.Uint64N(2)) }},
+	{name: "sorted", key: func(_ *rand.Rand, i, n int) uint64 { return uint64(i) * (^uint64(0)/uint64(n) | 1) }},
+	{name: "reversed", key: func(_ *rand.Rand, i, n int) uint64 { return ^(uint64(i) * (^uint64(0)/uint64(n) | 1)) }},
+	{name: "zipf", key: func(rng *rand.Rand, _, _ int) uint64 {
 		return uint64(1/(1e-6+rng.Float64())) * 0x9e3779b97f4a7c15
 	}},
-	{"small", func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(1000) }},
-	{"largest", func(rng *rand.Rand, _, _ int) uint64 { return ^rng.Uint64N(3) }},
-	{"tied", func(rng *rand.Rand, i, n int) uint64 { return uint64(rng.IntN(n/4+1))<<40 | rng.Uint64N(1<<20) }},
+	{name: "small", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(1000) }},
+	{name: "largest", key: func(rng *rand.Rand, _, _ int) uint64 { return ^rng.Uint64N(3) }},
+	{name: "tied", key: func(rng *rand.Rand, i, n int) uint64 { return uint64(rng.IntN(n/4+1))<<40 | rng.Uint64N(1<<20) }},
+}
+
+// peerDists are those of the peer's benchmark on a GPU (docs/gpu), which are not spread over all bits.
+var peerDists = []dist{
+	{name: "few", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(16) }, low: true},
+	{name: "shifted", key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i) << 20 }},
+	{name: "zipf9", key: func(rng *rand.Rand, _, _ int) uint64 { return uint64(1 / (1e-9 + rng.Float64())) }, low: true},
 }
 
 func makeKeys(d dist, n int, seed uint64) []uint64 {
@@ -278,5 +286,8 @@ func TestSmall(t *testing.T) {
 		}
 		s := newSorter(t, ctx, name, p)
 		testSort(t, s, ctx, q, kind{8, true}, dists[5], 600, 20, 60)
+		if name == "hybrid" {
+			testSort(t, s, ctx, q, kind{8, false}, dists[0], 600, 0, 64)
+		}
 	}
 }

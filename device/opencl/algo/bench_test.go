@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -21,7 +20,7 @@ import (
 
 var (
 	benchSizes   = flag.String("n", "14", "log2 of the keys that benchmarks sort, several with commas; 20,24,28 on a GPU")
-	benchKernels = flag.Bool("kernels", false, "benchmarks show the time of each kernel")
+	benchKernels = flag.Bool("kernels", false, "benchmarks show when each kernel ran")
 	benchKinds   = flag.String("kinds", "u32,u64,u32+u32,u64+u32", "what benchmarks sort")
 	benchDists   = flag.String("dists", "uniform", "distributions that benchmarks sort, several with commas, or all")
 )
@@ -29,7 +28,7 @@ var (
 // times are what the kernels of one sort took.
 type times struct {
 	first, last time.Duration // on the device's clock
-	kernels     map[string]time.Duration
+	timeline    []string      // each kernel's begin, time and name
 }
 
 // recorder is told of the kernels of a sort.
@@ -44,7 +43,7 @@ func (rec *recorder) add(kernel string, e *cl.Event) {
 
 // times reads the clocks. REQUIRES: the sort is done.
 func (rec *recorder) times(t testing.TB) times {
-	sum := times{kernels: map[string]time.Duration{}}
+	var sum times
 	for i, e := range rec.events {
 		start, end, err := e.Times()
 		must(t, err)
@@ -52,7 +51,8 @@ func (rec *recorder) times(t testing.TB) times {
 			sum.first = start
 		}
 		sum.last = max(sum.last, end)
-		sum.kernels[rec.names[i]] += end - start
+		begin, took := start-sum.first, end-start
+		sum.timeline = append(sum.timeline, fmt.Sprintf("at %8.3f for %7.3f ms %s", begin.Seconds()*1e3, took.Seconds()*1e3, rec.names[i]))
 	}
 	rec.names, rec.events = nil, nil
 	return sum
@@ -68,9 +68,12 @@ func randomWords(d dist, n, wordBytes int) []byte {
 			rng := rand.New(rand.NewPCG(1, uint64(part)))
 			for i := n * part / parts; i < n*(part+1)/parts; i++ {
 				key := d.key(rng, i, n)
-				if wordBytes == 8 {
+				switch {
+				case wordBytes == 8:
 					binary.NativeEndian.PutUint64(raw[8*i:], key)
-				} else {
+				case d.low:
+					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key))
+				default:
 					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key>>32^key))
 				}
 			}
@@ -166,7 +169,7 @@ func benchKindList() []kind {
 
 func benchDistList() []dist {
 	var list []dist
-	for _, d := range dists {
+	for _, d := range slices.Concat(dists, peerDists) {
 		if *benchDists == "all" || slices.Contains(strings.Split(*benchDists, ","), d.name) {
 			list = append(list, d)
 		}
@@ -217,9 +220,7 @@ func measure(b *testing.B, bed *bed, s Sorter) {
 	b.ReportMetric(float64(bed.n)/max(float64(median.Nanoseconds()), 1), "Gkeys/s")
 	b.ReportMetric(float64(bed.data.Passes)/float64(b.N), "passes")
 	if *benchKernels {
-		for _, name := range slices.Sorted(maps.Keys(all.kernels)) {
-			b.Logf("%-16s %9.3f ms", name, float64(all.kernels[name].Microseconds())/1000)
-		}
+		b.Log("\n" + strings.Join(all.timeline, "\n"))
 	}
 }
 
@@ -298,8 +299,13 @@ func BenchmarkSweep(b *testing.B) {
 		for _, k := range benchKindList() {
 			shared := newBed(b, ctx, q, k, randomWords(dists[0], n, k.wordBytes))
 			for name, list := range sweeps(ctx.Device()) {
+				if name == "hybrid" && k.values {
+					continue
+				}
 				for _, p := range list {
-					p.LeadingKeys = -1
+					if name != "hybrid" {
+						p.LeadingKeys = -1
+					}
 					label := fmt.Sprintf("algorithm=%s/key=%s/n=%s/%+v", name, k, sizeName(n), p)
 					b.Run(strings.ReplaceAll(label, " ", ","), func(b *testing.B) {
 						s, err := New(ctx, ctx.Device(), name, p)
@@ -340,6 +346,11 @@ func sweeps(dev *cl.Device) map[string][]Params {
 		}
 	}
 	list["onesweep"] = append(list["onesweep"], Params{Ranking: RankMasks})
+	for _, size := range []int{512, 640, 768, 1024} {
+		for _, items := range []int{6, 8, 10, 12, 16, 20} {
+			list["hybrid"] = append(list["hybrid"], Params{GroupSize: size, Items: items})
+		}
+	}
 	return list
 }
 

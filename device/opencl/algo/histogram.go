@@ -26,17 +26,17 @@ func buildHistogram(b *builder, digitBits int) *histogram {
 	}
 }
 
-// run tells where the keys of each digit value begin, and which places vary. It waits for the device.
-func (h *histogram) run(r *run, fromBit, toBit, places int) (bases *cl.Buffer, varies []uint32) {
+// run tells where the keys of each digit value begin, and which places vary, both in memory of the device.
+func (h *histogram) run(r *run, fromBit, toBit, places int) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.geometry.digitBits) * h.geometry.radix()
 	counts := r.buffer("counts", 8*words)
 	bases = r.buffer("bases", r.v.offsetBytes()*words)
-	flags := r.buffer("varies", 4*64)
+	varies = r.buffer("varies", 4*64)
 	r.launch(h.clear, 1, h.geometry.groupSize, counts, uint32(2*words))
 	r.launch(h.count, min(h.groups, h.geometry.groupsFor(r.d.N)), h.geometry.groupSize,
 		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit))
-	r.launch(h.scan, int64(places), int(h.geometry.radix()), counts, bases, flags, r.n())
-	return bases, r.words(flags, places)
+	r.launch(h.scan, int64(places), int(h.geometry.radix()), counts, bases, varies, r.n())
+	return bases, varies
 }
 
 // sections is how many work-groups keep the device busy: some for each compute unit, so that while one waits the

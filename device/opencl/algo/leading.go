@@ -3,8 +3,8 @@
 package algo
 
 import (
-	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -12,59 +12,26 @@ import (
 // leading sorts 64-bit keys by their leading bits only, and repairs the neighbours that tie: repair.cl. With random
 // keys half of the passes or more are saved. A sample decides, and what it missed is noticed while repairing.
 type leading struct {
-	geometry                  geometry
-	groups                    int64
-	from                      int64
-	sample, clear, find, sort *cl.Kernel
+	geometry          geometry
+	groups            int64
+	clear, find, sort *cl.Kernel
 }
 
-const (
-	sampleKeys  = 2048
-	leadingFrom = 1 << 20 // fewer keys are sorted before the sample is back
-)
-
-// buildLeading returns nil when from rules it out.
-func buildLeading(b *builder, from int64) *leading {
-	if from < 0 {
-		return nil
-	}
-	if from == 0 {
-		from = leadingFrom
-	}
+func buildLeading(b *builder) *leading {
 	g := geometry{groupSize: min(256, b.ctx.Device().MaxGroup), items: 8, digitBits: 8}
 	p := b.program(g, nil, "repair")
-	return &leading{geometry: g, groups: sections(b.ctx.Device(), 8), from: from, sample: p.kernel("repair_sample"),
-		clear: p.kernel("repair_clear"), find: p.kernel("repair_find"), sort: p.kernel("repair_sort")}
+	return &leading{geometry: g, groups: sections(b.ctx.Device(), 8), clear: p.kernel("repair_clear"),
+		find: p.kernel("repair_find"), sort: p.kernel("repair_sort")}
 }
 
 // tieBit is the lowest bit that need be sorted by passes; fromBit or less when that is all of them.
-func (l *leading) tieBit(r *run, fromBit, toBit int) int {
-	if l == nil || r.d.N < l.from || toBit-fromBit <= 32 {
-		return fromBit
-	}
-	size := min(r.d.N, sampleKeys)
-	sample := r.buffer("sample", 8*sampleKeys)
-	r.launch(l.sample, (size+int64(l.geometry.groupSize)-1)/int64(l.geometry.groupSize), l.geometry.groupSize,
-		r.d.Keys, sample, r.n(), uint32(size))
-	words := r.words(sample, 2*int(size))
-	if r.err != nil {
-		return fromBit
-	}
-	keys := make([]uint64, size)
-	for i := range keys {
-		keys[i] = joinWords(words[2*i], words[2*i+1]) << (64 - toBit) >> (64 - toBit) >> fromBit
-	}
+func (l *leading) tieBit(seen sampled, n int64, fromBit, toBit int) int {
 	width := toBit - fromBit
-	bits := leadingBits(keys, width, r.d.N)
+	if l == nil || len(seen.keys) == 0 || width <= 32 {
+		return fromBit
+	}
+	bits := leadingBits(slices.Clone(seen.keys), width, n)
 	return toBit - min(width, (bits+7)/8*8)
-}
-
-// joinWords makes a key of two words as they lie in memory.
-func joinWords(first, second uint32) uint64 {
-	var b [8]byte
-	binary.NativeEndian.PutUint32(b[:4], first)
-	binary.NativeEndian.PutUint32(b[4:], second)
-	return binary.NativeEndian.Uint64(b[:])
 }
 
 // repair orders the neighbours that tie in the bits from tieBit on. It reports false when groups were too long: then

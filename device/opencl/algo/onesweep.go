@@ -22,24 +22,27 @@ type onesweep struct {
 
 func newOnesweep(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
 	m := &onesweep{dev: dev, p: p, portable: &countScanReorder{dev: dev, p: Params{DigitBits: p.DigitBits}}}
-	if err := m.shape(4, max(p.Ranking, RankMasks)).check(dev, 4, false); err != nil {
+	if err := m.shape(variant{wordBytes: 4}, max(p.Ranking, RankMasks)).check(dev, 4, false); err != nil {
 		return nil, fmt.Errorf("onesweep: %w", err)
 	}
 	return newRadix(ctx, m, p), nil
 }
 
-func (m *onesweep) digitBits() int { return m.shape(4, RankMasks).digitBits }
+func (m *onesweep) digitBits() int { return m.shape(variant{wordBytes: 4}, RankMasks).digitBits }
 
-// shape: on an H200, ranking by ballots, keys of 4 bytes were fastest with 384 × 20 and keys of 8 bytes with
-// 512 × 11, which just fits 48 KiB of local memory. Masks take local memory themselves.
-func (m *onesweep) shape(wordBytes int, ranking Ranking) ranked {
+// shape: the fastest on an H200 for 2^28 random keys (BenchmarkSweep): keys of 4 bytes 47.2 Gkeys/s with 512 × 20, 43.9 with
+// 384 × 20, the other way round with values, 32.5 and 26.8; keys of 8 bytes 16.2 with 256 × 14, 15.5 with 384 × 11, 12.5 with
+// 512 × 11. Masks take local memory themselves.
+func (m *onesweep) shape(v variant, ranking Ranking) ranked {
 	switch {
 	case ranking == RankMasks || ranking == RankSubgroups:
-		return newRanked(m.dev, m.p, wordBytes, ranking, 256, 16)
-	case wordBytes == 4:
-		return newRanked(m.dev, m.p, wordBytes, ranking, 384, 20)
+		return newRanked(m.dev, m.p, v.wordBytes, ranking, 256, 16)
+	case v.wordBytes == 4 && v.values:
+		return newRanked(m.dev, m.p, v.wordBytes, ranking, 384, 20)
+	case v.wordBytes == 4:
+		return newRanked(m.dev, m.p, v.wordBytes, ranking, 512, 20)
 	}
-	return newRanked(m.dev, m.p, wordBytes, ranking, 512, 11)
+	return newRanked(m.dev, m.p, v.wordBytes, ranking, 256, 14)
 }
 
 // onesweepPasses are the kernels of onesweep for one variant.
@@ -56,7 +59,7 @@ func (m *onesweep) build(b *builder) passes {
 	if b.v.wide && !nvidia && !m.dev.Has("cl_khr_int64_base_atomics") {
 		return m.portable.build(b) // 64-bit states cannot be told to other groups here
 	}
-	shape := m.shape(b.v.wordBytes, m.ranking(b))
+	shape := m.shape(b.v, m.ranking(b))
 	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
 	p := shape.program(b, m.dev, states, "rank", "onesweep")
 	portable := sync.OnceValues(func() (passes, error) { made := m.portable.build(b); return made, b.err })

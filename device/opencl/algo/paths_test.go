@@ -3,6 +3,7 @@
 package algo
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestParams(t *testing.T) {
 		{"count-scan-reorder", Params{DigitBits: 7, Groups: 3}, kind{4, false}},
 		{"onesweep", Params{Wide: true, Items: 7, MaskSteps: 3}, kind{4, true}},
 		{"onesweep", Params{GroupSize: 512, Items: 5}, kind{8, false}},
+		{"hybrid", Params{LeadingKeys: 1, GroupSize: 256, Items: 9, DigitBits: 7}, kind{4, false}},
 		{"split", Params{DigitBits: 1}, kind{4, true}},
 		{"split", Params{DigitBits: 3, Wide: true}, kind{8, true}},
 		{"tile", Params{DigitBits: 8, GroupSize: 64, Items: 8, Wide: true}, kind{8, true}},
@@ -48,6 +50,7 @@ func TestParamsRefused(t *testing.T) {
 	for name, list := range map[string][]Params{
 		"count-scan-reorder": {{DigitBits: 9}, {GroupSize: 100}, {GroupSize: 128}, {Items: 65}, {GroupSize: 1 << 20}},
 		"onesweep":           {{DigitBits: 17}, {GroupSize: 33}, {Items: -1}},
+		"hybrid":             {{DigitBits: 11}, {GroupSize: 1 << 20}, {Items: 65}},
 		"split":              {{DigitBits: 9}, {GroupSize: -1}, {Items: 1 << 20}},
 		"tile":               {{DigitBits: 12}, {Items: -4}},
 		"binning":            {{DigitBits: 3}, {GroupSize: 48}},
@@ -121,7 +124,7 @@ func TestLeadingBitsAreEnough(t *testing.T) {
 		{"two values", dists[2], true},
 		{"skewed", dists[5], true},
 		{"tied", dists[8], false},
-		{"one in a thousand ties with a thousand", dist{"", hiddenTies}, false},
+		{"one in a thousand ties with a thousand", dist{name: "", key: hiddenTies}, false},
 	}
 	for _, k := range []kind{{8, false}, {8, true}} {
 		s := newSorter(t, ctx, "", Params{LeadingKeys: 1, Wide: k.values})
@@ -158,16 +161,64 @@ func TestLeadingBitsRepair(t *testing.T) {
 			e, err := s.engine(v)
 			must(t, err)
 			r := &run{ctx: ctx, q: q, d: &b.data, v: v, space: s.space(q)}
-			s.digits(r, e, 32, 64)
+			s.digits(r, e, sampled{}, 0, 32, 64)
 			if got := e.leading.repair(r, 0, 32, 64); got != tt.repaired {
 				t.Errorf("%d prefixes: repaired %v, want %v", tt.prefixes, got, tt.repaired)
 			}
 			must(t, r.err)
 			if !tt.repaired {
-				s.digits(r, e, 0, 64)
+				s.digits(r, e, sampled{}, 0, 0, 64)
 			}
 			b.check(0, 64)
 			b.close()
+		}
+	}
+}
+
+// TestHybrid sorts keys alone from the most significant bits on where that works, and where buckets are too full, bins
+// too crowded, or neither was seen by the sample.
+func TestHybrid(t *testing.T) {
+	ctx, q := openDevice(t)
+	constant := func(mask uint64) func(rng *rand.Rand, _, _ int) uint64 {
+		return func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() & mask }
+	}
+	tests := []struct {
+		dist    dist
+		bytes   int
+		passes  int
+		partial bool // sorted by some of the bits
+	}{
+		{dist: dists[0], bytes: 4, passes: 3},
+		{dist: dists[0], bytes: 8, passes: 3},
+		{dist: dist{name: "40 bits", key: constant(1<<40 - 1)}, bytes: 8, passes: 3},
+		{dist: dist{name: "rare leading bit", key: func(rng *rand.Rand, i, _ int) uint64 { // unseen by the sample
+			return rng.Uint64()>>8 | uint64(asFlag(i == 12345))<<63
+		}}, bytes: 8, passes: 3 + 4},
+		{dist: dist{name: "ties below the bins", key: constant(0xffff_f000_0000_000f)}, bytes: 8, passes: 3},
+		{dist: dist{name: "one bin", key: func(rng *rand.Rand, i, _ int) uint64 { // seen by the sample
+			return rng.Uint64()&^(1<<62-1) | uint64(i)&0xffff
+		}}, bytes: 8},
+		{dist: dist{name: "hidden ties", key: hiddenTies}, bytes: 8, passes: 3 + 3 + 8},
+		{dist: dist{name: "sorted", key: dists[3].key}, bytes: 8},
+		{dist: dist{name: "zipf", key: dists[5].key}, bytes: 8},
+		{dist: dists[0], bytes: 8, partial: true},
+	}
+	for _, p := range []Params{{LeadingKeys: 1}, {LeadingKeys: 1, GroupSize: 64, Items: 5, DigitBits: 5}} {
+		s := newSorter(t, ctx, "hybrid", p)
+		for _, tt := range tests {
+			for _, n := range []int{1, 2, 500, 70_000} {
+				b := newBed(t, ctx, q, kind{tt.bytes, false}, pack(makeKeys(tt.dist, n, 3), tt.bytes))
+				toBit := 8 * tt.bytes
+				if tt.partial {
+					toBit = 50
+				}
+				must(t, s.Sort(q, &b.data, 0, toBit))
+				b.check(0, toBit)
+				if n == 70_000 && tt.passes > 0 && b.data.Passes != tt.passes {
+					t.Errorf("%s, %+v: %d passes, want %d", tt.dist.name, p, b.data.Passes, tt.passes)
+				}
+				b.close()
+			}
 		}
 	}
 }
@@ -229,7 +280,7 @@ func TestTwoQueues(t *testing.T) {
 	other, err := ctx.NewQueue()
 	must(t, err)
 	defer other.Release()
-	for _, name := range []string{"count-scan-reorder", "onesweep"} {
+	for _, name := range []string{"count-scan-reorder", "onesweep", "hybrid"} {
 		s := newSorter(t, ctx, name, Params{})
 		var group sync.WaitGroup
 		for i, queue := range []*cl.Queue{q, other, q, other} {

@@ -5,6 +5,7 @@ package algo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -54,6 +55,7 @@ type radix struct {
 	mu      sync.Mutex
 	engines map[variant]*engine
 	spaces  map[*cl.Queue]*space
+	hybrid  bool // keys alone are partitioned from the most significant bits on where that can be done
 	trace   func(kernel string, e *cl.Event)
 }
 
@@ -62,7 +64,9 @@ type engine struct {
 	builder   *builder
 	histogram *histogram
 	passes    passes
+	sampler   *sampler
 	leading   *leading // nil where it cannot pay
+	hybrid    *hybrid  // nil likewise
 }
 
 func newRadix(ctx *cl.Context, m method, p Params) *radix {
@@ -78,8 +82,12 @@ func (x *radix) engine(v variant) (*engine, error) {
 	}
 	b := &builder{ctx: x.ctx, v: v}
 	e := &engine{builder: b, histogram: buildHistogram(b, x.method.digitBits()), passes: x.method.build(b)}
-	if v.wordBytes == 8 {
-		e.leading = buildLeading(b, x.p.LeadingKeys)
+	e.sampler = buildSampler(b, x.p.LeadingKeys)
+	if v.wordBytes == 8 && x.p.LeadingKeys >= 0 {
+		e.leading = buildLeading(b)
+	}
+	if x.hybrid && !v.values && !v.wide {
+		e.hybrid = buildHybrid(b, x.p)
 	}
 	if b.err != nil {
 		b.release()
@@ -116,24 +124,33 @@ func (x *radix) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &run{ctx: x.ctx, q: q, d: d, v: v, space: s, trace: x.trace}
-	if tieBit := e.leading.tieBit(r, fromBit, toBit); tieBit > fromBit {
-		x.digits(r, e, tieBit, toBit)
+	seen := e.sampler.look(r, fromBit, toBit)
+	if e.hybrid.sort(r, seen, fromBit, toBit) {
+		return r.err
+	}
+	if tieBit := e.leading.tieBit(seen, d.N, fromBit, toBit); tieBit > fromBit {
+		x.digits(r, e, seen, fromBit, tieBit, toBit)
 		if e.leading.repair(r, fromBit, tieBit, toBit) {
 			return r.err
 		}
 	}
-	x.digits(r, e, fromBit, toBit)
+	x.digits(r, e, seen, fromBit, fromBit, toBit)
 	return r.err
 }
 
-// digits runs a pass for every digit that varies.
-func (x *radix) digits(r *run, e *engine, fromBit, toBit int) {
-	all := digitsOf(fromBit, toBit, x.method.digitBits())
-	bases, varies := e.histogram.run(r, fromBit, toBit, len(all))
-	var varying []digit
-	for i, digit := range all {
-		if varies[i] != 0 {
-			varying = append(varying, digit)
+// digits runs a pass for every digit from lowBit on that varies. Only where the sample, which begins with fromBit, does
+// not show that all of them do, the histogram is waited for.
+func (x *radix) digits(r *run, e *engine, seen sampled, fromBit, lowBit, toBit int) {
+	all := digitsOf(lowBit, toBit, x.method.digitBits())
+	bases, varies := e.histogram.run(r, lowBit, toBit, len(all))
+	varying := all
+	if slices.ContainsFunc(all, func(g digit) bool { return !seen.shows(g.shift-fromBit, uint64(g.mask)) }) {
+		flags := r.words(varies, len(all))
+		varying = nil
+		for i, digit := range all {
+			if flags[i] != 0 {
+				varying = append(varying, digit)
+			}
 		}
 	}
 	if r.err == nil && len(varying) > 0 {

@@ -26,7 +26,7 @@ func TestDefaultsFit(t *testing.T) {
 					if ranking == RankWarpMasks && dev.LocalBytes < 48<<10 {
 						continue // NVIDIA's alone
 					}
-					if err := (&onesweep{dev: dev}).shape(wordBytes, ranking).check(dev, wordBytes, wide); err != nil {
+					if err := (&onesweep{dev: dev}).shape(variant{wordBytes: wordBytes}, ranking).check(dev, wordBytes, wide); err != nil {
 						t.Errorf("%s: onesweep, ranking %d: %v", name, ranking, err)
 					}
 				}

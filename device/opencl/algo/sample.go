@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -37,3 +38,72 @@ func leadingBits(sample []uint64, width int, n int64) int {
 	population := bits.Len64(uint64(float64(n)*share)) - 1
 	return min(width, population+leadingMargin+max(0, needed-typical-2))
 }
+
+// sampled is what was seen of the keys: the bits that are sorted by, shifted down.
+type sampled struct {
+	keys  []uint64    // in ascending order
+	pairs [][2]uint64 // neighbours in the data, in the order of the data
+}
+
+// shows reports whether the sample proves that a digit, given by its lowest bit and mask, varies.
+func (s sampled) shows(shift int, mask uint64) bool {
+	for _, key := range s.keys {
+		if (key^s.keys[0])>>shift&mask != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// top is the number of bits below the leading ones that all of the sample share.
+func (s sampled) top() int { return bits.Len64(s.keys[0] ^ s.keys[len(s.keys)-1]) }
+
+// spread reports whether buckets by leading bits will hold no more than room times their even share, as far as the
+// sample can tell, so that they fit; and whether many work-items at once will rarely count the same digit, which
+// makes them queue: neighbours in the data are not alike, and the bits for the bins vary.
+func (s sampled) spread(p hybridPlan, room float64) bool {
+	const cells = 32
+	n := float64(len(s.keys))
+	var fill [cells]float64
+	for _, key := range s.keys {
+		cell := key << (64 - p.top) >> (64 - 5)
+		fill[cell]++
+	}
+	alike := 0.0
+	for _, pair := range s.pairs {
+		if (pair[0]^pair[1])>>p.shift(0) == 0 {
+			alike++
+		}
+	}
+	const slack = 16
+	return slices.Max(fill[:]) <= 0.8*room*n/cells+slack &&
+		alike <= 4*n/float64(uint64(1)<<p.first)+slack &&
+		s.collisions(p.shift(1), p.top-p.shift(1)) <= 2.5*evenCollisions(n, p.first+p.second)+slack &&
+		s.collisions(p.binShift(), p.bins) <= 1.5*evenCollisions(n, p.bins)+slack
+}
+
+// collisions is by how many the distinct values of a digit fall short of the keys.
+func (s sampled) collisions(shift, width int) float64 {
+	seen := make(map[uint64]struct{}, len(s.keys))
+	for _, key := range s.keys {
+		seen[key>>shift&(1<<width-1)] = struct{}{}
+	}
+	return float64(len(s.keys) - len(seen))
+}
+
+// evenCollisions is what collisions is to be expected to be for n random keys.
+func evenCollisions(n float64, width int) float64 {
+	cells := math.Exp2(float64(width))
+	return n - cells*(1-math.Exp(-n/cells))
+}
+
+// hybridPlan says which bits each step sorts by: those below top, first, second, and then bins.
+type hybridPlan struct{ top, first, second, bins int }
+
+// shift is the lowest bit of a level's digit.
+func (p hybridPlan) shift(level int) int {
+	return p.top - p.first - level*p.second
+}
+
+// binShift is the lowest bit that the bins look at.
+func (p hybridPlan) binShift() int { return p.shift(1) - p.bins }

@@ -10,8 +10,8 @@ func ScratchBytes(name string, n int64) int64 {
 	}
 	table := func(keysPerTile, radix int64) int64 { return small + (n/keysPerTile+1)*radix*counter }
 	switch name {
-	case "onesweep":
-		return table(4096, 256)
+	case "onesweep", "hybrid":
+		return table(3584, 256)
 	case "split", "tile":
 		return table(1024, 16)
 	case "binning":

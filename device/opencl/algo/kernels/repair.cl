@@ -1,7 +1,6 @@
 // The last step of a sort that ranked only the leading bits of its keys: neighbours that tie in those bits are put in
 // order in place. When keys are random and log2(n) + a few bits were ranked, few tie.
 //
-// repair_sample   in: keys, n. out: sample[size], one key of each of size sections, 1 ≤ size ≤ n.
 // repair_clear    state ← 0: state[0] counts the groups found, state[1] says that a group was too long to repair.
 // repair_find     in: keys in the order of their bits ≥ tieBit, n. out: heads[0 … state[0]), the first position of
 //                 each group of ties that holds an inversion, in any order; heads beyond capacity are only counted.
@@ -57,26 +56,34 @@ static inline ulong head_of(__global const word_t *keys, ulong i, ulong n, uint 
 	return i;
 }
 
+// A tile's inversions are first gathered in local memory and then looked at by neighbouring work-items, so that the few
+// keys that need a walk to their head do not hold up the many that do not.
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
 void repair_find(__global const word_t *keys, __global offset_t *heads, __global uint *state, ulong n, uint capacity,
 	uint fromBit, uint tieBit, uint clear)
 {
+	__local ushort inversions[TILE];
 	__local offset_t found[TILE];
-	__local uint count, first;
+	__local uint inversionCount, count, first;
 	uint lid = get_local_id(0);
 	for (ulong tile = get_group_id(0); tile * TILE < n; tile += get_num_groups(0)) {
 		if (lid == 0)
-			count = 0;
+			inversionCount = count = 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
+		word_t a[ITEMS], b[ITEMS];
 #pragma unroll
 		for (uint k = 0; k < ITEMS; k++) {
 			ulong i = tile * TILE + k * GROUP_SIZE + lid;
-			if (i + 1 >= n)
-				continue;
-			word_t a = keys[i], b = keys[i + 1];
-			if (!tied(a, b, clear, tieBit) || !inverted(a, b, clear, fromBit))
-				continue;
-			ulong head = head_of(keys, i, n, fromBit, tieBit, clear, state);
+			a[k] = i + 1 < n ? keys[i] : 0;
+			b[k] = i + 1 < n ? keys[i + 1] : 0;
+		}
+#pragma unroll
+		for (uint k = 0; k < ITEMS; k++)
+			if (tied(a[k], b[k], clear, tieBit) && inverted(a[k], b[k], clear, fromBit))
+				inversions[atomic_inc(&inversionCount)] = k * GROUP_SIZE + lid;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (uint j = lid; j < inversionCount; j += GROUP_SIZE) {
+			ulong head = head_of(keys, tile * TILE + inversions[j], n, fromBit, tieBit, clear, state);
 			if (head < n)
 				found[atomic_inc(&count)] = head;
 		}
@@ -128,22 +135,5 @@ __kernel void repair_sort(__global word_t *keys, __global const offset_t *heads,
 			values[at] = value;
 #endif
 		}
-	}
-}
-
-// scatter_bits is a fixed hash, so that a sample does not beat in time with the data.
-static inline uint scatter_bits(uint x)
-{
-	x = (x ^ x >> 16) * 0x7feb352du;
-	x = (x ^ x >> 15) * 0x846ca68bu;
-	return x ^ x >> 16;
-}
-
-__kernel void repair_sample(__global const word_t *keys, __global word_t *sample, ulong n, uint size)
-{
-	uint i = get_global_id(0);
-	if (i < size) {
-		ulong begin = first_of(i, n, size), end = first_of(i + 1, n, size);
-		sample[i] = keys[begin + scatter_bits(i) % (end - begin)];
 	}
 }

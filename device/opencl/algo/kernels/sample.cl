@@ -1,0 +1,25 @@
+// A look at the keys before they are sorted, from which the host plans the sort.
+//
+// sample   in: keys, n. out: seen[0 … size), one key of each of size sections of the array, and seen[size … 2·size), the key
+//          after each of them: these tell whether neighbours are alike. Launch: size work-items or more, 1 ≤ size ≤ n.
+//
+// Requires nothing beyond OpenCL 1.0. prelude.cl stands before this file.
+
+// scatter_bits is a fixed hash, so that a sample does not beat in time with the data.
+static inline uint scatter_bits(uint x)
+{
+	x = (x ^ x >> 16) * 0x7feb352du;
+	x = (x ^ x >> 15) * 0x846ca68bu;
+	return x ^ x >> 16;
+}
+
+__kernel void sample(__global const word_t *keys, __global word_t *seen, ulong n, uint size)
+{
+	uint i = get_global_id(0);
+	if (i < size) {
+		ulong begin = first_of(i, n, size), end = first_of(i + 1, n, size);
+		ulong at = begin + scatter_bits(i) % (end - begin);
+		seen[i] = keys[at];
+		seen[size + i] = keys[at + 1 < n ? at + 1 : 0];
+	}
+}
