@@ -32,11 +32,18 @@ func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample 
 // rest of the run, or smaller ones where the memory limit demands it.
 func (s *sorting) scatterBlock(parts int) int {
 	block := s.blockBytes
+	if s.devices[0].Info().Kind == device.CPU {
+		block = min(block, cpuReadBytes)
+	}
 	for block > minScatterBlock && chunker.ScatterMemory(parts, s.opt.Workers, block) > s.budget {
 		block /= 2
 	}
 	return max(block/s.size, 1) * s.size
 }
+
+// cpuReadBytes is what a worker of the CPU device reads at a time, so that it stays in the cache: blocks of that size
+// are read straight to where they go.
+const cpuReadBytes = 256 << 10
 
 // minScatterBlock is a page: smaller blocks would make the parts' index larger than their buffers.
 const minScatterBlock = 4 << 10

@@ -145,10 +145,6 @@ type extent struct {
 	next, end int64 // bytes in the file
 }
 
-// extentBlocks is the number of blocks in an extent. At most that many blocks' worth of a file's offsets stay unused,
-// which costs nothing.
-const extentBlocks = 8
-
 // take cuts size bytes off the extent.
 func (e *extent) take(size int64) (volume int, offset int64, ok bool) {
 	if e == nil || e.end-e.next < size {
@@ -167,7 +163,7 @@ func (s *Spill) place(e *extent, size int64) (volume int, offset int64) {
 	if e == nil {
 		return i, v.end.Add(size) - size
 	}
-	whole := extentBlocks * max(size, int64(s.opt.BlockBytes))
+	whole := max(size, punchBytes) // what stays unused of it costs nothing: it is only a range of offsets
 	*e = extent{volume: i, next: v.end.Add(whole) - whole}
 	e.end = e.next + whole
 	volume, offset, _ = e.take(size)
