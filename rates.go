@@ -26,7 +26,7 @@ var defaultRates = rates{
 	copyBytes:    6e9,
 	keySeconds:   10e-9,
 	gatherCost:   12e-9,
-	scatterCost:  4e-9,
+	scatterCost:  9e-9,
 	mergeCost:    2.5e-9,
 	startSeconds: 1e-3,
 }
