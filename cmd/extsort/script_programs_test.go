@@ -43,7 +43,7 @@ func feedMain() {
 	exitOn(err)
 	time.Sleep(100 * time.Millisecond) // for the handler to stand even when no input was waited for
 	exitOn(cmd.Process.Signal(signalNames[name]))
-	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	patience := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	got := statusOf(cmd.Wait())
 	patience.Stop()
 	if got != name {
