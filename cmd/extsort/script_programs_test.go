@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"syscall"
 	"time"
@@ -31,6 +32,8 @@ func statusMain() {
 // program waits for more. It gets a signal in that state, and has to die of it soon.
 func feedMain() {
 	name := os.Args[1]
+	// A signal that is caught here is not ignored in the child, even if this test runs under nohup.
+	signal.Notify(make(chan os.Signal, 1), signalNames[name])
 	size, err := strconv.Atoi(os.Args[2])
 	exitOn(err)
 	cmd := command(os.Args[3:])
@@ -43,7 +46,7 @@ func feedMain() {
 	exitOn(err)
 	time.Sleep(100 * time.Millisecond) // for the handler to stand even when no input was waited for
 	exitOn(cmd.Process.Signal(signalNames[name]))
-	patience := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
 	got := statusOf(cmd.Wait())
 	patience.Stop()
 	if got != name {
