@@ -139,3 +139,16 @@ func TestWorkshopLeavesNothing(t *testing.T) {
 		t.Errorf("left behind after a failure: %v, %v", left, err)
 	}
 }
+
+func TestSettleLeavesNothing(t *testing.T) {
+	shop := stage(t)
+	shop.settleLimit = 3<<20 + 1
+	for _, bytes := range []int64{0, 1000, 1 << 30} {
+		if err := shop.settle(bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(shop.dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

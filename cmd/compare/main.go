@@ -74,7 +74,7 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	defer shop.close()
-	r := report{Machine: describeMachine(shop.dir), Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}
+	r := report{Machine: shop.machine, Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}
 	peers, missing := shop.findPeers(ctx)
 	r.Missing = missing
 	for _, w := range s.workloads {

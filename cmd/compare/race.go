@@ -93,6 +93,9 @@ func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) 
 			}
 		}
 	}()
+	if err := shop.settle(in.w.bytes(shop.bytes)); err != nil {
+		return m, err
+	}
 	if l.inPlace {
 		if err := in.copyTo(name, output); err != nil {
 			return m, err

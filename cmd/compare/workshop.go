@@ -18,6 +18,8 @@ type workshop struct {
 	dir          string
 	tools        map[string]string // programs that are not found by their names
 	peerVersions []string
+	machine      machine
+	settleLimit  int64     // bytes
 	log          io.Writer // what is going on
 }
 
@@ -27,7 +29,8 @@ func openWorkshop(ctx context.Context, s settings, log io.Writer) (*workshop, er
 	if err != nil {
 		return nil, err
 	}
-	shop := &workshop{settings: s, dir: dir, tools: map[string]string{}, log: log}
+	shop := &workshop{settings: s, dir: dir, tools: map[string]string{}, machine: describeMachine(dir), log: log}
+	shop.settleLimit = settleLimit(shop.machine)
 	if err := shop.findExtsort(ctx); err != nil {
 		shop.close()
 		return nil, err
