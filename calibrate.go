@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
@@ -28,6 +29,7 @@ const (
 // measuredRates measures what the planner needs to know of this machine and of the input's disk. What cannot be
 // measured keeps its default.
 func (j *job) measuredRates(ctx context.Context) rates {
+	defer debug.FreeOSMemory() // what the trials took is not in the budget of what follows
 	r := defaultRates
 	r.measured = true
 	if seconds, ok := j.timeReads(); ok {

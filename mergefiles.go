@@ -53,7 +53,7 @@ func newMerge(opt Options) (*job, error) {
 // mergeInputs merges the inputs into w: in parallel when all can be read at offsets.
 func (j *job) mergeInputs(ctx context.Context, w *output) error {
 	opt := merge.Options{
-		Keyer: j.keyer, Workers: j.opt.Workers, BlockBytes: j.blockBytes, MemoryBytes: j.budget,
+		Keyer: j.keyer, Workers: j.opt.Workers, BlockBytes: j.blockBytes, MemoryBytes: j.mergeBytes(),
 		Limit: (&sorting{job: j}).limit(), CheckOrder: true,
 	}
 	if j.data.Records() < 0 || !allSeekable(j.inputs) {

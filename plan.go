@@ -128,7 +128,7 @@ func (j *job) work() work {
 
 // fanIn is the number of runs that one merge can take.
 func (j *job) fanIn() int {
-	n := merge.MaxFanIn(j.keyer, j.blockBytes, j.opt.Workers, j.budget)
+	n := merge.MaxFanIn(j.keyer, j.blockBytes, j.opt.Workers, j.mergeBytes())
 	if j.opt.BatchSize > 0 {
 		n = min(n, j.opt.BatchSize)
 	}

@@ -140,9 +140,13 @@ func (s *sorting) mergeRuns(ctx context.Context, runs []*chunker.Run, w device.B
 
 func (s *sorting) mergeOptions() merge.Options {
 	return merge.Options{
-		Keyer: s.keyer, Workers: s.opt.Workers, BlockBytes: s.blockBytes, MemoryBytes: s.budget, Limit: s.limit(),
+		Keyer: s.keyer, Workers: s.opt.Workers, BlockBytes: s.blockBytes, MemoryBytes: s.mergeBytes(), Limit: s.limit(),
 	}
 }
+
+// mergeBytes is the memory for the buffers of a merge. An eighth of the budget is left for what it has besides: the
+// indexes of the runs in the order of their keys, and what the Go heap keeps of the phase before.
+func (j *job) mergeBytes() int64 { return j.budget - j.budget/8 }
 
 // beginRuns opens the phase of the first chunk, of which it may not be known yet whether it stays the only one.
 func (s *sorting) beginRuns(data chunker.Dataset) {
