@@ -20,12 +20,12 @@ type chooser struct {
 	fallback string // where nothing was measured
 }
 
-// newChooser finds out what the default is on this device: onesweep where it can rank by ballots, else the first of
-// the algorithms, which runs everywhere.
+// newChooser finds out what the default is on this device: hybrid, which goes on as onesweep, where that can rank by
+// ballots, else the first of the algorithms, which runs everywhere.
 func newChooser(s *session, named string) *chooser {
 	c := &chooser{session: s, named: named, fallback: algo.Names()[0]}
 	if named == "" && algo.HasBallots(s.ctx) {
-		c.fallback = "onesweep"
+		c.fallback = "hybrid"
 	}
 	return c
 }

@@ -42,12 +42,14 @@ func space(algorithm string, info device.Info) []axis {
 		return []axis{groupSizes, items, sections(info.Units), digitBits, maskSteps}
 	case "onesweep":
 		return []axis{groupSizes, items, digitBits}
+	case "hybrid":
+		return []axis{groupSizes, items}
 	}
 	return nil
 }
 
 // tuned are the algorithms that are worth their parameters.
-var tuned = []string{"onesweep", "count-scan-reorder"}
+var tuned = []string{"hybrid", "onesweep", "count-scan-reorder"}
 
 // tiny are what may be faster where a launch costs more than comparing all keys with all others.
 var tiny = []struct {

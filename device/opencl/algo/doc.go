@@ -7,12 +7,15 @@
 // # How it fits together
 //
 // A radix Sorter (radix.go) does what its methods share. It counts all digits of the keys at once (histogram.cl) and
-// leaves out those that are constant. 64-bit keys are sampled first (leading.go): where their leading bits tell most of
+// leaves out those that are constant. A sample is looked at first (sample.go): where it shows that all digits vary, nobody
+// waits for the histogram. 64-bit keys may need less (leading.go): where their leading bits tell most of
 // them apart only those are sorted by passes, and the neighbours that tie are put in order in place (repair.cl), or,
 // where they are too many after all, the passes run over all bits. A method runs the passes:
 //
 //	count-scan-reorder  Harada & Howes  8 bits a pass; with DigitBits 4 the published form
-//	onesweep            Adinets & Merrill  the fastest where rank.cl's ballots work, see Ranking
+//	onesweep            Adinets & Merrill  the fastest of them where rank.cl's ballots work, see Ranking
+//	hybrid              Stehle & Jacobsen  keys alone, from the most significant bits on, where a sample shows them to be
+//	                    spread evenly; else it is onesweep
 //	split               Dillhoff  local buckets of DigitBits; with DigitBits 1 the form without
 //	tile                Koppelman on Satish, Harris & Garland
 //	binning             Intel's CM tutorial  DigitBits 2 or 4

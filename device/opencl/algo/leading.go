@@ -25,12 +25,12 @@ func buildLeading(b *builder) *leading {
 }
 
 // tieBit is the lowest bit that need be sorted by passes; fromBit or less when that is all of them.
-func (l *leading) tieBit(seen sampled, n int64, fromBit, toBit int) int {
+func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 	width := toBit - fromBit
 	if l == nil || len(seen.keys) == 0 || width <= 32 {
 		return fromBit
 	}
-	bits := leadingBits(slices.Clone(seen.keys), width, n)
+	bits := leadingBits(slices.Clone(seen.ordered()), width, n)
 	return toBit - min(width, (bits+7)/8*8)
 }
 

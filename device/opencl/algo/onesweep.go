@@ -31,8 +31,8 @@ func newOnesweep(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
 func (m *onesweep) digitBits() int { return m.shape(variant{wordBytes: 4}, RankMasks).digitBits }
 
 // shape: the fastest on an H200 for 2^28 random keys (BenchmarkSweep): keys of 4 bytes 47.2 Gkeys/s with 512 × 20, 43.9 with
-// 384 × 20, the other way round with values, 32.5 and 26.8; keys of 8 bytes 16.2 with 256 × 14, 15.5 with 384 × 11, 12.5 with
-// 512 × 11. Masks take local memory themselves.
+// 384 × 20, the other way round with values, 32.5 and 26.8; keys of 8 bytes 16.2 with 256 × 14, 11.9 with 384 × 14, 12.5 with
+// 512 × 11, the other way round with values, 12.5 with 384 × 14, 11.2 with 256 × 14. Masks take local memory themselves.
 func (m *onesweep) shape(v variant, ranking Ranking) ranked {
 	switch {
 	case ranking == RankMasks || ranking == RankSubgroups:
@@ -41,6 +41,8 @@ func (m *onesweep) shape(v variant, ranking Ranking) ranked {
 		return newRanked(m.dev, m.p, v.wordBytes, ranking, 384, 20)
 	case v.wordBytes == 4:
 		return newRanked(m.dev, m.p, v.wordBytes, ranking, 512, 20)
+	case v.values:
+		return newRanked(m.dev, m.p, v.wordBytes, ranking, 384, 14)
 	}
 	return newRanked(m.dev, m.p, v.wordBytes, ranking, 256, 14)
 }

@@ -161,13 +161,13 @@ func TestLeadingBitsRepair(t *testing.T) {
 			e, err := s.engine(v)
 			must(t, err)
 			r := &run{ctx: ctx, q: q, d: &b.data, v: v, space: s.space(q)}
-			s.digits(r, e, sampled{}, 0, 32, 64)
+			s.digits(r, e, &sampled{}, 0, 32, 64)
 			if got := e.leading.repair(r, 0, 32, 64); got != tt.repaired {
 				t.Errorf("%d prefixes: repaired %v, want %v", tt.prefixes, got, tt.repaired)
 			}
 			must(t, r.err)
 			if !tt.repaired {
-				s.digits(r, e, sampled{}, 0, 0, 64)
+				s.digits(r, e, &sampled{}, 0, 0, 64)
 			}
 			b.check(0, 64)
 			b.close()

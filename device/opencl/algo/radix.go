@@ -140,7 +140,7 @@ func (x *radix) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 
 // digits runs a pass for every digit from lowBit on that varies. Only where the sample, which begins with fromBit, does
 // not show that all of them do, the histogram is waited for.
-func (x *radix) digits(r *run, e *engine, seen sampled, fromBit, lowBit, toBit int) {
+func (x *radix) digits(r *run, e *engine, seen *sampled, fromBit, lowBit, toBit int) {
 	all := digitsOf(lowBit, toBit, x.method.digitBits())
 	bases, varies := e.histogram.run(r, lowBit, toBit, len(all))
 	varying := all

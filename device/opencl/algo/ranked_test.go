@@ -18,6 +18,9 @@ func TestDefaultsFit(t *testing.T) {
 	}
 	for name, dev := range devices {
 		for _, wordBytes := range []int{4, 8} {
+			if err := hybridShape(dev, Params{}, wordBytes).check(dev, wordBytes); err != nil {
+				t.Errorf("%s: hybrid: %v", name, err)
+			}
 			for _, wide := range []bool{false, true} {
 				if err := (&countScanReorder{dev: dev}).shape(wordBytes).check(dev, wordBytes, wide); err != nil {
 					t.Errorf("%s: count-scan-reorder: %v", name, err)

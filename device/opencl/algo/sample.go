@@ -41,12 +41,23 @@ func leadingBits(sample []uint64, width int, n int64) int {
 
 // sampled is what was seen of the keys: the bits that are sorted by, shifted down.
 type sampled struct {
-	keys  []uint64    // in ascending order
-	pairs [][2]uint64 // neighbours in the data, in the order of the data
+	keys  []uint64
+	after []uint64 // the neighbour of each in the data
+
+	ascending bool
+}
+
+// ordered are the keys in ascending order.
+func (s *sampled) ordered() []uint64 {
+	if !s.ascending {
+		slices.Sort(s.keys)
+		s.ascending = true
+	}
+	return s.keys
 }
 
 // shows reports whether the sample proves that a digit, given by its lowest bit and mask, varies.
-func (s sampled) shows(shift int, mask uint64) bool {
+func (s *sampled) shows(shift int, mask uint64) bool {
 	for _, key := range s.keys {
 		if (key^s.keys[0])>>shift&mask != 0 {
 			return true
@@ -56,39 +67,47 @@ func (s sampled) shows(shift int, mask uint64) bool {
 }
 
 // top is the number of bits below the leading ones that all of the sample share.
-func (s sampled) top() int { return bits.Len64(s.keys[0] ^ s.keys[len(s.keys)-1]) }
+func (s *sampled) top() int {
+	differ := uint64(0)
+	for _, key := range s.keys {
+		differ |= key ^ s.keys[0]
+	}
+	return bits.Len64(differ)
+}
 
-// spread reports whether buckets by leading bits will hold no more than room times their even share, as far as the
+// spread reports whether buckets by leading bits will hold no more than p.room times their even share, as far as the
 // sample can tell, so that they fit; and whether many work-items at once will rarely count the same digit, which
 // makes them queue: neighbours in the data are not alike, and the bits for the bins vary.
-func (s sampled) spread(p hybridPlan, room float64) bool {
+func (s *sampled) spread(p hybridPlan) bool {
 	const cells = 32
+	const slack = 24
 	n := float64(len(s.keys))
-	var fill [cells]float64
-	for _, key := range s.keys {
-		cell := key << (64 - p.top) >> (64 - 5)
-		fill[cell]++
-	}
-	alike := 0.0
-	for _, pair := range s.pairs {
-		if (pair[0]^pair[1])>>p.shift(0) == 0 {
+	alike := 0.0 // counted first: ordered loses who is whose neighbour
+	for i, key := range s.after {
+		if !s.ascending && (key^s.keys[i])>>p.shift(0) == 0 {
 			alike++
 		}
 	}
-	const slack = 16
-	return slices.Max(fill[:]) <= 0.8*room*n/cells+slack &&
+	var fill [cells]float64
+	for _, key := range s.ordered() {
+		fill[key<<(64-p.top)>>(64-5)]++
+	}
+	return slices.Max(fill[:]) <= 0.8*p.room*n/cells+slack &&
 		alike <= 4*n/float64(uint64(1)<<p.first)+slack &&
 		s.collisions(p.shift(1), p.top-p.shift(1)) <= 2.5*evenCollisions(n, p.first+p.second)+slack &&
 		s.collisions(p.binShift(), p.bins) <= 1.5*evenCollisions(n, p.bins)+slack
 }
 
 // collisions is by how many the distinct values of a digit fall short of the keys.
-func (s sampled) collisions(shift, width int) float64 {
-	seen := make(map[uint64]struct{}, len(s.keys))
-	for _, key := range s.keys {
-		seen[key>>shift&(1<<width-1)] = struct{}{}
+func (s *sampled) collisions(shift, width int) float64 {
+	values := make([]uint64, len(s.keys))
+	for i, key := range s.keys {
+		values[i] = key >> shift & (1<<width - 1)
 	}
-	return float64(len(s.keys) - len(seen))
+	if !slices.IsSorted(values) {
+		slices.Sort(values)
+	}
+	return float64(len(values) - len(slices.Compact(values)))
 }
 
 // evenCollisions is what collisions is to be expected to be for n random keys.
@@ -98,7 +117,10 @@ func evenCollisions(n float64, width int) float64 {
 }
 
 // hybridPlan says which bits each step sorts by: those below top, first, second, and then bins.
-type hybridPlan struct{ top, first, second, bins int }
+type hybridPlan struct {
+	top, first, second, bins int
+	room                     float64 // by how much a bucket may exceed its even share
+}
 
 // shift is the lowest bit of a level's digit.
 func (p hybridPlan) shift(level int) int {

@@ -4,7 +4,6 @@ package algo
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -30,27 +29,21 @@ func buildSampler(b *builder, from int64) *sampler {
 }
 
 // look takes a sample, or returns none where there are too few keys for it to pay. It waits for the device.
-func (s *sampler) look(r *run, fromBit, toBit int) sampled {
+func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 	if r.d.N < s.from {
-		return sampled{}
+		return &sampled{}
 	}
 	size := int(min(r.d.N, sampleKeys))
 	buffer := r.buffer("sample", 2*sampleKeys*int64(r.v.wordBytes))
 	r.launch(s.kernel, s.geometry.groupsFor(int64(size)), s.geometry.groupSize, r.d.Keys, buffer, r.n(), uint32(size))
 	words := r.keyWords(buffer, 2*size)
 	if r.err != nil {
-		return sampled{}
+		return &sampled{}
 	}
 	for i, key := range words {
 		words[i] = key << (64 - toBit) >> (64 - toBit) >> fromBit
 	}
-	seen := sampled{pairs: make([][2]uint64, size)}
-	for i := range size {
-		seen.pairs[i] = [2]uint64{words[i], words[size+i]}
-	}
-	slices.Sort(words[:size])
-	seen.keys = words[:size]
-	return seen
+	return &sampled{keys: words[:size], after: words[size:]}
 }
 
 // keyWords reads n keys back, waiting for all that was queued before.

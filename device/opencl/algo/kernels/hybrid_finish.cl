@@ -1,42 +1,76 @@
 // The last step of hybrid.cl: each bucket is sorted in local memory. One counting sort into BINS bins by the next bits
-// leaves about one key in each bin where keys are spread evenly; the bins are then put in order by insertion, each
-// work-item those of a stretch of its own.
+// leaves about one key in each bin where keys are spread evenly; a key's place in its bin is then the number of keys there that
+// are less, where neighbouring work-items read neighbouring words.
 //
 // hybrid_finish   in: starts[get_num_groups(0) + 1] of the buckets. in and out: keys. state[0] ← 1 when a bucket is longer
-//                 than a tile, or takes too many steps: it then holds the same keys in an order that is not sorted, and the
-//                 host sorts by other means. shift: the lowest of the bits for the bins, 0 when no bits are left below.
+//                 than a tile, or one of its bins holds more than CROWD keys that are not all equal: it then holds the same
+//                 keys in an order that is not sorted, and the host sorts by other means. shift: the lowest of the bits for the bins, 0 when no bits are left below.
 //
-// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + about 2.3·BINS bytes of local memory.
+// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory.
 //
-// prelude.cl stands before this file, with DIGIT_BITS the bits of BINS.
+// prelude.cl stands before this file, with DIGIT_BITS the bits of BINS, a multiple of 4·GROUP_SIZE.
 
-#ifndef SHIFT_LIMIT
-#define SHIFT_LIMIT 512 // steps by which the keys of one work-item are moved up before it gives up; about 10 are usual
+#ifndef CROWD
+#define CROWD 48 // keys of a bin that look at each other
 #endif
 
 #define BINS RADIX
-#define WORDS_EACH (BINS / 2 / GROUP_SIZE) // words of two counters that a work-item scans
-#define PAD(word) ((word) + (word) / WORDS_EACH) // so that lanes, WORDS_EACH apart, use different banks
+#define QUADS (BINS / 4 / GROUP_SIZE) // of bins that a work-item scans, four at a time
 
-// insert_keys puts sorted[begin, end) in order; false: it gave up.
-static inline bool insert_keys(__local word_t *sorted, uint begin, uint end)
+// count_bins puts each key in a bin: ranks[i] is how many were there before it.
+static inline void count_bins(const word_t *mine, uint *ranks, __local uint *bins, uint count, uint shift, uint mask)
 {
-	uint steps = 0;
-	for (uint i = begin + 1; i < end && steps < SHIFT_LIMIT; i++) {
-		word_t key = sorted[i];
-		uint at = i;
-		for (; at > begin && sorted[at - 1] > key; at--, steps++)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = key;
+#pragma unroll
+	for (uint i = 0; i < ITEMS; i++) {
+		if (i * GROUP_SIZE >= count)
+			break;
+		if (i * GROUP_SIZE + get_local_id(0) < count)
+			ranks[i] = atomic_inc(&bins[digit_of(mine[i], shift, mask)]);
 	}
-	return steps < SHIFT_LIMIT;
+}
+
+// scan_bins makes of the counts the starts of the bins, and reports whether one of the work-item's is crowded.
+static inline bool scan_bins(__local uint *bins, __local uint *tmp)
+{
+	__local uint4 *own = (__local uint4 *)bins + get_local_id(0) * QUADS;
+	uint4 counts[QUADS];
+	uint total = 0, most = 0;
+#pragma unroll
+	for (uint q = 0; q < QUADS; q++) {
+		uint4 c = counts[q] = own[q];
+		total += c.x + c.y + c.z + c.w;
+		most = max(most, max(max(c.x, c.y), max(c.z, c.w)));
+	}
+	uint next = scan_inclusive(total, tmp, get_local_id(0), GROUP_SIZE) - total;
+#pragma unroll
+	for (uint q = 0; q < QUADS; q++) {
+		uint4 c = counts[q];
+		own[q] = (uint4)(next, next + c.x, next + c.x + c.y, next + c.x + c.y + c.z);
+		next += c.x + c.y + c.z + c.w;
+	}
+	return most > CROWD;
+}
+
+// place_of is where the key at position at goes: behind all of its bin that are less or, being equal, stand before it. In
+// a bin of more than CROWD keys, which are all equal, it stays.
+static inline uint place_of(word_t key, uint at, const __local word_t *sorted, const __local uint *bins, uint bin)
+{
+	uint first = bins[bin], end = bins[bin + 1], place = first;
+	if (end - first > CROWD)
+		return at;
+	for (uint i = first; i < end; i++) {
+		word_t other = sorted[i];
+		place += other < key || (other == key && i < at);
+	}
+	return place;
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
 void hybrid_finish(__global word_t *keys, __global const uint *starts, __global uint *state, uint shift, uint mask)
 {
 	__local ulong pool[(WORD_BYTES * TILE + 7) / 8];
-	__local uint bins[PAD(BINS / 2)], tmp[2 * GROUP_SIZE];
+	__local uint bins[BINS + 4] __attribute__((aligned(16)));
+	__local uint tmp[2 * GROUP_SIZE], crowded, mixed;
 	__local word_t *sorted = (__local word_t *)pool;
 	uint lid = get_local_id(0);
 	uint begin = starts[get_group_id(0)], count = starts[get_group_id(0) + 1] - begin;
@@ -46,49 +80,50 @@ void hybrid_finish(__global word_t *keys, __global const uint *starts, __global 
 		return;
 
 	keys += begin;
-	for (uint i = lid; i < PAD(BINS / 2); i += GROUP_SIZE)
+	for (uint i = lid; i < BINS; i += GROUP_SIZE)
 		bins[i] = 0;
+	if (lid == 0) {
+		crowded = mixed = 0;
+		bins[BINS] = count;
+	}
 	word_t mine[ITEMS];
 #pragma unroll
 	for (uint i = 0; i < ITEMS; i++)
 		mine[i] = i * GROUP_SIZE + lid < count ? keys[i * GROUP_SIZE + lid] : 0;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	uint ranks[ITEMS];
-#pragma unroll
-	for (uint i = 0; i < ITEMS; i++)
-		if (i * GROUP_SIZE + lid < count) {
-			uint bin = digit_of(mine[i], shift, mask);
-			ranks[i] = atomic_add(&bins[PAD(bin / 2)], 1u << bin % 2 * 16) >> bin % 2 * 16 & 0xffff;
-		}
+	count_bins(mine, ranks, bins, count, shift, mask);
 	barrier(CLK_LOCAL_MEM_FENCE);
-
-	uint total = 0;
-#pragma unroll
-	for (uint w = 0; w < WORDS_EACH; w++) {
-		uint two = bins[PAD(lid * WORDS_EACH + w)];
-		total += (two & 0xffff) + (two >> 16);
-	}
-	uint first = scan_inclusive(total, tmp, lid, GROUP_SIZE) - total;
-	uint next = first;
-#pragma unroll
-	for (uint w = 0; w < WORDS_EACH; w++) {
-		uint two = bins[PAD(lid * WORDS_EACH + w)];
-		bins[PAD(lid * WORDS_EACH + w)] = next | (next + (two & 0xffff)) << 16;
-		next += (two & 0xffff) + (two >> 16);
-	}
+	if (scan_bins(bins, tmp) && shift > 0)
+		crowded = 1;
 	barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-	for (uint i = 0; i < ITEMS; i++)
-		if (i * GROUP_SIZE + lid < count) {
-			uint bin = digit_of(mine[i], shift, mask);
-			sorted[(bins[PAD(bin / 2)] >> bin % 2 * 16 & 0xffff) + ranks[i]] = mine[i];
-		}
-	barrier(CLK_LOCAL_MEM_FENCE);
-	if (shift > 0 && !insert_keys(sorted, first, next))
-		atomic_xchg(&state[0], 1);
-	barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-	for (uint i = 0; i < ITEMS; i++)
+	for (uint i = 0; i < ITEMS; i++) {
+		if (i * GROUP_SIZE >= count)
+			break;
 		if (i * GROUP_SIZE + lid < count)
-			keys[i * GROUP_SIZE + lid] = sorted[i * GROUP_SIZE + lid];
+			sorted[bins[digit_of(mine[i], shift, mask)] + ranks[i]] = mine[i];
+	}
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (crowded) {
+		for (uint at = lid; at < count; at += GROUP_SIZE) {
+			uint bin = digit_of(sorted[at], shift, mask);
+			if (at > bins[bin] && bins[bin + 1] - bins[bin] > CROWD && sorted[at] != sorted[at - 1])
+				mixed = 1;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (mixed && lid == 0)
+			atomic_xchg(&state[0], 1);
+	}
+	bool done = shift == 0 || mixed;
+#pragma unroll
+	for (uint i = 0; i < ITEMS; i++) {
+		uint at = i * GROUP_SIZE + lid;
+		if (i * GROUP_SIZE >= count)
+			break;
+		if (at < count) {
+			word_t key = sorted[at];
+			keys[done ? at : place_of(key, at, sorted, bins, digit_of(key, shift, mask))] = key;
+		}
+	}
 }
