@@ -44,8 +44,25 @@ var SystemFS FS = systemFS{}
 
 type systemFS struct{}
 
-// systemFile adds Reserve to an *os.File.
-type systemFile struct{ *os.File }
+// systemFile adds Reserve to an *os.File, and writes through a memory map where that is faster.
+type systemFile struct {
+	*os.File
+	mapped *mapping // nil: never
+}
+
+// WriteAt writes at an offset.
+func (f systemFile) WriteAt(p []byte, offset int64) (int, error) {
+	if f.mapped.covers(offset, len(p)) {
+		return f.mapped.writeAt(p, offset)
+	}
+	return f.File.WriteAt(p, offset)
+}
+
+// Close unmaps and closes the file. REQUIRES: no write is under way.
+func (f systemFile) Close() error {
+	f.mapped.close()
+	return f.File.Close()
+}
 
 func (systemFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 func (systemFS) Readlink(name string) (string, error)   { return os.Readlink(name) }
@@ -57,5 +74,5 @@ func (systemFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 	if err != nil {
 		return nil, err
 	}
-	return systemFile{f}, nil
+	return newSystemFile(f), nil
 }

@@ -5,6 +5,7 @@ package merge
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
 
 // OpenUnnamed is not supported: outputs have a temporary name from the start.
@@ -12,6 +13,8 @@ func (systemFS) OpenUnnamed(string, fs.FileMode) (File, error) { return nil, err
 
 // Link has nothing to name.
 func (systemFS) Link(File, string) error { return errors.ErrUnsupported }
+
+func newSystemFile(f *os.File) File { return systemFile{File: f} }
 
 // Reserve promises nothing: a full disk shows when it is written to.
 func (systemFile) Reserve(int64) error { return nil }

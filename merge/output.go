@@ -106,7 +106,7 @@ func (o *Output) openStream() (err error) {
 	o.stream = true
 	switch filepath.Clean(o.target) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
-		o.file = systemFile{os.Stdout} // opened anew, it would be written from its start
+		o.file = systemFile{File: os.Stdout} // opened anew, it would be written from its start
 		return nil
 	}
 	o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
@@ -248,7 +248,7 @@ func (o *Output) publish(size int64) error {
 func (o *Output) closeStream() error {
 	file := o.file
 	o.file = nil
-	if file == nil || file == File(systemFile{os.Stdout}) {
+	if file == nil || file == File(systemFile{File: os.Stdout}) {
 		return nil
 	}
 	if err := file.Close(); err != nil {

@@ -99,13 +99,21 @@ func (e *engine) Info() device.Info {
 }
 
 // MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
-// at a time use a k-th of it.
+// at a time use a k-th of it. Where only keys would travel, but the device holds more records than the host may, it is
+// the device's: a chunk of so many sends its records.
 func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	recordSize := opt.Keyer.Layout().RecordSize
 	if memoryBytes < fewestSlots*int64(recordSize) {
 		return 0
 	}
-	shape := shapeFor(e.opt, opt, -1, memoryBytes)
+	n := e.maxRecords(shapeFor(e.opt, opt, -1, memoryBytes), opt, memoryBytes)
+	if e.opt.Travel == TravelAuto {
+		n = max(n, e.maxRecords(recordsShape(opt), opt, memoryBytes))
+	}
+	return n
+}
+
+func (e *engine) maxRecords(shape shape, opt device.ChunkOptions, memoryBytes int64) int64 {
 	ring := stagingFor(shape, memoryBytes, workersOf(opt))
 	memory := memoryFor(e.dev, e.opt)
 	memory -= min(memory/scratchShare, scratchAtMost)

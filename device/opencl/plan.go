@@ -153,20 +153,27 @@ func (m travelModel) seconds(s shape) float64 {
 
 // shapeFor chooses what travels for chunks of n records (n < 0: as many as there is room for).
 func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape {
-	layout := chunk.Keyer.Layout()
-	records := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords}
-	if layout.IsBare() && records.keyBytes <= 8 {
-		records.bare = true
+	records := recordsShape(chunk)
+	if records.bare {
 		return records
 	}
 	keys := records
 	keys.travel = TravelKeys
 	model := modelFor(opt, workersOf(chunk))
-	fits := max(n, 1) <= hostBytes/keys.hostBytes()
+	ring := stagingFor(keys, hostBytes, workersOf(chunk))
+	fits := max(n, 1) <= (hostBytes-int64(ring.slots*ring.slotBytes))/keys.hostBytes()
 	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && model.seconds(keys) < model.seconds(records) {
 		return keys
 	}
 	return records
+}
+
+// recordsShape is the shape of chunks whose records travel.
+func recordsShape(chunk device.ChunkOptions) shape {
+	layout := chunk.Keyer.Layout()
+	s := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords}
+	s.bare = layout.IsBare() && s.keyBytes <= 8
+	return s
 }
 
 func workersOf(chunk device.ChunkOptions) int {

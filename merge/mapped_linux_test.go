@@ -1,0 +1,93 @@
+package merge
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryFolder is a folder in a file system that lies in memory, with room for a mapped output.
+func memoryFolder(t *testing.T) string {
+	t.Helper()
+	var st unix.Statfs_t
+	if unix.Statfs("/dev/shm", &st) != nil || st.Type != unix.TMPFS_MAGIC || freeBytes(&st) < 4*mapAtLeast {
+		t.Skip("no /dev/shm with room")
+	}
+	folder, err := os.MkdirTemp("/dev/shm", "extsort-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
+}
+
+// TestMappedOutput writes an output in memory in blocks, from several goroutines and not in order, with some bytes
+// past what was reserved, and keeps less of it than was reserved or more.
+func TestMappedOutput(t *testing.T) {
+	folder := memoryFolder(t)
+	const reserved, block = mapAtLeast + 12345, 1 << 20
+	data := make([]byte, reserved+block)
+	r := rand.NewChaCha8([32]byte{1})
+	r.Read(data)
+	for _, size := range []int64{reserved - 3*block, reserved, int64(len(data))} {
+		name := filepath.Join(folder, "out")
+		out, err := OpenOutput(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Reserve(reserved); err != nil {
+			t.Fatal(err)
+		}
+		if mapped := out.file.(systemFile).mapped; !mapped.covers(0, reserved) {
+			t.Error("the output is not mapped")
+		}
+		var writers sync.WaitGroup
+		for w := range 4 {
+			writers.Go(func() {
+				for at := (len(data) - 1) / block * block; at >= 0; at -= block {
+					if at/block%4 != w {
+						continue
+					}
+					end := min(at+block, len(data))
+					if n, err := out.WriteAt(data[at:end], int64(at)); err != nil || n != end-at {
+						t.Errorf("write at %d: %d bytes, %v", at, n, err)
+					}
+				}
+			})
+		}
+		writers.Wait()
+		if err := out.Commit(size); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, data[:size]) {
+			t.Errorf("%d bytes were kept of %d, and differ", len(got), size)
+		}
+	}
+}
+
+// TestMappedOutputGivenUp leaves nothing of an output that is given up while its pages are still being allocated.
+func TestMappedOutputGivenUp(t *testing.T) {
+	folder := memoryFolder(t)
+	out, err := OpenOutput(filepath.Join(folder, "out"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Reserve(2 * mapAtLeast); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
