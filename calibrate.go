@@ -157,7 +157,11 @@ func timeGather(recs []byte) (copyBytes, gatherSeconds float64) {
 }
 
 // worthMeasuring reports whether the input is large enough to measure the machine first. EXTSORT_RATES=default
-// keeps the plan independent of the machine's mood.
+// keeps the plan independent of the machine's mood. Where GPUs hold all of the data there is nothing to choose.
 func (j *job) worthMeasuring() bool {
+	held := j.data.Records() <= j.capacity || j.planSpread() != nil
+	if held && !j.ordered && j.gpuRates() != nil {
+		return false
+	}
 	return j.data.Records()*int64(j.size) >= calibrateBytes && os.Getenv("EXTSORT_RATES") != "default"
 }

@@ -43,6 +43,9 @@ const (
 func (j *job) openDevices() error {
 	j.autoGPU = j.opt.faults.chosenGPU
 	names := slices.DeleteFunc(slices.Clone(j.opt.Devices), func(name string) bool { return name == deviceAuto })
+	for range j.opt.faults.moreDevices {
+		j.devices = append(j.devices, j.opt.faults.device(cpu.New()))
+	}
 	if len(names) == 0 {
 		return j.chooseDevices()
 	}
@@ -81,7 +84,7 @@ func withNote(err error, note string) error {
 
 // openDevice opens a device unless it is open already.
 func (j *job) openDevice(info device.Info) error {
-	if slices.ContainsFunc(j.devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
+	if slices.ContainsFunc(j.devices[j.opt.faults.moreDevices:], func(d device.Device) bool { return d.Info().Index == info.Index }) {
 		return nil
 	}
 	if err := checkAlgorithm(info, j.opt.Algorithm); err != nil {
@@ -144,17 +147,40 @@ const (
 	assumedGPUSortRate = 20e9 // bytes/s of keys; likewise
 )
 
+// rateOf is what a device is known or assumed to do.
+func rateOf(info device.Info) gpuRates {
+	g := gpuRates{1, info.LinkRate, info.SortRate}
+	if g.linkBytes == 0 {
+		g.linkBytes = assumedLinkRate
+	}
+	if g.sortBytes == 0 {
+		g.sortBytes = assumedGPUSortRate
+	}
+	return g
+}
+
+// gpuRates are those of the open devices; nil unless all are GPUs.
+func (j *job) gpuRates() *gpuRates {
+	var sum gpuRates
+	for _, d := range j.devices {
+		info := d.Info()
+		if info.Kind == device.CPU || info.Kind == device.OpenCLCPU {
+			return nil
+		}
+		g := rateOf(info)
+		sum = gpuRates{sum.count + 1, sum.linkBytes + g.linkBytes, sum.sortBytes + g.sortBytes}
+	}
+	if sum.count == 0 {
+		return nil
+	}
+	return &sum
+}
+
 // gpuGain is by how many seconds the sort of so many bytes is predicted to be faster on a GPU than on the CPU. Reading
 // and writing files takes the same time with both, and goes on while the GPU works.
 func (j *job) gpuGain(info device.Info, bytes float64) float64 {
-	link, sort := info.LinkRate, info.SortRate
-	if link == 0 {
-		link = assumedLinkRate
-	}
-	if sort == 0 {
-		sort = assumedGPUSortRate
-	}
-	onGPU := gpuStartSeconds + bytes/link + bytes/sort
+	g := rateOf(info)
+	onGPU := gpuStartSeconds + bytes/g.linkBytes + bytes/g.sortBytes
 	onCPU := j.work().sortCost(j.rates)
 	return onCPU - onGPU
 }

@@ -17,6 +17,7 @@ type faults struct {
 
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
 	blockBytes   int   // size of blocks, 0: what suits the memory
+	moreDevices  int   // CPU devices that are opened beside those that were asked for
 	chosenGPU    bool  // the devices count as GPUs that the planner chose
 }
 

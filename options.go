@@ -18,6 +18,7 @@ const (
 	Auto      Strategy = "auto"
 	MergeRuns Strategy = "merge"     // chunks by position, then a k-way merge
 	Partition Strategy = "partition" // parts by key range, each sorted, one after another
+	Spread    Strategy = "spread"    // a key range for each of several devices, all in their memories
 	InCore    Strategy = "in-core"
 	Copy      Strategy = "copy" // the input is in order already
 )
@@ -72,8 +73,8 @@ func (o *Options) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition}, o.Strategy),
-		"strategy %q: use auto, merge or partition", o.Strategy)
+	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread}, o.Strategy),
+		"strategy %q: use auto, merge, partition or spread", o.Strategy)
 	check(slices.Contains([]string{"", "auto", "none", "s2", "zstd"}, o.SpillCompress),
 		"spill compression %q: use auto, none, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= 0, "limit %d: must be at least 1", o.Limit)

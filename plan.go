@@ -93,6 +93,8 @@ type planner struct {
 	fanIn    int
 	limit    int64 // 0: all
 	ordered  bool  // the sample is in order
+	spreads  bool  // each of several devices can have a range of the keys
+	gpus     bool  // all the devices are GPUs
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.
@@ -105,9 +107,7 @@ func (j *job) newPlan() *SortPlan {
 		DigitBits: digitBits(j.keyer.PrefixBits(), 1<<15, 8),
 	}
 	p.Considered = j.planner().weigh(j.opt.Strategy)
-	chosen := p.Considered[0]
-	p.Strategy, p.Chunks, p.MergeLevels = chosen.Strategy, chosen.chunks, chosen.levels
-	p.TempBytes, p.Stages, p.Seconds = chosen.temp, chosen.stages, chosen.Seconds
+	p.choose(p.Considered[0])
 	return p
 }
 
@@ -115,7 +115,7 @@ func (j *job) planner() *planner {
 	return &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, fanIn: j.fanIn(), limit: j.opt.Limit,
-		ordered: j.ordered,
+		ordered: j.ordered, spreads: j.planSpread() != nil, gpus: j.gpuRates() != nil,
 	}
 }
 
@@ -123,6 +123,7 @@ func (j *job) work() work {
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
 		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, workers: float64(j.opt.Workers),
+		gpus: j.gpuRates(),
 	}
 }
 
@@ -138,20 +139,23 @@ func (j *job) fanIn() int {
 // weigh returns the strategies, the one to take first. A forced strategy is taken unless everything fits one
 // chunk, where there is nothing to merge and nothing to partition: asking for one then still does as asked.
 func (p *planner) weigh(forced Strategy) []Candidate {
-	all := []Candidate{p.copy(), p.inCore(), p.merge(), p.partition()}
+	all := []Candidate{p.copy(), p.inCore(), p.spread(), p.merge(), p.partition()}
 	if forced != "" && forced != Auto {
 		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == forced })
 		all[i].Why, all[i].possible = "asked for", true
 		all[0], all[i] = all[i], all[0]
 		return all
 	}
-	slices.SortStableFunc(all, func(a, b Candidate) int {
-		if a.possible != b.possible {
-			return map[bool]int{true: -1, false: 1}[a.possible]
-		}
-		return cmp.Compare(a.Seconds, b.Seconds)
-	})
+	slices.SortStableFunc(all, byCost)
 	return all
+}
+
+// byCost puts what is possible first, and of that the cheapest.
+func byCost(a, b Candidate) int {
+	if a.possible != b.possible {
+		return map[bool]int{true: -1, false: 1}[a.possible]
+	}
+	return cmp.Compare(a.Seconds, b.Seconds)
 }
 
 // sum fills in the total of the stages.
@@ -177,13 +181,38 @@ func (p *planner) copy() Candidate {
 }
 
 func (p *planner) inCore() Candidate {
-	w, r := p.work, p.rates
+	w, r := p.work.onOneGPU(), p.rates
 	c := Candidate{Strategy: InCore, chunks: 1, possible: p.records >= 0 && p.records <= p.capacity, Why: "fits one chunk"}
 	if !c.possible {
 		c.Why = "does not fit one chunk"
 	}
+	if p.spread().possible {
+		c.possible, c.Why = false, "would leave all devices but one idle"
+	}
 	c.stages = []Stage{
 		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
+		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)),
+	}
+	return c.sum()
+}
+
+// spreadBytes is the least input that several devices share: less is sorted by one of them before the others have
+// started.
+const spreadBytes = 256 << 20
+
+func (p *planner) spread() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: Spread, chunks: 1, possible: p.spreads && p.gpus && w.bytes() >= spreadBytes}
+	switch {
+	case !p.spreads:
+		c.Why = "needs several devices whose memories hold all of the data"
+	case !c.possible:
+		c.Why = "the devices are not GPUs, or there is too little data"
+	default:
+		c.Why = "each device sorts a range of the keys"
+	}
+	c.stages = []Stage{
+		p.stage(stageRead, w.readCost(r)+w.scatterCost(r)+w.sortCost(r)/2+r.startSeconds),
 		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)),
 	}
 	return c.sum()
@@ -260,6 +289,22 @@ func levelsOf(runs, fanIn int) int {
 		runs, levels = (runs+fanIn-1)/fanIn, levels+1
 	}
 	return levels
+}
+
+// without is the plan when a strategy has turned out not to be possible: the next of those considered.
+func (p *SortPlan) without(s Strategy) *SortPlan {
+	if p.Strategy == s {
+		p.Considered = slices.DeleteFunc(p.Considered, func(c Candidate) bool { return c.Strategy == s || c.Strategy == Copy })
+		slices.SortStableFunc(p.Considered, byCost)
+		p.choose(p.Considered[0])
+	}
+	return p
+}
+
+// choose fills in what depends on the strategy.
+func (p *SortPlan) choose(c Candidate) {
+	p.Strategy, p.Chunks, p.MergeLevels = c.Strategy, c.chunks, c.levels
+	p.TempBytes, p.Stages, p.Seconds = c.temp, c.stages, c.Seconds
 }
 
 // String shows the plan in a line.

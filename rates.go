@@ -55,6 +55,22 @@ type work struct {
 	size    float64 // bytes of a record
 	bare    bool    // the record is its key: nothing to gather
 	workers float64
+	gpus    *gpuRates // all that sort at once; nil: the CPU sorts
+}
+
+// gpuRates are what GPUs do together.
+type gpuRates struct {
+	count     float64
+	linkBytes float64 // bytes/s between host and devices, each way
+	sortBytes float64 // bytes/s
+}
+
+// onOneGPU is the same work where all GPUs but one are idle.
+func (w work) onOneGPU() work {
+	if w.gpus != nil {
+		w.gpus = &gpuRates{1, w.gpus.linkBytes / w.gpus.count, w.gpus.sortBytes / w.gpus.count}
+	}
+	return w
 }
 
 func (w work) bytes() float64 { return w.records * w.size }
@@ -62,8 +78,13 @@ func (w work) bytes() float64 { return w.records * w.size }
 // readCost is reading all records once.
 func (w work) readCost(r rates) float64 { return w.bytes() / r.readBytes / w.workers }
 
-// sortCost is sorting all records in chunks, but for reading and writing.
+// sortCost is sorting all records in chunks, but for reading and writing. A GPU's transfers go on beside those, and
+// cost what they take longer.
 func (w work) sortCost(r rates) float64 {
+	if g := w.gpus; g != nil {
+		link := w.bytes() / g.linkBytes
+		return w.bytes()/g.sortBytes + max(link-w.readCost(r), 0) + max(link-w.writeCost(r), 0)
+	}
 	perRecord := r.keySeconds
 	if !w.bare {
 		perRecord += r.gatherCost + w.size/r.copyBytes

@@ -53,6 +53,12 @@ func (j *job) sortInto(ctx context.Context, out *output) error {
 		j.ordered = false
 		j.plan = j.newPlan()
 	}
+	if j.plan.Strategy == Spread {
+		if done, err := s.bySpread(ctx, out); done || err != nil {
+			return err
+		}
+		j.plan = j.newPlan().without(Spread)
+	}
 	if j.plan.Strategy == Partition {
 		j.report.Strategy = Partition
 		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out)

@@ -81,6 +81,7 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 	defer s.pool.put(chunk)
 	if s.depth == 0 {
 		s.report.Strategy = InCore
+		s.beginClosing()
 		s.endPhase()
 		s.meter.begin(stageWrite, atOutput, s.bytesIn())
 	}
