@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
@@ -100,6 +101,9 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 			return o.file.Abort()
 		}
 		return nil
+	}
+	if pipe, ok := w.(syscall.Conn); ok {
+		chunker.EnlargePipe(pipe)
 	}
 	if j.opt.Verify {
 		o.checked = &orderWatch{keyer: j.keyer}

@@ -66,7 +66,7 @@ func plainPathError(err error) error {
 
 func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
-		enlargePipe(conn)
+		EnlargePipe(conn)
 	}
 	if file, ok := stdin.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -135,8 +135,9 @@ func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {
 	return nil
 }
 
-// streamBuffer is what one read from a stream asks for: a whole pipe, as enlargePipe makes it.
-const streamBuffer = 1 << 20
+// streamBuffer is enough to look at the first bytes of a stream. Records are read in pieces that are larger, and so
+// go straight to their place.
+const streamBuffer = 16 << 10
 
 func openStream(spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name}

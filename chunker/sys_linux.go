@@ -13,8 +13,8 @@ import (
 // every few microseconds of data.
 const pipeBytes = 1 << 20
 
-// enlargePipe makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
-func enlargePipe(f syscall.Conn) {
+// EnlargePipe makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
+func EnlargePipe(f syscall.Conn) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return
