@@ -43,7 +43,7 @@ func TestOnADevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Sorts) != 2 || found.LinkRate <= 0 || found.SortRate <= 0 {
+	if len(found.Sorts) != 3 || found.LinkRate <= 0 || found.SortRate <= 0 {
 		t.Fatalf("found %+v", found)
 	}
 	if _, err := Save(list[0], found); err != nil {
