@@ -16,7 +16,8 @@ type codecChoice struct {
 	mu      sync.Mutex
 	trials  int // blocks still to be tried
 	in, out int64
-	spent   time.Duration
+	fastest float64 // seconds per byte of the quickest trial
+	buffer  []byte  // of the trials
 }
 
 const (
@@ -51,19 +52,25 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 
 func (c *codecChoice) try(recs []byte) {
 	start := time.Now()
-	packed, _ := compress(new([]byte), recs, c.codec)
-	c.spent += time.Since(start)
+	packed, _ := compress(&c.buffer, recs, c.codec)
+	perByte := time.Since(start).Seconds() / float64(len(recs))
+	if c.in == 0 || perByte < c.fastest {
+		c.fastest = perByte // what the others took longer is the machine's doing
+	}
 	c.in += int64(len(recs))
 	c.out += int64(len(packed))
-	c.trials--
-	if c.trials == 0 && !c.pays() {
+	if c.trials--; c.trials > 0 {
+		return
+	}
+	c.buffer = nil
+	if !c.pays() {
 		c.codec = format.None
 	}
 }
 
 // pays weighs the time to compress and to decompress (about half of that) against what the disk saves.
 func (c *codecChoice) pays() bool {
-	cost := 1.5 * c.spent.Seconds()
+	cost := 1.5 * c.fastest * float64(c.in)
 	saved := 2 * float64(c.in-c.out) / diskBytesPerSecond
 	return saved > cost
 }
