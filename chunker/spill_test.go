@@ -290,7 +290,7 @@ func TestCodecChoice(t *testing.T) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
 	c = newCodecChoice("auto")
-	c.trials, c.in, c.out, c.spent = 1, 1<<40, 0, 0 // what these trials saw was worth it
+	c.trials, c.in, c.out, c.fastest = 1, 1<<40, 0, 1e-12 // what these trials saw was worth it
 	if got := c.choose(make([]byte, 64<<10)).String(); got != "s2" {
 		t.Errorf("blocks of zeros are spilled by %s", got)
 	}
