@@ -146,14 +146,24 @@ func (p *planner) weigh(forced Strategy) []Candidate {
 		all[0], all[i] = all[i], all[0]
 		return all
 	}
+	if p.inCore().possible {
+		for i := range all { // one chunk needs no other way, whatever the sum of the stages
+			all[i].possible = all[i].possible && (all[i].Strategy == InCore || all[i].Strategy == Copy)
+		}
+	}
 	slices.SortStableFunc(all, byCost)
 	return all
 }
 
-// byCost puts what is possible first, and of that the cheapest.
+// byCost puts what is possible first, and of that the cheapest. But where the devices can share the data, which is
+// what naming several is for, they do.
 func byCost(a, b Candidate) int {
+	first := map[bool]int{true: -1, false: 1}
 	if a.possible != b.possible {
-		return map[bool]int{true: -1, false: 1}[a.possible]
+		return first[a.possible]
+	}
+	if (a.Strategy == Spread) != (b.Strategy == Spread) && a.possible {
+		return first[a.Strategy == Spread]
 	}
 	return cmp.Compare(a.Seconds, b.Seconds)
 }
@@ -202,12 +212,12 @@ const spreadBytes = 256 << 20
 
 func (p *planner) spread() Candidate {
 	w, r := p.work, p.rates
-	c := Candidate{Strategy: Spread, chunks: 1, possible: p.spreads && p.gpus && w.bytes() >= spreadBytes}
+	c := Candidate{Strategy: Spread, chunks: 1, possible: p.spreads && p.gpus && !p.ordered && w.bytes() >= spreadBytes}
 	switch {
 	case !p.spreads:
 		c.Why = "needs several devices whose memories hold all of the data"
 	case !c.possible:
-		c.Why = "the devices are not GPUs, or there is too little data"
+		c.Why = "the devices are not GPUs, or there is too little data, or it is in order"
 	default:
 		c.Why = "each device sorts a range of the keys"
 	}

@@ -178,3 +178,22 @@ func TestSpreadCancelled(t *testing.T) {
 		t.Errorf("error %v, output %.10q", err, got)
 	}
 }
+
+// TestSpreadIsPlanned plans for two GPUs: they share what is large enough, whatever it costs; a stream they cannot.
+func TestSpreadIsPlanned(t *testing.T) {
+	p := planner{
+		work:  work{records: 1 << 31, size: 8, bare: true, workers: 32, gpus: &gpuRates{2, 1e11, 4e11}},
+		rates: defaultRates, records: 1 << 31, capacity: 1 << 32, fanIn: 16, spreads: true, gpus: true,
+	}
+	if c := p.weigh(Auto)[0]; c.Strategy != Spread {
+		t.Errorf("%s is planned", c.Strategy)
+	}
+	p.spreads = false
+	if c := p.weigh(Auto)[0]; c.Strategy != InCore {
+		t.Errorf("%s is planned where the devices cannot share", c.Strategy)
+	}
+	p.spreads, p.ordered = true, true
+	if c := p.weigh(Auto)[0]; c.Strategy != Copy {
+		t.Errorf("%s is planned for what is in order", c.Strategy)
+	}
+}

@@ -1,7 +1,7 @@
 package merge
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -13,23 +13,18 @@ import (
 // mapping is the shared memory map of an output in a file system that lies in memory (tmpfs).
 //
 // Writes to one file wait for each other there, because each holds the inode: 16 writers came to 3.5 GB/s, no more
-// than one. Copies into the map do not, and a goroutine that runs ahead of them allocates the pages, which is also
-// what finds out that there is no room: a page that cannot be had under a map is a signal, not an error.
+// than one. Copies into the map do not. Pages come into being as they are copied to, which takes longer than the
+// copying; so from the end on a goroutine allocates those that will be written last, while the input is still read.
 type mapping struct {
 	file  *os.File
 	bytes []byte // nil: not mapped
+	stop  chan struct{}
 	ended chan struct{}
-
-	mu        sync.Mutex
-	grown     *sync.Cond
-	allocated int64 // bytes from the start of the file that have pages
-	stop      bool
-	err       error
 }
 
 const (
-	mapAtLeast    = 64 << 20 // bytes: for less the threads are not worth it
-	allocateAhead = 32 << 20 // bytes that are allocated in one step, in 3 ms
+	mapAtLeast   = 64 << 20 // bytes: for less the threads are not worth it
+	allocateStep = 16 << 20 // bytes that are allocated at a time, in some 2 ms
 )
 
 // open maps the first size bytes of the file, and begins to allocate them. It leaves the mapping as it is where that
@@ -45,20 +40,21 @@ func (m *mapping) open(size int64) {
 	if err != nil {
 		return
 	}
-	m.bytes, m.ended, m.grown = bytes, make(chan struct{}), sync.NewCond(&m.mu)
+	m.bytes, m.stop, m.ended = bytes, make(chan struct{}), make(chan struct{})
 	go m.allocate()
 }
 
+// allocate makes pages until it meets the writers, or there is no more room, which they will find out.
 func (m *mapping) allocate() {
 	defer close(m.ended)
-	for at := int64(0); at < int64(len(m.bytes)); at += allocateAhead {
-		err := fallocate(m.file, at, min(allocateAhead, int64(len(m.bytes))-at))
-		m.mu.Lock()
-		m.allocated, m.err = min(at+allocateAhead, int64(len(m.bytes))), err
-		end := m.stop || err != nil
-		m.mu.Unlock()
-		m.grown.Broadcast()
-		if end {
+	for end := int64(len(m.bytes)); end > 0; end -= allocateStep {
+		select {
+		case <-m.stop:
+			return
+		default:
+		}
+		from := max(end-allocateStep, 0)
+		if fallocate(m.file, from, end-from) != nil {
 			return
 		}
 	}
@@ -77,29 +73,16 @@ func (m *mapping) covers(offset int64, n int) bool {
 	return m != nil && m.bytes != nil && offset+int64(n) <= int64(len(m.bytes))
 }
 
-// writeAt copies p to its place as soon as that has pages.
+// writeAt copies p to its place. A page that cannot be had is a signal (SIGBUS), which is made an error here.
 func (m *mapping) writeAt(p []byte, offset int64) (n int, err error) {
-	if err := m.wait(offset + int64(len(p))); err != nil {
-		return 0, err
-	}
 	old := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if recover() != nil {
-			n, err = 0, errors.New("the file lost its memory while it was being written")
+			n, err = 0, fmt.Errorf("%w: its file system lies in memory, and gives no more of it", unix.ENOSPC)
 		}
 	}()
 	return copy(m.bytes[offset:], p), nil
-}
-
-// wait returns when the file has pages up to end, or none will come.
-func (m *mapping) wait(end int64) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for m.allocated < end && m.err == nil {
-		m.grown.Wait()
-	}
-	return m.err
 }
 
 // close unmaps the file, by as many threads as there are processors: 2 million pages take one of them 0.1 s. REQUIRES:
@@ -108,9 +91,7 @@ func (m *mapping) close() {
 	if m == nil || m.bytes == nil {
 		return
 	}
-	m.mu.Lock()
-	m.stop = true
-	m.mu.Unlock()
+	close(m.stop)
 	<-m.ended
 	var group sync.WaitGroup
 	share := (len(m.bytes)/runtime.GOMAXPROCS(0) + mapAtLeast) &^ (mapAtLeast - 1)

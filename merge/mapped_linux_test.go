@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -89,5 +90,28 @@ func TestMappedOutputGivenUp(t *testing.T) {
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// TestMappedOutputWithoutMemory finds that pages cannot be had, here because the file has become shorter.
+func TestMappedOutputWithoutMemory(t *testing.T) {
+	folder := memoryFolder(t)
+	out, err := OpenOutput(filepath.Join(folder, "out"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	if err := out.Reserve(mapAtLeast); err != nil {
+		t.Fatal(err)
+	}
+	<-out.file.(systemFile).mapped.ended
+	if err := out.file.Truncate(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.WriteAt(make([]byte, 1<<20), 8<<20); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+	if n, err := out.WriteAt(make([]byte, 1<<20), 0); n != 1<<20 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
