@@ -152,7 +152,7 @@ func (h *hybrid) sort(r *run, seen *sampled, fromBit, toBit int) bool {
 		return false
 	}
 	s.partition()
-	s.launch(h.finish, s.parts(), h.hybridGeometry.finish.groupSize, r.d.Keys, s.starts[1], s.state, uint32(p.binShift()),
+	s.launch(h.finish, s.parts(), h.hybridGeometry.finish.groupSize, r.d.Keys, r.d.Keys, s.starts[1], s.state, uint32(p.binShift()),
 		uint32(1)<<p.bins-1)
 	r.d.Passes += 3
 	return r.words(s.state, 1)[0] == 0 || r.err != nil

@@ -223,6 +223,36 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
+// TestTail ends stable sorts in local memory where that works, and where it does not.
+func TestTail(t *testing.T) {
+	ctx, q := openDevice(t)
+	tests := []struct {
+		dist   dist
+		bytes  int
+		passes int // 0: any
+	}{
+		{dist: dists[0], bytes: 4, passes: 2},
+		{dist: dists[0], bytes: 8, passes: 2},
+		{dist: dist{name: "few ties", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() >> 50 << 50 }}, bytes: 8, passes: 2},
+		{dist: dist{name: "many ties", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() >> 55 << 55 }}, bytes: 8},
+		{dist: dist{name: "hidden ties", key: hiddenTies}, bytes: 8, passes: 1 + 3 + 8},
+		{dist: dists[3], bytes: 8},
+		{dist: dists[5], bytes: 8},
+	}
+	s := newSorter(t, ctx, "hybrid", Params{LeadingKeys: 1})
+	for _, tt := range tests {
+		for _, n := range []int{2, 500, 70_000} {
+			b := newBed(t, ctx, q, kind{tt.bytes, true}, pack(makeKeys(tt.dist, n, 3), tt.bytes))
+			must(t, s.Sort(q, &b.data, 0, 8*tt.bytes))
+			b.check(0, 8*tt.bytes)
+			if n == 70_000 && tt.passes > 0 && b.data.Passes != tt.passes {
+				t.Errorf("%s: %d passes, want %d", tt.dist.name, b.data.Passes, tt.passes)
+			}
+			b.close()
+		}
+	}
+}
+
 // TestScan scans tables longer than one work-group does alone.
 func TestScan(t *testing.T) {
 	ctx, q := openDevice(t)

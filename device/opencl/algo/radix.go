@@ -67,6 +67,7 @@ type engine struct {
 	sampler   *sampler
 	leading   *leading // nil where it cannot pay
 	hybrid    *hybrid  // nil likewise
+	tail      *tail    // nil likewise
 }
 
 func newRadix(ctx *cl.Context, m method, p Params) *radix {
@@ -88,6 +89,9 @@ func (x *radix) engine(v variant) (*engine, error) {
 	}
 	if x.hybrid && !v.values && !v.wide {
 		e.hybrid = buildHybrid(b, x.p)
+	}
+	if x.hybrid && v.values && !v.wide {
+		e.tail = buildTail(b, x.p, x.method.digitBits())
 	}
 	if b.err != nil {
 		b.release()
@@ -126,6 +130,9 @@ func (x *radix) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	r := &run{ctx: x.ctx, q: q, d: d, v: v, space: s, trace: x.trace}
 	seen := e.sampler.look(r, fromBit, toBit)
 	if e.hybrid.sort(r, seen, fromBit, toBit) {
+		return r.err
+	}
+	if e.tail.sort(x, e, r, seen, fromBit, toBit) {
 		return r.err
 	}
 	if tieBit := e.leading.tieBit(seen, d.N, fromBit, toBit); tieBit > fromBit {

@@ -2,11 +2,18 @@
 // leaves about one key in each bin where keys are spread evenly; a key's place in its bin is then the number of keys there that
 // are less, where neighbouring work-items read neighbouring words.
 //
-// hybrid_finish   in: starts[get_num_groups(0) + 1] of the buckets. in and out: keys. state[0] ← 1 when a bucket is longer
+// hybrid_starts   in: keys, in the order of (key >> shift) & mask. out: starts[b] for each value b of that and one more.
+//                 Any number of work-items. For keys that were sorted by their leading bits, whose buckets nobody counted.
+// hybrid_finish   in: starts[get_num_groups(0) + 1] of the buckets, keys (values). out: keysOut, which may be keys where
+//                 there are no values (valuesOut). state[0] ← 1 when a bucket is longer
 //                 than a tile, or one of its bins holds more than CROWD keys that are not all equal: it then holds the same
 //                 keys in an order that is not sorted, and the host sorts by other means. shift: the lowest of the bits for the bins, 0 when no bits are left below.
 //
-// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory.
+// With values the order of equal keys counts, so that every key takes its position in the bucket along, and a crowded bin
+// always ends the attempt, with nothing written for the bucket.
+//
+// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory, with
+// values 2·TILE more.
 //
 // prelude.cl stands before this file, with DIGIT_BITS the bits of BINS, a multiple of 4·GROUP_SIZE.
 
@@ -51,35 +58,58 @@ static inline bool scan_bins(__local uint *bins, __local uint *tmp)
 	return most > CROWD;
 }
 
-// place_of is where the key at position at goes: behind all of its bin that are less or, being equal, stand before it. In
+// place_of is where the key at position at goes: behind all of its bin that are less or, being equal, came before it. In
 // a bin of more than CROWD keys, which are all equal, it stays.
-static inline uint place_of(word_t key, uint at, const __local word_t *sorted, const __local uint *bins, uint bin)
+static inline uint place_of(word_t key, uint at, const __local word_t *sorted, const __local ushort *came,
+	const __local uint *bins, uint bin)
 {
 	uint first = bins[bin], end = bins[bin + 1], place = first;
 	if (end - first > CROWD)
 		return at;
 	for (uint i = first; i < end; i++) {
 		word_t other = sorted[i];
+#if HAS_VALUES
+		place += other < key || (other == key && came[i] < came[at]);
+#else
 		place += other < key || (other == key && i < at);
+#endif
 	}
 	return place;
 }
 
+__kernel void hybrid_starts(__global const word_t *keys, __global uint *starts, uint n, uint shift, uint mask)
+{
+	for (uint b = get_global_id(0); b <= mask + 1; b += get_global_size(0)) {
+		uint low = 0, high = n; // every key before low is in a lower bucket, none from high on
+		while (low < high) {
+			uint middle = low + (high - low) / 2;
+			if (b > mask || digit_of(keys[middle], shift, mask) < b)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		starts[b] = low;
+	}
+}
+
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void hybrid_finish(__global word_t *keys, __global const uint *starts, __global uint *state, uint shift, uint mask)
+void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __global const uint *starts, __global uint *state,
+	uint shift, uint mask VALUE_BUFFERS)
 {
 	__local ulong pool[(WORD_BYTES * TILE + 7) / 8];
 	__local uint bins[BINS + 4] __attribute__((aligned(16)));
 	__local uint tmp[2 * GROUP_SIZE], crowded, mixed;
+	__local ushort came[HAS_VALUES ? TILE : 1]; // where each key of sorted was
 	__local word_t *sorted = (__local word_t *)pool;
 	uint lid = get_local_id(0);
 	uint begin = starts[get_group_id(0)], count = starts[get_group_id(0) + 1] - begin;
 	if (count > TILE && lid == 0)
 		atomic_xchg(&state[0], 1);
-	if (count > TILE || count < 2)
+	if (count > TILE || count == 0)
 		return;
 
 	keys += begin;
+	keysOut += begin;
 	for (uint i = lid; i < BINS; i += GROUP_SIZE)
 		bins[i] = 0;
 	if (lid == 0) {
@@ -94,15 +124,27 @@ void hybrid_finish(__global word_t *keys, __global const uint *starts, __global 
 	uint ranks[ITEMS];
 	count_bins(mine, ranks, bins, count, shift, mask);
 	barrier(CLK_LOCAL_MEM_FENCE);
-	if (scan_bins(bins, tmp) && shift > 0)
+	if (scan_bins(bins, tmp) && (HAS_VALUES || shift > 0))
 		crowded = 1;
 	barrier(CLK_LOCAL_MEM_FENCE);
+#if HAS_VALUES
+	if (crowded) {
+		if (lid == 0)
+			atomic_xchg(&state[0], 1);
+		return;
+	}
+#endif
 #pragma unroll
 	for (uint i = 0; i < ITEMS; i++) {
 		if (i * GROUP_SIZE >= count)
 			break;
-		if (i * GROUP_SIZE + lid < count)
-			sorted[bins[digit_of(mine[i], shift, mask)] + ranks[i]] = mine[i];
+		if (i * GROUP_SIZE + lid < count) {
+			uint to = bins[digit_of(mine[i], shift, mask)] + ranks[i];
+			sorted[to] = mine[i];
+#if HAS_VALUES
+			came[to] = i * GROUP_SIZE + lid;
+#endif
+		}
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (crowded) {
@@ -115,7 +157,7 @@ void hybrid_finish(__global word_t *keys, __global const uint *starts, __global 
 		if (mixed && lid == 0)
 			atomic_xchg(&state[0], 1);
 	}
-	bool done = shift == 0 || mixed;
+	bool done = !HAS_VALUES && (shift == 0 || mixed);
 #pragma unroll
 	for (uint i = 0; i < ITEMS; i++) {
 		uint at = i * GROUP_SIZE + lid;
@@ -123,7 +165,11 @@ void hybrid_finish(__global word_t *keys, __global const uint *starts, __global 
 			break;
 		if (at < count) {
 			word_t key = sorted[at];
-			keys[done ? at : place_of(key, at, sorted, bins, digit_of(key, shift, mask))] = key;
+			uint place = done ? at : place_of(key, at, sorted, came, bins, digit_of(key, shift, mask));
+			keysOut[place] = key;
+#if HAS_VALUES
+			valuesOut[begin + place] = valuesIn[begin + came[at]];
+#endif
 		}
 	}
 }
