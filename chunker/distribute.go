@@ -81,8 +81,6 @@ func (d *Distributor) Close() error { return d.memory.Free() }
 // Run distributes the records of src, which must tell the index of each, and ends the queues.
 func (d *Distributor) Run(ctx context.Context, src device.Source) error {
 	group, groupCtx := errgroup.WithContext(ctx)
-	stop := context.AfterFunc(groupCtx, d.turns.wake)
-	defer stop()
 	for range d.workers {
 		group.Go(func() error { return d.work(groupCtx, src) })
 	}

@@ -129,3 +129,44 @@ func distribute(k *format.Keyer, c *Classifier, queueOf []uint16, limits []int64
 	group.Go(func() error { return d.Run(context.Background(), src) })
 	return parts, group.Wait()
 }
+
+// BenchmarkDistribute sends u64 keys from memory to two queues.
+func BenchmarkDistribute(b *testing.B) {
+	const n = 1 << 24
+	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	recs := make([]byte, 8*n)
+	rand.NewChaCha8([32]byte{}).Read(recs)
+	sample := make([]uint64, 1<<14)
+	k.Prefixes(sample, recs[:8<<14])
+	slices.Sort(sample)
+	c := NewClassifier(sample, 128)
+	queueOf, _ := c.Share(sample, 2)
+	b.SetBytes(8 * n)
+	for b.Loop() {
+		d, err := NewDistributor(k, c, queueOf, []int64{n, n}, 32, 128<<20)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var group errgroup.Group
+		for _, q := range d.Queues() {
+			for range 32 {
+				group.Go(func() error {
+					dst := make([]byte, 4<<20)
+					for {
+						if _, n, err := q.Next(len(dst)/8, func(int64, int) []byte { return dst }); n == 0 || err != nil {
+							return err
+						}
+					}
+				})
+			}
+		}
+		group.Go(func() error { return d.Run(context.Background(), ReaderSource(bytes.NewReader(recs), 0, n, 8)) })
+		if err := group.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		d.Close()
+	}
+}

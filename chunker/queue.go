@@ -99,7 +99,7 @@ func (q *Queue) push(recs []byte, unit *distributedUnit) {
 	q.pieces = append(q.pieces, queuedPiece{q.records, recs, unit})
 	q.records += int64(len(recs) / q.size)
 	q.mu.Unlock()
-	q.changed.Broadcast()
+	q.changed.Signal()
 }
 
 // end tells that no more records come, because of err unless that is nil.
@@ -110,40 +110,38 @@ func (q *Queue) end(err error) {
 	q.changed.Broadcast()
 }
 
-// turns lets goroutines pass one after another, by the index of the first record that each has.
+// turns lets goroutines pass one after another, by the index of the first record that each has. Each wakes only the
+// one that follows: with 32 workers, waking all of them for every unit took most of the time.
 type turns struct {
 	mu      sync.Mutex
-	changed *sync.Cond
 	next    int64
+	waiting map[int64]chan struct{} // by first record
 }
 
-func newTurns() *turns {
-	t := &turns{}
-	t.changed = sync.NewCond(&t.mu)
-	return t
-}
+func newTurns() *turns { return &turns{waiting: map[int64]chan struct{}{}} }
 
-// pass calls f when it is the turn of first, and then it is that of end. An error of f or the end of the context ends
-// it for all.
+// pass calls f when it is the turn of first, and then it is that of end. After an error of f it is nobody's turn.
 func (t *turns) pass(ctx context.Context, first, end int64, f func() error) error {
 	t.mu.Lock()
+	if t.next != first {
+		mine := make(chan struct{})
+		t.waiting[first] = mine
+		t.mu.Unlock()
+		select {
+		case <-mine:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		t.mu.Lock()
+	}
 	defer t.mu.Unlock()
-	for t.next != first && ctx.Err() == nil {
-		t.changed.Wait()
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	if err := f(); err != nil {
 		return err
 	}
 	t.next = end
-	t.changed.Broadcast()
+	if follower, ok := t.waiting[end]; ok {
+		delete(t.waiting, end)
+		close(follower)
+	}
 	return nil
-}
-
-func (t *turns) wake() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.changed.Broadcast()
 }
