@@ -287,7 +287,9 @@ func TestSmall(t *testing.T) {
 		s := newSorter(t, ctx, name, p)
 		testSort(t, s, ctx, q, kind{8, true}, dists[5], 600, 20, 60)
 		if name == "hybrid" {
-			testSort(t, s, ctx, q, kind{8, false}, dists[0], 600, 0, 64)
+			for _, k := range []kind{{8, false}, {4, true}, {8, true}} {
+				testSort(t, s, ctx, q, k, dists[0], 600, 0, 8*k.wordBytes)
+			}
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// newHybrid makes onesweep with the shortcut of hybrid.cl: keys alone that the sample shows to be spread evenly are
-// partitioned from the most significant bits on and finished in local memory.
+// newHybrid makes onesweep with the shortcuts for data that the sample shows to be spread evenly: keys alone are
+// partitioned from the most significant bits on and finished in local memory (hybrid.cl), pairs end as tail.go says.
 func newHybrid(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
 	if err := hybridShape(dev, p, 4).check(dev, 4); err != nil {
 		return nil, fmt.Errorf("hybrid: %w", err)
@@ -153,7 +153,7 @@ func (h *hybrid) sort(r *run, seen *sampled, fromBit, toBit int) bool {
 	}
 	s.partition()
 	s.launch(h.finish, s.parts(), h.hybridGeometry.finish.groupSize, r.d.Keys, r.d.Keys, s.starts[1], s.state, uint32(p.binShift()),
-		uint32(1)<<p.bins-1)
+		uint32(1)<<p.bins-1, uint32(0))
 	r.d.Passes += 3
 	return r.words(s.state, 1)[0] == 0 || r.err != nil
 }

@@ -30,7 +30,7 @@ func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 	if l == nil || len(seen.keys) == 0 || width <= 32 {
 		return fromBit
 	}
-	bits := leadingBits(slices.Clone(seen.ordered()), width, n)
+	bits := leadingBits(slices.Clone(seen.keys), width, n)
 	return toBit - min(width, (bits+7)/8*8)
 }
 

@@ -55,7 +55,7 @@ type radix struct {
 	mu      sync.Mutex
 	engines map[variant]*engine
 	spaces  map[*cl.Queue]*space
-	hybrid  bool // keys alone are partitioned from the most significant bits on where that can be done
+	hybrid  bool // hybrid and tail are tried
 	trace   func(kernel string, e *cl.Event)
 }
 

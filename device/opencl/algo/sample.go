@@ -43,17 +43,6 @@ func leadingBits(sample []uint64, width int, n int64) int {
 type sampled struct {
 	keys  []uint64
 	after []uint64 // the neighbour of each in the data
-
-	ascending bool
-}
-
-// ordered are the keys in ascending order.
-func (s *sampled) ordered() []uint64 {
-	if !s.ascending {
-		slices.Sort(s.keys)
-		s.ascending = true
-	}
-	return s.keys
 }
 
 // shows reports whether the sample proves that a digit, given by its lowest bit and mask, varies.
@@ -82,14 +71,14 @@ func (s *sampled) spread(p hybridPlan) bool {
 	const cells = 32
 	const slack = 24
 	n := float64(len(s.keys))
-	alike := 0.0 // counted first: ordered loses who is whose neighbour
+	alike := 0.0
 	for i, key := range s.after {
-		if !s.ascending && (key^s.keys[i])>>p.shift(0) == 0 {
+		if (key^s.keys[i])>>p.shift(0) == 0 {
 			alike++
 		}
 	}
 	var fill [cells]float64
-	for _, key := range s.ordered() {
+	for _, key := range s.keys {
 		fill[key<<(64-p.top)>>(64-5)]++
 	}
 	return slices.Max(fill[:]) <= 0.8*p.room*n/cells+slack &&
@@ -100,14 +89,16 @@ func (s *sampled) spread(p hybridPlan) bool {
 
 // collisions is by how many the distinct values of a digit fall short of the keys.
 func (s *sampled) collisions(shift, width int) float64 {
-	values := make([]uint64, len(s.keys))
-	for i, key := range s.keys {
-		values[i] = key >> shift & (1<<width - 1)
+	seen := make([]bool, 1<<width) // not a map, and no sorting: the device waits
+	twice := 0.0
+	for _, key := range s.keys {
+		value := key >> shift & (1<<width - 1)
+		if seen[value] {
+			twice++
+		}
+		seen[value] = true
 	}
-	if !slices.IsSorted(values) {
-		slices.Sort(values)
-	}
-	return float64(len(values) - len(slices.Compact(values)))
+	return twice
 }
 
 // evenCollisions is what collisions is to be expected to be for n random keys.

@@ -6,6 +6,9 @@ import "github.com/extsort/extsort/device/opencl/cl"
 
 // tail ends a sort of keys with values after some stable passes over their leading bits: what is left are buckets that fit
 // local memory, where hybrid_finish.cl sorts them stably. It stands for the other passes, or for some and the repair.
+//
+// On an H200, 2^28 pairs: u32 + u32 37.8 G/s (all passes 32.3, CUB 31.4), u64 + u32 28.5 (leading passes and repair 21.0,
+// CUB 13.3).
 type tail struct {
 	geometry       geometry
 	passBits       int // of the passes before it
@@ -18,27 +21,23 @@ const (
 	tailSaves = 2    // passes that it must save to pay: it takes about as long as one
 )
 
-// tailShape: of 4-byte keys 4096 must fit, so that 2^28 keys need two passes only.
-func tailShape(dev *cl.Device, wordBytes int) geometry {
+// tailShape: 4096 keys must fit, so that 2^28 keys need two passes only.
+func tailShape(dev *cl.Device) geometry {
 	g := geometry{groupSize: min(512, dev.MaxGroup), items: 11, digitBits: 11}
-	if wordBytes == 8 {
-		g.items = 7
-	}
-	for g.items > 1 && tailBytes(g, wordBytes) > dev.LocalBytes {
+	for g.items > 1 && tailBytes(g) > dev.LocalBytes {
 		g.items--
 	}
 	return g
 }
 
-func tailBytes(g geometry, wordBytes int) int64 {
-	return hybridGeometry{finish: g}.finishBytes(wordBytes) + 2*g.tile()
-}
+// tailBytes is the local memory that the finish takes: 4 bytes of each key, and where it was.
+func tailBytes(g geometry) int64 { return hybridGeometry{finish: g}.finishBytes(4 + 2) }
 
 // buildTail returns nil where the device has too little local memory.
 func buildTail(b *builder, p Params, passBits int) *tail {
 	dev := b.ctx.Device()
-	g := tailShape(dev, b.v.wordBytes)
-	if tailBytes(g, b.v.wordBytes) > dev.LocalBytes {
+	g := tailShape(dev)
+	if tailBytes(g) > dev.LocalBytes {
 		return nil
 	}
 	t := &tail{geometry: g, passBits: passBits, from: hybridFrom}
@@ -83,7 +82,8 @@ func (t *tail) sort(x *radix, e *engine, r *run, seen *sampled, fromBit, toBit i
 	r.fill(state, 0)
 	r.launch(t.starts, parts/int64(t.geometry.groupSize)+1, t.geometry.groupSize, r.d.Keys, starts, uint32(r.d.N),
 		uint32(p.shift(1)), uint32(parts-1))
-	r.move(t.finish, parts, t.geometry.groupSize, r.d.Keys, r.d.KeysTmp, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1)
+	r.move(t.finish, parts, t.geometry.groupSize, r.d.Keys, r.d.KeysTmp, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1,
+		uint32(max(0, p.shift(1)-32)))
 	if r.words(state, 1)[0] != 0 && r.err == nil {
 		return false
 	}

@@ -9,16 +9,29 @@
 //                 than a tile, or one of its bins holds more than CROWD keys that are not all equal: it then holds the same
 //                 keys in an order that is not sorted, and the host sorts by other means. shift: the lowest of the bits for the bins, 0 when no bits are left below.
 //
+// With values and keys of 8 bytes, local memory holds 4 of them, those from partShift on, just below the bits that all of the
+// bucket share: so buckets may be larger. Ties in these, which are rare, are broken by reading the keys again.
+//
 // With values the order of equal keys counts, so that every key takes its position in the bucket along, and a crowded bin
 // always ends the attempt, with nothing written for the bucket.
 //
 // Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory, with
-// values 2·TILE more.
+// values 6·TILE in place of the first.
 //
 // prelude.cl stands before this file, with DIGIT_BITS the bits of BINS, a multiple of 4·GROUP_SIZE.
 
 #ifndef CROWD
 #define CROWD 48 // keys of a bin that look at each other
+#endif
+
+#if HAS_VALUES && WORD_BYTES == 8
+typedef uint part_t; // what local memory holds of a key
+#define PART_BYTES 4
+#define part_of(key) ((part_t)((key) >> partShift))
+#else
+typedef word_t part_t;
+#define PART_BYTES WORD_BYTES
+#define part_of(key) (key)
 #endif
 
 #define BINS RADIX
@@ -58,22 +71,29 @@ static inline bool scan_bins(__local uint *bins, __local uint *tmp)
 	return most > CROWD;
 }
 
-// place_of is where the key at position at goes: behind all of its bin that are less or, being equal, came before it. In
-// a bin of more than CROWD keys, which are all equal, it stays.
-static inline uint place_of(word_t key, uint at, const __local word_t *sorted, const __local ushort *came,
+// precedes reports whether the key at position i comes before the one at position at.
+static inline bool precedes(const __local part_t *sorted, const __local ushort *came, __global const word_t *keys, uint i,
+	uint at)
+{
+	if (sorted[i] != sorted[at] || i == at)
+		return sorted[i] < sorted[at];
+#if HAS_VALUES
+	return keys[came[i]] < keys[came[at]] || (keys[came[i]] == keys[came[at]] && came[i] < came[at]);
+#else
+	return i < at;
+#endif
+}
+
+// place_of is where the key at position at goes: behind all of its bin that precede it. In a bin of more than CROWD keys,
+// which are all equal, it stays.
+static inline uint place_of(uint at, const __local part_t *sorted, const __local ushort *came, __global const word_t *keys,
 	const __local uint *bins, uint bin)
 {
 	uint first = bins[bin], end = bins[bin + 1], place = first;
 	if (end - first > CROWD)
 		return at;
-	for (uint i = first; i < end; i++) {
-		word_t other = sorted[i];
-#if HAS_VALUES
-		place += other < key || (other == key && came[i] < came[at]);
-#else
-		place += other < key || (other == key && i < at);
-#endif
-	}
+	for (uint i = first; i < end; i++)
+		place += precedes(sorted, came, keys, i, at);
 	return place;
 }
 
@@ -94,13 +114,13 @@ __kernel void hybrid_starts(__global const word_t *keys, __global uint *starts, 
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
 void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __global const uint *starts, __global uint *state,
-	uint shift, uint mask VALUE_BUFFERS)
+	uint shift, uint mask, uint partShift VALUE_BUFFERS)
 {
-	__local ulong pool[(WORD_BYTES * TILE + 7) / 8];
+	__local ulong pool[(PART_BYTES * TILE + 7) / 8];
 	__local uint bins[BINS + 4] __attribute__((aligned(16)));
 	__local uint tmp[2 * GROUP_SIZE], crowded, mixed;
 	__local ushort came[HAS_VALUES ? TILE : 1]; // where each key of sorted was
-	__local word_t *sorted = (__local word_t *)pool;
+	__local part_t *sorted = (__local part_t *)pool;
 	uint lid = get_local_id(0);
 	uint begin = starts[get_group_id(0)], count = starts[get_group_id(0) + 1] - begin;
 	if (count > TILE && lid == 0)
@@ -140,13 +160,15 @@ void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __glob
 			break;
 		if (i * GROUP_SIZE + lid < count) {
 			uint to = bins[digit_of(mine[i], shift, mask)] + ranks[i];
-			sorted[to] = mine[i];
+			sorted[to] = part_of(mine[i]);
 #if HAS_VALUES
 			came[to] = i * GROUP_SIZE + lid;
 #endif
 		}
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
+	bool done = shift == 0;
+#if !HAS_VALUES
 	if (crowded) {
 		for (uint at = lid; at < count; at += GROUP_SIZE) {
 			uint bin = digit_of(sorted[at], shift, mask);
@@ -156,19 +178,23 @@ void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __glob
 		barrier(CLK_LOCAL_MEM_FENCE);
 		if (mixed && lid == 0)
 			atomic_xchg(&state[0], 1);
+		done |= mixed;
 	}
-	bool done = !HAS_VALUES && (shift == 0 || mixed);
+#endif
 #pragma unroll
 	for (uint i = 0; i < ITEMS; i++) {
 		uint at = i * GROUP_SIZE + lid;
 		if (i * GROUP_SIZE >= count)
 			break;
 		if (at < count) {
-			word_t key = sorted[at];
-			uint place = done ? at : place_of(key, at, sorted, came, bins, digit_of(key, shift, mask));
-			keysOut[place] = key;
+			part_t part = sorted[at];
 #if HAS_VALUES
+			uint place = place_of(at, sorted, came, keys, bins, digit_of(part, shift - partShift, mask));
+			keysOut[place] = PART_BYTES == WORD_BYTES ? part : keys[came[at]];
 			valuesOut[begin + place] = valuesIn[begin + came[at]];
+#else
+			uint place = done ? at : place_of(at, sorted, came, keys, bins, digit_of(part, shift, mask));
+			keysOut[place] = part;
 #endif
 		}
 	}
