@@ -143,7 +143,7 @@ func (j *job) chooseDevices() error {
 
 const (
 	gpuStartSeconds    = 0.4  // context, pinned memory and kernels from the binary cache
-	assumedLinkRate    = 12e9 // bytes/s each way: PCIe 3 x16; what extsort tune has measured takes its place
+	assumedLinkRate    = 24e9 // bytes/s each way: PCIe 4 x16; what extsort tune has measured takes its place
 	assumedGPUSortRate = 20e9 // bytes/s of keys; likewise
 )
 
@@ -177,13 +177,18 @@ func (j *job) gpuRates() *gpuRates {
 }
 
 // gpuGain is by how many seconds the sort of so many bytes is predicted to be faster on a GPU than on the CPU. Reading
-// and writing files takes the same time with both, and goes on while the GPU works.
+// and writing files takes the same time with both, and goes on while the GPU works; but what fits the memory of only
+// one of them need not be spilled there.
 func (j *job) gpuGain(info device.Info, bytes float64) float64 {
 	g := rateOf(info)
-	onGPU := gpuStartSeconds + bytes/g.linkBytes + bytes/g.sortBytes
-	onCPU := j.work().sortCost(j.rates)
-	return onCPU - onGPU
+	onCPU, onGPU := j.work(), j.work()
+	onGPU.gpus = &g
+	return onCPU.sortCost(j.rates) + onCPU.spillAndMerge(j.rates, float64(j.opt.MemoryBytes)) -
+		gpuStartSeconds - onGPU.sortCost(j.rates) - onGPU.spillAndMerge(j.rates, gpuShare*float64(info.MemoryBytes))
 }
+
+// gpuShare is the part of a GPU's memory that records can have: keys lie there twice.
+const gpuShare = 0.4
 
 // retryOnCPU reports whether a sort that failed can be done again on the CPU: the GPU was not the user's choice, it
 // was the GPU that failed, and nothing has been consumed or written that cannot be had again.

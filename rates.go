@@ -113,6 +113,14 @@ func (w work) mergeCost(r rates, k int) float64 {
 	return w.records * perRecord / w.workers
 }
 
+// spillAndMerge is what it costs beside sorting that the records do not fit memoryBytes; nothing if they do.
+func (w work) spillAndMerge(r rates, memoryBytes float64) float64 {
+	if w.bytes() <= memoryBytes {
+		return 0
+	}
+	return 2*w.spillCost(r) + w.mergeCost(r, int(w.bytes()/memoryBytes)+1)
+}
+
 // digitBits is the width h of the radix digit that moves the fewest bytes for keys of k bits in tiles of T
 // elements of s bytes: the minimum of ⌈k/h⌉·[s + s·(1 + 32·2^h/(T·s)) + 12·2^h/T] per element (Koppelman's
 // analysis of Satish, Harris and Garland 2009).
