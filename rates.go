@@ -93,10 +93,13 @@ func (w work) sortCost(r rates) float64 {
 }
 
 // writeCost is writing the output.
-func (w work) writeCost(r rates) float64 { return w.bytes() / r.writeBytes / w.workers }
+func (w work) writeCost(r rates) float64 { return w.bytes() / r.writeBytes / w.writers() }
 
 // spillCost is spilling all records, or reading them back.
-func (w work) spillCost(r rates) float64 { return w.bytes() / r.spillBytes / w.workers }
+func (w work) spillCost(r rates) float64 { return w.bytes() / r.spillBytes / w.writers() }
+
+// writers is how many workers write to files at the same time to any gain: more than a few wait for each other.
+func (w work) writers() float64 { return min(w.workers, 4) }
 
 // scatterCost is sending all records to their parts.
 func (w work) scatterCost(r rates) float64 {
