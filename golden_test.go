@@ -1,0 +1,48 @@
+package extsort
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// TestGolden sorts the files in testdata, which other programs made, by every strategy, and compares the outputs with
+// those that other programs sorted.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		spec    format.Spec
+		reverse bool
+	}{
+		{file: "particles.npy", spec: format.Spec{Format: "npy", Keys: []string{"mass:desc"}}},
+		{file: "ticks.npy", spec: format.Spec{Format: "npy"}, reverse: true},
+		{file: "readings.f64", spec: format.Spec{Type: "f64"}},
+		{file: "events.bin", spec: format.Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}},
+		{file: "kmers.sosd", spec: format.Spec{Format: "sosd", Type: "u64"}},
+	} {
+		want, err := os.ReadFile(filepath.Join("testdata", "golden", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
+			opt.Inputs = []string{filepath.Join("testdata", c.file)}
+			opt.Output = filepath.Join(t.TempDir(), "out")
+			if _, err := Sort(context.Background(), opt); err != nil {
+				t.Errorf("%s, %s: %v", c.file, strategy, err)
+				continue
+			}
+			got, err := os.ReadFile(opt.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s, %s: the output of %d bytes is not the golden one of %d", c.file, strategy, len(got), len(want))
+			}
+		}
+	}
+}
