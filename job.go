@@ -59,15 +59,24 @@ const runtimeBytes = 12 << 20
 // huge pages grow with the work: a sort of 4 GiB in 512 MiB took 7 MiB more than runtimeBytes leaves room for.
 func budgetOf(memoryBytes int64) int64 { return memoryBytes - runtimeBytes - memoryBytes/48 }
 
-// newJob opens the inputs and plans the sort.
-func newJob(ctx context.Context, opt Options) (*job, error) {
+// beginJob makes the job of valid options and opens what it needs; after an error nothing is left open.
+func beginJob(opt Options, open func(*job) error) (*job, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
 	j := &job{opt: opt.withDefaults(), rates: defaultRates}
 	j.meter = &meter{progress: j.opt.Progress}
-	if err := j.open(); err != nil {
+	if err := open(j); err != nil {
 		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+// newJob opens the inputs and plans the sort.
+func newJob(ctx context.Context, opt Options) (*job, error) {
+	j, err := beginJob(opt, (*job).open)
+	if err != nil {
+		return nil, err
 	}
 	if j.worthMeasuring() {
 		j.rates = j.measuredRates(ctx)

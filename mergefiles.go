@@ -32,13 +32,9 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 
 // newMerge opens the inputs of a merge.
 func newMerge(opt Options) (*job, error) {
-	if err := opt.validate(); err != nil {
+	j, err := beginJob(opt, (*job).openInputs)
+	if err != nil {
 		return nil, err
-	}
-	j := &job{opt: opt.withDefaults(), rates: defaultRates}
-	j.meter = &meter{progress: j.opt.Progress}
-	if err := j.openInputs(); err != nil {
-		return nil, errors.Join(err, j.close())
 	}
 	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.reserveCodecs()
@@ -52,10 +48,8 @@ func newMerge(opt Options) (*job, error) {
 
 // mergeInputs merges the inputs into w: in parallel when all can be read at offsets.
 func (j *job) mergeInputs(ctx context.Context, w *output) error {
-	opt := merge.Options{
-		Keyer: j.keyer, Workers: j.opt.Workers, BlockBytes: j.blockBytes, MemoryBytes: j.mergeBytes(),
-		Limit: (&sorting{job: j}).limit(), CheckOrder: true,
-	}
+	opt := j.mergeOptions()
+	opt.CheckOrder = true
 	if j.data.Records() < 0 || !allSeekable(j.inputs) {
 		return j.mergeStreams(ctx, opt, w)
 	}

@@ -99,9 +99,9 @@ func (s *sorting) sortAndStore(ctx context.Context, chunk device.Chunk, w device
 }
 
 // limit is how many records of a sorted chunk or of a merge can be among those that are asked for; -1: all.
-func (s *sorting) limit() int64 {
-	if s.opt.Limit > 0 && !s.opt.Unique {
-		return s.opt.Limit
+func (j *job) limit() int64 {
+	if j.opt.Limit > 0 && !j.opt.Unique {
+		return j.opt.Limit
 	}
 	return -1
 }
@@ -139,9 +139,9 @@ func (s *sorting) mergeRuns(ctx context.Context, runs []*chunker.Run, w device.B
 	return err
 }
 
-func (s *sorting) mergeOptions() merge.Options {
+func (j *job) mergeOptions() merge.Options {
 	return merge.Options{
-		Keyer: s.keyer, Workers: s.opt.Workers, BlockBytes: s.blockBytes, MemoryBytes: s.mergeBytes(), Limit: s.limit(),
+		Keyer: j.keyer, Workers: j.opt.Workers, BlockBytes: j.blockBytes, MemoryBytes: j.mergeBytes(), Limit: j.limit(),
 	}
 }
 

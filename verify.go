@@ -16,13 +16,9 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
 	}
-	if err := opt.validate(); err != nil {
+	j, err := beginJob(opt, (*job).openInputs)
+	if err != nil {
 		return nil, err
-	}
-	j := &job{opt: opt.withDefaults()}
-	j.meter = &meter{progress: j.opt.Progress}
-	if err := j.openInputs(); err != nil {
-		return nil, errors.Join(err, j.close())
 	}
 	j.meter.begin(stageCheck, atInput, j.data.Records()*int64(j.size))
 	watch, err := j.watchOrder(ctx, j.data)

@@ -44,8 +44,7 @@ func (systemFS) Link(f File, name string) error {
 // Reserve allocates blocks for the file, and says how many are free if that fails.
 //
 // In a file system that lies in memory that would be one thread filling all of it with zeros, which the writers
-// then do again: 8 GiB of a sort's output took 0.7 s there, a quarter of the whole run. There it only asks, and
-// lets the pages be allocated while the input is read.
+// then do again. There it only asks, and lets the pages be allocated while the input is read.
 func (f systemFile) Reserve(bytes int64) error {
 	var st unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
