@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,7 @@ type benchFlags struct {
 	table  string
 	scope  bench.Scope
 	runs   int
+	from   []string
 	format string
 	svg    string
 }
@@ -41,6 +44,7 @@ func (f *benchFlags) groups() []group {
 	what.flags.Var(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
 	what.flags.Var(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
 	what.flags.Var(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
+	what.flags.Var(listOf(&f.from, "FILES", fileName), "from", "time nothing: show figures that --format json wrote, joined into one")
 	how := newGroup("How to show it")
 	how.flags.Var(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
 	how.flags.Var(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE")
@@ -56,11 +60,48 @@ func (a *app) benchCommand() *cobra.Command {
 		Args: noOperands,
 		Example: `  extsort bench
   extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist uniform,zipf --svg rates.svg
-  extsort bench -d gpu --table bainville`,
+  extsort bench -d gpu --table bainville
+  extsort bench --from ours.json,theirs.json --svg both.svg`,
 	}
 	addGroups(cmd, f.groups()...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), &f) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.from != nil {
+			return a.showFigures(cmd, &f)
+		}
+		return a.bench(cmd.Context(), &f)
+	}
 	return cmd
+}
+
+// showFigures shows what was measured before, here or elsewhere.
+func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
+	for _, name := range []string{"device", "table", "algorithm", "type", "dist", "min", "max", "runs"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("bench: --from times nothing: leave --%s out", name)
+		}
+	}
+	var reports []bench.Report
+	for _, name := range f.from {
+		r, err := readFigures(name)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+	}
+	return a.showBench(bench.Join(reports[0], reports[1:]...), f)
+}
+
+func readFigures(name string) (bench.Report, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return bench.Report{}, err
+	}
+	defer file.Close()
+	r, err := bench.ReadReport(file)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 func viewList() string {
@@ -175,6 +216,13 @@ func algorithmName(s string) (string, error) { return s, nil }
 func distributionName(s string) (string, error) {
 	if !slices.Contains(format.Distributions, s) {
 		return "", fmt.Errorf("%q: use %s", s, inWords(format.Distributions))
+	}
+	return s, nil
+}
+
+func fileName(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("a name is empty")
 	}
 	return s, nil
 }

@@ -171,6 +171,40 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
+// What another program measured stands beside what we did: its sizes in their rows, ours that it lacks with a gap.
+func TestJoin(t *testing.T) {
+	ours := run(t, "all", &fakeBed{seconds: linear}, Scope{Algorithms: []string{"split"}, Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 512})
+	theirs, err := ReadReport(strings.NewReader(`{"results": [
+		{"label": "CUB", "key": "u32", "dist": "uniform", "records": 128, "keysPerSecond": 2e9},
+		{"label": "CUB", "key": "u32", "dist": "uniform", "records": 512, "keysPerSecond": 3e9},
+		{"label": "CUB", "key": "u64", "dist": "uniform", "records": 512, "keysPerSecond": 1e9}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(text(t, Join(ours, theirs)), "\n\n")
+	want := `u32, uniform, Mkeys/s
+  log2 n   CUB  split
+       7  2000      -
+       8     -   1000
+       9  3000   1000
+
+u64, uniform, Mkeys/s
+  log2 n   CUB
+       9  1000
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadReportRefuses(t *testing.T) {
+	for _, text := range []string{"", "[1]", `{"results": [{"label": "CUB"}]}`, `{"results": [{"label": "CUB", "key": "u16", "dist": "few", "records": 1}]}`} {
+		if r, err := ReadReport(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: read as %+v", text, r)
+		}
+	}
+}
+
 func TestRunStopsAtTheLimit(t *testing.T) {
 	bed := &fakeBed{seconds: func(c Case) (float64, error) { return float64(c.Records*c.Records) * 1e-6, nil }}
 	v, _ := FindView("all")

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/extsort/extsort/device"
 )
@@ -43,6 +45,29 @@ func (r Report) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(r)
+}
+
+// ReadReport reads what WriteJSON wrote, or what another program wrote in that form: docs/gpu/cub.cu does.
+func ReadReport(r io.Reader) (report Report, err error) {
+	if err := json.NewDecoder(r).Decode(&report); err != nil {
+		return report, fmt.Errorf("read figures: %w", err)
+	}
+	for i, result := range report.Results {
+		if result.Label == "" || result.Dist == "" || result.Key.WordBytes == 0 || result.Records < 1 {
+			return report, fmt.Errorf("read figures: result %d does not tell label, key, dist and records", i)
+		}
+	}
+	return report, nil
+}
+
+// Join puts the results of several reports into the tables and plots of the first, by size.
+func Join(first Report, others ...Report) Report {
+	first.Results = slices.Clone(first.Results)
+	for _, r := range others {
+		first.Results = append(first.Results, r.Results...)
+	}
+	slices.SortStableFunc(first.Results, func(a, b Result) int { return cmp.Compare(a.Records, b.Records) })
+	return first
 }
 
 // WriteText writes the view's tables.
