@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -77,6 +78,17 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	r.read = func(b *Block, dst []byte) ([]byte, error) {
 		return dst[:copy(dst, recs[b.Offset:b.Offset+int64(b.Bytes)])], nil
 	}
+	return r
+}
+
+// KeptRun is the run of the records that a chunk keeps. close is called when they are no longer needed.
+func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
+	size := k.Layout().RecordSize
+	r := &Run{keyer: k, close: close}
+	for i, b := range kept.Blocks {
+		r.blocks = append(r.blocks, Block{First: b.First, Records: b.Records, Offset: int64(i), Bytes: b.Records * size, Key: b.Key})
+	}
+	r.read = func(b *Block, dst []byte) ([]byte, error) { return kept.Read(int(b.Offset), dst[:b.Bytes]) }
 	return r
 }
 

@@ -119,6 +119,33 @@ type Chunk interface {
 	Close() error
 }
 
+// Keeper is a Chunk whose sorted records can stay where they are and be read from there, block by block, as a merge
+// needs them: what is in memory at the end need not be spilled.
+type Keeper interface {
+	Chunk
+
+	// Keep, which follows Sort, makes the first limit records of the sorted order (all of them for limit < 0) readable
+	// until the next Load or Close. Store may still follow it.
+	Keep(ctx context.Context, limit int64) (*Kept, error)
+}
+
+// Kept is the sorted records of a chunk that keeps them.
+type Kept struct {
+	Blocks []KeptBlock // in order, of ChunkOptions.BlockBytes at most
+	Bytes  int64       // host memory that the chunk occupies as long as it keeps them
+
+	// Read gives the records of block i: in dst, which has room for them, or where they lie. It is safe for
+	// concurrent use.
+	Read func(i int, dst []byte) ([]byte, error)
+}
+
+// KeptBlock is consecutive records of a sorted order.
+type KeptBlock struct {
+	First   int64 // index in that order of the first of them
+	Records int
+	Key     []byte // normalized key of the first of them
+}
+
 // Stats tells what sorting a chunk took. Times are in seconds; for work that several goroutines share they are
 // wall-clock times.
 type Stats struct {
