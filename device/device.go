@@ -125,8 +125,9 @@ type Keeper interface {
 	Chunk
 
 	// Keep, which follows Sort, makes the first limit records of the sorted order (all of them for limit < 0) readable
-	// until the next Load or Close. Store may still follow it.
-	Keep(ctx context.Context, limit int64) (*Kept, error)
+	// until the next Load or Close. It does nothing and returns nil if the chunk would go on to occupy more than
+	// memoryBytes of host memory. Store may still follow it.
+	Keep(ctx context.Context, limit, memoryBytes int64) (*Kept, error)
 }
 
 // Kept is the sorted records of a chunk that keeps them.

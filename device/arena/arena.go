@@ -11,6 +11,7 @@ package arena
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 )
 
@@ -47,6 +48,15 @@ func (m *Memory) Uint32s() []uint32 { return View[uint32](m.bytes) }
 
 // Uint64s views the arena as 64-bit words.
 func (m *Memory) Uint64s() []uint64 { return View[uint64](m.bytes) }
+
+// Trim gives back what the bytes after the first n have touched, where the system can: from then on they are zero, or as
+// they were. The arena stays as large.
+func (m *Memory) Trim(n int) {
+	page := os.Getpagesize()
+	if from := (n + page - 1) / page * page; m.mapping != nil && from < len(m.bytes) {
+		discard(m.bytes[from:]) // a mapping starts at a page, and so do the bytes in it
+	}
+}
 
 // Free gives the memory back. It may be called again, and on nil.
 func (m *Memory) Free() error {

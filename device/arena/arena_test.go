@@ -60,3 +60,30 @@ func TestViewsShareMemory(t *testing.T) {
 		t.Errorf("bytes %x", b)
 	}
 }
+
+// TestTrim gives back all but some bytes: those stay, and the others can be used again.
+func TestTrim(t *testing.T) {
+	for _, size := range []int{0, 100, 5000, 20_000, 5 << 20} {
+		for _, keep := range []int{0, 1, 4096, 4097, size / 2, size, size + 1} {
+			m, err := Alloc(size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := m.Bytes()
+			for i := range b {
+				b[i] = byte(i%251) + 1
+			}
+			m.Trim(keep)
+			for i := range b {
+				if gone := i >= keep && b[i] == 0; b[i] != byte(i%251)+1 && !gone {
+					t.Fatalf("%d of %d bytes kept: byte %d is %d", keep, size, i, b[i])
+				}
+				b[i] = 7
+			}
+			if err := m.Free(); err != nil {
+				t.Error(err)
+			}
+			m.Trim(0)
+		}
+	}
+}

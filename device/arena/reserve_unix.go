@@ -26,3 +26,6 @@ func reserve(bytes int) (*Memory, error) {
 }
 
 func release(mapping []byte) error { return unix.Munmap(mapping) }
+
+// discard gives pages back. A kernel that refuses keeps them, which costs memory only.
+func discard(pages []byte) { _ = unix.Madvise(pages, unix.MADV_DONTNEED) }

@@ -90,6 +90,9 @@ func (p *pool[E]) available() int64 {
 	return max(0, int64(p.blocks)-p.fresh.Load()) + p.freeCount
 }
 
+// touched is the number of blocks that have been handed out since reset, at the start of the memory.
+func (p *pool[E]) touched() int64 { return min(p.fresh.Load(), int64(p.blocks)) }
+
 // push appends an empty block to l.
 func (p *pool[E]) push(l *list, block uint32) {
 	p.next[block], p.used[block] = none, 0

@@ -43,6 +43,8 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"Cancel", testCancel},
 		{"SourceFails", testSourceFails},
 		{"WriterFails", testWriterFails},
+		{"Keep", testKeep},
+		{"KeepReuse", testKeepReuse},
 		{"Memory", testMemory},
 		{"Options", testOptions},
 	} {

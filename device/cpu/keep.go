@@ -1,0 +1,175 @@
+package cpu
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Keep finishes the leaves where they lie: the elements of each, which fit in cache, go back into its blocks in order.
+// Then the scratch of the workers and whatever memory an earlier, larger content has touched go back to the system.
+// A read follows the blocks of a leaf and makes records of their elements.
+func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
+	defer seconds(&c.stats.Store, time.Now())
+	if limit < 0 || limit > c.stats.Records {
+		limit = c.stats.Records
+	}
+	if c.keptBytes() > memoryBytes {
+		return nil, nil
+	}
+	if err := c.finishAll(ctx, limit); err != nil {
+		return nil, err
+	}
+	c.countPasses()
+	if err := c.shrink(); err != nil {
+		return nil, err
+	}
+	k := &keeping[E]{chunk: c}
+	blocks := k.index(limit)
+	return &device.Kept{Blocks: blocks, Bytes: c.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
+		return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
+	}}, nil
+}
+
+// keptBytes is the memory of the loaded records without the scratch of the workers.
+func (c *chunk[E]) keptBytes() int64 {
+	perBlock := int64(c.sizes.block*c.element + 8) // as in sizes.memory
+	return c.pool.touched()*perBlock + c.stats.Records*int64(c.keptRecords)
+}
+
+// finishAll finishes the leaves that hold the first limit records.
+func (c *chunk[E]) finishAll(ctx context.Context, limit int64) error {
+	end := 0
+	for at := int64(0); end < len(c.leaves) && at < limit; end++ {
+		at += c.leaves[end].count
+	}
+	workers := max(1, min(end, c.sizes.workers))
+	if err := c.makeWorkers(workers); err != nil {
+		return err
+	}
+	var claimed atomic.Int64
+	return c.each(ctx, workers, func(ctx context.Context, w *worker[E]) error {
+		for i := int(claimed.Add(1)) - 1; i < end; i = int(claimed.Add(1)) - 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if l := &c.leaves[i]; l.unsorted() {
+				c.putBack(*l, c.finish(w, *l, w.a))
+				l.ordered = true
+			}
+		}
+		return nil
+	})
+}
+
+// putBack spreads elems over the blocks of their leaf.
+func (c *chunk[E]) putBack(l leaf[E], elems []E) {
+	for b := l.head; b != none; b = c.pool.next[b] {
+		elems = elems[copy(c.pool.content(b), elems):]
+	}
+}
+
+// shrink gives back the memory that the loaded records do not need.
+func (c *chunk[E]) shrink() error {
+	for i, w := range c.workers {
+		if w == nil {
+			continue
+		}
+		c.workers[i] = nil
+		if err := w.memory.Free(); err != nil {
+			return err
+		}
+	}
+	c.pool.memory.Trim(int(c.pool.touched()) * c.sizes.block * c.element)
+	if c.kept != nil {
+		c.kept.Trim(int(c.stats.Records) * c.record)
+	}
+	return nil
+}
+
+// keeping is a chunk that is read where it lies.
+type keeping[E element] struct {
+	chunk  *chunk[E]
+	starts []cursor // of the blocks that can be read
+}
+
+// cursor is the place of an element.
+type cursor struct {
+	leaf  int
+	block uint32 // of the leaf
+	at    int64  // in the block; in the leaf if its elements are all the same and it has no blocks
+}
+
+// index cuts the first limit records into blocks of the size that Store would write.
+func (k *keeping[E]) index(limit int64) []device.KeptBlock {
+	c := k.chunk
+	var blocks []device.KeptBlock
+	record := make([]byte, c.record)
+	at := k.begin(0)
+	for first := int64(0); first < limit; first += int64(c.out) {
+		n := int(min(int64(c.out), limit-first))
+		k.starts = append(k.starts, at)
+		key := c.opt.Keyer.Append(nil, k.read(at, record))
+		blocks = append(blocks, device.KeptBlock{First: first, Records: n, Key: key})
+		for n > 0 {
+			var stretch []E
+			stretch, at = k.next(at, n)
+			n -= len(stretch)
+		}
+	}
+	return blocks
+}
+
+// begin is the place of the first element of a leaf.
+func (k *keeping[E]) begin(leaf int) cursor {
+	at := cursor{leaf: leaf}
+	if leaf < len(k.chunk.leaves) {
+		at.block = k.chunk.leaves[leaf].head
+	}
+	return at
+}
+
+// equalStretch is how many elements of a leaf without blocks are made at a time.
+const equalStretch = 512
+
+// next gives elements that lie together, n at most, and the place after them. REQUIRES: there are more.
+func (k *keeping[E]) next(at cursor, n int) (elems []E, after cursor) {
+	c := k.chunk
+	l := &c.leaves[at.leaf]
+	if l.equal {
+		elems = make([]E, min(int64(n), equalStretch, l.count-at.at))
+		for i := range elems {
+			elems[i] = l.low
+		}
+		if at.at += int64(len(elems)); at.at == l.count {
+			return elems, k.begin(at.leaf + 1)
+		}
+		return elems, at
+	}
+	elems = c.pool.content(at.block)[at.at:]
+	if len(elems) > n {
+		at.at += int64(n)
+		return elems[:n], at
+	}
+	if at.block, at.at = c.pool.next[at.block], 0; at.block == none {
+		return elems, k.begin(at.leaf + 1)
+	}
+	return elems, at
+}
+
+// read fills dst with the records from a place on.
+func (k *keeping[E]) read(at cursor, dst []byte) []byte {
+	for rest := dst; len(rest) > 0; {
+		var elems []E
+		elems, at = k.next(at, len(rest)/k.chunk.record)
+		recs := k.chunk.codec.records(rest, elems)
+		if unsafe.SliceData(recs) != unsafe.SliceData(rest) {
+			copy(rest, recs)
+		}
+		rest = rest[len(recs):]
+	}
+	return dst
+}

@@ -1,0 +1,129 @@
+package devicetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// testKeep reads chunks that keep their records, in place of storing them.
+func testKeep(t *testing.T, d device.Device) {
+	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")}
+	for name, l := range layouts {
+		for dist := range Distributions {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				for _, n := range []int{0, 1, 1023, 30_000} {
+					for _, limit := range []int64{-1, 0, 1000} {
+						c := Case{Layout: l, Recs: Distributions[dist](l, n, random()), Block: 999 * l.RecordSize, Limit: limit}
+						checkKept(t, d, c)
+					}
+				}
+			})
+		}
+	}
+}
+
+// checkKept is Check of what the chunk keeps, if it is a device.Keeper.
+func checkKept(t *testing.T, d device.Device, c Case) {
+	t.Helper()
+	chunk := open(t, d, c.options(keyer(t, c.Layout)))
+	defer chunk.Close()
+	load(t, chunk, &Source{Recs: c.Recs, Size: c.Layout.RecordSize}, int64(len(c.Recs)/c.Layout.RecordSize))
+	if err := chunk.Sort(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	keeper, ok := chunk.(device.Keeper)
+	if !ok {
+		t.Skip("the device keeps nothing")
+	}
+	kept := keep(t, keeper, c.Limit)
+	want := Sorted(c.Layout, c.Recs)
+	if c.Limit >= 0 {
+		want = want[:min(int(c.Limit)*c.Layout.RecordSize, len(want))]
+	}
+	for range 2 { // what was read may be read again
+		got, err := readKept(c.Layout, c.options(nil).BlockBytes, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, got, want, c.Layout.RecordSize)
+	}
+}
+
+func keep(t testing.TB, keeper device.Keeper, limit int64) *device.Kept {
+	t.Helper()
+	kept, err := keeper.Keep(context.Background(), limit, math.MaxInt64)
+	if err != nil || kept == nil {
+		t.Fatalf("keep %d records in any memory: %v, %v", limit, kept, err)
+	}
+	if refused, err := keeper.Keep(context.Background(), limit, kept.Bytes-1); refused != nil || err != nil {
+		t.Fatalf("keep in %d bytes what takes %d: %v, %v", kept.Bytes-1, kept.Bytes, refused, err)
+	}
+	return kept
+}
+
+// readKept reads all blocks at the same time and checks what the index says of them.
+func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error) {
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, b := range kept.Blocks {
+		if b.First != int64(total) || b.Records < 1 || b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
+			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First, total, blockBytes)
+		}
+		total += b.Records
+	}
+	all := make([]byte, total*l.RecordSize)
+	faults := make([]error, len(kept.Blocks))
+	var readers sync.WaitGroup
+	for i, b := range kept.Blocks {
+		readers.Go(func() {
+			dst := all[int(b.First)*l.RecordSize:][:b.Records*l.RecordSize]
+			recs, err := kept.Read(i, dst)
+			if len(recs) != len(dst) {
+				faults[i] = errors.Join(err, fmt.Errorf("block %d has %d bytes, not %d", i, len(recs), len(dst)))
+				return
+			}
+			copy(dst, recs)
+			if key := k.Append(nil, dst[:l.RecordSize]); !bytes.Equal(key, b.Key) {
+				faults[i] = fmt.Errorf("the index has key %x for block %d, which begins with %x", b.Key, i, key)
+			}
+		})
+	}
+	readers.Wait()
+	return all, errors.Join(faults...)
+}
+
+// testKeepReuse keeps, stores and loads in turns, with more records and with fewer.
+func testKeepReuse(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
+		t.Run(name, func(t *testing.T) {
+			c := Case{Layout: l, Recs: uniform(l, 300_000, random()), Limit: -1}
+			chunk := open(t, d, c.options(keyer(t, l)))
+			defer chunk.Close()
+			keeper, ok := chunk.(device.Keeper)
+			if !ok {
+				t.Skip("the device keeps nothing")
+			}
+			for _, n := range []int{300_000, 1000, 300_000, 77_777} {
+				c.Recs = uniform(l, n, random())
+				checkOn(t, chunk, c)
+				got, err := readKept(l, c.options(nil).BlockBytes, keep(t, keeper, -1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare(t, got, Sorted(l, c.Recs), l.RecordSize)
+				compare(t, store(t, chunk, -1, l.RecordSize), Sorted(l, c.Recs), l.RecordSize)
+			}
+		})
+	}
+}
