@@ -90,17 +90,15 @@ func (b *block) release() {
 // already may return them from elsewhere; they are copied only where words would not be aligned.
 func (b *block) fill(k *format.Keyer, recs []byte) {
 	n := len(recs) / k.Layout().RecordSize
-	b.recs, b.keys = recs, b.buf.keys[:n]
-	if !isNative(k) {
-		k.Prefixes(b.keys, recs)
-		return
-	}
-	at := unsafe.Pointer(unsafe.SliceData(recs))
+	b.recs = recs
 	switch {
-	case at == unsafe.Pointer(unsafe.SliceData(b.keys)):
-	case uintptr(at)%8 == 0:
+	case !isNative(k):
+		b.keys = b.buf.keys[:n]
+		k.Prefixes(b.keys, recs)
+	case uintptr(unsafe.Pointer(unsafe.SliceData(recs)))%8 == 0:
 		b.keys = words(recs)
 	default:
+		b.keys = grown(b.buf.keys, n)[:n]
 		b.recs = wordBytes(b.keys)
 		copy(b.recs, recs)
 	}

@@ -3,7 +3,8 @@
 // # Merging
 //
 // Merge takes runs: sorted sequences of blocks that can be read in any order and whose index tells the first key
-// of each block. Streams takes inputs that can only be read from beginning to end. Reduce and MergeLevels bring
+// of each block. Streams takes inputs that can only be read from beginning to end, and Stores inputs that write
+// themselves, such as the sorted chunks in the memories of several devices. Reduce and MergeLevels bring
 // more runs than memory or open files allow down to as many as one merge can take. All of them are stable: of
 // records with equal keys those of earlier inputs come first, and within an input the order stays. So the total
 // order of all records is that of (key, input, position), and no two records are equal in it.

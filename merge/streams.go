@@ -70,17 +70,30 @@ type streaming struct {
 	meter  *meters
 }
 
-// feed is one input and what has been read ahead of it.
+// feed is one input and what is in memory of it that has not been merged.
 type feed struct {
 	input  int
 	r      io.Reader
 	free   chan *buffer
-	blocks chan *block
-	ended  bool // all of it is in memory or merged
+	blocks chan coming // in the order of the input
+	sent   int64       // records that went into blocks
+	ended  bool        // all of it is in memory or merged
+}
+
+// coming is a block whose keys may be on their way to it yet.
+type coming struct {
+	*block
+	filled chan struct{} // closed when they are there; nil: they are
+}
+
+func (c coming) wait() {
+	if c.filled != nil {
+		<-c.filled
+	}
 }
 
 func newFeed(input int, r io.Reader, buffers []*buffer) *feed {
-	f := &feed{input: input, r: r, free: make(chan *buffer, len(buffers)), blocks: make(chan *block, len(buffers))}
+	f := &feed{input: input, r: r, free: make(chan *buffer, len(buffers)), blocks: make(chan coming, len(buffers))}
 	for _, b := range buffers {
 		f.free <- b
 	}
@@ -95,6 +108,12 @@ func (m *streaming) run(ctx context.Context, w device.BlockWriter) error {
 			return m.read(ctx, f)
 		})
 	}
+	m.start(ctx, group, w)
+	return group.Wait()
+}
+
+// start lets the dispatcher and the workers merge what comes.
+func (m *streaming) start(ctx context.Context, group *errgroup.Group, w device.BlockWriter) {
 	spans := make(chan *span)
 	group.Go(func() error {
 		defer close(spans)
@@ -102,13 +121,12 @@ func (m *streaming) run(ctx context.Context, w device.BlockWriter) error {
 		return m.dispatch(ctx, spans)
 	})
 	startWorkers(ctx, group, m.opt.Workers, m.opt, spans, w, m.meter)
-	return group.Wait()
 }
 
 // read reads f to its end, as far ahead as it has buffers.
 func (m *streaming) read(ctx context.Context, f *feed) error {
 	last := make([]byte, 0, m.opt.recordSize()) // the record before the block
-	for first := int64(0); ; {
+	for {
 		var buf *buffer
 		select {
 		case buf = <-f.free:
@@ -117,7 +135,7 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		b, err := m.readBlock(f, first, buf)
+		b, err := m.readBlock(f, buf)
 		if b == nil || err != nil {
 			return err
 		}
@@ -127,13 +145,13 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 			}
 			last = append(last[:0], b.recs[len(b.recs)-m.opt.recordSize():]...)
 		}
-		first += int64(len(b.keys))
-		f.blocks <- b
+		f.sent += int64(len(b.keys))
+		f.blocks <- coming{block: b}
 	}
 }
 
 // readBlock reads the next block of f, nil at its end.
-func (m *streaming) readBlock(f *feed, first int64, buf *buffer) (*block, error) {
+func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
 	began := time.Now()
 	n, err := io.ReadFull(f.r, buf.recs)
@@ -143,12 +161,12 @@ func (m *streaming) readBlock(f *feed, first int64, buf *buffer) (*block, error)
 	case err == io.EOF:
 		return nil, nil
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("merge: input %d, record %d: %w", f.input, first+int64(n/size), err)
+		return nil, fmt.Errorf("merge: input %d, record %d: %w", f.input, f.sent+int64(n/size), err)
 	case n%size != 0:
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
-			f.input, first*int64(size)+int64(n), n%size, size)
+			f.input, f.sent*int64(size)+int64(n), n%size, size)
 	}
-	b := newBlock(f.input, first, buf, f.free)
+	b := newBlock(f.input, f.sent, buf, f.free)
 	b.fill(m.opt.Keyer, buf.recs[:n])
 	return b, nil
 }
@@ -193,7 +211,8 @@ func (m *streaming) await(ctx context.Context, c *cutter) error {
 		select {
 		case b, ok := <-f.blocks:
 			if f.ended = !ok; ok {
-				c.add(b)
+				b.wait()
+				c.add(b.block)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -109,7 +109,7 @@ func TestStreamsWithinMemory(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges whatever records it gets, as runs and as streams, under keys of several kinds.
+// FuzzMerge merges whatever records it gets, as runs, as streams and as chunks that are stored, under keys of several kinds.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(3), uint8(2), uint8(1))
 	f.Add(bytes.Repeat([]byte{255}, 300), uint8(7), uint8(5), uint8(8))
@@ -132,6 +132,14 @@ func FuzzMerge(f *testing.F) {
 			},
 			func(w *collector) error {
 				_, err := Streams(t.Context(), opt, readers(runs), w)
+				return err
+			},
+			func(w *collector) error {
+				var inputs []Stored
+				for _, r := range runs {
+					inputs = append(inputs, storedChunk(k, r, 1+int(blockRecords), 1+int(fanIn)%3))
+				}
+				_, err := Stores(t.Context(), opt, inputs, w)
 				return err
 			},
 		} {

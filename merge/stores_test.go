@@ -1,0 +1,209 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"golang.org/x/sync/errgroup"
+)
+
+// storedChunk is a Stored of records in memory that are written by several goroutines. What they have written they
+// overwrite, as a device does that uses its buffers again.
+func storedChunk(k *format.Keyer, recs []byte, blockRecords, writers int) Stored {
+	size := k.Layout().RecordSize
+	store := func(ctx context.Context, w device.BlockWriter) error {
+		var mu sync.Mutex
+		at := 0
+		next := func(buf []byte) (first int64, block []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			first, block = int64(at/size), append(buf[:0], recs[at:min(at+blockRecords*size, len(recs))]...)
+			at += len(block)
+			return first, block
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		for range writers {
+			group.Go(func() error {
+				buf := make([]byte, blockRecords*size)
+				for {
+					first, block := next(buf)
+					if len(block) == 0 {
+						return nil
+					}
+					if err := w.WriteBlock(ctx, first, block); err != nil {
+						return err
+					}
+					for i := range block {
+						block[i] = 0x55
+					}
+				}
+			})
+		}
+		return group.Wait()
+	}
+	return Stored{Records: int64(len(recs) / size), BlockBytes: blockRecords * size, Store: store}
+}
+
+func storedChunks(k *format.Keyer, runs [][]byte, rng *rand.Rand) []Stored {
+	var list []Stored
+	for _, r := range runs {
+		list = append(list, storedChunk(k, r, 1+rng.IntN(200), 1+rng.IntN(5)))
+	}
+	return list
+}
+
+func TestStoresEqualsStableSort(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, l := range layouts(t) {
+		k := keyer(t, l)
+		for _, shape := range shapes {
+			for _, fanIn := range []int{0, 1, 2, 3, 8} {
+				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
+				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+3000/max(fanIn, 1), rng))
+				opt := Options{Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: l.RecordSize * (1 + rng.IntN(100)), Limit: -1}
+				out := newCollector(k, opt.BlockBytes)
+				stats, err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := out.result(t); !bytes.Equal(got, want) || stats.BytesRead != int64(len(want)) {
+					t.Fatalf("%v/%s/inputs=%d: wrong order, or %d bytes read of %d", l, shape.name, fanIn, stats.BytesRead, len(want))
+				}
+			}
+		}
+	}
+}
+
+// TestStoresUnaligned merges words that do not lie where words do.
+func TestStoresUnaligned(t *testing.T) {
+	k := keyer(t, bare(t, "u64"))
+	rng := rand.New(rand.NewPCG(1, 2))
+	runs, want := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 3, 500, rng))
+	inputs := storedChunks(k, runs, rng)
+	for i, in := range inputs {
+		inputs[i].Store = func(ctx context.Context, w device.BlockWriter) error {
+			return in.Store(ctx, device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+				return w.WriteBlock(ctx, first, append(make([]byte, 1), recs...)[1:])
+			}))
+		}
+	}
+	out := newCollector(k, 4096)
+	if _, err := Stores(context.Background(), Options{Keyer: k, Workers: 2, BlockBytes: 4096, Limit: -1}, inputs, out); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.result(t), want) {
+		t.Error("wrong order")
+	}
+}
+
+func TestStoresLimit(t *testing.T) {
+	for _, name := range []string{"u64", "f64"} {
+		k := keyer(t, bare(t, name))
+		rng := rand.New(rand.NewPCG(1, 2))
+		runs, want := sortedParts(k, parts(bare(t, name), shapes[0].fill, 5, 2000, rng))
+		for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
+			out := newCollector(k, 800)
+			opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
+			if _, err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
+				t.Errorf("%s, limit %d: %d records, or wrong ones", name, limit, len(got)/8)
+			}
+		}
+	}
+}
+
+// TestStoresFaults lets an input fail, end early or not at all, and the writer fail, at several places.
+func TestStoresFaults(t *testing.T) {
+	k := keyer(t, bare(t, "i64"))
+	rng := rand.New(rand.NewPCG(3, 4))
+	runs, _ := sortedParts(k, parts(bare(t, "i64"), shapes[0].fill, 3, 3000, rng))
+	broken := errors.New("broken")
+	merge := func(w device.BlockWriter, change func(*Stored)) error {
+		inputs := storedChunks(k, runs, rng)
+		change(&inputs[2])
+		_, err := Stores(context.Background(), Options{Keyer: k, Workers: 3, BlockBytes: 800, Limit: -1}, inputs, w)
+		return err
+	}
+	for _, after := range []int64{0, 1, 1500, 2999} {
+		failing := device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+			if first+int64(len(recs)/8) > after {
+				return broken
+			}
+			return nil
+		})
+		if err := merge(failing, func(*Stored) {}); !errors.Is(err, broken) {
+			t.Errorf("the writer failed after record %d: %v", after, err)
+		}
+		err := merge(newCollector(k, 800), func(in *Stored) {
+			store := in.Store
+			in.Store = func(ctx context.Context, w device.BlockWriter) error {
+				return store(ctx, device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+					if first+int64(len(recs)/8) > after {
+						return broken
+					}
+					return w.WriteBlock(ctx, first, recs)
+				}))
+			}
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("an input failed after record %d: %v", after, err)
+		}
+	}
+	if err := merge(newCollector(k, 800), func(in *Stored) { in.Records++ }); err == nil || !strings.Contains(err.Error(), "input 2 ended at record 3000 of 3001") {
+		t.Errorf("an input that ends early: %v", err)
+	}
+	if err := merge(newCollector(k, 800), func(in *Stored) { in.Records-- }); err == nil || !strings.Contains(err.Error(), "more than the 2999 records") {
+		t.Errorf("an input that does not end: %v", err)
+	}
+}
+
+func TestStoresCancelled(t *testing.T) {
+	k := keyer(t, fields(t, 16, "0:u64"))
+	rng := rand.New(rand.NewPCG(5, 6))
+	runs, _ := sortedParts(k, parts(k.Layout(), shapes[0].fill, 2, 5000, rng))
+	ctx, cancel := context.WithCancel(context.Background())
+	w := device.BlockWriterFunc(func(context.Context, int64, []byte) error { cancel(); return nil })
+	_, err := Stores(ctx, Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1}, storedChunks(k, runs, rng), w)
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestStoresWithinMemory(t *testing.T) {
+	k := keyer(t, fields(t, 100, "0:bytes10"))
+	rng := rand.New(rand.NewPCG(7, 8))
+	runs, want := sortedParts(k, parts(k.Layout(), shapes[0].fill, 3, 1000, rng))
+	const blockBytes = 20000 // of the inputs at most, see storedChunks
+	for _, memory := range []int64{1000, 30_000, 40_000, 200_000, 1 << 30} {
+		opt := Options{Keyer: k, Workers: 4, BlockBytes: 10_000, MemoryBytes: memory}
+		each, err := opt.keyBuffers(3, blockBytes/100*8)
+		used := int64(3*each)*blockBytes/100*8 + int64(opt.Workers)*workerBytes(&opt)
+		if err == nil && used > memory {
+			t.Errorf("%d bytes of memory: %d used", memory, used)
+		}
+		if (err != nil) != (memory < workerBytes(&opt)+3*blockBytes/100*8) {
+			t.Errorf("%d bytes of memory: %v", memory, err)
+		}
+		if err != nil {
+			continue
+		}
+		out := newCollector(k, 10_000)
+		opt.Limit = -1
+		if _, err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.result(t), want) {
+			t.Fatalf("%d bytes of memory: wrong order", memory)
+		}
+	}
+}
