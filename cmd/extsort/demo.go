@@ -26,7 +26,7 @@ type demoFlags struct {
 }
 
 func (f *demoFlags) group() group {
-	f.size, f.memory, f.progress = 1<<30, 256<<20, "auto"
+	f.size, f.memory, f.workers, f.progress = 1<<30, 256<<20, processors, "auto"
 	g := newGroup("Flags")
 	g.flags.Var(size(&f.size, "SIZE", format.ParseSize), "size", "how much to sort; otherwise 1G. Three times that must be free on the disk")
 	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the sort; otherwise 256M")
@@ -218,6 +218,6 @@ func copyBlocks(ctx context.Context, w io.Writer, r io.Reader, add func(int64)) 
 
 func (t *tour) check(ctx context.Context, name string) (*extsort.CheckReport, error) {
 	return extsort.Check(ctx, extsort.Options{
-		Inputs: []string{name}, Record: format.Spec{Type: "u64"}, Progress: t.progress,
+		Inputs: []string{name}, Record: format.Spec{Type: "u64"}, Workers: processors, Progress: t.progress,
 	})
 }

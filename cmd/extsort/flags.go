@@ -75,7 +75,7 @@ type resourceFlags struct {
 }
 
 func (f *resourceFlags) group() group {
-	f.strategy, f.spillCompress = "auto", "auto"
+	f.strategy, f.spillCompress, f.workers = "auto", "auto", processors
 	g := newGroup("Resources")
 	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
 	g.flags.VarP(many(&f.tempDirs, "DIR"), "temporary-directory", "T", "put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")

@@ -28,7 +28,7 @@ func parse(t *testing.T, args ...string) extsort.Options {
 }
 
 func TestFlagsAreThoseOfGNUSort(t *testing.T) {
-	base := extsort.Options{Strategy: "auto", SpillCompress: "auto", Inputs: []string{}}
+	base := extsort.Options{Strategy: "auto", SpillCompress: "auto", Inputs: []string{}, Workers: processors}
 	with := func(change func(*extsort.Options)) extsort.Options {
 		opt := base
 		change(&opt)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ type genFlags struct {
 }
 
 func (f *genFlags) groups() []group {
-	f.dist, f.progress = "uniform", "auto"
+	f.dist, f.progress, f.workers = "uniform", "auto", processors
 	g := newGroup("What to write")
 	g.flags.VarP(size(&f.records, "COUNT", parseCount), "count", "n", "so many records")
 	g.flags.Var(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
@@ -126,7 +125,7 @@ type generation struct {
 	header    *format.Header
 	generator *format.Generator
 	records   int64
-	workers   int               // 0: all processors
+	workers   int
 	add       func(bytes int64) // told of what is written; nil: nobody
 }
 
@@ -142,13 +141,9 @@ func (g *generation) write(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(g.header.Encode(g.records)); err != nil {
 		return err
 	}
-	workers := g.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	blocks := make(chan chan []byte, workers) // bounds the blocks that are in work
-	free := make(chan []byte, workers+2)
+	blocks := make(chan chan []byte, g.workers) // bounds the blocks that are in work
+	free := make(chan []byte, g.workers+2)
 	group.Go(func() error { return g.fill(ctx, group, blocks, free) })
 	group.Go(func() error { return g.drain(ctx, w, blocks, free) })
 	return group.Wait()

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -31,7 +32,13 @@ const (
 // errDisorder is a check's verdict; the line that says where has been printed when it is returned.
 var errDisorder = errors.New("not in order")
 
+// processors is how many workers there are unless --parallel says otherwise.
+var processors = runtime.GOMAXPROCS(0)
+
 func main() {
+	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices that it takes long, which
+	// may be 10 ms. With a worker waiting for a pipe, a processor would stand idle that long again and again.
+	runtime.GOMAXPROCS(2 * processors)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

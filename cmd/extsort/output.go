@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"runtime"
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
@@ -27,7 +26,7 @@ func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) e
 }
 
 func writeCompressed(w io.Writer, c format.Compression, write func(io.Writer) error) error {
-	z, err := format.NewWriter(w, c, runtime.GOMAXPROCS(0))
+	z, err := format.NewWriter(w, c, processors)
 	if err != nil {
 		return err
 	}

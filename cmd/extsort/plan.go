@@ -103,7 +103,11 @@ func planSpill(p *extsort.SortPlan) string {
 	case p.TempBytes < 0:
 		return "as much as does not fit memory, in " + strings.Join(p.TempDirs, ", ")
 	}
-	return humanBytes(p.TempBytes) + " in " + strings.Join(p.TempDirs, ", ")
+	spill := humanBytes(p.TempBytes) + " in " + strings.Join(p.TempDirs, ", ")
+	if p.KeptBytes > 0 {
+		spill += "; " + humanBytes(p.KeptBytes) + " stay in memory"
+	}
+	return spill
 }
 
 func writeStages(w io.Writer, stages []extsort.Stage) error {

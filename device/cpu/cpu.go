@@ -51,7 +51,7 @@ func (*Device) Info() device.Info {
 		Name:       processorName(),
 		Driver:     "Go " + runtime.Version()[len("go"):],
 		Kind:       device.CPU,
-		Units:      runtime.GOMAXPROCS(0),
+		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
 		Algorithms: []string{Algorithm},
 	}
 }
