@@ -114,6 +114,24 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWrite
 	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
 }
 
+// Keep passes on to the chunk: those of the CPU can keep their records.
+func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
+	if err := c.step("keep"); err != nil {
+		return nil, err
+	}
+	kept, err := c.Chunk.(device.Keeper).Keep(ctx, limit, memoryBytes)
+	if kept != nil {
+		read := kept.Read
+		kept.Read = func(i int, dst []byte) ([]byte, error) {
+			if err := c.step("read kept block"); err != nil {
+				return nil, err
+			}
+			return read(i, dst)
+		}
+	}
+	return kept, err
+}
+
 type faultStore struct{ *injector }
 
 func (s *faultStore) Create(folder string) (chunker.SpillFile, error) {

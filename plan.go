@@ -28,6 +28,7 @@ type SortPlan struct {
 	BlockBytes   int      `json:"block_bytes"`   // size of the blocks that are spilled and written
 	DigitBits    int      `json:"digit_bits"`    // radix digit that moves the fewest bytes within a bucket
 	TempBytes    int64    `json:"temp_bytes"`    // spill expected; -1: not known
+	KeptBytes    int64    `json:"kept_bytes"`    // of the last chunk, which is merged from memory
 	TempDirs     []string `json:"temp_dirs"`
 	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
 
@@ -53,6 +54,7 @@ type Candidate struct {
 	chunks   int
 	levels   int
 	temp     int64
+	kept     int64
 	stages   []Stage
 }
 
@@ -90,6 +92,7 @@ type planner struct {
 	rates    rates
 	records  int64 // -1: not known
 	capacity int64 // records that fit one chunk
+	cut      cutting
 	fanIn    int
 	limit    int64 // 0: all
 	ordered  bool  // the sample is in order
@@ -114,7 +117,8 @@ func (j *job) newPlan() *SortPlan {
 func (j *job) planner() *planner {
 	return &planner{
 		work:  j.work(),
-		rates: j.rates, records: j.data.Records(), capacity: j.capacity, fanIn: j.fanIn(), limit: j.opt.Limit,
+		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
+		fanIn: j.fanIn(), limit: max(j.limit(), 0),
 		ordered: j.ordered, spreads: j.planSpread() != nil, gpus: j.gpuRates() != nil,
 	}
 }
@@ -230,20 +234,27 @@ func (p *planner) spread() Candidate {
 
 func (p *planner) merge() Candidate {
 	w, r := p.work, p.rates
-	c := Candidate{Strategy: MergeRuns, chunks: p.chunks(), possible: true, Why: "one pass to sort runs, one to merge them"}
+	c := Candidate{Strategy: MergeRuns, chunks: p.cut.runs, possible: true, Why: "one pass to sort runs, one to merge them"}
 	if p.records < 0 {
 		c.Why, c.temp = "works without knowing the size of the input", -1
 		c.stages = []Stage{p.stage(stageRuns, 0), p.stage(stageMerge, 0)}
 		c.levels = 1
 		return c
 	}
-	spilled := w
+	merged, kept := w, w
+	kept.records = float64(min(p.cut.stays, p.records))
 	if p.limit > 0 {
-		spilled.records = min(w.records, float64(p.limit)*float64(c.chunks))
+		merged.records = min(w.records, float64(p.limit)*float64(c.chunks))
+		kept.records = min(kept.records, float64(p.limit))
 	}
+	spilled := merged
+	spilled.records -= kept.records
 	c.levels = levelsOf(c.chunks, p.fanIn)
-	c.temp = int64(spilled.bytes()) * int64(c.levels)
-	merging := spilled.mergeCost(r, min(c.chunks, p.fanIn))
+	c.temp, c.kept = int64(spilled.bytes())*int64(c.levels), int64(kept.bytes())
+	merging := merged.mergeCost(r, min(c.chunks, p.fanIn))
+	if c.kept > 0 {
+		c.Why = "one pass to sort runs, one to merge them; the last stays in memory"
+	}
 	if p.ordered {
 		merging, c.Why = 0, "the sample is in order: runs that do not overlap are only joined"
 	}
@@ -271,11 +282,6 @@ func (p *planner) partition() Candidate {
 		p.stage(stageParts, w.spillCost(r)+w.sortCost(r)+w.writeCost(r)),
 	}
 	return c.sum()
-}
-
-// chunks is the number of chunks by position.
-func (p *planner) chunks() int {
-	return int(max(0, (p.records+p.capacity-1)/p.capacity))
 }
 
 // partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
@@ -314,7 +320,7 @@ func (p *SortPlan) without(s Strategy) *SortPlan {
 // choose fills in what depends on the strategy.
 func (p *SortPlan) choose(c Candidate) {
 	p.Strategy, p.Chunks, p.MergeLevels = c.Strategy, c.chunks, c.levels
-	p.TempBytes, p.Stages, p.Seconds = c.temp, c.stages, c.Seconds
+	p.TempBytes, p.KeptBytes, p.Stages, p.Seconds = c.temp, c.kept, c.stages, c.Seconds
 }
 
 // String shows the plan in a line.

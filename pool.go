@@ -66,14 +66,33 @@ func (p *pool) make(ctx context.Context, s *slot) (err error) {
 // put gives a chunk back.
 func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
 
-// close frees the memory of all chunks; the next get makes them anew. REQUIRES: no chunk is in use.
+// closeFree frees the memory of the chunks that nobody uses; the next get makes them anew. REQUIRES: nobody gets or puts
+// a chunk meanwhile.
+func (p *pool) closeFree() error {
+	var errs []error
+	for range len(p.free) {
+		s := <-p.free
+		errs = append(errs, s.close())
+		p.free <- s
+	}
+	return errors.Join(errs...)
+}
+
+// close frees the memory of all chunks. REQUIRES: no chunk is used any more.
 func (p *pool) close() error {
 	var errs []error
 	for _, s := range p.open {
-		if s.Chunk != nil {
-			errs = append(errs, s.Chunk.Close())
-			s.Chunk = nil
-		}
+		errs = append(errs, s.close())
 	}
 	return errors.Join(errs...)
+}
+
+// close frees the memory of the chunk, if there is one.
+func (s *slot) close() error {
+	if s.Chunk == nil {
+		return nil
+	}
+	err := s.Chunk.Close()
+	s.Chunk = nil
+	return err
 }

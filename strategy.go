@@ -16,8 +16,9 @@ import (
 // partition that is still too large is sorted in its turn.
 type sorting struct {
 	*job
-	pool  *pool
-	depth int // 0: the input; 1: a part of it that was too large, and so on
+	pool      *pool
+	depth     int   // 0: the input; 1: a part of it that was too large, and so on
+	keptBytes int64 // of memory that a chunk occupies which is merged from there
 }
 
 // byMerge cuts data by position, makes a run of each chunk and merges the runs into w. When all records fit the
@@ -29,7 +30,7 @@ func (s *sorting) byMerge(ctx context.Context, data chunker.Dataset, w device.Bl
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	s.pool.close()
+	s.pool.closeFree()
 	return s.mergeRuns(ctx, runs, w)
 }
 
@@ -38,13 +39,14 @@ func (s *sorting) byMerge(ctx context.Context, data chunker.Dataset, w device.Bl
 func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.BlockWriter) ([]*chunker.Run, error) {
 	runs := &runList{}
 	group, groupCtx := errgroup.WithContext(ctx)
-	src, err := data.Cut(s.capacity)
+	cuts := s.cutsOf(data)
+	src, err := cuts.next(data)
 	for i := 0; src != nil && err == nil; i++ {
 		var chunk device.Chunk
 		if chunk, err = s.load(groupCtx, src); err != nil {
 			break
 		}
-		if src, err = data.Cut(s.capacity); err == nil && i == 0 {
+		if src, err = cuts.next(data); err == nil && i == 0 {
 			if src == nil {
 				return nil, s.storeOnly(ctx, chunk, w)
 			}
@@ -54,7 +56,8 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 			s.pool.put(chunk)
 			break
 		}
-		group.Go(func() error { return s.sortRun(groupCtx, chunk, runs, i) })
+		last := src == nil
+		group.Go(func() error { return s.sortRun(groupCtx, chunk, runs, i, last) })
 	}
 	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
 	if failed := group.Wait(); failed != nil {
@@ -93,6 +96,11 @@ func (s *sorting) sortAndStore(ctx context.Context, chunk device.Chunk, w device
 	if err := chunk.Sort(ctx); err != nil {
 		return err
 	}
+	return s.store(ctx, chunk, w)
+}
+
+// store writes a sorted chunk.
+func (s *sorting) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
 	err := chunk.Store(ctx, s.limit(), w)
 	s.noteChunk(chunk.Stats())
 	return err
@@ -106,17 +114,33 @@ func (j *job) limit() int64 {
 	return -1
 }
 
-// sortRun sorts a loaded chunk and spills it as run i.
-func (s *sorting) sortRun(ctx context.Context, chunk device.Chunk, runs *runList, i int) error {
+// sortRun sorts a loaded chunk and makes run i of it: the last one stays in memory if it can, others are spilled.
+func (s *sorting) sortRun(ctx context.Context, chunk device.Chunk, runs *runList, i int, last bool) error {
+	err := chunk.Sort(ctx)
+	if err == nil && last {
+		var run *chunker.Run
+		if run, err = s.keepRun(ctx, chunk, i); run != nil {
+			runs.set(i, run)
+			return nil // the chunk is free when the run is closed
+		}
+	}
 	defer s.pool.put(chunk)
-	writer := s.spill.NewRun()
-	if err := s.sortAndStore(ctx, chunk, s.watched(writer)); err != nil {
-		writer.Abort()
+	if err != nil {
 		return err
 	}
-	run, err := writer.Finish()
+	run, err := s.spillRun(ctx, chunk)
 	runs.set(i, run)
 	return err
+}
+
+// spillRun spills a sorted chunk.
+func (s *sorting) spillRun(ctx context.Context, chunk device.Chunk) (*chunker.Run, error) {
+	writer := s.spill.NewRun()
+	if err := s.store(ctx, chunk, s.watched(writer)); err != nil {
+		writer.Abort()
+		return nil, err
+	}
+	return writer.Finish()
 }
 
 // mergeRuns merges runs into w, over several levels when they are too many for one.
@@ -127,6 +151,9 @@ func (s *sorting) mergeRuns(ctx context.Context, runs []*chunker.Run, w device.B
 		defer s.endPhase()
 	}
 	opt := s.mergeOptions()
+	if s.keptBytes > 0 {
+		opt.MemoryBytes = s.budget - keepSlack(s.budget) - s.keptBytes
+	}
 	s.report.MergeLevels = max(s.report.MergeLevels, levelsOf(len(runs), s.fanIn()))
 	runs, _, err := merge.Reduce(ctx, opt, runs, s.fanIn(), func() (merge.RunWriter, error) { return s.spill.NewRun(), nil })
 	s.report.FanIn = max(s.report.FanIn, len(runs))

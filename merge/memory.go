@@ -48,6 +48,15 @@ func (o *Options) spanBlocks(fanIn, blockRecords int) int {
 	return max(1, outRecords/blockRecords, 32*fanIn/blockRecords)
 }
 
+// MemoryFor is the memory with which a merge of fanIn runs with blocks of blockBytes, and output blocks of the same
+// size, keeps that many workers busy.
+func MemoryFor(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
+	o := Options{Keyer: k, BlockBytes: blockBytes}
+	blockRecords := max(blockBytes/o.recordSize(), 1)
+	buffers := fanIn + 2*o.spanBlocks(fanIn, blockRecords)*(workers+1)
+	return int64(workers)*workerBytes(&o) + int64(buffers)*bufferBytes(k, blockRecords)
+}
+
 // MaxFanIn is how many runs with blocks of blockBytes can be merged at once by that many workers, with output
 // blocks of the same size, within memoryBytes. It may be less than 2: then memory is too small for such blocks.
 func MaxFanIn(k *format.Keyer, blockBytes, workers int, memoryBytes int64) int {
