@@ -30,7 +30,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	k := kindNamed("gensort")
 	in := filepath.Join(t.TempDir(), "in")
-	writeGenerated(t, in, k.layout(t), memoryData)
+	writeGenerated(t, in, k.layout(t), "uniform", memoryData)
 	for _, mode := range []string{"merge", "partition", "pipe"} {
 		child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 		child.Env = append(os.Environ(), memoryChild+"="+mode+" "+in)
@@ -76,11 +76,11 @@ type onlyReader struct{ f *os.File }
 
 func (o onlyReader) Read(p []byte) (int, error) { return o.f.Read(p) }
 
-// writeGenerated writes uniform records of about so many bytes.
-func writeGenerated(t testing.TB, name string, l format.Layout, bytes int64) {
+// writeGenerated writes records of a distribution, of about so many bytes.
+func writeGenerated(t testing.TB, name string, l format.Layout, dist string, bytes int64) {
 	t.Helper()
 	records := bytes / int64(l.RecordSize)
-	g, err := format.NewGenerator(l, "uniform", 1, records)
+	g, err := format.NewGenerator(l, dist, 1, records)
 	if err != nil {
 		t.Fatal(err)
 	}

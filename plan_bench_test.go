@@ -1,0 +1,73 @@
+package extsort
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+var gridBytes = flag.Int64("grid-bytes", 256<<20, "size of the files of BenchmarkPlanner")
+
+// BenchmarkPlanner holds the planner's choice against the strategies that it could have forced, over a grid of records,
+// distributions and memory limits. The strategies take turns, and the medians are reported, in seconds; regret is auto's
+// median as a multiple of the best one's.
+//
+//	go test -run - -bench Planner -benchtime 5x . -args -grid-bytes 1073741824
+func BenchmarkPlanner(b *testing.B) {
+	size, dists := *gridBytes, []string{"uniform", "zipf", "nearly-sorted", "reversed"}
+	if testing.Short() {
+		size, dists = 64<<20, dists[:1] // a quarter of it is the least that a sort makes do with
+	}
+	for _, name := range []string{"u32be", "u64", "rec12", "gensort"} {
+		k := kindNamed(name)
+		for _, dist := range dists {
+			input := filepath.Join(b.TempDir(), "in")
+			writeGenerated(b, input, k.layout(b), dist, size)
+			for _, part := range []int64{2, 4, 16} {
+				if limit := size / part; limit >= MinMemory {
+					b.Run(fmt.Sprintf("key=%s/dist=%s/memory=1:%d", name, dist, part), func(b *testing.B) {
+						benchmarkPlanner(b, Options{Record: k.spec, Inputs: []string{input}, MemoryBytes: limit})
+					})
+				}
+			}
+			os.Remove(input)
+		}
+	}
+}
+
+func benchmarkPlanner(b *testing.B, opt Options) {
+	folder := b.TempDir()
+	opt.Devices, opt.Output, opt.TempDirs = []string{"cpu"}, filepath.Join(folder, "out"), []string{folder}
+	seconds := map[Strategy][]float64{}
+	var chosen Strategy
+	for b.Loop() {
+		for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+			opt.Strategy = strategy
+			os.Remove(opt.Output) // replacing a file would be paid by whoever comes next
+			start := time.Now()
+			report, err := Sort(b.Context(), opt)
+			if err != nil {
+				b.Fatal(err)
+			}
+			seconds[strategy] = append(seconds[strategy], time.Since(start).Seconds())
+			if strategy == Auto {
+				chosen = report.Strategy
+			}
+		}
+	}
+	auto, merged, partitioned := median(seconds[Auto]), median(seconds[MergeRuns]), median(seconds[Partition])
+	b.ReportMetric(auto, "auto-s")
+	b.ReportMetric(merged, "merge-s")
+	b.ReportMetric(partitioned, "partition-s")
+	b.ReportMetric(auto/min(merged, partitioned), "regret")
+	b.Logf("the planner chose %s", chosen)
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
