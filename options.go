@@ -18,7 +18,7 @@ const (
 	Auto      Strategy = "auto"
 	MergeRuns Strategy = "merge"     // chunks by position, then a k-way merge
 	Partition Strategy = "partition" // parts by key range, each sorted, one after another
-	Spread    Strategy = "spread"    // a key range for each of several devices, all in their memories
+	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
 	InCore    Strategy = "in-core"
 	Copy      Strategy = "copy" // the input is in order already
 )

@@ -96,7 +96,7 @@ type planner struct {
 	fanIn    int
 	limit    int64 // 0: all
 	ordered  bool  // the sample is in order
-	spreads  bool  // each of several devices can have a range of the keys
+	sharing  int   // devices that hold all of the data together; 0: they do not, or there is but one
 	gpus     bool  // all the devices are GPUs
 }
 
@@ -119,7 +119,7 @@ func (j *job) planner() *planner {
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
 		fanIn: j.fanIn(), limit: max(j.limit(), 0),
-		ordered: j.ordered, spreads: j.planSpread() != nil, gpus: j.gpuRates() != nil,
+		ordered: j.ordered, sharing: j.sharing(), gpus: j.gpuRates() != nil,
 	}
 }
 
@@ -216,18 +216,19 @@ const spreadBytes = 256 << 20
 
 func (p *planner) spread() Candidate {
 	w, r := p.work, p.rates
-	c := Candidate{Strategy: Spread, chunks: 1, possible: p.spreads && p.gpus && !p.ordered && w.bytes() >= spreadBytes}
+	c := Candidate{Strategy: Spread, chunks: p.sharing, levels: 1}
+	c.possible = p.sharing > 0 && p.gpus && !p.ordered && w.bytes() >= spreadBytes
 	switch {
-	case !p.spreads:
+	case p.sharing == 0:
 		c.Why = "needs several devices whose memories hold all of the data"
 	case !c.possible:
 		c.Why = "the devices are not GPUs, or there is too little data, or it is in order"
 	default:
-		c.Why = "each device sorts a range of the keys"
+		c.Why = "each device sorts a share, and the shares are merged on their way out"
 	}
 	c.stages = []Stage{
-		p.stage(stageRead, w.readCost(r)+w.scatterCost(r)+w.sortCost(r)/2+r.startSeconds),
-		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)),
+		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
+		p.stage(stageWrite, w.sortCost(r)/2+w.mergeCost(r, p.sharing)+w.writeCost(r)),
 	}
 	return c.sum()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/chunker"
@@ -27,7 +28,7 @@ func TestSpread(t *testing.T) {
 		for _, dist := range []string{"uniform", "few", "equal", "sorted", "reversed", "zipf"} {
 			for _, devices := range []int{2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", k.name, dist, devices), func(t *testing.T) {
-					data := k.make(t, dist, 1+r.IntN(9000), r)
+					data := k.make(t, dist, []int{r.IntN(4), r.IntN(9000)}[min(r.IntN(5), 1)], r)
 					opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 1 + r.IntN(4), MemoryBytes: 64 << 20}
 					opt.Reverse, opt.Unique = r.IntN(3) == 0, r.IntN(4) == 0
 					if r.IntN(4) == 0 {
@@ -56,41 +57,74 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// misledDataset has a sample of its first records only.
-type misledDataset struct{ chunker.Dataset }
-
-func (m *misledDataset) Sample(n int) ([]byte, error) {
-	sample, err := m.Dataset.Sample(1 << 20)
-	size := len(sample) / max(int(m.Dataset.Records()), 1)
-	return sample[:len(sample)/20/size*size], err
+// TestShare divides by rates, within limits.
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		n      int64
+		rates  []float64
+		limits []int64
+		want   []int64
+	}{
+		{100, []float64{1, 1}, []int64{100, 100}, []int64{51, 49}},
+		{100, []float64{3, 1}, []int64{100, 100}, []int64{76, 24}},
+		{100, []float64{3, 1}, []int64{60, 100}, []int64{60, 40}},
+		{100, []float64{1, 1, 1}, []int64{10, 90, 10}, []int64{10, 80, 10}},
+		{100, []float64{1, 1}, []int64{50, 50}, []int64{50, 50}},
+		{100, []float64{1, 1}, []int64{50, 49}, nil},
+		{1, []float64{1, 1}, []int64{5, 5}, []int64{1, 0}},
+		{0, []float64{1, 1}, []int64{5, 5}, []int64{0, 0}},
+		{5, []float64{1, 1}, []int64{0, 5}, []int64{0, 5}},
+		{1 << 52, []float64{1e9, 3e9, 7e9}, []int64{1 << 60, 1 << 60, 1 << 60}, nil},
+	} {
+		got := share(c.n, c.rates, c.limits)
+		sum := int64(0)
+		for i, records := range got {
+			if sum += records; records < 0 || records > c.limits[i] {
+				t.Errorf("%+v: %v", c, got)
+			}
+		}
+		if got != nil && sum != c.n || c.n < 1<<50 && !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }
 
-// TestSpreadMisled sorts otherwise when the sample has hidden how many records one device would get: here it shows the
-// smallest keys alone, among which all devices are shared.
-func TestSpreadMisled(t *testing.T) {
+// unevenDevice is a GPU that holds a few records only.
+type unevenDevice struct {
+	device.Device
+	records int64
+}
+
+func (d *unevenDevice) MaxRecords(device.ChunkOptions, int64) int64 { return d.records }
+
+// TestSpreadUneven shares what no device holds alone, as each has room.
+func TestSpreadUneven(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "gensort"} {
-		k := kindNamed(name)
-		data := k.make(t, "sorted", 20000, r)
-		size := k.layout(t).RecordSize
-		copy(data[len(data)-size:], data[:size]) // or it would be copied
-		opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, MemoryBytes: 64 << 20}, 2)
-		opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return &misledDataset{d} }
-		opt.faults.chunkRecords = 15000
-		opt.Output = writeFile(t, nil)
-		report, err := Sort(context.Background(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(opt.Output)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := reference(t, k.layout(t), data, opt); !bytes.Equal(got, want) {
-			t.Errorf("%s: differs from record %d on", name, firstDifference(got, want, size))
-		}
-		if report.Strategy == Spread {
-			t.Errorf("%s: strategy %s", name, report.Strategy)
+		for _, limits := range [][]int64{{100, 9900}, {9000, 1000}, {5000, 5001}, {0, 10000}, {3000, 3000}} {
+			k := kindNamed(name)
+			data := k.make(t, "zipf", 10000, r)
+			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, MemoryBytes: 64 << 20}, 2)
+			opt.Output = writeFile(t, nil)
+			devices := 0
+			opt.faults.wrapDevice = func(d device.Device) device.Device {
+				devices++
+				return &unevenDevice{d, max(limits[(devices-1)%2], 1)}
+			}
+			report, err := Sort(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(opt.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, reference(t, k.layout(t), data, opt)) {
+				t.Errorf("%s, %d: wrong order", name, limits)
+			}
+			if fit := limits[0]+limits[1] >= 10000; fit != (report.Strategy == Spread) || fit && report.BytesSpilled > 0 {
+				t.Errorf("%s, %d: strategy %s, %d bytes spilled", name, limits, report.Strategy, report.BytesSpilled)
+			}
 		}
 	}
 }
@@ -183,16 +217,16 @@ func TestSpreadCancelled(t *testing.T) {
 func TestSpreadIsPlanned(t *testing.T) {
 	p := planner{
 		work:  work{records: 1 << 31, size: 8, bare: true, workers: 32, gpus: &gpuRates{2, 1e11, 4e11}},
-		rates: defaultRates, records: 1 << 31, capacity: 1 << 32, fanIn: 16, spreads: true, gpus: true,
+		rates: defaultRates, records: 1 << 31, capacity: 1 << 32, fanIn: 16, sharing: 2, gpus: true,
 	}
 	if c := p.weigh(Auto)[0]; c.Strategy != Spread {
 		t.Errorf("%s is planned", c.Strategy)
 	}
-	p.spreads = false
+	p.sharing = 0
 	if c := p.weigh(Auto)[0]; c.Strategy != InCore {
 		t.Errorf("%s is planned where the devices cannot share", c.Strategy)
 	}
-	p.spreads, p.ordered = true, true
+	p.sharing, p.ordered = 2, true
 	if c := p.weigh(Auto)[0]; c.Strategy != Copy {
 		t.Errorf("%s is planned for what is in order", c.Strategy)
 	}
