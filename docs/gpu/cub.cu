@@ -1,10 +1,11 @@
 // Times CUB's DeviceRadixSort, the radix sort that comes with CUDA, on the keys that our own benchmarks sort
 // (device/opencl/algo, bench_test.go): the yardstick for a sort on an NVIDIA GPU.
 //
-//     nvcc -O3 -std=c++17 -arch=native cub.cu -o cub && ./cub 28
+//     nvcc -O3 -std=c++17 -arch=native cub.cu -o cub
+//     ./cub 28       prints for each kind and distribution of 2^28 keys: kind, distribution, ms, G keys/s
+//     ./cub 10 30    prints uniform keys, 2^10 to 2^30 of them, as `extsort bench --format json` does
 //
-// Prints for each kind and distribution of 2^28 keys: kind, distribution, median of 9 sorts in ms, G keys/s. A sort is timed
-// between two events; making the keys is not counted.
+// Each figure is the median of 9 sorts. A sort is timed between two events; making the keys is not counted.
 #include <cub/cub.cuh>
 
 #include <algorithm>
@@ -47,7 +48,8 @@ template <class Key> __global__ void makeKeys(Key *keys, size_t n, Dist dist)
 	}
 }
 
-template <class Key> static void timeSorts(const char *kind, size_t n, Dist dist, bool values)
+// medianTime is what the sort of n keys takes, in ms.
+template <class Key> static double medianTime(size_t n, Dist dist, bool values)
 {
 	Key *keys[2];
 	uint32_t *payload[2] = {nullptr, nullptr};
@@ -85,22 +87,50 @@ template <class Key> static void timeSorts(const char *kind, size_t n, Dist dist
 			times.push_back(ms);
 	}
 	std::sort(times.begin(), times.end());
-	double ms = times[times.size() / 2];
-	printf("cub %s %s %.3f %.2f\n", kind, names[dist], ms, n / ms / 1e6);
 	for (int i = 0; i < 2; i++) {
 		cudaFree(keys[i]);
 		cudaFree(payload[i]);
 	}
 	cudaFree(scratch);
+	return times[times.size() / 2];
+}
+
+static const char *const kinds[] = {"u32", "u64", "u32+u32", "u64+u32"};
+
+static double timeKind(int kind, size_t n, Dist dist)
+{
+	return kind % 2 ? medianTime<uint64_t>(n, dist, kind >= 2) : medianTime<uint32_t>(n, dist, kind >= 2);
+}
+
+static void bySize(int from, int to)
+{
+	printf("{\"results\": [");
+	const char *separator = "";
+	for (int kind = 0; kind < 4; kind++)
+		for (int log2 = from; log2 <= to; log2++) {
+			size_t n = (size_t)1 << log2;
+			double ms = timeKind(kind, n, UNIFORM);
+			printf("%s\n  {\"label\": \"CUB\", \"algorithm\": \"CUB\", \"key\": \"%s\", \"dist\": \"uniform\", \"records\": %zu, "
+				   "\"seconds\": %.9f, \"keysPerSecond\": %.0f}", separator, kinds[kind], n, ms / 1e3, n / ms * 1e3);
+			separator = ",";
+		}
+	printf("\n]}\n");
+}
+
+static void byDistribution(int log2)
+{
+	size_t n = (size_t)1 << log2;
+	for (int d = UNIFORM; d <= ZIPF; d++)
+		for (int kind = 0; kind < 4; kind++) {
+			double ms = timeKind(kind, n, (Dist)d);
+			printf("cub %s %s %.3f %.2f\n", kinds[kind], names[d], ms, n / ms / 1e6);
+		}
 }
 
 int main(int argc, char **argv)
 {
-	size_t n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 28);
-	for (int d = UNIFORM; d <= ZIPF; d++) {
-		timeSorts<uint32_t>("u32", n, (Dist)d, false);
-		timeSorts<uint64_t>("u64", n, (Dist)d, false);
-		timeSorts<uint32_t>("u32+u32", n, (Dist)d, true);
-		timeSorts<uint64_t>("u64+u32", n, (Dist)d, true);
-	}
+	if (argc == 3)
+		bySize(atoi(argv[1]), atoi(argv[2]));
+	else
+		byDistribution(argc > 1 ? atoi(argv[1]) : 28);
 }

@@ -14,7 +14,6 @@ mkdir -p "$kit"
 export CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -DCL_TARGET_OPENCL_VERSION=120"
 
 go build -ldflags=-s -tags opencl -o "$kit/extsort" ./cmd/extsort
-CGO_ENABLED=0 go build -ldflags=-s -o "$kit/compare" ./cmd/compare
 go test -c -ldflags=-s -tags opencl -o "$kit/algo.test" ./device/opencl/algo
 go test -c -ldflags=-s -tags opencl -o "$kit/opencl.test" ./device/opencl
 cp docs/gpu/measure.sh docs/gpu/cub.cu "$kit/"
