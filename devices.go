@@ -40,14 +40,14 @@ const (
 )
 
 // openDevices opens the devices that the options name, or those with which the plan is fastest.
-func (j *job) openDevices() error {
+func (j *job) openDevices(ctx context.Context) error {
 	j.autoGPU = j.opt.faults.chosenGPU
 	names := slices.DeleteFunc(slices.Clone(j.opt.Devices), func(name string) bool { return name == deviceAuto })
 	for range j.opt.faults.moreDevices {
 		j.devices = append(j.devices, j.opt.faults.device(cpu.New()))
 	}
 	if len(names) == 0 {
-		return j.chooseDevices()
+		return j.chooseDevices(ctx)
 	}
 	for _, name := range names {
 		if err := j.openNamed(name); err != nil {
@@ -94,15 +94,19 @@ func (j *job) openDevice(info device.Info) error {
 		j.devices = append(j.devices, j.opt.faults.device(cpu.New()))
 		return nil
 	}
-	d, err := opencl.Open(info.Index, opencl.Options{
-		MemoryBytes: j.opt.DeviceMemory, Algorithm: j.opt.Algorithm, LinkRate: info.LinkRate,
-		Tuning: tune.Load(info),
-	})
+	d, err := j.openCL(info)
 	if err != nil {
 		return err
 	}
 	j.devices = append(j.devices, j.opt.faults.device(d))
 	return nil
+}
+
+func (j *job) openCL(info device.Info) (device.Device, error) {
+	return opencl.Open(info.Index, opencl.Options{
+		MemoryBytes: j.opt.DeviceMemory, Algorithm: j.opt.Algorithm, LinkRate: info.LinkRate,
+		Tuning: tune.Load(info),
+	})
 }
 
 func checkAlgorithm(info device.Info, name string) error {
@@ -112,23 +116,18 @@ func checkAlgorithm(info device.Info, name string) error {
 	return fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
 }
 
-// gpuWorthBytes is the least input for which starting a GPU may pay: its driver alone takes some 0.2 s, in which
-// a processor sorts this much.
-const gpuWorthBytes = 128 << 20
-
 // chooseDevices takes the GPUs if the plan predicts that the sort ends sooner with them, else the CPU. An input of
 // unknown size is sorted on the CPU: a GPU must be named for it.
-func (j *job) chooseDevices() error {
+func (j *job) chooseDevices(ctx context.Context) error {
 	processor := cpu.New().Info()
 	needed := checkAlgorithm(processor, j.opt.Algorithm) != nil // only a GPU has it
-	bytes := j.data.Records() * int64(j.size)
-	if !needed && bytes < gpuWorthBytes {
-		return j.openDevice(processor)
+	if !needed && !j.gpuMayPay(ctx) {
+		return j.openDevice(processor) // and no driver was started for nothing
 	}
 	list := Devices()
 	for _, info := range list.Devices[1:] {
 		useful := info.Kind == device.GPU || info.Kind == device.Accelerator
-		if useful && (needed || j.gpuGain(info, float64(bytes)) > 0) && j.openDevice(info) == nil {
+		if useful && (needed && j.openDevice(info) == nil || !needed && j.openIfFaster(info)) {
 			j.autoGPU = true
 		}
 	}
@@ -142,10 +141,57 @@ func (j *job) chooseDevices() error {
 }
 
 const (
-	gpuStartSeconds    = 0.4  // context, pinned memory and kernels from the binary cache
-	assumedLinkRate    = 24e9 // bytes/s each way: PCIe 4 x16; what extsort tune has measured takes its place
+	gpuDriverSeconds = 0.15 // an H200's, until it tells which devices there are
+	gpuStartSeconds  = 0.2  // context, pinned memory, kernels from the binary cache, and the end of all that
+
+	assumedLinkRate    = 24e9 // bytes/s each way: PCIe 4 x16; what was measured takes its place
 	assumedGPUSortRate = 20e9 // bytes/s of keys; likewise
+
+	// doubt is by what factor the rates that are assumed of this machine may be wrong.
+	doubt = 2
 )
+
+// fastestGPU is what no GPU exceeds by so much that it would matter.
+var fastestGPU = device.Info{Kind: device.GPU, MemoryBytes: 1 << 40, LinkRate: 64e9, SortRate: 400e9}
+
+// gpuMayPay reports whether starting the driver of a GPU, whatever GPU that is, may end the sort sooner. Where the rates
+// assumed of this machine do not tell, they are measured.
+func (j *job) gpuMayPay(ctx context.Context) bool {
+	gain := func(doubt float64) float64 { return j.gpuGain(fastestGPU, doubt) - gpuDriverSeconds }
+	switch {
+	case j.data.Records() < 0 || j.ordered || gain(doubt) <= 0: // what is in order is copied
+		return false
+	case gain(1/doubt) > 0:
+		return true
+	}
+	if j.mayMeasure() {
+		j.rates = j.measuredRates(ctx)
+	}
+	return gain(1) > 0
+}
+
+// openIfFaster opens a GPU with which the sort is predicted to end sooner. One of which nothing is known is measured where
+// that decides.
+func (j *job) openIfFaster(info device.Info) bool {
+	known := info.LinkRate > 0 && info.SortRate > 0
+	pays := j.gpuGain(info, 1) > 0
+	if !pays && (known || j.gpuGain(fastestGPU, 1) <= 0) {
+		return false
+	}
+	d, err := j.openCL(info)
+	if err != nil {
+		return false
+	}
+	if m, ok := d.(interface{ MeasureRates() error }); ok && !pays {
+		pays = m.MeasureRates() == nil && j.gpuGain(d.Info(), 1) > 0
+	}
+	if !pays {
+		_ = d.Close() // it was not needed
+		return false
+	}
+	j.devices = append(j.devices, j.opt.faults.device(d))
+	return true
+}
 
 // rateOf is what a device is known or assumed to do.
 func rateOf(info device.Info) gpuRates {
@@ -176,15 +222,19 @@ func (j *job) gpuRates() *gpuRates {
 	return &sum
 }
 
-// gpuGain is by how many seconds the sort of so many bytes is predicted to be faster on a GPU than on the CPU. Reading
-// and writing files takes the same time with both, and goes on while the GPU works; but what fits the memory of only
-// one of them need not be spilled there.
-func (j *job) gpuGain(info device.Info, bytes float64) float64 {
+// gpuGain is by how many seconds the sort is predicted to be faster on a GPU than on the CPU, if that is slower than
+// assumed by a factor. Reading and writing files takes the same time with both, and goes on while the GPU works; but what
+// fits the memory of only one of them need not be spilled there.
+func (j *job) gpuGain(info device.Info, slower float64) float64 {
 	g := rateOf(info)
 	onCPU, onGPU := j.work(), j.work()
-	onGPU.gpus = &g
-	return onCPU.sortCost(j.rates) + onCPU.spillAndMerge(j.rates, float64(j.opt.MemoryBytes)) -
-		gpuStartSeconds - onGPU.sortCost(j.rates) - onGPU.spillAndMerge(j.rates, gpuShare*float64(info.MemoryBytes))
+	onCPU.gpus, onGPU.gpus = nil, &g
+	memory := info.MemoryBytes
+	if j.opt.DeviceMemory > 0 {
+		memory = min(memory, j.opt.DeviceMemory)
+	}
+	return slower*(onCPU.sortCost(j.rates)+onCPU.spillAndMerge(j.rates, float64(j.opt.MemoryBytes))) -
+		gpuStartSeconds - onGPU.sortCost(j.rates) - onGPU.spillAndMerge(j.rates, gpuShare*float64(memory))
 }
 
 // gpuShare is the part of a GPU's memory that records can have: keys lie there twice.

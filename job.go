@@ -74,7 +74,7 @@ func beginJob(opt Options, open func(*job) error) (*job, error) {
 
 // newJob opens the inputs and plans the sort.
 func newJob(ctx context.Context, opt Options) (*job, error) {
-	j, err := beginJob(opt, (*job).open)
+	j, err := beginJob(opt, func(j *job) error { return j.open(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 		j.rates = j.measuredRates(ctx)
 	}
 	if j.gpuRates() != nil {
-		j.rates.startSeconds += gpuStartSeconds
+		j.rates.startSeconds += gpuDriverSeconds + gpuStartSeconds
 	}
 	j.plan = j.newPlan()
 	return j, nil
@@ -125,7 +125,7 @@ func defaultTempDir() string {
 	return os.TempDir()
 }
 
-func (j *job) open() (err error) {
+func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInputs(); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (j *job) open() (err error) {
 		return err
 	}
 	j.ordered = j.looksSorted()
-	if err = j.openDevices(); err != nil {
+	if err = j.openDevices(ctx); err != nil {
 		return err
 	}
 	return j.divideMemory()
