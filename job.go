@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
 )
 
 // job is one sort from its options to its report.
@@ -35,6 +36,7 @@ type job struct {
 	capacity     int64 // records that fit one chunk on every device
 	slots        int   // chunks in flight on each GPU
 	codecWorkers int   // that compress the output
+	pipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	rates        rates
 	plan         *SortPlan
 
@@ -168,6 +170,7 @@ func (j *job) openInputs() (err error) {
 func (j *job) divideMemory() error {
 	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.reserveCodecs()
+	j.reservePipe()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
 	j.capacity, j.slots = j.chunkSize(1), 1
@@ -216,6 +219,14 @@ func (j *job) reserveCodecs() {
 		j.codecWorkers--
 	}
 	j.budget -= min(reading+format.CodecMemory(codec, j.codecWorkers), j.budget/2)
+}
+
+// reservePipe takes the memory of a pipe's writer out of the budget of a sort to standard output, where it is a small part.
+func (j *job) reservePipe() {
+	if j.toStdout() && j.budget >= 16*merge.PipeBytes {
+		j.pipeBytes = merge.PipeBytes
+		j.budget -= j.pipeBytes
+	}
 }
 
 const (

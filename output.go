@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
@@ -35,7 +34,7 @@ func (j *job) openOutput() (*output, error) {
 		return nil, err
 	}
 	var stream io.Writer = j.opt.Stdout
-	if j.opt.Output != "" && j.opt.Output != chunker.StandardInput {
+	if !j.toStdout() {
 		if o.file, err = merge.OpenOutput(j.opt.Output, j.opt.faults.outputFS); err != nil {
 			return nil, err
 		}
@@ -52,6 +51,9 @@ func (j *job) openOutput() (*output, error) {
 	o.BlockWriter = j.filters(o)
 	return o, nil
 }
+
+// toStdout reports whether the records go to the stream that the caller gave.
+func (j *job) toStdout() bool { return j.opt.Output == "" || j.opt.Output == chunker.StandardInput }
 
 // outputCodec is the compression of the output.
 func (j *job) outputCodec() (format.Compression, error) {
@@ -83,91 +85,6 @@ func (o *output) toFile(j *job) error {
 		return err
 	}
 	o.BlockWriter, o.finish, o.abort, o.atOffsets = sink, sink.Commit, sink.Abort, true
-	return nil
-}
-
-// toStream writes blocks in their order. When a header has to stand before the records and their number is not
-// known, they are kept as spill until it is.
-func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
-	valve := &valve{w: w}
-	compressor, err := format.NewWriter(valve, codec, max(j.codecWorkers, 1))
-	if err != nil {
-		return err
-	}
-	o.abort = func() error {
-		valve.closed.Store(true)
-		compressor.Close() // ends its goroutines
-		if o.file != nil {
-			return o.file.Abort()
-		}
-		return nil
-	}
-	if pipe, ok := w.(syscall.Conn); ok {
-		chunker.EnlargePipe(pipe)
-	}
-	if j.opt.Verify {
-		o.checked = &orderWatch{keyer: j.keyer}
-	}
-	header := func(records int64) error {
-		_, err := compressor.Write(j.header.Encode(records))
-		return err
-	}
-	end := func() error {
-		if err := compressor.Close(); err != nil {
-			return err
-		}
-		if o.file != nil {
-			return o.file.Commit(-1)
-		}
-		return nil
-	}
-	sink := merge.NewStreamSink(compressor, j.size)
-	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
-		return o.toSpill(j, sink, header, end)
-	}
-	o.BlockWriter = sink
-	o.finish = func(int64) error { return end() }
-	if len(j.header.Encode(0)) > 0 {
-		return header(j.expected())
-	}
-	return nil
-}
-
-// valve lets bytes through until it is closed: a compressor that is given up must not end its stream as if that
-// were complete.
-type valve struct {
-	w      io.Writer
-	closed atomic.Bool
-}
-
-func (v *valve) Write(p []byte) (int, error) {
-	if v.closed.Load() {
-		return 0, io.ErrClosedPipe
-	}
-	return v.w.Write(p)
-}
-
-// toSpill keeps the sorted records until their number is known.
-func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) error, end func() error) error {
-	if err := j.openSpill(-1); err != nil {
-		return err
-	}
-	kept := j.spill.NewRun()
-	o.BlockWriter = kept
-	o.finish = func(records int64) error {
-		run, err := kept.Finish()
-		if err != nil {
-			return err
-		}
-		defer run.Close()
-		if err := header(records); err != nil {
-			return err
-		}
-		if err := copyPart(context.Background(), &chunker.Part{Run: run}, 1, sink); err != nil {
-			return err
-		}
-		return end()
-	}
 	return nil
 }
 

@@ -1,0 +1,150 @@
+package merge
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeData is more than two pages of a pipe writer, in pieces of which most are odd.
+func pipeData(seed uint64) (all []byte, pieces [][]byte) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	all = make([]byte, 2*PipeBytes+12345)
+	for i := range all {
+		all[i] = byte(r.Uint32())
+	}
+	for rest := all; len(rest) > 0; {
+		n := min(1+r.IntN(3*pipeStep), len(rest))
+		pieces, rest = append(pieces, rest[:n]), rest[n:]
+	}
+	return all, pieces
+}
+
+// writePieces writes to a pipe from memory that is overwritten after each write, as that of a sort is.
+func writePieces(t *testing.T, to *os.File, pieces [][]byte) {
+	w := NewPipeWriter(to, PipeBytes)
+	var buffer []byte
+	for _, piece := range pieces {
+		buffer = append(buffer[:0], piece...)
+		if n, err := w.Write(buffer); n != len(piece) || err != nil {
+			t.Errorf("Write of %d bytes: %d, %v", len(piece), n, err)
+		}
+		clear(buffer)
+	}
+	if err := errors.Join(w.Close(), to.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func openPipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
+}
+
+func TestPipeWriter(t *testing.T) {
+	all, pieces := pipeData(1)
+	r, w := openPipe(t)
+	go writePieces(t, w, pieces)
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, all) {
+		t.Errorf("%d of %d bytes, equal: %t, error %v", len(got), len(all), bytes.Equal(got, all), err)
+	}
+}
+
+// TestPipeWriterSplicedOn has a reader that moves the pages on into another pipe and looks at them late, when the
+// writer is long past them.
+func TestPipeWriterSplicedOn(t *testing.T) {
+	all, pieces := pipeData(2)
+	r, w := openPipe(t)
+	heldReader, held := openPipe(t)
+	if _, err := unix.FcntlInt(held.Fd(), unix.F_SETPIPE_SZ, 1<<20); err != nil {
+		t.Skip(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		writePieces(t, w, pieces)
+	}()
+	early, err := unix.Splice(int(r.Fd()), nil, int(held.Fd()), nil, 1<<19, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	late, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	got := make([]byte, early)
+	if _, err := io.ReadFull(heldReader, got); err != nil {
+		t.Fatal(err)
+	}
+	if got = append(got, late...); !bytes.Equal(got, all) {
+		t.Errorf("%d of %d bytes, %d of them spliced on, are not those that were written", len(got), len(all), early)
+	}
+}
+
+func TestPipeWriterWithoutReader(t *testing.T) {
+	r, w := openPipe(t)
+	r.Close()
+	if n, err := NewPipeWriter(w, PipeBytes).Write(make([]byte, 1<<20)); n != 0 || !errors.Is(err, unix.EPIPE) {
+		t.Errorf("Write to a pipe that nobody reads: %d, %v", n, err)
+	}
+}
+
+// TestPipeWriterOfOthers leaves writers as they are that are no pipes.
+func TestPipeWriterOfOthers(t *testing.T) {
+	var buffer bytes.Buffer
+	file, err := os.Create(t.TempDir() + "/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	_, pipe := openPipe(t)
+	if w, ok := NewPipeWriter(pipe, PipeBytes-1).(unclosed); !ok || w.Writer != pipe {
+		t.Error("a pipe writer takes memory that it was not given")
+	}
+	for _, to := range []io.Writer{&buffer, file} {
+		w := NewPipeWriter(to, PipeBytes)
+		if plain, ok := w.(unclosed); !ok || plain.Writer != to {
+			t.Errorf("the writer of %T is %T", to, w)
+		}
+		if _, err := w.Write([]byte("x")); err != nil || w.Close() != nil {
+			t.Errorf("Write to %T: %v", to, err)
+		}
+	}
+	if n, err := file.Write([]byte("y")); n != 1 || err != nil {
+		t.Errorf("Write after Close: %d, %v", n, err)
+	}
+}
+
+// TestPipeWriterFallsBack takes the plain way where the system refuses to splice.
+func TestPipeWriterFallsBack(t *testing.T) {
+	var plain bytes.Buffer
+	file, err := os.Create(t.TempDir() + "/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	raw, err := file.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &pipeWriter{pipe: raw, plain: &plain} // what is no pipe cannot be spliced to
+	for _, piece := range []string{"abc", "de", ""} {
+		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Errorf("Write(%q): %d, %v", piece, n, err)
+		}
+	}
+	if err := w.Close(); err != nil || plain.String() != "abcde" {
+		t.Errorf("%q came out, error %v", plain.String(), err)
+	}
+}

@@ -1,0 +1,102 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+// toStream writes blocks in their order. When a header has to stand before the records and their number is not
+// known, they are kept as spill until it is.
+func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
+	if pipe, ok := w.(syscall.Conn); ok {
+		chunker.EnlargePipe(pipe)
+	}
+	end := &streamEnd{file: o.file, last: merge.NewPipeWriter(w, j.pipeBytes)}
+	var err error
+	if end.compressor, err = format.NewWriter(end, codec, max(j.codecWorkers, 1)); err != nil {
+		return err
+	}
+	o.abort = end.abort
+	if j.opt.Verify {
+		o.checked = &orderWatch{keyer: j.keyer}
+	}
+	header := func(records int64) error {
+		_, err := end.compressor.Write(j.header.Encode(records))
+		return err
+	}
+	sink := merge.NewStreamSink(end.compressor, j.size)
+	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
+		return o.toSpill(j, sink, header, end.commit)
+	}
+	o.BlockWriter = sink
+	o.finish = func(int64) error { return end.commit() }
+	if len(j.header.Encode(0)) > 0 {
+		return header(j.expected())
+	}
+	return nil
+}
+
+// streamEnd is the end of an output that is written in order: the compressor, and behind it the pipe or file.
+type streamEnd struct {
+	compressor io.WriteCloser
+	last       io.WriteCloser
+	file       *merge.Output // nil: a stream that the caller gave
+	closed     atomic.Bool   // lets no more bytes through
+}
+
+// Write takes what the compressor makes.
+func (e *streamEnd) Write(p []byte) (int, error) {
+	if e.closed.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	return e.last.Write(p)
+}
+
+func (e *streamEnd) commit() error {
+	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil || e.file == nil {
+		return err
+	}
+	return e.file.Commit(-1)
+}
+
+// abort gives the stream up. A compressor must not end it as if it were complete.
+func (e *streamEnd) abort() error {
+	e.closed.Store(true)
+	e.compressor.Close() // ends its goroutines
+	e.last.Close()
+	if e.file != nil {
+		return e.file.Abort()
+	}
+	return nil
+}
+
+// toSpill keeps the sorted records until their number is known.
+func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) error, end func() error) error {
+	if err := j.openSpill(-1); err != nil {
+		return err
+	}
+	kept := j.spill.NewRun()
+	o.BlockWriter = kept
+	o.finish = func(records int64) error {
+		run, err := kept.Finish()
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		if err := header(records); err != nil {
+			return err
+		}
+		if err := copyPart(context.Background(), &chunker.Part{Run: run}, 1, sink); err != nil {
+			return err
+		}
+		return end()
+	}
+	return nil
+}
