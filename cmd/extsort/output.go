@@ -20,7 +20,8 @@ func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) e
 	}
 	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
 	if f.output == "" || f.output == "-" {
-		return compressed(stdout)
+		pipe := merge.NewPipeWriter(stdout, merge.PipeBytes)
+		return errors.Join(compressed(pipe), pipe.Close())
 	}
 	return writeFile(f.output, compressed)
 }
