@@ -325,8 +325,9 @@ func (j *job) close() error {
 	return errors.Join(errs...)
 }
 
-// beginClosing closes the inputs beside whatever follows: unmapping gigabytes takes a tenth of a second. REQUIRES: all
-// has been read.
+// beginClosing closes the inputs beside whatever follows: unmapping gigabytes takes a tenth of a second. Meanwhile a call
+// that maps memory waits, as those of a GPU's driver do when kernels are to run: beside the sort of 16 GiB of u64, which
+// takes an H200 0.10 s, it made that 0.24 s. So it begins after sorting. REQUIRES: all has been read.
 func (j *job) beginClosing() {
 	data, closed := j.data, make(chan error, 1)
 	j.closing = closed

@@ -3,6 +3,7 @@ package extsort
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -38,7 +39,6 @@ func (s *sorting) bySpread(ctx context.Context, out *output) (done bool, err err
 	if err != nil {
 		return false, err
 	}
-	s.beginClosing()
 	s.meter.begin(stageWrite, atOutput, s.bytesIn())
 	defer s.endPhase()
 	return true, s.mergeSpread(ctx, p, chunks, out)
@@ -103,6 +103,7 @@ func (j *job) sharing() int {
 func (p *spreadPlan) chunkOptions(j *job) device.ChunkOptions {
 	opt := j.chunkOptions()
 	opt.MemoryBytes, opt.BlockBytes = p.chunkBytes, p.blockBytes
+	opt.Workers = max(1, j.opt.Workers/len(j.devices)) // they are all at work at once
 	return opt
 }
 
@@ -175,15 +176,22 @@ func (s *sorting) loadSpread(ctx context.Context, p *spreadPlan, chunks []device
 // mergeSpread sorts all chunks at once and merges what they store.
 func (s *sorting) mergeSpread(ctx context.Context, p *spreadPlan, chunks []device.Chunk, w device.BlockWriter) error {
 	var inputs []merge.Stored
+	var sorted atomic.Int32
 	for i, c := range chunks {
-		records := p.shares[i]
+		in := merge.Stored{Records: p.shares[i], BlockBytes: p.blockBytes}
 		if limit := s.limit(); limit >= 0 {
-			records = min(records, limit)
+			in.Records = min(in.Records, limit)
 		}
-		inputs = append(inputs, merge.Stored{
-			Records: records, BlockBytes: p.blockBytes,
-			Store: func(ctx context.Context, w device.BlockWriter) error { return s.sortAndStore(ctx, c, w) },
-		})
+		in.Store = func(ctx context.Context, w device.BlockWriter) error {
+			if err := c.Sort(ctx); err != nil {
+				return err
+			}
+			if int(sorted.Add(1)) == len(chunks) {
+				s.beginClosing()
+			}
+			return s.store(ctx, c, w)
+		}
+		inputs = append(inputs, in)
 	}
 	opt := s.mergeOptions()
 	opt.MemoryBytes = p.mergeBytes

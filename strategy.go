@@ -84,11 +84,16 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 	defer s.pool.put(chunk)
 	if s.depth == 0 {
 		s.report.Strategy = InCore
-		s.beginClosing()
 		s.endPhase()
 		s.meter.begin(stageWrite, atOutput, s.bytesIn())
 	}
-	return s.sortAndStore(ctx, chunk, w)
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	if s.depth == 0 {
+		s.beginClosing()
+	}
+	return s.store(ctx, chunk, w)
 }
 
 // sortAndStore sorts a loaded chunk and writes it.
