@@ -114,7 +114,12 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWrite
 	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
 }
 
-// Keep passes on to the chunk: those of the CPU can keep their records.
+// Drain and Keep pass on to the chunk: those of the CPU can do both.
+
+func (c *faultChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return errors.Join(c.Chunk.(device.Drainer).Drain(ctx, limit, w), c.step("drain"))
+}
+
 func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	if err := c.step("keep"); err != nil {
 		return nil, err

@@ -44,15 +44,20 @@ func (j *job) cut(records int64) cutting {
 	return c
 }
 
-// staying is the number of records of a chunk that can stay in memory beside the merge of so many runs.
+// staying is the number of records of a chunk that can stay in memory beside the merge of so many runs. The chunk that
+// they are loaded into is made for more, and wastes a little more for that.
 func (j *job) staying(runs int) int64 {
-	n := j.devices[0].MaxRecords(j.chunkOptions(), j.besideMerge(runs))
+	n := j.devices[0].MaxRecords(j.chunkOptions(), j.besideMerge(runs)-j.forMerge(runs)/12)
 	return min(n, j.capacity)
 }
 
 // besideMerge is the memory that a merge of so many runs does not need.
 func (j *job) besideMerge(runs int) int64 {
-	return j.budget - keepSlack(j.budget) - merge.MemoryFor(j.keyer, j.blockBytes, j.opt.Workers, runs)
+	return j.budget - keepSlack(j.budget) - j.forMerge(runs)
+}
+
+func (j *job) forMerge(runs int) int64 {
+	return merge.MemoryFor(j.keyer, j.blockBytes, j.opt.Workers, runs)
 }
 
 // keepSlack is left free beside a chunk that stays and the buffers of the merge, for what the Go heap keeps of the

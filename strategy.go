@@ -93,7 +93,18 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 	if s.depth == 0 {
 		s.beginClosing()
 	}
-	return s.store(ctx, chunk, w)
+	return s.drain(ctx, chunk, w)
+}
+
+// drain writes a sorted chunk for which there is no other use.
+func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
+	drainer, ok := chunk.(*slot).Chunk.(device.Drainer)
+	if !ok {
+		return s.store(ctx, chunk, w)
+	}
+	err := drainer.Drain(ctx, s.limit(), w)
+	s.noteChunk(chunk.Stats())
+	return err
 }
 
 // sortAndStore sorts a loaded chunk and writes it.

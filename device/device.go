@@ -119,6 +119,15 @@ type Chunk interface {
 	Close() error
 }
 
+// Drainer is a Chunk that can give its memory back while it stores its records. What is written then has pages that were
+// just in use, where pages that nobody has touched for long may cost more than all the sorting.
+type Drainer interface {
+	Chunk
+
+	// Drain is Store after which the chunk is empty until the next Load.
+	Drain(ctx context.Context, limit int64, w BlockWriter) error
+}
+
 // Keeper is a Chunk whose sorted records can stay where they are and be read from there, block by block, as a merge
 // needs them: what is in memory at the end need not be spilled.
 type Keeper interface {
@@ -138,6 +147,9 @@ type Kept struct {
 	// Read gives the records of block i: in dst, which has room for them, or where they lie. It is safe for
 	// concurrent use.
 	Read func(i int, dst []byte) ([]byte, error)
+
+	// Drop says that block i will not be read again, so that its memory can be given back; nil: it can't.
+	Drop func(i int)
 }
 
 // KeptBlock is consecutive records of a sorted order.

@@ -49,12 +49,16 @@ func (m *Memory) Uint32s() []uint32 { return View[uint32](m.bytes) }
 // Uint64s views the arena as 64-bit words.
 func (m *Memory) Uint64s() []uint64 { return View[uint64](m.bytes) }
 
-// Trim gives back what the bytes after the first n have touched, where the system can: from then on they are zero, or as
-// they were. The arena stays as large.
-func (m *Memory) Trim(n int) {
+// Discard gives back what the bytes [from, to) have touched, in whole pages and where the system can: from then on they
+// are zero, or as they were.
+func (m *Memory) Discard(from, to int) {
 	page := os.Getpagesize()
-	if from := (n + page - 1) / page * page; m.mapping != nil && from < len(m.bytes) {
-		discard(m.bytes[from:]) // a mapping starts at a page, and so do the bytes in it
+	from, to = (from+page-1)/page*page, min(to, len(m.bytes))
+	if to < len(m.bytes) {
+		to = to / page * page
+	}
+	if m.mapping != nil && from < to {
+		discard(m.bytes[from:to]) // a mapping starts at a page, and so do the bytes in it
 	}
 }
 

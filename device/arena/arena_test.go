@@ -61,29 +61,35 @@ func TestViewsShareMemory(t *testing.T) {
 	}
 }
 
-// TestTrim gives back all but some bytes: those stay, and the others can be used again.
-func TestTrim(t *testing.T) {
+// TestDiscard gives back some bytes: the others stay, and those can be used again.
+func TestDiscard(t *testing.T) {
 	for _, size := range []int{0, 100, 5000, 20_000, 5 << 20} {
-		for _, keep := range []int{0, 1, 4096, 4097, size / 2, size, size + 1} {
-			m, err := Alloc(size)
-			if err != nil {
-				t.Fatal(err)
+		for _, from := range []int{0, 1, 4096, 4097, size / 2, size, size + 1} {
+			for _, to := range []int{from, from + 5000, size, size + 1} {
+				discardSome(t, size, from, to)
 			}
-			b := m.Bytes()
-			for i := range b {
-				b[i] = byte(i%251) + 1
-			}
-			m.Trim(keep)
-			for i := range b {
-				if gone := i >= keep && b[i] == 0; b[i] != byte(i%251)+1 && !gone {
-					t.Fatalf("%d of %d bytes kept: byte %d is %d", keep, size, i, b[i])
-				}
-				b[i] = 7
-			}
-			if err := m.Free(); err != nil {
-				t.Error(err)
-			}
-			m.Trim(0)
 		}
 	}
+}
+
+func discardSome(t *testing.T, size, from, to int) {
+	m, err := Alloc(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bytes()
+	for i := range b {
+		b[i] = byte(i%251) + 1
+	}
+	m.Discard(from, to)
+	for i := range b {
+		if gone := i >= from && i < to && b[i] == 0; b[i] != byte(i%251)+1 && !gone {
+			t.Fatalf("bytes %d to %d of %d discarded: byte %d is %d", from, to, size, i, b[i])
+		}
+		b[i] = 7
+	}
+	if err := m.Free(); err != nil {
+		t.Error(err)
+	}
+	m.Discard(from, to)
 }

@@ -29,6 +29,7 @@ type leaf[E element] struct {
 	list
 	count     int64
 	low, high E    // all elements are from low to high
+	zone      int  // that its blocks come from
 	from      int  // the elements hold the key from this bit on
 	equal     bool // its elements are all the same
 	ordered   bool // its elements are in order as they stand

@@ -52,9 +52,9 @@ func (c *chunk[E]) withdraw(ctx context.Context, i int, value E) ([]leaf[E], err
 	if err != nil {
 		return nil, err
 	}
-	l.list = c.pool.prune(l.list)
+	l.list = c.pool.prune(l.zone, l.list)
 	l.count -= equal.Load()
-	middle := leaf[E]{list: emptyList, count: equal.Load(), low: value, high: value, from: l.from, equal: true}
+	middle := leaf[E]{list: emptyList, zone: l.zone, count: equal.Load(), low: value, high: value, from: l.from, equal: true}
 	if l.count == 0 {
 		return []leaf[E]{middle}, nil
 	}

@@ -28,10 +28,14 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 		return nil, err
 	}
 	k := &keeping[E]{chunk: c}
-	blocks := k.index(limit)
-	return &device.Kept{Blocks: blocks, Bytes: c.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
-		return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
-	}}, nil
+	blocks, zones := k.index(limit), c.newUsage()
+	return &device.Kept{
+		Blocks: blocks, Bytes: c.keptBytes(),
+		Read: func(i int, dst []byte) ([]byte, error) {
+			return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
+		},
+		Drop: func(i int) { zones.done(blocks[i].First, int64(blocks[i].Records)) },
+	}, nil
 }
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.
@@ -83,9 +87,9 @@ func (c *chunk[E]) shrink() error {
 			return err
 		}
 	}
-	c.pool.memory.Trim(int(c.pool.touched()) * c.sizes.block * c.element)
+	c.pool.memory.Discard(int(c.pool.touched())*c.sizes.block*c.element, len(c.pool.memory.Bytes()))
 	if c.kept != nil {
-		c.kept.Trim(int(c.stats.Records) * c.record)
+		c.kept.Discard(int(c.stats.Records)*c.record, len(c.kept.Bytes()))
 	}
 	return nil
 }

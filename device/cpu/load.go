@@ -45,15 +45,15 @@ func (l *loading[E]) run(ctx context.Context) error {
 	if err := c.makeWorkers(l.workers); err != nil {
 		return err
 	}
-	for _, w := range c.workers[:l.workers] {
-		w.scatter.reset(l.count)
-	}
 	first := c.workers[0]
 	recs, at, err := l.next(ctx, first)
 	if err != nil {
 		return err
 	}
 	l.buckets = l.choose(first, recs, at)
+	for _, w := range c.workers[:l.workers] {
+		w.scatter.reset(l.buckets.count(), 0, len(c.pool.zones))
+	}
 	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
 		if w == first {
 			l.scatter(w, recs, at)
@@ -161,7 +161,7 @@ func widen[E element](low, high E, n int) (E, E) {
 // collect joins the buckets of all workers into leaves. whole is what they were cut of.
 func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b buckets[E], whole leaf[E]) []leaf[E] {
 	for bucket := range b.count() {
-		l := leaf[E]{list: emptyList, from: whole.from}
+		l := leaf[E]{list: emptyList, from: whole.from, zone: workers[0].scatter.zoneOf(bucket)}
 		for _, w := range workers {
 			c.pool.join(&l.list, w.scatter.lists[bucket])
 		}

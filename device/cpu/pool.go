@@ -3,7 +3,6 @@ package cpu
 import (
 	"errors"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/device/arena"
@@ -18,6 +17,9 @@ type list struct{ head, tail uint32 }
 var emptyList = list{none, none}
 
 // pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
+//
+// Blocks are handed out by zones (zone.go), each for a range of the keys, so that what was sorted first can be given back
+// to the system first.
 type pool[E element] struct {
 	memory *arena.Memory
 	elems  []E
@@ -28,11 +30,9 @@ type pool[E element] struct {
 	next []uint32 // the block after this one in its list
 	used []uint32 // elements in this block, from its start
 
-	fresh atomic.Int64 // blocks from here on have not been used since reset
-
-	mu        sync.Mutex
-	freed     list
-	freeCount int64
+	fresh  atomic.Int64 // blocks from here on have not been used since reset
+	extent int          // blocks that a zone gets at a time
+	zones  []zone
 }
 
 func newPool[E element](s *sizes) (*pool[E], error) {
@@ -40,54 +40,90 @@ func newPool[E element](s *sizes) (*pool[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pool[E]{
+	p := &pool[E]{
 		memory: memory, elems: arena.View[E](memory.Bytes()),
 		block: s.block, shift: uint(bits.TrailingZeros(uint(s.block))), blocks: s.blocks,
 		next: make([]uint32, s.blocks), used: make([]uint32, s.blocks),
-		freed: emptyList,
-	}, nil
+		extent: max(1, extentBytes/(s.block*s.element)), zones: make([]zone, s.zones()),
+	}
+	p.reset()
+	return p, nil
 }
 
 // reset frees all blocks. They are handed out again in the same order, so that memory that was touched before is
 // used before any that was not.
 func (p *pool[E]) reset() {
 	p.fresh.Store(0)
-	p.freed, p.freeCount = emptyList, 0
+	for i := range p.zones {
+		p.zones[i].reset()
+	}
 }
 
 var errNoBlocks = errors.New("the chunk's memory is full: more records came than it was made for")
 
-// take gives a block that belongs to nobody.
-func (p *pool[E]) take() uint32 {
-	if b := p.fresh.Add(1) - 1; b < int64(p.blocks) {
-		return uint32(b)
+// take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
+func (p *pool[E]) take(zone int) uint32 {
+	if b := p.takeFrom(zone); b != none {
+		return b
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.freed.head
-	if b == none {
-		panic(errNoBlocks) // the sizes of the chunk are wrong
+	for i := range p.zones {
+		if b := p.zones[i].lend(p.next); b != none {
+			return b
+		}
 	}
-	p.freed.head = p.next[b]
-	p.freeCount--
-	return b
+	panic(errNoBlocks) // the sizes of the chunk are wrong
 }
 
-// free takes blocks back.
-func (p *pool[E]) free(blocks list, count int64) {
+// takeFrom gives a block of the zone, or none.
+func (p *pool[E]) takeFrom(zone int) uint32 {
+	z := &p.zones[zone]
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if b := z.take(p.next); b != none {
+		return b
+	}
+	from := p.fresh.Add(int64(p.extent)) - int64(p.extent)
+	if from >= int64(p.blocks) {
+		return none
+	}
+	z.grow(uint32(from), uint32(min(from+int64(p.extent), int64(p.blocks))))
+	return z.take(p.next)
+}
+
+// free gives blocks to a zone.
+func (p *pool[E]) free(zone int, blocks list, count int64) {
 	if blocks.head == none {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.next[blocks.tail] = p.freed.head
-	p.freed.head = blocks.head
-	p.freeCount += count
+	z := &p.zones[zone]
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	p.next[blocks.tail] = z.freed.head
+	z.freed.head = blocks.head
+	z.freeCount += count
+}
+
+// discard gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
+// time before reset.
+func (p *pool[E]) discard(zone int) {
+	z := &p.zones[zone]
+	if z.lent {
+		return
+	}
+	bytes := func(block uint32) int { return len(arena.ByteView(p.elems[:int(block)<<p.shift])) }
+	for _, from := range z.extents {
+		p.memory.Discard(bytes(from), bytes(min(from+uint32(p.extent), uint32(p.blocks))))
+	}
+	z.extents = z.extents[:0]
 }
 
 // available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
 func (p *pool[E]) available() int64 {
-	return max(0, int64(p.blocks)-p.fresh.Load()) + p.freeCount
+	n := max(0, int64(p.blocks)-p.fresh.Load())
+	for i := range p.zones {
+		n += p.zones[i].available()
+	}
+	return n
 }
 
 // touched is the number of blocks that have been handed out since reset, at the start of the memory.
@@ -132,7 +168,7 @@ func (p *pool[E]) gather(dst []E, l list) []E {
 }
 
 // pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty.
-func (p *pool[E]) pack(l list) list {
+func (p *pool[E]) pack(zone int, l list) list {
 	packed, emptied, last := emptyList, emptyList, none
 	var count int64
 	for b, next := l.head, none; b != none; b = next {
@@ -150,7 +186,7 @@ func (p *pool[E]) pack(l list) list {
 		}
 		p.link(&packed, b)
 	}
-	p.free(emptied, count)
+	p.free(zone, emptied, count)
 	return packed
 }
 
@@ -189,7 +225,7 @@ func (p *pool[E]) emptied(l list) list {
 }
 
 // prune frees the blocks of l that hold nothing and returns the others.
-func (p *pool[E]) prune(l list) list {
+func (p *pool[E]) prune(zone int, l list) list {
 	kept, freed := emptyList, emptyList
 	var count int64
 	for b, next := l.head, none; b != none; b = next {
@@ -201,6 +237,6 @@ func (p *pool[E]) prune(l list) list {
 			p.link(&kept, b)
 		}
 	}
-	p.free(freed, count)
+	p.free(zone, freed, count)
 	return kept
 }

@@ -57,6 +57,8 @@ type scatterer[E element] struct {
 
 	used     int  // buckets in use
 	recycled list // blocks to use before those of the pool
+	zone     int  // that the blocks of the first bucket come from
+	zones    int  // that the buckets are spread over
 }
 
 // newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
@@ -71,9 +73,10 @@ func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatter
 	return s, rest
 }
 
-// reset empties the first so many buckets, which are all that add and finish may see.
-func (s *scatterer[E]) reset(buckets int) {
-	s.used = buckets
+// reset empties the first so many buckets, which are all that add and finish may see. Their blocks come from so many
+// zones from zone on.
+func (s *scatterer[E]) reset(buckets, zone, zones int) {
+	s.used, s.zone, s.zones = buckets, zone, zones
 	clear(s.at[:buckets])
 	for i := range s.lists[:buckets] {
 		s.lists[i] = emptyList
@@ -134,15 +137,18 @@ func (s *scatterer[E]) makeRoom(digit, to uint64) uint64 {
 	if l.tail != none {
 		p.used[l.tail] = uint32(p.block)
 	}
-	block := s.takeBlock()
+	block := s.takeBlock(digit)
 	p.push(l, block)
 	return uint64(block) << p.shift
 }
 
-func (s *scatterer[E]) takeBlock() uint32 {
+// zoneOf is the zone of a bucket.
+func (s *scatterer[E]) zoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
+
+func (s *scatterer[E]) takeBlock(digit uint64) uint32 {
 	block := s.recycled.head
 	if block == none {
-		return s.pool.take()
+		return s.pool.take(s.zoneOf(int(digit)))
 	}
 	if s.recycled.head = s.pool.next[block]; s.recycled.head == none {
 		s.recycled = emptyList
@@ -182,6 +188,6 @@ func (s *scatterer[E]) giveBack() {
 	for b := s.recycled.head; b != none; b = s.pool.next[b] {
 		count++
 	}
-	s.pool.free(s.recycled, count)
+	s.pool.free(s.zone, s.recycled, count)
 	s.recycled = emptyList
 }

@@ -53,7 +53,7 @@ func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scat
 	}
 	defer memory.Free()
 	sc, _ := newScatterer(p, memory.Bytes(), b.count())
-	sc.reset(b.count())
+	sc.reset(b.count(), 0, len(p.zones))
 	for rest := elems; len(rest) > 0; {
 		done, full := loop(sc, &b, rest)
 		if full != none64 {
@@ -108,7 +108,7 @@ func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	l, want := emptyList, []uint64(nil)
 	for range 90 {
-		b := p.take()
+		b := p.take(0)
 		p.push(&l, b)
 		p.used[b] = uint32(r.IntN(17))
 		for i := range p.content(b) {
@@ -117,7 +117,7 @@ func TestPack(t *testing.T) {
 		want = append(want, p.content(b)...)
 	}
 	before := p.available()
-	l = p.pack(l)
+	l = p.pack(0, l)
 	got := p.gather(make([]uint64, len(want)), l)
 	slices.Sort(got)
 	slices.Sort(want)

@@ -102,6 +102,12 @@ func (s *sizes) setBlocks() {
 	s.blocks = int((elements+slack)/blockBytes) + 1
 }
 
+// zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
+// a small part of what setBlocks leaves over.
+func (s *sizes) zones() int {
+	return max(1, s.blocks*s.block*s.element/(24*extentBytes))
+}
+
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count

@@ -35,7 +35,7 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	tieBits := c.codec.tieBits(l.from)
 	if low>>tieBits == high>>tieBits {
 		if tieBits == 0 {
-			c.pool.prune(c.pool.emptied(l.list))
+			c.pool.prune(l.zone, c.pool.emptied(l.list))
 			l.list, l.equal, l.low, l.high = emptyList, true, low, high
 			return []leaf[E]{l}, nil
 		}
@@ -65,7 +65,7 @@ func (c *chunk[E]) affordable(i, wanted int) int {
 	count := func() int { return int(c.pool.available()/int64(c.sizes.workers)) - 1 }
 	if count() < wanted {
 		for i := range c.leaves {
-			c.leaves[i].list = c.pool.pack(c.leaves[i].list)
+			c.leaves[i].list = c.pool.pack(c.leaves[i].zone, c.leaves[i].list)
 		}
 	}
 	return min(wanted, count())
@@ -79,7 +79,7 @@ func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b buckets[E]) ([]l
 		return nil, err
 	}
 	for _, w := range c.workers[:workers] {
-		w.scatter.reset(b.count())
+		w.scatter.reset(b.count(), l.zone, 1)
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
 		w.scatter.add(b, c.pool.content(block))
@@ -112,7 +112,7 @@ func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 		merged = append(merged, l)
 	}
 	for i := range merged {
-		merged[i].list = c.pool.pack(merged[i].list)
+		merged[i].list = c.pool.pack(merged[i].zone, merged[i].list)
 	}
 	return merged
 }

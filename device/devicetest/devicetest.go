@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"Cancel", testCancel},
 		{"SourceFails", testSourceFails},
 		{"WriterFails", testWriterFails},
+		{"Drain", testDrain},
 		{"Keep", testKeep},
 		{"KeepReuse", testKeepReuse},
 		{"Memory", testMemory},

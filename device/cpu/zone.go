@@ -1,0 +1,90 @@
+package cpu
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// extentBytes is what a zone gets at a time: a huge page, so that giving it back frees a whole one.
+const extentBytes = 2 << 20
+
+// zone is the part of a pool that the buckets of one range of keys take their blocks from. Zones follow each other in
+// the order of their keys. So when the elements of a zone have been stored, its pages can go back to the system, whose
+// page cache then needs none that were never touched before for what is written. It owns whole extents; a block that
+// it had to lend to another zone, when memory was short, keeps them all.
+type zone struct {
+	mu        sync.Mutex
+	next, end uint32 // blocks of its last extent that were never used
+	freed     list
+	freeCount int64
+	extents   []uint32 // their first blocks
+	lent      bool
+}
+
+func (z *zone) reset() {
+	z.next, z.end, z.freed, z.freeCount, z.extents, z.lent = 0, 0, emptyList, 0, z.extents[:0], false
+}
+
+// take gives a block, or none. next is the pool's.
+func (z *zone) take(next []uint32) uint32 {
+	if b := z.freed.head; b != none {
+		z.freed.head = next[b]
+		z.freeCount--
+		return b
+	}
+	if z.next == z.end {
+		return none
+	}
+	z.next++
+	return z.next - 1
+}
+
+// lend gives a block to another zone, or none.
+func (z *zone) lend(next []uint32) uint32 {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	b := z.take(next)
+	z.lent = z.lent || b != none
+	return b
+}
+
+func (z *zone) grow(from, end uint32) {
+	z.next, z.end = from, end
+	z.extents = append(z.extents, from)
+}
+
+func (z *zone) available() int64 { return int64(z.end-z.next) + z.freeCount }
+
+// usage follows which zones are still needed while the records of a sorted chunk are read for the last time.
+type usage struct {
+	ends    []int64        // of the records of each zone in the sorted order
+	left    []atomic.Int64 // records of each zone that have not been read
+	discard func(zone int)
+}
+
+func (c *chunk[E]) newUsage() *usage {
+	n := len(c.pool.zones)
+	u := &usage{ends: make([]int64, n), left: make([]atomic.Int64, n), discard: c.pool.discard}
+	for _, l := range c.leaves {
+		u.left[l.zone].Add(l.count)
+	}
+	end := int64(0)
+	for i := range u.ends {
+		end += u.left[i].Load()
+		u.ends[i] = end
+	}
+	return u
+}
+
+// done says that n records from first on are no longer needed. Zones whose records have all been read go back to the
+// system.
+func (u *usage) done(first, n int64) {
+	for i, end := range u.ends {
+		if m := min(n, end-first); m > 0 {
+			if u.left[i].Add(-m) == 0 {
+				u.discard(i)
+			}
+			first, n = first+m, n-m
+		}
+	}
+}

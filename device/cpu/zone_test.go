@@ -1,0 +1,148 @@
+package cpu
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+// zoned makes a chunk for recs with zones and extents as only large chunks have them.
+func zoned(t *testing.T, l format.Layout, recs []byte, zones int) *chunk[uint64] {
+	t.Helper()
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := New().NewChunk(t.Context(), device.ChunkOptions{
+		Keyer: k, Records: int64(len(recs) / l.RecordSize), BlockBytes: 1000 * l.RecordSize, Workers: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := made.(*chunk[uint64])
+	c.pool.zones, c.pool.extent = make([]zone, zones), max(1, 16<<10/(c.sizes.block*c.element))
+	return c
+}
+
+func loadAndSort(t *testing.T, c *chunk[uint64], recs []byte) {
+	t.Helper()
+	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: c.record}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sort(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachZoned sorts many distributions in chunks of several zones.
+func eachZoned(t *testing.T, check func(t *testing.T, c *chunk[uint64], recs, want []byte)) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, l := range map[string]format.Layout{"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes12")} {
+		for dist, make := range devicetest.Distributions {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				recs := make(l, 100_000, r)
+				c := zoned(t, l, recs, 5)
+				defer c.Close()
+				for range 2 {
+					loadAndSort(t, c, recs)
+					check(t, c, recs, devicetest.Sorted(l, recs))
+				}
+			})
+		}
+	}
+}
+
+func layoutOf(t *testing.T, name string) format.Layout {
+	t.Helper()
+	typ, err := format.ParseType(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return format.Bare(typ)
+}
+
+// TestDrainZones gives zones back while later ones are still to be stored.
+func TestDrainZones(t *testing.T) {
+	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
+		w := devicetest.Collector{Size: c.record}
+		if err := c.Drain(t.Context(), -1, &w); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes stored, %d are due: %v", len(got), len(want), err)
+		}
+		if kept := heldExtents(c); kept > 0 {
+			t.Errorf("%d zones were not given back", kept)
+		}
+	})
+}
+
+// heldExtents is the number of zones that could have been given back and were not.
+func heldExtents(c *chunk[uint64]) int {
+	used := make([]bool, len(c.pool.zones))
+	for _, l := range c.leaves {
+		used[l.zone] = true
+	}
+	n := 0
+	for i := range c.pool.zones {
+		if z := &c.pool.zones[i]; used[i] && !z.lent && len(z.extents) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TestDropZones drops the blocks of a chunk that keeps its records in any order, each when it has been read.
+func TestDropZones(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
+		kept, err := c.Keep(context.Background(), -1, math.MaxInt64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffer := make([]byte, 1000*c.record)
+		for _, i := range r.Perm(len(kept.Blocks)) {
+			recs, err := kept.Read(i, buffer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due := want[int(kept.Blocks[i].First)*c.record:][:len(recs)]; !bytes.Equal(recs, due) {
+				t.Fatalf("block %d is not what is due", i)
+			}
+			kept.Drop(i)
+		}
+		if held := heldExtents(c); held > 0 {
+			t.Errorf("%d zones were not given back", held)
+		}
+	})
+}
+
+// TestZonesLend has one zone take all blocks: others lend theirs, and each block is given once.
+func TestZonesLend(t *testing.T) {
+	s := sizes{element: 8, block: 16, blocks: 100}
+	p, err := newPool[uint64](&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.memory.Free()
+	p.zones, p.extent = make([]zone, 3), 8
+	p.reset()
+	given := []uint32{p.take(1), p.take(2)}
+	for range s.blocks - 2 {
+		given = append(given, p.take(0))
+	}
+	slices.Sort(given)
+	if n := len(slices.Compact(given)); n != s.blocks || p.available() != 0 {
+		t.Errorf("%d of %d blocks were given, %d are left", n, s.blocks, p.available())
+	}
+	if !p.zones[1].lent || !p.zones[2].lent || p.zones[0].lent {
+		t.Errorf("lent: %t, %t, %t", p.zones[0].lent, p.zones[1].lent, p.zones[2].lent)
+	}
+}
