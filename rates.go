@@ -89,8 +89,12 @@ func (w work) sortCost(r rates) float64 {
 	if !w.bare {
 		perRecord += r.gatherCost + w.size/r.copyBytes
 	}
-	return w.records * perRecord / w.workers
+	return w.records * perRecord / w.sorters()
 }
+
+// sorters is how many times as fast as one all workers sort. They share the memory: what one did with 2^20 keys in 9.1 ns
+// a key, 16 did with 2^29 in 1.2 ns.
+func (w work) sorters() float64 { return math.Pow(w.workers, 0.8) }
 
 // writeCost is writing the output.
 func (w work) writeCost(r rates) float64 { return w.bytes() / r.writeBytes / w.writers() }

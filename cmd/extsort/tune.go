@@ -108,6 +108,9 @@ func gain(rate, before float64) string {
 	if before == 0 {
 		return ""
 	}
+	if rate >= 2*before {
+		return fmt.Sprintf("  %.1f times", rate/before)
+	}
 	return fmt.Sprintf("  %+.1f %%", 100*(rate/before-1))
 }
 
@@ -129,7 +132,7 @@ func paramText(p algo.Params) string {
 }
 
 func (a *app) showTuning(t opencl.Tuning) error {
-	lines := [][]string{{"best", "parameters", "keys", "Mkeys/s", "default", "gain"}}
+	lines := [][]string{{"best", "parameters", "keys", "Mkeys/s", "before", "gain"}}
 	for _, s := range t.Sorts {
 		lines = append(lines, tunedLine(s, ""))
 	}

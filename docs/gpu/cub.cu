@@ -3,7 +3,7 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native cub.cu -o cub
 //     ./cub 28       prints for each kind and distribution of 2^28 keys: kind, distribution, ms, G keys/s
-//     ./cub 10 30    prints uniform keys, 2^10 to 2^30 of them, as `extsort bench --format json` does
+//     ./cub 10 30 28 prints uniform keys, 2^10 to 2^30 of them, and pairs to 2^28, as `extsort bench --format json` does
 //
 // Each figure is the median of 9 sorts. A sort is timed between two events; making the keys is not counted.
 #include <cub/cub.cuh>
@@ -102,12 +102,12 @@ static double timeKind(int kind, size_t n, Dist dist)
 	return kind % 2 ? medianTime<uint64_t>(n, dist, kind >= 2) : medianTime<uint32_t>(n, dist, kind >= 2);
 }
 
-static void bySize(int from, int to)
+static void bySize(int from, int keysTo, int pairsTo)
 {
 	printf("{\"results\": [");
 	const char *separator = "";
 	for (int kind = 0; kind < 4; kind++)
-		for (int log2 = from; log2 <= to; log2++) {
+		for (int log2 = from; log2 <= (kind < 2 ? keysTo : pairsTo); log2++) {
 			size_t n = (size_t)1 << log2;
 			double ms = timeKind(kind, n, UNIFORM);
 			printf("%s\n  {\"label\": \"CUB\", \"algorithm\": \"CUB\", \"key\": \"%s\", \"dist\": \"uniform\", \"records\": %zu, "
@@ -129,8 +129,8 @@ static void byDistribution(int log2)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3)
-		bySize(atoi(argv[1]), atoi(argv[2]));
+	if (argc == 4)
+		bySize(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]));
 	else
 		byDistribution(argc > 1 ? atoi(argv[1]) : 28);
 }

@@ -156,13 +156,13 @@ table() {
 		}' rates
 }
 
-# sweep times all algorithms by size. Pairs of more than 2^28 take minutes to check.
+# sweep times all algorithms by size. Pairs of more than 2^28 take minutes to check, which all results are.
 sweep() {
 	local reports=$results/keys.json,$results/pairs.json pairsTo=$((to < 28 ? to : 28))
 	echo "(bench begins after $SECONDS s)" >>"$log"
 	"$extsort" bench -d "$gpu" -t u32,u64 --min 2^10 --max "2^$to" --format json >"$results/keys.json" 2>>"$log" || fail "bench of keys"
 	"$extsort" bench -d "$gpu" -t u32+u32,u64+u32 --min 2^10 --max "2^$pairsTo" --format json >"$results/pairs.json" 2>>"$log" || fail "bench of pairs"
-	cub && ./cub 10 "$to" >"$results/cub.json" && reports+=,"$results/cub.json"
+	cub && ./cub 10 "$to" "$pairsTo" >"$results/cub.json" && reports+=,"$results/cub.json"
 	"$extsort" bench --from "$reports" --svg "$results/rates.svg" | tee -a "$log" "$results/rates.txt" || fail "no table"
 }
 
@@ -270,7 +270,7 @@ plan() {
 # choices IN MEMORY PART times the three choices in turns and prints a line.
 choices() {
 	local in=$1 most=$2 name="plan-$3-$2" d took
-	for ((turn = 0; turn < 3; turn++)); do
+	for ((turn = 0; turn < (runs + 1) / 2; turn++)); do
 		for d in cpu "$gpu" auto; do
 			rm -f "$data/out"
 			timed "$name-$d" "$extsort" -t u64 -d "$d" -S "$most" -T "$dir" --stats=json -o "$data/out" "$in"
@@ -285,8 +285,7 @@ choices() {
 tune() {
 	local begin
 	input u64 "$bytes"
-	"$extsort" -t u64 -d auto -S 512M -T "$dir" -o "$data/out" --explain "$data/u64.$bytes" 2>&1 | tee -a "$log" | sed 's/^/untuned: /'
-	rm -f "$data/out"
+	explained untuned
 	begin=$SECONDS
 	"$extsort" tune -d "$gpu" >tuned 2>&1 || fail "extsort tune"
 	cat tuned >>"$log"
@@ -294,7 +293,13 @@ tune() {
 	sed -n '/^best/,$p' tuned
 	cp "$XDG_CACHE_HOME"/extsort/tune/*.json "$results/" || fail "no tuning was kept"
 	"$extsort" devices | tee -a "$log" | head -3
-	"$extsort" -t u64 -d auto -S 512M -T "$dir" -o "$data/out" --explain "$data/u64.$bytes" 2>&1 | tee -a "$log" | sed 's/^/tuned: /'
+	explained tuned
+}
+
+# explained WHEN sorts by the planner's choice and tells device, algorithm and what was predicted.
+explained() {
+	"$extsort" -t u64 -d auto -S 512M -T "$dir" -o "$data/out" --stats --explain "$data/u64.$bytes" 2>&1 | tee -a "$log" |
+		sed -n "/^\(device\|algorithm\|stage\|start\|read \|sort\|total\)/s/^/$1: /p"
 	rm -f "$data/out"
 }
 

@@ -112,6 +112,9 @@ func (p *panel) draw(c draw.Canvas, title string) error {
 		lines.Color, points.Color = colours[i%len(colours)], colours[i%len(colours)]
 		lines.Width = vg.Points(1.2)
 		points.Shape, points.Radius = shapes[i%len(shapes)], vg.Points(2.2)
+		if i >= len(shapes) { // shapes come again
+			lines.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
+		}
 		drawn.Add(lines, points)
 		legend.Add(l.label, lines, points)
 	}
@@ -148,6 +151,7 @@ var (
 		color.RGBA{R: 0x00, G: 0x9E, B: 0x73, A: 0xFF}, color.RGBA{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF},
 		color.RGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF}, color.RGBA{R: 0x56, G: 0xB4, B: 0xE9, A: 0xFF},
 		color.RGBA{A: 0xFF}, color.RGBA{R: 0x99, G: 0x99, B: 0x33, A: 0xFF},
+		color.RGBA{R: 0xA0, G: 0x00, B: 0x30, A: 0xFF}, color.RGBA{R: 0x80, G: 0x80, B: 0x80, A: 0xFF},
 	}
 	shapes = []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
