@@ -41,6 +41,8 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 	rows := (len(panels) + cols - 1) / cols
 	canvas := vgsvg.New(panelWidth*vg.Length(cols), panelHeight*vg.Length(rows))
 	page := draw.New(canvas)
+	page.SetColor(color.White) // where pages are dark, text would not be seen
+	page.Fill(page.Path())
 	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2,
 		PadTop: vg.Centimeter / 4, PadBottom: vg.Centimeter / 4, PadLeft: vg.Centimeter / 4, PadRight: vg.Centimeter / 4}
 	for i, p := range panels {
