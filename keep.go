@@ -89,12 +89,11 @@ func (c *cuts) next(data chunker.Dataset) (device.Source, error) {
 	return src, err
 }
 
-// most is the number of records of the next chunk, at most. Of an input that may end at any time each chunk after the
-// first could be the last: they are cut so that it can stay, even if there will be as many runs again.
+// most is the number of records of the next chunk, at most.
 func (c *cuts) most() int64 {
 	switch {
 	case c.left < 0 && c.given > 0 && c.keeps():
-		return max(c.staying(2*c.given+2), c.capacity/2)
+		return c.mostOfStream()
 	case c.left <= c.stays || c.stays == 0:
 		return c.chunk
 	}
@@ -105,6 +104,16 @@ func (c *cuts) most() int64 {
 		size += int64(c.blockBytes / c.size) // a part is cut at the borders of its blocks only
 	}
 	return min(size, c.chunk)
+}
+
+// mostOfStream is most where the input may end at any time, so that each chunk after the first could be the last: it is
+// cut so that it can stay, even if there will be as many runs again, as long as that costs little.
+func (c *cuts) mostOfStream() int64 {
+	runs := 2*c.given + 2
+	if stays := c.staying(runs); runs <= c.fanIn() && stays > c.capacity/8*7 {
+		return stays
+	}
+	return c.capacity
 }
 
 // keepRun makes run number i, the last, of the records that a sorted chunk keeps; nil if it can't.
