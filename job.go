@@ -40,8 +40,6 @@ type job struct {
 	rates        rates
 	plan         *SortPlan
 
-	closing chan error // what closing the inputs says, once that was begun; nil before
-
 	spill *chunker.Spill // nil as long as nothing is spilled
 	meter *meter
 
@@ -319,26 +317,10 @@ func (j *job) close() error {
 		errs = append(errs, d.Close())
 	}
 	if j.data != nil {
-		errs = append(errs, j.closeInputs())
+		errs = append(errs, j.data.Close())
 	}
 	j.spill, j.devices, j.data = nil, nil, nil
 	return errors.Join(errs...)
-}
-
-// beginClosing closes the inputs beside whatever follows: unmapping gigabytes takes a tenth of a second. Meanwhile a call
-// that maps memory waits, as those of a GPU's driver do when kernels are to run: beside the sort of 16 GiB of u64, which
-// takes an H200 0.10 s, it made that 0.24 s. So it begins after sorting. REQUIRES: all has been read.
-func (j *job) beginClosing() {
-	data, closed := j.data, make(chan error, 1)
-	j.closing = closed
-	go func() { closed <- data.Close() }()
-}
-
-func (j *job) closeInputs() error {
-	if j.closing != nil {
-		return <-j.closing
-	}
-	return j.data.Close()
 }
 
 // joinAlgorithms names the algorithms that sorted the chunks: several when devices differ.

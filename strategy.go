@@ -90,9 +90,6 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 	if err := chunk.Sort(ctx); err != nil {
 		return err
 	}
-	if s.depth == 0 {
-		s.beginClosing()
-	}
 	return s.drain(ctx, chunk, w)
 }
 

@@ -70,49 +70,32 @@ func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, er
 	}
 	if file, ok := stdin.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return openRedirected(spec, file, info, windowBytes)
+			return openRedirected(spec, file, windowBytes)
 		}
 	}
 	return openStream(spec, shownStdin, stdin, windowBytes)
 }
 
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
+func openRedirected(spec format.Spec, file *os.File, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil || isCompressed(file, start) {
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
-	in := &Input{Name: shownStdin, at: &offsetReader{file, start}}
-	in.check = func() error {
-		now, err := file.Stat()
-		if err != nil {
-			return err
-		}
-		return sizeUnchanged(shownStdin, info, now)
-	}
-	return in, in.readHeaderAt(spec, info.Size()-start)
+	return openRegular(spec, shownStdin, file, start)
 }
 
-func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
+func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (in *Input, err error) {
 	if !info.Mode().IsRegular() || isCompressed(file, 0) {
-		in, err := openStream(spec, name, file, windowBytes)
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
-		in.close = append(in.close, file)
-		return in, nil
+		in, err = openStream(spec, name, file, windowBytes)
+	} else {
+		in, err = openRegular(spec, name, file, 0)
 	}
-	defer file.Close()
-	mapped, err := openMapped(name, info)
 	if err != nil {
-		return nil, plainPathError(err)
-	}
-	in := &Input{Name: name, at: mapped, check: mapped.check, close: []io.Closer{mapped}}
-	if err := in.readHeaderAt(spec, info.Size()); err != nil {
-		mapped.Close()
+		file.Close()
 		return nil, err
 	}
+	in.close = append(in.close, file)
 	return in, nil
 }
 
@@ -196,11 +179,3 @@ func (in *Input) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// offsetReader counts offsets from base.
-type offsetReader struct {
-	r    io.ReaderAt
-	base int64
-}
-
-func (o *offsetReader) ReadAt(p []byte, off int64) (int, error) { return o.r.ReadAt(p, o.base+off) }
