@@ -126,29 +126,28 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) buckets[E] {
 	if l.count == 1 || len(recs) == 0 {
 		return buckets[E]{shift: tieBits}
 	}
-	low, high, n := ^E(0), E(0), len(c.opt.Sample)
-	for _, p := range c.opt.Sample {
-		e := c.codec.fromPrefix(p)
-		low, high = min(low, e), max(high, e)
+	sample := make([]E, len(c.opt.Sample))
+	for i, p := range c.opt.Sample {
+		sample[i] = c.codec.fromPrefix(p)
 	}
-	if n == 0 {
-		n = len(recs) / c.record
-		low, high = l.rangeOf(w, recs, first)
+	if len(sample) == 0 {
+		sample = l.elements(w, recs, first)
 	}
-	low, high = widen(low, high, n)
-	return newBuckets(low, high, l.count, tieBits)
+	low, high := minMax(sample)
+	low, high = widen(low, high, len(sample))
+	return fittedBuckets(sample, low, high, l.count, tieBits)
 }
 
-func (l *loading[E]) rangeOf(w *worker[E], recs []byte, first int64) (low, high E) {
+// elements gives those of a unit.
+func (l *loading[E]) elements(w *worker[E], recs []byte, first int64) []E {
 	size := l.chunk.record
-	low, high = ^E(0), E(0)
+	elems := make([]E, 0, len(recs)/size)
 	for len(recs) > 0 {
 		n := min(len(w.elems), len(recs)/size)
-		unitLow, unitHigh := minMax(l.chunk.codec.extract(w.elems, recs[:n*size], first))
-		low, high = min(low, unitLow), max(high, unitHigh)
-		recs = recs[n*size:]
+		elems = append(elems, l.chunk.codec.extract(w.elems, recs[:n*size], first)...)
+		recs, first = recs[n*size:], first+int64(n)
 	}
-	return low, high
+	return elems
 }
 
 // widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed

@@ -5,12 +5,17 @@ import (
 	"unsafe"
 )
 
-// buckets maps elements to buckets of equal width: bucket b holds those from low + b<<shift on, the first bucket
-// also those below low, the last one also those above.
+// buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
+// the last one those above.
+//
+// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells of equal
+// widths, and each cell has its own map to buckets, see fittedBuckets.
 type buckets[E element] struct {
 	low   E
-	shift uint // as scatter_amd64.s knows it: 8 bytes from the start
-	last  E
+	shift uint // of a plain bucket or of a cell. scatter_amd64.s knows it 8 bytes from the start
+	last  E    // plain: the last bucket; fitted: the last element, less low. 16 bytes from the start
+	cells []cell
+	first []E // fitted: of each bucket its first element, less low
 }
 
 // newBuckets cuts the elements from low to high into at most count buckets, without telling apart elements that
@@ -25,21 +30,44 @@ func newBuckets[E element](low, high E, count int, tieBits uint) buckets[E] {
 	return buckets[E]{low: low, shift: shift, last: min(E(count-1), (high-low)>>shift)}
 }
 
-func (b buckets[E]) count() int { return int(b.last) + 1 }
+func (b buckets[E]) fitted() bool { return len(b.cells) > 0 }
+
+func (b buckets[E]) count() int {
+	if b.fitted() {
+		return len(b.first)
+	}
+	return int(b.last) + 1
+}
 
 // span is the range of the elements of a bucket, if all elements are from low to high. The first and the last bucket
 // may hold elements that it was not made for: then nothing is known of them.
 func (b buckets[E]) span(bucket int, low, high E) (first, last E) {
-	first = b.low + E(bucket)<<b.shift
-	last = first + (E(1)<<b.shift - 1)
-	if bucket == 0 && low < first || E(bucket) == b.last && high > last {
+	first, last = b.bounds(bucket)
+	if bucket == 0 && low < first || bucket == b.count()-1 && high > last {
 		return low, high
 	}
 	return max(first, low), min(last, high)
 }
 
-func (b buckets[E]) of(e E) E {
-	return min((max(e, b.low)-b.low)>>b.shift, b.last)
+// bounds are the first and the last element that a bucket was made for.
+func (b buckets[E]) bounds(bucket int) (first, last E) {
+	switch {
+	case !b.fitted():
+		first = b.low + E(bucket)<<b.shift
+		return first, first + min(E(1)<<b.shift-1, ^E(0)-first)
+	case bucket == len(b.first)-1:
+		return b.low + b.first[bucket], b.low + b.last
+	}
+	return b.low + b.first[bucket], b.low + (b.first[bucket+1] - 1)
+}
+
+func (b buckets[E]) of(e E) int {
+	x := max(e, b.low) - b.low
+	if !b.fitted() {
+		return int(min(x>>b.shift, b.last))
+	}
+	x = min(x, b.last)
+	return int(b.cells[x>>b.shift].bucket(uint64(x)))
 }
 
 // scatterer is what one worker needs to distribute elements into buckets. Every bucket has a line of elements in

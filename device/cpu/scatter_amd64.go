@@ -9,16 +9,24 @@ func scatterFast[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 	mask := uint64(s.pool.block - 1)
 	switch elems := any(elems).(type) {
 	case []uint64:
-		return scatter64(elems, any(b).(*buckets[uint64]), word[uint64](s.lines), &s.at[0], word[uint64](s.pool.elems), mask)
+		scatter := scatter64
+		if b.fitted() {
+			scatter = scatterFitted64
+		}
+		return scatter(elems, any(b).(*buckets[uint64]), word[uint64](s.lines), &s.at[0], word[uint64](s.pool.elems), mask)
 	case []uint32:
-		return scatter32(elems, any(b).(*buckets[uint32]), word[uint32](s.lines), &s.at[0], word[uint32](s.pool.elems), mask)
+		scatter := scatter32
+		if b.fitted() {
+			scatter = scatterFitted32
+		}
+		return scatter(elems, any(b).(*buckets[uint32]), word[uint32](s.lines), &s.at[0], word[uint32](s.pool.elems), mask)
 	}
 	return 0, none64
 }
 
 func word[W, E element](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// scatter64 distributes elems until one of them fills the line of a bucket that has no room for it in its block:
+// scatter64 distributes elems into plain buckets until one of them fills the line of a bucket that has no room for it in its block:
 // done elements are in their lines then, and full is that bucket, or none64 at the end of elems.
 //
 //go:noescape
@@ -28,6 +36,16 @@ func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, bloc
 //
 //go:noescape
 func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
+
+// scatterFitted64 is scatter64 for fitted buckets.
+//
+//go:noescape
+func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
+
+// scatterFitted32 is scatter32 for fitted buckets.
+//
+//go:noescape
+func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 
 // storeFence makes stores past the caches visible to other processors before any store after it.
 func storeFence()

@@ -1,15 +1,47 @@
 #include "textflag.h"
 
-// The inner loop of scatterer.add, for 64- and 32-bit elements. See scatter_amd64.go.
+// The inner loops of scatterer.add, for 64- and 32-bit elements and for plain and fitted buckets. See scatter_amd64.go.
 //
 //	SI  next element      DI  end of the elements
 //	R8  lines             R9  at
-//	R10 low               CX  shift
-//	R11 last              R12 elements of the pool
-//	R13 block-1           R15 0
+//	R10 low               R11 last
+//	R12 elements of the pool
+//	R13 shift             R15 0; fitted: cells
+//	AX  the element       BX  its bucket, then the bucket's line
 //
 // Only the instructions that every amd64 has are used. A cache line is written by four stores of 16 bytes that go
 // past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
+
+#define BEGIN(MOV, LOGBYTES) \
+	MOVQ elems_base+0(FP), SI \
+	MOVQ elems_len+8(FP), DI  \
+	SHLQ LOGBYTES, DI         \
+	ADDQ SI, DI               \
+	MOVQ b+24(FP), AX         \
+	MOV  0(AX), R10           \
+	MOVQ 8(AX), R13           \
+	MOV  16(AX), R11          \
+	MOVQ 24(AX), R15          \
+	MOVQ lines+32(FP), R8     \
+	MOVQ at+40(FP), R9        \
+	MOVQ pool+48(FP), R12     \
+	CMPQ SI, DI               \
+	JAE  end
+
+// APPEND puts the element AX into the line of bucket BX, and goes on while that is not full.
+#define APPEND(MOV, BYTES, LASTINLINE) \
+	MOVQ (R9)(BX*8), DX      \
+	MOVQ DX, R14             \
+	ANDL LASTINLINE, R14     \
+	INCQ DX                  \
+	MOVQ DX, (R9)(BX*8)      \
+	SHLQ $7, BX              \
+	ADDQ R8, BX              \
+	MOV  AX, (BX)(R14*BYTES) \
+	CMPL R14, LASTINLINE     \
+	JEQ  flush               \
+	CMPQ SI, DI              \
+	JB   loop
 
 #define STREAM(at) \
 	MOVO   at+0(BX), X0   \
@@ -21,24 +53,42 @@
 	MOVNTO X2, at+32(DX)  \
 	MOVNTO X3, at+48(DX)
 
+// FINISH is what follows the loop: the end of the elements; a full line, which is written to its block; and a full line
+// whose block is full as well.
+#define FINISH(LOGBYTES, BYTES, LINE) \
+end: \
+	SUBQ elems_base+0(FP), SI \
+	SHRQ LOGBYTES, SI         \
+	MOVQ SI, done+64(FP)      \
+	MOVQ $-1, full+72(FP)     \
+	RET                       \
+flush: \
+	SUBQ  LINE, DX             \
+	MOVQ  blockMask+56(FP), R14 \
+	TESTQ R14, DX              \
+	JEQ   full                 \
+	LEAQ  (R12)(DX*BYTES), DX  \
+	STREAM(0)                  \
+	STREAM(64)                 \
+	CMPQ  SI, DI               \
+	JB    loop                 \
+	JMP   end                  \
+full: \
+	SUBQ elems_base+0(FP), SI \
+	SHRQ LOGBYTES, SI         \
+	MOVQ SI, done+64(FP)      \
+	SUBQ R8, BX               \
+	SHRQ $7, BX               \
+	MOVQ BX, full+72(FP)      \
+	RET
+
 // func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
 TEXT ·scatter64(SB), NOSPLIT, $0-80
-	MOVQ elems_base+0(FP), SI
-	MOVQ elems_len+8(FP), DI
-	LEAQ (SI)(DI*8), DI
-	MOVQ b+24(FP), AX
-	MOVQ 0(AX), R10
-	MOVQ 8(AX), CX
-	MOVQ 16(AX), R11
-	MOVQ lines+32(FP), R8
-	MOVQ at+40(FP), R9
-	MOVQ pool+48(FP), R12
-	MOVQ blockMask+56(FP), R13
+	BEGIN(MOVQ, $3)
+	MOVQ R13, CX
 	XORL R15, R15
-	CMPQ SI, DI
-	JAE  end64
 
-loop64:
+loop:
 	MOVQ    (SI), AX
 	ADDQ    $8, SI
 	MOVQ    AX, BX
@@ -47,64 +97,39 @@ loop64:
 	SHRQ    CX, BX
 	CMPQ    BX, R11
 	CMOVQHI R11, BX
-	MOVQ    (R9)(BX*8), DX
-	MOVQ    DX, R14
-	ANDL    $15, R14
-	INCQ    DX
-	MOVQ    DX, (R9)(BX*8)
-	SHLQ    $7, BX
-	ADDQ    R8, BX
-	MOVQ    AX, (BX)(R14*8)
-	CMPL    R14, $15
-	JEQ     flush64
-	CMPQ    SI, DI
-	JB      loop64
+	APPEND(MOVQ, 8, $15)
+	FINISH($3, 8, $16)
 
-end64:
-	SUBQ elems_base+0(FP), SI
-	SHRQ $3, SI
-	MOVQ SI, done+64(FP)
-	MOVQ $-1, full+72(FP)
-	RET
+// func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
+TEXT ·scatterFitted64(SB), NOSPLIT, $0-80
+	BEGIN(MOVQ, $3)
 
-flush64:
-	SUBQ   $16, DX
-	TESTQ  R13, DX
-	JEQ    full64
-	LEAQ   (R12)(DX*8), DX
-	STREAM(0)
-	STREAM(64)
-	CMPQ   SI, DI
-	JB     loop64
-	JMP    end64
-
-full64:
-	SUBQ elems_base+0(FP), SI
-	SHRQ $3, SI
-	MOVQ SI, done+64(FP)
-	SUBQ R8, BX
-	SHRQ $7, BX
-	MOVQ BX, full+72(FP)
-	RET
+loop:
+	MOVQ    (SI), AX
+	ADDQ    $8, SI
+	XORL    CX, CX
+	MOVQ    AX, BX
+	SUBQ    R10, BX
+	CMOVQCS CX, BX
+	CMPQ    BX, R11
+	CMOVQHI R11, BX
+	MOVQ    R13, CX
+	MOVQ    BX, DX
+	SHRQ    CX, DX
+	MOVQ    (R15)(DX*8), CX
+	SHRQ    CX, BX
+	SHRQ    $32, CX
+	ADDL    CX, BX
+	APPEND(MOVQ, 8, $15)
+	FINISH($3, 8, $16)
 
 // func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 TEXT ·scatter32(SB), NOSPLIT, $0-80
-	MOVQ elems_base+0(FP), SI
-	MOVQ elems_len+8(FP), DI
-	LEAQ (SI)(DI*4), DI
-	MOVQ b+24(FP), AX
-	MOVL 0(AX), R10
-	MOVQ 8(AX), CX
-	MOVL 16(AX), R11
-	MOVQ lines+32(FP), R8
-	MOVQ at+40(FP), R9
-	MOVQ pool+48(FP), R12
-	MOVQ blockMask+56(FP), R13
+	BEGIN(MOVL, $2)
+	MOVQ R13, CX
 	XORL R15, R15
-	CMPQ SI, DI
-	JAE  end32
 
-loop32:
+loop:
 	MOVL    (SI), AX
 	ADDQ    $4, SI
 	MOVL    AX, BX
@@ -113,45 +138,31 @@ loop32:
 	SHRL    CX, BX
 	CMPL    BX, R11
 	CMOVLHI R11, BX
-	MOVQ    (R9)(BX*8), DX
-	MOVQ    DX, R14
-	ANDL    $31, R14
-	INCQ    DX
-	MOVQ    DX, (R9)(BX*8)
-	SHLQ    $7, BX
-	ADDQ    R8, BX
-	MOVL    AX, (BX)(R14*4)
-	CMPL    R14, $31
-	JEQ     flush32
-	CMPQ    SI, DI
-	JB      loop32
+	APPEND(MOVL, 4, $31)
+	FINISH($2, 4, $32)
 
-end32:
-	SUBQ elems_base+0(FP), SI
-	SHRQ $2, SI
-	MOVQ SI, done+64(FP)
-	MOVQ $-1, full+72(FP)
-	RET
+// func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
+TEXT ·scatterFitted32(SB), NOSPLIT, $0-80
+	BEGIN(MOVL, $2)
 
-flush32:
-	SUBQ   $32, DX
-	TESTQ  R13, DX
-	JEQ    full32
-	LEAQ   (R12)(DX*4), DX
-	STREAM(0)
-	STREAM(64)
-	CMPQ   SI, DI
-	JB     loop32
-	JMP    end32
-
-full32:
-	SUBQ elems_base+0(FP), SI
-	SHRQ $2, SI
-	MOVQ SI, done+64(FP)
-	SUBQ R8, BX
-	SHRQ $7, BX
-	MOVQ BX, full+72(FP)
-	RET
+loop:
+	MOVL    (SI), AX
+	ADDQ    $4, SI
+	XORL    CX, CX
+	MOVL    AX, BX
+	SUBL    R10, BX
+	CMOVLCS CX, BX
+	CMPL    BX, R11
+	CMOVLHI R11, BX
+	MOVQ    R13, CX
+	MOVL    BX, DX
+	SHRL    CX, DX
+	MOVQ    (R15)(DX*8), CX
+	SHRL    CX, BX
+	SHRQ    $32, CX
+	ADDL    CX, BX
+	APPEND(MOVL, 4, $31)
+	FINISH($2, 4, $32)
 
 // func storeFence()
 TEXT ·storeFence(SB), NOSPLIT, $0-0

@@ -24,17 +24,26 @@ func testScatterTwins[E element](t *testing.T) {
 				elems[i] = E(r.Uint64())
 			}
 			low, high := E(r.Uint64()), E(r.Uint64())
-			b := newBuckets(min(low, high), max(low, high), count, uint(r.IntN(8)))
-			t.Run(fmt.Sprintf("n=%d/buckets=%d", n, count), func(t *testing.T) {
-				fast := scattered(t, b, elems, scatterFast[E])
-				loop := scattered(t, b, elems, scatterLoop[E])
-				for i := range fast {
-					if !slices.Equal(fast[i], loop[i]) {
-						t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+			low, high = min(low, high), max(low, high)
+			tieBits := uint(r.IntN(8))
+			for name, b := range map[string]buckets[E]{
+				"plain":  newBuckets(low, high, count, tieBits),
+				"fitted": fittedBuckets(logarithmic(r, low, high), low, high, count, tieBits),
+			} {
+				t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
+					if fitted := b.fitted(); fitted != (name == "fitted" && count >= fewestFitted) {
+						t.Errorf("the buckets are fitted: %t", fitted)
 					}
-				}
-				checkBuckets(t, b, elems, fast)
-			})
+					fast := scattered(t, b, elems, scatterFast[E])
+					loop := scattered(t, b, elems, scatterLoop[E])
+					for i := range fast {
+						if !slices.Equal(fast[i], loop[i]) {
+							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+						}
+					}
+					checkBuckets(t, b, elems, fast)
+				})
+			}
 		}
 	}
 }
@@ -69,10 +78,19 @@ func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scat
 	return content
 }
 
+// logarithmic is a sample from low to high whose elements are dense near low.
+func logarithmic[E element](r *rand.Rand, low, high E) []E {
+	sample := make([]E, 5000)
+	for i := range sample {
+		sample[i] = low + E(r.Uint64())%(high-low)>>r.IntN(16)
+	}
+	return sample
+}
+
 func checkBuckets[E element](t *testing.T, b buckets[E], elems []E, content [][]E) {
 	want := make([][]E, b.count())
 	for _, e := range elems {
-		d := int(min((max(e, b.low)-b.low)>>b.shift, b.last))
+		d := b.of(e)
 		want[d] = append(want[d], e)
 	}
 	for i := range want {

@@ -54,7 +54,7 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	}
 	l = c.leaves[i] // its blocks may have been packed
 	l.low, l.high = low, high
-	parts, err := c.distribute(ctx, l, newBuckets(low, high, count, tieBits))
+	parts, err := c.distribute(ctx, l, fittedBuckets(c.sampleOf(l), low, high, count, tieBits))
 	return c.merge(parts), err
 }
 
@@ -115,6 +115,24 @@ func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 		merged[i].list = c.pool.pack(merged[i].zone, merged[i].list)
 	}
 	return merged
+}
+
+// leafSample is how many elements of a leaf tell how to cut it.
+const leafSample = 8192
+
+// sampleOf takes elements from places all over a leaf.
+func (c *chunk[E]) sampleOf(l leaf[E]) []E {
+	step := int(l.count/leafSample) + 1
+	sample := make([]E, 0, l.count/int64(step)+1)
+	at := 0
+	for b := l.head; b != none; b = c.pool.next[b] {
+		content := c.pool.content(b)
+		for ; at < len(content); at += step {
+			sample = append(sample, content[at])
+		}
+		at -= len(content)
+	}
+	return sample
 }
 
 // rangeOf is the least and the greatest element of a leaf.

@@ -1,0 +1,95 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps, elements that differ in their
+// tie bits only share one, and they are no more than asked for.
+func TestFittedBuckets(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for name, draw := range map[string]func() uint64{
+		"floats":      func() uint64 { return math.Float64bits(r.Float64()) },
+		"normal":      func() uint64 { return floatKey(r.NormFloat64()) },
+		"exponential": func() uint64 { return floatKey(r.ExpFloat64()) },
+		"logarithmic": func() uint64 { return r.Uint64() >> r.IntN(64) },
+		"two ends":    func() uint64 { return r.Uint64()>>40 ^ -(r.Uint64() & 1) },
+		"two values":  func() uint64 { return r.Uint64() & 1 << 63 },
+		"top bit":     func() uint64 { return 1<<63 | r.Uint64()>>r.IntN(20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, n := range []int{1, 50, 1000, 16384} {
+				for _, count := range []int{fewestFitted, 500, maxBuckets} {
+					sample := make([]uint64, n)
+					for i := range sample {
+						sample[i] = draw()
+					}
+					tieBits := uint(r.IntN(30))
+					low, high := minMax(sample)
+					checkCut(t, fittedBuckets(sample, low, high, count, tieBits), low, high, count, tieBits)
+				}
+			}
+		})
+	}
+}
+
+// floatKey is the normalized key of a float.
+func floatKey(f float64) uint64 {
+	bits := math.Float64bits(f)
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+}
+
+func checkCut(t *testing.T, b buckets[uint64], low, high uint64, count int, tieBits uint) {
+	t.Helper()
+	if b.count() > count {
+		t.Errorf("%d buckets, %d asked for", b.count(), count)
+	}
+	next := low >> tieBits << tieBits
+	for i := range b.count() {
+		first, last := b.bounds(i)
+		if first != next || last < first {
+			t.Fatalf("bucket %d of %d is from %x to %x, and the one before ends before %x", i, b.count(), first, last, next)
+		}
+		if b.of(first) != i || b.of(last) != i || b.of(first+(last-first)/2) != i {
+			t.Fatalf("bucket %d has elements from %x to %x, but those are in buckets %d and %d", i, first, last, b.of(first), b.of(last))
+		}
+		if first>>tieBits<<tieBits != first {
+			t.Fatalf("bucket %d begins with %x, between elements that differ in the last %d bits only", i, first, tieBits)
+		}
+		next = last + 1
+	}
+	if end := next - 1; end < high {
+		t.Errorf("the last bucket ends with %x, before %x", end, high)
+	}
+	if b.of(0) != 0 || b.of(^uint64(0)) != b.count()-1 {
+		t.Errorf("elements outside of the range are in buckets %d and %d of %d", b.of(0), b.of(^uint64(0)), b.count())
+	}
+}
+
+// TestFittedBucketsAreEven holds what fitting is for: floats spread over buckets as evenly as integers.
+func TestFittedBucketsAreEven(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	keys := make([]uint64, 1<<18)
+	for i := range keys {
+		keys[i] = floatKey(r.NormFloat64())
+	}
+	low, high := minMax(keys)
+	sample := keys[:1<<14]
+	for _, fitted := range []bool{false, true} {
+		b := newBuckets(low, high, 1024, 0)
+		if fitted {
+			b = fittedBuckets(sample, low, high, 1024, 0)
+		}
+		held := make([]int, b.count())
+		for _, k := range keys {
+			held[b.of(k)]++
+		}
+		most, share := slices.Max(held), len(keys)/1024
+		if fitted != b.fitted() || fitted != (most < 6*share) {
+			t.Errorf("fitted: %t; the largest of %d buckets holds %d elements, where the share is %d", b.fitted(), b.count(), most, share)
+		}
+	}
+}
