@@ -19,7 +19,8 @@
 //   - copy: the input is in order as it stands.
 //   - in-core: everything fits one chunk. It is read once and written once.
 //   - spread: several GPUs hold all of it together. Each sorts a share, and the shares are merged on their way out.
-//   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged.
+//   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged. The last one is
+//     not spilled but merged from memory, and the chunks are cut so that it is as large as can be.
 //   - partition: one pass sends every record to a part, by the leading digits of its key or between splitters
 //     taken from the sample; each part is sorted as a chunk, and the parts follow each other in the output.
 //
@@ -42,6 +43,6 @@
 //
 //	files, stdin ─ chunker.Dataset ──chunks──▶ device.Chunk: Load ▸ Sort ▸ Store ──blocks──▶ run, merge or output
 //
-// In this package, sort.go tells the story, job.go prepares it, plan.go and rates.go decide, strategy.go, spread.go
-// and partition.go do it, output.go and verify.go finish it.
+// In this package, sort.go tells the story, job.go prepares it, plan.go and rates.go decide, strategy.go, keep.go,
+// spread.go and partition.go do it, output.go and verify.go finish it.
 package extsort

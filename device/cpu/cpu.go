@@ -10,7 +10,7 @@
 // stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
 // sorted in their turn (ties.go). The records themselves stay where they were loaded and are moved once, at Store.
 //
-// The three steps of a chunk touch memory as little as can be:
+// The steps of a chunk touch memory as little as can be:
 //
 //	Load   reads a unit of records into cache, extracts its elements and scatters them into up to 2048 buckets by
 //	       their leading bits (load.go, scatter.go). Buckets are lists of blocks taken from a pool (pool.go), so
@@ -19,7 +19,9 @@
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
 //	       are not need nothing here.
 //	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go), and
-//	       hands it to the writer while other workers do the next buckets (store.go).
+//	       hands it to the writer while other workers do the next buckets (store.go). Drain gives the memory of
+//	       neighbouring buckets back to the system when they have been written (zone.go).
+//	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
 // most-significant-digit partition that brings them there.
