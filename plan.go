@@ -210,14 +210,14 @@ func (p *planner) inCore() Candidate {
 	return c.sum()
 }
 
-// spreadBytes is the least input that several devices share: less is sorted by one of them before the others have
-// started.
-const spreadBytes = 256 << 20
+// spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
+// to start, in which one loads this much.
+const spreadBytes = 4 << 30
 
 func (p *planner) spread() Candidate {
 	w, r := p.work, p.rates
 	c := Candidate{Strategy: Spread, chunks: p.sharing, levels: 1}
-	c.possible = p.sharing > 0 && p.gpus && !p.ordered && w.bytes() >= spreadBytes
+	c.possible = p.sharing > 0 && p.gpus && !p.ordered && (w.bytes() >= spreadBytes || p.records > p.capacity)
 	switch {
 	case p.sharing == 0:
 		c.Why = "needs several devices whose memories hold all of the data"

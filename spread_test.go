@@ -222,6 +222,15 @@ func TestSpreadIsPlanned(t *testing.T) {
 	if c := p.weigh(Auto)[0]; c.Strategy != Spread {
 		t.Errorf("%s is planned", c.Strategy)
 	}
+	small := p
+	small.work.records, small.records = 1<<20, 1<<20
+	if c := small.weigh(Auto)[0]; c.Strategy != InCore {
+		t.Errorf("%s is planned for what one device has sorted before the other is there", c.Strategy)
+	}
+	small.capacity = 1 << 19
+	if c := small.weigh(Auto)[0]; c.Strategy != Spread {
+		t.Errorf("%s is planned for what no device holds alone", c.Strategy)
+	}
 	p.sharing = 0
 	if c := p.weigh(Auto)[0]; c.Strategy != InCore {
 		t.Errorf("%s is planned where the devices cannot share", c.Strategy)
