@@ -82,20 +82,35 @@ func openRedirected(spec format.Spec, file *os.File, windowBytes int64) (*Input,
 	if err != nil || isCompressed(file, start) {
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
-	return openRegular(spec, shownStdin, file, start)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	f := &regularFile{shownStdin, file, start, info.Size() - start}
+	in := &Input{Name: shownStdin, at: f, check: f.check}
+	return in, in.readHeaderAt(spec, f.bytes)
 }
 
-func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (in *Input, err error) {
+func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	if !info.Mode().IsRegular() || isCompressed(file, 0) {
-		in, err = openStream(spec, name, file, windowBytes)
-	} else {
-		in, err = openRegular(spec, name, file, 0)
+		in, err := openStream(spec, name, file, windowBytes)
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		in.close = append(in.close, file)
+		return in, nil
 	}
+	defer file.Close()
+	mapped, err := openMapped(name, info)
 	if err != nil {
-		file.Close()
+		return nil, plainPathError(err)
+	}
+	in := &Input{Name: name, at: mapped, check: mapped.check, close: []io.Closer{mapped}}
+	if err := in.readHeaderAt(spec, info.Size()); err != nil {
+		mapped.Close()
 		return nil, err
 	}
-	in.close = append(in.close, file)
 	return in, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -183,15 +184,24 @@ func TestCutCompression(t *testing.T) {
 	}
 }
 
-// TestChangingFile changes a file's size while it is read: shorter by pages, shorter within its last page, and longer.
+// TestChangingFile changes a file's size while it is read: shorter by pages, which the system signals as a fault;
+// shorter within its last page, which reads as zeros; and longer.
 func TestChangingFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be cut there")
+	}
 	page := os.Getpagesize()
 	const pages = 16
 	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24, "grown": pages*page + 8, "emptied": 0} {
-		for _, redirected := range []bool{false, true} {
+		for _, way := range []string{"mapped", "by calls", "redirected"} {
 			file := writeFile(t, numbered(0, pages*page/8))
 			d, shown := openData(t, words, []string{file}, nil), file
-			if redirected {
+			switch way {
+			case "by calls":
+				if err := d.(*files).inputs[0].ReadByCalls(); err != nil {
+					t.Fatal(err)
+				}
+			case "redirected":
 				f, err := os.Open(file)
 				if err != nil {
 					t.Fatal(err)
@@ -201,17 +211,50 @@ func TestChangingFile(t *testing.T) {
 			}
 			err := readAround(d, page/8, func() error { return os.Truncate(file, int64(size)) })
 			if err == nil {
-				t.Errorf("%s, redirected %t: no error", name, redirected)
+				t.Errorf("%s, %s: no error", name, way)
 				continue
 			}
 			text := err.Error()
 			if !strings.Contains(text, shown) || size <= 2*page && !strings.Contains(text, " at byte ") {
-				t.Errorf("%s, redirected %t: the error is: %v", name, redirected, err)
+				t.Errorf("%s, %s: the error is: %v", name, way, err)
 			}
 			if first, _, _ := strings.Cut(text, "\n"); strings.Count(first, shown) > 1 {
-				t.Errorf("%s, redirected %t: the error names the file twice: %v", name, redirected, first)
+				t.Errorf("%s, %s: the error names the file twice: %v", name, way, first)
 			}
 		}
+	}
+}
+
+// TestReadByCalls reads an input that was mapped, and goes on with the map where the name is somebody else's by now.
+func TestReadByCalls(t *testing.T) {
+	all := numbered(0, 5000)
+	for name, meanwhile := range map[string]func(file string) error{
+		"there":   func(string) error { return nil },
+		"removed": os.Remove,
+		"replaced": func(file string) error {
+			return errors.Join(os.Remove(file), os.WriteFile(file, []byte("12345678"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && name != "there" {
+				t.Skip("a mapped file cannot be removed there")
+			}
+			file := writeFile(t, all)
+			d := openData(t, words, []string{file}, nil)
+			in := d.(*files).inputs[0]
+			if err := errors.Join(meanwhile(file), in.ReadByCalls()); err != nil {
+				t.Fatal(err)
+			}
+			if _, mapped := in.at.(*mappedFile); mapped != (name != "there") {
+				t.Errorf("it is read through a map: %t", mapped)
+			}
+			if got, err := readByCut(d, 8, 700, 100, 2); err != nil || !bytes.Equal(got, all) {
+				t.Errorf("%d of %d bytes, error %v", len(got), len(all), err)
+			}
+			if err := d.Check(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
