@@ -64,7 +64,7 @@ func TestWithoutBlocks(t *testing.T) {
 			c := made.(*chunk[uint64])
 			c.pool.fresh.Store(int64(c.pool.blocks))
 			for i := range c.pool.zones {
-				c.pool.zones[i].next = c.pool.zones[i].end
+				c.pool.zones[i].fresh.Store(0)
 			}
 			if err := c.Sort(ctx); err != nil {
 				t.Fatal(err)

@@ -77,17 +77,22 @@ func (p *pool[E]) take(zone int) uint32 {
 // takeFrom gives a block of the zone, or none.
 func (p *pool[E]) takeFrom(zone int) uint32 {
 	z := &p.zones[zone]
+	if b := z.takeFresh(); b != none {
+		return b
+	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if b := z.take(p.next); b != none {
+	if b := z.takeFreed(p.next); b != none {
+		return b
+	}
+	if b := z.takeFresh(); b != none { // somebody else was faster to get an extent
 		return b
 	}
 	from := p.fresh.Add(int64(p.extent)) - int64(p.extent)
 	if from >= int64(p.blocks) {
 		return none
 	}
-	z.grow(uint32(from), uint32(min(from+int64(p.extent), int64(p.blocks))))
-	return z.take(p.next)
+	return z.grow(uint32(from), uint32(min(from+int64(p.extent), int64(p.blocks))))
 }
 
 // free gives blocks to a zone.

@@ -13,8 +13,9 @@ const extentBytes = 2 << 20
 // page cache then needs none that were never touched before for what is written. It owns whole extents; a block that
 // it had to lend to another zone, when memory was short, keeps them all.
 type zone struct {
-	mu        sync.Mutex
-	next, end uint32 // blocks of its last extent that were never used
+	fresh atomic.Uint64 // blocks of its last extent that were never used: the first of them, and their end << 32
+
+	mu        sync.Mutex // protects the following
 	freed     list
 	freeCount int64
 	extents   []uint32 // their first blocks
@@ -22,38 +23,57 @@ type zone struct {
 }
 
 func (z *zone) reset() {
-	z.next, z.end, z.freed, z.freeCount, z.extents, z.lent = 0, 0, emptyList, 0, z.extents[:0], false
+	z.fresh.Store(0)
+	z.freed, z.freeCount, z.extents, z.lent = emptyList, 0, z.extents[:0], false
 }
 
-// take gives a block, or none. next is the pool's.
-func (z *zone) take(next []uint32) uint32 {
-	if b := z.freed.head; b != none {
+// takeFresh gives a block that was never used, or none. Without a lock: workers that fill the same few buckets need
+// their next blocks at the same time.
+func (z *zone) takeFresh() uint32 {
+	for {
+		v := z.fresh.Load()
+		if uint32(v) == uint32(v>>32) {
+			return none
+		}
+		if z.fresh.CompareAndSwap(v, v+1) {
+			return uint32(v)
+		}
+	}
+}
+
+// takeFreed gives a block that was freed, or none. next is the pool's. REQUIRES: z.mu is held.
+func (z *zone) takeFreed(next []uint32) uint32 {
+	b := z.freed.head
+	if b != none {
 		z.freed.head = next[b]
 		z.freeCount--
-		return b
 	}
-	if z.next == z.end {
-		return none
-	}
-	z.next++
-	return z.next - 1
+	return b
 }
 
 // lend gives a block to another zone, or none.
 func (z *zone) lend(next []uint32) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	b := z.take(next)
+	b := z.takeFresh()
+	if b == none {
+		b = z.takeFreed(next)
+	}
 	z.lent = z.lent || b != none
 	return b
 }
 
-func (z *zone) grow(from, end uint32) {
-	z.next, z.end = from, end
+// grow gives the zone an extent and takes its first block. REQUIRES: z.mu is held and it has no fresh blocks.
+func (z *zone) grow(from, end uint32) uint32 {
 	z.extents = append(z.extents, from)
+	z.fresh.Store(uint64(end)<<32 | uint64(from+1))
+	return from
 }
 
-func (z *zone) available() int64 { return int64(z.end-z.next) + z.freeCount }
+func (z *zone) available() int64 {
+	v := z.fresh.Load()
+	return int64(uint32(v>>32)-uint32(v)) + z.freeCount
+}
 
 // usage follows which zones are still needed while the records of a sorted chunk are read for the last time.
 type usage struct {
