@@ -105,7 +105,7 @@ func (s *sizes) setBlocks() {
 // zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
 // a small part of what setBlocks leaves over.
 func (s *sizes) zones() int {
-	return max(1, s.blocks*s.block*s.element/(24*extentBytes))
+	return max(1, s.blocks*s.block*s.element/(12*extentBytes))
 }
 
 // memory is all that a chunk allocates, in bytes.
