@@ -32,8 +32,9 @@ type SpillOptions struct {
 	Workers    int // writers at the same time
 }
 
-// Spill keeps runs in temporary files: one file in each folder, so that even a merge of thousands of runs has
-// few files open. Its methods are safe for concurrent use.
+// Spill keeps runs in temporary files: a few in each folder, whatever the number of runs. File systems let one writer
+// at a time write to a file, so there are more files than writers, and a writer takes one that nobody writes to. Its
+// methods are safe for concurrent use.
 type Spill struct {
 	opt     SpillOptions
 	volumes []*volume
@@ -51,12 +52,21 @@ type volume struct {
 	file   SpillFile
 	end    atomic.Int64
 	full   atomic.Bool
+	busy   atomic.Int32 // writers
+}
+
+// maxVolumes bounds the files in one folder.
+const maxVolumes = 32
+
+// volumesPerFolder is how many files are made in each folder for so many writers in all.
+func (o *SpillOptions) volumesPerFolder() int {
+	return min(maxVolumes, max(1, (2*o.Workers+len(o.Folders)-1)/len(o.Folders)))
 }
 
 // spillAlign is the alignment of blocks in a file: a page, so that releasing a block frees all of its pages.
 const spillAlign = 4096
 
-// NewSpill makes sure that the folders exist and have room, and makes a file in each.
+// NewSpill makes sure that the folders exist and have room, and makes files in each.
 func NewSpill(opt SpillOptions) (*Spill, error) {
 	if opt.Store == nil {
 		opt.Store = Disk{}
@@ -66,7 +76,8 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	if err := checkRoom(opt.Folders, opt.ExpectBytes); err != nil {
 		return nil, err
 	}
-	for _, folder := range opt.Folders {
+	for i := range opt.volumesPerFolder() * len(opt.Folders) {
+		folder := opt.Folders[i%len(opt.Folders)] // neighbours are on different disks
 		file, err := opt.Store.Create(folder)
 		if err != nil {
 			s.Close()
@@ -107,7 +118,7 @@ func checkRoom(folders []string, need int64) error {
 		strings.Join(folders, ", "), humanize.IBytes(uint64(need)), humanize.IBytes(uint64(free)))
 }
 
-// reserve takes an equal share of what is expected in each folder, as far as it has room; the blocks go to the
+// reserve takes an equal share of what is expected in each file, as far as its folder has room; the blocks go to the
 // others when one is full.
 func (s *Spill) reserve() error {
 	if s.opt.ExpectBytes <= 0 {
@@ -195,7 +206,9 @@ func (s *Spill) write(b *Block, stored []byte, e *extent) error {
 	for {
 		b.Volume, b.Offset = s.place(e, size)
 		v := s.volumes[b.Volume]
+		v.busy.Add(1)
 		_, err := v.file.WriteAt(stored, b.Offset)
+		v.busy.Add(-1)
 		if err == nil {
 			s.written.Add(int64(len(stored)))
 			return nil
@@ -209,24 +222,31 @@ func (s *Spill) write(b *Block, stored []byte, e *extent) error {
 	}
 }
 
+// pick takes the volumes in turn, but for those that are full, and for those that are being written to as long as
+// there are others.
 func (s *Spill) pick() (int, *volume) {
-	for {
-		i := int(s.next.Add(1)-1) % len(s.volumes)
-		if v := s.volumes[i]; !v.full.Load() {
+	from := int(s.next.Add(1)-1) % len(s.volumes)
+	for tries := 0; ; tries++ {
+		i := (from + tries) % len(s.volumes)
+		if v := s.volumes[i]; !v.full.Load() && (tries >= len(s.volumes) || v.busy.Load() == 0) {
 			return i, v
 		}
 	}
 }
 
-// leaveOut marks v as full, unless it is the last that is not.
+// leaveOut marks the volumes in the folder of v as full, unless all others are.
 func (s *Spill) leaveOut(v *volume) bool {
 	s.mu.Lock() // two writers that fill two folders at once must not both leave theirs out
 	defer s.mu.Unlock()
-	others := slices.ContainsFunc(s.volumes, func(o *volume) bool { return o != v && !o.full.Load() })
-	if others {
-		v.full.Store(true)
+	if !slices.ContainsFunc(s.volumes, func(o *volume) bool { return o.folder != v.folder && !o.full.Load() }) {
+		return false
 	}
-	return others
+	for _, o := range s.volumes {
+		if o.folder == v.folder {
+			o.full.Store(true)
+		}
+	}
+	return true
 }
 
 func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
