@@ -10,16 +10,12 @@ import (
 type Part struct {
 	Run *Run
 
-	// Least and Greatest are the smallest and largest prefix (format.Keyer.Prefix) of the part's records.
-	Least, Greatest uint64
-
-	cut int // blocks that Cut has given out
+	equal bool // all records have the same key
+	cut   int  // blocks that Cut has given out
 }
 
 // AllEqual reports whether the records of the part all have the same key, so that they are in order as they are.
-func (p *Part) AllEqual() bool {
-	return p.Least == p.Greatest && p.Run.keyer.KeySize() <= 8
-}
+func (p *Part) AllEqual() bool { return p.equal }
 
 // Records is the number of records of the part.
 func (p *Part) Records() int64 { return p.Run.Records() }
@@ -75,6 +71,17 @@ type runSource struct {
 func newRunSource(r *Run) *runSource { return &runSource{run: r} }
 
 func (s *runSource) Records() int64 { return s.run.Records() }
+
+// Sample is the prefixes of the first records of all blocks: a part has them in the order of the input.
+func (s *runSource) Sample() []uint64 {
+	prefixes := make([]uint64, len(s.run.blocks))
+	for i, b := range s.run.blocks {
+		for _, c := range b.Key[:min(8, len(b.Key))] {
+			prefixes[i] = prefixes[i]<<8 | uint64(c)
+		}
+	}
+	return prefixes
+}
 
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	b, first, n, err := s.claim(max, place)

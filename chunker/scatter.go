@@ -1,8 +1,8 @@
 package chunker
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,14 +49,15 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 
 // joinPart makes part p of what the workers have of it, in their order.
 func joinPart(spill *Spill, scatterers []*scatterer, p int) *Part {
-	part := &Part{Least: ^uint64(0)}
+	part := &Part{equal: true}
 	var blocks []Block
 	for _, s := range scatterers {
 		for _, b := range s.blocks[p] {
 			b.First = endOf(blocks)
 			blocks = append(blocks, b)
+			part.equal = part.equal && bytes.Equal(b.Key, blocks[0].Key)
 		}
-		part.Least, part.Greatest = min(part.Least, s.least[p]), max(part.Greatest, s.greatest[p])
+		part.equal = part.equal && !s.differ[p]
 	}
 	part.Run = spill.run(blocks)
 	return part
@@ -72,11 +73,12 @@ type scatterer struct {
 	keys       []uint64
 	parts      []uint16
 
-	memory          *arena.Memory // of the buffers
-	buffers         [][]byte      // records of each part that are not yet spilled
-	blocks          [][]Block     // of each part
-	extents         []extent      // where the next blocks of each part go
-	least, greatest []uint64      // prefix of each part
+	memory  *arena.Memory // of the buffers
+	block   int           // bytes of a buffer
+	filled  []int         // bytes of each part in its buffer, which are not yet spilled
+	blocks  [][]Block     // of each part
+	extents []extent      // where the next blocks of each part go
+	differ  []bool        // there are different keys in a block of the part
 }
 
 func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) (*scatterer, error) {
@@ -85,20 +87,16 @@ func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) 
 	s := &scatterer{
 		keyer: k, classifier: c, spill: spill, size: size,
 		unit: make([]byte, records*size), keys: make([]uint64, records), parts: make([]uint16, records),
-		buffers: make([][]byte, c.Parts()), blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()),
-		least: make([]uint64, c.Parts()), greatest: make([]uint64, c.Parts()),
+		block: max(blockBytes/size, 1) * size, filled: make([]int, c.Parts()),
+		blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()), differ: make([]bool, c.Parts()),
 	}
-	block := max(blockBytes/size, 1) * size
 	var err error
-	if s.memory, err = arena.Alloc(c.Parts() * block); err != nil {
-		return nil, err
-	}
-	for p := range s.buffers {
-		s.buffers[p] = s.memory.Bytes()[p*block : p*block : (p+1)*block]
-		s.least[p] = ^uint64(0)
-	}
-	return s, nil
+	s.memory, err = arena.Alloc(c.Parts() * s.block)
+	return s, err
 }
+
+// buffer is the records of part p that are not yet spilled.
+func (s *scatterer) buffer(p int) []byte { return s.memory.Bytes()[p*s.block:][:s.filled[p]] }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	for {
@@ -120,31 +118,44 @@ func (s *scatterer) run(ctx context.Context, src device.Source) error {
 
 // scatter sends the n records of the unit to their parts.
 func (s *scatterer) scatter(n int) error {
-	keys, parts := s.keys[:n], s.parts[:n]
-	s.keyer.Prefixes(keys, s.unit[:n*s.size])
+	keys, parts, recs := s.keys[:n], s.parts[:n], s.unit[:n*s.size]
+	s.keyer.Prefixes(keys, recs)
 	s.classifier.Classify(parts, keys)
-	for i, p := range parts {
-		s.least[p], s.greatest[p] = min(s.least[p], keys[i]), max(s.greatest[p], keys[i])
-		s.buffers[p] = appendRecord(s.buffers[p], s.unit[i*s.size:(i+1)*s.size])
-		if len(s.buffers[p]) == cap(s.buffers[p]) {
-			if err := s.flush(int(p)); err != nil {
-				return err
-			}
+	for len(parts) > 0 {
+		done, full := s.move(parts, recs)
+		if full < 0 {
+			return nil
 		}
+		if err := s.flush(full); err != nil {
+			return err
+		}
+		parts, recs = parts[done:], recs[done*s.size:]
 	}
 	return nil
 }
 
-// appendRecord appends to a buffer that has room. Eight bytes are one store in place of a call.
-func appendRecord(buffer, record []byte) []byte {
-	if len(record) == 8 {
-		return binary.NativeEndian.AppendUint64(buffer, binary.NativeEndian.Uint64(record))
+// move appends records to the buffers of their parts until one is full: done records are moved then, and full is its
+// part, or -1 at the end. Eight bytes are one store in place of a call.
+func (s *scatterer) move(parts []uint16, recs []byte) (done, full int) {
+	memory, size := s.memory.Bytes(), s.size
+	for i, part := range parts {
+		p := int(part)
+		at := s.filled[p]
+		if size == 8 {
+			*(*[8]byte)(memory[p*s.block+at:]) = *(*[8]byte)(recs[8*i:])
+		} else {
+			copy(memory[p*s.block+at:], recs[i*size:(i+1)*size])
+		}
+		s.filled[p] = at + size
+		if at+size == s.block {
+			return i + 1, p
+		}
 	}
-	return append(buffer, record...)
+	return len(parts), -1
 }
 
 func (s *scatterer) flushAll() error {
-	for p := range s.buffers {
+	for p := range s.filled {
 		if err := s.flush(p); err != nil {
 			return err
 		}
@@ -153,14 +164,27 @@ func (s *scatterer) flushAll() error {
 }
 
 func (s *scatterer) flush(p int) error {
-	if len(s.buffers[p]) == 0 {
+	recs := s.buffer(p)
+	if len(recs) == 0 {
 		return nil
 	}
-	b, err := s.spill.putIn(&s.extents[p], s.buffers[p])
+	b, err := s.spill.putIn(&s.extents[p], recs)
 	if err != nil {
 		return err
 	}
 	s.blocks[p] = append(s.blocks[p], b)
-	s.buffers[p] = s.buffers[p][:0]
+	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
+	s.filled[p] = 0
 	return nil
+}
+
+// differ reports whether not all records have the same key. Where that is so, it is mostly seen at once.
+func differ(k *format.Keyer, recs []byte) bool {
+	size := k.Layout().RecordSize
+	for at := size; at < len(recs); at += size {
+		if k.Compare(recs[:size], recs[at:at+size]) != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -86,32 +87,56 @@ func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []ui
 	c.Classify(where, keys)
 	for p, part := range parts {
 		var want []byte
-		least, greatest := ^uint64(0), uint64(0)
+		equal := true
 		for i, key := range keys {
 			if int(where[i]) == p {
 				want = append(want, recs[12*i:12*i+12]...)
-				least, greatest = min(least, key), max(greatest, key)
+				equal = equal && key == binary.LittleEndian.Uint64(want)
 			}
 		}
 		if got := readPart(t, part, 12); !bytes.Equal(got, want) {
 			t.Fatalf("%s: part %d has %d bytes that are not the %d due", name, p, len(got), len(want))
 		}
-		if len(want) > 0 && (part.Least != least || part.Greatest != greatest || part.AllEqual() != (least == greatest)) {
-			t.Errorf("%s: part %d has keys from %d to %d, says from %d to %d", name, p, least, greatest, part.Least, part.Greatest)
+		if len(want) > 0 && part.AllEqual() != equal {
+			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, equal, part.AllEqual())
 		}
 	}
 }
 
-// TestPartOfWideKeys has equal prefixes, which says nothing about the rest of the keys.
+// TestPartOfWideKeys has keys with equal prefixes, of which one differs in its ninth byte, and then none.
 func TestPartOfWideKeys(t *testing.T) {
 	spec := format.Spec{RecordSize: 9}
-	d := openData(t, spec, []string{writeFile(t, []byte("samesamebsamesamea"))}, nil)
-	parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), 1, 64)
+	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
+		for _, blockBytes := range []int{9, 64} {
+			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
+			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), 1, blockBytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parts[0].AllEqual() != equal {
+				t.Errorf("%s in blocks of %d bytes: all keys are the same: %t", recs, blockBytes, !equal)
+			}
+		}
+	}
+}
+
+// TestPartSample tells the keys of a part to the device that sorts it.
+func TestPartSample(t *testing.T) {
+	k := mustKeyer(t, words)
+	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
+	parts, err := Scatter(context.Background(), k, d, &Classifier{splitters: []uint64{500}, parts: 2}, newTestSpill(t, words, nil), 1, 80)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parts[0].AllEqual() {
-		t.Error("the keys differ in their ninth byte")
+	for p, part := range parts {
+		src, err := part.Cut(1 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample := src.(device.Sampled).Sample()
+		if len(sample) < 50 || sample[0] != uint64(500*p) || slices.Max(sample) >= uint64(500*(p+1)) {
+			t.Errorf("part %d from %d on: %d samples, from %d to %d", p, 500*p, len(sample), sample[0], slices.Max(sample))
+		}
 	}
 }
 

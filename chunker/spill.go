@@ -121,10 +121,10 @@ func checkRoom(folders []string, need int64) error {
 // reserve takes an equal share of what is expected in each file, as far as its folder has room; the blocks go to the
 // others when one is full.
 func (s *Spill) reserve() error {
-	if s.opt.ExpectBytes <= 0 {
+	share := s.opt.ExpectBytes / int64(len(s.volumes))
+	if share <= 0 {
 		return nil
 	}
-	share := s.opt.ExpectBytes / int64(len(s.volumes))
 	for _, v := range s.volumes {
 		if free := FreeSpace(v.folder); free >= 0 && free < share && len(s.volumes) > 1 {
 			continue

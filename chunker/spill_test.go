@@ -197,6 +197,17 @@ func TestSpillUsesAllFolders(t *testing.T) {
 	}
 }
 
+// TestSpillOfLittle expects fewer bytes than it has files.
+func TestSpillOfLittle(t *testing.T) {
+	s, err := NewSpill(SpillOptions{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80, Workers: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSpillFullFolder goes on in the other folder, and says what is needed when there is no other.
 func TestSpillFullFolder(t *testing.T) {
 	store := &memoryStore{}

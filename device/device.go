@@ -30,6 +30,13 @@ type Source interface {
 	Records() int64
 }
 
+// Sampled is a Source that knows prefixes (Keyer.Prefix) of some of its records, in no particular order. They tell more
+// of its records than ChunkOptions.Sample, which is of all the data.
+type Sampled interface {
+	Source
+	Sample() []uint64
+}
+
 // BlockWriter takes a sorted stream in blocks. WriteBlock gets consecutive records of the stream, the first of
 // them with index first; recs may be reused after it returns. It is called from several goroutines and in any
 // order, but the calls are begun so that waiting for the blocks before one's own never deadlocks: a caller

@@ -126,8 +126,12 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) buckets[E] {
 	if l.count == 1 || len(recs) == 0 {
 		return buckets[E]{shift: tieBits}
 	}
-	sample := make([]E, len(c.opt.Sample))
-	for i, p := range c.opt.Sample {
+	prefixes := c.opt.Sample
+	if s, ok := l.src.(device.Sampled); ok {
+		prefixes = s.Sample()
+	}
+	sample := make([]E, len(prefixes))
+	for i, p := range prefixes {
 		sample[i] = c.codec.fromPrefix(p)
 	}
 	if len(sample) == 0 {
