@@ -3,9 +3,11 @@ package extsort
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
@@ -24,6 +26,9 @@ const (
 	trialRuns  = 16       // that are merged
 	trialWrite = 16 << 20 // bytes written to the temporary folder
 	trialReads = 8        // blocks read from places all over the input
+
+	trialSample = 1 << 12 // keys that tell how to cut
+	trialParts  = 32
 )
 
 // measuredRates measures what the planner needs to know of this machine and of the input's disk. What cannot be
@@ -54,6 +59,9 @@ func (j *job) measuredRates(ctx context.Context) rates {
 		r.mergeCost = seconds / trialKeys / 4 // levels: log2 of trialRuns
 	}
 	r.copyBytes, r.gatherCost = timeGather(recs)
+	if seconds, ok := timeScatter(ctx, keyer, recs, j.opt.TempDirs[0]); ok {
+		r.scatterCost = max(seconds/trialKeys-8/r.copyBytes, 0)
+	}
 	return r
 }
 
@@ -136,6 +144,38 @@ func timeMerge(ctx context.Context, k *format.Keyer) (seconds float64, ok bool) 
 	}
 	return seconds, err == nil
 }
+
+// timeScatter sends records in memory to parts that are not kept, with one worker.
+func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder string) (seconds float64, ok bool) {
+	keys := make([]uint64, trialSample)
+	k.Prefixes(keys, recs[:8*trialSample])
+	slices.Sort(keys)
+	classifier := chunker.NewClassifier(keys, trialParts)
+	spill, err := chunker.NewSpill(chunker.SpillOptions{
+		Store: oblivion{}, Folders: []string{folder}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: cpuReadBytes,
+	})
+	if err != nil {
+		return 0, false
+	}
+	defer spill.Close()
+	data := &chunker.Part{Run: chunker.MemoryRun(k, recs, cpuReadBytes/8)}
+	for range 2 {
+		start := time.Now()
+		_, err = chunker.Scatter(ctx, k, data, classifier, spill, 1, cpuReadBytes)
+		seconds = since(start)
+	}
+	return seconds, err == nil
+}
+
+// oblivion is a spill store that keeps nothing.
+type oblivion struct{}
+
+func (oblivion) Create(string) (chunker.SpillFile, error) { return oblivion{}, nil }
+func (oblivion) WriteAt(p []byte, _ int64) (int, error)   { return len(p), nil }
+func (oblivion) ReadAt([]byte, int64) (int, error)        { return 0, io.EOF }
+func (oblivion) Reserve(int64, int64) error               { return nil }
+func (oblivion) Release(int64, int64)                     {}
+func (oblivion) Close() error                             { return nil }
 
 // timeGather copies 64-byte records from random places: bytes per second of a plain copy, and the seconds that a
 // random place adds to each record.

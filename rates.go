@@ -12,7 +12,7 @@ type rates struct {
 	keySeconds   float64 // to sort one key in memory, partition and buckets together
 	gatherCost   float64 // seconds to fetch one record from a random place, besides its bytes
 	scatterCost  float64 // seconds to classify one record and to append it to its part
-	mergeCost    float64 // seconds for one record and one level of the loser tree
+	mergeCost    float64 // seconds for one record and one level of two-way merges
 	startSeconds float64 // of the run as a whole
 	measured     bool    // on this machine, for this run
 }
@@ -20,32 +20,34 @@ type rates struct {
 // defaultRates were measured on a 2-core EPYC (Zen 5) with the data in the page cache; other machines differ, but
 // the choice between strategies depends on their ratios.
 var defaultRates = rates{
-	readBytes:    8e9,
+	readBytes:    6.5e9,
 	writeBytes:   1.6e9,
 	spillBytes:   1.8e9,
-	copyBytes:    6e9,
-	keySeconds:   10e-9,
-	gatherCost:   12e-9,
-	scatterCost:  9e-9,
-	mergeCost:    2.5e-9,
+	copyBytes:    20e9,
+	keySeconds:   6e-9,
+	gatherCost:   17e-9,
+	scatterCost:  4.5e-9,
+	mergeCost:    1.8e-9,
 	startSeconds: 1e-3,
 }
 
 // Rates are what a plan is based on, of one worker.
 type Rates struct {
-	Measured          bool    `json:"measured"` // on this machine just now; else those of another
-	ReadBytes         float64 `json:"read_bytes_per_second"`
-	WriteBytes        float64 `json:"write_bytes_per_second"`
-	CopyBytes         float64 `json:"copy_bytes_per_second"`
-	SortNanoseconds   float64 `json:"sort_ns_per_key"`
-	GatherNanoseconds float64 `json:"gather_ns_per_record"`
-	MergeNanoseconds  float64 `json:"merge_ns_per_key_and_level"`
+	Measured           bool    `json:"measured"` // on this machine just now; else those of another
+	ReadBytes          float64 `json:"read_bytes_per_second"`
+	WriteBytes         float64 `json:"write_bytes_per_second"`
+	CopyBytes          float64 `json:"copy_bytes_per_second"`
+	SortNanoseconds    float64 `json:"sort_ns_per_key"`
+	GatherNanoseconds  float64 `json:"gather_ns_per_record"`
+	ScatterNanoseconds float64 `json:"scatter_ns_per_record"`
+	MergeNanoseconds   float64 `json:"merge_ns_per_key_and_level"`
 }
 
 func (r rates) shown() Rates {
 	return Rates{
 		Measured: r.measured, ReadBytes: r.readBytes, WriteBytes: r.writeBytes, CopyBytes: r.copyBytes,
-		SortNanoseconds: 1e9 * r.keySeconds, GatherNanoseconds: 1e9 * r.gatherCost, MergeNanoseconds: 1e9 * r.mergeCost,
+		SortNanoseconds: 1e9 * r.keySeconds, GatherNanoseconds: 1e9 * r.gatherCost,
+		ScatterNanoseconds: 1e9 * r.scatterCost, MergeNanoseconds: 1e9 * r.mergeCost,
 	}
 }
 

@@ -91,9 +91,9 @@ func planRates(r extsort.Rates) string {
 	if r.Measured {
 		origin = "measured"
 	}
-	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, merge %.1f ns a key and level",
+	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, scatter %.1f ns a record, merge %.1f ns a key and level",
 		origin, humanBytes(int64(r.ReadBytes)), humanBytes(int64(r.WriteBytes)), humanBytes(int64(r.CopyBytes)),
-		r.SortNanoseconds, r.GatherNanoseconds, r.MergeNanoseconds)
+		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds)
 }
 
 func planSpill(p *extsort.SortPlan) string {
