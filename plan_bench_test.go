@@ -25,16 +25,17 @@ func BenchmarkPlanner(b *testing.B) {
 	for _, name := range []string{"u32be", "u64", "rec12", "gensort"} {
 		k := kindNamed(name)
 		for _, dist := range dists {
-			input := filepath.Join(b.TempDir(), "in")
-			writeGenerated(b, input, k.layout(b), dist, size)
-			for _, part := range []int64{2, 4, 16} {
-				if limit := size / part; limit >= MinMemory {
-					b.Run(fmt.Sprintf("key=%s/dist=%s/memory=1:%d", name, dist, part), func(b *testing.B) {
-						benchmarkPlanner(b, Options{Record: k.spec, Inputs: []string{input}, MemoryBytes: limit})
-					})
+			b.Run(fmt.Sprintf("key=%s/dist=%s", name, dist), func(b *testing.B) {
+				input := filepath.Join(b.TempDir(), "in")
+				writeGenerated(b, input, k.layout(b), dist, size)
+				for _, part := range []int64{2, 4, 16} {
+					if limit := size / part; limit >= MinMemory {
+						b.Run(fmt.Sprintf("memory=1:%d", part), func(b *testing.B) {
+							benchmarkPlanner(b, Options{Record: k.spec, Inputs: []string{input}, MemoryBytes: limit})
+						})
+					}
 				}
-			}
-			os.Remove(input)
+			})
 		}
 	}
 }
