@@ -89,9 +89,6 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 		r.blocks = append(r.blocks, Block{First: b.First, Records: b.Records, Offset: int64(i), Bytes: b.Records * size, Key: b.Key})
 	}
 	r.read = func(b *Block, dst []byte) ([]byte, error) { return kept.Read(int(b.Offset), dst[:b.Bytes]) }
-	if kept.Drop != nil {
-		r.drop = func(b *Block) { kept.Drop(int(b.Offset)) }
-	}
 	return r
 }
 

@@ -154,9 +154,6 @@ type Kept struct {
 	// Read gives the records of block i: in dst, which has room for them, or where they lie. It is safe for
 	// concurrent use.
 	Read func(i int, dst []byte) ([]byte, error)
-
-	// Drop says that block i will not be read again, so that its memory can be given back; nil: it can't.
-	Drop func(i int)
 }
 
 // KeptBlock is consecutive records of a sorted order.

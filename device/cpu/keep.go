@@ -28,14 +28,10 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 		return nil, err
 	}
 	k := &keeping[E]{chunk: c}
-	blocks, zones := k.index(limit), c.newUsage()
-	return &device.Kept{
-		Blocks: blocks, Bytes: c.keptBytes(),
-		Read: func(i int, dst []byte) ([]byte, error) {
-			return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
-		},
-		Drop: func(i int) { zones.done(blocks[i].First, int64(blocks[i].Records)) },
-	}, nil
+	blocks := k.index(limit)
+	return &device.Kept{Blocks: blocks, Bytes: c.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
+		return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
+	}}, nil
 }
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.

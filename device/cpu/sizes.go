@@ -103,10 +103,12 @@ func (s *sizes) setBlocks() {
 }
 
 // zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
-// a small part of what setBlocks leaves over.
+// a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier.
 func (s *sizes) zones() int {
-	return max(1, s.blocks*s.block*s.element/(12*extentBytes))
+	return max(1, min(s.blocks*s.block*s.element/(12*extentBytes), maxZones))
 }
+
+const maxZones = 16
 
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {

@@ -21,8 +21,9 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 	return c.storeAll(ctx, limit, w, nil)
 }
 
-// Drain gives each zone back when the last of its records have been written. With 1 GiB of u64 from file to file that
-// made the sorting and writing take 0.6 times as long.
+// Drain gives each zone back when the last of its records have been written. With 1 GiB of u64 from file to file the
+// sorting and writing took 0.73 times as long (medians of 15 in random order, page cache warm); where free memory was
+// cold anyway, it made no difference.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return c.storeAll(ctx, limit, w, c.newUsage())
 }

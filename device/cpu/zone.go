@@ -75,10 +75,10 @@ func (z *zone) available() int64 {
 	return int64(uint32(v>>32)-uint32(v)) + z.freeCount
 }
 
-// usage follows which zones are still needed while the records of a sorted chunk are read for the last time.
+// usage follows which zones are still needed while the records of a sorted chunk are stored for the last time.
 type usage struct {
 	ends    []int64        // of the records of each zone in the sorted order
-	left    []atomic.Int64 // records of each zone that have not been read
+	left    []atomic.Int64 // records of each zone that have not been stored
 	discard func(zone int)
 }
 
@@ -96,7 +96,7 @@ func (c *chunk[E]) newUsage() *usage {
 	return u
 }
 
-// done says that n records from first on are no longer needed. Zones whose records have all been read go back to the
+// done says that n records from first on are no longer needed. Zones whose records have all been stored go back to the
 // system.
 func (u *usage) done(first, n int64) {
 	for i, end := range u.ends {

@@ -2,8 +2,6 @@ package cpu
 
 import (
 	"bytes"
-	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -97,31 +95,6 @@ func heldExtents(c *chunk[uint64]) int {
 		}
 	}
 	return n
-}
-
-// TestDropZones drops the blocks of a chunk that keeps its records in any order, each when it has been read.
-func TestDropZones(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
-		kept, err := c.Keep(context.Background(), -1, math.MaxInt64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		buffer := make([]byte, 1000*c.record)
-		for _, i := range r.Perm(len(kept.Blocks)) {
-			recs, err := kept.Read(i, buffer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if due := want[int(kept.Blocks[i].First)*c.record:][:len(recs)]; !bytes.Equal(recs, due) {
-				t.Fatalf("block %d is not what is due", i)
-			}
-			kept.Drop(i)
-		}
-		if held := heldExtents(c); held > 0 {
-			t.Errorf("%d zones were not given back", held)
-		}
-	})
 }
 
 // TestZonesLend has one zone take all blocks: others lend theirs, and each block is given once.

@@ -159,12 +159,6 @@ func testKeepReuse(t *testing.T, d device.Device) {
 					t.Fatal(err)
 				}
 				compare(t, got, Sorted(l, c.Recs), l.RecordSize)
-				if kept := keep(t, keeper, -1); n == 77_777 && kept.Drop != nil {
-					for i := range kept.Blocks {
-						kept.Drop(i)
-					}
-					continue
-				}
 				compare(t, store(t, chunk, -1, l.RecordSize), Sorted(l, c.Recs), l.RecordSize)
 			}
 		})
