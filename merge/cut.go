@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"github.com/extsort/extsort/format"
 )
@@ -79,7 +80,7 @@ func (c *cutter) take(s *span, q *queue, end int) {
 		if i == len(q.blocks)-1 {
 			to = end
 		}
-		s.add(b, q.at, to, c.search.size)
+		s.addPart(b, b.stretch, q.at, to, c.search.size)
 		if to < len(b.keys) {
 			kept, q.at = append(kept, b), to
 			continue
@@ -91,27 +92,34 @@ func (c *cutter) take(s *span, q *queue, end int) {
 	q.blocks = kept
 }
 
-func (s *span) add(b *block, from, to, recordSize int) {
-	if from == to {
-		return
-	}
-	b.holders.Add(1)
-	s.blocks = append(s.blocks, b)
-	s.stretches = append(s.stretches, b.part(from, to, recordSize))
-	s.records += int64(to - from)
+// sender hands spans to workers, in pieces that keep all of them busy.
+type sender struct {
+	spans   chan<- *span
+	search  *searcher
+	records int64 // in a piece, about
 }
 
-// send hands s to a worker, if there is anything in it.
-func send(ctx context.Context, spans chan<- *span, s *span) error {
+func newSender(opt *Options, spans chan<- *span) *sender {
+	d := &sender{spans: spans, search: newSearcher(opt.Keyer), records: int64(max(opt.BlockBytes/opt.recordSize(), 1))}
+	if opt.Workers == 1 {
+		d.records = math.MaxInt64 / 2 // nobody waits for a piece
+	}
+	return d
+}
+
+// send hands s to workers, if there is anything in it.
+func (d *sender) send(ctx context.Context, s *span) error {
 	if s.records == 0 {
 		return nil
 	}
-	select {
-	case spans <- s:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for _, piece := range s.divided(d.search, d.records) {
+		select {
+		case d.spans <- piece:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
+	return nil
 }
 
 // disorder is the index of the first record of recs that belongs before the one it follows, or -1.

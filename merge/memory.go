@@ -17,12 +17,14 @@ type share struct {
 //
 // Of every run the block that the next splitter falls in must be in memory, and the blocks that begin in the
 // spans in work: fanIn + workers·spanBlocks buffers, and some more to read ahead. As blocks are read in the order
-// in which they are needed, it does not matter to which runs those belong, so a few are enough for any fan-in.
+// in which they are needed, it does not matter to which runs those belong, so a few are enough for any fan-in. But
+// where blocks of all runs begin at nearly the same key, all of them are needed until all of the next are there; then
+// twice as many buffers let workers go on meanwhile.
 func (o *Options) divide(fanIn, blockRecords int) (share, error) {
 	blockBytes := max(bufferBytes(o.Keyer, blockRecords), 8)
 	s := share{workers: o.Workers, spanBlocks: o.spanBlocks(fanIn, blockRecords)}
 	if o.MemoryBytes == 0 {
-		s.buffers = fanIn + 2*s.spanBlocks*(s.workers+1)
+		s.buffers = s.mostBuffers(fanIn)
 		return s, nil
 	}
 	for ; ; s.workers-- {
@@ -36,9 +38,12 @@ func (o *Options) divide(fanIn, blockRecords int) (share, error) {
 		}
 	}
 	s.spanBlocks = max(1, min(s.spanBlocks, (s.buffers-fanIn)/(s.workers+1)))
-	s.buffers = min(s.buffers, fanIn+2*s.spanBlocks*(s.workers+1))
+	s.buffers = min(s.buffers, s.mostBuffers(fanIn))
 	return s, nil
 }
+
+// mostBuffers is how many buffers can be of use.
+func (s *share) mostBuffers(fanIn int) int { return 2*fanIn + 2*s.spanBlocks*(s.workers+1) }
 
 // spanBlocks is how many blocks begin in a span: about as many as fill one output block, so that writers in
 // order alternate, but with enough records that finding the cut in each run does not show.

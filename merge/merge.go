@@ -163,14 +163,14 @@ func (m *merging) check(p place, b *block) error {
 // are in memory.
 func (m *merging) dispatch(ctx context.Context, spans chan<- *span) error {
 	early := map[int]*block{} // arrived before one of lower rank
-	cutter := newCutter(m.opt.Keyer, len(m.runs))
+	cutter, workers := newCutter(m.opt.Keyer, len(m.runs)), newSender(m.opt, spans)
 	for rank := 0; rank < len(m.order); rank++ {
 		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
 			return nil
 		}
 		if rank > 0 && rank%m.share.spanBlocks == 0 {
 			p := m.order[rank]
-			if err := send(ctx, spans, cutter.cut(keyOf(m.runs, p), int(p.run))); err != nil {
+			if err := workers.send(ctx, cutter.cut(keyOf(m.runs, p), int(p.run))); err != nil {
 				return err
 			}
 		}
@@ -180,7 +180,7 @@ func (m *merging) dispatch(ctx context.Context, spans chan<- *span) error {
 		}
 		cutter.add(b)
 	}
-	return send(ctx, spans, cutter.rest())
+	return workers.send(ctx, cutter.rest())
 }
 
 // await returns the block of that rank.

@@ -45,6 +45,18 @@ func (s *searcher) upperBound(in stretch, from int) int {
 	return s.partitionPoint(in, from, 1)
 }
 
+// boundary is where stretch i of several is cut when stretch longest is cut before its record middle, to whose key the
+// splitter was set: first come the records before that one in the order (key, stretch, position).
+func (s *searcher) boundary(in stretch, i, longest, middle int) int {
+	switch {
+	case i < longest:
+		return s.upperBound(in, 0)
+	case i > longest:
+		return s.lowerBound(in, 0)
+	}
+	return middle
+}
+
 // partitionPoint gallops from where the last splitter fell, because the next is usually near, and then halves.
 // Records that compare below the bound come first: those whose comparison with the splitter is less than bound.
 func (s *searcher) partitionPoint(in stretch, from, bound int) int {

@@ -30,6 +30,49 @@ type worker struct {
 	meter *meters
 }
 
+// divided cuts a span into spans of about so many records, or fewer, which together are the same output. Where blocks
+// of all runs begin at nearly the same key, as those of equally distributed keys do, the spans between the starts of
+// blocks are nearly nothing or nearly everything: then one worker would have it all.
+func (s *span) divided(search *searcher, records int64) []*span {
+	longest := longestOf(s.stretches)
+	if s.records < 2*records || len(s.stretches[longest].keys) < 2 {
+		return []*span{s}
+	}
+	before, after := &span{first: s.first}, &span{}
+	middle := len(s.stretches[longest].keys) / 2
+	search.seekRecord(s.stretches[longest], middle)
+	for i, st := range s.stretches {
+		at := search.boundary(st, i, longest, middle)
+		before.addPart(s.blocks[i], st, 0, at, search.size)
+		after.addPart(s.blocks[i], st, at, len(st.keys), search.size)
+	}
+	after.first = before.first + before.records
+	for _, b := range s.blocks {
+		b.release()
+	}
+	return append(before.divided(search, records), after.divided(search, records)...)
+}
+
+func (s *span) addPart(b *block, of stretch, from, to, recordSize int) {
+	if from == to {
+		return
+	}
+	b.holders.Add(1)
+	s.blocks = append(s.blocks, b)
+	s.stretches = append(s.stretches, of.part(from, to, recordSize))
+	s.records += int64(to - from)
+}
+
+func longestOf(stretches []stretch) int {
+	longest := 0
+	for i, s := range stretches {
+		if len(s.keys) > len(stretches[longest].keys) {
+			longest = i
+		}
+	}
+	return longest
+}
+
 // newWorker makes a worker that lives in memory, which has workerBytes.
 func newWorker(opt *Options, memory *arena.Memory, w device.BlockWriter, m *meters) *worker {
 	tile := opt.tileRecords()
@@ -82,16 +125,15 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 
 // emit merges the stretches, in tiles if they are too much for one.
 func (w *worker) emit(ctx context.Context, stretches []stretch) error {
-	records, longest := 0, 0
-	for i, s := range stretches {
+	records := 0
+	for _, s := range stretches {
 		records += len(s.keys)
-		if len(s.keys) > len(stretches[longest].keys) {
-			longest = i
-		}
 	}
-	switch {
-	case records == 0 || w.out.left == 0:
+	if records == 0 || w.out.left == 0 {
 		return nil
+	}
+	longest := longestOf(stretches)
+	switch {
 	case inOrder(w.opt.Keyer, stretches):
 		return w.emitInOrder(ctx, stretches)
 	case records <= w.tile || len(stretches[longest].keys) < 2:
@@ -134,13 +176,7 @@ func (w *worker) divide(stretches []stretch, longest int) (before, after []stret
 	middle := len(stretches[longest].keys) / 2
 	w.cut.seekRecord(stretches[longest], middle)
 	for i, s := range stretches {
-		at := middle
-		switch {
-		case i < longest:
-			at = w.cut.upperBound(s, 0)
-		case i > longest:
-			at = w.cut.lowerBound(s, 0)
-		}
+		at := w.cut.boundary(s, i, longest, middle)
 		before = appendPart(before, s, 0, at, w.size)
 		after = appendPart(after, s, at, len(s.keys), w.size)
 	}

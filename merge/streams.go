@@ -184,16 +184,16 @@ func (m *streaming) check(b *block, last []byte) error {
 
 // dispatch cuts a span whenever a block of every input that has not ended is in memory.
 func (m *streaming) dispatch(ctx context.Context, spans chan<- *span) error {
-	cutter := newCutter(m.opt.Keyer, len(m.inputs))
+	cutter, workers := newCutter(m.opt.Keyer, len(m.inputs)), newSender(m.opt, spans)
 	for {
 		if err := m.await(ctx, cutter); err != nil {
 			return err
 		}
 		input, key := m.lowestEnd(cutter)
 		if input < 0 {
-			return send(ctx, spans, cutter.rest())
+			return workers.send(ctx, cutter.rest())
 		}
-		if err := send(ctx, spans, cutter.cut(key, input)); err != nil {
+		if err := workers.send(ctx, cutter.cut(key, input)); err != nil {
 			return err
 		}
 		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
