@@ -196,14 +196,11 @@ func timeGather(recs []byte) (copyBytes, gatherSeconds float64) {
 	return float64(len(recs)) / copySeconds, max(since(start)-copySeconds, 0) / float64(n)
 }
 
-// worthMeasuring reports whether the machine is to be measured before the strategy is chosen. Where GPUs hold all of
-// the data there is nothing to choose.
+// worthMeasuring reports whether the machine is to be measured before the strategy is chosen. Where the devices hold all
+// of the data, or it is in order, there is nothing to choose.
 func (j *job) worthMeasuring() bool {
 	held := j.data.Records() <= j.capacity || j.planSpread() != nil
-	if held && !j.ordered && j.gpuRates() != nil {
-		return false
-	}
-	return j.mayMeasure() && !j.rates.measured
+	return !held && !j.ordered && j.mayMeasure() && !j.rates.measured
 }
 
 // mayMeasure reports whether the input is large enough to measure the machine first. EXTSORT_RATES=default keeps the
