@@ -70,21 +70,17 @@ func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, er
 	}
 	if file, ok := stdin.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return openRedirected(spec, file, windowBytes)
+			return openRedirected(spec, file, info, windowBytes)
 		}
 	}
 	return openStream(spec, shownStdin, stdin, windowBytes)
 }
 
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(spec format.Spec, file *os.File, windowBytes int64) (*Input, error) {
+func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil || isCompressed(file, start) {
 		return openStream(spec, shownStdin, file, windowBytes)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, plainPathError(err)
 	}
 	f := &regularFile{shownStdin, file, start, info.Size() - start}
 	in := &Input{Name: shownStdin, at: f, check: f.check}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // Part is the Dataset of a part that Scatter made: the records of one key range, in the order of the input.
@@ -76,9 +77,7 @@ func (s *runSource) Records() int64 { return s.run.Records() }
 func (s *runSource) Sample() []uint64 {
 	prefixes := make([]uint64, len(s.run.blocks))
 	for i, b := range s.run.blocks {
-		for _, c := range b.Key[:min(8, len(b.Key))] {
-			prefixes[i] = prefixes[i]<<8 | uint64(c)
-		}
+		prefixes[i] = format.PrefixOf(b.Key)
 	}
 	return prefixes
 }

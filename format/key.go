@@ -52,6 +52,14 @@ func (k *Keyer) KeySize() int { return k.keySize }
 // PrefixBits is the number of bits that Prefix returns: those of the key, 64 at most.
 func (k *Keyer) PrefixBits() int { return min(8*k.keySize, 64) }
 
+// PrefixOf is the Prefix of a record with that normalized key, or with a key that begins so.
+func PrefixOf(key []byte) (prefix uint64) {
+	for _, c := range key[:min(len(key), 8)] {
+		prefix = prefix<<8 | uint64(c)
+	}
+	return prefix
+}
+
 // Identity reports whether the bytes of a record, read as one unsigned integer in this machine's byte order,
 // are already its key. Such records may be sorted as []uint8, []uint16, []uint32 or []uint64 in place,
 // whichever has the RecordSize.

@@ -224,7 +224,7 @@ func TestPrefixesAndRecordsAreInverse(t *testing.T) {
 			k.Prefixes(keys, recs)
 			for i, key := range keys {
 				rec := recs[i*size:][:size]
-				if want := windowOf(k.Append(nil, rec), 0, k.PrefixBits()); key != want || k.Prefix(rec) != want {
+				if want := windowOf(k.Append(nil, rec), 0, k.PrefixBits()); key != want || k.Prefix(rec) != want || PrefixOf(k.Append(nil, rec)) != want {
 					t.Fatalf("%s: Prefixes %x, Prefix %x, want %x of record %x", s, key, k.Prefix(rec), want, rec)
 				}
 			}

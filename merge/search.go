@@ -21,10 +21,7 @@ func newSearcher(k *format.Keyer) *searcher {
 
 // seek sets the splitter.
 func (s *searcher) seek(key []byte) {
-	s.key, s.word = key, 0
-	for _, c := range key[:min(len(key), 8)] {
-		s.word = s.word<<8 | uint64(c)
-	}
+	s.key, s.word = key, format.PrefixOf(key)
 }
 
 // seekRecord sets the splitter to the key of record i of in.
@@ -45,16 +42,21 @@ func (s *searcher) upperBound(in stretch, from int) int {
 	return s.partitionPoint(in, from, 1)
 }
 
-// boundary is where stretch i of several is cut when stretch longest is cut before its record middle, to whose key the
-// splitter was set: first come the records before that one in the order (key, stretch, position).
-func (s *searcher) boundary(in stretch, i, longest, middle int) int {
-	switch {
-	case i < longest:
-		return s.upperBound(in, 0)
-	case i > longest:
-		return s.lowerBound(in, 0)
+// halve tells for every stretch where it is cut when the longest is cut in its middle: first come the records before
+// that one in the order (key, stretch, position).
+func (s *searcher) halve(stretches []stretch, longest int, cut func(i, at int)) {
+	middle := len(stretches[longest].keys) / 2
+	s.seekRecord(stretches[longest], middle)
+	for i, in := range stretches {
+		switch {
+		case i < longest:
+			cut(i, s.upperBound(in, 0))
+		case i > longest:
+			cut(i, s.lowerBound(in, 0))
+		default:
+			cut(i, middle)
+		}
 	}
-	return middle
 }
 
 // partitionPoint gallops from where the last splitter fell, because the next is usually near, and then halves.

@@ -39,13 +39,10 @@ func (s *span) divided(search *searcher, records int64) []*span {
 		return []*span{s}
 	}
 	before, after := &span{first: s.first}, &span{}
-	middle := len(s.stretches[longest].keys) / 2
-	search.seekRecord(s.stretches[longest], middle)
-	for i, st := range s.stretches {
-		at := search.boundary(st, i, longest, middle)
-		before.addPart(s.blocks[i], st, 0, at, search.size)
-		after.addPart(s.blocks[i], st, at, len(st.keys), search.size)
-	}
+	search.halve(s.stretches, longest, func(i, at int) {
+		before.addPart(s.blocks[i], s.stretches[i], 0, at, search.size)
+		after.addPart(s.blocks[i], s.stretches[i], at, len(s.stretches[i].keys), search.size)
+	})
 	after.first = before.first + before.records
 	for _, b := range s.blocks {
 		b.release()
@@ -169,17 +166,13 @@ func (w *worker) emitInOrder(ctx context.Context, stretches []stretch) error {
 	return nil
 }
 
-// divide cuts stretches in two, where the middle of the longest one is: first come the records before that one
-// in the order (key, stretch, position).
+// divide cuts stretches in two, where the middle of the longest one is.
 func (w *worker) divide(stretches []stretch, longest int) (before, after []stretch) {
 	before, after = w.list(), w.list()
-	middle := len(stretches[longest].keys) / 2
-	w.cut.seekRecord(stretches[longest], middle)
-	for i, s := range stretches {
-		at := w.cut.boundary(s, i, longest, middle)
-		before = appendPart(before, s, 0, at, w.size)
-		after = appendPart(after, s, at, len(s.keys), w.size)
-	}
+	w.cut.halve(stretches, longest, func(i, at int) {
+		before = appendPart(before, stretches[i], 0, at, w.size)
+		after = appendPart(after, stretches[i], at, len(stretches[i].keys), w.size)
+	})
 	return before, after
 }
 
