@@ -121,8 +121,8 @@ func checkAlgorithm(info device.Info, name string) error {
 func (j *job) chooseDevices(ctx context.Context) error {
 	processor := cpu.New().Info()
 	needed := checkAlgorithm(processor, j.opt.Algorithm) != nil // only a GPU has it
-	if !needed && !j.gpuMayPay(ctx) {
-		return j.openDevice(processor) // and no driver was started for nothing
+	if !needed && !(opencl.Installed() && j.gpuMayPay(ctx)) {
+		return j.openDevice(processor) // and neither was the machine measured nor a driver started for nothing
 	}
 	list := Devices()
 	for _, info := range list.Devices[1:] {

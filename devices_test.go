@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 )
 
@@ -79,5 +80,19 @@ func TestGPUMayPay(t *testing.T) {
 		if got := j.gpuMayPay(t.Context()); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
+	}
+}
+
+// TestNothingMeasuredInVain: where no GPU can be, neither its driver nor the rates that would speak for it are looked at.
+func TestNothingMeasuredInVain(t *testing.T) {
+	if opencl.Installed() {
+		t.Skip("there is an OpenCL library")
+	}
+	j := keysJob(t, 2<<30, 16<<30, 2)
+	if err := j.chooseDevices(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(j.devices) != 1 || j.devices[0].Info().Kind != device.CPU || j.rates.measured {
+		t.Errorf("%d devices, rates measured: %t", len(j.devices), j.rates.measured)
 	}
 }

@@ -10,6 +10,10 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
+// Installed reports whether there is an OpenCL library, which may know a driver. Unlike Devices it starts none, which
+// takes up to a second.
+func Installed() bool { return cl.Installed() }
+
 // Devices lists the OpenCL devices of this machine, numbered from 1 (0 is the CPU). Where there is none the error
 // wraps ErrUnavailable and says why.
 func Devices() ([]device.Info, error) {

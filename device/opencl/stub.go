@@ -9,6 +9,9 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
+// Installed reports false: there is nothing to start.
+func Installed() bool { return false }
+
 // Devices lists no device: this binary was built without OpenCL. The error tells how to build one with it.
 func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {

@@ -23,6 +23,8 @@ package cl
 // static cl_int binaryOfProgram(cl_program p, unsigned char *binary) {
 // 	return clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
 // }
+//
+// int isInstalled(void);
 import "C"
 
 import (
@@ -38,6 +40,9 @@ import (
 func handle[T any](wrapper *T) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(wrapper))
 }
+
+// Installed reports whether libOpenCL is there, without asking it for platforms.
+func Installed() bool { return C.isInstalled() != 0 }
 
 // flush submits what has been queued, without waiting for it (the binding's Flush calls clFinish).
 func flush(q *binding.CommandQueue) error {

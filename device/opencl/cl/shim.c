@@ -30,6 +30,12 @@ static void *find(const char *symbol) {
 	return library ? dlsym(library, symbol) : NULL;
 }
 
+/* isInstalled tells whether there is a library. Loading it starts no driver: that clGetPlatformIDs does. */
+int isInstalled(void) {
+	pthread_once(&once, load);
+	return library != NULL;
+}
+
 /* STATUS forwards a function that returns its error code. dlsym is asked once per function: the static pointer is
  * written by whichever thread is first, always with the same value. */
 #define STATUS(name, params, args)                                                           \
