@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
 )
 
 // job is one sort from its options to its report.
@@ -239,8 +239,8 @@ func (j *job) reserveCodecs() {
 
 // reservePipe takes the memory of a pipe's writer out of the budget of a sort to standard output, where it is a small part.
 func (j *job) reservePipe() {
-	if j.toStdout() && j.budget >= 16*merge.PipeBytes {
-		j.pipeBytes = merge.PipeBytes
+	if j.toStdout() && j.budget >= 16*pipe.WriterBytes {
+		j.pipeBytes = pipe.WriterBytes
 		j.budget -= j.pipeBytes
 	}
 }

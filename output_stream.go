@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
 )
@@ -15,10 +16,10 @@ import (
 // toStream writes blocks in their order. When a header has to stand before the records and their number is not
 // known, they are kept as spill until it is.
 func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
-	if pipe, ok := w.(syscall.Conn); ok {
-		chunker.EnlargePipe(pipe)
+	if conn, ok := w.(syscall.Conn); ok {
+		pipe.Enlarge(conn)
 	}
-	end := &streamEnd{file: o.file, last: merge.NewPipeWriter(w, j.pipeBytes)}
+	end := &streamEnd{file: o.file, last: pipe.NewWriter(w, j.pipeBytes)}
 	var err error
 	if end.compressor, err = format.NewWriter(end, codec, max(j.codecWorkers, 1)); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/format"
 )
 
@@ -66,7 +67,7 @@ func plainPathError(err error) error {
 
 func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
-		EnlargePipe(conn)
+		pipe.Enlarge(conn)
 	}
 	if file, ok := stdin.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -135,9 +136,14 @@ const streamBuffer = 16 << 10
 
 func openStream(spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name}
+	r, closer := pipe.NewReader(r)
+	if closer != nil {
+		in.close = append(in.close, closer)
+	}
 	buffered := bufio.NewReaderSize(r, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
+		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	in.stream = buffered

@@ -4,23 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// pipeBytes is what an unprivileged process may ask for; a pipe's default of 64 KiB makes a context switch of
-// every few microseconds of data.
-const pipeBytes = 1 << 20
-
-// EnlargePipe makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
-func EnlargePipe(f syscall.Conn) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeBytes) })
-}
 
 // openUnlinked makes a file in folder that has no name, so that nothing is left of it however the process
 // ends. Where the file system has no O_TMPFILE, the name is removed at once.

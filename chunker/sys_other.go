@@ -2,13 +2,7 @@
 
 package chunker
 
-import (
-	"os"
-	"syscall"
-)
-
-// EnlargePipe makes a pipe hold more, where the system can do that.
-func EnlargePipe(syscall.Conn) {}
+import "os"
 
 func openUnlinked(folder string) (*os.File, error) { return createAndRemove(folder) }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
 )
@@ -20,7 +21,7 @@ func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) e
 	}
 	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
 	if f.output == "" || f.output == "-" {
-		pipe := merge.NewPipeWriter(stdout, merge.PipeBytes)
+		pipe := pipe.NewWriter(stdout, pipe.WriterBytes)
 		return errors.Join(compressed(pipe), pipe.Close())
 	}
 	return writeFile(f.output, compressed)

@@ -1,4 +1,4 @@
-package merge
+package pipe
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 // pipeData is more than two pages of a pipe writer, in pieces of which most are odd.
 func pipeData(seed uint64) (all []byte, pieces [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	all = make([]byte, 2*PipeBytes+12345)
+	all = make([]byte, 2*WriterBytes+12345)
 	for i := range all {
 		all[i] = byte(r.Uint32())
 	}
 	for rest := all; len(rest) > 0; {
-		n := min(1+r.IntN(3*pipeStep), len(rest))
+		n := min(1+r.IntN(3*step), len(rest))
 		pieces, rest = append(pieces, rest[:n]), rest[n:]
 	}
 	return all, pieces
@@ -27,7 +27,7 @@ func pipeData(seed uint64) (all []byte, pieces [][]byte) {
 
 // writePieces writes to a pipe from memory that is overwritten after each write, as that of a sort is.
 func writePieces(t *testing.T, to *os.File, pieces [][]byte) {
-	w := NewPipeWriter(to, PipeBytes)
+	w := NewWriter(to, WriterBytes)
 	var buffer []byte
 	for _, piece := range pieces {
 		buffer = append(buffer[:0], piece...)
@@ -51,7 +51,7 @@ func openPipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-func TestPipeWriter(t *testing.T) {
+func TestWriter(t *testing.T) {
 	all, pieces := pipeData(1)
 	r, w := openPipe(t)
 	go writePieces(t, w, pieces)
@@ -60,9 +60,9 @@ func TestPipeWriter(t *testing.T) {
 	}
 }
 
-// TestPipeWriterSplicedOn has a reader that moves the pages on into another pipe and looks at them late, when the
+// TestWriterSplicedOn has a reader that moves the pages on into another pipe and looks at them late, when the
 // writer is long past them.
-func TestPipeWriterSplicedOn(t *testing.T) {
+func TestWriterSplicedOn(t *testing.T) {
 	all, pieces := pipeData(2)
 	r, w := openPipe(t)
 	heldReader, held := openPipe(t)
@@ -92,16 +92,16 @@ func TestPipeWriterSplicedOn(t *testing.T) {
 	}
 }
 
-func TestPipeWriterWithoutReader(t *testing.T) {
+func TestWriterWithoutReader(t *testing.T) {
 	r, w := openPipe(t)
 	r.Close()
-	if n, err := NewPipeWriter(w, PipeBytes).Write(make([]byte, 1<<20)); n != 0 || !errors.Is(err, unix.EPIPE) {
+	if n, err := NewWriter(w, WriterBytes).Write(make([]byte, 1<<20)); n != 0 || !errors.Is(err, unix.EPIPE) {
 		t.Errorf("Write to a pipe that nobody reads: %d, %v", n, err)
 	}
 }
 
-// TestPipeWriterOfOthers leaves writers as they are that are no pipes.
-func TestPipeWriterOfOthers(t *testing.T) {
+// TestWriterOfOthers leaves writers as they are that are no pipes.
+func TestWriterOfOthers(t *testing.T) {
 	var buffer bytes.Buffer
 	file, err := os.Create(t.TempDir() + "/file")
 	if err != nil {
@@ -109,11 +109,11 @@ func TestPipeWriterOfOthers(t *testing.T) {
 	}
 	defer file.Close()
 	_, pipe := openPipe(t)
-	if w, ok := NewPipeWriter(pipe, PipeBytes-1).(unclosed); !ok || w.Writer != pipe {
+	if w, ok := NewWriter(pipe, WriterBytes-1).(unclosed); !ok || w.Writer != pipe {
 		t.Error("a pipe writer takes memory that it was not given")
 	}
 	for _, to := range []io.Writer{&buffer, file} {
-		w := NewPipeWriter(to, PipeBytes)
+		w := NewWriter(to, WriterBytes)
 		if plain, ok := w.(unclosed); !ok || plain.Writer != to {
 			t.Errorf("the writer of %T is %T", to, w)
 		}
@@ -126,8 +126,8 @@ func TestPipeWriterOfOthers(t *testing.T) {
 	}
 }
 
-// TestPipeWriterFallsBack takes the plain way where the system refuses to splice.
-func TestPipeWriterFallsBack(t *testing.T) {
+// TestWriterFallsBack takes the plain way where the system refuses to splice.
+func TestWriterFallsBack(t *testing.T) {
 	var plain bytes.Buffer
 	file, err := os.Create(t.TempDir() + "/file")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestPipeWriterFallsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &pipeWriter{pipe: raw, plain: &plain} // what is no pipe cannot be spliced to
+	w := &writer{pipe: raw, plain: &plain} // what is no pipe cannot be spliced to
 	for _, piece := range []string{"abc", "de", ""} {
 		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Errorf("Write(%q): %d, %v", piece, n, err)

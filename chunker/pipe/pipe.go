@@ -1,0 +1,35 @@
+// Package pipe reads and writes the pipes of a Unix pipeline at the cost of the bytes.
+//
+// A pipe is a ring of pages under one lock. Whoever copies bytes into it or out of it holds the lock meanwhile, and a plain
+// write allocates, charges and frees a page for every 4 KiB. With two processors and three processes that is most of what
+// a pipeline costs. On Linux a Reader moves the pages on (splice) before it copies, and a Writer lets the pipe refer
+// to memory (vmsplice) instead of copying; elsewhere both are what they were made of.
+package pipe
+
+import "io"
+
+// WriterBytes is the memory that a Writer of blocks that it has to copy takes.
+const WriterBytes = 2 << 20
+
+// capacity is what an unprivileged process may ask a pipe to hold; the default of 64 KiB makes a context switch of
+// every few microseconds of data.
+const capacity = 1 << 20
+
+// step is how much is copied before the pipe gets it: little enough to be still in the cache when the reader copies
+// it, and the reader need not wait for a whole block.
+const step = 128 << 10
+
+// Taker is a writer that may take memory over instead of copying it.
+type Taker interface {
+	io.Writer
+
+	// Takes reports whether Take spares a copy. It may change from true to false.
+	Takes() bool
+	// Take is Write of memory that nobody writes to any more: the caller gives its pages back to the system.
+	Take(p []byte) (int, error)
+}
+
+// unclosed is a writer that there is nothing to close of.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }

@@ -1,0 +1,128 @@
+package pipe
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// feed writes pieces to a pipe and closes it.
+func feed(t *testing.T, w *os.File, pieces [][]byte) {
+	for _, piece := range pieces {
+		if _, err := w.Write(piece); err != nil {
+			t.Errorf("feed: %v", err)
+		}
+	}
+	w.Close()
+}
+
+// readOddly reads to the end in pieces of changing length.
+func readOddly(r io.Reader) (all []byte, err error) {
+	lengths := rand.New(rand.NewPCG(3, 1))
+	for buffer := make([]byte, 1<<20); err == nil; {
+		var n int
+		n, err = r.Read(buffer[:1+lengths.IntN(len(buffer))])
+		all = append(all, buffer[:n]...)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return all, err
+}
+
+func TestReader(t *testing.T) {
+	all, pieces := pipeData(4)
+	for _, capacity := range []int{4096, 64 << 10, 1 << 20} {
+		from, to := openPipe(t)
+		if _, err := unix.FcntlInt(from.Fd(), unix.F_SETPIPE_SZ, capacity); err != nil {
+			t.Skip(err)
+		}
+		r, closer := NewReader(from)
+		if _, ok := r.(*reader); !ok {
+			t.Fatalf("the reader of a pipe is %T", r)
+		}
+		go feed(t, to, pieces)
+		if got, err := readOddly(r); err != nil || !bytes.Equal(got, all) {
+			t.Errorf("pipe of %d bytes: %d of %d bytes, equal: %t, error %v", capacity, len(got), len(all), bytes.Equal(got, all), err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("Read after the end: %d, %v", n, err)
+		}
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReaderDoesNotWaitForMore: what is there is given, however little it is.
+func TestReaderDoesNotWaitForMore(t *testing.T) {
+	from, to := openPipe(t)
+	r, closer := NewReader(from)
+	defer closer.Close()
+	for _, piece := range []string{"abc", "d", strings.Repeat("e", 5000)} {
+		to.Write([]byte(piece))
+		got := make([]byte, 10_000)
+		read := make(chan int)
+		go func() {
+			n, _ := io.ReadAtLeast(r, got, len(piece))
+			read <- n
+		}()
+		select {
+		case n := <-read:
+			if string(got[:n]) != piece {
+				t.Errorf("%d bytes of %d", n, len(piece))
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d bytes do not come through", len(piece))
+		}
+	}
+}
+
+// TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot be
+// written to.
+func TestReaderFallsBack(t *testing.T) {
+	from, _ := openPipe(t)
+	raw, ok := pipeOf(from)
+	if !ok {
+		t.Fatal("a pipe is not known as one")
+	}
+	r := newReader(raw, strings.NewReader("plain"))
+	defer unix.Close(r.near[0])
+	unix.Close(r.near[1])
+	r.near[1] = r.near[0] // which cannot be written: EBADF
+	if got, err := io.ReadAll(r); string(got) != "plain" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestReaderOfOthers leaves readers as they are that are no pipes.
+func TestReaderOfOthers(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, from := range []io.Reader{strings.NewReader(""), file} {
+		if r, closer := NewReader(from); r != from || closer != nil {
+			t.Errorf("the reader of %T is %T", from, r)
+		}
+	}
+}
+
+// TestReaderFails: an error of the pipe is no end.
+func TestReaderFails(t *testing.T) {
+	from, _ := openPipe(t)
+	r, closer := NewReader(from)
+	defer closer.Close()
+	from.Close()
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("Read from a closed pipe: %d, %v", n, err)
+	}
+}

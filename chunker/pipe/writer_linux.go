@@ -1,0 +1,123 @@
+package pipe
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// NewWriter gives a writer to w that takes a third of the processor time where w is a pipe and WriterBytes of memory may
+// be used, and otherwise w. Where it does, it is a Taker. Its Close gives back the memory, and leaves w open.
+//
+// Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may refer to them for as long as
+// it likes, since it may have spliced them on to somebody else; so no byte is ever written twice: when the page is full
+// it is unmapped, the last reference frees it, and the writer goes on in another.
+func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser {
+	raw, ok := pipeOf(w)
+	if !ok || memoryBytes < WriterBytes || !hugePages() {
+		return unclosed{w}
+	}
+	return &writer{pipe: raw, plain: w}
+}
+
+// hugePages reports whether memory comes in huge pages on request: small ones would cost more than they save.
+func hugePages() bool {
+	mode, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	return err == nil && !strings.Contains(string(mode), "[never]")
+}
+
+type writer struct {
+	pipe  syscall.RawConn
+	plain io.Writer     // takes over where the system does not splice
+	page  *arena.Memory // the pipe may refer to all of it before at
+	at    int
+	whole bool // plain has taken over
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	written := 0
+	for written < len(p) && !w.whole {
+		free, err := w.free()
+		if err != nil {
+			w.whole = true
+			break
+		}
+		n := copy(free, p[written:])
+		w.at += n
+		n, err = w.splice(free[:n])
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return w.rest(p, written)
+}
+
+func (w *writer) Takes() bool { return !w.whole }
+
+func (w *writer) Take(p []byte) (n int, err error) {
+	if !w.whole {
+		if n, err = w.splice(p); err != nil {
+			return n, err
+		}
+	}
+	return w.rest(p, n)
+}
+
+// rest writes what is left to write where the system does not splice.
+func (w *writer) rest(p []byte, written int) (int, error) {
+	if written == len(p) {
+		return written, nil
+	}
+	n, err := w.plain.Write(p[written:])
+	return written + n, err
+}
+
+// free is memory for the next step.
+func (w *writer) free() ([]byte, error) {
+	if w.page == nil || w.at == WriterBytes {
+		w.page.Free()
+		page, err := arena.Alloc(WriterBytes)
+		if err != nil {
+			return nil, err
+		}
+		w.page, w.at = page, 0
+	}
+	return w.page.Bytes()[w.at:min(w.at+step, WriterBytes)], nil
+}
+
+// splice gives memory to the pipe: all of it unless there is an error, or the system refuses.
+func (w *writer) splice(memory []byte) (written int, err error) {
+	failed := w.pipe.Write(func(fd uintptr) bool {
+		for written < len(memory) {
+			rest := memory[written:]
+			part := unix.Iovec{Base: &rest[0]}
+			part.SetLen(len(rest))
+			var n int
+			n, err = uninterrupted(func() (int, error) { return unix.Vmsplice(int(fd), []unix.Iovec{part}, 0) })
+			if written += n; err != nil {
+				return !errors.Is(err, unix.EAGAIN) // then wait until the pipe has room
+			}
+		}
+		return true
+	})
+	switch {
+	case failed != nil:
+		return written, failed
+	case isRefused(err):
+		w.whole = true
+		return written, nil
+	}
+	return written, os.NewSyscallError("vmsplice", err)
+}
+
+func (w *writer) Close() error {
+	err := w.page.Free()
+	w.page = nil
+	return err
+}
