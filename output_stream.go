@@ -32,7 +32,11 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 		_, err := end.compressor.Write(j.header.Encode(records))
 		return err
 	}
-	sink := merge.NewStreamSink(end.compressor, j.size)
+	var records io.Writer = end.compressor
+	if codec == format.None {
+		records = end
+	}
+	sink := merge.NewStreamSink(records, j.size)
 	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
 		return o.toSpill(j, sink, header, end.commit)
 	}
@@ -58,6 +62,21 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return e.last.Write(p)
+}
+
+// Takes reports whether the pipe, if it is one, takes memory over.
+func (e *streamEnd) Takes() bool {
+	taker, ok := e.last.(pipe.Taker)
+	return ok && taker.Takes()
+}
+
+// Take gives memory to the pipe. It is Write where there is none.
+func (e *streamEnd) Take(p []byte) (int, error) {
+	taker, ok := e.last.(pipe.Taker)
+	if !ok || e.closed.Load() {
+		return e.Write(p)
+	}
+	return taker.Take(p)
 }
 
 func (e *streamEnd) commit() error {

@@ -61,10 +61,10 @@ func (j *job) sortInto(ctx context.Context, out *output) error {
 	}
 	if j.plan.Strategy == Partition {
 		j.report.Strategy = Partition
-		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out)
+		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out.BlockWriter)
 	}
 	j.report.Strategy = InCore // until a second chunk is needed
-	return s.byMerge(ctx, j.data, out)
+	return s.byMerge(ctx, j.data, out.BlockWriter)
 }
 
 // fillReport completes the report with what the run as a whole was.

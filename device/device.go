@@ -46,6 +46,19 @@ type BlockWriter interface {
 	WriteBlock(ctx context.Context, first int64, recs []byte) error
 }
 
+// Taker is a BlockWriter that may take the memory of a block over instead of copying it, as a pipe can that refers to
+// pages until they have been read.
+type Taker interface {
+	BlockWriter
+
+	// Takes reports whether TakeBlock spares a copy. It may change from true to false.
+	Takes() bool
+
+	// TakeBlock is WriteBlock of recs that nobody writes to any more: when it has returned, the caller gives their pages
+	// back to the system and uses others.
+	TakeBlock(ctx context.Context, first int64, recs []byte) error
+}
+
 // BlockWriterFunc makes a BlockWriter of a function.
 type BlockWriterFunc func(ctx context.Context, first int64, recs []byte) error
 
@@ -131,7 +144,7 @@ type Chunk interface {
 type Drainer interface {
 	Chunk
 
-	// Drain is Store after which the chunk is empty until the next Load.
+	// Drain is Store after which the chunk is empty until the next Load. A Taker may be given blocks to keep.
 	Drain(ctx context.Context, limit int64, w BlockWriter) error
 }
 

@@ -30,14 +30,40 @@ func Offset(base int64, next device.BlockWriter) device.BlockWriter {
 }
 
 // Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
-// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
+// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing. Where next is
+// a device.Taker, so is the result.
 func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
-	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
-		if err := see(first, recs); err != nil {
-			return err
-		}
-		return next.WriteBlock(ctx, first, recs)
-	})
+	o := observer{see, next}
+	if taker, ok := next.(device.Taker); ok {
+		return takingObserver{o, taker}
+	}
+	return o
+}
+
+type observer struct {
+	see  func(first int64, recs []byte) error
+	next device.BlockWriter
+}
+
+func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := o.see(first, recs); err != nil {
+		return err
+	}
+	return o.next.WriteBlock(ctx, first, recs)
+}
+
+type takingObserver struct {
+	observer
+	taker device.Taker
+}
+
+func (o takingObserver) Takes() bool { return o.taker.Takes() }
+
+func (o takingObserver) TakeBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := o.see(first, recs); err != nil {
+		return err
+	}
+	return o.taker.TakeBlock(ctx, first, recs)
 }
 
 // Unique is a BlockWriter that passes on the first of the records with equal keys, under new indexes without

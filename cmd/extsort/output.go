@@ -21,8 +21,8 @@ func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) e
 	}
 	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
 	if f.output == "" || f.output == "-" {
-		pipe := pipe.NewWriter(stdout, pipe.WriterBytes)
-		return errors.Join(compressed(pipe), pipe.Close())
+		out := pipe.NewWriter(stdout, pipe.WriterBytes)
+		return errors.Join(compressed(out), out.Close())
 	}
 	return writeFile(f.output, compressed)
 }

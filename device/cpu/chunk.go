@@ -19,6 +19,8 @@ type chunk[E element] struct {
 	pool  *pool[E]
 	kept  *arena.Memory // the records that the codec keeps, or nil
 
+	shared bool // a writer may still refer to the pool's memory
+
 	workers []*worker[E]
 	leaves  []leaf[E] // the buckets in order
 	stats   device.Stats

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/extsort/extsort/device"
 )
@@ -165,10 +164,7 @@ func (k *keeping[E]) read(at cursor, dst []byte) []byte {
 	for rest := dst; len(rest) > 0; {
 		var elems []E
 		elems, at = k.next(at, len(rest)/k.chunk.record)
-		recs := k.chunk.codec.records(rest, elems)
-		if unsafe.SliceData(recs) != unsafe.SliceData(rest) {
-			copy(rest, recs)
-		}
+		recs := moved(rest, k.chunk.codec.records(rest, elems))
 		rest = rest[len(recs):]
 	}
 	return dst

@@ -13,6 +13,12 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
+	if c.shared {
+		if err := c.pool.renew(); err != nil {
+			return 0, err
+		}
+		c.shared = false
+	}
 	c.pool.reset()
 	expected := c.records
 	if n := src.Records(); n >= 0 {

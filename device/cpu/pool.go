@@ -108,18 +108,31 @@ func (p *pool[E]) free(zone int, blocks list, count int64) {
 	z.freeCount += count
 }
 
-// discard gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
-// time before reset.
-func (p *pool[E]) discard(zone int) {
+// release gives away the extents of a zone. REQUIRES: none of its blocks is in use, and it is the last time before reset.
+func (p *pool[E]) release(zone int) []stretch {
 	z := &p.zones[zone]
 	if z.lent {
-		return
+		return nil
 	}
 	bytes := func(block uint32) int { return len(arena.ByteView(p.elems[:int(block)<<p.shift])) }
-	for _, from := range z.extents {
-		p.memory.Discard(bytes(from), bytes(min(from+uint32(p.extent), uint32(p.blocks))))
+	var extents []stretch
+	for _, first := range z.extents {
+		start := bytes(first)
+		extents = append(extents, stretch{start, start, bytes(min(first+uint32(p.extent), uint32(p.blocks)))})
 	}
 	z.extents = z.extents[:0]
+	return extents
+}
+
+// renew replaces the memory by as much that nobody else refers to.
+func (p *pool[E]) renew() error {
+	memory, err := arena.Alloc(len(p.memory.Bytes()))
+	if err != nil {
+		return err
+	}
+	old := p.memory
+	p.memory, p.elems = memory, arena.View[E](memory.Bytes())
+	return old.Free()
 }
 
 // available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.

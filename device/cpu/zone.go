@@ -3,6 +3,8 @@ package cpu
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/extsort/extsort/device"
 )
 
 // extentBytes is what a zone gets at a time: a huge page, so that giving it back frees a whole one.
@@ -79,12 +81,14 @@ func (z *zone) available() int64 {
 type usage struct {
 	ends    []int64        // of the records of each zone in the sorted order
 	left    []atomic.Int64 // records of each zone that have not been stored
-	discard func(zone int)
+	release func(zone int) []stretch
+	spent   *spent // what becomes of the zones' memory; nil: it goes back to the system
+	discard func(from, to int)
 }
 
 func (c *chunk[E]) newUsage() *usage {
 	n := len(c.pool.zones)
-	u := &usage{ends: make([]int64, n), left: make([]atomic.Int64, n), discard: c.pool.discard}
+	u := &usage{ends: make([]int64, n), left: make([]atomic.Int64, n), release: c.pool.release, discard: c.pool.memory.Discard}
 	for _, l := range c.leaves {
 		u.left[l.zone].Add(l.count)
 	}
@@ -96,15 +100,37 @@ func (c *chunk[E]) newUsage() *usage {
 	return u
 }
 
-// done says that n records from first on are no longer needed. Zones whose records have all been stored go back to the
-// system.
+// outlet makes one for a worker. On nil it is one of records that are stored but not for the last time.
+func (u *usage) outlet(to device.BlockWriter) *outlet {
+	if u == nil {
+		return newOutlet(to, nil)
+	}
+	return newOutlet(to, u.spent)
+}
+
+// done says that n records from first on are no longer needed. It does nothing on nil.
 func (u *usage) done(first, n int64) {
+	if u == nil {
+		return
+	}
 	for i, end := range u.ends {
 		if m := min(n, end-first); m > 0 {
 			if u.left[i].Add(-m) == 0 {
-				u.discard(i)
+				u.free(i)
 			}
 			first, n = first+m, n-m
 		}
+	}
+}
+
+// free disposes of the memory of a zone whose records have all been stored.
+func (u *usage) free(zone int) {
+	extents := u.release(zone)
+	if u.spent != nil {
+		u.spent.add(extents)
+		return
+	}
+	for _, e := range extents {
+		u.discard(e.start, e.to)
 	}
 }

@@ -82,6 +82,44 @@ func TestDrainZones(t *testing.T) {
 	})
 }
 
+// TestDrainGivesMemory has a writer that takes the memory of zones over: later records lie in it, and none twice.
+func TestDrainGivesMemory(t *testing.T) {
+	taken := 0
+	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
+		w := devicetest.Taker{Collector: devicetest.Collector{Size: c.record}}
+		if err := c.Drain(t.Context(), -1, &w); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes stored, %d are due: %v", len(got), len(want), err)
+		}
+		taken += w.TakenBytes()
+	})
+	if taken == 0 {
+		t.Error("no memory was ever given away")
+	}
+}
+
+// TestRenewedAfterGiving: what a writer may still refer to is not loaded into.
+func TestRenewedAfterGiving(t *testing.T) {
+	l := layoutOf(t, "u64")
+	recs := devicetest.Distributions["uniform"](l, 100_000, rand.New(rand.NewPCG(5, 6)))
+	c := zoned(t, l, recs, 5)
+	defer c.Close()
+	loadAndSort(t, c, recs)
+	before := c.pool.memory
+	if err := c.Drain(t.Context(), -1, &devicetest.Taker{Collector: devicetest.Collector{Size: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	loadAndSort(t, c, recs)
+	if c.pool.memory == before {
+		t.Error("the memory is the one that a writer took over")
+	}
+	if &c.pool.elems[0] != &c.pool.memory.Uint64s()[0] {
+		t.Error("blocks are not of the new memory")
+	}
+}
+
 // heldExtents is the number of zones that could have been given back and were not.
 func heldExtents(c *chunk[uint64]) int {
 	used := make([]bool, len(c.pool.zones))

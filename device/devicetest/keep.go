@@ -121,7 +121,7 @@ func testDrain(t *testing.T, d device.Device) {
 					if err := chunk.Sort(context.Background()); err != nil {
 						t.Fatal(err)
 					}
-					w := Collector{Size: l.RecordSize}
+					w := Taker{Collector: Collector{Size: l.RecordSize}}
 					if err := drainer.Drain(context.Background(), limit, &w); err != nil {
 						t.Fatal(err)
 					}

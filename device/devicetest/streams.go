@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 )
 
 // Source is a device.Source of records in memory.
@@ -146,6 +147,43 @@ func (c *Collector) Recs() ([]byte, error) {
 		recs = append(recs, b.recs...)
 	}
 	return recs, nil
+}
+
+// Taker is a Collector that takes memory over, and finds out when any of it is given twice.
+type Taker struct {
+	Collector
+	taken []memory
+}
+
+// memory is the bytes between two addresses.
+type memory struct{ from, to uintptr }
+
+// Takes implements device.Taker.
+func (*Taker) Takes() bool { return true }
+
+// TakeBlock is WriteBlock that notes where the block lies.
+func (t *Taker) TakeBlock(ctx context.Context, first int64, recs []byte) error {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(recs)))
+	given := memory{start, start + uintptr(len(recs))}
+	t.mu.Lock()
+	for _, m := range t.taken {
+		if m.from < given.to && given.from < m.to {
+			t.mu.Unlock()
+			return fmt.Errorf("the block of record %d lies in memory that was taken over before", first)
+		}
+	}
+	t.taken = append(t.taken, given)
+	t.mu.Unlock()
+	return t.WriteBlock(ctx, first, recs)
+}
+
+// TakenBytes is how much memory was taken over.
+func (t *Taker) TakenBytes() int {
+	n := 0
+	for _, m := range t.taken {
+		n += int(m.to - m.from)
+	}
+	return n
 }
 
 // turnstile is a BlockWriter that lets blocks through in order only, as a pipe must.

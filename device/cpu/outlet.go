@@ -1,0 +1,109 @@
+package cpu
+
+import (
+	"context"
+	"sync"
+	"unsafe"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+)
+
+// outlet is where one worker writes to. Records go out from the worker's scratch; or, if the writer takes memory over,
+// from extents that have been drained, which are neither touched for the first time nor copied again.
+type outlet struct {
+	to     device.BlockWriter
+	taker  device.Taker // nil if to takes nothing over
+	spent  *spent
+	extent stretch // of which the bytes before from have been taken over
+}
+
+func newOutlet(to device.BlockWriter, s *spent) *outlet {
+	o := &outlet{to: to, spent: s}
+	if taker, ok := to.(device.Taker); ok && s != nil {
+		o.taker = taker
+	}
+	return o
+}
+
+// room is memory for the next records, for at least one of size bytes; REQUIRES: scratch is. owned says that it is of an
+// extent, which write gives away.
+func (o *outlet) room(scratch []byte, size int) (dst []byte, owned bool) {
+	if o.taker == nil || !o.taker.Takes() {
+		return scratch, false
+	}
+	if o.extent.bytes() < size {
+		o.close()
+		o.extent, _ = o.spent.take()
+	}
+	if o.extent.bytes() < size {
+		return scratch, false
+	}
+	return o.spent.memory.Bytes()[o.extent.from:o.extent.to], true
+}
+
+// write writes recs, which begin where room said if they are owned.
+func (o *outlet) write(ctx context.Context, first int64, recs []byte, owned bool) error {
+	if !owned {
+		return o.to.WriteBlock(ctx, first, recs)
+	}
+	o.extent.from += len(recs)
+	return o.taker.TakeBlock(ctx, first, recs)
+}
+
+// close gives the extent back to the system.
+func (o *outlet) close() {
+	if o.taker != nil {
+		o.spent.discard(o.extent)
+	}
+	o.extent = stretch{}
+}
+
+// stretch is a part of an arena, in bytes from its start.
+type stretch struct{ start, from, to int }
+
+func (s stretch) bytes() int { return s.to - s.from }
+
+// spent is the memory of zones whose records have all been stored. What is left of it when a writer has taken it over
+// goes back to the system, and nothing is written to it again: the writer's reader may not have seen it yet.
+type spent struct {
+	memory *arena.Memory
+
+	mu      sync.Mutex
+	extents []stretch
+}
+
+func (s *spent) add(extents []stretch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.extents = append(s.extents, extents...)
+}
+
+func (s *spent) take() (stretch, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.extents) - 1
+	if last < 0 {
+		return stretch{}, false
+	}
+	extent := s.extents[last]
+	s.extents = s.extents[:last]
+	return extent, true
+}
+
+func (s *spent) discard(extent stretch) { s.memory.Discard(extent.start, extent.to) }
+
+// close gives back what nobody took.
+func (s *spent) close() {
+	for extent, ok := s.take(); ok; extent, ok = s.take() {
+		s.discard(extent)
+	}
+}
+
+// moved puts recs at the start of dst, where they may be already.
+func moved(dst, recs []byte) []byte {
+	if unsafe.SliceData(dst) != unsafe.SliceData(recs) {
+		copy(dst, recs)
+	}
+	return dst[:len(recs)]
+}
