@@ -49,6 +49,10 @@ type codec[E element] interface {
 	// records gives the records of elems: in dst, or a view of elems if that is the same.
 	records(dst []byte, elems []E) []byte
 
+	// room gives dst as elements if their bytes are those of the records, else nil. REQUIRES: dst begins at a cache line
+	// or records after one.
+	room(dst []byte) []E
+
 	// tieBits is the number of low bits that count only when the rest of the key ties: elements that hold the
 	// key from bit from on and differ in no other bit are ordered by the bits of the key after those, first.
 	tieBits(from int) uint

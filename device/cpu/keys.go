@@ -54,6 +54,13 @@ func (k *keys[E]) records(dst []byte, elems []E) []byte {
 	return dst
 }
 
+func (k *keys[E]) room(dst []byte) []E {
+	if !k.view {
+		return nil
+	}
+	return arena.View[E](dst)
+}
+
 // The rest is for keys that one element cannot hold.
 
 func (k *keys[E]) tieBits(int) uint     { return 0 }

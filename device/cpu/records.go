@@ -67,6 +67,8 @@ func (r *records) records(dst []byte, elems []uint64) []byte {
 	return dst
 }
 
+func (r *records) room([]byte) []uint64 { return nil }
+
 func (r *records) prefetch(elems []uint64) {
 	if len(elems) > 0 && r.size <= 512 {
 		prefetchRecords(&r.kept[0], elems, 1<<r.indexBits-1, r.size)

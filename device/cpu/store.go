@@ -150,9 +150,13 @@ func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
 		if n == int(t.count)*size {
 			break
 		}
-		elems := c.finish(w, l, w.a)
+		to := c.codec.room(w.out[n:]) // in cache, as w.a is: in memory that is not, the moves take half as long again
+		if int64(len(to)) < l.count {
+			to = w.a
+		}
+		elems := c.finish(w, l, to)
 		elems = elems[:min(len(elems), int(t.count)-n/size)]
-		n += copy(w.out[n:], c.codec.records(w.out[n:], elems))
+		n += len(moved(w.out[n:], c.codec.records(w.out[n:], elems)))
 	}
 	return w.out[:n]
 }
