@@ -79,6 +79,12 @@ func (r *radix[E]) sort(dst, tmp []E, blocks [][]E, s span[E]) {
 		insertionSort(dst)
 		return
 	}
+	if way := trend(blocks); way != 0 {
+		if r.sortTrending(dst, tmp, blocks, s, way) {
+			return
+		}
+		blocks = r.one(dst)
+	}
 	p := pass{digit: digitBits, count: ranked(len(dst))}
 	if p.count == 1 {
 		p.digit = min(digitBits, uint(bits.Len(uint(len(dst))))+2)
@@ -91,6 +97,59 @@ func (r *radix[E]) sort(dst, tmp []E, blocks [][]E, s span[E]) {
 	r.reorder(dst, tmp, blocks, s.low, p)
 	if p.shift > 0 && !repair(dst) {
 		r.sortFully(dst, tmp)
+	}
+}
+
+// trend looks at some neighbours: 1 says that they ascend, -1 that they descend, 0 neither. A few that do the opposite
+// are enough to break the pattern that sortTrending is for.
+func trend[E element](blocks [][]E) int {
+	const looks, stretch = 4, 16
+	ups, downs := 0, 0
+	for i := 0; i < len(blocks); i += (len(blocks) + looks - 1) / looks {
+		block := blocks[i]
+		for j := 1; j < min(len(block), stretch); j++ {
+			switch {
+			case block[j] > block[j-1]:
+				ups++
+			case block[j] < block[j-1]:
+				downs++
+			}
+		}
+	}
+	switch {
+	case ups+downs < stretch/2:
+		return 0
+	case downs == 0:
+		return 1
+	case ups == 0:
+		return -1
+	}
+	return 0
+}
+
+// sortTrending sorts elements of which nearly all are in order, or in reverse. Least significant digits first would
+// take such elements out of their order and put them back, with stores at equal distances, which the first-level cache
+// cannot hold: evenly spaced keys took 8 to 12 ns each where random ones took 2.5. One pass by their most significant
+// digit leaves them in order, and insertion does what is left. It reports whether that was little enough; else dst has
+// them in some order.
+func (r *radix[E]) sortTrending(dst, tmp []E, blocks [][]E, s span[E], way int) bool {
+	if way < 0 {
+		reverse(tmp, blocks)
+		blocks = r.one(tmp)
+	}
+	digit := min(digitBits, bits.Len(uint(len(dst)))-4)
+	r.reorder(dst, tmp, blocks, s.low, pass{shift: uint(max(s.width-digit, 0)), digit: uint(digit), count: 1})
+	return repair(dst)
+}
+
+// reverse puts the elements of blocks into dst, the last one first.
+func reverse[E element](dst []E, blocks [][]E) {
+	end := len(dst)
+	for _, block := range blocks {
+		for _, e := range block {
+			end--
+			dst[end] = e
+		}
 	}
 }
 

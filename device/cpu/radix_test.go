@@ -64,7 +64,21 @@ func testRadixSort[E element](t *testing.T) {
 			}
 			return E(r.IntN(100_000))
 		},
-		"reversed":  func(i int) E { return ^E(i) },
+		"even":     func(i int) E { return E(i) * 64 },
+		"reversed": func(i int) E { return ^E(i) },
+		"nearly": func(i int) E {
+			if r.IntN(20) == 0 {
+				return E(r.IntN(1 << 24))
+			}
+			return E(i) * 64
+		},
+		"only at first": func(i int) E {
+			if i < 3000 {
+				return E(i)
+			}
+			return E(r.Uint64())
+		},
+		"saw":       func(i int) E { return E(i % 1000) },
 		"topAndLow": func(i int) E { return E(i%3)<<(lastBit[E]()-1) + E(r.IntN(5000)) },
 	}
 	var rx radix[E]
@@ -111,4 +125,34 @@ func FuzzRadix(f *testing.F) {
 			t.Errorf("not in order: %x and %x", a, b)
 		}
 	})
+}
+
+// BenchmarkRadix sorts in cache what is in some order, beside what is not.
+func BenchmarkRadix(b *testing.B) {
+	r := rand.New(rand.NewPCG(11, 12))
+	const n = 1 << 16
+	for name, value := range map[string]func(i int) uint64{
+		"uniform":  func(int) uint64 { return r.Uint64() },
+		"even":     func(i int) uint64 { return 64 * uint64(i) },
+		"reversed": func(i int) uint64 { return 64 * uint64(n-i) },
+		"nearly": func(i int) uint64 {
+			if r.IntN(100) == 0 {
+				return r.Uint64N(64 * n)
+			}
+			return 64 * uint64(i)
+		},
+	} {
+		a := make([]uint64, n)
+		for i := range a {
+			a[i] = value(i)
+		}
+		dst, tmp, s := make([]uint64, n), make([]uint64, n), spanOf(minMax(a))
+		var rx radix[uint64]
+		b.Run("dist="+name, func(b *testing.B) {
+			for b.Loop() {
+				rx.sort(dst, tmp, [][]uint64{a}, s)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
+		})
+	}
 }
