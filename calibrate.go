@@ -22,6 +22,8 @@ const (
 	// than this is sorted.
 	calibrateBytes = 1 << 30
 
+	calibrateMemory = 48 << 20 // the least limit under which it is done: the trials take 30 MiB
+
 	trialKeys  = 1 << 20  // sorted, merged and scattered: more than the caches hold, done in a few milliseconds
 	trialRuns  = 16       // that are merged
 	trialWrite = 16 << 20 // bytes written to the temporary folder
@@ -161,7 +163,7 @@ func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder strin
 	data := &chunker.Part{Run: chunker.MemoryRun(k, recs, cpuReadBytes/8)}
 	for range 2 {
 		start := time.Now()
-		_, err = chunker.Scatter(ctx, k, data, classifier, spill, 1, cpuReadBytes)
+		_, err = chunker.Scatter(ctx, k, data, classifier, spill, chunker.ScatterOptions{Workers: 1, BlockBytes: cpuReadBytes})
 		seconds = since(start)
 	}
 	return seconds, err == nil
@@ -203,8 +205,9 @@ func (j *job) worthMeasuring() bool {
 	return !held && !j.ordered && j.mayMeasure() && !j.rates.measured
 }
 
-// mayMeasure reports whether the input is large enough to measure the machine first. EXTSORT_RATES=default keeps the
-// plan independent of the machine's mood.
+// mayMeasure reports whether the input is large enough to measure the machine first, and the memory. EXTSORT_RATES=default
+// keeps the plan independent of the machine's mood.
 func (j *job) mayMeasure() bool {
-	return j.data.Records()*int64(j.size) >= calibrateBytes && os.Getenv("EXTSORT_RATES") != "default"
+	return j.data.Records()*int64(j.size) >= calibrateBytes && j.opt.MemoryBytes >= calibrateMemory &&
+		os.Getenv("EXTSORT_RATES") != "default"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -62,11 +63,11 @@ func (d *faultDataset) Split(n int) []device.Source {
 	return sources
 }
 
-func (d *faultDataset) Sample(n int) ([]byte, error) {
+func (d *faultDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
 	if err := d.step("sample"); err != nil {
-		return nil, err
+		return chunker.Sample{}, err
 	}
-	return d.Dataset.Sample(n)
+	return d.Dataset.Sample(k, n)
 }
 
 func (d *faultDataset) Check() error { return errors.Join(d.step("check input"), d.Dataset.Check()) }

@@ -26,8 +26,8 @@ type job struct {
 	size   int // bytes of a record
 
 	data    chunker.Dataset
-	sample  []byte // records from places all over the data; from a stream its first
-	ordered bool   // all of the data looks as if it were in order
+	sample  chunker.Sample // records from places all over the data; from a stream its first
+	ordered bool           // all of the data looks as if it were in order
 	devices []device.Device
 	autoGPU bool // the devices are GPUs that the planner chose
 
@@ -129,7 +129,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInputs(); err != nil {
 		return err
 	}
-	if j.sample, err = j.data.Sample(sampleSize); err != nil {
+	if j.sample, err = j.data.Sample(j.keyer, sampleSize); err != nil {
 		return err
 	}
 	j.ordered = j.looksSorted()
@@ -202,7 +202,11 @@ func (j *job) divideMemory() error {
 
 // indexBytes estimates the index of all spilled blocks, which is kept in memory.
 func (j *job) indexBytes(blockBytes int) int64 {
-	blocks := max(j.data.Records(), 0) * int64(j.size) / int64(blockBytes)
+	return j.indexEntries(max(j.data.Records(), 0) * int64(j.size) / int64(blockBytes))
+}
+
+// indexEntries is the memory of the index of so many blocks.
+func (j *job) indexEntries(blocks int64) int64 {
 	return blocks * int64(blockEntryBytes+j.keyer.KeySize())
 }
 
@@ -296,10 +300,9 @@ func (j *job) slotBytes(slots int) int64 {
 }
 
 func (j *job) chunkOptions() device.ChunkOptions {
-	prefixes, _ := chunker.SampleKeys(j.keyer, j.sample)
 	return device.ChunkOptions{
 		Keyer: j.keyer, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
-		Algorithm: j.opt.Algorithm, Sample: prefixes,
+		Algorithm: j.opt.Algorithm, Sample: j.sample.Prefixes,
 	}
 }
 

@@ -71,6 +71,6 @@ func (s *sorting) forget(out *output) {
 
 // looksSorted reports whether copying is worth a try: the sample is in order, and large enough to mean something.
 func (j *job) looksSorted() bool {
-	keys, descents := chunker.SampleKeys(j.keyer, j.sample)
-	return allSeekable(j.inputs) && j.opt.Limit == 0 && len(keys) >= sampleSize/2 && descents == 0
+	enough := chunker.SampleLimit(sampleSize, j.size) / 2
+	return allSeekable(j.inputs) && j.opt.Limit == 0 && len(j.sample.Prefixes) >= enough && j.sample.Descents == 0
 }

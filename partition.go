@@ -13,11 +13,12 @@ import (
 )
 
 // byPartition sends every record to one of about parts parts by its leading digits or between splitters taken
-// from the sample, sorts part after part and appends them to w.
+// from the sample, sorts part after part and appends them to w. Where memory allows fewer parts they are larger, and
+// those that do not fit a chunk are partitioned in their turn.
 func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample []uint64, parts int, w device.BlockWriter) error {
 	slices.Sort(sample)
-	classifier := chunker.NewClassifier(sample, parts)
-	split, err := s.scatter(ctx, data, classifier)
+	opt, parts := s.scatterOptions(data.Records(), parts)
+	split, err := s.scatter(ctx, data, chunker.NewClassifier(sample, parts), opt)
 	if err != nil {
 		return err
 	}
@@ -28,27 +29,45 @@ func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample 
 	return s.sortParts(ctx, split, w)
 }
 
-// scatterBlock is the size of the blocks of so many parts, of which every worker has one in memory: those of the
-// rest of the run, or smaller ones where the memory limit demands it.
-func (s *sorting) scatterBlock(parts int) int {
-	block := s.blockBytes
-	if s.devices[0].Info().Kind == device.CPU {
-		block = min(block, cpuReadBytes)
+// scatterOptions settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker
+// has a block of each part in memory, and the smaller the blocks, the larger their index.
+func (j *job) scatterOptions(records int64, parts int) (opt chunker.ScatterOptions, fit int) {
+	opt = chunker.ScatterOptions{Workers: j.opt.Workers, UnitBytes: chunker.MaxUnitBytes}
+	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*opt.Workers) > j.budget {
+		opt.UnitBytes /= 2
 	}
-	for block > minScatterBlock && chunker.ScatterMemory(parts, s.opt.Workers, block) > s.budget {
-		block /= 2
+	reserved := j.indexBytes(j.blockBytes)
+	for fit = parts; ; fit -= max(fit/8, 1) {
+		for opt.BlockBytes = j.scatterBlock(); ; opt.BlockBytes /= 2 {
+			index := j.indexEntries(records*int64(j.size)/int64(opt.BlockBytes) + int64(fit*opt.Workers))
+			if index <= reserved+j.budget/8 && opt.Memory(fit)+index <= reserved+j.budget || fit <= 2 {
+				opt.BlockBytes = max(opt.BlockBytes/j.size, 1) * j.size
+				return opt, fit
+			}
+			if opt.BlockBytes <= minScatterBlock {
+				break
+			}
+		}
 	}
-	return max(block/s.size, 1) * s.size
+}
+
+// scatterBlock is the size of the blocks of parts where memory is not short: that of the rest of the run, or what the
+// CPU reads at a time.
+func (j *job) scatterBlock() int {
+	if j.devices[0].Info().Kind == device.CPU {
+		return min(j.blockBytes, cpuReadBytes)
+	}
+	return j.blockBytes
 }
 
 // cpuReadBytes is what a worker of the CPU device reads at a time, so that it stays in the cache: blocks of that size
 // are read straight to where they go.
 const cpuReadBytes = 256 << 10
 
-// minScatterBlock is a page: smaller blocks would make the parts' index larger than their buffers.
+// minScatterBlock is a page.
 const minScatterBlock = 4 << 10
 
-func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.Classifier) ([]*chunker.Part, error) {
+func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.Classifier, opt chunker.ScatterOptions) ([]*chunker.Part, error) {
 	if s.depth == 0 {
 		s.meter.begin(stagePartition, atInput, data.Records()*int64(s.size))
 		defer s.endPhase()
@@ -57,7 +76,7 @@ func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.
 		return nil, err
 	}
 	s.pool.close()
-	return chunker.Scatter(ctx, s.keyer, data, c, s.spill, s.opt.Workers, s.scatterBlock(c.Parts()))
+	return chunker.Scatter(ctx, s.keyer, data, c, s.spill, opt)
 }
 
 // sortParts sorts the parts that fit a chunk, several at a time, and between them those that do not.
@@ -120,12 +139,11 @@ func (s *sorting) sortOversized(ctx context.Context, part *chunker.Part, w devic
 	}
 	inner := &sorting{job: s.job, pool: s.pool, depth: s.depth + 1}
 	if part.Records() > s.capacity && inner.depth < maxDepth {
-		sample, err := part.Sample(sampleSize)
+		sample, err := part.Sample(s.keyer, sampleSize)
 		if err != nil {
 			return err
 		}
-		keys, _ := chunker.SampleKeys(s.keyer, sample)
-		if spreads(keys) {
+		if keys := sample.Prefixes; spreads(keys) {
 			parts := int(float64(part.Records())/(partFill*float64(s.capacity))) + 1
 			return inner.byPartition(ctx, part, keys, parts, w)
 		}

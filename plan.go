@@ -94,6 +94,7 @@ type planner struct {
 	capacity int64 // records that fit one chunk
 	cut      cutting
 	fanIn    int
+	fanOut   int   // parts that one pass can fill
 	limit    int64 // 0: all
 	ordered  bool  // the sample is in order
 	sharing  int   // devices that hold all of the data together; 0: they do not, or there is but one
@@ -115,12 +116,14 @@ func (j *job) newPlan() *SortPlan {
 }
 
 func (j *job) planner() *planner {
-	return &planner{
+	p := &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
 		fanIn: j.fanIn(), limit: max(j.limit(), 0),
 		ordered: j.ordered, sharing: j.sharing(), gpus: j.gpuRates() != nil,
 	}
+	_, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
+	return p
 }
 
 func (j *job) work() work {
@@ -269,7 +272,12 @@ func (p *planner) merge() Candidate {
 
 func (p *planner) partition() Candidate {
 	w, r := p.work, p.rates
-	c := Candidate{Strategy: Partition, chunks: p.parts(), temp: int64(w.bytes()), possible: true, Why: "one pass to partition, one to sort the parts"}
+	passes := max(levelsOf(p.parts(), p.fanOut), 1)
+	c := Candidate{Strategy: Partition, chunks: p.parts(), temp: int64(passes) * int64(w.bytes()), possible: true,
+		Why: "one pass to partition, one to sort the parts"}
+	if passes > 1 {
+		c.Why = fmt.Sprintf("%d passes to partition, since memory has room for %d parts at a time, and one to sort them", passes, p.fanOut)
+	}
 	switch {
 	case p.records < 0:
 		c.possible, c.Why, c.temp = false, "needs a sample of all of the input", -1
@@ -280,7 +288,7 @@ func (p *planner) partition() Candidate {
 	}
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
-		p.stage(stageParts, w.spillCost(r)+w.sortCost(r)+w.writeCost(r)),
+		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r))+w.spillCost(r)+w.sortCost(r)+w.writeCost(r)),
 	}
 	return c.sum()
 }
@@ -299,9 +307,10 @@ func (p *planner) parts() int {
 	return int(max(1, math.Ceil(float64(max(p.records, 0))/(partFill*float64(p.capacity)))))
 }
 
-// levelsOf is the number of merges that a record goes through.
+// levelsOf is the number of merges that a record goes through, or of passes that send it to its part.
 func levelsOf(runs, fanIn int) int {
 	levels := 0
+	fanIn = max(fanIn, 2)
 	for runs > 1 {
 		runs, levels = (runs+fanIn-1)/fanIn, levels+1
 	}

@@ -23,9 +23,9 @@ type Dataset interface {
 	// The records of one source all come before those of the next.
 	Split(n int) []device.Source
 
-	// Sample returns up to n records from places spread evenly over the dataset, in the order of their
-	// positions; nothing when it can be read only once.
-	Sample(n int) ([]byte, error)
+	// Sample returns the keys of up to n records from places spread evenly over the dataset, or of its first ones when
+	// it can be read only once.
+	Sample(k *format.Keyer, n int) (Sample, error)
 
 	// Check reports what can only be known after all has been read: that an input changed in between, for
 	// example.
@@ -63,42 +63,6 @@ func evenly(records int64, n int, cut func(first, n int64) device.Source) []devi
 		sources[i] = cut(first, end-first)
 	}
 	return sources
-}
-
-// samplePlaces is how many records are read together at one place of a sample: they share a page of the file,
-// and the page is what costs when the file is not in memory.
-const samplePlaces = 16
-
-// sampleRecords reads up to n records at evenly spread places.
-func sampleRecords(records int64, n, size int, read func(p []byte, first int64) error) ([]byte, error) {
-	if records <= int64(n) {
-		all := make([]byte, int(max(records, 0))*size)
-		return all, read(all, 0)
-	}
-	group := min(samplePlaces, max(1, 4096/size), n)
-	places := max(n/group, 1)
-	sample := make([]byte, places*group*size)
-	for i := range places {
-		first := (records - int64(group)) * int64(i) / int64(max(places-1, 1))
-		if err := read(sample[i*group*size:(i+1)*group*size], first); err != nil {
-			return nil, err
-		}
-	}
-	return sample, nil
-}
-
-// SampleKeys returns the prefixes of the records of a sample, and how many of the neighbours in it are out of
-// order: 0 says that the dataset may well be sorted.
-func SampleKeys(k *format.Keyer, sample []byte) (prefixes []uint64, descents int) {
-	size := k.Layout().RecordSize
-	prefixes = make([]uint64, len(sample)/size)
-	k.Prefixes(prefixes, sample)
-	for i := 1; i < len(prefixes); i++ {
-		if prefixes[i] < prefixes[i-1] {
-			descents++
-		}
-	}
-	return prefixes, descents
 }
 
 // partialRecord is the error of a stream that ends within a record.

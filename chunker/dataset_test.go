@@ -193,7 +193,7 @@ func TestDatasetCut(t *testing.T) {
 			for _, ahead := range []int{0, 1, 10, 5000} { // records that a sample has read before
 				d := o.open(t)
 				if ahead > 0 {
-					if _, err := d.Sample(ahead); err != nil {
+					if _, err := d.Sample(mustKeyer(t, words), ahead); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -217,7 +217,7 @@ func TestDatasetSplit(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 7, 999, 5000} {
 			d := o.open(t)
-			if _, err := d.Sample(20); err != nil {
+			if _, err := d.Sample(mustKeyer(t, words), 20); err != nil {
 				t.Fatal(err)
 			}
 			sources := d.Split(n)
@@ -247,17 +247,17 @@ func TestDatasetSplit(t *testing.T) {
 func TestDatasetSample(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 5, 16, 17, 100, 999, 1000, 4000} {
-			sample, err := o.open(t).Sample(n)
+			sample, err := o.open(t).Sample(mustKeyer(t, words), n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := len(sample) / 8
+			got := len(sample.Prefixes)
 			if got < 1 || got > n || n >= openedRecords && got != openedRecords {
 				t.Errorf("%s: a sample of %d has %d records", o.name, n, got)
 			}
 			last := -1
-			for ; len(sample) > 0; sample = sample[8:] {
-				at := int(binary.LittleEndian.Uint64(sample))
+			for _, key := range sample.Prefixes {
+				at := int(key)
 				if at <= last && n >= 16 || at >= openedRecords {
 					t.Fatalf("%s: sample of %d: record %d follows record %d", o.name, n, at, last)
 				}
@@ -282,16 +282,42 @@ func TestDatasetRecords(t *testing.T) {
 	}
 }
 
-func TestSampleKeys(t *testing.T) {
-	k := mustKeyer(t, words)
-	if keys, descents := SampleKeys(k, numbered(5, 4)); descents != 0 || !slices.Equal(keys, []uint64{5, 6, 7, 8}) {
-		t.Errorf("keys %v, %d descents", keys, descents)
+// prefixesOf is the keys of 8-byte records.
+func prefixesOf(t *testing.T, recs []byte) []uint64 {
+	t.Helper()
+	prefixes := make([]uint64, len(recs)/8)
+	mustKeyer(t, words).Prefixes(prefixes, recs)
+	return prefixes
+}
+
+func TestSampleAdd(t *testing.T) {
+	s := Sample{keyer: mustKeyer(t, words)}
+	s.add(nil)
+	s.add(numbered(5, 2))
+	s.add(numbered(7, 2))
+	if s.Descents != 0 || !slices.Equal(s.Prefixes, []uint64{5, 6, 7, 8}) {
+		t.Errorf("keys %v, %d descents", s.Prefixes, s.Descents)
 	}
-	if _, descents := SampleKeys(k, append(numbered(5, 2), numbered(1, 3)...)); descents != 1 {
-		t.Errorf("%d descents instead of 1", descents)
+	if s.add(numbered(1, 3)); s.Descents != 1 {
+		t.Errorf("%d descents instead of 1", s.Descents)
 	}
-	if keys, descents := SampleKeys(k, nil); len(keys) != 0 || descents != 0 {
-		t.Error("keys of nothing")
+}
+
+// TestSampleOfLargeRecords reads few of them, and one at a time.
+func TestSampleOfLargeRecords(t *testing.T) {
+	const size, records = 1 << 20, 5000
+	k := mustKeyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
+	read := 0
+	sample, err := sampleRecords(k, records, 1<<14, func(p []byte, first int64) error {
+		if len(p) > size || first < 0 || first >= records {
+			t.Fatalf("%d bytes are read at record %d", len(p), first)
+		}
+		binary.LittleEndian.PutUint64(p, uint64(first))
+		read++
+		return nil
+	})
+	if err != nil || read != minSample || len(sample.Prefixes) != read || sample.Descents != 0 || sample.Prefixes[read-1] != records-1 {
+		t.Errorf("%d records are read, %d keys, %d descents, error %v", read, len(sample.Prefixes), sample.Descents, err)
 	}
 }
 
@@ -305,9 +331,9 @@ func TestEmptyDatasets(t *testing.T) {
 		"part":  scatterAll(t, nil, NewClassifier(nil, 1), 2)[0],
 	}
 	for name, d := range empty {
-		sample, err := d.Sample(10)
-		if err != nil || len(sample) != 0 {
-			t.Errorf("%s: sample of %d bytes, error %v", name, len(sample), err)
+		sample, err := d.Sample(mustKeyer(t, words), 10)
+		if err != nil || len(sample.Prefixes) != 0 {
+			t.Errorf("%s: sample of %d keys, error %v", name, len(sample.Prefixes), err)
 		}
 		if src, err := d.Cut(10); src != nil || err != nil {
 			t.Errorf("%s: Cut gives %v, error %v", name, src, err)

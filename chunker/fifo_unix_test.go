@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,8 @@ func TestFIFO(t *testing.T) {
 	written := make(chan error)
 	go func() { written <- os.WriteFile(fifo, all[800:60000], 0) }()
 	d := openData(t, words, []string{writeFile(t, all[:800]), fifo, writeFile(t, all[60000:])}, nil)
-	if sample, err := d.Sample(200); err != nil || !bytes.Equal(sample, all[:1600]) {
-		t.Errorf("the first 200 records: %d bytes, error %v", len(sample), err)
+	if sample, err := d.Sample(mustKeyer(t, words), 200); err != nil || !slices.Equal(sample.Prefixes, prefixesOf(t, all[:1600])) {
+		t.Errorf("the first 200 records: %d keys, error %v", len(sample.Prefixes), err)
 	}
 	got, err := readByCut(d, 8, 2500, 100, 2)
 	if err != nil || !bytes.Equal(got, all) {

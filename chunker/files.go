@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // files is the Dataset of inputs that can all be read at offsets: their records, one file after another.
@@ -40,8 +41,8 @@ func (f *files) section(first, n int64) device.Source {
 	return &sectionSource{first: first, records: n, size: f.size, readRecords: f.readRecords}
 }
 
-func (f *files) Sample(n int) ([]byte, error) {
-	return sampleRecords(f.Records(), n, f.size, f.readRecords)
+func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
+	return sampleRecords(k, f.Records(), n, f.readRecords)
 }
 
 // readRecords fills p with the records from index first on, from as many files as that takes.

@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/device"
@@ -49,8 +50,8 @@ func (p *Part) Split(n int) []device.Source {
 }
 
 // Sample reads records at evenly spread places.
-func (p *Part) Sample(n int) ([]byte, error) {
-	return sampleRecords(p.Records(), n, p.Run.keyer.Layout().RecordSize, p.Run.readRecords)
+func (p *Part) Sample(k *format.Keyer, n int) (Sample, error) {
+	return sampleRecords(k, p.Records(), n, (&runReader{run: p.Run}).read)
 }
 
 // Check has nothing to report: every block read has been checked.
@@ -63,10 +64,11 @@ func (p *Part) Close() error { return p.Run.Close() }
 type runSource struct {
 	run *Run
 
-	mu   sync.Mutex
-	next int    // block that is read next
-	rest []byte // what is left of a block that was larger than a caller's max
-	at   int64  // index of the first record of rest
+	mu     sync.Mutex
+	next   int    // block that is read next
+	opened []byte // where blocks lie that are larger than a caller's max
+	rest   []byte // what is left of one of them
+	at     int64  // index of the first record of rest
 }
 
 func newRunSource(r *Run) *runSource { return &runSource{run: r} }
@@ -118,8 +120,8 @@ func (s *runSource) claim(max int, place func(first int64, n int) []byte) (b int
 }
 
 func (s *runSource) openBlock(i int) error {
-	size := s.run.keyer.Layout().RecordSize
-	recs, err := s.run.ReadBlock(i, make([]byte, s.run.blocks[i].Records*size))
+	s.opened = slices.Grow(s.opened[:0], s.run.BlockBytes(i))
+	recs, err := s.run.ReadBlock(i, s.opened[:s.run.BlockBytes(i)])
 	s.rest, s.at = recs, s.run.blocks[i].First
 	return err
 }

@@ -126,20 +126,37 @@ func (r *Run) slice(i, j int) *Run {
 	return &Run{keyer: r.keyer, blocks: blocks, read: r.read, close: func() error { return nil }}
 }
 
-// readRecords fills p with the records from index first on.
-func (r *Run) readRecords(p []byte, first int64) error {
-	size := r.keyer.Layout().RecordSize
-	i := sort.Search(len(r.blocks), func(i int) bool { return endOf(r.blocks[:i+1]) > first })
+// runReader reads records of a run from any place. It keeps the block that it read last, and one buffer for all.
+type runReader struct {
+	run    *Run
+	recs   []byte // of block
+	block  int
+	buffer []byte
+}
+
+// read fills p with the records from index first on.
+func (r *runReader) read(p []byte, first int64) error {
+	blocks, size := r.run.blocks, r.run.keyer.Layout().RecordSize
+	i := sort.Search(len(blocks), func(i int) bool { return endOf(blocks[:i+1]) > first })
 	for ; len(p) > 0; i++ {
-		b := &r.blocks[i]
-		recs, err := r.read(b, make([]byte, b.Records*size))
-		if err != nil {
+		if err := r.open(i); err != nil {
 			return err
 		}
-		n := copy(p, recs[int(first-b.First)*size:])
+		n := copy(p, r.recs[int(first-blocks[i].First)*size:])
 		p, first = p[n:], first+int64(n/size)
 	}
 	return nil
+}
+
+// open reads block i unless it is the one that is there.
+func (r *runReader) open(i int) (err error) {
+	if r.recs != nil && r.block == i {
+		return nil
+	}
+	r.buffer = slices.Grow(r.buffer[:0], r.run.BlockBytes(i))
+	r.recs, err = r.run.ReadBlock(i, r.buffer[:r.run.BlockBytes(i)])
+	r.block = i
+	return err
 }
 
 // checkIndex reports blocks that overlap or are missing: a mistake of whoever wrote the run, and the records

@@ -11,26 +11,39 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// ScatterMemory is the memory in bytes that Scatter allocates.
-func ScatterMemory(parts, workers, blockBytes int) int64 {
-	return int64(workers) * (int64(parts)*int64(blockBytes) + unitBytes*5/2)
+// ScatterOptions says how Scatter divides its work and its memory.
+type ScatterOptions struct {
+	Workers    int
+	BlockBytes int // of the buffer of a part, of which every worker has one for each
+	UnitBytes  int // that a worker reads at once; 0: MaxUnitBytes
 }
 
-// unitBytes is what a worker reads at once: it stays in the second-level cache with its keys (as much again for
-// 8-byte records) and its parts.
-const unitBytes = 256 << 10
+// MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache with its
+// keys (as much again for 8-byte records) and its parts.
+const MaxUnitBytes = 256 << 10
+
+// Memory is the memory in bytes that Scatter allocates for so many parts, without the index of their blocks.
+func (o *ScatterOptions) Memory(parts int) int64 {
+	return int64(o.Workers) * (int64(parts)*int64(o.BlockBytes) + int64(o.unitBytes())*5/2)
+}
+
+func (o *ScatterOptions) unitBytes() int {
+	if o.UnitBytes == 0 {
+		return MaxUnitBytes
+	}
+	return o.UnitBytes
+}
 
 // Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its
-// own stretch of the input, collects the records of each part in a buffer of blockBytes and spills the
-// buffer when it is full. The blocks of a part are kept in the order of the stretches, so that its records
-// have the order of the input.
-func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, spill *Spill, workers, blockBytes int) ([]*Part, error) {
-	sources := data.Split(workers)
+// own stretch of the input, collects the records of each part in a buffer and spills the buffer when it is full. The
+// blocks of a part are kept in the order of the stretches, so that its records have the order of the input.
+func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, spill *Spill, opt ScatterOptions) ([]*Part, error) {
+	sources := data.Split(opt.Workers)
 	scatterers := make([]*scatterer, len(sources))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, src := range sources {
 		group.Go(func() (err error) {
-			if scatterers[i], err = newScatterer(k, c, spill, blockBytes); err != nil {
+			if scatterers[i], err = newScatterer(k, c, spill, opt); err != nil {
 				return err
 			}
 			defer scatterers[i].memory.Free()
@@ -50,7 +63,11 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 // joinPart makes part p of what the workers have of it, in their order.
 func joinPart(spill *Spill, scatterers []*scatterer, p int) *Part {
 	part := &Part{equal: true}
-	var blocks []Block
+	count := 0
+	for _, s := range scatterers {
+		count += len(s.blocks[p])
+	}
+	blocks := make([]Block, 0, count)
 	for _, s := range scatterers {
 		for _, b := range s.blocks[p] {
 			b.First = endOf(blocks)
@@ -58,6 +75,7 @@ func joinPart(spill *Spill, scatterers []*scatterer, p int) *Part {
 			part.equal = part.equal && bytes.Equal(b.Key, blocks[0].Key)
 		}
 		part.equal = part.equal && !s.differ[p]
+		s.blocks[p] = nil
 	}
 	part.Run = spill.run(blocks)
 	return part
@@ -81,13 +99,13 @@ type scatterer struct {
 	differ  []bool        // there are different keys in a block of the part
 }
 
-func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, blockBytes int) (*scatterer, error) {
+func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, opt ScatterOptions) (*scatterer, error) {
 	size := k.Layout().RecordSize
-	records := max(unitBytes/size, 1)
+	records := max(opt.unitBytes()/size, 1)
 	s := &scatterer{
 		keyer: k, classifier: c, spill: spill, size: size,
 		unit: make([]byte, records*size), keys: make([]uint64, records), parts: make([]uint16, records),
-		block: max(blockBytes/size, 1) * size, filled: make([]int, c.Parts()),
+		block: max(opt.BlockBytes/size, 1) * size, filled: make([]int, c.Parts()),
 		blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()), differ: make([]bool, c.Parts()),
 	}
 	var err error

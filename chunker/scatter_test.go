@@ -31,7 +31,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), workers, 256)
+	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), ScatterOptions{Workers: workers, BlockBytes: 256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestScatter(t *testing.T) {
 			c := NewClassifier(sample, 6)
 			for _, workers := range []int{1, 2, 5} {
 				d := openData(t, spec, []string{writeFile(t, recs)}, nil)
-				parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), workers, 256)
+				parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), ScatterOptions{Workers: workers, BlockBytes: 256})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestPartOfWideKeys(t *testing.T) {
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), 1, blockBytes)
+			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), ScatterOptions{Workers: 1, BlockBytes: blockBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestPartOfWideKeys(t *testing.T) {
 func TestPartSample(t *testing.T) {
 	k := mustKeyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	parts, err := Scatter(context.Background(), k, d, &Classifier{splitters: []uint64{500}, parts: 2}, newTestSpill(t, words, nil), 1, 80)
+	parts, err := Scatter(context.Background(), k, d, &Classifier{splitters: []uint64{500}, parts: 2}, newTestSpill(t, words, nil), ScatterOptions{Workers: 1, BlockBytes: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,17 +150,17 @@ func TestScatterErrors(t *testing.T) {
 	k := mustKeyer(t, words)
 
 	full := newTestSpill(t, words, &memoryStore{room: 3000})
-	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, 3, 256)
+	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, ScatterOptions{Workers: 3, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a full disk")
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), 2, 256)
+	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), ScatterOptions{Workers: 2, BlockBytes: 256})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), 2, 256)
+	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), ScatterOptions{Workers: 2, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a partial record")
 	}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // stream is the Dataset of inputs of which at least one can be read only in sequence.
@@ -55,11 +55,13 @@ func (s *stream) Split(int) []device.Source {
 
 // Sample reads the first n records ahead, sampleBytes at most, and keeps them for the first source: what comes
 // later cannot be known.
-func (s *stream) Sample(n int) ([]byte, error) {
+func (s *stream) Sample(k *format.Keyer, n int) (Sample, error) {
 	if err := s.peek(max(min(n, sampleBytes/s.size), 1)); err != nil {
-		return nil, err
+		return Sample{}, err
 	}
-	return slices.Clone(s.peeked), nil
+	sample := Sample{keyer: k}
+	sample.add(s.peeked)
+	return sample, nil
 }
 
 // sampleBytes bounds what is read ahead of a stream.
