@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 )
@@ -39,6 +40,9 @@ func main() {
 	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices that it takes long, which
 	// may be 10 ms. With a worker waiting for a pipe, a processor would stand idle that long again and again.
 	runtime.GOMAXPROCS(2 * processors)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // what is large lies outside of Go's heap: the memory limit is worth more than a few collections
+	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -90,6 +92,59 @@ func TestWithoutBlocks(t *testing.T) {
 }
 
 // TestMemory compares what chunks allocate with what MaxRecords counts.
+// TestFull fills chunks to the last record with many workers, each of which has blocks that are not full.
+func TestFull(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12")} {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, memory := range []int64{2 << 20, 7 << 20} {
+			for _, workers := range []int{3, 16, 64} {
+				opt := device.ChunkOptions{Keyer: k, BlockBytes: 128 << 10, Workers: workers, MemoryBytes: memory}
+				if opt.Records = New().MaxRecords(opt, memory); opt.Records < 1000 {
+					continue
+				}
+				c, err := New().NewChunk(t.Context(), opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				recs := devicetest.Distributions["uniform"](l, int(opt.Records), r)
+				if n, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); n != opt.Records || err != nil {
+					t.Errorf("%v, %d workers, %d bytes: %d of %d records are loaded: %v", l, workers, memory, n, opt.Records, err)
+				}
+				w := devicetest.Collector{Size: l.RecordSize}
+				if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w), c.Close()); err != nil {
+					t.Error(err)
+				}
+				if got, err := w.Recs(); err != nil || !bytes.Equal(got, devicetest.Sorted(l, recs)) {
+					t.Errorf("%v, %d workers, %d bytes: not sorted: %v", l, workers, memory, err)
+				}
+			}
+		}
+	}
+}
+
+// TestBlocksSuffice: every worker may leave a block of every bucket all but empty.
+func TestBlocksSuffice(t *testing.T) {
+	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes100")} {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for records := int64(1); records < 1<<34; records = records*5/4 + 1 {
+			for _, workers := range []int{1, 2, 7, 16, 64, 256} {
+				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers}, records)
+				held := int64(s.blocks) * int64(s.block)
+				if spared := int64(s.workers*s.buckets(records)) * int64(s.block-1); held < records+spared {
+					t.Fatalf("%v, %d records, %d workers: blocks for %d elements, %d of which may stay empty", l, records, workers, held, spared)
+				}
+			}
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []format.Layout{

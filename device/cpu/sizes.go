@@ -87,7 +87,7 @@ func (s *sizes) buckets(n int64) int {
 }
 
 // setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, within a twelfth
-// of the memory of the elements.
+// of the memory of the elements unless many workers share few elements: a block has two lines at least.
 func (s *sizes) setBlocks() {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*lineBytes
@@ -98,6 +98,7 @@ func (s *sizes) setBlocks() {
 	}
 	blockBytes := min(max(slack/partial, 2*lineBytes), maxBlockBytes)
 	blockBytes = 1 << (bits.Len64(uint64(blockBytes)) - 1)
+	slack = max(slack, partial*blockBytes)
 	s.block = int(blockBytes) / s.element
 	s.blocks = int((elements+slack)/blockBytes) + 1
 }
