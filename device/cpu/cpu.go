@@ -95,7 +95,11 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	}
 	s := newSizes(opt, opt.Records)
 	if need := s.memory(); opt.MemoryBytes > 0 && need > opt.MemoryBytes {
-		return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)
+		most := d.MaxRecords(opt, opt.MemoryBytes)
+		if most < opt.Records {
+			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)
+		}
+		s = newSizes(opt, most) // with larger blocks more records can need less memory
 	}
 	switch elementOf(opt.Keyer) {
 	case key32:

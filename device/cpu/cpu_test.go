@@ -145,6 +145,34 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
+// TestFewerRecordsFit: where so many records fit, fewer do.
+func TestFewerRecordsFit(t *testing.T) {
+	for _, name := range []string{"u8", "u32", "u64", "bytes3", "bytes100"} {
+		k, err := format.NewKeyer(layoutOf(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{1, 3, 16, 64} {
+			for _, memory := range []int64{1 << 20, 7 << 20, 53114322, 64 << 20} {
+				opt := device.ChunkOptions{Keyer: k, BlockBytes: 256 << 10, Workers: workers, MemoryBytes: memory}
+				most := New().MaxRecords(opt, memory)
+				for opt.Records = most; opt.Records > most/4; opt.Records = opt.Records * 31 / 32 {
+					c, err := New().NewChunk(t.Context(), opt)
+					if err != nil {
+						t.Fatalf("%s, %d workers, %d bytes, where %d records fit: %v", name, workers, memory, most, err)
+					}
+					if got := allocated(t, c); got > memory {
+						t.Errorf("%s, %d workers: %d bytes are allocated, %d are allowed", name, workers, got, memory)
+					}
+					if err := c.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []format.Layout{

@@ -63,7 +63,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
 	s.unit = max(1, int(min(share, unitBytes))/size)
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
-	s.bucket = int(min(int64(leafBytes()/s.element), max(records/int64(32*s.workers), minShare/8)))
+	s.bucket = int(min(int64(leafBytes()/s.element), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
 	s.leaf = int(min(records, int64(4*s.bucket)))
 	s.setBlocks()
 	return s
