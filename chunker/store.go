@@ -31,7 +31,7 @@ func (Disk) Create(folder string) (SpillFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &diskFile{File: f, spent: newStretches()}
+	d := &diskFile{File: f}
 	if runtime.GOOS == "windows" {
 		d.remove = filepath.Dir(f.Name())
 	}
@@ -41,7 +41,7 @@ func (Disk) Create(folder string) (SpillFile, error) {
 type diskFile struct {
 	*os.File
 	remove string // what Close has to remove where an open file can't be unlinked; "" otherwise
-	spent  stretches
+	spent  Stretches
 }
 
 func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, offset, bytes) }
@@ -51,8 +51,7 @@ func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, o
 // took 0.8 s with a hole for every block and 0.4 s with holes of 8 MiB, medians of three; when others kept the
 // disk busy, 4.5 s and 0.5 s.
 func (d *diskFile) Release(offset, bytes int64) {
-	if from, to := d.spent.add(offset, offset+bytes); to-from >= punchBytes {
-		d.spent.drop(from, to)
+	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
 		punch(d.File, from, to-from)
 	}
 }

@@ -6,36 +6,41 @@ import (
 )
 
 func TestStretchesJoin(t *testing.T) {
-	s := newStretches()
+	var s Stretches
 	for _, c := range []struct{ from, to, wantFrom, wantTo int64 }{
-		{10, 20, 10, 20},
-		{30, 40, 30, 40},
-		{20, 30, 10, 40}, // closes the gap
+		{10, 20, 10, 10},
+		{30, 40, 30, 30},
+		{20, 30, 10, 10}, // closes the gap
+		{50, 60, 50, 50},
 		{0, 10, 0, 40},
-		{50, 60, 50, 60},
-		{40, 45, 0, 45},
+		{40, 50, 40, 40}, // what was given is forgotten
+		{60, 85, 40, 85},
+		{100, 200, 100, 200},
 	} {
-		if from, to := s.add(c.from, c.to); from != c.wantFrom || to != c.wantTo {
-			t.Errorf("[%d, %d) becomes part of [%d, %d), want [%d, %d)", c.from, c.to, from, to, c.wantFrom, c.wantTo)
+		if from, to := s.Collect(c.from, c.to, 40); from != c.wantFrom || to != c.wantTo {
+			t.Errorf("after [%d, %d): [%d, %d), want [%d, %d)", c.from, c.to, from, to, c.wantFrom, c.wantTo)
 		}
 	}
-	s.drop(0, 45)
-	if from, to := s.add(45, 50); from != 45 || to != 60 {
-		t.Errorf("after a drop: [%d, %d), want [45, 60)", from, to)
-	}
-	s.drop(0, 60) // not a stretch: nothing happens
-	if len(s.endOf) != 1 || len(s.begins) != 1 {
-		t.Errorf("%d stretches are left, want 1", len(s.endOf))
+	if len(s.endOf) != 0 || len(s.begins) != 0 {
+		t.Errorf("%d and %d stretches are left", len(s.endOf), len(s.begins))
 	}
 }
 
 func TestStretchesInAnyOrder(t *testing.T) {
 	const blocks = 1000
-	s := newStretches()
+	var s Stretches
+	given := int64(0)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(blocks) {
-		s.add(int64(i)*7, int64(i+1)*7)
+		from, to := s.Collect(int64(i)*7, int64(i+1)*7, 70)
+		if n := to - from; n != 0 && n < 70 {
+			t.Errorf("a stretch of %d bytes is given", n)
+		}
+		given += to - from
 	}
-	if len(s.endOf) != 1 || s.endOf[0] != blocks*7 {
-		t.Errorf("%v, want one stretch from 0 to %d", s.endOf, blocks*7)
+	for from, to := range s.endOf {
+		given += to - from
+	}
+	if given != blocks*7 || len(s.endOf) != len(s.begins) {
+		t.Errorf("%d of %d bytes are given or left, in %d and %d stretches", given, blocks*7, len(s.endOf), len(s.begins))
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -363,5 +365,56 @@ func TestStreamHeaderMustBeKnown(t *testing.T) {
 	}
 	if err := sink.Commit(2); err == nil {
 		t.Error("2 records under a header of 3 were accepted")
+	}
+}
+
+// behindFile notes what is to go to the disk early.
+type behindFile struct {
+	File
+	told map[int64]int64 // bytes by offset
+}
+
+func (f *behindFile) WriteBehind(offset, n int64) { f.told[offset] += n }
+
+// TestWriteBehind writes small blocks in several orders: almost all of them go to the disk before Commit, none twice.
+func TestWriteBehind(t *testing.T) {
+	const block, blocks = 100 << 10, 100
+	inTurn := func(i int) int { return i }
+	for name, order := range map[string]func(i int) int{
+		"in turn":   inTurn,
+		"backwards": func(i int) int { return blocks - 1 - i },
+		"mixed":     func(i int) int { return i * 37 % blocks },
+		"stream":    inTurn,
+	} {
+		out, err := OpenOutput(filepath.Join(t.TempDir(), "out"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := &behindFile{out.file, map[int64]int64{}}
+		out.file = file
+		for i := range blocks {
+			if name == "stream" {
+				_, err = out.Write(make([]byte, block))
+			} else {
+				_, err = out.WriteAt(make([]byte, block), int64(order(i))*block)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		told, next := int64(0), int64(0)
+		for _, from := range slices.Sorted(maps.Keys(file.told)) {
+			if from < next || file.told[from] < writeBehindBytes {
+				t.Errorf("%s: %d bytes from %d on, after those up to %d", name, file.told[from], from, next)
+			}
+			told, next = told+file.told[from], from+file.told[from]
+		}
+		if most := int64(blocks * block); told > most || name != "mixed" && told < most-2*writeBehindBytes || told < most/2 {
+			t.Errorf("%s: %d of %d bytes went to the disk early", name, told, most)
+		}
+		out.file = file.File
+		if err := out.Abort(); err != nil {
+			t.Error(err)
+		}
 	}
 }
