@@ -11,13 +11,15 @@ import (
 // The leading digits of the keys, counted from the smallest key of the sample, index a table of parts, so that
 // a key costs one load: the most significant digit (MSD) that spreads these keys. Where the keys are skewed
 // one digit's value may hold more than a part should; then the splitters are taken from the sample as they
-// stand (sample sort: Frazer and McKellar 1970) and found by binary search.
+// stand (sample sort: Frazer and McKellar 1970) and found in a tree.
 type Classifier struct {
 	least uint64 // smallest key of the sample: smaller ones go to part 0
 	shift uint   // digit = (key − least) >> shift
 	table []uint16
 
 	splitters []uint64 // of parts 1, 2, …; used when table is nil
+	tree      []uint64 // of the splitters
+	levels    int      // of the tree
 	parts     int
 }
 
@@ -37,6 +39,7 @@ func NewClassifier(sorted []uint64, parts int) *Classifier {
 	c.splitters = splittersOf(sorted, parts)
 	c.parts = len(c.splitters) + 1
 	c.useDigits(sorted, parts)
+	c.plant()
 	return c
 }
 
@@ -126,18 +129,54 @@ func (c *Classifier) classifyByDigit(parts []uint16, keys []uint64) {
 	}
 }
 
-// classifyBySplitter counts the splitters that are not above the key, by a binary search without branches.
+// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Four keys
+// go down together: each waits for its own loads only.
 func (c *Classifier) classifyBySplitter(parts []uint16, keys []uint64) {
 	parts = parts[:len(keys)]
-	for i, key := range keys {
-		low, n := 0, len(c.splitters)
-		for n > 1 {
-			half := n / 2
-			_, less := bits.Sub64(key, c.splitters[low+half-1], 0)
-			low += half & (int(less) - 1)
-			n -= half
+	last := uint64(len(c.splitters))
+	for ; len(keys) >= 4; keys, parts = keys[4:], parts[4:] {
+		k0, k1, k2, k3 := keys[0], keys[1], keys[2], keys[3]
+		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
+		for range c.levels {
+			i0, i1, i2, i3 = c.descend(i0, k0), c.descend(i1, k1), c.descend(i2, k2), c.descend(i3, k3)
 		}
-		_, less := bits.Sub64(key, c.splitters[low], 0)
-		parts[i] = uint16(low + 1 - int(less))
+		leaves := uint64(1) << (c.levels & 63)
+		parts[0], parts[1] = uint16(min(i0-leaves, last)), uint16(min(i1-leaves, last))
+		parts[2], parts[3] = uint16(min(i2-leaves, last)), uint16(min(i3-leaves, last))
 	}
+	for n, key := range keys {
+		i := uint64(1)
+		for range c.levels {
+			i = c.descend(i, key)
+		}
+		parts[n] = uint16(min(i-1<<(c.levels&63), last))
+	}
+}
+
+// descend goes from node i to the left where the key is below it, else to the right.
+func (c *Classifier) descend(i, key uint64) uint64 {
+	_, below := bits.Sub64(key, c.tree[i], 0)
+	return 2*i + 1 - below
+}
+
+// plant makes the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and Winkel 2004). Nodes
+// for which there is no splitter are above all keys but the greatest.
+func (c *Classifier) plant() {
+	c.levels = bits.Len(uint(len(c.splitters)))
+	c.tree = make([]uint64, 1<<c.levels)
+	next := 0
+	var fill func(i int)
+	fill = func(i int) {
+		if i >= len(c.tree) {
+			return
+		}
+		fill(2 * i)
+		c.tree[i] = ^uint64(0)
+		if next < len(c.splitters) {
+			c.tree[i] = c.splitters[next]
+		}
+		next++
+		fill(2*i + 1)
+	}
+	fill(1)
 }

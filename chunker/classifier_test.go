@@ -129,3 +129,33 @@ func FuzzClassifier(f *testing.F) {
 		checkMonotone(t, NewClassifier(sample, int(parts)), probes(sample, r))
 	})
 }
+
+// TestClassifyBySplitter counts the splitters that are not above keys at, before and after them.
+func TestClassifyBySplitter(t *testing.T) {
+	r := seeded(t)
+	for n := range 70 {
+		splitters := make([]uint64, n+1)
+		for i := range splitters {
+			splitters[i] = r.Uint64() >> r.IntN(64)
+		}
+		splitters[n] = []uint64{1, 1 << 63, ^uint64(0)}[n%3]
+		slices.Sort(splitters)
+		splitters = slices.Compact(splitters)
+		keys := []uint64{0, 1, ^uint64(0), ^uint64(0) - 1}
+		for _, s := range splitters {
+			keys = append(keys, s-1, s, s+1)
+		}
+		keys = keys[:len(keys)-r.IntN(4)]
+		parts := make([]uint16, len(keys))
+		classifierOf(splitters...).Classify(parts, keys)
+		for i, key := range keys {
+			want := 0
+			for want < len(splitters) && splitters[want] <= key {
+				want++
+			}
+			if int(parts[i]) != want {
+				t.Fatalf("%d splitters: key %d goes to part %d, want %d", len(splitters), key, parts[i], want)
+			}
+		}
+	}
+}

@@ -120,11 +120,18 @@ func TestPartOfWideKeys(t *testing.T) {
 	}
 }
 
+// classifierOf is the classifier of splitters.
+func classifierOf(splitters ...uint64) *Classifier {
+	c := &Classifier{splitters: splitters, parts: len(splitters) + 1}
+	c.plant()
+	return c
+}
+
 // TestPartSample tells the keys of a part to the device that sorts it.
 func TestPartSample(t *testing.T) {
 	k := mustKeyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	parts, err := Scatter(context.Background(), k, d, &Classifier{splitters: []uint64{500}, parts: 2}, newTestSpill(t, words, nil), ScatterOptions{Workers: 1, BlockBytes: 80})
+	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil), ScatterOptions{Workers: 1, BlockBytes: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
