@@ -44,7 +44,7 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	}
 	if seconds, ok := timeWrite(j.opt.TempDirs[0]); ok {
 		r.writeBytes = trialWrite / seconds
-		r.spillBytes = r.writeBytes
+		r.spillBytes = spillRatio * r.writeBytes
 	}
 	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
 	if err != nil {

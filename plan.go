@@ -94,6 +94,7 @@ type planner struct {
 	capacity int64 // records that fit one chunk
 	cut      cutting
 	fanIn    int
+	block    int   // bytes of spill that are read at a time
 	fanOut   int   // parts that one pass can fill
 	limit    int64 // 0: all
 	ordered  bool  // the sample is in order
@@ -119,7 +120,7 @@ func (j *job) planner() *planner {
 	p := &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
-		fanIn: j.fanIn(), limit: max(j.limit(), 0),
+		fanIn: j.fanIn(), block: j.blockBytes, limit: max(j.limit(), 0),
 		ordered: j.ordered, sharing: j.sharing(), gpus: j.gpuRates() != nil,
 	}
 	_, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -262,6 +263,7 @@ func (p *planner) merge() Candidate {
 	if p.ordered {
 		merging, c.Why = 0, "the sample is in order: runs that do not overlap are only joined"
 	}
+	merging += spilled.blockCost(p.block)
 	between := float64(c.levels-1) * (2*spilled.spillCost(r) + merging)
 	c.stages = []Stage{
 		p.stage(stageRuns, w.readCost(r)+w.sortCost(r)+spilled.spillCost(r)+r.startSeconds),

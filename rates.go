@@ -21,15 +21,19 @@ type rates struct {
 // the choice between strategies depends on their ratios.
 var defaultRates = rates{
 	readBytes:    6.5e9,
-	writeBytes:   1.6e9,
-	spillBytes:   1.8e9,
+	writeBytes:   2.0e9,
+	spillBytes:   spillRatio * 2.0e9,
 	copyBytes:    20e9,
-	keySeconds:   6e-9,
+	keySeconds:   5.2e-9,
 	gatherCost:   17e-9,
-	scatterCost:  4.5e-9,
+	scatterCost:  3.3e-9,
 	mergeCost:    1.8e-9,
 	startSeconds: 1e-3,
 }
+
+// spillRatio is how much faster spill is written and read back than output is written: nobody waits until it is on the
+// disk, and it lies in memory that was just given back.
+const spillRatio = 2.25
 
 // Rates are what a plan is based on, of one worker.
 type Rates struct {
@@ -107,9 +111,20 @@ func (w work) spillCost(r rates) float64 { return w.bytes() / r.spillBytes / w.w
 // writers is how many workers write to files at the same time to any gain: more than a few wait for each other.
 func (w work) writers() float64 { return min(w.workers, 4) }
 
-// scatterCost is sending all records to their parts.
+// scatterCost is sending all records to their parts, by way of a buffer.
 func (w work) scatterCost(r rates) float64 {
-	return w.records * (r.scatterCost + w.size/r.copyBytes) / w.workers
+	return w.records * (r.scatterCost + 2*w.size/r.copyBytes) / w.workers
+}
+
+// mergeBlockSeconds is what a merge takes for each block besides its bytes: to find whose turn it is, ask for it, check it.
+const mergeBlockSeconds = 30e-6
+
+// blockCost is what a merge takes because the spill comes in blocks.
+func (w work) blockCost(blockBytes int) float64 {
+	if blockBytes == 0 {
+		return 0
+	}
+	return w.bytes() / float64(blockBytes) * mergeBlockSeconds / w.workers
 }
 
 // mergeCost is one merge of k runs.
