@@ -71,6 +71,15 @@ func (s *sorting) forget(out *output) {
 
 // looksSorted reports whether copying is worth a try: the sample is in order, and large enough to mean something.
 func (j *job) looksSorted() bool {
-	enough := chunker.SampleLimit(sampleSize, j.size) / 2
-	return allSeekable(j.inputs) && j.opt.Limit == 0 && len(j.sample.Prefixes) >= enough && j.sample.Descents == 0
+	return allSeekable(j.inputs) && j.opt.Limit == 0 && j.sampleTells() && j.sample.Descents == 0
+}
+
+// looksReversed reports whether the sample descends nearly everywhere.
+func (j *job) looksReversed() bool {
+	return j.sampleTells() && j.sample.Descents >= len(j.sample.Prefixes)*99/100-1
+}
+
+// sampleTells reports whether the sample is large enough for its order to mean something.
+func (j *job) sampleTells() bool {
+	return len(j.sample.Prefixes) >= chunker.SampleLimit(sampleSize, j.size)/2
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -88,18 +89,20 @@ const sampleSize = 1 << 14
 
 // planner weighs the strategies for one dataset.
 type planner struct {
-	work     work
-	rates    rates
-	records  int64 // -1: not known
-	capacity int64 // records that fit one chunk
-	cut      cutting
-	fanIn    int
-	block    int   // bytes of spill that are read at a time
-	fanOut   int   // parts that one pass can fill
-	limit    int64 // 0: all
-	ordered  bool  // the sample is in order
-	sharing  int   // devices that hold all of the data together; 0: they do not, or there is but one
-	gpus     bool  // all the devices are GPUs
+	work      work
+	rates     rates
+	records   int64 // -1: not known
+	capacity  int64 // records that fit one chunk
+	cut       cutting
+	fanIn     int
+	block     int   // bytes of spill that a merge reads at a time
+	partBlock int   // the same of a part
+	fanOut    int   // parts that one pass can fill
+	limit     int64 // 0: all
+	ordered   bool  // the sample is in order
+	reversed  bool  // the sample is in reverse order: runs do not overlap
+	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
+	gpus      bool  // all the devices are GPUs
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.
@@ -121,9 +124,11 @@ func (j *job) planner() *planner {
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
 		fanIn: j.fanIn(), block: j.blockBytes, limit: max(j.limit(), 0),
-		ordered: j.ordered, sharing: j.sharing(), gpus: j.gpuRates() != nil,
+		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil,
 	}
-	_, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
+	var opt chunker.ScatterOptions
+	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
+	p.partBlock = opt.BlockBytes
 	return p
 }
 
@@ -260,8 +265,8 @@ func (p *planner) merge() Candidate {
 	if c.kept > 0 {
 		c.Why = "one pass to sort runs, one to merge them; the last stays in memory"
 	}
-	if p.ordered {
-		merging, c.Why = 0, "the sample is in order: runs that do not overlap are only joined"
+	if p.ordered || p.reversed {
+		merging, c.Why = 0, "the sample is in order, or in reverse: runs that do not overlap are only joined"
 	}
 	merging += spilled.blockCost(p.block)
 	between := float64(c.levels-1) * (2*spilled.spillCost(r) + merging)
@@ -288,9 +293,11 @@ func (p *planner) partition() Candidate {
 	case p.ordered:
 		c.possible, c.Why = false, "the sample is in order: joining sorted runs is cheaper"
 	}
+	blocks := w.blockCost(p.partBlock)
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
-		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r))+w.spillCost(r)+w.sortCost(r)+w.writeCost(r)),
+		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r)+blocks)+w.spillCost(r)+blocks+
+			float64(p.parts())*partSeconds+w.sortCost(r)+w.writeCost(r)),
 	}
 	return c.sum()
 }

@@ -116,15 +116,20 @@ func (w work) scatterCost(r rates) float64 {
 	return w.records * (r.scatterCost + 2*w.size/r.copyBytes) / w.workers
 }
 
-// mergeBlockSeconds is what a merge takes for each block besides its bytes: to find whose turn it is, ask for it, check it.
-const mergeBlockSeconds = 30e-6
+const (
+	// blockSeconds is what each block takes that is read back, besides its bytes: to find whose turn it is, to ask for it,
+	// to check it.
+	blockSeconds = 30e-6
 
-// blockCost is what a merge takes because the spill comes in blocks.
+	partSeconds = 0.5e-3 // what each part takes besides its records: some of it nothing else can overlap with
+)
+
+// blockCost is what it takes to read back spill because it comes in blocks.
 func (w work) blockCost(blockBytes int) float64 {
 	if blockBytes == 0 {
 		return 0
 	}
-	return w.bytes() / float64(blockBytes) * mergeBlockSeconds / w.workers
+	return w.bytes() / float64(blockBytes) * blockSeconds / w.workers
 }
 
 // mergeCost is one merge of k runs.
@@ -132,10 +137,13 @@ func (w work) mergeCost(r rates, k int) float64 {
 	levels := math.Log2(float64(max(k, 2)))
 	perRecord := levels * r.mergeCost
 	if !w.bare {
-		perRecord += w.size / r.copyBytes
+		perRecord += referenceSeconds + w.size/r.copyBytes
 	}
 	return w.records * perRecord / w.workers
 }
+
+// referenceSeconds is what a record takes in a merge that moves a reference with its key, to make it and to follow it.
+const referenceSeconds = 2e-9
 
 // spillAndMerge is what it costs beside sorting that the records do not fit memoryBytes; nothing if they do.
 func (w work) spillAndMerge(r rates, memoryBytes float64) float64 {
