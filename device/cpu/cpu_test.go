@@ -100,7 +100,7 @@ func TestFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, memory := range []int64{2 << 20, 7 << 20} {
+		for _, memory := range []int64{1 << 20, 2 << 20} {
 			for _, workers := range []int{3, 16, 64} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 128 << 10, Workers: workers, MemoryBytes: memory}
 				if opt.Records = New().MaxRecords(opt, memory); opt.Records < 1000 {
