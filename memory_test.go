@@ -50,12 +50,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	for i, c := range memoryCases {
 		t.Run(c.name, func(t *testing.T) {
-			keyer, err := format.NewKeyer(layoutOf(t, c.spec))
-			if err != nil {
-				t.Fatal(err)
-			}
 			in := filepath.Join(t.TempDir(), "in")
-			writeGenerated(t, in, keyer.Layout(), "uniform", c.mib<<20)
+			writeGenerated(t, in, kind{spec: c.spec}.layout(t), "uniform", c.mib<<20)
 			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
 			output, err := child.CombinedOutput()
@@ -65,15 +61,6 @@ func TestMemoryLimit(t *testing.T) {
 			t.Logf("%s", output)
 		})
 	}
-}
-
-func layoutOf(t *testing.T, spec format.Spec) format.Layout {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return header.Layout()
 }
 
 // TestSortInLittleMemory is the sort of TestMemoryLimit.

@@ -38,13 +38,13 @@ func (j *job) scatterOptions(records int64, parts int) (opt chunker.ScatterOptio
 	}
 	reserved := j.indexBytes(j.blockBytes)
 	for fit = parts; ; fit -= max(fit/8, 1) {
-		for opt.BlockBytes = j.scatterBlock(); ; opt.BlockBytes /= 2 {
+		for block := j.scatterBlock(); ; block /= 2 {
+			opt.BlockBytes = max(block/j.size, 1) * j.size
 			index := j.indexEntries(records*int64(j.size)/int64(opt.BlockBytes) + int64(fit*opt.Workers))
 			if index <= reserved+j.budget/8 && opt.Memory(fit)+index <= reserved+j.budget || fit <= 2 {
-				opt.BlockBytes = max(opt.BlockBytes/j.size, 1) * j.size
 				return opt, fit
 			}
-			if opt.BlockBytes <= minScatterBlock {
+			if block <= minScatterBlock {
 				break
 			}
 		}

@@ -2,13 +2,10 @@ package extsort
 
 import (
 	"bytes"
-	"io"
 	"math/rand/v2"
-	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/extsort/extsort/chunker/pipe/pipetest"
 	"github.com/extsort/extsort/format"
 )
 
@@ -24,11 +21,7 @@ func TestSortIntoHeldPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, to := pipeOf(t)
-	held, hold := pipeOf(t)
-	if _, err := unix.FcntlInt(hold.Fd(), unix.F_SETPIPE_SZ, 1<<20); err != nil {
-		t.Skip(err)
-	}
+	from, to := pipetest.Open(t)
 	opt.Stdout, opt.TempDirs = to, []string{t.TempDir()}
 	ended := make(chan error)
 	go func() {
@@ -36,41 +29,12 @@ func TestSortIntoHeldPipe(t *testing.T) {
 		to.Close()
 		ended <- err
 	}()
-	got := make([]byte, 0, len(data))
-	got = readSome(t, got, from, 48<<20)
-	late, err := unix.Splice(int(from.Fd()), nil, int(hold.Fd()), nil, 1<<19, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := io.ReadAll(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	got = append(readSome(t, got, held, int(late)), after...)
+	got, late := pipetest.ReadLate(t, from, 48<<20, func() {
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	})
 	if !bytes.Equal(got, want) {
 		t.Errorf("%d of %d bytes came out, %d of them looked at late, and they are not those of the sort", len(got), len(want), late)
 	}
-}
-
-func pipeOf(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close(); w.Close() })
-	return r, w
-}
-
-// readSome appends the next n bytes.
-func readSome(t *testing.T, got []byte, r io.Reader, n int) []byte {
-	t.Helper()
-	more := make([]byte, n)
-	if _, err := io.ReadFull(r, more); err != nil {
-		t.Fatal(err)
-	}
-	return append(got, more...)
 }

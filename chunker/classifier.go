@@ -18,8 +18,7 @@ type Classifier struct {
 	table []uint16
 
 	splitters []uint64 // of parts 1, 2, …; used when table is nil
-	tree      []uint64 // of the splitters
-	levels    int      // of the tree
+	tree      []uint64 // of the splitters; likewise
 	parts     int
 }
 
@@ -38,8 +37,9 @@ func NewClassifier(sorted []uint64, parts int) *Classifier {
 	}
 	c.splitters = splittersOf(sorted, parts)
 	c.parts = len(c.splitters) + 1
-	c.useDigits(sorted, parts)
-	c.plant()
+	if c.useDigits(sorted, parts); c.table == nil {
+		c.plant()
+	}
 	return c
 }
 
@@ -133,23 +133,23 @@ func (c *Classifier) classifyByDigit(parts []uint16, keys []uint64) {
 // go down together: each waits for its own loads only.
 func (c *Classifier) classifyBySplitter(parts []uint16, keys []uint64) {
 	parts = parts[:len(keys)]
-	last := uint64(len(c.splitters))
+	leaves, last := uint64(len(c.tree)), uint64(len(c.splitters))
+	levels := bits.Len(uint(len(c.splitters)))
 	for ; len(keys) >= 4; keys, parts = keys[4:], parts[4:] {
 		k0, k1, k2, k3 := keys[0], keys[1], keys[2], keys[3]
 		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
-		for range c.levels {
+		for range levels {
 			i0, i1, i2, i3 = c.descend(i0, k0), c.descend(i1, k1), c.descend(i2, k2), c.descend(i3, k3)
 		}
-		leaves := uint64(1) << (c.levels & 63)
 		parts[0], parts[1] = uint16(min(i0-leaves, last)), uint16(min(i1-leaves, last))
 		parts[2], parts[3] = uint16(min(i2-leaves, last)), uint16(min(i3-leaves, last))
 	}
 	for n, key := range keys {
 		i := uint64(1)
-		for range c.levels {
+		for range levels {
 			i = c.descend(i, key)
 		}
-		parts[n] = uint16(min(i-1<<(c.levels&63), last))
+		parts[n] = uint16(min(i-leaves, last))
 	}
 }
 
@@ -162,8 +162,7 @@ func (c *Classifier) descend(i, key uint64) uint64 {
 // plant makes the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and Winkel 2004). Nodes
 // for which there is no splitter are above all keys but the greatest.
 func (c *Classifier) plant() {
-	c.levels = bits.Len(uint(len(c.splitters)))
-	c.tree = make([]uint64, 1<<c.levels)
+	c.tree = make([]uint64, 1<<bits.Len(uint(len(c.splitters))))
 	next := 0
 	var fill func(i int)
 	fill = func(i int) {

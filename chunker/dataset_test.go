@@ -291,14 +291,15 @@ func prefixesOf(t *testing.T, recs []byte) []uint64 {
 }
 
 func TestSampleAdd(t *testing.T) {
-	s := Sample{keyer: mustKeyer(t, words)}
-	s.add(nil)
-	s.add(numbered(5, 2))
-	s.add(numbered(7, 2))
+	k := mustKeyer(t, words)
+	var s Sample
+	s.add(k, nil)
+	s.add(k, numbered(5, 2))
+	s.add(k, numbered(7, 2))
 	if s.Descents != 0 || !slices.Equal(s.Prefixes, []uint64{5, 6, 7, 8}) {
 		t.Errorf("keys %v, %d descents", s.Prefixes, s.Descents)
 	}
-	if s.add(numbered(1, 3)); s.Descents != 1 {
+	if s.add(k, numbered(1, 3)); s.Descents != 1 {
 		t.Errorf("%d descents instead of 1", s.Descents)
 	}
 }

@@ -6,15 +6,13 @@ import "github.com/extsort/extsort/format"
 type Sample struct {
 	Prefixes []uint64 // Keyer.Prefix of each, in the order of their positions
 	Descents int      // neighbours among them that are out of order: 0 says that the dataset may well be sorted
-
-	keyer *format.Keyer
 }
 
 // add appends the keys of records.
-func (s *Sample) add(recs []byte) {
+func (s *Sample) add(k *format.Keyer, recs []byte) {
 	from := len(s.Prefixes)
-	s.Prefixes = append(s.Prefixes, make([]uint64, len(recs)/s.keyer.Layout().RecordSize)...)
-	s.keyer.Prefixes(s.Prefixes[from:], recs)
+	s.Prefixes = append(s.Prefixes, make([]uint64, len(recs)/k.Layout().RecordSize)...)
+	k.Prefixes(s.Prefixes[from:], recs)
 	for i := max(from, 1); i < len(s.Prefixes); i++ {
 		if s.Prefixes[i] < s.Prefixes[i-1] {
 			s.Descents++
@@ -39,7 +37,7 @@ func SampleLimit(n, size int) int { return min(n, max(maxSampleBytes/size, minSa
 
 // sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are.
 func sampleRecords(k *format.Keyer, records int64, n int, read func(p []byte, first int64) error) (Sample, error) {
-	s := Sample{keyer: k}
+	var s Sample
 	size := k.Layout().RecordSize
 	n = SampleLimit(n, size)
 	group := min(samplePlaces, max(1, 4096/size), n)
@@ -57,7 +55,7 @@ func sampleRecords(k *format.Keyer, records int64, n int, read func(p []byte, fi
 		if err := read(recs, first); err != nil {
 			return Sample{}, err
 		}
-		s.add(recs)
+		s.add(k, recs)
 	}
 	return s, nil
 }

@@ -59,8 +59,8 @@ func (s *stream) Sample(k *format.Keyer, n int) (Sample, error) {
 	if err := s.peek(max(min(n, sampleBytes/s.size), 1)); err != nil {
 		return Sample{}, err
 	}
-	sample := Sample{keyer: k}
-	sample.add(s.peeked)
+	var sample Sample
+	sample.add(k, s.peeked)
 	return sample, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/chunker/pipe/pipetest"
 )
 
 // feed writes pieces to a pipe and closes it.
@@ -40,7 +42,7 @@ func readOddly(r io.Reader) (all []byte, err error) {
 func TestReader(t *testing.T) {
 	all, pieces := pipeData(4)
 	for _, capacity := range []int{4096, 64 << 10, 1 << 20} {
-		from, to := openPipe(t)
+		from, to := pipetest.Open(t)
 		if _, err := unix.FcntlInt(from.Fd(), unix.F_SETPIPE_SZ, capacity); err != nil {
 			t.Skip(err)
 		}
@@ -63,7 +65,7 @@ func TestReader(t *testing.T) {
 
 // TestReaderDoesNotWaitForMore: what is there is given, however little it is.
 func TestReaderDoesNotWaitForMore(t *testing.T) {
-	from, to := openPipe(t)
+	from, to := pipetest.Open(t)
 	r, closer := NewReader(from)
 	defer closer.Close()
 	for _, piece := range []string{"abc", "d", strings.Repeat("e", 5000)} {
@@ -88,7 +90,7 @@ func TestReaderDoesNotWaitForMore(t *testing.T) {
 // TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot be
 // written to.
 func TestReaderFallsBack(t *testing.T) {
-	from, _ := openPipe(t)
+	from, _ := pipetest.Open(t)
 	raw, ok := pipeOf(from)
 	if !ok {
 		t.Fatal("a pipe is not known as one")
@@ -118,7 +120,7 @@ func TestReaderOfOthers(t *testing.T) {
 
 // TestReaderFails: an error of the pipe is no end.
 func TestReaderFails(t *testing.T) {
-	from, _ := openPipe(t)
+	from, _ := pipetest.Open(t)
 	r, closer := NewReader(from)
 	defer closer.Close()
 	from.Close()

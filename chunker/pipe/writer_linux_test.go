@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/chunker/pipe/pipetest"
 )
 
 // pipeData is more than two pages of a pipe writer, in pieces of which most are odd.
@@ -41,19 +43,9 @@ func writePieces(t *testing.T, to *os.File, pieces [][]byte) {
 	}
 }
 
-func openPipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close(); w.Close() })
-	return r, w
-}
-
 func TestWriter(t *testing.T) {
 	all, pieces := pipeData(1)
-	r, w := openPipe(t)
+	r, w := pipetest.Open(t)
 	go writePieces(t, w, pieces)
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, all) {
 		t.Errorf("%d of %d bytes, equal: %t, error %v", len(got), len(all), bytes.Equal(got, all), err)
@@ -64,36 +56,20 @@ func TestWriter(t *testing.T) {
 // writer is long past them.
 func TestWriterSplicedOn(t *testing.T) {
 	all, pieces := pipeData(2)
-	r, w := openPipe(t)
-	heldReader, held := openPipe(t)
-	if _, err := unix.FcntlInt(held.Fd(), unix.F_SETPIPE_SZ, 1<<20); err != nil {
-		t.Skip(err)
-	}
+	r, w := pipetest.Open(t)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		writePieces(t, w, pieces)
 	}()
-	early, err := unix.Splice(int(r.Fd()), nil, int(held.Fd()), nil, 1<<19, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	late, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-ended
-	got := make([]byte, early)
-	if _, err := io.ReadFull(heldReader, got); err != nil {
-		t.Fatal(err)
-	}
-	if got = append(got, late...); !bytes.Equal(got, all) {
-		t.Errorf("%d of %d bytes, %d of them spliced on, are not those that were written", len(got), len(all), early)
+	got, late := pipetest.ReadLate(t, r, 0, func() { <-ended })
+	if !bytes.Equal(got, all) {
+		t.Errorf("%d of %d bytes, %d of them spliced on, are not those that were written", len(got), len(all), late)
 	}
 }
 
 func TestWriterWithoutReader(t *testing.T) {
-	r, w := openPipe(t)
+	r, w := pipetest.Open(t)
 	r.Close()
 	if n, err := NewWriter(w, WriterBytes).Write(make([]byte, 1<<20)); n != 0 || !errors.Is(err, unix.EPIPE) {
 		t.Errorf("Write to a pipe that nobody reads: %d, %v", n, err)
@@ -108,7 +84,7 @@ func TestWriterOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	_, pipe := openPipe(t)
+	_, pipe := pipetest.Open(t)
 	if w, ok := NewWriter(pipe, WriterBytes-1).(unclosed); !ok || w.Writer != pipe {
 		t.Error("a pipe writer takes memory that it was not given")
 	}

@@ -13,17 +13,9 @@ import (
 // from extents that have been drained, which are neither touched for the first time nor copied again.
 type outlet struct {
 	to     device.BlockWriter
-	taker  device.Taker // nil if to takes nothing over
+	taker  device.Taker // to, or nil: it takes nothing over
 	spent  *spent
 	extent stretch // of which the bytes before from have been taken over
-}
-
-func newOutlet(to device.BlockWriter, s *spent) *outlet {
-	o := &outlet{to: to, spent: s}
-	if taker, ok := to.(device.Taker); ok && s != nil {
-		o.taker = taker
-	}
-	return o
 }
 
 // room is memory for the next records, for at least one of size bytes; REQUIRES: scratch is. owned says that it is of an
@@ -39,8 +31,13 @@ func (o *outlet) room(scratch []byte, size int) (dst []byte, owned bool) {
 	if o.extent.bytes() < size {
 		return scratch, false
 	}
-	return o.spent.memory.Bytes()[o.extent.from:o.extent.to], true
+	end := min(o.extent.to, o.extent.from+max(takeBytes, size))
+	return o.spent.memory.Bytes()[o.extent.from:end], true
 }
+
+// takeBytes is how much is put into memory that a writer takes over before it gets it: a pipe's reader then finds it in
+// the cache.
+const takeBytes = 128 << 10
 
 // write writes recs, which begin where room said if they are owned.
 func (o *outlet) write(ctx context.Context, first int64, recs []byte, owned bool) error {

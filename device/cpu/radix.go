@@ -103,11 +103,11 @@ func (r *radix[E]) sort(dst, tmp []E, blocks [][]E, s span[E]) {
 // trend looks at some neighbours: 1 says that they ascend, -1 that they descend, 0 neither. A few that do the opposite
 // are enough to break the pattern that sortTrending is for.
 func trend[E element](blocks [][]E) int {
-	const looks, stretch = 4, 16
+	const looks, each = 4, 16
 	ups, downs := 0, 0
 	for i := 0; i < len(blocks); i += (len(blocks) + looks - 1) / looks {
 		block := blocks[i]
-		for j := 1; j < min(len(block), stretch); j++ {
+		for j := 1; j < min(len(block), each); j++ {
 			switch {
 			case block[j] > block[j-1]:
 				ups++
@@ -117,7 +117,7 @@ func trend[E element](blocks [][]E) int {
 		}
 	}
 	switch {
-	case ups+downs < stretch/2:
+	case ups+downs < each/2:
 		return 0
 	case downs == 0:
 		return 1

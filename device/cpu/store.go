@@ -27,12 +27,11 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 //
 // A writer that takes memory over gets the zones' memory instead, with later records in it.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	u := c.newUsage()
-	if taker, ok := w.(device.Taker); ok && taker.Takes() {
-		c.shared = true
-		u.spent = &spent{memory: c.pool.memory}
-		defer u.spent.close()
-	}
+	taker, ok := w.(device.Taker)
+	given := ok && taker.Takes()
+	c.shared = c.shared || given
+	u := c.newUsage(given)
+	defer u.spent.close()
 	return c.storeAll(ctx, limit, w, u)
 }
 
@@ -161,18 +160,11 @@ func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
 	return w.out[:n]
 }
 
-// takeBytes is how much is put into memory that a writer takes over before it gets it: a pipe's reader then finds it in
-// the cache.
-const takeBytes = 128 << 10
-
 // storeSorted writes the records of elems in blocks.
 func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, elems []E, to *outlet) error {
 	for len(elems) > 0 {
 		dst, owned := to.room(w.out, c.record)
 		n := min(c.out, len(elems), len(dst)/c.record)
-		if owned {
-			n = min(n, max(takeBytes/c.record, 1))
-		}
 		recs := c.codec.records(dst, elems[:n])
 		if owned {
 			recs = moved(dst, recs)

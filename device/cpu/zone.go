@@ -82,13 +82,16 @@ type usage struct {
 	ends    []int64        // of the records of each zone in the sorted order
 	left    []atomic.Int64 // records of each zone that have not been stored
 	release func(zone int) []stretch
-	spent   *spent // what becomes of the zones' memory; nil: it goes back to the system
-	discard func(from, to int)
+	spent   *spent
+	given   bool // a writer takes over what is spent; else it goes back to the system
 }
 
-func (c *chunk[E]) newUsage() *usage {
+func (c *chunk[E]) newUsage(given bool) *usage {
 	n := len(c.pool.zones)
-	u := &usage{ends: make([]int64, n), left: make([]atomic.Int64, n), release: c.pool.release, discard: c.pool.memory.Discard}
+	u := &usage{
+		ends: make([]int64, n), left: make([]atomic.Int64, n),
+		release: c.pool.release, spent: &spent{memory: c.pool.memory}, given: given,
+	}
 	for _, l := range c.leaves {
 		u.left[l.zone].Add(l.count)
 	}
@@ -102,10 +105,10 @@ func (c *chunk[E]) newUsage() *usage {
 
 // outlet makes one for a worker. On nil it is one of records that are stored but not for the last time.
 func (u *usage) outlet(to device.BlockWriter) *outlet {
-	if u == nil {
-		return newOutlet(to, nil)
+	if u == nil || !u.given {
+		return &outlet{to: to}
 	}
-	return newOutlet(to, u.spent)
+	return &outlet{to: to, taker: to.(device.Taker), spent: u.spent}
 }
 
 // done says that n records from first on are no longer needed. It does nothing on nil.
@@ -126,11 +129,11 @@ func (u *usage) done(first, n int64) {
 // free disposes of the memory of a zone whose records have all been stored.
 func (u *usage) free(zone int) {
 	extents := u.release(zone)
-	if u.spent != nil {
+	if u.given {
 		u.spent.add(extents)
 		return
 	}
 	for _, e := range extents {
-		u.discard(e.start, e.to)
+		u.spent.discard(e)
 	}
 }
