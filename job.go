@@ -36,6 +36,7 @@ type job struct {
 	capacity     int64 // records that fit one chunk on every device
 	slots        int   // chunks in flight on each GPU
 	codecWorkers int   // that compress the output
+	spillCoders  int   // blocks of spill that are compressed or decompressed at the same time
 	pipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	rates        rates
 	plan         *SortPlan
@@ -178,17 +179,33 @@ func (j *job) openInputs() (err error) {
 	if j.opt.Verify {
 		j.sumIn = &checksum{}
 	}
+	j.budget = budgetOf(j.opt.MemoryBytes)
+	j.limitWorkers()
 	j.data = &watchDataset{Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see}
 	return nil
 }
 
+// minWorkerBytes and minWorkerRecords are the least memory that is worth a worker: with less for each, a merge could take
+// so few runs at a time that it needed several passes more.
+const (
+	minWorkerBytes   = 512 << 10
+	minWorkerRecords = 8
+)
+
+// limitWorkers takes no more workers than the budget has memory for.
+func (j *job) limitWorkers() {
+	each := max(minWorkerBytes, minWorkerRecords*int64(j.size))
+	j.opt.Workers = int(max(1, min(int64(j.opt.Workers), j.budget/each)))
+}
+
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
-	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.reserveCodecs()
 	j.reservePipe()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
+	j.reserveSpillCoders()
+	j.limitWorkers()
 	j.capacity, j.slots = j.chunkSize(1), 1
 	if n := j.data.Records(); n < 0 || n > j.capacity || len(j.devices) > 1 {
 		j.capacity, j.slots = j.chunkSize(slots), slots
@@ -239,6 +256,17 @@ func (j *job) reserveCodecs() {
 		j.codecWorkers--
 	}
 	j.budget -= min(reading+format.CodecMemory(codec, j.codecWorkers), j.budget/2)
+}
+
+// reserveSpillCoders takes the memory of compressed spill out of the budget: an eighth of it, where that is enough for one
+// block at a time.
+func (j *job) reserveSpillCoders() {
+	codec := chunker.SpillCodec(j.opt.SpillCompress)
+	j.spillCoders = j.opt.Workers
+	for j.spillCoders > 1 && format.BlockMemory(codec, j.spillCoders, j.blockBytes) > j.budget/8 {
+		j.spillCoders--
+	}
+	j.budget -= min(format.BlockMemory(codec, j.spillCoders, j.blockBytes), j.budget/2)
 }
 
 // reservePipe takes the memory of a pipe's writer out of the budget of a sort to standard output, where it is a small part.
@@ -322,7 +350,7 @@ func (j *job) openSpill(expectBytes int64) error {
 	var err error
 	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
-		ExpectBytes: expectBytes, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
+		ExpectBytes: expectBytes, BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	})
 	return err
 }

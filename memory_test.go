@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,15 +25,21 @@ var memoryCases = []struct {
 	mib      int64 // of data
 	limit    int64 // MiB
 	spill    int64 // MiB at most
+	codec    string
+	workers  int // 0: 2
 }{
-	{"merge", gensortSpec, MergeRuns, false, 300, 64, 310},
-	{"partition", gensortSpec, Partition, false, 300, 64, 310},
-	{"pipe", gensortSpec, Auto, true, 300, 64, 310},
-	{"keep", gensortSpec, Auto, false, 300, 240, 150},
-	{"least memory, merge", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 330},
-	{"least memory, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 330},
-	{"least memory, wide, merge", wideSpec, MergeRuns, false, 160, 16, 500},
-	{"least memory, wide, partition", wideSpec, Partition, false, 160, 16, 500},
+	{"merge", gensortSpec, MergeRuns, false, 300, 64, 310, "", 0},
+	{"partition", gensortSpec, Partition, false, 300, 64, 310, "", 0},
+	{"pipe", gensortSpec, Auto, true, 300, 64, 310, "", 0},
+	{"keep", gensortSpec, Auto, false, 300, 240, 150, "", 0},
+	{"least memory, merge", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 330, "", 0},
+	{"least memory, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 330, "", 0},
+	{"least memory, wide, merge", wideSpec, MergeRuns, false, 160, 16, 500, "", 0},
+	{"least memory, wide, partition", wideSpec, Partition, false, 160, 16, 500, "", 0},
+	{"least memory, zstd", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 500, "zstd", 40},
+	{"least memory, zstd, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 500, "zstd", 40},
+	{"zstd", gensortSpec, Auto, true, 300, 64, 310, "zstd", 40},
+	{"s2", gensortSpec, Auto, true, 300, 64, 310, "s2", 40},
 }
 
 var (
@@ -72,8 +79,9 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	debug.SetGCPercent(50) // as the command does
 	c := memoryCases[i]
-	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy, Workers: 2,
-		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy, Workers: cmp.Or(c.workers, 2),
+		SpillCompress: c.codec,
+		Output:        filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	if c.piped {
 		file, err := os.Open(in)
 		if err != nil {

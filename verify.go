@@ -41,11 +41,16 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 func (j *job) watchOrder(ctx context.Context, data chunker.Dataset) (*orderWatch, error) {
 	watch := &orderWatch{keyer: j.keyer}
 	for _, src := range data.Split(1) {
-		if err := readAll(ctx, src, j.opt.Workers, maxBlockBytes, j.size, watch.see); err != nil {
+		if err := readAll(ctx, src, j.opt.Workers, j.readBytes(), j.size, watch.see); err != nil {
 			return nil, err
 		}
 	}
 	return watch, nil
+}
+
+// readBytes is what each worker reads at a time where all that they do is look at the records.
+func (j *job) readBytes() int {
+	return int(min(maxBlockBytes, j.budget/int64(2*j.opt.Workers)))
 }
 
 // verify reports an output that is not in order or has not the records of the input. A regular file is read back;
@@ -80,7 +85,7 @@ func (j *job) verify(ctx context.Context, o *output) error {
 func (j *job) readBack(ctx context.Context, o *output) (*orderWatch, error) {
 	watch := &orderWatch{keyer: j.keyer}
 	src := chunker.ReaderSource(o.file, int64(len(j.header.Encode(0))), j.report.RecordsOut, j.size)
-	err := readAll(ctx, src, j.opt.Workers, maxBlockBytes, j.size, func(first int64, recs []byte) error {
+	err := readAll(ctx, src, j.opt.Workers, j.readBytes(), j.size, func(first int64, recs []byte) error {
 		j.meter.add(atOutput, len(recs))
 		return watch.see(first, recs)
 	})

@@ -12,6 +12,7 @@ import (
 // blocks and compresses from then on when that pays.
 type codecChoice struct {
 	codec format.Compression
+	coder *format.BlockCoder
 
 	mu      sync.Mutex
 	trials  int // blocks still to be tried
@@ -28,16 +29,23 @@ const (
 	diskBytesPerSecond = 1.5e9
 )
 
-func newCodecChoice(name string) *codecChoice {
-	switch name {
-	case "", "auto":
-		return &codecChoice{codec: format.S2, trials: codecTrials}
-	case "s2":
-		return &codecChoice{codec: format.S2}
-	case "zstd":
-		return &codecChoice{codec: format.Zstd}
+func newCodecChoice(name string, coder *format.BlockCoder) *codecChoice {
+	c := &codecChoice{codec: SpillCodec(name), coder: coder}
+	if name == "" || name == "auto" {
+		c.trials = codecTrials
 	}
-	return &codecChoice{codec: format.None}
+	return c
+}
+
+// SpillCodec is the compression that spill has, or may come to have, by the name of SpillOptions.Codec.
+func SpillCodec(name string) format.Compression {
+	switch name {
+	case "", "auto", "s2":
+		return format.S2
+	case "zstd":
+		return format.Zstd
+	}
+	return format.None
 }
 
 // choose is the compression of this block; while auto has not decided, it tries the block first.
@@ -52,7 +60,7 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 
 func (c *codecChoice) try(recs []byte) {
 	start := time.Now()
-	packed, _ := compress(&c.buffer, recs, c.codec)
+	packed, _ := compress(c.coder, &c.buffer, recs, c.codec)
 	perByte := time.Since(start).Seconds() / float64(len(recs))
 	if c.in == 0 || perByte < c.fastest {
 		c.fastest = perByte // what the others took longer is the machine's doing
@@ -76,10 +84,10 @@ func (c *codecChoice) pays() bool {
 }
 
 // compress packs recs into buffer, or leaves them as they are when they do not become smaller.
-func compress(buffer *[]byte, recs []byte, c format.Compression) ([]byte, format.Compression) {
+func compress(coder *format.BlockCoder, buffer *[]byte, recs []byte, c format.Compression) ([]byte, format.Compression) {
 	room := format.MaxCompressed(len(recs), c)
 	*buffer = slices.Grow((*buffer)[:0], room)[:room]
-	packed, err := format.CompressBlock(*buffer, recs, c)
+	packed, err := coder.Compress(*buffer, recs, c)
 	if err != nil || len(packed) >= len(recs) {
 		return recs, format.None
 	}

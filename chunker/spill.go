@@ -30,6 +30,7 @@ type SpillOptions struct {
 
 	BlockBytes int // largest block
 	Workers    int // writers at the same time
+	Coders     int // blocks that are compressed or decompressed at the same time; 0: Workers
 }
 
 // Spill keeps runs in temporary files: a few in each folder, whatever the number of runs. File systems let one writer
@@ -41,7 +42,8 @@ type Spill struct {
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
 	codec   *codecChoice
-	buffers sync.Pool // of compressed blocks, *[]byte
+	coder   *format.BlockCoder
+	buffers chan []byte // of compressed blocks: who codes a block waits for one
 	mu      sync.Mutex
 }
 
@@ -71,8 +73,14 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	if opt.Store == nil {
 		opt.Store = Disk{}
 	}
-	s := &Spill{opt: opt, codec: newCodecChoice(opt.Codec)}
-	s.buffers.New = func() any { b := make([]byte, 0, opt.BlockBytes); return &b }
+	if opt.Coders == 0 {
+		opt.Coders = max(opt.Workers, 1)
+	}
+	coder := format.NewBlockCoder(opt.Coders)
+	s := &Spill{opt: opt, coder: coder, codec: newCodecChoice(opt.Codec, coder), buffers: make(chan []byte, opt.Coders)}
+	for range opt.Coders {
+		s.buffers <- nil // made when first needed
+	}
 	if err := checkRoom(opt.Folders, opt.ExpectBytes); err != nil {
 		return nil, err
 	}
@@ -188,9 +196,9 @@ func (s *Spill) put(recs []byte) (Block, error) { return s.putIn(nil, recs) }
 func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 	stored, codec := recs, format.None
 	if c := s.codec.choose(recs); c != format.None {
-		buffer := s.buffers.Get().(*[]byte)
-		defer s.buffers.Put(buffer)
-		stored, codec = compress(buffer, recs, c)
+		buffer := <-s.buffers
+		defer func() { s.buffers <- buffer }()
+		stored, codec = compress(s.coder, &buffer, recs, c)
 	}
 	b := Block{
 		Records: len(recs) / s.opt.Keyer.Layout().RecordSize,
@@ -262,10 +270,10 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
 	stored := dst
 	if b.Codec != format.None {
-		buffer := s.buffers.Get().(*[]byte)
-		defer s.buffers.Put(buffer)
-		stored = slices.Grow((*buffer)[:0], b.Bytes)[:b.Bytes]
-		*buffer = stored
+		buffer := <-s.buffers
+		defer func() { s.buffers <- buffer }()
+		buffer = slices.Grow(buffer[:0], b.Bytes)[:b.Bytes]
+		stored = buffer
 	}
 	if err := s.readStored(b, stored); err != nil {
 		return nil, err
@@ -273,7 +281,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	if b.Codec == format.None {
 		return dst, nil
 	}
-	return format.DecompressBlock(dst, stored, b.Codec)
+	return s.coder.Decompress(dst, stored, b.Codec)
 }
 
 func (s *Spill) readStored(b *Block, stored []byte) error {

@@ -1,34 +1,58 @@
 package format
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
-// Blocks are compressed on their own, so that spill can be read at any block. A block does not carry its
-// compression: who writes it notes that.
+// BlockCoder compresses and decompresses blocks on their own, so that spill can be read at any block. A block does not
+// carry its compression: who writes it notes that. Its methods are safe for concurrent use.
+type BlockCoder struct {
+	encoder func() *zstd.Encoder // made when first needed, as is the decoder
+	decoder func() *zstd.Decoder
+}
 
-// blockState is what zstd keeps for all blocks: as many encoders and decoders as there are processors, made
-// when first needed. More goroutines than that wait for each other.
-var blockState = sync.OnceValue(func() (state struct {
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
-}) {
-	var errs [2]error
-	processors := runtime.GOMAXPROCS(0)
-	state.encoder, errs[0] = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(processors), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
-	state.decoder, errs[1] = zstd.NewReader(nil, zstd.WithDecoderConcurrency(processors), zstd.WithDecodeAllCapLimit(true))
-	if err := errors.Join(errs[:]...); err != nil {
-		panic(err) // the options are constants
+// NewBlockCoder makes a coder that keeps what zstd needs for so many blocks at the same time. Further callers wait.
+func NewBlockCoder(atOnce int) *BlockCoder {
+	return &BlockCoder{
+		encoder: sync.OnceValue(func() *zstd.Encoder {
+			return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(atOnce), zstd.WithEncoderLevel(zstd.SpeedFastest),
+				zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false)))
+		}),
+		decoder: sync.OnceValue(func() *zstd.Decoder {
+			return must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(atOnce), zstd.WithDecodeAllCapLimit(true)))
+		}),
 	}
-	return state
-})
+}
+
+// must is for coders whose options are constants.
+func must[T any](coder T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return coder
+}
+
+// BlockMemory is an upper estimate, in bytes, of what so many blocks of blockBytes that are compressed or decompressed at
+// the same time take, each with a buffer of MaxCompressed bytes: two thirds of it are in use, measured, and the rest is
+// garbage that the collector has not yet found.
+func BlockMemory(c Compression, atOnce, blockBytes int) int64 {
+	const kib = 1 << 10
+	each := MaxCompressed(blockBytes, c)
+	switch c {
+	case None:
+		return 0
+	case S2:
+		each += 64 * kib
+	case Zstd:
+		encoder, decoder := min(384*kib+4*blockBytes, 1250*kib), 128*kib+blockBytes*5/4
+		each += encoder + decoder
+	}
+	return int64(atOnce) * int64(each) * 3 / 2
+}
 
 // MaxCompressed is the most bytes that CompressBlock makes of n, n < 2^31.
 func MaxCompressed(n int, c Compression) int {
@@ -41,9 +65,9 @@ func MaxCompressed(n int, c Compression) int {
 	return n
 }
 
-// CompressBlock compresses src into the memory of dst and returns it. It is safe for concurrent use.
+// Compress compresses src into the memory of dst and returns it.
 // REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2 or Zstd; dst and src do not overlap.
-func CompressBlock(dst, src []byte, c Compression) ([]byte, error) {
+func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 	if need := MaxCompressed(len(src), c); len(dst) < need {
 		return nil, fmt.Errorf("compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst), need)
 	}
@@ -53,14 +77,14 @@ func CompressBlock(dst, src []byte, c Compression) ([]byte, error) {
 	case S2:
 		return s2.Encode(dst, src), nil
 	case Zstd:
-		return blockState().encoder.EncodeAll(src, dst[:0:len(dst)]), nil
+		return b.encoder().EncodeAll(src, dst[:0:len(dst)]), nil
 	}
 	return nil, fmt.Errorf("%v does not compress blocks: use none, s2 or zstd", c)
 }
 
-// DecompressBlock is the inverse of CompressBlock. A block that holds more than len(dst) bytes is an error,
-// found without allocating them. It is safe for concurrent use.
-func DecompressBlock(dst, src []byte, c Compression) ([]byte, error) {
+// Decompress is the inverse of Compress. A block that holds more than len(dst) bytes is an error, found without
+// allocating them.
+func (b *BlockCoder) Decompress(dst, src []byte, c Compression) ([]byte, error) {
 	switch c {
 	case None:
 		if len(src) > len(dst) {
@@ -81,7 +105,7 @@ func DecompressBlock(dst, src []byte, c Compression) ([]byte, error) {
 		}
 		return out, nil
 	case Zstd:
-		out, err := blockState().decoder.DecodeAll(src, dst[:0:len(dst)])
+		out, err := b.decoder().DecodeAll(src, dst[:0:len(dst)])
 		if err != nil {
 			return nil, fmt.Errorf("decompress zstd block: %w", err)
 		}
@@ -99,7 +123,6 @@ func tooLarge(n, room int) error {
 
 // CodecMemory is an upper estimate, in bytes, of what a codec holds: for a NewWriter with so many workers, or
 // (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make.
-// Blocks cost CodecMemory(c, GOMAXPROCS) once, whatever the number of calls.
 func CodecMemory(c Compression, workers int) int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	w := int64(workers)

@@ -258,9 +258,11 @@ func TestBlocksRoundTripConcurrently(t *testing.T) {
 	}
 }
 
+var testCoder = NewBlockCoder(2)
+
 func checkBlock(t *testing.T, c Compression, data []byte) {
 	room := make([]byte, MaxCompressed(len(data), c))
-	packed, err := CompressBlock(room, data, c)
+	packed, err := testCoder.Compress(room, data, c)
 	if err != nil {
 		t.Error(err)
 		return
@@ -269,31 +271,31 @@ func checkBlock(t *testing.T, c Compression, data []byte) {
 		t.Errorf("%v: %d bytes are not compressed into the memory given", c, len(data))
 	}
 	dst := make([]byte, len(data))
-	if got, err := DecompressBlock(dst, packed, c); err != nil || !bytes.Equal(got, data) {
+	if got, err := testCoder.Decompress(dst, packed, c); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%v: %d bytes: %v", c, len(data), err)
 	}
 	if len(data) == 0 {
 		return
 	}
-	if _, err := DecompressBlock(dst[:len(data)-1], packed, c); err == nil {
+	if _, err := testCoder.Decompress(dst[:len(data)-1], packed, c); err == nil {
 		t.Errorf("%v: a block of %d bytes fits into one less", c, len(data))
 	}
 	if c != None {
-		if _, err := DecompressBlock(dst, packed[:len(packed)/2], c); err == nil {
+		if _, err := testCoder.Decompress(dst, packed[:len(packed)/2], c); err == nil {
 			t.Errorf("%v: half a block of %d bytes is accepted", c, len(data))
 		}
 	}
 }
 
 func TestBlockMisuse(t *testing.T) {
-	if _, err := CompressBlock(make([]byte, 10), make([]byte, 100), S2); err == nil {
+	if _, err := testCoder.Compress(make([]byte, 10), make([]byte, 100), S2); err == nil {
 		t.Error("too little room is accepted")
 	}
-	if _, err := CompressBlock(make([]byte, 1000), make([]byte, 100), Gzip); err == nil {
+	if _, err := testCoder.Compress(make([]byte, 1000), make([]byte, 100), Gzip); err == nil {
 		t.Error("gzip blocks are accepted")
 	}
 	bomb := []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 0}
-	if _, err := DecompressBlock(make([]byte, 10), bomb, S2); err == nil {
+	if _, err := testCoder.Decompress(make([]byte, 10), bomb, S2); err == nil {
 		t.Error("a block that claims 4 GiB is accepted")
 	}
 }
@@ -352,6 +354,41 @@ func TestCodecMemoryHolds(t *testing.T) {
 	}
 }
 
+func TestBlockMemoryHolds(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector holds memory of its own")
+	}
+	for _, c := range []Compression{S2, Zstd} {
+		for _, atOnce := range []int{1, 3} {
+			for _, n := range []int{4 << 10, 32 << 10, 256 << 10, 1 << 20} {
+				data := compressible(n)
+				got := liveBytes(func(check func()) {
+					coder := NewBlockCoder(atOnce)
+					rooms := make([][]byte, atOnce)
+					var wg sync.WaitGroup
+					for i := range atOnce {
+						rooms[i] = make([]byte, MaxCompressed(n, c))
+						wg.Go(func() {
+							dst := make([]byte, n) // of the caller
+							for range 5 {
+								packed, _ := coder.Compress(rooms[i], data, c)
+								coder.Decompress(dst, packed, c)
+							}
+						})
+					}
+					wg.Wait()
+					check()
+					runtime.KeepAlive(coder)
+					runtime.KeepAlive(rooms)
+				})
+				if limit := BlockMemory(c, atOnce, n)*2/3 + 16<<10; got > limit {
+					t.Errorf("%v: %d blocks of %d KiB hold %d KiB, more than the %d estimated", c, atOnce, n>>10, got>>10, limit>>10)
+				}
+			}
+		}
+	}
+}
+
 func FuzzDecompress(f *testing.F) {
 	for _, c := range compressions {
 		f.Add(compressed(f, c, 1, []byte("some data, some data")), uint8(c))
@@ -362,7 +399,7 @@ func FuzzDecompress(f *testing.F) {
 		io.Copy(io.Discard, io.LimitReader(r, 1<<22))
 		r.Close()
 		dst := make([]byte, 1000)
-		if out, err := DecompressBlock(dst, data, c); err == nil && len(out) > len(dst) {
+		if out, err := testCoder.Decompress(dst, data, c); err == nil && len(out) > len(dst) {
 			t.Fatalf("%v: %d bytes come out of a block where %d have room", c, len(out), len(dst))
 		}
 		Detect(data)
@@ -373,18 +410,18 @@ func BenchmarkBlock(b *testing.B) {
 	data := compressible(1 << 20)
 	for _, c := range []Compression{S2, Zstd} {
 		room := make([]byte, MaxCompressed(len(data), c))
-		packed, _ := CompressBlock(room, data, c)
+		packed, _ := testCoder.Compress(room, data, c)
 		dst := make([]byte, len(data))
 		b.Run(fmt.Sprintf("codec=%v/way=in/n=1MiB", c), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				CompressBlock(room, data, c)
+				testCoder.Compress(room, data, c)
 			}
 		})
 		b.Run(fmt.Sprintf("codec=%v/way=out/n=1MiB", c), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				DecompressBlock(dst, packed, c)
+				testCoder.Decompress(dst, packed, c)
 			}
 		})
 	}

@@ -42,8 +42,8 @@
 // # Compression
 //
 // [Detect] recognises gzip, zstd, s2 and Snappy by their first bytes; [NewReader] and [NewWriter] turn streams
-// inside out. [CompressBlock] and [DecompressBlock] work on single blocks for spill that is read at random.
-// Memory is bounded throughout, and [CodecMemory] estimates it, so that a memory limit can count it in.
+// inside out. A [BlockCoder] works on single blocks for spill that is read at random. Memory is bounded throughout, and
+// [CodecMemory] and [BlockMemory] estimate it, so that a memory limit can count it in.
 //
 // # Verification
 //
