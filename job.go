@@ -14,7 +14,9 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
 )
 
 // job is one sort from its options to its report.
@@ -37,6 +39,7 @@ type job struct {
 	slots        int   // chunks in flight on each GPU
 	codecWorkers int   // that compress the output
 	spillCoders  int   // blocks of spill that are compressed or decompressed at the same time
+	assembly     int64 // bytes of memory to collect an output in that is sorted in core; 0: none
 	pipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	rates        rates
 	plan         *SortPlan
@@ -202,6 +205,7 @@ func (j *job) limitWorkers() {
 func (j *job) divideMemory() error {
 	j.reserveCodecs()
 	j.reservePipe()
+	j.reserveAssembly()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
 	j.reserveSpillCoders()
@@ -274,6 +278,21 @@ func (j *job) reservePipe() {
 	if j.toStdout() && j.budget >= 16*pipe.WriterBytes {
 		j.pipeBytes = pipe.WriterBytes
 		j.budget -= j.pipeBytes
+	}
+}
+
+// assembleAtLeast is the data, in bytes, from which on it is worth a copy to write an output in huge pages.
+const assembleAtLeast = 64 << 20
+
+// reserveAssembly takes the memory of merge.Output.Assemble out of the budget, where it is a small part and the data may be
+// sorted in core by a device that gives its memory back meanwhile.
+func (j *job) reserveAssembly() {
+	bytes := merge.AssemblyBytes(j.opt.Workers)
+	data := j.data.Records() * int64(j.size) // negative: not known
+	inCore := data < j.budget && j.onCPU() && cpu.GivesBack(j.keyer)
+	if inCore && (data < 0 || data >= assembleAtLeast) && !j.toStdout() && j.budget >= 16*bytes {
+		j.assembly = bytes
+		j.budget -= bytes
 	}
 }
 

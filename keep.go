@@ -25,9 +25,10 @@ type cutting struct {
 
 // keeps reports whether chunks are cut so that the last one can stay. The chunks of several devices share the host's
 // memory, and those of a GPU lie in its own: what of these stays depends on nothing that could be cut for it.
-func (j *job) keeps() bool {
-	return len(j.devices) == 1 && j.devices[0].Info().Kind == device.CPU
-}
+func (j *job) keeps() bool { return j.onCPU() }
+
+// onCPU reports whether the host's processors sort, and nothing else.
+func (j *job) onCPU() bool { return len(j.devices) == 1 && j.devices[0].Info().Kind == device.CPU }
 
 // cut chooses the chunks of so many records.
 func (j *job) cut(records int64) cutting {

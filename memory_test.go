@@ -32,6 +32,7 @@ var memoryCases = []struct {
 	{"partition", gensortSpec, Partition, false, 300, 64, 310, "", 0},
 	{"pipe", gensortSpec, Auto, true, 300, 64, 310, "", 0},
 	{"keep", gensortSpec, Auto, false, 300, 240, 150, "", 0},
+	{"in core", format.Spec{Type: "u64"}, Auto, false, 300, 400, 0, "", 0},
 	{"least memory, merge", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 330, "", 0},
 	{"least memory, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 330, "", 0},
 	{"least memory, wide, merge", wideSpec, MergeRuns, false, 160, 16, 500, "", 0},

@@ -112,6 +112,14 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 	}
 }
 
+// assemble runs f, which writes all records from memory that it gives back meanwhile.
+func (o *output) assemble(memoryBytes int64, f func() error) error {
+	if !o.atOffsets {
+		return f()
+	}
+	return o.file.Assemble(memoryBytes, f)
+}
+
 // isPatient reports whether what was written can be written again: blocks of a regular file have their places.
 func (o *output) isPatient() bool { return o.atOffsets }
 

@@ -44,7 +44,7 @@ func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report,
 
 // sortInto writes the sorted records to out, in the way that was planned.
 func (j *job) sortInto(ctx context.Context, out *output) error {
-	s := &sorting{job: j, pool: newPool(j)}
+	s := &sorting{job: j, pool: newPool(j), out: out}
 	defer s.pool.close()
 	if j.plan.Strategy == Copy {
 		if done, err := s.byCopy(ctx, out); done || err != nil {

@@ -17,6 +17,7 @@ import (
 type sorting struct {
 	*job
 	pool      *pool
+	out       *output
 	depth     int   // 0: the input; 1: a part of it that was too large, and so on
 	keptBytes int64 // of memory that a chunk occupies which is merged from there
 }
@@ -96,10 +97,10 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 // drain writes a sorted chunk for which there is no other use.
 func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
 	drainer, ok := chunk.(*slot).Chunk.(device.Drainer)
-	if !ok {
+	if !ok || s.depth > 0 {
 		return s.store(ctx, chunk, w)
 	}
-	err := drainer.Drain(ctx, s.limit(), w)
+	err := s.out.assemble(s.assembly, func() error { return drainer.Drain(ctx, s.limit(), w) })
 	s.noteChunk(chunk.Stats())
 	return err
 }

@@ -30,7 +30,8 @@ type Output struct {
 	file   File
 	size   atomic.Int64 // bytes that Write has written
 
-	written chunker.Stretches // and not yet on their way to the disk
+	written   chunker.Stretches // and not yet on their way to the disk
+	assembler *assembler        // nil: what is written goes to the file as it is
 }
 
 // OpenOutput begins an output. A nil fsys is SystemFS.
@@ -168,8 +169,34 @@ func (o *Output) Reserve(bytes int64) error {
 // little left to wait for: with 1 MiB blocks, 768 MiB and their fsync took 0.34 instead of 0.63 s.
 const writeBehindBytes = 1 << 20
 
+// Assemble lets WriteAt collect pieces in so much memory until they fill whole huge pages, as long as f runs; each byte may
+// come once in that time. It is for writers who give memory back while they write. It does nothing where the file system
+// has no use for it.
+func (o *Output) Assemble(memoryBytes int64, f func() error) error {
+	if memoryBytes < hugePageBytes || o.stream || !o.file.LikesHugePages() {
+		return f()
+	}
+	a, err := newAssembler(memoryBytes, o.writeAt)
+	if err != nil {
+		return err
+	}
+	o.assembler = a
+	if err = f(); err == nil {
+		err = a.flush()
+	}
+	o.assembler = nil
+	return errors.Join(err, a.memory.Free())
+}
+
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
+	if o.assembler != nil {
+		return o.assembler.writeAt(p, offset)
+	}
+	return o.writeAt(p, offset)
+}
+
+func (o *Output) writeAt(p []byte, offset int64) (int, error) {
 	n, err := o.file.WriteAt(p, offset)
 	if err != nil {
 		return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))

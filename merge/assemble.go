@@ -1,0 +1,130 @@
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// assembler turns writes of pieces into writes of whole, aligned huge pages. It is for who gives memory back in huge pages
+// and writes as much: a file system with large folios takes one of these pages for one that is written at once. For pieces
+// it takes smaller pages, of which there are some in memory that nobody has touched for long. With 1 GiB of u64 on a virtual
+// machine, sorting and writing took 2.26 in place of 3.08 s from such memory, and 1.12 in place of 1.79 s where 1 GiB had
+// been freed just before (medians of 5 and 11 in random order; cp took 1.76 and 0.77 s).
+type assembler struct {
+	write  func(p []byte, offset int64) (int, error)
+	memory *arena.Memory // of the buffers
+
+	mu    sync.Mutex
+	free  [][]byte            // buffers
+	pages map[int64]*hugePage // that are not yet complete, by their number in the file
+}
+
+// hugePage is a stretch of the file of hugePageBytes.
+type hugePage struct {
+	buffer   []byte // nil: its pieces are written as they come
+	from, to int    // the bytes of the page that have come are between these
+	filled   int    // and so many
+}
+
+// hugePageBytes is a huge page.
+const hugePageBytes = 2 << 20
+
+// AssemblyBytes is the memory in which as many workers as that, who write pieces in about the order of the file, find room
+// for nearly all of them.
+func AssemblyBytes(workers int) int64 { return int64(workers+2) * hugePageBytes }
+
+func newAssembler(memoryBytes int64, write func(p []byte, offset int64) (int, error)) (*assembler, error) {
+	memory, err := arena.Alloc(int(memoryBytes))
+	if err != nil {
+		return nil, err
+	}
+	a := &assembler{write: write, memory: memory, pages: map[int64]*hugePage{}}
+	for buffer := memory.Bytes(); len(buffer) >= hugePageBytes; buffer = buffer[hugePageBytes:] {
+		a.free = append(a.free, buffer[:hugePageBytes])
+	}
+	return a, nil
+}
+
+// writeAt takes what is to stand at offset. Every byte comes once.
+func (a *assembler) writeAt(p []byte, offset int64) (n int, err error) {
+	for n < len(p) && err == nil {
+		number, at := offset/hugePageBytes, int(offset%hugePageBytes)
+		piece := p[n:min(len(p), n+hugePageBytes-at)]
+		if len(piece) == hugePageBytes {
+			_, err = a.write(piece, offset)
+		} else {
+			err = a.put(number, at, piece)
+		}
+		n, offset = n+len(piece), offset+int64(len(piece))
+	}
+	return n, err
+}
+
+// put takes a piece of a page, and writes the page if that was the last one.
+func (a *assembler) put(number int64, at int, piece []byte) error {
+	page := a.open(number)
+	if page.buffer == nil {
+		if _, err := a.write(piece, number*hugePageBytes+int64(at)); err != nil {
+			return err
+		}
+		a.fill(number, page, at, at+len(piece))
+		return nil
+	}
+	copy(page.buffer[at:], piece)
+	if !a.fill(number, page, at, at+len(piece)) {
+		return nil
+	}
+	_, err := a.write(page.buffer, number*hugePageBytes)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.free = append(a.free, page.buffer)
+	return err
+}
+
+// open gives a page, with a buffer if there is one for its first piece.
+func (a *assembler) open(number int64) *hugePage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	page := a.pages[number]
+	if page == nil {
+		page = &hugePage{from: hugePageBytes}
+		if last := len(a.free) - 1; last >= 0 {
+			page.buffer, a.free = a.free[last], a.free[:last]
+		}
+		a.pages[number] = page
+	}
+	return page
+}
+
+// fill notes that bytes of a page have come, and reports whether these are all.
+func (a *assembler) fill(number int64, page *hugePage, from, to int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	page.from, page.to, page.filled = min(page.from, from), max(page.to, to), page.filled+to-from
+	if page.filled < hugePageBytes {
+		return false
+	}
+	delete(a.pages, number)
+	return true
+}
+
+// flush writes the pages that are not complete: the first and the last of what was written.
+func (a *assembler) flush() error {
+	var errs []error
+	for number, page := range a.pages {
+		if page.buffer == nil {
+			continue
+		}
+		if page.filled != page.to-page.from {
+			errs = append(errs, fmt.Errorf("internal error: %d bytes of the output are missing near byte %d",
+				page.to-page.from-page.filled, number*hugePageBytes+int64(page.from)))
+			continue
+		}
+		_, err := a.write(page.buffer[page.from:page.to], number*hugePageBytes+int64(page.from))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
