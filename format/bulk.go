@@ -119,6 +119,13 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 }
 
 func gather1(dst []uint64, recs []byte, stride int) {
+	if stride == 1 {
+		recs = recs[:len(dst)]
+		for i := range dst {
+			dst[i] = uint64(recs[i])
+		}
+		return
+	}
 	at := 0
 	for i := range dst {
 		dst[i] = uint64(recs[at])
@@ -127,6 +134,13 @@ func gather1(dst []uint64, recs []byte, stride int) {
 }
 
 func gather2(dst []uint64, recs []byte, stride int) {
+	if stride == 2 {
+		numbers := cells[[2]byte](recs, len(dst))[:len(dst)]
+		for i := range dst {
+			dst[i] = uint64(binary.LittleEndian.Uint16(numbers[i][:]))
+		}
+		return
+	}
 	at := 0
 	for i := range dst {
 		dst[i] = uint64(binary.LittleEndian.Uint16(recs[at : at+2]))
@@ -135,6 +149,13 @@ func gather2(dst []uint64, recs []byte, stride int) {
 }
 
 func gather4(dst []uint64, recs []byte, stride int) {
+	if stride == 4 {
+		numbers := cells[[4]byte](recs, len(dst))[:len(dst)]
+		for i := range dst {
+			dst[i] = uint64(binary.LittleEndian.Uint32(numbers[i][:]))
+		}
+		return
+	}
 	at := 0
 	for i := range dst {
 		dst[i] = uint64(binary.LittleEndian.Uint32(recs[at : at+4]))
@@ -156,10 +177,28 @@ func gather8(dst []uint64, recs []byte, stride int) {
 
 func (p *piece) gather8BE(dst []uint64, recs []byte, stride int) {
 	at, down, mask := 0, p.down&63, p.mask
+	if stride == 8 {
+		numbers := cells[[8]byte](recs, len(dst))[:len(dst)]
+		for i := range dst {
+			dst[i] = binary.BigEndian.Uint64(numbers[i][:]) >> down & mask
+		}
+		return
+	}
 	for i := range dst {
 		dst[i] = binary.BigEndian.Uint64(recs[at:at+8]) >> down & mask
 		at += stride
 	}
+}
+
+// cells views the start of b as n arrays A of bytes. Unlike numbers these need no alignment, and unlike b[4*i:4*i+4] the
+// compiler knows where they end: cut to the length of the other slice, they need no bounds checks in a loop.
+func cells[A [2]byte | [4]byte | [8]byte](b []byte, n int) []A {
+	var a A
+	if n == 0 {
+		return nil
+	}
+	b = b[:n*len(a)]
+	return unsafe.Slice((*A)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
 // bytesOf is the memory of numbers.
@@ -246,20 +285,24 @@ func scatter(dst []byte, numbers []uint64, size int, big bool) {
 	}
 	switch size {
 	case 1:
+		dst = dst[:len(numbers)]
 		for i, v := range numbers {
 			dst[i] = byte(v)
 		}
 	case 2:
+		out := cells[[2]byte](dst, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint16(dst[2*i:2*i+2], uint16(v))
+			binary.LittleEndian.PutUint16(out[i][:], uint16(v))
 		}
 	case 4:
+		out := cells[[4]byte](dst, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint32(dst[4*i:4*i+4], uint32(v))
+			binary.LittleEndian.PutUint32(out[i][:], uint32(v))
 		}
 	case 8:
+		out := cells[[8]byte](dst, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint64(dst[8*i:8*i+8], v)
+			binary.LittleEndian.PutUint64(out[i][:], v)
 		}
 	default:
 		for i, v := range numbers {
