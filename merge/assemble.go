@@ -10,9 +10,9 @@ import (
 
 // assembler turns writes of pieces into writes of whole, aligned huge pages. It is for who gives memory back in huge pages
 // and writes as much: a file system with large folios takes one of these pages for one that is written at once. For pieces
-// it takes smaller pages, of which there are some in memory that nobody has touched for long. With 1 GiB of u64 on a virtual
-// machine, sorting and writing took 2.26 in place of 3.08 s from such memory, and 1.12 in place of 1.79 s where 1 GiB had
-// been freed just before (medians of 5 and 11 in random order; cp took 1.76 and 0.77 s).
+// it takes smaller pages, of which there are some in memory that nobody has touched for long, and which may be slow for
+// that: on a virtual machine 1 GiB of u64 was sorted from file to file in 1.58 in place of 2.69 s (cp took 1.21 s; medians
+// of 5 in random order, 3 s apart). Where enough memory of any size had just been freed it made no difference.
 type assembler struct {
 	write  func(p []byte, offset int64) (int, error)
 	memory *arena.Memory // of the buffers

@@ -15,6 +15,7 @@ type outlet struct {
 	to     device.BlockWriter
 	taker  device.Taker // to, or nil: it takes nothing over
 	spent  *spent
+	owed   int     // bytes written without giving as many back
 	extent stretch // of which the bytes before from have been taken over
 }
 
@@ -42,10 +43,28 @@ const takeBytes = 128 << 10
 // write writes recs, which begin where room said if they are owned.
 func (o *outlet) write(ctx context.Context, first int64, recs []byte, owned bool) error {
 	if !owned {
+		o.makeRoom(len(recs))
 		return o.to.WriteBlock(ctx, first, recs)
 	}
 	o.extent.from += len(recs)
 	return o.taker.TakeBlock(ctx, first, recs)
+}
+
+// makeRoom gives as much memory back to the system as will be written, right before that: the processor that frees a huge
+// page gets the same one again if it asks for one soon. Freed all at once, the extents of a zone join to larger pages, and
+// the system prefers others to these.
+func (o *outlet) makeRoom(bytes int) {
+	if o.taker != nil || o.spent == nil {
+		return
+	}
+	for o.owed += bytes; o.owed >= extentBytes; o.owed -= extentBytes {
+		extent, ok := o.spent.take()
+		if !ok {
+			o.owed = 0
+			return
+		}
+		o.spent.discard(extent)
+	}
 }
 
 // close gives the extent back to the system.

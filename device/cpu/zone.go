@@ -105,10 +105,14 @@ func (c *chunk[E]) newUsage(given bool) *usage {
 
 // outlet makes one for a worker. On nil it is one of records that are stored but not for the last time.
 func (u *usage) outlet(to device.BlockWriter) *outlet {
-	if u == nil || !u.given {
-		return &outlet{to: to}
+	o := &outlet{to: to}
+	if u != nil {
+		o.spent = u.spent
 	}
-	return &outlet{to: to, taker: to.(device.Taker), spent: u.spent}
+	if u != nil && u.given {
+		o.taker = to.(device.Taker)
+	}
+	return o
 }
 
 // done says that n records from first on are no longer needed. It does nothing on nil.
@@ -119,21 +123,9 @@ func (u *usage) done(first, n int64) {
 	for i, end := range u.ends {
 		if m := min(n, end-first); m > 0 {
 			if u.left[i].Add(-m) == 0 {
-				u.free(i)
+				u.spent.add(u.release(i))
 			}
 			first, n = first+m, n-m
 		}
-	}
-}
-
-// free disposes of the memory of a zone whose records have all been stored.
-func (u *usage) free(zone int) {
-	extents := u.release(zone)
-	if u.given {
-		u.spent.add(extents)
-		return
-	}
-	for _, e := range extents {
-		u.spent.discard(e)
 	}
 }
