@@ -209,6 +209,7 @@ func (j *job) divideMemory() error {
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
 	j.reserveSpillCoders()
+	j.reserveUnique()
 	j.limitWorkers()
 	j.capacity, j.slots = j.chunkSize(1), 1
 	if n := j.data.Records(); n < 0 || n > j.capacity || len(j.devices) > 1 {
@@ -271,6 +272,13 @@ func (j *job) reserveSpillCoders() {
 		j.spillCoders--
 	}
 	j.budget -= min(format.BlockMemory(codec, j.spillCoders, j.blockBytes), j.budget/2)
+}
+
+// reserveUnique takes the blocks that a merge.Unique compacts out of the budget, one for each worker.
+func (j *job) reserveUnique() {
+	if j.opt.Unique {
+		j.budget -= min(int64(j.opt.Workers)*int64(j.blockBytes), j.budget/4)
+	}
 }
 
 // reservePipe takes the memory of a pipe's writer out of the budget of a sort to standard output, where it is a small part.

@@ -39,6 +39,7 @@ var memoryCases = []struct {
 	{"least memory, wide, partition", wideSpec, Partition, false, 160, 16, 500, "", 0},
 	{"least memory, zstd", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 500, "zstd", 40},
 	{"least memory, zstd, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 500, "zstd", 40},
+	{"many workers, short records", format.Spec{Type: "u8"}, Partition, false, 160, 128, 161, "none", 40},
 	{"zstd", gensortSpec, Auto, true, 300, 64, 310, "zstd", 40},
 	{"s2", gensortSpec, Auto, true, 300, 64, 310, "s2", 40},
 }

@@ -19,7 +19,7 @@ type ScatterOptions struct {
 }
 
 // MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache with its
-// keys (as much again for 8-byte records) and its parts.
+// keys, which take 8 bytes for each record, and its parts. Of shorter records it reads less.
 const MaxUnitBytes = 256 << 10
 
 // Memory is the memory in bytes that Scatter allocates for so many parts, without the index of their blocks.
@@ -101,7 +101,7 @@ type scatterer struct {
 
 func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, opt ScatterOptions) (*scatterer, error) {
 	size := k.Layout().RecordSize
-	records := max(opt.unitBytes()/size, 1)
+	records := max(opt.unitBytes()/max(size, 8), 1)
 	s := &scatterer{
 		keyer: k, classifier: c, spill: spill, size: size,
 		unit: make([]byte, records*size), keys: make([]uint64, records), parts: make([]uint16, records),
