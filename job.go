@@ -69,6 +69,7 @@ func beginJob(opt Options, open func(*job) error) (*job, error) {
 		return nil, err
 	}
 	j := &job{opt: opt.withDefaults(), rates: defaultRates}
+	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.meter = &meter{progress: j.opt.Progress}
 	if err := open(j); err != nil {
 		return nil, errors.Join(err, j.close())
@@ -182,7 +183,6 @@ func (j *job) openInputs() (err error) {
 	if j.opt.Verify {
 		j.sumIn = &checksum{}
 	}
-	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.limitWorkers()
 	j.data = &watchDataset{Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see}
 	return nil
@@ -208,9 +208,7 @@ func (j *job) divideMemory() error {
 	j.reserveAssembly()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
-	j.reserveSpillCoders()
-	j.reserveUnique()
-	j.limitWorkers()
+	j.reserveBlocks()
 	j.capacity, j.slots = j.chunkSize(1), 1
 	if n := j.data.Records(); n < 0 || n > j.capacity || len(j.devices) > 1 {
 		j.capacity, j.slots = j.chunkSize(slots), slots
@@ -261,6 +259,14 @@ func (j *job) reserveCodecs() {
 		j.codecWorkers--
 	}
 	j.budget -= min(reading+format.CodecMemory(codec, j.codecWorkers), j.budget/2)
+}
+
+// reserveBlocks takes out of the budget what depends on the size of blocks, and leaves out workers that the rest is too
+// little for.
+func (j *job) reserveBlocks() {
+	j.reserveSpillCoders()
+	j.reserveUnique()
+	j.limitWorkers()
 }
 
 // reserveSpillCoders takes the memory of compressed spill out of the budget: an eighth of it, where that is enough for one

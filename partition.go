@@ -137,7 +137,7 @@ func (s *sorting) sortOversized(ctx context.Context, part *chunker.Part, w devic
 	if part.AllEqual() {
 		return copyPart(ctx, part, s.opt.Workers, w)
 	}
-	inner := &sorting{job: s.job, pool: s.pool, depth: s.depth + 1}
+	inner := &sorting{job: s.job, pool: s.pool, out: s.out, depth: s.depth + 1}
 	if part.Records() > s.capacity && inner.depth < maxDepth {
 		sample, err := part.Sample(s.keyer, sampleSize)
 		if err != nil {

@@ -97,7 +97,7 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 // drain writes a sorted chunk for which there is no other use.
 func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
 	drainer, ok := chunk.(*slot).Chunk.(device.Drainer)
-	if !ok || s.depth > 0 {
+	if !ok {
 		return s.store(ctx, chunk, w)
 	}
 	err := s.out.assemble(s.assembly, func() error { return drainer.Drain(ctx, s.limit(), w) })

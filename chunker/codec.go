@@ -29,8 +29,9 @@ const (
 	diskBytesPerSecond = 1.5e9
 )
 
-func newCodecChoice(name string, coder *format.BlockCoder) *codecChoice {
-	c := &codecChoice{codec: SpillCodec(name), coder: coder}
+// newCodecChoice makes the choice that SpillOptions.Codec names, for so many blocks that are coded at the same time.
+func newCodecChoice(name string, coders int) *codecChoice {
+	c := &codecChoice{codec: SpillCodec(name), coder: format.NewBlockCoder(coders)}
 	if name == "" || name == "auto" {
 		c.trials = codecTrials
 	}
@@ -60,7 +61,7 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 
 func (c *codecChoice) try(recs []byte) {
 	start := time.Now()
-	packed, _ := compress(c.coder, &c.buffer, recs, c.codec)
+	packed, _ := c.compress(&c.buffer, recs, c.codec)
 	perByte := time.Since(start).Seconds() / float64(len(recs))
 	if c.in == 0 || perByte < c.fastest {
 		c.fastest = perByte // what the others took longer is the machine's doing
@@ -84,12 +85,12 @@ func (c *codecChoice) pays() bool {
 }
 
 // compress packs recs into buffer, or leaves them as they are when they do not become smaller.
-func compress(coder *format.BlockCoder, buffer *[]byte, recs []byte, c format.Compression) ([]byte, format.Compression) {
-	room := format.MaxCompressed(len(recs), c)
+func (c *codecChoice) compress(buffer *[]byte, recs []byte, codec format.Compression) ([]byte, format.Compression) {
+	room := format.MaxCompressed(len(recs), codec)
 	*buffer = slices.Grow((*buffer)[:0], room)[:room]
-	packed, err := coder.Compress(*buffer, recs, c)
+	packed, err := c.coder.Compress(*buffer, recs, codec)
 	if err != nil || len(packed) >= len(recs) {
 		return recs, format.None
 	}
-	return packed, c
+	return packed, codec
 }

@@ -42,7 +42,6 @@ type Spill struct {
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
 	codec   *codecChoice
-	coder   *format.BlockCoder
 	buffers chan []byte // of compressed blocks: who codes a block waits for one
 	mu      sync.Mutex
 }
@@ -76,8 +75,7 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	if opt.Coders == 0 {
 		opt.Coders = max(opt.Workers, 1)
 	}
-	coder := format.NewBlockCoder(opt.Coders)
-	s := &Spill{opt: opt, coder: coder, codec: newCodecChoice(opt.Codec, coder), buffers: make(chan []byte, opt.Coders)}
+	s := &Spill{opt: opt, codec: newCodecChoice(opt.Codec, opt.Coders), buffers: make(chan []byte, opt.Coders)}
 	for range opt.Coders {
 		s.buffers <- nil // made when first needed
 	}
@@ -198,7 +196,7 @@ func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 	if c := s.codec.choose(recs); c != format.None {
 		buffer := <-s.buffers
 		defer func() { s.buffers <- buffer }()
-		stored, codec = compress(s.coder, &buffer, recs, c)
+		stored, codec = s.codec.compress(&buffer, recs, c)
 	}
 	b := Block{
 		Records: len(recs) / s.opt.Keyer.Layout().RecordSize,
@@ -281,7 +279,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	if b.Codec == format.None {
 		return dst, nil
 	}
-	return s.coder.Decompress(dst, stored, b.Codec)
+	return s.codec.coder.Decompress(dst, stored, b.Codec)
 }
 
 func (s *Spill) readStored(b *Block, stored []byte) error {

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-
-	"github.com/extsort/extsort/format"
 )
 
 // memoryStore is a Store in memory whose files have room for so many bytes each; 0: no bound.
@@ -316,18 +314,17 @@ func TestCodecChoice(t *testing.T) {
 	for i := range random {
 		random[i] = byte(r.Uint32())
 	}
-	coder := format.NewBlockCoder(1)
-	c := newCodecChoice("auto", coder)
+	c := newCodecChoice("auto", 1)
 	for range codecTrials + 1 {
 		c.choose(random)
 	}
 	if got := c.choose(random).String(); got != "none" {
 		t.Errorf("random bytes are compressed by %s", got)
 	}
-	if packed, codec := compress(coder, new([]byte), random, newCodecChoice("zstd", coder).choose(random)); codec.String() != "none" || len(packed) != len(random) {
+	if packed, codec := c.compress(new([]byte), random, newCodecChoice("zstd", 1).choose(random)); codec.String() != "none" || len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
-	c = newCodecChoice("auto", coder)
+	c = newCodecChoice("auto", 1)
 	c.trials, c.in, c.out, c.fastest = 1, 1<<40, 0, 1e-12 // what these trials saw was worth it
 	if got := c.choose(make([]byte, 64<<10)).String(); got != "s2" {
 		t.Errorf("blocks of zeros are spilled by %s", got)

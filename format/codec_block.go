@@ -54,7 +54,7 @@ func BlockMemory(c Compression, atOnce, blockBytes int) int64 {
 	return int64(atOnce) * int64(each) * 3 / 2
 }
 
-// MaxCompressed is the most bytes that CompressBlock makes of n, n < 2^31.
+// MaxCompressed is the most bytes that Compress makes of n, n < 2^31.
 func MaxCompressed(n int, c Compression) int {
 	switch c {
 	case S2:

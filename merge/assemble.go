@@ -22,19 +22,16 @@ type assembler struct {
 	pages map[int64]*hugePage // that are not yet complete, by their number in the file
 }
 
-// hugePage is a stretch of the file of hugePageBytes.
+// hugePage is an aligned stretch of the file of arena.HugePage.
 type hugePage struct {
 	buffer   []byte // nil: its pieces are written as they come
 	from, to int    // the bytes of the page that have come are between these
 	filled   int    // and so many
 }
 
-// hugePageBytes is a huge page.
-const hugePageBytes = 2 << 20
-
 // AssemblyBytes is the memory in which as many workers as that, who write pieces in about the order of the file, find room
 // for nearly all of them.
-func AssemblyBytes(workers int) int64 { return int64(workers+2) * hugePageBytes }
+func AssemblyBytes(workers int) int64 { return int64(workers+2) * arena.HugePage }
 
 func newAssembler(memoryBytes int64, write func(p []byte, offset int64) (int, error)) (*assembler, error) {
 	memory, err := arena.Alloc(int(memoryBytes))
@@ -42,8 +39,8 @@ func newAssembler(memoryBytes int64, write func(p []byte, offset int64) (int, er
 		return nil, err
 	}
 	a := &assembler{write: write, memory: memory, pages: map[int64]*hugePage{}}
-	for buffer := memory.Bytes(); len(buffer) >= hugePageBytes; buffer = buffer[hugePageBytes:] {
-		a.free = append(a.free, buffer[:hugePageBytes])
+	for buffer := memory.Bytes(); len(buffer) >= arena.HugePage; buffer = buffer[arena.HugePage:] {
+		a.free = append(a.free, buffer[:arena.HugePage])
 	}
 	return a, nil
 }
@@ -51,9 +48,9 @@ func newAssembler(memoryBytes int64, write func(p []byte, offset int64) (int, er
 // writeAt takes what is to stand at offset. Every byte comes once.
 func (a *assembler) writeAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) && err == nil {
-		number, at := offset/hugePageBytes, int(offset%hugePageBytes)
-		piece := p[n:min(len(p), n+hugePageBytes-at)]
-		if len(piece) == hugePageBytes {
+		number, at := offset/arena.HugePage, int(offset%arena.HugePage)
+		piece := p[n:min(len(p), n+arena.HugePage-at)]
+		if len(piece) == arena.HugePage {
 			_, err = a.write(piece, offset)
 		} else {
 			err = a.put(number, at, piece)
@@ -67,7 +64,7 @@ func (a *assembler) writeAt(p []byte, offset int64) (n int, err error) {
 func (a *assembler) put(number int64, at int, piece []byte) error {
 	page := a.open(number)
 	if page.buffer == nil {
-		if _, err := a.write(piece, number*hugePageBytes+int64(at)); err != nil {
+		if _, err := a.write(piece, number*arena.HugePage+int64(at)); err != nil {
 			return err
 		}
 		a.fill(number, page, at, at+len(piece))
@@ -77,7 +74,7 @@ func (a *assembler) put(number int64, at int, piece []byte) error {
 	if !a.fill(number, page, at, at+len(piece)) {
 		return nil
 	}
-	_, err := a.write(page.buffer, number*hugePageBytes)
+	_, err := a.write(page.buffer, number*arena.HugePage)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.free = append(a.free, page.buffer)
@@ -90,7 +87,7 @@ func (a *assembler) open(number int64) *hugePage {
 	defer a.mu.Unlock()
 	page := a.pages[number]
 	if page == nil {
-		page = &hugePage{from: hugePageBytes}
+		page = &hugePage{from: arena.HugePage}
 		if last := len(a.free) - 1; last >= 0 {
 			page.buffer, a.free = a.free[last], a.free[:last]
 		}
@@ -104,7 +101,7 @@ func (a *assembler) fill(number int64, page *hugePage, from, to int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	page.from, page.to, page.filled = min(page.from, from), max(page.to, to), page.filled+to-from
-	if page.filled < hugePageBytes {
+	if page.filled < arena.HugePage {
 		return false
 	}
 	delete(a.pages, number)
@@ -120,10 +117,10 @@ func (a *assembler) flush() error {
 		}
 		if page.filled != page.to-page.from {
 			errs = append(errs, fmt.Errorf("internal error: %d bytes of the output are missing near byte %d",
-				page.to-page.from-page.filled, number*hugePageBytes+int64(page.from)))
+				page.to-page.from-page.filled, number*arena.HugePage+int64(page.from)))
 			continue
 		}
-		_, err := a.write(page.buffer[page.from:page.to], number*hugePageBytes+int64(page.from))
+		_, err := a.write(page.buffer[page.from:page.to], number*arena.HugePage+int64(page.from))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/extsort/extsort/device/arena"
 )
 
 // notedFile notes what is written, and fails write number failAt.
@@ -72,7 +74,7 @@ func writePieces(out *Output, data []byte, offset int64, seed uint64) error {
 }
 
 func TestAssemble(t *testing.T) {
-	data := make([]byte, 9*hugePageBytes+12345)
+	data := make([]byte, 9*arena.HugePage+12345)
 	rand.NewChaCha8([32]byte{1}).Read(data)
 	for name, c := range map[string]struct {
 		header int64
@@ -82,8 +84,8 @@ func TestAssemble(t *testing.T) {
 	}{
 		"enough memory":      {0, AssemblyBytes(8), true, false},
 		"behind a header":    {64, AssemblyBytes(8), true, false},
-		"behind much":        {hugePageBytes - 1, AssemblyBytes(8), true, false},
-		"one page of memory": {64, hugePageBytes, false, false},
+		"behind much":        {arena.HugePage - 1, AssemblyBytes(8), true, false},
+		"one page of memory": {64, arena.HugePage, false, false},
 		"no memory":          {64, 0, false, false},
 		"no use":             {64, AssemblyBytes(8), false, true},
 	} {
@@ -121,10 +123,10 @@ func checkWhole(t *testing.T, writes [][2]int64, end int64) {
 	t.Helper()
 	pieces := 0
 	for _, w := range writes {
-		if w[0]%hugePageBytes == 0 && w[1]%hugePageBytes == 0 {
+		if w[0]%arena.HugePage == 0 && w[1]%arena.HugePage == 0 {
 			continue
 		}
-		if pieces++; w[0] >= hugePageBytes && w[0]+w[1] != end {
+		if pieces++; w[0] >= arena.HugePage && w[0]+w[1] != end {
 			t.Errorf("%d bytes are written at %d", w[1], w[0])
 		}
 	}
@@ -134,7 +136,7 @@ func checkWhole(t *testing.T, writes [][2]int64, end int64) {
 }
 
 func TestAssembleReportsFaults(t *testing.T) {
-	data := make([]byte, 3*hugePageBytes+1000)
+	data := make([]byte, 3*arena.HugePage+1000)
 	for failAt := 1; ; failAt++ {
 		out, file := openNoted(t, filepath.Join(t.TempDir(), "out"))
 		file.failAt = failAt

@@ -78,8 +78,7 @@ func notEnough(st *unix.Statfs_t) error {
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
 
-// LikesHugePages is true for file systems on disks: they may have large folios, and each writer holds the inode for less
-// long.
+// LikesHugePages is true for file systems on disks, which may have large folios.
 func (f systemFile) LikesHugePages() bool { return f.mapped == nil || f.mapped.bytes == nil }
 
 // WriteBehind does not wait, and needs no error: Sync would report it.

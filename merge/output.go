@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device/arena"
 )
 
 // Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
@@ -173,7 +174,7 @@ const writeBehindBytes = 1 << 20
 // come once in that time. It is for writers who give memory back while they write. It does nothing where the file system
 // has no use for it.
 func (o *Output) Assemble(memoryBytes int64, f func() error) error {
-	if memoryBytes < hugePageBytes || o.stream || !o.file.LikesHugePages() {
+	if memoryBytes < arena.HugePage || o.stream || !o.file.LikesHugePages() {
 		return f()
 	}
 	a, err := newAssembler(memoryBytes, o.writeAt)

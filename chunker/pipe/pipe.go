@@ -6,10 +6,14 @@
 // to memory (vmsplice) instead of copying; elsewhere both are what they were made of.
 package pipe
 
-import "io"
+import (
+	"io"
 
-// WriterBytes is the memory that a Writer of blocks that it has to copy takes.
-const WriterBytes = 2 << 20
+	"github.com/extsort/extsort/device/arena"
+)
+
+// WriterBytes is the memory that a Writer of blocks that it has to copy takes: a huge page.
+const WriterBytes = arena.HugePage
 
 // capacity is what an unprivileged process may ask a pipe to hold; the default of 64 KiB makes a context switch of
 // every few microseconds of data.

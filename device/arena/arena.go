@@ -19,6 +19,9 @@ import (
 // of the sort never straddle two.
 const align = 64
 
+// HugePage is the size of a huge page in bytes, on amd64 and arm64 with 4 KiB pages.
+const HugePage = 2 << 20
+
 // Memory is one arena. It is not safe to use its bytes, or views of them, after Free.
 type Memory struct {
 	bytes   []byte

@@ -4,22 +4,19 @@ package arena
 
 import "golang.org/x/sys/unix"
 
-// hugePage is the size of a huge page on amd64 and arm64 with 4 KiB pages. An arena of that size or more starts at
-// a multiple of it; the address space skipped for that is never touched.
-const hugePage = 2 << 20
-
+// reserve starts an arena of a huge page or more at a multiple of one; the address space skipped for that is never touched.
 func reserve(bytes int) (*Memory, error) {
 	length := bytes
-	if bytes >= hugePage {
-		length += hugePage
+	if bytes >= HugePage {
+		length += HugePage
 	}
 	mapping, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return nil, err
 	}
 	m := &Memory{bytes: mapping, mapping: mapping}
-	if bytes >= hugePage {
-		m.bytes = alignUp(mapping, hugePage, bytes)
+	if bytes >= HugePage {
+		m.bytes = alignUp(mapping, HugePage, bytes)
 		adviseHuge(m.bytes)
 	}
 	return m, nil

@@ -104,9 +104,9 @@ func (s *sizes) setBlocks() {
 }
 
 // zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
-// a part of what setBlocks leaves over. More than maxZones touch more memory than they
-// give back earlier: of the 512 huge pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16
-// zones, 41 with 24, 40 with 32 and 49 with 48; and the chunk touched 535, 544, 553 and 560.
+// a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier: of the 512 huge
+// pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16 zones, 41 with 24, 40 with 32 and
+// 49 with 48; and the chunk touched 535, 544, 553 and 560.
 func (s *sizes) zones() int {
 	return max(1, min(s.blocks*s.block*s.element/(12*extentBytes), maxZones))
 }

@@ -27,9 +27,11 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 // A writer that takes memory over gets the zones' memory instead, with later records in it.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	taker, ok := w.(device.Taker)
-	given := ok && taker.Takes()
-	c.shared = c.shared || given
-	u := c.newUsage(given)
+	if !ok || !taker.Takes() {
+		taker = nil
+	}
+	c.shared = c.shared || taker != nil
+	u := c.newUsage(taker)
 	defer u.spent.close()
 	return c.storeAll(ctx, limit, w, u)
 }

@@ -5,10 +5,11 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 )
 
 // extentBytes is what a zone gets at a time: a huge page, so that giving it back frees a whole one.
-const extentBytes = 2 << 20
+const extentBytes = arena.HugePage
 
 // zone is the part of a pool that the buckets of one range of keys take their blocks from. Zones follow each other in
 // the order of their keys. So when the elements of a zone have been stored, its pages can go back to the system, whose
@@ -83,14 +84,14 @@ type usage struct {
 	left    []atomic.Int64 // records of each zone that have not been stored
 	release func(zone int) []stretch
 	spent   *spent
-	given   bool // a writer takes over what is spent; else it goes back to the system
+	taker   device.Taker // of what is spent; nil: it goes back to the system
 }
 
-func (c *chunk[E]) newUsage(given bool) *usage {
+func (c *chunk[E]) newUsage(taker device.Taker) *usage {
 	n := len(c.pool.zones)
 	u := &usage{
 		ends: make([]int64, n), left: make([]atomic.Int64, n),
-		release: c.pool.release, spent: &spent{memory: c.pool.memory}, given: given,
+		release: c.pool.release, spent: &spent{memory: c.pool.memory}, taker: taker,
 	}
 	for _, l := range c.leaves {
 		u.left[l.zone].Add(l.count)
@@ -105,14 +106,10 @@ func (c *chunk[E]) newUsage(given bool) *usage {
 
 // outlet makes one for a worker. On nil it is one of records that are stored but not for the last time.
 func (u *usage) outlet(to device.BlockWriter) *outlet {
-	o := &outlet{to: to}
-	if u != nil {
-		o.spent = u.spent
+	if u == nil {
+		return &outlet{to: to}
 	}
-	if u != nil && u.given {
-		o.taker = to.(device.Taker)
-	}
-	return o
+	return &outlet{to: to, taker: u.taker, spent: u.spent}
 }
 
 // done says that n records from first on are no longer needed. It does nothing on nil.
