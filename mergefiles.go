@@ -38,7 +38,7 @@ func newMerge(opt Options) (*job, error) {
 	}
 	j.reserveCodecs()
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
-	j.reserveSpillCoders()
+	j.reserveBlocks()
 	j.plan = &SortPlan{Strategy: MergeRuns, Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(),
 		Layout: j.keyer.Layout().String(), MemoryLimit: j.opt.MemoryBytes, Device: "cpu", Workers: j.opt.Workers,
 		Chunks: len(j.inputs), FanIn: j.fanIn(), BlockBytes: j.blockBytes, TempDirs: j.opt.TempDirs}
