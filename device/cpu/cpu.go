@@ -18,9 +18,9 @@
 //	       caches.
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
 //	       are not need nothing here.
-//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go), and
-//	       hands it to the writer while other workers do the next buckets (store.go). Drain gives the memory of
-//	       neighbouring buckets back to the system when they have been written (zone.go).
+//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go,
+//	       cells_amd64.go), and hands it to the writer while other workers do the next buckets (store.go). Drain
+//	       gives the memory of neighbouring buckets back to the system when they have been written (zone.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one

@@ -108,7 +108,7 @@ func FuzzRadix(f *testing.F) {
 	var r32 radix[uint32]
 	var r64 radix[uint64]
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for len(data) > 0 && len(data) < 64*8 {
+		for len(data) > 0 && len(data) < 8*300 {
 			data = append(data, data...)
 		}
 		a, b := make([]uint32, len(data)/4), make([]uint64, len(data)/8)

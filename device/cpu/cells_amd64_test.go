@@ -1,0 +1,141 @@
+package cpu
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// withoutWindows runs a test as on a processor that cannot sort windows.
+func withoutWindows(t *testing.T, test func(t *testing.T)) {
+	defer func(had bool) { hasWindows = had }(hasWindows)
+	hasWindows = false
+	test(t)
+}
+
+func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
+
+// TestCells holds the assembly for cells to what it is to do, written plainly.
+func TestCells(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	r := rand.New(rand.NewPCG(13, 14))
+	for n := range 200 {
+		block := randomWords(r, n)
+		low, digit := r.Uint64(), 4+r.IntN(cellBits-3)
+		shift := uint(r.IntN(65 - digit))
+		control := uint64(shift) | uint64(digit)<<8
+		cell := func(e uint64) uint64 { return (e - low) >> shift & (1<<digit - 1) }
+
+		counts, want := make([]uint32, 1<<digit), make([]uint32, 1<<digit)
+		countCells(block, low, control, &counts[0])
+		for _, e := range block {
+			want[cell(e)]++
+		}
+		if !slices.Equal(counts, want) {
+			t.Fatalf("%d elements, digits of %d bits from %d: the counts differ", n, digit, shift)
+		}
+
+		squares, wantSquares := scanCells(&counts[0], len(counts)), uint64(0)
+		sum := uint32(0)
+		for i, count := range want {
+			want[i] = sum
+			sum += count
+			wantSquares += uint64(count) * uint64(count)
+		}
+		if !slices.Equal(counts, want) || squares != wantSquares {
+			t.Fatalf("%d elements, digits of %d bits from %d: %d squares of counters, want %d; scanned to %v", n, digit, shift, squares, wantSquares, counts)
+		}
+
+		moved, sorted := make([]uint64, n+1), slices.Clone(block)
+		moveCells(&moved[0], block, low, control, &counts[0])
+		slices.SortStableFunc(sorted, func(a, b uint64) int { return cmp.Compare(cell(a), cell(b)) })
+		if !slices.Equal(moved[:n], sorted) || moved[n] != 0 {
+			t.Fatalf("%d elements, digits of %d bits from %d: moved to %v, want %v", n, digit, shift, moved, sorted)
+		}
+	}
+}
+
+// TestScanCellsOfMany has counters that exceed what squares can be taken of.
+func TestScanCellsOfMany(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	counts := make([]uint32, 32)
+	counts[3], counts[4], counts[31] = 5, cellsAtMost-105, 100
+	const want = 5*5 + 8191*8191 + 100*100
+	if squares := scanCells(&counts[0], len(counts)); squares != want {
+		t.Errorf("%d squares, want %d", squares, want)
+	}
+	for i, at := range counts {
+		if want := [...]uint32{0, 5, cellsAtMost - 100}[min(max(i-3, 0), 2)]; at != want {
+			t.Errorf("cell %d begins at %d, want %d", i, at, want)
+		}
+	}
+}
+
+// TestSortWindows compares with windows that slices sorts, in place and not, with the greatest element among the others.
+func TestSortWindows(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	r := rand.New(rand.NewPCG(15, 16))
+	for n := windowEdge + 1; n < 5*windowGroup; n++ {
+		src := randomWords(r, n)
+		for range r.IntN(3) {
+			src[r.IntN(n)] = ^uint64(0)
+		}
+		want := slices.Clone(src)
+		slices.Sort(want[:windowEdge])
+		for _, start := range []int{windowEdge, 0} {
+			for at := start; at < n; at += window {
+				slices.Sort(want[at:min(at+window, n)])
+			}
+		}
+		got := make([]uint64, n+1)
+		sortWindows(got[:n], slices.Clone(src))
+		if sortWindows(src, src); !slices.Equal(got[:n], want) || !slices.Equal(src, want) || got[n] != 0 {
+			t.Fatalf("%d elements: sorted to\n%x, in place to\n%x, want\n%x", n, got, src, want)
+		}
+	}
+}
+
+func randomWords(r *rand.Rand, n int) []uint64 {
+	a := make([]uint64, n)
+	for i := range a {
+		a[i] = r.Uint64() >> (32 * (i % 2))
+	}
+	return a
+}
+
+// FuzzCells sorts with cells and without, elements of few and of many bits.
+func FuzzCells(f *testing.F) {
+	f.Add(uint64(1), uint16(500), uint8(64), uint8(0))
+	f.Add(uint64(2), uint16(5000), uint8(13), uint8(3))
+	f.Add(uint64(3), uint16(60000), uint8(20), uint8(200))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, heavy uint8) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		a := make([]uint64, max(int(n), 1))
+		value := r.Uint64()
+		for i := range a {
+			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(heavy) {
+				a[i] = value >> r.IntN(4)
+			}
+		}
+		cut := r.IntN(len(a)) + 1
+		sorted := func() []uint64 {
+			var rx radix[uint64]
+			dst, tmp := make([]uint64, len(a)), make([]uint64, len(a))
+			rx.sort(dst, tmp, [][]uint64{a[:cut], a[cut:]}, spanOf(minMax(a)))
+			return dst
+		}
+		fast := sorted()
+		withoutWindows(t, func(t *testing.T) {
+			if !slices.Equal(fast, sorted()) {
+				t.Errorf("%d elements of %d bits: with cells in another order than without", n, width)
+			}
+		})
+	})
+}
