@@ -70,7 +70,12 @@ func (r *radix[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 
 func moveAll[E element](to []E, blocks [][]E, low, control uint64, places *uint32) {
 	for _, block := range blocks {
-		moveCells(word[uint64](to), words(block), low, control, places)
+		block := words(block)
+		ahead := aheadOf(len(block))
+		if ahead > 0 {
+			moveCellsAhead(word[uint64](to), block[:ahead], low, control, places)
+		}
+		moveCells(word[uint64](to), block[ahead:], low, control, places)
 	}
 }
 
@@ -125,6 +130,12 @@ func joinWindows(a []uint64) bool {
 //
 //go:noescape
 func countCells(block []uint64, low, control uint64, counts *uint32)
+
+// moveCellsAhead is moveCells that asks for lines ahead, see asksAhead: of a multiple of 4 elements with askedAhead behind
+// them.
+//
+//go:noescape
+func moveCellsAhead(to *uint64, block []uint64, low, control uint64, places *uint32)
 
 // scanCells replaces n counters, a multiple of 16, by the sums of those before them, and gives the sum of their squares: less
 // if a counter exceeds 8191, which counts as that. The sum of all is less than 2^18.

@@ -81,6 +81,34 @@ restMoved:
 moved:
 	RET
 
+// func moveCellsAhead(to *uint64, block []uint64, low, control uint64, places *uint32)
+TEXT ·moveCellsAhead(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), R8
+	MOVQ block_base+8(FP), SI
+	MOVQ block_len+16(FP), DI
+	MOVQ low+32(FP), R10
+	MOVQ control+40(FP), R11
+	MOVQ places+48(FP), R9
+	LEAQ (SI)(DI*8), DI
+
+#define ASKCELL(at) \
+	MOVQ       at+128(SI), CX \
+	SUBQ       R10, CX        \
+	BEXTRQ     R11, CX, CX    \
+	MOVL       (R9)(CX*4), CX \
+	PREFETCHT0 (R8)(CX*8)     \
+	MOVECELL(at)
+
+aheadCells:
+	ASKCELL(0)
+	ASKCELL(8)
+	ASKCELL(16)
+	ASKCELL(24)
+	ADDQ $32, SI
+	CMPQ SI, DI
+	JB   aheadCells
+	RET
+
 // func scanCells(counts *uint32, n int) (squares uint64)
 //
 // A sum over 16 counters takes four steps, which add what is 1, 2, 4 and 8 counters before.

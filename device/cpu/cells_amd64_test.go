@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -14,6 +15,24 @@ func withoutWindows(t *testing.T, test func(t *testing.T)) {
 	test(t)
 }
 
+// askingAhead runs a test as on a processor that asks for lines ahead, and as on one that does not.
+func askingAhead(t *testing.T, test func(t *testing.T)) {
+	defer func(asked bool) { asksAhead = asked }(asksAhead)
+	for _, asksAhead = range []bool{false, true} {
+		t.Run(fmt.Sprintf("ahead=%t", asksAhead), test)
+	}
+}
+
+func TestRadixTwinsAhead(t *testing.T) {
+	askingAhead(t, testRadixTwins[uint32])
+	askingAhead(t, testRadixTwins[uint64])
+}
+
+func TestRadixSortAhead(t *testing.T) {
+	askingAhead(t, testRadixSort[uint32])
+	askingAhead(t, testRadixSort[uint64])
+}
+
 func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
 
 // TestCells holds the assembly for cells to what it is to do, written plainly.
@@ -21,8 +40,12 @@ func TestCells(t *testing.T) {
 	if !hasWindows {
 		t.Skip("this processor cannot sort windows")
 	}
+	askingAhead(t, testCells)
+}
+
+func testCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	for n := range 200 {
+	for n := range 300 {
 		block := randomWords(r, n)
 		low, digit := r.Uint64(), 4+r.IntN(cellBits-3)
 		shift := uint(r.IntN(65 - digit))
@@ -50,7 +73,7 @@ func TestCells(t *testing.T) {
 		}
 
 		moved, sorted := make([]uint64, n+1), slices.Clone(block)
-		moveCells(&moved[0], block, low, control, &counts[0])
+		moveAll(moved, [][]uint64{block[:n/2], block[n/2:]}, low, control, &counts[0])
 		slices.SortStableFunc(sorted, func(a, b uint64) int { return cmp.Compare(cell(a), cell(b)) })
 		if !slices.Equal(moved[:n], sorted) || moved[n] != 0 {
 			t.Fatalf("%d elements, digits of %d bits from %d: moved to %v, want %v", n, digit, shift, moved, sorted)

@@ -2,6 +2,9 @@
 
 // The inner loops of radix: moveBlock and countTwo. See radix_amd64.go. BEXTR takes a digit out of an element in one
 // instruction: its control word is the first bit, and the number of bits above that from bit 8.
+//
+// Those called Ahead ask for the line that the element 16 places further on will go to. They take a multiple of 4 elements,
+// behind which there are 16 more.
 
 // func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
 TEXT ·move64(SB), NOSPLIT, $0-56
@@ -45,6 +48,34 @@ rest64:
 end64:
 	RET
 
+// func move64Ahead(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
+TEXT ·move64Ahead(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), R8
+	MOVQ block_base+8(FP), SI
+	MOVQ block_len+16(FP), DI
+	MOVQ low+32(FP), R10
+	MOVQ control+40(FP), R11
+	MOVQ places+48(FP), R9
+	LEAQ (SI)(DI*8), DI
+
+#define ASK64(at) \
+	MOVQ       at+128(SI), CX \
+	SUBQ       R10, CX        \
+	BEXTRQ     R11, CX, CX    \
+	MOVQ       (R9)(CX*8), CX \
+	PREFETCHT0 (R8)(CX*8)     \
+	MOVE64(at)
+
+ahead64:
+	ASK64(0)
+	ASK64(8)
+	ASK64(16)
+	ASK64(24)
+	ADDQ $32, SI
+	CMPQ SI, DI
+	JB   ahead64
+	RET
+
 // func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
 TEXT ·move32(SB), NOSPLIT, $0-56
 	MOVQ to+0(FP), R8
@@ -85,6 +116,34 @@ rest32:
 	JMP  rest32
 
 end32:
+	RET
+
+// func move32Ahead(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
+TEXT ·move32Ahead(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), R8
+	MOVQ block_base+8(FP), SI
+	MOVQ block_len+16(FP), DI
+	MOVL low+32(FP), R10
+	MOVQ control+40(FP), R11
+	MOVQ places+48(FP), R9
+	LEAQ (SI)(DI*4), DI
+
+#define ASK32(at) \
+	MOVL       at+64(SI), CX  \
+	SUBL       R10, CX        \
+	BEXTRL     R11, CX, CX    \
+	MOVQ       (R9)(CX*8), CX \
+	PREFETCHT0 (R8)(CX*4)     \
+	MOVE32(at)
+
+ahead32:
+	ASK32(0)
+	ASK32(4)
+	ASK32(8)
+	ASK32(12)
+	ADDQ $16, SI
+	CMPQ SI, DI
+	JB   ahead32
 	RET
 
 // func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)

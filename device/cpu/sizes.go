@@ -29,12 +29,14 @@ const (
 )
 
 // leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in L2.
+// Larger ones do not pay even there: with 2 MiB of L2, on an Intel Xeon (Emerald Rapids), Store of 2^26 u64 took 9.9 ns a key
+// with 1 MiB, 7.7 with 512 KiB and 6.9 with 256 KiB, but then Load took 3.9 in place of 3.5.
 var leafBytes = sync.OnceValue(func() int {
 	l2 := cpuid.CPU.Cache.L2
 	if l2 < 256<<10 || l2 > 4<<20 {
 		l2 = 1 << 20 // unknown, or shared by several cores
 	}
-	return 1 << (bits.Len(uint(l2)) - 2)
+	return min(1<<(bits.Len(uint(l2))-2), 512<<10)
 })
 
 // sizes are the sizes of all that a chunk of so many records consists of, so that memory is exactly what it takes.
