@@ -1,23 +1,73 @@
 package cpu
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Keys of real data are seldom spread evenly over their range: half of the 64-bit floats between 0 and 1 lie in a
 // thousandth of the bit patterns between them. Buckets of equal width would mostly be too large there, and would have to
-// be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells of equal width, and
-// each cell into buckets of its own width, or several cells share a bucket. For floats a cell is about a binade, in which
-// most distributions are nearly even.
+// be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells, and each cell into
+// buckets of its own width, or several cells share a bucket. Cells of equal width do for floats: one is about a binade,
+// in which most distributions are nearly even. Integers that are small for the most part, such as counts and differences,
+// take graded cells, which grow with the distance from where most elements are, as those of floats do.
 
 // maxCells is the number of cells: their table must stay in L1 beside the heads of the buckets.
 const maxCells = 2048
 
-// cell says where the buckets of a cell are: element x above the range's low end goes to bucket base + x>>shift, modulo
-// 2^32. The low half is the shift, the high half base, as scatter_amd64.s knows it.
+// cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells, goes to
+// bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as scatter_amd64.s knows it.
 type cell uint64
 
 func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }
 
 func (c cell) bucket(x uint64) uint32 { return uint32(c>>32) + uint32(x>>(c&63)) }
+
+// grading says how cells grow. Element x above the range's low end has the distance x - center, or if it is less than
+// center, center - 1 - x, and is below. The zero grading is that of cells of equal widths.
+type grading struct {
+	// bits is the number of bits behind its leading one that number the cell of a distance: each power of two has as many
+	// cells as two to that.
+	bits   uint64
+	center uint64
+	lower  uint64 // number of the first cell below
+	below  uint64 // buckets below; their maps number them downwards
+}
+
+// gradingAround is the finest grading around a center with at most maxCells cells for what is up to last. Distances count
+// in units of 2^shift, of which center is a multiple.
+func gradingAround(center, last uint64, shift uint) grading {
+	g := grading{bits: 1, center: center}
+	cells := func(g grading) uint64 {
+		n := g.cellOf((last-center)>>shift) + 1
+		if center > 0 {
+			n += g.cellOf((center-1)>>shift) + 1
+		}
+		return n
+	}
+	for finer := g; 1<<finer.bits < maxCells && cells(finer) <= maxCells; finer.bits++ {
+		g = finer
+	}
+	return g
+}
+
+// cellOf is the number of the cell of a distance.
+func (g grading) cellOf(distance uint64) uint64 {
+	if g.bits == 0 {
+		return distance
+	}
+	shift := uint64(max(bits.Len64(distance)-1-int(g.bits), 0))
+	return distance>>shift + shift<<g.bits
+}
+
+// cell is the least distance of a cell, and the binary logarithm of its width.
+func (g grading) cell(number uint64) (start uint64, width uint) {
+	if g.bits == 0 || number>>g.bits == 0 {
+		return number, 0
+	}
+	width = uint(number>>g.bits) - 1
+	return (number - uint64(width)<<g.bits) << width, width
+}
 
 // fittedBuckets cuts the elements from low to high into at most count buckets, of which each holds about as many of the
 // sample as any other. REQUIRES: the sample's elements are from low to high.
@@ -30,22 +80,115 @@ func fittedBuckets[E element](sample []E, low, high E, count int, tieBits uint) 
 	if crowd <= len(sample)/16 {
 		return plain
 	}
-	width := bits.Len64(uint64(high - plain.low))
-	b := buckets[E]{low: plain.low, last: high - plain.low, shift: uint(max(int(tieBits), width-bits.Len(maxCells-1)))}
-	histogram := make([]int, b.last>>b.shift+1)
-	for _, e := range sample {
-		histogram[(e-b.low)>>b.shift]++
+	best, least := plain, crowd/2+1 // if a few values are most of the sample, no cut can part them
+	even := plain.fit(sample, high, count, tieBits, grading{})
+	if crowd := even.crowd(sample, count); crowd < least {
+		best, least = even, crowd/2+1 // graded cells take longer
 	}
-	// Buckets of want/2 to want elements, or two neighbours of more than that together: about as many as asked for.
-	for want := 2*len(sample)/count + 1; ; want += want/4 + 1 {
-		if b.fit(histogram, want, tieBits); b.count() <= count {
-			break
+	if least > len(sample)/16 {
+		center := (densest(sample) - plain.low) >> tieBits << tieBits
+		graded := plain.fit(sample, high, count, tieBits, gradingAround(uint64(center), uint64(high-plain.low), tieBits))
+		if graded.crowd(sample, count) < least {
+			best = graded
 		}
 	}
-	if b.crowd(sample, count) > crowd/2 {
-		return plain // a few values are most of the sample: no map can part them
+	return best
+}
+
+// densest is the middle of the narrowest range that a sixteenth of the sample is in.
+func densest[E element](sample []E) E {
+	sorted := slices.Sorted(slices.Values(sample))
+	share := len(sorted) / 16
+	at := 0
+	for i := range sorted[share:] {
+		if sorted[i+share]-sorted[i] < sorted[at+share]-sorted[at] {
+			at = i
+		}
 	}
-	return b
+	return sorted[at+share/2]
+}
+
+// fit makes fitted buckets in place of plain ones, up to high and at most count.
+func (b buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) buckets[E] {
+	b.grading, b.last, b.shift = g, high-b.low, tieBits
+	if !b.graded() {
+		b.shift = max(tieBits, uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)))
+	}
+	above, below := b.histograms(sample)
+	// Buckets of want/2 to want elements, or two neighbours of more than that together: about as many as asked for.
+	for want := 2*len(sample)/count + 1; ; want += want/4 + 1 {
+		if b.cut(above, below, want, tieBits); b.count() <= count {
+			return b
+		}
+	}
+}
+
+// histograms counts the elements of the sample in each cell: above and below the center.
+func (b *buckets[E]) histograms(sample []E) (above, below []int) {
+	above = make([]int, b.cellOf(uint64((b.last-E(b.center))>>b.shift))+1)
+	if b.center > 0 {
+		below = make([]int, b.cellOf((b.center-1)>>b.shift)+1)
+	}
+	for _, e := range sample {
+		if distance, isBelow := b.distance(e); isBelow {
+			below[b.cellOf(distance>>b.shift)]++
+		} else {
+			above[b.cellOf(distance>>b.shift)]++
+		}
+	}
+	return above, below
+}
+
+// cut cuts each cell into buckets of about want elements of the histogram at most, and lets cells of few share one.
+func (b *buckets[E]) cut(above, below []int, want int, tieBits uint) {
+	b.cells, b.first, b.below = b.cells[:0], b.first[:0], 0
+	if len(below) > 0 {
+		down := b.cutSide(below, E(b.center)-1, want, tieBits)
+		b.first = append(b.first, 0)
+		for i := len(down) - 1; i > 0; i-- {
+			b.first = append(b.first, E(b.center)-down[i])
+		}
+		b.below = uint64(len(down))
+	}
+	b.lower = uint64(len(above))
+	lower := slices.Clone(b.cells)
+	b.cells = b.cells[:0]
+	for _, distance := range b.cutSide(above, b.last-E(b.center), want, tieBits) {
+		b.first = append(b.first, E(b.center)+distance)
+	}
+	b.cells = append(b.cells, lower...)
+}
+
+// cutSide appends the cells of distances up to last on one side of the center. It gives the least distance of each bucket.
+func (b *buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (first []E) {
+	shared := 0 // elements in the last bucket, if further cells may join it
+	for i, n := range histogram {
+		value, width := b.cell(uint64(i))
+		start, width := E(value)<<b.shift, width+b.shift
+		if n <= want {
+			if i == 0 || shared+n > want {
+				first, shared = append(first, start), 0
+			}
+			shared += n
+			b.addCell(uint32(len(first)-1), start, lastBit[E]())
+			continue
+		}
+		shift := width - min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
+		b.addCell(uint32(len(first)), start, shift)
+		for at := start; ; at += E(1) << shift {
+			first = append(first, at)
+			if (at-start+E(1)<<shift)>>width != 0 || last-at < E(1)<<shift {
+				break
+			}
+		}
+		shared = want + 1 // the last of them is full
+	}
+	return first
+}
+
+// addCell adds the cell from start on, whose first bucket is given.
+func (b *buckets[E]) addCell(bucket uint32, start E, shift uint) {
+	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
 }
 
 // fewestFitted is the least number of buckets that are worth fitting.
@@ -64,35 +207,4 @@ func (b buckets[E]) crowd(sample []E, count int) int {
 		}
 	}
 	return crowd
-}
-
-// fit cuts each cell into buckets of about want elements of the histogram at most, and lets cells of few share one.
-func (b *buckets[E]) fit(histogram []int, want int, tieBits uint) {
-	b.cells, b.first = b.cells[:0], b.first[:0]
-	shared := 0 // elements in the last bucket, if further cells may join it
-	for i, n := range histogram {
-		start := E(i) << b.shift
-		if n <= want {
-			if i == 0 || shared+n > want {
-				b.first, shared = append(b.first, start), 0
-			}
-			shared += n
-			b.addCell(uint32(len(b.first)-1), start, lastBit[E]())
-			continue
-		}
-		shift := b.shift - min(uint(bits.Len(uint((n-1)/want))), b.shift-tieBits)
-		b.addCell(uint32(len(b.first)), start, shift)
-		for at := start; ; at += E(1) << shift {
-			b.first = append(b.first, at)
-			if at>>b.shift != (at+E(1)<<shift)>>b.shift || b.last-at < E(1)<<shift {
-				break
-			}
-		}
-		shared = want + 1 // the last of them is full
-	}
-}
-
-// addCell adds the cell from start on, whose first bucket is given.
-func (b *buckets[E]) addCell(bucket uint32, start E, shift uint) {
-	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
 }

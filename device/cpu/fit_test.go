@@ -16,6 +16,9 @@ func TestFittedBuckets(t *testing.T) {
 		"normal":      func() uint64 { return floatKey(r.NormFloat64()) },
 		"exponential": func() uint64 { return floatKey(r.ExpFloat64()) },
 		"logarithmic": func() uint64 { return r.Uint64() >> r.IntN(64) },
+		"descending":  func() uint64 { return ^(r.Uint64() >> r.IntN(64)) },
+		"signed":      func() uint64 { return signed(r) },
+		"small":       func() uint64 { return 1<<63 + r.Uint64N(3)<<r.IntN(40) },
 		"two ends":    func() uint64 { return r.Uint64()>>40 ^ -(r.Uint64() & 1) },
 		"two values":  func() uint64 { return r.Uint64() & 1 << 63 },
 		"top bit":     func() uint64 { return 1<<63 | r.Uint64()>>r.IntN(20) },
@@ -69,12 +72,27 @@ func checkCut(t *testing.T, b buckets[uint64], low, high uint64, count int, tieB
 	}
 }
 
-// TestFittedBucketsAreEven holds what fitting is for: floats spread over buckets as evenly as integers.
+// signed is the normalized key of an integer whose distance from zero has any number of bits.
+func signed(r *rand.Rand) uint64 { return uint64(int64(r.Uint64())>>r.IntN(64)) ^ 1<<63 }
+
+// TestFittedBucketsAreEven holds what fitting is for: floats, and integers of any number of bits from 21 on, spread
+// over buckets about as evenly as others. Of shorter ones there are too few for a map to part them.
 func TestFittedBucketsAreEven(t *testing.T) {
+	for name, draw := range map[string]func(r *rand.Rand) uint64{
+		"floats":     func(r *rand.Rand) uint64 { return floatKey(r.NormFloat64()) },
+		"unsigned":   func(r *rand.Rand) uint64 { return 1<<20 | r.Uint64()>>r.IntN(44) },
+		"descending": func(r *rand.Rand) uint64 { return ^(1<<20 | r.Uint64()>>r.IntN(44)) },
+		"signed":     func(r *rand.Rand) uint64 { return (1<<20 | r.Uint64()>>(1+r.IntN(43))) ^ -(r.Uint64() & 1) ^ 1<<63 },
+	} {
+		t.Run(name, func(t *testing.T) { testFittedBucketsAreEven(t, draw) })
+	}
+}
+
+func testFittedBucketsAreEven(t *testing.T, draw func(r *rand.Rand) uint64) {
 	r := rand.New(rand.NewPCG(9, 10))
 	keys := make([]uint64, 1<<18)
 	for i := range keys {
-		keys[i] = floatKey(r.NormFloat64())
+		keys[i] = draw(r)
 	}
 	low, high := minMax(keys)
 	sample := keys[:1<<14]

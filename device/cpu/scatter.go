@@ -8,13 +8,17 @@ import (
 // buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
 // the last one those above.
 //
-// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells of equal
-// widths, and each cell has its own map to buckets, see fittedBuckets.
+// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells, and each
+// cell has its own map to buckets, see fittedBuckets.
+//
+// scatter_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes from the
+// start.
 type buckets[E element] struct {
 	low   E
-	shift uint // of a plain bucket or of a cell. scatter_amd64.s knows it 8 bytes from the start
-	last  E    // plain: the last bucket; fitted: the last element, less low. 16 bytes from the start
+	shift uint // of a plain bucket, or of the narrowest cells
+	last  E    // plain: the last bucket; fitted: the last element, less low
 	cells []cell
+	grading
 	first []E // fitted: of each bucket its first element, less low
 }
 
@@ -31,6 +35,9 @@ func newBuckets[E element](low, high E, count int, tieBits uint) buckets[E] {
 }
 
 func (b buckets[E]) fitted() bool { return len(b.cells) > 0 }
+
+// graded says that the cells of fitted buckets grow.
+func (b buckets[E]) graded() bool { return b.bits > 0 }
 
 func (b buckets[E]) count() int {
 	if b.fitted() {
@@ -62,12 +69,24 @@ func (b buckets[E]) bounds(bucket int) (first, last E) {
 }
 
 func (b buckets[E]) of(e E) int {
-	x := max(e, b.low) - b.low
 	if !b.fitted() {
-		return int(min(x>>b.shift, b.last))
+		return int(min((max(e, b.low)-b.low)>>b.shift, b.last))
 	}
-	x = min(x, b.last)
-	return int(b.cells[x>>b.shift].bucket(uint64(x)))
+	distance, isBelow := b.distance(e)
+	cell := b.cellOf(distance >> b.shift)
+	if isBelow {
+		return int(b.below) - 1 - int(b.cells[b.lower+cell].bucket(distance))
+	}
+	return int(b.below) + int(b.cells[cell].bucket(distance))
+}
+
+// distance is that of an element from the center of fitted buckets.
+func (b buckets[E]) distance(e E) (distance uint64, isBelow bool) {
+	x := uint64(min(max(e, b.low)-b.low, b.last))
+	if x < b.center {
+		return b.center - 1 - x, true
+	}
+	return x - b.center, false
 }
 
 // scatterer is what one worker needs to distribute elements into buckets. Every bucket has a line of elements in

@@ -10,13 +10,19 @@ func scatterFast[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 	switch elems := any(elems).(type) {
 	case []uint64:
 		scatter := scatter64
-		if b.fitted() {
+		switch {
+		case b.graded():
+			scatter = scatterGraded64
+		case b.fitted():
 			scatter = scatterFitted64
 		}
 		return scatter(elems, any(b).(*buckets[uint64]), word[uint64](s.lines), &s.at[0], word[uint64](s.pool.elems), mask)
 	case []uint32:
 		scatter := scatter32
-		if b.fitted() {
+		switch {
+		case b.graded():
+			scatter = scatterGraded32
+		case b.fitted():
 			scatter = scatterFitted32
 		}
 		return scatter(elems, any(b).(*buckets[uint32]), word[uint32](s.lines), &s.at[0], word[uint32](s.pool.elems), mask)
@@ -37,7 +43,7 @@ func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, bloc
 //go:noescape
 func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 
-// scatterFitted64 is scatter64 for fitted buckets.
+// scatterFitted64 is scatter64 for fitted buckets with cells of equal widths.
 //
 //go:noescape
 func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
@@ -46,6 +52,16 @@ func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64
 //
 //go:noescape
 func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
+
+// scatterGraded64 is scatter64 for fitted buckets with cells that grow.
+//
+//go:noescape
+func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
+
+// scatterGraded32 is scatter32 for fitted buckets with cells that grow.
+//
+//go:noescape
+func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 
 // storeFence makes stores past the caches visible to other processors before any store after it.
 func storeFence()

@@ -1,6 +1,7 @@
 #include "textflag.h"
 
-// The inner loops of scatterer.add, for 64- and 32-bit elements and for plain and fitted buckets. See scatter_amd64.go.
+// The inner loops of scatterer.add, for 64- and 32-bit elements and for plain and fitted buckets, with even cells and with
+// graded ones. See scatter_amd64.go.
 //
 //	SI  next element      DI  end of the elements
 //	R8  lines             R9  at
@@ -161,6 +162,100 @@ loop:
 	SHRL    CX, BX
 	SHRQ    $32, CX
 	ADDL    CX, BX
+	APPEND(MOVL, 4, $31)
+	FINISH($2, 4, $32)
+
+// GRADING keeps the grading, and two to its bits.
+#define GRADING \
+	MOVQ b+24(FP), AX     \
+	MOVQ 48(AX), CX       \
+	MOVQ CX, bits-8(SP)   \
+	MOVL $1, DX           \
+	SHLQ CX, DX           \
+	MOVQ DX, power-16(SP) \
+	MOVQ 56(AX), DX       \
+	MOVQ DX, center-24(SP) \
+	MOVQ 64(AX), DX       \
+	MOVQ DX, lower-40(SP) \
+	MOVQ 72(AX), DX       \
+	MOVQ DX, below-48(SP)
+
+// GRADE makes the distance DX the number of its cell: see grading.cellOf. 0 is in CX.
+#define GRADE \
+	MOVQ    DX, R14           \
+	ORQ     $1, R14           \
+	BSRQ    R14, R14          \
+	SUBQ    bits-8(SP), R14   \
+	CMOVQCS CX, R14           \
+	MOVQ    R14, CX           \
+	SHRQ    CX, DX            \
+	IMULQ   power-16(SP), R14 \
+	ADDQ    R14, DX           \
+	MOVQ    isBelow-32(SP), R14 \
+	ANDQ    lower-40(SP), R14 \
+	ADDQ    R14, DX
+
+// func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
+TEXT ·scatterGraded64(SB), NOSPLIT, $48-80
+	GRADING
+	BEGIN(MOVQ, $3)
+
+loop:
+	MOVQ    (SI), AX
+	ADDQ    $8, SI
+	XORL    CX, CX
+	MOVQ    AX, BX
+	SUBQ    R10, BX
+	CMOVQCS CX, BX
+	CMPQ    BX, R11
+	CMOVQHI R11, BX
+	SUBQ    center-24(SP), BX
+	SBBQ    R14, R14
+	XORQ    R14, BX
+	MOVQ    R14, isBelow-32(SP)
+	MOVQ    R13, CX
+	MOVQ    BX, DX
+	SHRQ    CX, DX
+	XORL    CX, CX
+	GRADE
+	MOVQ    (R15)(DX*8), CX
+	SHRQ    CX, BX
+	SHRQ    $32, CX
+	ADDL    CX, BX
+	XORL    isBelow-32(SP), BX
+	ADDL    below-48(SP), BX
+	APPEND(MOVQ, 8, $15)
+	FINISH($3, 8, $16)
+
+// func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
+TEXT ·scatterGraded32(SB), NOSPLIT, $48-80
+	GRADING
+	BEGIN(MOVL, $2)
+
+loop:
+	MOVL    (SI), AX
+	ADDQ    $4, SI
+	XORL    CX, CX
+	MOVL    AX, BX
+	SUBL    R10, BX
+	CMOVLCS CX, BX
+	CMPL    BX, R11
+	CMOVLHI R11, BX
+	SUBL    center-24(SP), BX
+	SBBL    R14, R14
+	XORL    R14, BX
+	MOVQ    R14, isBelow-32(SP)
+	MOVQ    R13, CX
+	MOVL    BX, DX
+	SHRL    CX, DX
+	XORL    CX, CX
+	GRADE
+	MOVQ    (R15)(DX*8), CX
+	SHRL    CX, BX
+	SHRQ    $32, CX
+	ADDL    CX, BX
+	XORL    isBelow-32(SP), BX
+	ADDL    below-48(SP), BX
 	APPEND(MOVL, 4, $31)
 	FINISH($2, 4, $32)
 

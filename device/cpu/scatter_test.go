@@ -26,14 +26,18 @@ func testScatterTwins[E element](t *testing.T) {
 			low, high := E(r.Uint64()), E(r.Uint64())
 			low, high = min(low, high), max(low, high)
 			tieBits := uint(r.IntN(8))
-			for name, b := range map[string]buckets[E]{
-				"plain":  newBuckets(low, high, count, tieBits),
-				"fitted": fittedBuckets(logarithmic(r, low, high), low, high, count, tieBits),
-			} {
+			center := low + (high-low)/3
+			plain := newBuckets(low, high, count, tieBits)
+			all := map[string]buckets[E]{"plain": plain}
+			if count >= fewestFitted {
+				sample := dense(r, low, high, center)
+				from := (center - plain.low) >> tieBits << tieBits
+				all["even"] = plain.fit(sample, high, count, tieBits, grading{})
+				all["graded"] = plain.fit(sample, high, count, tieBits, gradingAround(uint64(from), uint64(high-plain.low), tieBits))
+			}
+			for name, b := range all {
 				t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
-					if fitted := b.fitted(); fitted != (name == "fitted" && count >= fewestFitted) {
-						t.Errorf("the buckets are fitted: %t", fitted)
-					}
+					elems := append(dense(r, low, high, center)[:n/2], elems[n/2:]...)
 					fast := scattered(t, b, elems, scatterFast[E])
 					loop := scattered(t, b, elems, scatterLoop[E])
 					for i := range fast {
@@ -78,11 +82,15 @@ func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scat
 	return content
 }
 
-// logarithmic is a sample from low to high whose elements are dense near low.
-func logarithmic[E element](r *rand.Rand, low, high E) []E {
-	sample := make([]E, 5000)
+// dense has elements from low to high on both sides of a center: as many at each of several distances, each half of the
+// one before.
+func dense[E element](r *rand.Rand, low, high, center E) []E {
+	sample := make([]E, 10_000)
 	for i := range sample {
-		sample[i] = low + E(r.Uint64())%(high-low)>>r.IntN(16)
+		away := E(r.Uint64()) >> r.IntN(int(lastBit[E]()))
+		if sample[i] = center + min(away, high-center); i%2 == 0 {
+			sample[i] = center - min(away, center-low)
+		}
 	}
 	return sample
 }
