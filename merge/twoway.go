@@ -41,6 +41,8 @@ func (s sequence) copyFrom(a sequence) sequence {
 // without branches is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional merge" of
 // O. Peters's glidesort.)
 //
+// Where the processor has registers of eight keys, mergeVectors does most of it for keys without references.
+//
 // A step takes at most one record of each input at either end. So half the length of the shorter input is a
 // number of steps that needs no check for an end; what remains is half as long, and so on.
 
@@ -49,7 +51,7 @@ func steps(a, b int) int { return min(a, b) / 2 }
 
 // mergeKeys merges a and b into dst. REQUIRES: dst has room for both, and overlaps neither.
 func mergeKeys(dst, a, b []uint64) {
-	dst = dst[:len(a)+len(b)]
+	dst, a, b = mergeVectors(dst[:len(a)+len(b)], a, b)
 	for n := steps(len(a), len(b)); n > 0; n = steps(len(a), len(b)) {
 		i, j, p, q := keySteps(n, unsafe.Pointer(unsafe.SliceData(dst)),
 			unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), len(a)-1, len(b)-1)

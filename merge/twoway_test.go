@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -68,5 +70,56 @@ func checkTwoWay(t *testing.T, a, b []uint64) {
 				t.Fatalf("%v and %v: equal keys in the order %x", a, b, out.refs)
 			}
 		}
+	}
+}
+
+// FuzzTwoWay merges lists of random lengths, of keys of few bits or of many, and lists of which one ends before the other
+// begins, or one lies within a gap of the other.
+func FuzzTwoWay(f *testing.F) {
+	f.Add(uint64(1), uint16(1000), uint16(1000), uint8(64), uint8(64))
+	f.Add(uint64(2), uint16(64), uint16(5000), uint8(3), uint8(3))
+	f.Add(uint64(3), uint16(777), uint16(778), uint8(0), uint8(1))
+	f.Add(uint64(4), uint16(2000), uint16(130), uint8(64), uint8(40))
+	f.Fuzz(func(t *testing.T, seed uint64, na, nb uint16, aBits, bBits uint8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		list := func(n uint16, bits uint8) []uint64 {
+			offset := r.Uint64() >> r.IntN(64)
+			keys := make([]uint64, n%8192)
+			for i := range keys {
+				keys[i] = r.Uint64()>>(64-min(bits, 64)) + offset
+			}
+			slices.Sort(keys)
+			return keys
+		}
+		a, b := list(na, aBits), list(nb, bBits)
+		if seed%3 == 0 && len(b) > 0 {
+			b[len(b)-1] = math.MaxUint64
+		}
+		want := slices.Sorted(slices.Values(slices.Concat(a, b)))
+		got := make([]uint64, len(want)+1)
+		if mergeKeys(got, a, b); !slices.Equal(got[:len(want)], want) || got[len(want)] != 0 {
+			t.Errorf("%d and %d keys: wrong order", len(a), len(b))
+		}
+	})
+}
+
+// BenchmarkTwoWay merges two lists in cache.
+func BenchmarkTwoWay(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1 << 6, 1 << 8, 1 << 10, 1 << 13} {
+		lists := [2][]uint64{make([]uint64, n), make([]uint64, n)}
+		for _, list := range lists {
+			for i := range list {
+				list[i] = r.Uint64()
+			}
+			slices.Sort(list)
+		}
+		dst := make([]uint64, 2*n)
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				mergeKeys(dst, lists[0], lists[1])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*n), "ns/key")
+		})
 	}
 }
