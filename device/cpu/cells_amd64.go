@@ -17,6 +17,9 @@ const (
 	cellBits     = 14              // of the widest digit
 	cellsAtMost  = 9 << cellBits   // elements: 9 for each cell; more leave too much to repair
 	cellsFrom    = 256             // elements
+	partsFrom    = 80 << 10        // elements that are parted first, if they are more: with room for as many, 1.3 MiB
+	partOf       = 32 << 10        // elements of a part, about
+	partBits     = 8               // of the digit that parts, at most
 	cellsAtLeast = 16              // counters, which scanCells takes at a time
 	window       = 8               // neighbours that are sorted together
 	windowEdge   = window / 2      // elements before the first window that straddles two others
@@ -37,35 +40,86 @@ func (r *radix[E]) cellCounts(digit int) *uint32 {
 // elements that they had, in some order.
 func (r *radix[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	if !hasWindows || lastBit[E]() != 63 || n < cellsFrom || n > cellsAtMost || r.crowds.skip() {
+	if !hasWindows || lastBit[E]() != 63 || n < cellsFrom || r.crowds.skip() {
 		return false
 	}
+	if n > partsFrom && s.width > cellBits {
+		r.sortParts(dst, tmp, blocks, s)
+		return true
+	}
+	if inPlace := &blocks[0][0] == &dst[0]; s.width <= cellBits && !inPlace {
+		tmp = dst // no windows follow
+	}
+	return r.cellSort(dst, tmp, blocks, s)
+}
+
+// cellSort sorts the elements of blocks by cells, by way of tmp, into dst, which may be tmp.
+func (r *radix[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
+	n := len(dst)
 	digit := min(bits.Len(uint(n-1))-2, cellBits, s.width) // 4 elements in each cell on average, or from 2 on
 	low, control := uint64(s.low), uint64(s.width-digit|digit<<8)
 	counts := r.cellCounts(digit)
+	countAll(blocks, low, control, counts)
+	squares := scanCells(counts, max(1<<digit, cellsAtLeast))
+	even := digit == s.width || n <= cellsAtMost && squares <= 2*uint64(n+n*n>>digit)
+	if r.crowds.note(!even); !even {
+		return false
+	}
+	r.passes = max(r.passes, 1)
+	moveAll(tmp, blocks, low, control, counts)
+	if digit < s.width {
+		sortWindows(words(dst), words(tmp))
+		return joinWindows(words(dst))
+	}
+	if &tmp[0] != &dst[0] {
+		copy(dst, tmp)
+	}
+	return true
+}
+
+// sortParts sorts elements that are more than fit in the second-level cache twice: it parts them by their leading bits
+// first, so that each part does.
+func (r *radix[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
+	digit := min(max(bits.Len(uint(len(dst)/partOf)), 4), partBits)
+	shift := s.width - digit
+	low, control := uint64(s.low), uint64(shift|digit<<8)
+	counts := r.cellCounts(digit)
+	countAll(blocks, low, control, counts)
+	scanCells(counts, 1<<digit)
+	moveAll(tmp, blocks, low, control, counts)
+	var ends [1 << partBits]uint32 // the counters are needed again
+	copy(ends[:], unsafe.Slice(counts, 1<<digit))
+	from := 0
+	for i, end := range ends[:1<<digit] {
+		to := int(end)
+		if part := dst[from:to]; len(part) > 0 {
+			r.sortPart(part, tmp[from:to], span[E]{s.low + E(i)<<shift, shift})
+		}
+		from = to
+	}
+	r.passes = max(r.passes, 2)
+}
+
+// sortPart sorts the elements of src, which is lost, into dst.
+func (r *radix[E]) sortPart(dst, src []E, s span[E]) {
+	if len(src) >= cellsFrom && len(src) <= partsFrom && r.cellSort(dst, dst, [][]E{src}, s) {
+		return
+	}
+	copy(dst, src)
+	if len(dst) <= smallSort {
+		insertionSort(dst)
+		return
+	}
+	r.sortByDigits(dst, src, r.one(dst), spanOf(minMax(dst)))
+}
+
+func countAll[E element](blocks [][]E, low, control uint64, counts *uint32) {
 	for i, block := range blocks {
 		if i+1 < len(blocks) {
 			prefetch(blocks[i+1])
 		}
 		countCells(words(block), low, control, counts)
 	}
-	squares := scanCells(counts, max(1<<digit, cellsAtLeast))
-	even := digit == s.width || squares <= 2*uint64(n+n*n>>digit)
-	if r.crowds.note(!even); !even {
-		return false
-	}
-	r.passes = max(r.passes, 1)
-	if inPlace := &blocks[0][0] == &dst[0]; digit == s.width && !inPlace {
-		moveAll(dst, blocks, low, control, counts)
-		return true
-	}
-	moveAll(tmp, blocks, low, control, counts)
-	if digit == s.width {
-		copy(dst, tmp)
-		return true
-	}
-	sortWindows(words(dst), words(tmp))
-	return joinWindows(words(dst))
 }
 
 func moveAll[E element](to []E, blocks [][]E, low, control uint64, places *uint32) {

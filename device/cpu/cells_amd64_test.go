@@ -138,9 +138,11 @@ func FuzzCells(f *testing.F) {
 	f.Add(uint64(1), uint16(500), uint8(64), uint8(0))
 	f.Add(uint64(2), uint16(5000), uint8(13), uint8(3))
 	f.Add(uint64(3), uint16(60000), uint8(20), uint8(200))
+	f.Add(uint64(4), uint16(60000), uint8(64), uint8(0))
+	f.Add(uint64(5), uint16(60000), uint8(50), uint8(128))
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, heavy uint8) {
 		r := rand.New(rand.NewPCG(seed, 17))
-		a := make([]uint64, max(int(n), 1))
+		a := make([]uint64, max(2*int(n), 1)) // more than partsFrom, at times
 		value := r.Uint64()
 		for i := range a {
 			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(heavy) {

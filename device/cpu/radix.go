@@ -116,6 +116,11 @@ func (r *radix[E]) sort(dst, tmp []E, blocks [][]E, s span[E]) {
 		}
 		blocks = r.one(dst)
 	}
+	r.sortByDigits(dst, tmp, blocks, s)
+}
+
+// sortByDigits is sort by passes, for any elements.
+func (r *radix[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 	p := pass{digit: digitBits, count: ranked(len(dst))}
 	if p.count == 1 {
 		p.digit = min(digitBits, uint(bits.Len(uint(len(dst))))+2)

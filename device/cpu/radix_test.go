@@ -83,7 +83,7 @@ func testRadixSort[E element](t *testing.T) {
 	}
 	var rx radix[E]
 	for name, value := range generate {
-		for _, n := range []int{1, 2, smallSort, smallSort + 1, 100, 512, 513, 5000, 1<<18 + 1} {
+		for _, n := range []int{1, 2, smallSort, smallSort + 1, 100, 512, 513, 5000, 1 << 17, 1<<18 + 1} {
 			a := make([]E, n)
 			for i := range a {
 				a[i] = value(i)

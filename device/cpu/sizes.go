@@ -67,6 +67,9 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
 	s.bucket = int(min(int64(leafBytes()/s.element), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
 	s.leaf = int(min(records, int64(4*s.bucket)))
+	if share := records / maxBuckets; 2*share > int64(s.leaf) { // the most buckets that there can be hold more than that
+		s.leaf = 2 * s.leaf // or about one half of them would be cut again
+	}
 	s.setBlocks()
 	return s
 }
