@@ -383,7 +383,8 @@ func (j *job) openSpill(expectBytes int64) error {
 	var err error
 	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
-		ExpectBytes: expectBytes, BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
+		ExpectBytes: expectBytes, Cached: expectBytes >= 0 && expectBytes <= cacheableSpill(),
+		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	})
 	return err
 }

@@ -27,6 +27,10 @@ func systemMemory() int64 {
 	return int64(machine)
 }
 
+// cacheableSpill is how many bytes of spill the page cache holds until they are read back, in all likelihood: Linux begins to
+// write what is dirty to the disk when that exceeds a tenth of the memory that is not in use.
+func cacheableSpill() int64 { return systemMemory() / 16 }
+
 // defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
 func defaultMemory() int64 {
 	if m := systemMemory(); m > 0 {

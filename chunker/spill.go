@@ -27,6 +27,7 @@ type SpillOptions struct {
 	// ExpectBytes is what will be spilled, before compression: so much room must be there before the work
 	// begins. -1: not known.
 	ExpectBytes int64
+	Cached      bool // so little that it is read back from memory, and hardly from a disk
 
 	BlockBytes int // largest block
 	Workers    int // writers at the same time
@@ -75,7 +76,7 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	if opt.Coders == 0 {
 		opt.Coders = max(opt.Workers, 1)
 	}
-	s := &Spill{opt: opt, codec: newCodecChoice(opt.Codec, opt.Coders), buffers: make(chan []byte, opt.Coders)}
+	s := &Spill{opt: opt, codec: newCodecChoice(&opt), buffers: make(chan []byte, opt.Coders)}
 	for range opt.Coders {
 		s.buffers <- nil // made when first needed
 	}

@@ -314,19 +314,27 @@ func TestCodecChoice(t *testing.T) {
 	for i := range random {
 		random[i] = byte(r.Uint32())
 	}
-	c := newCodecChoice("auto", 1)
+	c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
 	for range codecTrials + 1 {
 		c.choose(random)
 	}
 	if got := c.choose(random).String(); got != "none" {
 		t.Errorf("random bytes are compressed by %s", got)
 	}
-	if packed, codec := c.compress(new([]byte), random, newCodecChoice("zstd", 1).choose(random)); codec.String() != "none" || len(packed) != len(random) {
+	if packed, codec := c.compress(new([]byte), random, newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1}).choose(random)); codec.String() != "none" || len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
-	c = newCodecChoice("auto", 1)
+	c = newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
 	c.trials, c.in, c.out, c.fastest = 1, 1<<40, 0, 1e-12 // what these trials saw was worth it
 	if got := c.choose(make([]byte, 64<<10)).String(); got != "s2" {
 		t.Errorf("blocks of zeros are spilled by %s", got)
+	}
+	// A fifth is left, at 2.5 GB/s: worth it before a disk, and not where the bytes stay in memory.
+	for cached, want := range map[bool]string{false: "s2", true: "none"} {
+		c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1, Cached: cached})
+		c.trials, c.in, c.out, c.fastest = 1, 1<<40, 1<<40/5, 4e-10
+		if got := c.choose(make([]byte, 64<<10)).String(); got != want {
+			t.Errorf("cached %t: blocks of which a fifth is left are spilled by %s, want %s", cached, got, want)
+		}
 	}
 }
