@@ -26,6 +26,8 @@ const (
 
 	trialKeys  = 1 << 20  // sorted, merged and scattered: more than the caches hold, done in a few milliseconds
 	trialRuns  = 16       // that are merged
+	trialPairs = 1 << 18  // records of a key and a payload that are merged
+	pairBytes  = 16       // of each of those
 	trialWrite = 16 << 20 // bytes written to the temporary folder
 	trialReads = 8        // blocks read from places all over the input
 
@@ -57,10 +59,18 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	if seconds, ok := timeSort(ctx, keyer, recs); ok {
 		r.keySeconds = seconds / trialKeys
 	}
-	if seconds, ok := timeMerge(ctx, keyer); ok {
-		r.mergeCost = seconds / trialKeys / 4 // levels: log2 of trialRuns
-	}
 	r.copyBytes, r.gatherCost = timeGather(recs)
+	const levels = 4 // log2 of trialRuns
+	if seconds, ok := timeMerge(ctx, keyer, trialKeys); ok {
+		r.mergeCost = seconds / trialKeys / levels
+	}
+	pairs, err := format.NewKeyer(format.Layout{RecordSize: pairBytes, Key: keyer.Layout().Key})
+	if err != nil {
+		return r
+	}
+	if seconds, ok := timeMerge(ctx, pairs, trialPairs); ok {
+		r.referCost = max(seconds/trialPairs-referenceSeconds-pairBytes/r.copyBytes, 0) / levels
+	}
 	if seconds, ok := timeScatter(ctx, keyer, recs, j.opt.TempDirs[0]); ok {
 		r.scatterCost = max(seconds/trialKeys-8/r.copyBytes, 0)
 	}
@@ -127,11 +137,11 @@ func timeSort(ctx context.Context, k *format.Keyer, recs []byte) (seconds float6
 	return seconds, err == nil
 }
 
-// timeMerge merges runs in memory with one worker.
-func timeMerge(ctx context.Context, k *format.Keyer) (seconds float64, ok bool) {
+// timeMerge merges runs of n records in memory with one worker.
+func timeMerge(ctx context.Context, k *format.Keyer, n int64) (seconds float64, ok bool) {
 	runs := make([]*chunker.Run, trialRuns)
 	for i := range runs {
-		recs := trialRecords(k, "sorted", trialKeys/trialRuns, uint64(i))
+		recs := trialRecords(k, "sorted", n/trialRuns, uint64(i))
 		if recs == nil {
 			return 0, false
 		}

@@ -269,7 +269,7 @@ func (p *planner) merge() Candidate {
 		merging, c.Why = 0, "the sample is in order, or in reverse: runs that do not overlap are only joined"
 	}
 	merging += spilled.blockCost(p.block)
-	between := float64(c.levels-1) * (2*spilled.spillCost(r) + merging)
+	between := rewritten(c.chunks, p.fanIn) * (2*spilled.spillCost(r) + merging)
 	c.stages = []Stage{
 		p.stage(stageRuns, w.readCost(r)+w.sortCost(r)+spilled.spillCost(r)+r.startSeconds),
 		p.stage(stageMerge, between+spilled.spillCost(r)+merging+w.writeCost(r)),
@@ -324,6 +324,32 @@ func levelsOf(runs, fanIn int) int {
 		runs, levels = (runs+fanIn-1)/fanIn, levels+1
 	}
 	return levels
+}
+
+// rewritten is how many times a record of one of so many runs, all of the same size, is merged into another run before the
+// last merge, on average. It is less than the number of levels: merge.Reduce merges just as many runs as it must.
+func rewritten(runs, fanIn int) float64 {
+	fanIn = max(fanIn, 2)
+	if runs <= fanIn {
+		return 0
+	}
+	var sizes []int // the least first: what was merged is never less than what will be
+	for range runs {
+		sizes = append(sizes, 1)
+	}
+	moved := 0
+	for take := 1 + (runs-1)%(fanIn-1); len(sizes) > fanIn; take = fanIn {
+		if take == 1 {
+			take = fanIn
+		}
+		merged := 0
+		for _, size := range sizes[:take] {
+			merged += size
+		}
+		sizes = append(sizes[take:], merged)
+		moved += merged
+	}
+	return float64(moved) / float64(runs)
 }
 
 // without is the plan when a strategy has turned out not to be possible: the next of those considered.

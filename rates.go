@@ -1,6 +1,10 @@
 package extsort
 
-import "math"
+import (
+	"math"
+
+	"github.com/extsort/extsort/merge"
+)
 
 // rates are what the planner knows of a machine. Times are those of one worker; costs of workers that share a
 // resource are divided by their number.
@@ -12,7 +16,8 @@ type rates struct {
 	keySeconds   float64 // to sort one key in memory, partition and buckets together
 	gatherCost   float64 // seconds to fetch one record from a random place, besides its bytes
 	scatterCost  float64 // seconds to classify one record and to append it to its part
-	mergeCost    float64 // seconds for one record and one level of two-way merges
+	mergeCost    float64 // seconds for one bare key of up to 8 bytes and one level of two-way merges
+	referCost    float64 // the same for a key with a reference to its record
 	startSeconds float64 // of the run as a whole
 	measured     bool    // on this machine, for this run
 }
@@ -27,8 +32,16 @@ var defaultRates = rates{
 	keySeconds:   5.2e-9,
 	gatherCost:   17e-9,
 	scatterCost:  3.3e-9,
-	mergeCost:    1.8e-9,
+	mergeCost:    defaultMergeCost(),
+	referCost:    1.8e-9,
 	startSeconds: 1e-3,
+}
+
+func defaultMergeCost() float64 {
+	if merge.InVectors() {
+		return 1.1e-9
+	}
+	return 1.8e-9
 }
 
 // spillRatio is how much faster spill is written and read back than output is written: nobody waits until it is on the
@@ -137,7 +150,7 @@ func (w work) mergeCost(r rates, k int) float64 {
 	levels := math.Log2(float64(max(k, 2)))
 	perRecord := levels * r.mergeCost
 	if !w.bare {
-		perRecord += referenceSeconds + w.size/r.copyBytes
+		perRecord = levels*r.referCost + referenceSeconds + w.size/r.copyBytes
 	}
 	return w.records * perRecord / w.workers
 }

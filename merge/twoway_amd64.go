@@ -9,6 +9,9 @@ import (
 // hasVectors says whether the processor has registers of eight keys.
 var hasVectors = cpuid.CPU.Has(cpuid.AVX512F)
 
+// InVectors reports whether merges of bare keys take eight keys at a time on this processor.
+func InVectors() bool { return hasVectors }
+
 const (
 	vectorKeys  = 8
 	fromVectors = 8 * vectorKeys // keys of the shorter input from which mergeVectors pays
