@@ -105,6 +105,9 @@ func (r *radix[E]) sortPart(dst, src []E, s span[E]) {
 	if len(src) >= cellsFrom && len(src) <= partsFrom && r.cellSort(dst, dst, [][]E{src}, s) {
 		return
 	}
+	if len(src) > partsFrom {
+		r.crowds.note(true) // parting did not help
+	}
 	copy(dst, src)
 	if len(dst) <= smallSort {
 		insertionSort(dst)
@@ -165,12 +168,7 @@ func joinWindows(a []uint64) bool {
 	budget := 2 * len(a)
 	for start := window; start < len(a); start += window {
 		for i := start; i < len(a) && a[i] < a[i-1]; i++ {
-			e, j := a[i], i
-			for ; j > 0 && a[j-1] > e; j-- {
-				a[j] = a[j-1]
-			}
-			a[j] = e
-			if budget -= i - j; budget < 0 {
+			if budget -= sink(a, i); budget < 0 {
 				return false
 			}
 		}

@@ -367,12 +367,18 @@ func minMax[E element](a []E) (low, high E) {
 
 func insertionSort[E element](a []E) {
 	for i := 1; i < len(a); i++ {
-		e, j := a[i], i
-		for ; j > 0 && a[j-1] > e; j-- {
-			a[j] = a[j-1]
-		}
-		a[j] = e
+		sink(a, i)
 	}
+}
+
+// sink moves element i to its place among those before it, which are in order, and gives how far.
+func sink[E element](a []E, i int) int {
+	e, j := a[i], i
+	for ; j > 0 && a[j-1] > e; j-- {
+		a[j] = a[j-1]
+	}
+	a[j] = e
+	return i - j
 }
 
 // repair sorts elements that are nearly in order by insertion. It gives up when that takes more than a few moves
@@ -386,12 +392,7 @@ func repair[E element](a []E) bool {
 			last = e
 			continue
 		}
-		j := i
-		for ; j > 0 && a[j-1] > e; j-- {
-			a[j] = a[j-1]
-		}
-		a[j] = e
-		if budget -= i - j; budget < 0 {
+		if budget -= sink(a, i); budget < 0 {
 			return false
 		}
 	}
