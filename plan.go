@@ -338,26 +338,18 @@ func levelsOf(runs, fanIn int) int {
 // last merge, on average. It is less than the number of levels: merge.Reduce merges just as many runs as it must.
 func rewritten(runs, fanIn int) float64 {
 	fanIn = max(fanIn, 2)
-	if runs <= fanIn {
-		return 0
-	}
-	var sizes []int // the least first: what was merged is never less than what will be
-	for range runs {
-		sizes = append(sizes, 1)
-	}
+	sizes := slices.Repeat([]int{1}, runs) // the least first: what was merged is never less than what will be
 	moved := 0
-	for take := 1 + (runs-1)%(fanIn-1); len(sizes) > fanIn; take = fanIn {
-		if take == 1 {
-			take = fanIn
-		}
+	for len(sizes) > fanIn {
+		group := merge.GroupSize(len(sizes), fanIn)
 		merged := 0
-		for _, size := range sizes[:take] {
+		for _, size := range sizes[:group] {
 			merged += size
 		}
-		sizes = append(sizes[take:], merged)
+		sizes = append(sizes[group:], merged)
 		moved += merged
 	}
-	return float64(moved) / float64(runs)
+	return float64(moved) / float64(max(runs, 1))
 }
 
 // without is the plan when a strategy has turned out not to be possible: the next of those considered.

@@ -80,14 +80,10 @@ func renumber(err error, origin []int) error {
 	return err
 }
 
-// nextGroup chooses the neighbours to merge next. The first group is just as large that all later merges, the
-// last one included, have the full fan-in (Knuth, volume 3, section 5.4.9); of all groups of that size it is the
-// one with the fewest records.
+// nextGroup chooses the neighbours to merge next: of all groups of the size that GroupSize gives, the one with the fewest
+// records.
 func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
-	size := 1 + (len(runs)-1)%(fanIn-1)
-	if size == 1 {
-		size = fanIn
-	}
+	size := GroupSize(len(runs), fanIn)
 	var records int64
 	for _, r := range runs[:size] {
 		records += r.Records()
@@ -100,6 +96,15 @@ func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
 		}
 	}
 	return from, from + size
+}
+
+// GroupSize is how many of more than fanIn runs Reduce merges first: just so many that all later merges, the last one
+// included, have the full fan-in (Knuth, volume 3, section 5.4.9).
+func GroupSize(runs, fanIn int) int {
+	if size := 1 + (runs-1)%(fanIn-1); size > 1 {
+		return size
+	}
+	return fanIn
 }
 
 func mergeGroup(ctx context.Context, opt Options, group []*chunker.Run,

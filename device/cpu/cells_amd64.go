@@ -128,17 +128,13 @@ func countAll[E element](blocks [][]E, low, control uint64, counts *uint32) {
 func moveAll[E element](to []E, blocks [][]E, low, control uint64, places *uint32) {
 	for _, block := range blocks {
 		block := words(block)
-		ahead := aheadOf(len(block))
-		if ahead > 0 {
-			moveCellsAhead(word[uint64](to), block[:ahead], low, control, places)
-		}
-		moveCells(word[uint64](to), block[ahead:], low, control, places)
+		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)))
 	}
 }
 
 // words is a view of elements of 64 bits as such.
 func words[E element](a []E) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(a))), len(a))
+	return unsafe.Slice(word[uint64](a), len(a))
 }
 
 // sortWindows sorts every window of src: those that begin halfway through the first window, and then those that begin with
@@ -183,22 +179,16 @@ func joinWindows(a []uint64) bool {
 //go:noescape
 func countCells(block []uint64, low, control uint64, counts *uint32)
 
-// moveCellsAhead is moveCells that asks for lines ahead, see asksAhead: of a multiple of 4 elements with askedAhead behind
-// them.
-//
-//go:noescape
-func moveCellsAhead(to *uint64, block []uint64, low, control uint64, places *uint32)
-
 // scanCells replaces n counters, a multiple of 16, by the sums of those before them, and gives the sum of their squares: less
 // if a counter exceeds 8191, which counts as that. The sum of all is less than 2^18.
 //
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say.
+// moveCells moves the elements of a block to where the counters say. It asks for lines as move64 does.
 //
 //go:noescape
-func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32)
+func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
 
 // sortGroups sorts the windows of groups: of an edge at src, which is in order, and as many groups after it.
 //

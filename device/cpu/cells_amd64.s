@@ -39,18 +39,20 @@ restCounted:
 counted:
 	RET
 
-// func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32)
-TEXT ·moveCells(SB), NOSPLIT, $0-56
+// func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
+TEXT ·moveCells(SB), NOSPLIT, $0-64
 	MOVQ to+0(FP), R8
 	MOVQ block_base+8(FP), SI
 	MOVQ block_len+16(FP), DI
 	MOVQ low+32(FP), R10
 	MOVQ control+40(FP), R11
 	MOVQ places+48(FP), R9
+	MOVQ ahead+56(FP), R13
+	LEAQ (SI)(R13*8), R13
 	LEAQ (SI)(DI*8), DI
 	LEAQ -24(DI), R12
-	CMPQ SI, R12
-	JAE  restMoved
+	CMPQ SI, R13
+	JAE  plainCells
 
 #define MOVECELL(at) \
 	MOVQ   at(SI), AX     \
@@ -61,6 +63,27 @@ TEXT ·moveCells(SB), NOSPLIT, $0-56
 	MOVQ   AX, (R8)(DX*8) \
 	INCL   DX             \
 	MOVL   DX, (R9)(BX*4)
+
+#define ASKCELL(at) \
+	MOVQ       at+128(SI), CX \
+	SUBQ       R10, CX        \
+	BEXTRQ     R11, CX, CX    \
+	MOVL       (R9)(CX*4), CX \
+	PREFETCHT0 (R8)(CX*8)     \
+	MOVECELL(at)
+
+aheadCells:
+	ASKCELL(0)
+	ASKCELL(8)
+	ASKCELL(16)
+	ASKCELL(24)
+	ADDQ $32, SI
+	CMPQ SI, R13
+	JB   aheadCells
+
+plainCells:
+	CMPQ SI, R12
+	JAE  restMoved
 
 moveFour:
 	MOVECELL(0)
@@ -79,34 +102,6 @@ restMoved:
 	JMP  restMoved
 
 moved:
-	RET
-
-// func moveCellsAhead(to *uint64, block []uint64, low, control uint64, places *uint32)
-TEXT ·moveCellsAhead(SB), NOSPLIT, $0-56
-	MOVQ to+0(FP), R8
-	MOVQ block_base+8(FP), SI
-	MOVQ block_len+16(FP), DI
-	MOVQ low+32(FP), R10
-	MOVQ control+40(FP), R11
-	MOVQ places+48(FP), R9
-	LEAQ (SI)(DI*8), DI
-
-#define ASKCELL(at) \
-	MOVQ       at+128(SI), CX \
-	SUBQ       R10, CX        \
-	BEXTRQ     R11, CX, CX    \
-	MOVL       (R9)(CX*4), CX \
-	PREFETCHT0 (R8)(CX*8)     \
-	MOVECELL(at)
-
-aheadCells:
-	ASKCELL(0)
-	ASKCELL(8)
-	ASKCELL(16)
-	ASKCELL(24)
-	ADDQ $32, SI
-	CMPQ SI, DI
-	JB   aheadCells
 	RET
 
 // func scanCells(counts *uint32, n int) (squares uint64)

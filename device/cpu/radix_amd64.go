@@ -26,20 +26,12 @@ func moveBlock[E element](to, block []E, low E, shift, digit uint, places *[digi
 	switch block := any(block).(type) {
 	case []uint64:
 		if hasBEXTR {
-			ahead := aheadOf(len(block))
-			if ahead > 0 {
-				move64Ahead(word[uint64](to), block[:ahead], uint64(low), control, places)
-			}
-			move64(word[uint64](to), block[ahead:], uint64(low), control, places)
+			move64(word[uint64](to), block, uint64(low), control, places, aheadOf(len(block)))
 			return
 		}
 	case []uint32:
 		if hasBEXTR {
-			ahead := aheadOf(len(block))
-			if ahead > 0 {
-				move32Ahead(word[uint32](to), block[:ahead], uint32(low), control, places)
-			}
-			move32(word[uint32](to), block[ahead:], uint32(low), control, places)
+			move32(word[uint32](to), block, uint32(low), control, places, aheadOf(len(block)))
 			return
 		}
 	}
@@ -65,21 +57,13 @@ func countTwo[E element](block []E, low E, shift, digit uint, counts, next *[dig
 	countTwoLoop(block, low, shift, digit, counts, next)
 }
 
-// The assembly requires hasBEXTR.
+// The assembly requires hasBEXTR, and ahead that aheadOf gives.
 
 //go:noescape
-func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
+func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64, ahead int)
 
 //go:noescape
-func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
-
-// Those called Ahead require a multiple of 4 elements, with askedAhead more behind them.
-
-//go:noescape
-func move64Ahead(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
-
-//go:noescape
-func move32Ahead(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
+func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64, ahead int)
 
 //go:noescape
 func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)
