@@ -27,7 +27,11 @@ func (c *chunk[E]) Sort(ctx context.Context) error {
 
 // split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
 func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
+	count := c.affordable(i, 4*c.buckets(c.leaves[i].count)) // may pack its blocks
 	l := c.leaves[i]
+	if value, found := c.heavy(l); found && count >= 2 {
+		return c.withdraw(ctx, i, value)
+	}
 	low, high, err := c.rangeOf(ctx, l)
 	if err != nil {
 		return nil, err
@@ -43,16 +47,11 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 		l.low, l.high = 0, ^E(0)
 		return []leaf[E]{l}, err
 	}
-	count := c.affordable(i, 4*c.buckets(l.count))
-	if value, found := c.heavy(l); found && count >= 2 {
-		return c.withdraw(ctx, i, value)
-	}
 	if count < 2 {
 		sortBlocks(c.pool, l.list, c.codec.less)
 		l.ordered = true
 		return []leaf[E]{l}, nil
 	}
-	l = c.leaves[i] // its blocks may have been packed
 	l.low, l.high = low, high
 	parts, err := c.distribute(ctx, l, fittedBuckets(c.sampleOf(l), low, high, count, tieBits))
 	return c.merge(parts), err
@@ -188,9 +187,12 @@ func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf[E], f func
 		return block
 	}
 	return c.each(ctx, workers, func(ctx context.Context, w *worker[E]) error {
-		for block := claim(); block != none; block = claim() {
+		for block, ahead := claim(), none; block != none; block = ahead {
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+			if ahead = claim(); ahead != none {
+				prefetch(c.pool.content(ahead))
 			}
 			f(w, block)
 		}

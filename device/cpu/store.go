@@ -182,8 +182,9 @@ func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, e
 func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to *outlet) error {
 	for at := int64(0); at < t.count; {
 		elems := w.a[:min(int64(len(w.a)), t.count-at)]
-		for i := range elems {
-			elems[i] = t.leaves[0].low
+		elems[0] = t.leaves[0].low
+		for done := 1; done < len(elems); done *= 2 {
+			copy(elems[done:], elems[:done])
 		}
 		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
 			return err
