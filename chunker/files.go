@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"errors"
+	"slices"
 	"sort"
 
 	"github.com/extsort/extsort/device"
@@ -42,7 +43,7 @@ func (f *files) section(first, n int64) device.Source {
 }
 
 func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
-	return sampleRecords(k, f.Records(), n, f.readRecords)
+	return sampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.readRecords}, sampleReaders)...)
 }
 
 // readRecords fills p with the records from index first on, from as many files as that takes.

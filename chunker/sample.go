@@ -1,6 +1,10 @@
 package chunker
 
-import "github.com/extsort/extsort/format"
+import (
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/format"
+)
 
 // Sample is what some records tell of a dataset: their keys, and not the records, which may be of any size.
 type Sample struct {
@@ -13,6 +17,11 @@ func (s *Sample) add(k *format.Keyer, recs []byte) {
 	from := len(s.Prefixes)
 	s.Prefixes = append(s.Prefixes, make([]uint64, len(recs)/k.Layout().RecordSize)...)
 	k.Prefixes(s.Prefixes[from:], recs)
+	s.countDescents(from)
+}
+
+// countDescents counts those that end from prefix from on.
+func (s *Sample) countDescents(from int) {
 	for i := max(from, 1); i < len(s.Prefixes); i++ {
 		if s.Prefixes[i] < s.Prefixes[i-1] {
 			s.Descents++
@@ -35,9 +44,16 @@ const (
 // SampleLimit is how many records of a size a sample has that may have n.
 func SampleLimit(n, size int) int { return min(n, max(maxSampleBytes/size, minSample)) }
 
-// sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are.
-func sampleRecords(k *format.Keyer, records int64, n int, read func(p []byte, first int64) error) (Sample, error) {
-	var s Sample
+// sampleReaders is how many places are read at once. Most are pages that nobody has read for long: from a disk they come
+// several at a time as fast as one by one, and in a virtual machine the first look at a page may take 50 µs.
+const sampleReaders = 8
+
+// readRecords fills p with the records from index first on.
+type readRecords func(p []byte, first int64) error
+
+// sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are. Each of reads is
+// called by one goroutine.
+func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) (Sample, error) {
 	size := k.Layout().RecordSize
 	n = SampleLimit(n, size)
 	group := min(samplePlaces, max(1, 4096/size), n)
@@ -48,14 +64,26 @@ func sampleRecords(k *format.Keyer, records int64, n int, read func(p []byte, fi
 		places = int(records+int64(group)-1) / group
 		at = func(i int) int64 { return int64(i) * int64(group) }
 	}
-	buffer := make([]byte, group*size)
-	for i := range places {
-		first := at(i)
-		recs := buffer[:int(min(int64(group), records-first))*size]
-		if err := read(recs, first); err != nil {
-			return Sample{}, err
-		}
-		s.add(k, recs)
+	s := Sample{Prefixes: make([]uint64, min(int64(places)*int64(group), records))}
+	stretch := (places + len(reads) - 1) / len(reads)
+	var readers errgroup.Group
+	for i, read := range reads {
+		readers.Go(func() error {
+			buffer := make([]byte, group*size)
+			for i := i * stretch; i < min((i+1)*stretch, places); i++ {
+				prefixes := s.Prefixes[i*group : min((i+1)*group, len(s.Prefixes))]
+				recs := buffer[:len(prefixes)*size]
+				if err := read(recs, at(i)); err != nil {
+					return err
+				}
+				k.Prefixes(prefixes, recs)
+			}
+			return nil
+		})
 	}
+	if err := readers.Wait(); err != nil {
+		return Sample{}, err
+	}
+	s.countDescents(0)
 	return s, nil
 }
