@@ -141,25 +141,7 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err = j.openDevices(ctx); err != nil {
 		return err
 	}
-	if err = j.easeDriver(); err != nil {
-		return err
-	}
 	return j.divideMemory()
-}
-
-// easeDriver has the inputs read by calls where the driver of a GPU would wait for their maps to be undone.
-func (j *job) easeDriver() error {
-	for _, d := range j.devices {
-		if d.Info().Kind == device.CPU {
-			continue
-		}
-		for _, in := range j.inputs {
-			if err := in.ReadByCalls(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.

@@ -2,9 +2,9 @@
 //
 // # Datasets
 //
-// A Dataset is where records come from: regular files, mapped into memory and read at any offset by several
-// workers ([OpenFiles]); a stream whose length nobody knows, such as a pipe or a compressed file
-// ([Stream]); or a part that an earlier pass has spilled ([Part]). It can be cut in two ways:
+// A Dataset is where records come from: regular files, read at any offset by several workers, or mapped into
+// memory where they are many; a stream whose length nobody knows, such as a pipe or a compressed file; or a part that an
+// earlier pass has spilled ([Part]). [OpenAll] and [NewDataset] make the first two. It can be cut in two ways:
 //
 //   - by position, with [Dataset.Cut]: the next records that fill a chunk. Sorted, each becomes a run, and the
 //     runs are merged.

@@ -36,9 +36,17 @@ const (
 // sniffBytes is enough to recognise every compression.
 const sniffBytes = 32
 
-// OpenInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at
-// offsets; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
-func OpenInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64) (*Input, error) {
+// seekable is a regular file whose records can be read at any place. check reports whether it has changed its size since it
+// was opened.
+type seekable interface {
+	io.ReaderAt
+	io.Closer
+	check() error
+}
+
+// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, by
+// calls or through a map; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
+func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
 	if name == StandardInput {
 		return openStdin(spec, stdin, windowBytes)
 	}
@@ -53,7 +61,16 @@ func OpenInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	return openFile(spec, name, file, info, windowBytes)
+	if !info.Mode().IsRegular() || isCompressed(file, 0) {
+		in, err := openStream(spec, name, file, windowBytes)
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		in.close = append(in.close, file)
+		return in, nil
+	}
+	return openFile(spec, name, file, info.Size(), mapped)
 }
 
 // plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
@@ -88,24 +105,18 @@ func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowByt
 	return in, in.readHeaderAt(spec, f.bytes)
 }
 
-func openFile(spec format.Spec, name string, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
-	if !info.Mode().IsRegular() || isCompressed(file, 0) {
-		in, err := openStream(spec, name, file, windowBytes)
-		if err != nil {
-			file.Close()
-			return nil, err
+// openFile reads a regular file of so many bytes, which it closes if it fails.
+func openFile(spec format.Spec, name string, file *os.File, bytes int64, mapped bool) (*Input, error) {
+	var records seekable = &regularFile{name, file, 0, bytes}
+	if mapped {
+		var err error
+		if records, err = newMapped(name, file); err != nil {
+			return nil, plainPathError(err)
 		}
-		in.close = append(in.close, file)
-		return in, nil
 	}
-	defer file.Close()
-	mapped, err := openMapped(name, info)
-	if err != nil {
-		return nil, plainPathError(err)
-	}
-	in := &Input{Name: name, at: mapped, check: mapped.check, close: []io.Closer{mapped}}
-	if err := in.readHeaderAt(spec, info.Size()); err != nil {
-		mapped.Close()
+	in := &Input{Name: name, at: records, check: records.check, close: []io.Closer{records}}
+	if err := in.readHeaderAt(spec, bytes); err != nil {
+		records.Close()
 		return nil, err
 	}
 	return in, nil

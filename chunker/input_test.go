@@ -197,10 +197,13 @@ func TestChangingFile(t *testing.T) {
 			file := writeFile(t, numbered(0, pages*page/8))
 			d, shown := openData(t, words, []string{file}, nil), file
 			switch way {
-			case "by calls":
-				if err := d.(*files).inputs[0].ReadByCalls(); err != nil {
+			case "mapped":
+				in, err := openInput(words, file, nil, window, true)
+				if err != nil {
 					t.Fatal(err)
 				}
+				d = NewDataset([]*Input{in})
+				defer d.Close()
 			case "redirected":
 				f, err := os.Open(file)
 				if err != nil {
@@ -225,36 +228,32 @@ func TestChangingFile(t *testing.T) {
 	}
 }
 
-// TestReadByCalls reads an input that was mapped, and goes on with the map where the name is somebody else's by now.
-func TestReadByCalls(t *testing.T) {
-	all := numbered(0, 5000)
-	for name, meanwhile := range map[string]func(file string) error{
-		"there":   func(string) error { return nil },
-		"removed": os.Remove,
-		"replaced": func(file string) error {
-			return errors.Join(os.Remove(file), os.WriteFile(file, []byte("12345678"), 0o600))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if runtime.GOOS == "windows" && name != "there" {
-				t.Skip("a mapped file cannot be removed there")
+// TestManyInputs reads more files than stay open, and as many, some of which are removed or replaced meanwhile.
+func TestManyInputs(t *testing.T) {
+	for _, n := range []int{maxOpen, maxOpen + 1} {
+		var names []string
+		var all []byte
+		for i := range n {
+			data := numbered(100*i, 100)
+			names, all = append(names, writeFile(t, data)), append(all, data...)
+		}
+		d := openData(t, words, names, nil)
+		for _, in := range d.(*files).inputs {
+			if _, mapped := in.at.(*mappedFile); mapped != (n > maxOpen) {
+				t.Errorf("%d inputs: mapped is %t", n, mapped)
 			}
-			file := writeFile(t, all)
-			d := openData(t, words, []string{file}, nil)
-			in := d.(*files).inputs[0]
-			if err := errors.Join(meanwhile(file), in.ReadByCalls()); err != nil {
+		}
+		if runtime.GOOS != "windows" { // where files that are in use stay
+			if err := errors.Join(os.Remove(names[1]), os.Remove(names[2]), os.WriteFile(names[2], []byte("12345678"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if _, mapped := in.at.(*mappedFile); mapped != (name != "there") {
-				t.Errorf("it is read through a map: %t", mapped)
-			}
-			if got, err := readByCut(d, 8, 700, 100, 2); err != nil || !bytes.Equal(got, all) {
-				t.Errorf("%d of %d bytes, error %v", len(got), len(all), err)
-			}
-			if err := d.Check(); err != nil {
-				t.Error(err)
-			}
-		})
+		}
+		if got, err := readByCut(d, 8, 700, 100, 2); err != nil || !bytes.Equal(got, all) {
+			t.Errorf("%d inputs: %d of %d bytes, error %v", n, len(got), len(all), err)
+		}
+		if err := d.Check(); err != nil {
+			t.Errorf("%d inputs: %v", n, err)
+		}
 	}
 }
 

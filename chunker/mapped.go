@@ -2,22 +2,27 @@ package chunker
 
 import (
 	"errors"
-	"io"
 	"os"
 	"runtime/debug"
 
 	"golang.org/x/exp/mmap"
 )
 
-// mappedFile reads a regular file through a memory map: as fast as by calls, and without a descriptor that stays
-// open, so that the number of inputs is not limited by that of open files.
+// mappedFile reads a regular file through a memory map, without a descriptor that stays open, so that the number of inputs
+// is not limited by that of open files. See regularFile for what is better about calls.
 type mappedFile struct {
 	name string
 	info os.FileInfo // as it was when the file was opened
 	m    *mmap.ReaderAt
 }
 
-func openMapped(name string, info os.FileInfo) (*mappedFile, error) {
+// newMapped maps the file called name, which it closes.
+func newMapped(name string, file *os.File) (*mappedFile, error) {
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
 	m, err := mmap.Open(name)
 	if err != nil {
 		return nil, err
@@ -52,24 +57,3 @@ func (f *mappedFile) check() error {
 }
 
 func (f *mappedFile) Close() error { return f.m.Close() }
-
-// ReadByCalls has an input that is read through a memory map, and of which little has been read, read by calls instead.
-//
-// A map has to be undone in the end: for 16 GiB that takes 0.15 s, in which whoever maps memory waits. A GPU's driver does,
-// and a sort of 0.10 s on the device took 0.24 s.
-func (in *Input) ReadByCalls() error {
-	mapped, ok := in.at.(*mappedFile)
-	if !ok {
-		return nil
-	}
-	file, err := os.Open(mapped.name)
-	if err != nil {
-		return nil // it was removed, or there are too many open files: the map still holds it
-	}
-	if now, err := file.Stat(); err != nil || !os.SameFile(now, mapped.info) {
-		return file.Close()
-	}
-	calls := &regularFile{in.Name, file, 0, mapped.info.Size()}
-	in.at, in.check, in.close = calls, calls.check, []io.Closer{file}
-	return mapped.Close()
-}

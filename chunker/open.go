@@ -7,12 +7,17 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
+// maxOpen is the greatest number of inputs that stay open. More are mapped: thousands can be merged, and a process may have
+// few files open on some systems.
+const maxOpen = 64
+
 // OpenAll opens the inputs in the order in which they are named; no names mean standard input. All must hold the
 // same kind of records. Decompressors may take windowBytes for what they look back to.
 func OpenAll(spec format.Spec, names []string, stdin io.Reader, windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {
 		names = []string{StandardInput}
 	}
+	mapped := len(names) > maxOpen
 	var inputs []*Input
 	var faults []error
 	seenStdin := false
@@ -22,7 +27,7 @@ func OpenAll(spec format.Spec, names []string, stdin io.Reader, windowBytes int6
 			continue
 		}
 		seenStdin = seenStdin || name == StandardInput
-		in, err := OpenInput(spec, name, stdin, windowBytes)
+		in, err := openInput(spec, name, stdin, windowBytes, mapped)
 		if err != nil {
 			faults = append(faults, err)
 			continue

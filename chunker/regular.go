@@ -7,8 +7,11 @@ import (
 	"os"
 )
 
-// regularFile reads a regular file at offsets by calls: standard input, which has no name to map it by, and what
-// ReadByCalls is for.
+// regularFile reads a regular file at offsets by calls. From a disk that is much faster than through a map, of which every
+// fault reads pages around the one that is wanted, and no page before it is asked for: 1 GiB that was not in memory was
+// sorted in 2.2 s in place of 3.4, where cp took 1.9, and the sample's part of it was 0.03 s in place of 1. From memory it
+// is as fast. And a map has to be undone in the end: for 16 GiB that takes 0.15 s, in which whoever maps memory waits, as
+// the driver of a GPU does.
 type regularFile struct {
 	shown string // its name in messages
 	file  *os.File
@@ -46,3 +49,5 @@ func sizeUnchanged(name string, before, now int64) error {
 	}
 	return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now", name, before, now)
 }
+
+func (f *regularFile) Close() error { return f.file.Close() }
