@@ -31,6 +31,10 @@ func systemMemory() int64 {
 // write what is dirty to the disk when that exceeds a tenth of the memory that is not in use.
 func cacheableSpill() int64 { return systemMemory() / 16 }
 
+// mappableInput is how many bytes of input the page cache holds while they are sorted, in all likelihood, beside as many of
+// output. Records that it has dropped would be read from the disk one by one.
+func mappableInput() int64 { return systemMemory() / 4 }
+
 // defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
 func defaultMemory() int64 {
 	if m := systemMemory(); m > 0 {

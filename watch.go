@@ -18,6 +18,9 @@ type watchDataset struct {
 	chunker.Dataset
 	size int // bytes of a record
 	seen func(recs []byte)
+
+	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped.
+	mayMap int64
 }
 
 // Cut cuts the dataset and watches the source.
@@ -54,6 +57,16 @@ func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int6
 		w.watch.seen(p[:n*w.watch.size])
 	}
 	return first, n, err
+}
+
+// Map maps the records if they are all that there are, and not too many.
+func (w *watchSource) Map() (device.Mapping, error) {
+	mapped, ok := w.Source.(device.Mapped)
+	n := w.Records()
+	if !ok || n != w.watch.Records() || n*int64(w.watch.size) > w.watch.mayMap {
+		return nil, nil
+	}
+	return mapped.Map()
 }
 
 // watchReader shows the records of an input as they are read in sequence, and names it in its errors.

@@ -39,7 +39,8 @@ type sectionSource struct {
 	first, records int64
 	size           int // bytes of a record
 	claimed        atomic.Int64
-	readRecords    func(p []byte, first int64) error
+	readRecords    readRecords
+	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
 }
 
 func (s *sectionSource) Records() int64 { return s.records }
@@ -52,6 +53,14 @@ func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (in
 	}
 	p := place(at, n)
 	return at, n, s.readRecords(p[:n*s.size], s.first+at)
+}
+
+// Map implements device.Mapped.
+func (s *sectionSource) Map() (device.Mapping, error) {
+	if s.mapRecords == nil || s.records == 0 {
+		return nil, nil
+	}
+	return s.mapRecords(s.first, s.records)
 }
 
 // evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.

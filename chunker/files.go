@@ -39,16 +39,29 @@ func (f *files) Cut(maxRecords int64) (device.Source, error) {
 func (f *files) Split(n int) []device.Source { return evenly(f.Records(), n, f.section) }
 
 func (f *files) section(first, n int64) device.Source {
-	return &sectionSource{first: first, records: n, size: f.size, readRecords: f.readRecords}
+	return &sectionSource{first: first, records: n, size: f.size, readRecords: f.readRecords, mapRecords: f.mapRecords}
 }
 
 func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
 	return sampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.readRecords}, sampleReaders)...)
 }
 
+// mapRecords maps n records from index first on, if one file has all of them.
+func (f *files) mapRecords(first, n int64) (device.Mapping, error) {
+	i := f.inputOf(first)
+	if first+n > f.starts[i+1] {
+		return nil, nil
+	}
+	return f.inputs[i].mapRecords(first-f.starts[i], n)
+}
+
+func (f *files) inputOf(record int64) int {
+	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
+}
+
 // readRecords fills p with the records from index first on, from as many files as that takes.
 func (f *files) readRecords(p []byte, first int64) error {
-	i := sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > first })
+	i := f.inputOf(first)
 	for len(p) > 0 {
 		n := int(min(int64(len(p)/f.size), f.starts[i+1]-first)) * f.size
 		if err := f.inputs[i].ReadRecords(p[:n], first-f.starts[i]); err != nil {

@@ -100,14 +100,14 @@ func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowByt
 	if err != nil || isCompressed(file, start) {
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
-	f := &regularFile{shownStdin, file, start, info.Size() - start}
+	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
 	in := &Input{Name: shownStdin, at: f, check: f.check}
 	return in, in.readHeaderAt(spec, f.bytes)
 }
 
 // openFile reads a regular file of so many bytes, which it closes if it fails.
 func openFile(spec format.Spec, name string, file *os.File, bytes int64, mapped bool) (*Input, error) {
-	var records seekable = &regularFile{name, file, 0, bytes}
+	var records seekable = &regularFile{shown: name, file: file, bytes: bytes}
 	if mapped {
 		var err error
 		if records, err = newMapped(name, file); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // regularFile reads a regular file at offsets by calls. From a disk that is much faster than through a map, of which every
@@ -17,6 +18,8 @@ type regularFile struct {
 	file  *os.File
 	start int64 // where offsets count from
 	bytes int64 // from there on, when it was opened
+
+	held time.Time // when it was changed last, before it was mapped; zero: it was not
 }
 
 // errShorter is what a caller wraps with the name and the offset.
@@ -34,13 +37,29 @@ func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// check reports whether the file has changed its size since it was opened.
+// hold has check report any change of the file from now on.
+func (f *regularFile) hold() error {
+	now, err := f.file.Stat()
+	if err != nil {
+		return plainPathError(err)
+	}
+	f.held = now.ModTime()
+	return nil
+}
+
+// check reports whether the file has changed its size since it was opened, or at all since it is held.
 func (f *regularFile) check() error {
 	now, err := f.file.Stat()
 	if err != nil {
 		return plainPathError(err)
 	}
-	return sizeUnchanged(f.shown, f.start+f.bytes, now.Size())
+	if err := sizeUnchanged(f.shown, f.start+f.bytes, now.Size()); err != nil {
+		return err
+	}
+	if !f.held.IsZero() && !f.held.Equal(now.ModTime()) {
+		return fmt.Errorf("%s: the file was written to while it was being sorted", f.shown)
+	}
+	return nil
 }
 
 func sizeUnchanged(name string, before, now int64) error {

@@ -19,6 +19,8 @@ type chunk[E element] struct {
 	pool  *pool[E]
 	kept  *arena.Memory // the records that the codec keeps, or nil
 
+	mapping device.Mapping // where the records are that the codec keeps, if not in kept; else nil
+
 	shared bool // a writer may still refer to the pool's memory
 
 	workers []*worker[E]
@@ -106,7 +108,7 @@ func (c *chunk[E]) each(ctx context.Context, workers int, f func(ctx context.Con
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range workers {
 		w := c.workers[i]
-		group.Go(func() error { return f(ctx, w) })
+		group.Go(func() error { return c.guarded(func() error { return f(ctx, w) }) })
 	}
 	return group.Wait()
 }
@@ -114,7 +116,7 @@ func (c *chunk[E]) each(ctx context.Context, workers int, f func(ctx context.Con
 func (c *chunk[E]) Stats() device.Stats { return c.stats }
 
 func (c *chunk[E]) Close() error {
-	err := errors.Join(c.pool.memory.Free(), c.kept.Free())
+	err := errors.Join(c.unmap(), c.pool.memory.Free(), c.kept.Free())
 	for _, w := range c.workers {
 		if w != nil {
 			err = errors.Join(err, w.memory.Free())

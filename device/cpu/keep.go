@@ -10,13 +10,13 @@ import (
 
 // Keep finishes the leaves where they lie: the elements of each, which fit in cache, go back into its blocks in order.
 // Then the scratch of the workers and whatever memory an earlier, larger content has touched go back to the system.
-// A read follows the blocks of a leaf and makes records of their elements.
+// A read follows the blocks of a leaf and makes records of their elements. Records that were left where they lie are not kept.
 func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	defer seconds(&c.stats.Store, time.Now())
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
-	if c.keptBytes() > memoryBytes {
+	if c.keptBytes() > memoryBytes || c.mapping != nil {
 		return nil, nil
 	}
 	if err := c.finishAll(ctx, limit); err != nil {

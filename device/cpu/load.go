@@ -20,6 +20,9 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 		c.shared = false
 	}
 	c.pool.reset()
+	if err := c.mapRecords(src); err != nil {
+		return 0, err
+	}
 	expected := c.records
 	if n := src.Records(); n >= 0 {
 		expected = min(expected, n)
@@ -51,6 +54,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 	if err := c.makeWorkers(l.workers); err != nil {
 		return err
 	}
+	c.lendUnits(c.workers[:l.workers])
 	first := c.workers[0]
 	recs, at, err := l.next(ctx, first)
 	if err != nil {

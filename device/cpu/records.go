@@ -6,7 +6,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// records is the codec of records that are kept as they were loaded, beside their elements:
+// records is the codec of records that are kept as they were loaded, or stay where they come from, beside their elements:
 //
 //	63                          indexBits         0
 //	+---------------------------+-----------------+
@@ -18,6 +18,7 @@ type records struct {
 	keyer      *format.Keyer
 	size       int    // bytes of a record
 	kept       []byte // all records, in the order of the input
+	mapped     bool   // they are there before they are read
 	indexBits  uint
 	windowBits int // of the key that one element holds
 }
@@ -30,7 +31,10 @@ func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
 	}
 }
 
-func (r *records) place(_ []byte, first int64, n int) []byte {
+func (r *records) place(unit []byte, first int64, n int) []byte {
+	if r.mapped {
+		return unit[:n*r.size]
+	}
 	return r.kept[first*int64(r.size):][:n*r.size]
 }
 

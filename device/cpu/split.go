@@ -48,9 +48,8 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 		return []leaf[E]{l}, err
 	}
 	if count < 2 {
-		sortBlocks(c.pool, l.list, c.codec.less)
 		l.ordered = true
-		return []leaf[E]{l}, nil
+		return []leaf[E]{l}, c.guarded(func() error { sortBlocks(c.pool, l.list, c.codec.less); return nil })
 	}
 	l.low, l.high = low, high
 	parts, err := c.distribute(ctx, l, fittedBuckets(c.sampleOf(l), low, high, count, tieBits))

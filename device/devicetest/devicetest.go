@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"Samples", testSamples},
 		{"UnknownSize", testUnknownSize},
 		{"Full", testFull},
+		{"Mapped", testMapped},
 		{"Limit", testLimit},
 		{"Blocks", testBlocks},
 		{"Order", testOrder},

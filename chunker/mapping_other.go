@@ -1,0 +1,7 @@
+//go:build !unix
+
+package chunker
+
+import "github.com/extsort/extsort/device"
+
+func (in *Input) mapRecords(int64, int64) (device.Mapping, error) { return nil, nil }
