@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	// calibrateBytes is the least input for which measuring the machine pays: it takes about 0.1 s, in which less
-	// than this is sorted.
-	calibrateBytes = 1 << 30
+	// calibrateBytes is the least input for which measuring the machine pays: it takes 0.1 to 0.2 s on one processor, in
+	// which a twentieth of this is sorted. calibrateGPUBytes is that where a GPU may be worth its start.
+	calibrateBytes    = 4 << 30
+	calibrateGPUBytes = 1 << 30
 
 	calibrateMemory = 48 << 20 // the least limit under which it is done: the trials take 30 MiB
 
@@ -212,12 +213,12 @@ func timeGather(recs []byte) (copyBytes, gatherSeconds float64) {
 // of the data, or it is in order, there is nothing to choose.
 func (j *job) worthMeasuring() bool {
 	held := j.data.Records() <= j.capacity || j.planSpread() != nil
-	return !held && !j.ordered && j.mayMeasure() && !j.rates.measured
+	return !held && !j.ordered && j.mayMeasure(calibrateBytes) && !j.rates.measured
 }
 
-// mayMeasure reports whether the input is large enough to measure the machine first, and the memory. EXTSORT_RATES=default
-// keeps the plan independent of the machine's mood.
-func (j *job) mayMeasure() bool {
-	return j.data.Records()*int64(j.size) >= calibrateBytes && j.opt.MemoryBytes >= calibrateMemory &&
+// mayMeasure reports whether the input has so many bytes that the machine may be measured first, and whether there is the
+// memory. EXTSORT_RATES=default keeps the plan independent of the machine's mood.
+func (j *job) mayMeasure(leastBytes int64) bool {
+	return j.data.Records()*int64(j.size) >= leastBytes && j.opt.MemoryBytes >= calibrateMemory &&
 		os.Getenv("EXTSORT_RATES") != "default"
 }

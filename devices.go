@@ -164,7 +164,7 @@ func (j *job) gpuMayPay(ctx context.Context) bool {
 	case gain(1/doubt) > 0:
 		return true
 	}
-	if j.mayMeasure() {
+	if j.mayMeasure(calibrateGPUBytes) {
 		j.rates = j.measuredRates(ctx)
 	}
 	return gain(1) > 0
