@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/extsort/extsort/device"
@@ -356,4 +357,29 @@ func seeded(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// TestSampleReadsOnce reads each place of a sample once, whoever reads it, and has all of a small dataset.
+func TestSampleReadsOnce(t *testing.T) {
+	k := mustKeyer(t, words)
+	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {
+		for _, readers := range []int{1, 3, sampleReaders} {
+			var read atomic.Int64
+			each := func(p []byte, first int64) error {
+				read.Add(int64(len(p) / 8))
+				copy(p, numbered(int(first), len(p)/8))
+				return nil
+			}
+			s, err := sampleRecords(k, records, 1<<14, slices.Repeat([]readRecords{each}, readers)...)
+			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want || s.Descents != 0 {
+				t.Errorf("%d records, %d readers: %d keys of %d records read, %d descents, error %v",
+					records, readers, len(s.Prefixes), read.Load(), s.Descents, err)
+			}
+		}
+	}
+	boom := errors.New("boom")
+	failing := func([]byte, int64) error { return boom }
+	if _, err := sampleRecords(k, 1<<20, 1<<14, failing, failing); !errors.Is(err, boom) {
+		t.Errorf("a sample that cannot be read: %v", err)
+	}
 }

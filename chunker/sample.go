@@ -67,10 +67,11 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 	s := Sample{Prefixes: make([]uint64, min(int64(places)*int64(group), records))}
 	stretch := (places + len(reads) - 1) / len(reads)
 	var readers errgroup.Group
-	for i, read := range reads {
+	for r, read := range reads {
+		from, to := r*stretch, min((r+1)*stretch, places)
 		readers.Go(func() error {
 			buffer := make([]byte, group*size)
-			for i := i * stretch; i < min((i+1)*stretch, places); i++ {
+			for i := from; i < to; i++ {
 				prefixes := s.Prefixes[i*group : min((i+1)*group, len(s.Prefixes))]
 				recs := buffer[:len(prefixes)*size]
 				if err := read(recs, at(i)); err != nil {
