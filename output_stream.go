@@ -24,7 +24,6 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 	if end.compressor, err = format.NewWriter(end, codec, max(j.codecWorkers, 1)); err != nil {
 		return err
 	}
-	o.abort = end.abort
 	if j.opt.Verify {
 		o.checked = &orderWatch{keyer: j.keyer}
 	}
@@ -37,11 +36,21 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 		records = end
 	}
 	sink := merge.NewStreamSink(records, j.size)
+	o.abort = func() error {
+		sink.Close() // it has failed, or nobody wants its records
+		return end.abort()
+	}
+	commit := func() error {
+		if err := sink.Close(); err != nil {
+			return err
+		}
+		return end.commit()
+	}
 	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
-		return o.toSpill(j, sink, header, end.commit)
+		return o.toSpill(j, sink, header, commit)
 	}
 	o.BlockWriter = sink
-	o.finish = func(int64) error { return end.commit() }
+	o.finish = func(int64) error { return commit() }
 	if len(j.header.Encode(0)) > 0 {
 		return header(j.expected())
 	}

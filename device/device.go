@@ -70,9 +70,10 @@ type Taker interface {
 	// Takes reports whether TakeBlock spares a copy. It may change from true to false.
 	Takes() bool
 
-	// TakeBlock is WriteBlock of recs that nobody writes to any more: when it has returned, the caller gives their pages
-	// back to the system and uses others.
-	TakeBlock(ctx context.Context, first int64, recs []byte) error
+	// TakeBlock is WriteBlock of recs that nobody writes to any more, and that may be written after it has returned. done
+	// is called once, with what came of it, if TakeBlock returns nil: then the caller gives their pages back to the
+	// system and uses others.
+	TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error
 }
 
 // BlockWriterFunc makes a BlockWriter of a function.

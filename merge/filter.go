@@ -59,11 +59,11 @@ type takingObserver struct {
 
 func (o takingObserver) Takes() bool { return o.taker.Takes() }
 
-func (o takingObserver) TakeBlock(ctx context.Context, first int64, recs []byte) error {
+func (o takingObserver) TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error {
 	if err := o.see(first, recs); err != nil {
 		return err
 	}
-	return o.taker.TakeBlock(ctx, first, recs)
+	return o.taker.TakeBlock(ctx, first, recs, done)
 }
 
 // Unique is a BlockWriter that passes on the first of the records with equal keys, under new indexes without

@@ -45,21 +45,28 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 
 // pass gives the turn to the call whose first record is next; an error ends all turns with it.
 func (t *turns) pass(next int64, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if err != nil {
-		if t.failed == nil {
-			t.failed = err
-		}
-		for first, turn := range t.waiting {
-			close(turn)
-			delete(t.waiting, first)
-		}
+		t.fail(err)
 		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.next = next
 	if turn := t.waiting[next]; turn != nil {
 		close(turn)
 		delete(t.waiting, next)
+	}
+}
+
+// fail ends all turns with err, unless another error has.
+func (t *turns) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed == nil {
+		t.failed = err
+	}
+	for first, turn := range t.waiting {
+		close(turn)
+		delete(t.waiting, first)
 	}
 }

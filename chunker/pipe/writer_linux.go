@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,15 +38,15 @@ type writer struct {
 	plain io.Writer     // takes over where the system does not splice
 	page  *arena.Memory // the pipe may refer to all of it before at
 	at    int
-	whole bool // plain has taken over
+	whole atomic.Bool // plain has taken over
 }
 
 func (w *writer) Write(p []byte) (int, error) {
 	written := 0
-	for written < len(p) && !w.whole {
+	for written < len(p) && !w.whole.Load() {
 		free, err := w.free()
 		if err != nil {
-			w.whole = true
+			w.whole.Store(true)
 			break
 		}
 		n := copy(free, p[written:])
@@ -58,10 +59,10 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.rest(p, written)
 }
 
-func (w *writer) Takes() bool { return !w.whole }
+func (w *writer) Takes() bool { return !w.whole.Load() }
 
 func (w *writer) Take(p []byte) (n int, err error) {
-	if !w.whole {
+	if !w.whole.Load() {
 		if n, err = w.splice(p); err != nil {
 			return n, err
 		}
@@ -110,7 +111,7 @@ func (w *writer) splice(memory []byte) (written int, err error) {
 	case failed != nil:
 		return written, failed
 	case isRefused(err):
-		w.whole = true
+		w.whole.Store(true)
 		return written, nil
 	}
 	return written, os.NewSyscallError("vmsplice", err)

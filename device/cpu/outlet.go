@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/extsort/extsort/device"
@@ -13,10 +14,18 @@ import (
 // from extents that have been drained, which are neither touched for the first time nor copied again.
 type outlet struct {
 	to     device.BlockWriter
-	taker  device.Taker // to, or nil: it takes nothing over
+	taker  device.Taker    // to, or nil: it takes nothing over
+	late   context.Context // of what the taker writes later
 	spent  *spent
 	owed   int     // bytes written without giving as many back
-	extent stretch // of which the bytes before from have been taken over
+	extent *extent // nil: none yet
+}
+
+// extent is a stretch of spent memory of which the bytes before from have been given to a writer. It goes back to the system
+// when nobody holds it any more: the outlet, and each block that has not been written.
+type extent struct {
+	stretch
+	holders atomic.Int32
 }
 
 // room is memory for the next records, for at least one of size bytes; REQUIRES: scratch is. owned says that it is of an
@@ -25,11 +34,14 @@ func (o *outlet) room(scratch []byte, size int) (dst []byte, owned bool) {
 	if o.taker == nil || !o.taker.Takes() {
 		return scratch, false
 	}
-	if o.extent.bytes() < size {
+	if o.extent == nil || o.extent.bytes() < size {
 		o.close()
-		o.extent, _ = o.spent.take()
+		if s, ok := o.spent.take(); ok {
+			o.extent = &extent{stretch: s}
+			o.extent.holders.Add(1)
+		}
 	}
-	if o.extent.bytes() < size {
+	if o.extent == nil || o.extent.bytes() < size {
 		return scratch, false
 	}
 	end := min(o.extent.to, o.extent.from+max(takeBytes, size))
@@ -46,8 +58,20 @@ func (o *outlet) write(ctx context.Context, first int64, recs []byte, owned bool
 		o.makeRoom(len(recs))
 		return o.to.WriteBlock(ctx, first, recs)
 	}
-	o.extent.from += len(recs)
-	return o.taker.TakeBlock(ctx, first, recs)
+	e := o.extent
+	e.from += len(recs)
+	e.holders.Add(1)
+	o.spent.unwritten.Add(1)
+	written := func(err error) {
+		o.spent.release(e)
+		o.spent.note(err)
+		o.spent.unwritten.Done()
+	}
+	err := o.taker.TakeBlock(o.late, first, recs, written)
+	if err != nil {
+		written(err)
+	}
+	return err
 }
 
 // makeRoom gives as much memory back to the system as will be written, right before that: the processor that frees a huge
@@ -67,12 +91,12 @@ func (o *outlet) makeRoom(bytes int) {
 	}
 }
 
-// close gives the extent back to the system.
+// close gives the extent back.
 func (o *outlet) close() {
-	if o.taker != nil {
-		o.spent.discard(o.extent)
+	if o.extent != nil {
+		o.spent.release(o.extent)
 	}
-	o.extent = stretch{}
+	o.extent = nil
 }
 
 // stretch is a part of an arena, in bytes from its start.
@@ -85,8 +109,11 @@ func (s stretch) bytes() int { return s.to - s.from }
 type spent struct {
 	memory *arena.Memory
 
+	unwritten sync.WaitGroup // blocks of it that a writer has taken over
+
 	mu      sync.Mutex
 	extents []stretch
+	failed  error // of the first of those that was not written
 }
 
 func (s *spent) add(extents []stretch) {
@@ -109,11 +136,29 @@ func (s *spent) take() (stretch, bool) {
 
 func (s *spent) discard(extent stretch) { s.memory.Discard(extent.start, extent.to) }
 
-// close gives back what nobody took.
-func (s *spent) close() {
+// release ends one hold of an extent.
+func (s *spent) release(e *extent) {
+	if e.holders.Add(-1) == 0 {
+		s.discard(e.stretch)
+	}
+}
+
+// note remembers the first error.
+func (s *spent) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// close waits until all blocks have been written, and gives back what nobody took.
+func (s *spent) close() error {
+	s.unwritten.Wait()
 	for extent, ok := s.take(); ok; extent, ok = s.take() {
 		s.discard(extent)
 	}
+	return s.failed
 }
 
 // moved puts recs at the start of dst, where they may be already.

@@ -31,9 +31,15 @@ func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter)
 		taker = nil
 	}
 	c.shared = c.shared || taker != nil
+	late, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	u := c.newUsage(taker)
-	defer u.spent.close()
-	return c.storeAll(ctx, limit, w, u)
+	u.late, u.cancel = late, cancel
+	err := c.storeAll(ctx, limit, w, u)
+	if failed := u.spent.close(); err == nil {
+		err = failed
+	}
+	return err
 }
 
 // storeAll lets workers take tasks in order, so that the one with the lowest is never behind another: it waits for
@@ -58,6 +64,7 @@ func (c *chunk[E]) storeAll(ctx context.Context, limit int64, w device.BlockWrit
 				return nil
 			}
 			if err := c.store(ctx, wk, tasks[i], out); err != nil {
+				zones.fail(err)
 				return err
 			}
 			zones.done(tasks[i].first, tasks[i].count)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -85,6 +86,9 @@ type usage struct {
 	release func(zone int) []stretch
 	spent   *spent
 	taker   device.Taker // of what is spent; nil: it goes back to the system
+
+	late   context.Context // of the blocks that the taker has not written when the workers have ended
+	cancel context.CancelCauseFunc
 }
 
 func (c *chunk[E]) newUsage(taker device.Taker) *usage {
@@ -109,7 +113,14 @@ func (u *usage) outlet(to device.BlockWriter) *outlet {
 	if u == nil {
 		return &outlet{to: to}
 	}
-	return &outlet{to: to, taker: u.taker, spent: u.spent}
+	return &outlet{to: to, taker: u.taker, late: u.late, spent: u.spent}
+}
+
+// fail lets blocks that have been taken over go unwritten. It does nothing on nil.
+func (u *usage) fail(err error) {
+	if u != nil {
+		u.cancel(err)
+	}
 }
 
 // done says that n records from first on are no longer needed. It does nothing on nil.

@@ -1,0 +1,135 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// pipeDouble is a stream that takes memory over, as a pipe does.
+type pipeDouble struct {
+	bytes.Buffer
+	failAt int           // call that fails, from 1
+	held   chan struct{} // calls wait until it is closed; nil: they do not
+	calls  int
+}
+
+var errBroken = errors.New("broken pipe")
+
+func (p *pipeDouble) Takes() bool { return true }
+
+func (p *pipeDouble) Take(b []byte) (int, error) { return p.Write(b) }
+
+func (p *pipeDouble) Write(b []byte) (int, error) {
+	if p.held != nil {
+		<-p.held
+	}
+	if p.calls++; p.calls == p.failAt {
+		return 0, errBroken
+	}
+	return p.Buffer.Write(b)
+}
+
+// TestStreamSinkTakes has several goroutines give blocks and write others, more than are queued.
+func TestStreamSinkTakes(t *testing.T) {
+	const blocks, givers = 5 * queued, 7
+	var to pipeDouble
+	s := NewStreamSink(&to, 4)
+	var next, done atomic.Int64
+	var group sync.WaitGroup
+	for range givers {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < blocks; i = next.Add(1) - 1 {
+				var err error
+				if recs := fmt.Appendf(nil, "%04d", i); i%10 < 8 {
+					err = s.TakeBlock(t.Context(), i, recs, func(err error) {
+						done.Add(1)
+						if err != nil {
+							t.Errorf("block %d: %v", i, err)
+						}
+					})
+				} else {
+					err = s.WriteBlock(t.Context(), i, recs)
+					clear(recs)
+				}
+				if err != nil {
+					t.Errorf("block %d: %v", i, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	var want bytes.Buffer
+	for i := range blocks {
+		fmt.Fprintf(&want, "%04d", i)
+	}
+	if !bytes.Equal(to.Bytes(), want.Bytes()) || s.Records() != blocks || done.Load() != blocks/10*8 {
+		t.Errorf("%d of %d bytes, %d records, %d blocks done", to.Len(), want.Len(), s.Records(), done.Load())
+	}
+}
+
+// TestStreamSinkFails fails with a block that was taken over: its giver hears of it, and whoever comes later.
+func TestStreamSinkFails(t *testing.T) {
+	const blocks, failAt = 20, 5
+	to := pipeDouble{failAt: failAt}
+	s := NewStreamSink(&to, 1)
+	results := make(chan error, blocks)
+	for first := range int64(blocks) {
+		if err := s.TakeBlock(t.Context(), first, []byte("x"), func(err error) { results <- err }); err != nil {
+			results <- err
+		}
+	}
+	for i := range blocks {
+		if err := <-results; errors.Is(err, errBroken) != (i >= failAt-1) {
+			t.Errorf("block %d: %v", i, err)
+		}
+	}
+	if err := s.WriteBlock(t.Context(), blocks, []byte("x")); !errors.Is(err, errBroken) {
+		t.Errorf("a later block: %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, errBroken) || to.Len() != failAt-1 {
+		t.Errorf("closed with %v, after %d bytes", err, to.Len())
+	}
+}
+
+// TestStreamSinkGivesUp cancels while the reader of the pipe holds everything up: the giver goes on at once, and what was
+// taken over is not written.
+func TestStreamSinkGivesUp(t *testing.T) {
+	to := pipeDouble{held: make(chan struct{})}
+	s := NewStreamSink(&to, 1)
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var results []error
+	note := func(err error) { results = append(results, err) }
+	for first := range int64(queued) {
+		if err := s.TakeBlock(ctx, first, []byte("x"), note); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel(stop)
+	for first := range int64(3) { // one of them or two may be queued yet
+		if err := s.TakeBlock(ctx, queued+first, []byte("x"), note); err != nil && !errors.Is(err, stop) {
+			t.Errorf("a cancelled block: %v", err)
+		}
+	}
+	if err := s.WriteBlock(ctx, queued+3, []byte("x")); !errors.Is(err, stop) {
+		t.Errorf("a cancelled write: %v", err)
+	}
+	close(to.held)
+	if err := s.Close(); !errors.Is(err, stop) || to.Len() > 1 {
+		t.Errorf("closed with %v, after %d bytes", err, to.Len())
+	}
+	for i, err := range results[1:] {
+		if !errors.Is(err, stop) {
+			t.Errorf("block %d: %v", i+1, err)
+		}
+	}
+}
