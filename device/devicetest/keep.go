@@ -105,9 +105,13 @@ func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error
 
 // testDrain empties a chunk again and again.
 func testDrain(t *testing.T, d device.Device) {
+	n := int64(300_000)
+	if testing.Short() {
+		n = 100_000
+	}
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, 300_000, random()), Limit: -1}
+			c := Case{Layout: l, Recs: uniform(l, int(n), random()), Limit: -1}
 			chunk := open(t, d, c.options(keyer(t, l)))
 			defer chunk.Close()
 			drainer, ok := chunk.(device.Drainer)
@@ -116,8 +120,8 @@ func testDrain(t *testing.T, d device.Device) {
 			}
 			for _, dist := range []string{"uniform", "equal", "exponential", "uniform"} {
 				for _, limit := range []int64{-1, 0, 1234} {
-					c.Recs = Distributions[dist](l, 300_000, random())
-					load(t, chunk, &Source{Recs: c.Recs, Size: l.RecordSize}, 300_000)
+					c.Recs = Distributions[dist](l, int(n), random())
+					load(t, chunk, &Source{Recs: c.Recs, Size: l.RecordSize}, n)
 					if err := chunk.Sort(context.Background()); err != nil {
 						t.Fatal(err)
 					}
