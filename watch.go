@@ -19,8 +19,9 @@ type watchDataset struct {
 	size int // bytes of a record
 	seen func(recs []byte)
 
-	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped.
-	mayMap int64
+	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped. It is asked for
+	// such records only: to read the limits of the machine takes longer than to sort a small file.
+	mayMap func() int64
 }
 
 // Cut cuts the dataset and watches the source.
@@ -63,7 +64,7 @@ func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int6
 func (w *watchSource) Map() (device.Mapping, error) {
 	mapped, ok := w.Source.(device.Mapped)
 	n := w.Records()
-	if !ok || n != w.watch.Records() || n*int64(w.watch.size) > w.watch.mayMap {
+	if !ok || n != w.watch.Records() || n*int64(w.watch.size) > w.watch.mayMap() {
 		return nil, nil
 	}
 	return mapped.Map()

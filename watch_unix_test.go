@@ -33,7 +33,7 @@ func TestMapsWholeInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := &watchDataset{Dataset: chunker.NewDataset(inputs), size: size, seen: func([]byte) {}, mayMap: c.mayMap}
+		data := &watchDataset{Dataset: chunker.NewDataset(inputs), size: size, seen: func([]byte) {}, mayMap: func() int64 { return c.mayMap }}
 		src, err := data.Cut(c.first)
 		if err != nil {
 			t.Fatal(err)

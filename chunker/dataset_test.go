@@ -377,6 +377,11 @@ func TestSampleReadsOnce(t *testing.T) {
 			}
 		}
 	}
+	for _, size := range []int{1, 100, 1 << 17, 1 << 18, 1 << 20, 1 << 24} {
+		if n := sampleReadersOf(size); n < 1 || n > sampleReaders || n > 1 && n*size > 1<<20 {
+			t.Errorf("%d readers of records of %d bytes", n, size)
+		}
+	}
 	boom := errors.New("boom")
 	failing := func([]byte, int64) error { return boom }
 	if _, err := sampleRecords(k, 1<<20, 1<<14, failing, failing); !errors.Is(err, boom) {

@@ -43,7 +43,7 @@ func (f *files) section(first, n int64) device.Source {
 }
 
 func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
-	return sampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.readRecords}, sampleReaders)...)
+	return sampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.readRecords}, sampleReadersOf(f.size))...)
 }
 
 // mapRecords maps n records from index first on, if one file has all of them.

@@ -21,9 +21,8 @@ type Input struct {
 
 	Compression format.Compression // of a stream
 
-	at     io.ReaderAt  // records at offsets, nil for a stream
-	stream io.Reader    // records in sequence, decompressed
-	check  func() error // nil: nothing to check
+	at     seekable  // records at offsets, nil for a stream
+	stream io.Reader // records in sequence, decompressed
 	close  []io.Closer
 }
 
@@ -101,7 +100,7 @@ func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowByt
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
 	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
-	in := &Input{Name: shownStdin, at: f, check: f.check}
+	in := &Input{Name: shownStdin, at: f}
 	return in, in.readHeaderAt(spec, f.bytes)
 }
 
@@ -114,7 +113,7 @@ func openFile(spec format.Spec, name string, file *os.File, bytes int64, mapped 
 			return nil, plainPathError(err)
 		}
 	}
-	in := &Input{Name: name, at: records, check: records.check, close: []io.Closer{records}}
+	in := &Input{Name: name, at: records, close: []io.Closer{records}}
 	if err := in.readHeaderAt(spec, bytes); err != nil {
 		records.Close()
 		return nil, err
@@ -193,10 +192,10 @@ func (in *Input) Stream() io.Reader { return in.stream }
 
 // Check reports that a file changed while it was being read.
 func (in *Input) Check() error {
-	if in.check == nil {
+	if in.at == nil {
 		return nil
 	}
-	return in.check()
+	return in.at.check()
 }
 
 // Close closes the input.

@@ -44,9 +44,13 @@ const (
 // SampleLimit is how many records of a size a sample has that may have n.
 func SampleLimit(n, size int) int { return min(n, max(maxSampleBytes/size, minSample)) }
 
-// sampleReaders is how many places are read at once. Most are pages that nobody has read for long: from a disk they come
+// sampleReaders is how many places are read at once, at most. Most are pages that nobody has read for long: from a disk they come
 // several at a time as fast as one by one, and in a virtual machine the first look at a page may take 50 µs.
 const sampleReaders = 8
+
+// sampleReadersOf is how many read records of a size. Each has a buffer for one at least, and these are not of the memory
+// limit: all of them together have 1 MiB, or one record.
+func sampleReadersOf(size int) int { return max(1, min(sampleReaders, 1<<20/size)) }
 
 // readRecords fills p with the records from index first on.
 type readRecords func(p []byte, first int64) error
@@ -69,6 +73,9 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 	var readers errgroup.Group
 	for r, read := range reads {
 		from, to := r*stretch, min((r+1)*stretch, places)
+		if from >= to {
+			break // fewer places than readers
+		}
 		readers.Go(func() error {
 			buffer := make([]byte, group*size)
 			for i := from; i < to; i++ {

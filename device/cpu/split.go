@@ -27,11 +27,10 @@ func (c *chunk[E]) Sort(ctx context.Context) error {
 
 // split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
 func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
-	count := c.affordable(i, 4*c.buckets(c.leaves[i].count)) // may pack its blocks
-	l := c.leaves[i]
-	if value, found := c.heavy(l); found && count >= 2 {
+	if value, found := c.heavy(c.leaves[i]); found && c.affordable(i, 2) >= 2 {
 		return c.withdraw(ctx, i, value)
 	}
+	l := c.leaves[i]
 	low, high, err := c.rangeOf(ctx, l)
 	if err != nil {
 		return nil, err
@@ -47,6 +46,8 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 		l.low, l.high = 0, ^E(0)
 		return []leaf[E]{l}, err
 	}
+	count := c.affordable(i, 4*c.buckets(l.count))
+	l.list = c.leaves[i].list // it may have been packed
 	if count < 2 {
 		l.ordered = true
 		return []leaf[E]{l}, c.guarded(func() error { sortBlocks(c.pool, l.list, c.codec.less); return nil })
