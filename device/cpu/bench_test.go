@@ -63,7 +63,7 @@ func benchmarkSort(b *testing.B, l format.Layout, n int, dist string) {
 	}
 	ctx := context.Background()
 	chunk, err := New().NewChunk(ctx, device.ChunkOptions{
-		Keyer: k, Records: int64(n), BlockBytes: 1 << 20, Sample: devicetest.Sampled(l, recs, 4096),
+		Keyer: k, Records: int64(n), BlockBytes: 1 << 20, Sample: devicetest.Sampled(l, recs, 65536),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -37,6 +37,9 @@ type leaf[E element] struct {
 	from      int  // the elements hold the key from this bit on
 	equal     bool // its elements are all the same
 	ordered   bool // its elements are in order as they stand
+
+	heavy   E     // an element that was counted in the scatter
+	counted int64 // how many of count are equal to it, and in no block
 }
 
 // unsorted says that the leaf is to be sorted in cache yet: then it fits there.
@@ -90,7 +93,7 @@ func (c *chunk[E]) makeWorkers(workers int) error {
 		w.a, rest = carve[E](rest, c.leaf)
 		w.b, rest = carve[E](rest, c.leaf)
 		w.elems, rest = carve[E](rest, c.batch())
-		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets())
+		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets(), c.maxHeavies())
 		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
 		c.workers[i] = w
 	}

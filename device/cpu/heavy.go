@@ -1,10 +1,136 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 )
+
+// heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
+// in each bucket. An eighth to a third of data in which few values are frequent, as in those with a Zipf distribution, is
+// never written so. Sample sort calls their like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel
+// Super Scalar Samplesort (IPS4o)", 2017).
+type heavies[E element] struct {
+	slots  []uint16 // of each bucket the number of its heavy element, from 1; 0: it has none
+	values []E
+}
+
+// tally is what a scatterer found in the bucket of a heavy element.
+type tally struct {
+	count int64  // how often the heavy element came
+	kept  uint64 // other elements that wait in sifted
+}
+
+const (
+	// maxHeavies is the greatest number of elements that are counted.
+	maxHeavies = 256
+
+	tallyBytes = 16 // of a tally
+
+	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
+	fewestHeavy = 8
+
+	// sifts marks scatterer.at of a bucket that has a heavy element: each of its lines goes through sift when it is full.
+	sifts = 1 << 63
+)
+
+// heaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
+// more than limit; nil if there are none.
+func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
+	type candidate struct {
+		value             E
+		bucket            int
+		lead, count, most int
+	}
+	candidates := make([]candidate, b.count())
+	for _, e := range sample { // majority vote (Boyer and Moore)
+		switch c := &candidates[b.of(e)]; {
+		case e == c.value && c.lead > 0:
+			c.lead++
+		case c.lead == 0:
+			c.value, c.lead = e, 1
+		default:
+			c.lead--
+		}
+	}
+	for _, e := range sample {
+		c := &candidates[b.of(e)]
+		c.most++
+		if e == c.value {
+			c.count++
+		}
+	}
+	for i := range candidates {
+		candidates[i].bucket = i
+	}
+	candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+		return c.count < fewestHeavy || 2*c.count <= c.most
+	})
+	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.count, a.count) })
+	candidates = candidates[:min(len(candidates), limit)]
+	if len(candidates) == 0 {
+		return nil
+	}
+	h := &heavies[E]{slots: make([]uint16, b.count())}
+	for _, c := range candidates {
+		h.values = append(h.values, c.value)
+		h.slots[c.bucket] = uint16(len(h.values))
+	}
+	return h
+}
+
+// count has heavy elements counted. REQUIRES: nothing was added since reset.
+func (s *scatterer[E]) count(h *heavies[E]) {
+	if s.heavy = h; h == nil {
+		return
+	}
+	clear(s.tallies)
+	for bucket, slot := range h.slots {
+		if slot > 0 {
+			s.at[bucket] = sifts
+		}
+	}
+}
+
+// counted is the heavy element of a bucket, and how often it came.
+func (s *scatterer[E]) counted(bucket int) (value E, count int64) {
+	if s.heavy == nil || s.heavy.slots[bucket] == 0 {
+		return value, 0
+	}
+	slot := s.heavy.slots[bucket] - 1
+	return s.heavy.values[slot], s.tallies[slot].count
+}
+
+// sift takes n elements from the line of a bucket with a heavy one, and writes the others when they are a line.
+func (s *scatterer[E]) sift(digit, n uint64) {
+	line := uint64(s.line)
+	slot := uint64(s.heavy.slots[digit] - 1)
+	t, sifted := &s.tallies[slot], s.sifted[slot*2*line:][:2*line]
+	kept := uint64(without(sifted[t.kept:], s.lines[digit*line:][:n], s.heavy.values[slot]))
+	t.count += int64(n - kept)
+	t.kept += kept
+	s.at[digit] -= n
+	if t.kept >= line {
+		to := s.makeRoom(digit, s.at[digit]&^sifts)
+		copy(s.pool.elems[to:to+line], sifted)
+		copy(sifted, sifted[line:t.kept])
+		t.kept -= line
+		s.at[digit] = to + line | sifts
+	}
+}
+
+// siftLast is sift of a line that is not full. It leaves what has not been written in the line, and gives at of a bucket
+// that has no heavy element.
+func (s *scatterer[E]) siftLast(digit uint64) (at uint64) {
+	line := uint64(s.line)
+	s.sift(digit, s.at[digit]&(line-1))
+	slot := uint64(s.heavy.slots[digit] - 1)
+	t := &s.tallies[slot]
+	copy(s.lines[digit*line:], s.sifted[slot*2*line:][:t.kept])
+	return s.at[digit]&^sifts + t.kept
+}
 
 // heavy guesses, from the first elements of some blocks, the one element that makes up a third of a leaf or more.
 // Only bare keys come twice: other elements hold an index.
@@ -38,14 +164,13 @@ func (c *chunk[E]) heavy(l leaf[E]) (value E, found bool) {
 	return value, 3*count >= n
 }
 
-// withdraw cuts leaf i into what is less than value, what is equal to it, and what is greater. The equal elements
-// need not be kept: they are counted while the others move together in their blocks.
+// withdraw takes the elements of leaf i that are equal to value out of their blocks: they need not be kept, only counted.
 func (c *chunk[E]) withdraw(ctx context.Context, i int, value E) ([]leaf[E], error) {
-	l := c.leaves[i]
+	l := &c.leaves[i]
 	var equal atomic.Int64
-	err := c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
+	err := c.eachBlock(ctx, c.sizes.workers, *l, func(_ *worker[E], block uint32) {
 		content := c.pool.content(block)
-		kept := without(content, value)
+		kept := without(content, content, value)
 		c.pool.used[block] = uint32(kept)
 		equal.Add(int64(len(content) - kept))
 	})
@@ -53,11 +178,25 @@ func (c *chunk[E]) withdraw(ctx context.Context, i int, value E) ([]leaf[E], err
 		return nil, err
 	}
 	l.list = c.pool.prune(l.zone, l.list)
-	l.count -= equal.Load()
-	middle := leaf[E]{list: emptyList, zone: l.zone, count: equal.Load(), low: value, high: value, from: l.from, equal: true}
-	if l.count == 0 {
+	l.heavy, l.counted = value, equal.Load()
+	return c.around(ctx, i)
+}
+
+// around cuts leaf i into what is less than its heavy element, what is equal to that, and what is greater.
+func (c *chunk[E]) around(ctx context.Context, i int) ([]leaf[E], error) {
+	l := c.leaves[i]
+	value, equal := l.heavy, l.counted
+	middle := leaf[E]{list: emptyList, zone: l.zone, count: equal, low: value, high: value, from: l.from, equal: true}
+	if l.count == equal {
 		return []leaf[E]{middle}, nil
 	}
+	affordable := c.affordable(i, 2) >= 2
+	l.list = c.leaves[i].list // it may have been packed
+	if !affordable {
+		c.putEqual(&l)
+		return []leaf[E]{l}, nil
+	}
+	l.count, l.counted = l.count-equal, 0
 	rest, err := c.distribute(ctx, l, cutAt(value))
 	if err != nil {
 		return nil, err
@@ -68,11 +207,46 @@ func (c *chunk[E]) withdraw(ctx context.Context, i int, value E) ([]leaf[E], err
 	return append([]leaf[E]{rest[0], middle}, rest[1:]...), nil
 }
 
-// without moves the elements of a that are not value to its start and returns their number.
-func without[E element](a []E, value E) int {
+// insert puts the counted elements of a leaf among its others, which are in order and at the start of dst.
+func (l *leaf[E]) insert(dst []E) {
+	if l.counted == 0 {
+		return
+	}
+	others := dst[:l.count-l.counted]
+	at, _ := slices.BinarySearch(others, l.heavy)
+	end := at + int(l.counted)
+	copy(dst[end:], others[at:])
+	fill(dst[at:end], l.heavy)
+}
+
+// fill makes all elements of a equal to value.
+func fill[E element](a []E, value E) {
+	if len(a) == 0 {
+		return
+	}
+	a[0] = value
+	for done := 1; done < len(a); done *= 2 {
+		copy(a[done:], a[:done])
+	}
+}
+
+// putEqual puts the counted elements of a leaf into blocks. There is room: the chunk was made for all of its elements.
+func (c *chunk[E]) putEqual(l *leaf[E]) {
+	for l.counted > 0 {
+		block := c.pool.take(l.zone)
+		c.pool.push(&l.list, block)
+		c.pool.used[block] = uint32(min(l.counted, int64(c.pool.block)))
+		fill(c.pool.content(block), l.heavy)
+		l.counted -= int64(c.pool.used[block])
+	}
+}
+
+// withoutLoop copies the elements of a that are not value to dst, which may be a, and returns their number. REQUIRES: dst
+// is as long as a.
+func withoutLoop[E element](dst, a []E, value E) int {
 	kept := 0
 	for _, e := range a {
-		a[kept] = e
+		dst[kept] = e
 		if e != value {
 			kept++
 		}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +17,13 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
-	if c.keptBytes() > memoryBytes || c.mapping != nil {
+	if c.mapping != nil {
+		return nil, nil
+	}
+	if err := c.separate(ctx); err != nil {
+		return nil, err
+	}
+	if c.keptBytes() > memoryBytes {
 		return nil, nil
 	}
 	if err := c.finishAll(ctx, limit); err != nil {
@@ -31,6 +38,22 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 	return &device.Kept{Blocks: blocks, Bytes: c.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
 		return k.read(k.starts[i], dst[:blocks[i].Records*c.record]), nil
 	}}, nil
+}
+
+// separate makes leaves of the counted elements, which have no room in the blocks of their leaves.
+func (c *chunk[E]) separate(ctx context.Context) error {
+	for i := 0; i < len(c.leaves); i++ {
+		if c.leaves[i].counted == 0 {
+			continue
+		}
+		parts, err := c.around(ctx, i)
+		if err != nil {
+			return err
+		}
+		c.leaves = slices.Replace(c.leaves, i, i+1, parts...)
+		i += len(parts) - 1
+	}
+	return nil
 }
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.

@@ -60,9 +60,11 @@ func (l *loading[E]) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.buckets = l.choose(first, recs, at)
+	var heavy *heavies[E]
+	l.buckets, heavy = l.choose(first, recs, at)
 	for _, w := range c.workers[:l.workers] {
 		w.scatter.reset(l.buckets.count(), 0, len(c.pool.zones))
+		w.scatter.count(heavy)
 	}
 	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
 		if w == first {
@@ -129,12 +131,13 @@ func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
 	}
 }
 
-// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
-func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) buckets[E] {
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample. It also chooses
+// what to count.
+func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E], *heavies[E]) {
 	c := l.chunk
 	tieBits := c.codec.tieBits(0)
 	if l.count == 1 || len(recs) == 0 {
-		return buckets[E]{shift: tieBits}
+		return buckets[E]{shift: tieBits}, nil
 	}
 	prefixes := c.opt.Sample
 	if s, ok := l.src.(device.Sampled); ok {
@@ -149,7 +152,8 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) buckets[E] {
 	}
 	low, high := minMax(sample)
 	low, high = widen(low, high, len(sample))
-	return fittedBuckets(sample, low, high, l.count, tieBits)
+	b := fittedBuckets(sample, low, high, l.count, tieBits)
+	return b, heaviesOf(sample, b, c.maxHeavies())
 }
 
 // elements gives those of a unit.
@@ -177,11 +181,12 @@ func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b buckets[E],
 		l := leaf[E]{list: emptyList, from: whole.from, zone: workers[0].scatter.zoneOf(bucket)}
 		for _, w := range workers {
 			c.pool.join(&l.list, w.scatter.lists[bucket])
+			heavy, counted := w.scatter.counted(bucket)
+			l.heavy, l.counted = heavy, l.counted+counted
 		}
-		if l.head == none {
+		if l.count = c.pool.count(l.list) + l.counted; l.count == 0 {
 			continue
 		}
-		l.count = c.pool.count(l.list)
 		l.low, l.high = b.span(bucket, whole.low, whole.high)
 		leaves = append(leaves, l)
 	}

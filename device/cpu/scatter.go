@@ -102,17 +102,24 @@ type scatterer[E element] struct {
 	at    []uint64
 	lists []list // full blocks and the one in work, for each bucket
 
+	heavy   *heavies[E] // elements that are counted instead, or nil
+	tallies []tally     // of each of them
+	sifted  []E         // two lines for each of them: what their buckets hold besides, on its way to the lines of a block
+
 	used     int  // buckets in use
 	recycled list // blocks to use before those of the pool
 	zone     int  // that the blocks of the first bucket come from
 	zones    int  // that the buckets are spread over
 }
 
-// newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
-func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatterer[E], rest []byte) {
+// newScatterer makes a scatterer for so many buckets, some of which may have a heavy element, in memory, of which it leaves
+// the rest.
+func newScatterer[E element](p *pool[E], memory []byte, buckets, heavies int) (s *scatterer[E], rest []byte) {
 	var e E
 	s = &scatterer[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
 	s.lines, rest = carve[E](memory, buckets*s.line)
+	s.sifted, rest = carve[E](rest, 2*heavies*s.line)
+	s.tallies = make([]tally, heavies)
 	s.at, rest = carve[uint64](rest, buckets)
 	var lists []uint64
 	lists, rest = carve[uint64](rest, buckets)
@@ -123,7 +130,7 @@ func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatter
 // reset empties the first so many buckets, which are all that add and finish may see. Their blocks come from so many
 // zones from zone on.
 func (s *scatterer[E]) reset(buckets, zone, zones int) {
-	s.used, s.zone, s.zones = buckets, zone, zones
+	s.used, s.zone, s.zones, s.heavy = buckets, zone, zones, nil
 	clear(s.at[:buckets])
 	for i := range s.lists[:buckets] {
 		s.lists[i] = emptyList
@@ -144,8 +151,8 @@ func (s *scatterer[E]) add(b buckets[E], elems []E) {
 	}
 }
 
-// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full: done elements are
-// in their lines then, and full is that bucket, or none64 at the end of elems.
+// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full, or that sifts: done
+// elements are in their lines then, and full is that bucket, or none64 at the end of elems.
 func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
 	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
 	lines, at, pool := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems
@@ -158,7 +165,7 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 			continue
 		}
 		to -= line - 1
-		if to&blockMask == 0 {
+		if to&sifts != 0 || to&blockMask == 0 {
 			return i + 1, digit
 		}
 		copy(pool[to:to+line], lines[digit*line:])
@@ -166,9 +173,13 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 	return len(elems), none64
 }
 
-// flush writes the full line of a bucket to a new block.
+// flush writes the full line of a bucket to a new block, or what is left of it without the heavy element.
 func (s *scatterer[E]) flush(digit uint64) {
 	line := uint64(s.line)
+	if s.at[digit]&sifts != 0 {
+		s.sift(digit, line)
+		return
+	}
 	to := s.makeRoom(digit, s.at[digit]-line)
 	copy(s.pool.elems[to:to+line], s.lines[digit*line:])
 	s.at[digit] = to + line
@@ -207,6 +218,9 @@ func (s *scatterer[E]) takeBlock(digit uint64) uint32 {
 func (s *scatterer[E]) finish() {
 	line, p := uint64(s.line), s.pool
 	for digit, at := range s.at[:s.used] {
+		if at&sifts != 0 {
+			at = s.siftLast(uint64(digit))
+		}
 		to := at &^ (line - 1)
 		if rest := at - to; rest > 0 {
 			to = s.makeRoom(uint64(digit), to)

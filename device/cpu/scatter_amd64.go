@@ -32,8 +32,8 @@ func scatterFast[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 
 func word[W, E element](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// scatter64 distributes elems into plain buckets until one of them fills the line of a bucket that has no room for it in its block:
-// done elements are in their lines then, and full is that bucket, or none64 at the end of elems.
+// scatter64 distributes elems into plain buckets until one of them fills the line of a bucket that has no room for it in its
+// block, or that sifts: done elements are in their lines then, and full is that bucket, or none64 at the end of elems.
 //
 //go:noescape
 func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)

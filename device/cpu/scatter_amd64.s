@@ -55,7 +55,7 @@
 	MOVNTO X3, at+48(DX)
 
 // FINISH is what follows the loop: the end of the elements; a full line, which is written to its block; and a full line
-// whose block is full as well.
+// whose block is full as well, or whose bucket sifts: then its place is negative.
 #define FINISH(LOGBYTES, BYTES, LINE) \
 end: \
 	SUBQ elems_base+0(FP), SI \
@@ -65,6 +65,7 @@ end: \
 	RET                       \
 flush: \
 	SUBQ  LINE, DX             \
+	JS    full                 \
 	MOVQ  blockMask+56(FP), R14 \
 	TESTQ R14, DX              \
 	JEQ   full                 \

@@ -38,35 +38,55 @@ func testScatterTwins[E element](t *testing.T) {
 			for name, b := range all {
 				t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
 					elems := append(dense(r, low, high, center)[:n/2], elems[n/2:]...)
-					fast := scattered(t, b, elems, scatterFast[E])
-					loop := scattered(t, b, elems, scatterLoop[E])
-					for i := range fast {
-						if !slices.Equal(fast[i], loop[i]) {
-							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+					for _, heavy := range []*heavies[E]{nil, someHeavies(r, b, elems)} {
+						fast := scattered(t, b, heavy, elems, scatterFast[E])
+						loop := scattered(t, b, heavy, elems, scatterLoop[E])
+						for i := range fast {
+							if !slices.Equal(fast[i], loop[i]) {
+								t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+							}
 						}
+						checkBuckets(t, b, heavy, elems, fast)
 					}
-					checkBuckets(t, b, elems, fast)
 				})
 			}
 		}
 	}
 }
 
-// scattered is the content of the buckets that add fills with the given inner loop.
-func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scatterer[E], *buckets[E], []E) (int, uint64)) [][]E {
+// someHeavies makes about half of elems equal to a few of them, which it gives.
+func someHeavies[E element](r *rand.Rand, b buckets[E], elems []E) *heavies[E] {
+	h := &heavies[E]{slots: make([]uint16, b.count())}
+	for i := range min(len(elems), 20) {
+		if slot := &h.slots[b.of(elems[i])]; *slot == 0 {
+			h.values = append(h.values, elems[i])
+			*slot = uint16(len(h.values))
+		}
+	}
+	for i := range elems {
+		if r.IntN(2) == 0 {
+			elems[i] = h.values[r.IntN(len(h.values))]
+		}
+	}
+	return h
+}
+
+// scattered is the content of the buckets that add fills with the given inner loop, with what was counted after the rest.
+func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E, loop func(*scatterer[E], *buckets[E], []E) (int, uint64)) [][]E {
 	s := sizes{element: int(lastBit[E]()+1) / 8, block: 64, blocks: len(elems)/64 + b.count() + 1}
 	p, err := newPool[E](&s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 16))
+	memory, err := arena.Alloc(2*maxBuckets*(lineBytes+16) + 40*lineBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	sc, _ := newScatterer(p, memory.Bytes(), b.count())
+	sc, _ := newScatterer(p, memory.Bytes(), b.count(), 20)
 	sc.reset(b.count(), 0, len(p.zones))
+	sc.count(heavy)
 	for rest := elems; len(rest) > 0; {
 		done, full := loop(sc, &b, rest)
 		if full != none64 {
@@ -78,6 +98,8 @@ func scattered[E element](t *testing.T, b buckets[E], elems []E, loop func(*scat
 	content := make([][]E, b.count())
 	for i := range content {
 		content[i] = p.gather(make([]E, len(elems)), sc.lists[i])
+		value, count := sc.counted(i)
+		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
 	}
 	return content
 }
@@ -95,11 +117,15 @@ func dense[E element](r *rand.Rand, low, high, center E) []E {
 	return sample
 }
 
-func checkBuckets[E element](t *testing.T, b buckets[E], elems []E, content [][]E) {
+func checkBuckets[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E, content [][]E) {
 	want := make([][]E, b.count())
-	for _, e := range elems {
-		d := b.of(e)
-		want[d] = append(want[d], e)
+	for _, counted := range []bool{false, true} {
+		for _, e := range elems {
+			d := b.of(e)
+			if isHeavy := heavy != nil && heavy.slots[d] > 0 && heavy.values[heavy.slots[d]-1] == e; isHeavy == counted {
+				want[d] = append(want[d], e)
+			}
+		}
 	}
 	for i := range want {
 		if !slices.Equal(want[i], content[i]) {

@@ -121,7 +121,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
+	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1)+tallyBytes*s.maxHeavies())
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
@@ -130,7 +130,8 @@ func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
 	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets())
-	return 2*leaf + batch + scatter + s.unitBytes() + s.outBytes()
+	sifted := wholeLines(2 * s.maxHeavies() * lineBytes)
+	return 2*leaf + batch + scatter + sifted + s.unitBytes() + s.outBytes()
 }
 
 func wholeLines(bytes int) int { return (bytes + lineBytes - 1) &^ (lineBytes - 1) }
@@ -144,6 +145,14 @@ func (s *sizes) maxBuckets() int {
 		return min(maxBuckets, 4*s.buckets(s.records))
 	}
 	return s.buckets(s.records)
+}
+
+// maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
+func (s *sizes) maxHeavies() int {
+	if s.keptRecords > 0 {
+		return 0
+	}
+	return min(maxHeavies, s.maxBuckets()/8)
 }
 
 // unitBytes is the room for records on their way in; records that are kept are read to where they stay.

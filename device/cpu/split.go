@@ -27,6 +27,9 @@ func (c *chunk[E]) Sort(ctx context.Context) error {
 
 // split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
 func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
+	if c.leaves[i].counted > 0 {
+		return c.around(ctx, i)
+	}
 	if value, found := c.heavy(c.leaves[i]); found && c.affordable(i, 2) >= 2 {
 		return c.withdraw(ctx, i, value)
 	}

@@ -131,14 +131,17 @@ func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to *outle
 // finish puts the elements of a leaf in order into dst.
 func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 	dst = dst[:l.count]
-	tmp := w.b[:l.count]
-	w.blocks = c.blocksOf(w.blocks[:0], l)
-	s := spanOf(l.low, l.high)
-	if s.width == 8*c.element {
-		s = spanOfBlocks(w.blocks)
+	if inBlocks := l.count - l.counted; inBlocks > 0 {
+		elems, tmp := dst[:inBlocks], w.b[:inBlocks]
+		w.blocks = c.blocksOf(w.blocks[:0], l)
+		s := spanOf(l.low, l.high)
+		if s.width == 8*c.element {
+			s = spanOfBlocks(w.blocks)
+		}
+		w.radix.sort(elems, tmp, w.blocks, s)
+		c.refine(&w.radix, elems, tmp, l.from)
 	}
-	w.radix.sort(dst, tmp, w.blocks, s)
-	c.refine(&w.radix, dst, tmp, l.from)
+	l.insert(dst)
 	return dst
 }
 
@@ -189,10 +192,7 @@ func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, e
 func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to *outlet) error {
 	for at := int64(0); at < t.count; {
 		elems := w.a[:min(int64(len(w.a)), t.count-at)]
-		elems[0] = t.leaves[0].low
-		for done := 1; done < len(elems); done *= 2 {
-			copy(elems[done:], elems[:done])
-		}
+		fill(elems, t.leaves[0].low)
 		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
 			return err
 		}

@@ -1,0 +1,189 @@
+package cpu
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+func TestTallyBytes(t *testing.T) {
+	if size := unsafe.Sizeof(tally{}); size != tallyBytes {
+		t.Errorf("a tally has %d bytes, not %d", size, tallyBytes)
+	}
+}
+
+// TestWithout holds the assembly to the loop, in place and from one slice to another.
+func TestWithout(t *testing.T) {
+	t.Run("u32", testWithout[uint32])
+	t.Run("u64", testWithout[uint64])
+}
+
+func testWithout[E element](t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	for n := range 100 {
+		for _, values := range []int{1, 2, 3, 100} {
+			a := make([]E, n)
+			for i := range a {
+				a[i] = ^E(0) - E(r.IntN(values))
+			}
+			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e == ^E(0) })
+			apart := make([]E, n+1)
+			if kept := without(apart[:n], a, ^E(0)); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
+				t.Fatalf("%d elements, %d values: %v, want %v", n, values, apart[:kept], want)
+			}
+			if kept := without(a, a, ^E(0)); !slices.Equal(a[:kept], want) {
+				t.Fatalf("%d elements, %d values, in place: %v, want %v", n, values, a[:kept], want)
+			}
+		}
+	}
+}
+
+// TestHeaviesOf has samples of which some values are most of their bucket.
+func TestHeaviesOf(t *testing.T) {
+	b := newBuckets[uint64](0, 1<<20-1, 16, 0) // each 2^16 wide
+	var sample []uint64
+	repeat := func(value uint64, times int) {
+		sample = append(sample, slices.Repeat([]uint64{value}, times)...)
+	}
+	repeat(5, 100)        // bucket 0: heavy
+	repeat(1<<16, 30)     // bucket 1: heavy, though there are others
+	repeat(1<<16+7, 29)   //
+	repeat(2<<16, 30)     // bucket 2: half of it is not enough
+	repeat(2<<16+7, 30)   //
+	repeat(3<<16, 7)      // bucket 3: too few
+	for i := range 1000 { // bucket 4: all differ
+		sample = append(sample, 4<<16+uint64(i))
+	}
+	repeat(0xfffff, 50) // bucket 15: heavy
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
+	for limit, want := range [][]uint64{nil, {5}, {5, 0xfffff}, {5, 0xfffff, 1 << 16}, {5, 0xfffff, 1 << 16}} {
+		h := heaviesOf(sample, b, limit)
+		if h == nil && want == nil {
+			continue
+		}
+		if h == nil || !slices.Equal(h.values, want) {
+			t.Fatalf("limit %d: %v, want %v", limit, h, want)
+		}
+		for bucket, slot := range h.slots {
+			if at := slices.IndexFunc(want, func(value uint64) bool { return b.of(value) == bucket }); at+1 != int(slot) {
+				t.Errorf("limit %d: bucket %d has number %d, want %d", limit, bucket, slot, at+1)
+			}
+		}
+	}
+}
+
+// TestHeavyLeaves sorts keys of which many are equal in every way that there is: counted, cut out of large leaves, kept in
+// memory, and put back into blocks.
+func TestHeavyLeaves(t *testing.T) {
+	const n = 300_000
+	for _, name := range []string{"u64", "u32"} {
+		l := layoutOf(t, name)
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for values := 1; values <= 4096; values *= 8 {
+			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
+				recs := heavyRecords(l, n, values)
+				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 3, Sample: devicetest.Sampled(l, recs, 10_000)}
+				made, err := New().NewChunk(t.Context(), opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer made.Close()
+				want := devicetest.Sorted(l, recs)
+				counted := 0
+				check := func(how string, store func(w device.BlockWriter) error) {
+					t.Helper()
+					if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+						t.Fatal(err)
+					}
+					counted = max(counted, countedIn(made))
+					if err := made.Sort(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					w := devicetest.Collector{Size: l.RecordSize}
+					err := store(&w)
+					if got, wrong := w.Recs(); err != nil || wrong != nil || !bytes.Equal(got, want) {
+						t.Fatalf("%s: not sorted: %v, %v", how, err, wrong)
+					}
+				}
+				check("store", func(w device.BlockWriter) error { return made.Store(t.Context(), -1, w) })
+				check("put back", func(w device.BlockWriter) error {
+					putBackEqual(made)
+					return made.Store(t.Context(), -1, w)
+				})
+				check("keep", func(w device.BlockWriter) error {
+					kept, err := made.(device.Keeper).Keep(t.Context(), -1, 1<<30)
+					if err != nil {
+						return err
+					}
+					for i, b := range kept.Blocks {
+						block, err := kept.Read(i, make([]byte, b.Records*l.RecordSize))
+						if err != nil {
+							return err
+						}
+						if err := w.WriteBlock(t.Context(), b.First, block); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if values <= 64 && counted < n/3 {
+					t.Errorf("%d of %d records were counted", counted, n)
+				}
+			})
+		}
+	}
+}
+
+// heavyRecords are records half of which have one of so many values, some of them more often than others.
+func heavyRecords(l format.Layout, n, values int) []byte {
+	r := rand.New(rand.NewPCG(uint64(values), 24))
+	recs := devicetest.Distributions["uniform"](l, n, r)
+	common := devicetest.Distributions["uniform"](l, values, r)
+	size := l.RecordSize
+	for i := range n {
+		if r.IntN(2) == 0 {
+			at := r.IntN(1 + r.IntN(values))
+			copy(recs[i*size:(i+1)*size], common[at*size:])
+		}
+	}
+	return recs
+}
+
+// countedIn is how many elements of a chunk are in no block.
+func countedIn(made device.Chunk) (n int) {
+	switch c := made.(type) {
+	case *chunk[uint32]:
+		for _, l := range c.leaves {
+			n += int(l.counted)
+		}
+	case *chunk[uint64]:
+		for _, l := range c.leaves {
+			n += int(l.counted)
+		}
+	}
+	return n
+}
+
+// putBackEqual puts what was counted into blocks.
+func putBackEqual(made device.Chunk) {
+	switch c := made.(type) {
+	case *chunk[uint32]:
+		for i := range c.leaves {
+			c.putEqual(&c.leaves[i])
+		}
+	case *chunk[uint64]:
+		for i := range c.leaves {
+			c.putEqual(&c.leaves[i])
+		}
+	}
+}
