@@ -27,11 +27,12 @@ type job struct {
 	keyer  *format.Keyer
 	size   int // bytes of a record
 
-	data    chunker.Dataset
-	sample  chunker.Sample // records from places all over the data; from a stream its first
-	ordered bool           // all of the data looks as if it were in order
-	devices []device.Device
-	autoGPU bool // the devices are GPUs that the planner chose
+	data     chunker.Dataset
+	sample   chunker.Sample // records from places all over the data; from a stream its first
+	ordered  bool           // all of the data looks as if it were in order, or in reverse order
+	mirrored bool           // ordered means in reverse order
+	devices  []device.Device
+	autoGPU  bool // the devices are GPUs that the planner chose
 
 	budget       int64 // bytes of memory for chunks and buffers: the limit without the Go runtime's own
 	blockBytes   int   // of the blocks that are spilled and written
@@ -138,6 +139,10 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.ordered = j.looksSorted()
+	if !j.ordered {
+		j.mirrored = j.looksMirrored()
+		j.ordered = j.mirrored
+	}
 	if err = j.openDevices(ctx); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 	Partition Strategy = "partition" // parts by key range, each sorted, one after another
 	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
 	InCore    Strategy = "in-core"
-	Copy      Strategy = "copy" // the input is in order already
+	Copy      Strategy = "copy" // the input is in order already, or in reverse order
 )
 
 // Options says what to sort and how. The zero value of each field is its default.

@@ -1,30 +1,40 @@
 package extsort
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
 // errDisorder ends the copying of an input that looked sorted and is not.
 var errDisorder = errors.New("the input is not in order")
 
-// byCopy writes an input that is in order as it stands. It reports false, with nothing lost, when the input turns
-// out not to be in order: then it is to be sorted.
+// byCopy writes an input that is in order as it stands, or one that is in reverse order from its end. It reports false,
+// with nothing lost, when the input turns out to be in neither order: then it is to be sorted.
 //
 // A regular file is written in the same pass that checks the order, in the hope that the sample was right, since
 // its blocks can be written again. Where that is not possible the check goes first.
 func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error) {
 	s.meter.begin(stageCopy, atInput, s.data.Records()*int64(s.size))
 	defer s.endPhase()
-	if out.isPatient() && !s.opt.Unique {
+	switch {
+	case s.mirrored && out.isPatient():
+		err = s.copyMirrored(ctx, out)
+	case s.mirrored:
+		err = errDisorder // its first block would be the last to be known
+	case out.isPatient() && !s.opt.Unique:
 		err = s.copyWhileOrdered(ctx, out)
-	} else if err = s.copyWhileOrdered(ctx, nothing); err == nil {
-		s.forget(out)
-		err = s.copyWhileOrdered(ctx, out)
+	default:
+		if err = s.copyWhileOrdered(ctx, nothing); err == nil {
+			s.forget(out)
+			err = s.copyWhileOrdered(ctx, out)
+		}
 	}
 	if errors.Is(err, errDisorder) {
 		s.forget(out)
@@ -39,25 +49,75 @@ var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error 
 
 // copyWhileOrdered copies the data to w as long as they are in order.
 func (s *sorting) copyWhileOrdered(ctx context.Context, w device.BlockWriter) error {
-	var order format.OrderCheck
-	copyBlock := func(first int64, recs []byte) error {
+	whole, err := s.copyBlocks(ctx, func(first int64, recs []byte) (format.Order, error) {
 		block := format.CheckBlock(s.keyer, first, recs)
 		if block.FirstDisorder >= 0 {
-			return errDisorder
+			return block, errDisorder
 		}
-		order.Add(block)
-		return w.WriteBlock(ctx, first, recs)
-	}
-	for _, src := range s.data.Split(1) {
-		if err := readAll(ctx, src, s.opt.Workers, s.blockBytes, s.size, copyBlock); err != nil {
-			return err
-		}
-	}
-	whole, err := order.Result()
+		return block, w.WriteBlock(ctx, first, recs)
+	})
 	if err == nil && whole.FirstDisorder >= 0 {
 		return errDisorder
 	}
 	return err
+}
+
+// copyMirrored copies the data to w, the last record first, as long as that brings them in order. Records with equal keys
+// must stay in the order of the input: there may be none, unless they are nothing but their keys.
+func (s *sorting) copyMirrored(ctx context.Context, w device.BlockWriter) error {
+	allowed := func(o format.Order) bool {
+		return o.FirstDisorder < 0 && (o.Duplicates == 0 || s.keyer.Layout().IsBare())
+	}
+	records := s.data.Records()
+	whole, err := s.copyBlocks(ctx, func(first int64, recs []byte) (format.Order, error) {
+		first = records - first - int64(len(recs)/s.size)
+		mirror(recs, s.size)
+		block := format.CheckBlock(s.keyer, first, recs)
+		if !allowed(block) {
+			return block, errDisorder
+		}
+		return block, w.WriteBlock(ctx, first, recs)
+	})
+	if err == nil && !allowed(whole) {
+		return errDisorder
+	}
+	return err
+}
+
+// copyBlocks shows the blocks of the data to each, which may change them, and joins what it finds of their order.
+func (s *sorting) copyBlocks(ctx context.Context, each func(first int64, recs []byte) (format.Order, error)) (format.Order, error) {
+	var order format.OrderCheck
+	for _, src := range s.data.Split(1) {
+		err := readAll(ctx, src, s.opt.Workers, s.blockBytes, s.size, func(first int64, recs []byte) error {
+			block, err := each(first, recs)
+			if err == nil {
+				order.Add(block)
+			}
+			return err
+		})
+		if err != nil {
+			return format.Order{}, err
+		}
+	}
+	return order.Result()
+}
+
+// mirror puts records in the reverse of their order.
+func mirror(recs []byte, size int) {
+	switch size {
+	case 4:
+		slices.Reverse(arena.View[uint32](recs))
+		return
+	case 8:
+		slices.Reverse(arena.View[uint64](recs))
+		return
+	}
+	other := make([]byte, size)
+	for from, to := 0, len(recs)-size; from < to; from, to = from+size, to-size {
+		copy(other, recs[from:])
+		copy(recs[from:from+size], recs[to:])
+		copy(recs[to:], other)
+	}
 }
 
 // forget makes the counts and sums those of a run that has read and written nothing.
@@ -72,6 +132,15 @@ func (s *sorting) forget(out *output) {
 // looksSorted reports whether copying is worth a try: the sample is in order, and large enough to mean something.
 func (j *job) looksSorted() bool {
 	return allSeekable(j.inputs) && j.opt.Limit == 0 && j.sampleTells() && j.sample.Descents == 0
+}
+
+// looksMirrored reports whether copying from the end is worth a try: no key of the sample is greater than the one before it,
+// and blocks can be written at their places.
+func (j *job) looksMirrored() bool {
+	codec, err := j.outputCodec()
+	descends := func(a, b uint64) int { return cmp.Compare(b, a) }
+	return allSeekable(j.inputs) && j.opt.Limit == 0 && !j.opt.Unique && !j.toStdout() && err == nil && codec == format.None &&
+		j.sampleTells() && slices.IsSortedFunc(j.sample.Prefixes, descends)
 }
 
 // looksReversed reports whether the sample descends nearly everywhere.

@@ -105,7 +105,7 @@ func TestSortNearlySorted(t *testing.T) {
 	for _, name := range []string{"u64", "rec12", "wide key"} {
 		k := kindNamed(name)
 		size := k.layout(t).RecordSize
-		for _, dist := range []string{"sorted", "equal"} {
+		for _, dist := range []string{"sorted", "reversed", "equal"} {
 			sorted := k.make(t, dist, 20000, r)
 			for _, from := range []int{-1, r.IntN(19999), 0, 19998}[:1+effort(3)] { // which record changes places with the next
 				data := slices.Clone(sorted)
@@ -128,6 +128,63 @@ func TestSortNearlySorted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSortReversed copies what is in reverse order from its end, and sorts it where that does not do.
+func TestSortReversed(t *testing.T) {
+	const n = 20_000
+	r := seeded(t)
+	for name, c := range map[string]struct {
+		kind   string
+		change func(recs []byte, size int) // of records in reverse order, sorted ones with Reverse
+		opt    Options
+		stdout bool
+		want   Strategy
+	}{
+		"keys":                {kind: "u64", want: Copy},
+		"other keys":          {kind: "u32be", want: Copy},
+		"records":             {kind: "rec12", want: Copy},
+		"wide keys":           {kind: "wide key", want: Copy},
+		"reverse of sorted":   {kind: "rec12", opt: Options{Reverse: true}, want: Copy},
+		"verified":            {kind: "u64", opt: Options{Verify: true}, want: Copy},
+		"equal keys":          {kind: "u64", change: repeatFirst, want: Copy},
+		"equal in records":    {kind: "rec12", change: repeatFirst, want: MergeRuns},
+		"to a stream":         {kind: "u64", stdout: true, want: MergeRuns},
+		"compressed":          {kind: "u64", opt: Options{Compress: "s2"}, want: MergeRuns},
+		"unique":              {kind: "u64", opt: Options{Unique: true}, want: MergeRuns},
+		"limited":             {kind: "u64", opt: Options{Limit: n - 1}, want: MergeRuns},
+		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) }, want: MergeRuns},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := kindNamed(c.kind)
+			size := k.layout(t).RecordSize
+			dist := "reversed"
+			if c.opt.Reverse {
+				dist = "sorted"
+			}
+			data := k.make(t, dist, n, r)
+			if c.change != nil {
+				c.change(data, size)
+			}
+			for workers := range 3 {
+				opt := c.opt
+				opt.Record, opt.Workers, opt.Inputs = k.spec, 1+workers, []string{writeFile(t, data[:777*size]), writeFile(t, data[777*size:])}
+				opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
+				if !c.stdout {
+					opt.Output = filepath.Join(t.TempDir(), "out")
+				}
+				report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
+				if report.Strategy != c.want {
+					t.Errorf("strategy %s, want %s", report.Strategy, c.want)
+				}
+			}
+		})
+	}
+}
+
+// repeatFirst gives record 9001 the first bytes of record 9000, its key among them.
+func repeatFirst(recs []byte, size int) {
+	copy(recs[9001*size:], recs[9000*size:][:min(size, 10)])
 }
 
 func swapRecords(recs []byte, size, i int) {

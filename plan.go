@@ -99,7 +99,7 @@ type planner struct {
 	partBlock int   // the same of a part
 	fanOut    int   // parts that one pass can fill
 	limit     int64 // 0: all
-	ordered   bool  // the sample is in order
+	ordered   bool  // the sample is in order, or in reverse order so that the input can be copied all the same
 	reversed  bool  // the sample is in reverse order: runs do not overlap
 	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
 	gpus      bool  // all the devices are GPUs
@@ -204,8 +204,11 @@ func (p *planner) stage(name string, seconds float64) Stage {
 func (p *planner) copy() Candidate {
 	w, r := p.work, p.rates
 	c := Candidate{Strategy: Copy, possible: p.ordered, Why: "the sample is in order: the input is copied while that holds"}
-	if !p.ordered {
+	switch {
+	case !p.ordered:
 		c.Why = "the sample is not in order"
+	case p.reversed:
+		c.Why = "the sample is in reverse order: the input is copied from its end while that holds"
 	}
 	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+w.writeCost(r)+r.startSeconds)}
 	return c.sum()

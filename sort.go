@@ -50,7 +50,7 @@ func (j *job) sortInto(ctx context.Context, out *output) error {
 		if done, err := s.byCopy(ctx, out); done || err != nil {
 			return err
 		}
-		j.ordered = false
+		j.ordered, j.mirrored = false, false
 		j.plan = j.newPlan()
 	}
 	if j.plan.Strategy == Spread {
