@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -22,6 +23,8 @@ const (
 	partBits     = 8               // of the digit that parts, at most
 	cellsAtLeast = 16              // counters, which scanCells takes at a time
 	window       = 8               // neighbours that are sorted together
+	crowd        = 4 * window      // elements of a cell that are too many to be sorted by windows
+	scanned      = 1<<13 - 1       // elements of a cell that scanCells tells apart from more
 	windowEdge   = window / 2      // elements before the first window that straddles two others
 	windowGroup  = window * window // elements that sortWindows sorts at once
 )
@@ -61,12 +64,20 @@ func (r *radix[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	counts := r.cellCounts(digit)
 	countAll(blocks, low, control, counts)
 	squares := scanCells(counts, max(1<<digit, cellsAtLeast))
-	even := digit == s.width || n <= cellsAtMost && squares <= 2*uint64(n+n*n>>digit)
-	if r.crowds.note(!even); !even {
+	bound := 2 * uint64(n+n*n>>digit)
+	even := digit == s.width || n <= cellsAtMost && squares <= bound
+	crowded := !even && !r.distinct && n <= cellsAtMost && squares-crowdSquares(counts, digit, n) <= bound
+	if !even && !crowded {
+		r.crowds.note(true)
 		return false
 	}
 	r.passes = max(r.passes, 1)
 	moveAll(tmp, blocks, low, control, counts)
+	if crowded && !sortCrowds(tmp, counts, digit) {
+		r.crowds.note(true)
+		return false
+	}
+	r.crowds.note(false)
 	if digit < s.width {
 		sortWindows(words(dst), words(tmp))
 		return joinWindows(words(dst))
@@ -75,6 +86,56 @@ func (r *radix[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 		copy(dst, tmp)
 	}
 	return true
+}
+
+// crowdSquares is the sum of the squares of those of 2^digit counters that exceed crowd, as scanCells takes them, from
+// the sums that it left. n is the sum of all.
+func crowdSquares(counts *uint32, digit, n int) (squares uint64) {
+	starts := unsafe.Slice(counts, 1<<digit)
+	next := uint32(n)
+	for i := len(starts) - 1; i >= 0; i-- {
+		if size := uint64(next - starts[i]); size > crowd {
+			squares += min(size, scanned) * min(size, scanned)
+		}
+		next = starts[i]
+	}
+	return squares
+}
+
+// sortCrowds sorts each cell that has more than crowd elements, if nearly all of these are equal to one, as they are where
+// some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
+func sortCrowds[E element](a []E, counts *uint32, digit int) bool {
+	from, budget := uint32(0), len(a)/16
+	for _, to := range unsafe.Slice(counts, 1<<digit) {
+		if cell := a[from:to]; len(cell) > crowd {
+			value := majority(cell)
+			others := cell[:without(cell, cell, value)]
+			if budget -= len(others); budget < 0 {
+				return false
+			}
+			slices.Sort(others)
+			insertEqual(cell, len(others), value)
+		}
+		from = to
+	}
+	return true
+}
+
+// majority guesses the element that is most of a, which has more than a few, from some that lie evenly in it.
+func majority[E element](a []E) (value E) {
+	const looks = 15
+	lead := 0
+	for i := range looks { // Boyer and Moore
+		switch e := a[i*len(a)/looks]; {
+		case lead == 0:
+			value, lead = e, 1
+		case e == value:
+			lead++
+		default:
+			lead--
+		}
+	}
+	return value
 }
 
 // sortParts sorts elements that are more than fit in the second-level cache twice: it parts them by their leading bits

@@ -164,3 +164,64 @@ func FuzzCells(f *testing.F) {
 		})
 	})
 }
+
+// TestScatterTwinsWithoutWindows sifts as on a processor that lacks the vectors for it.
+func TestScatterTwinsWithoutWindows(t *testing.T) {
+	withoutWindows(t, testScatterTwins[uint64])
+	withoutWindows(t, testScatterTwins[uint32])
+}
+
+func TestWithoutWithoutWindows(t *testing.T) {
+	withoutWindows(t, testWithout[uint64])
+	withoutWindows(t, testWithout[uint32])
+}
+
+// TestSortCrowds has cells of all sizes, some of them full of one value, and too many of other elements.
+func TestSortCrowds(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor lacks the vectors")
+	}
+	r := rand.New(rand.NewPCG(31, 32))
+	const cells, digit = 64, 6
+	for round := range 200 {
+		var a, want []uint64
+		var ends [cells]uint32
+		others := 0
+		for i := range ends {
+			value, n := uint64(i)<<32|r.Uint64N(1<<32), r.IntN(4*crowd)
+			var cell []uint64
+			for range n {
+				e := value
+				if r.IntN(10*(1+round)) < 5 {
+					e = uint64(i)<<32 | r.Uint64N(1<<32)
+				}
+				cell = append(cell, e)
+			}
+			a = append(a, cell...)
+			ends[i] = uint32(len(a))
+			if n > crowd {
+				slices.Sort(cell)
+				others += n - count(cell, value)
+			}
+			want = append(want, cell...)
+		}
+		sorted := sortCrowds(a, &ends[0], digit)
+		if sorted && !slices.Equal(a, want) {
+			t.Fatalf("round %d: sorted to %x, want %x", round, a, want)
+		}
+		if few := others <= len(a)/16; few && !sorted && round > 20 {
+			t.Errorf("round %d: gave up for %d of %d", round, others, len(a))
+		} else if sorted && !few {
+			t.Errorf("round %d: took %d of %d", round, others, len(a))
+		}
+	}
+}
+
+func count(a []uint64, value uint64) (n int) {
+	for _, e := range a {
+		if e == value {
+			n++
+		}
+	}
+	return n
+}

@@ -89,6 +89,7 @@ func (c *chunk[E]) makeWorkers(workers int) error {
 			return err
 		}
 		w := &worker[E]{memory: memory}
+		w.radix.distinct = c.keptRecords > 0
 		rest := memory.Bytes()
 		w.a, rest = carve[E](rest, c.leaf)
 		w.b, rest = carve[E](rest, c.leaf)

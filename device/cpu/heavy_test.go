@@ -13,9 +13,14 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-func TestTallyBytes(t *testing.T) {
-	if size := unsafe.Sizeof(tally{}); size != tallyBytes {
-		t.Errorf("a tally has %d bytes, not %d", size, tallyBytes)
+func TestSieveBytes(t *testing.T) {
+	var v sieve
+	if size := unsafe.Sizeof(v); size != sieveBytes {
+		t.Errorf("a sieve has %d bytes, not %d", size, sieveBytes)
+	}
+	at := [...]uintptr{unsafe.Offsetof(v.value), unsafe.Offsetof(v.count), unsafe.Offsetof(v.kept), unsafe.Offsetof(v.rest)}
+	if at != [...]uintptr{0, 8, 16, 64} { // as scatter_amd64.s has it
+		t.Errorf("the fields are at %v", at)
 	}
 }
 

@@ -34,6 +34,8 @@ type radix[E element] struct {
 	passes int            // most passes that any elements took
 	whole  [1][]E         // the one block of elements that are not in blocks
 	crowds crowds         // how cells fared
+
+	distinct bool // no two elements are equal
 }
 
 // crowds remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted without:

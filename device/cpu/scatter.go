@@ -102,9 +102,8 @@ type scatterer[E element] struct {
 	at    []uint64
 	lists []list // full blocks and the one in work, for each bucket
 
-	heavy   *heavies[E] // elements that are counted instead, or nil
-	tallies []tally     // of each of them
-	sifted  []E         // two lines for each of them: what their buckets hold besides, on its way to the lines of a block
+	heavy  *heavies[E] // elements that are counted instead, or nil
+	sieves []sieve     // of each of them
 
 	used     int  // buckets in use
 	recycled list // blocks to use before those of the pool
@@ -118,8 +117,8 @@ func newScatterer[E element](p *pool[E], memory []byte, buckets, heavies int) (s
 	var e E
 	s = &scatterer[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
 	s.lines, rest = carve[E](memory, buckets*s.line)
-	s.sifted, rest = carve[E](rest, 2*heavies*s.line)
-	s.tallies = make([]tally, heavies)
+	sieves, rest := carve[uint64](rest, heavies*sieveBytes/8)
+	s.sieves = unsafe.Slice((*sieve)(unsafe.Pointer(unsafe.SliceData(sieves))), heavies)
 	s.at, rest = carve[uint64](rest, buckets)
 	var lists []uint64
 	lists, rest = carve[uint64](rest, buckets)
@@ -177,7 +176,7 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 func (s *scatterer[E]) flush(digit uint64) {
 	line := uint64(s.line)
 	if s.at[digit]&sifts != 0 {
-		s.sift(digit, line)
+		s.siftLine(digit)
 		return
 	}
 	to := s.makeRoom(digit, s.at[digit]-line)

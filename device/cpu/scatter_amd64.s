@@ -10,7 +10,7 @@
 //	R13 shift             R15 0; fitted: cells
 //	AX  the element       BX  its bucket, then the bucket's line
 //
-// Only the instructions that every amd64 has are used. A cache line is written by four stores of 16 bytes that go
+// Only the instructions that every amd64 has are used, but for sifting. A cache line is written by four stores of 16 bytes that go
 // past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
 
 #define BEGIN(MOV, LOGBYTES) \
@@ -54,18 +54,33 @@
 	MOVNTO X2, at+32(DX)  \
 	MOVNTO X3, at+48(DX)
 
-// FINISH is what follows the loop: the end of the elements; a full line, which is written to its block; and a full line
-// whose block is full as well, or whose bucket sifts: then its place is negative.
-#define FINISH(LOGBYTES, BYTES, LINE) \
+// SIFT moves those of 64 bytes of the line BX that are not the heavy element, of which Z16 has as many as fit, to DX, and DX
+// to where they end.
+#define SIFT(at, COMPARE, PACK, BYTES) \
+	VMOVDQU64 at(BX), Z17        \
+	COMPARE   $4, Z16, Z17, K1   \
+	PACK      Z17, K1, Z18       \
+	VMOVDQU64 Z18, (DX)          \
+	KMOVW     K1, R14            \
+	POPCNTL   R14, R14           \
+	LEAQ      (DX)(R14*BYTES), DX
+
+// FINISH is what follows the loop: the end of the elements; a full line, which is written to its block; a full line
+// whose block is full as well; and one whose bucket sifts: then its place DX is negative.
+//
+// A line that is sifted is empty after it. If that makes a line of what is kept, or the processor cannot sift, the bucket
+// counts as full. The offsets of a sieve are less than its size, as slots begin with 1: value -320, count -312, kept -304,
+// rest -256. Registers from 16 on do not slow down the instructions of STREAM, which know of no wider ones.
+#define FINISH(LOGBYTES, BYTES, LINE, BROADCAST, COMPARE, PACK) \
 end: \
 	SUBQ elems_base+0(FP), SI \
 	SHRQ LOGBYTES, SI         \
-	MOVQ SI, done+64(FP)      \
-	MOVQ $-1, full+72(FP)     \
+	MOVQ SI, done+80(FP)      \
+	MOVQ $-1, full+88(FP)     \
 	RET                       \
 flush: \
 	SUBQ  LINE, DX             \
-	JS    full                 \
+	JS    sift                 \
 	MOVQ  blockMask+56(FP), R14 \
 	TESTQ R14, DX              \
 	JEQ   full                 \
@@ -75,17 +90,47 @@ flush: \
 	CMPQ  SI, DI               \
 	JB    loop                 \
 	JMP   end                  \
+sift: \
+	MOVQ  sieves+64(FP), R14   \
+	TESTQ R14, R14             \
+	JEQ   full                 \
+	MOVQ  BX, AX               \
+	SUBQ  R8, AX               \
+	SHRQ  $7, AX               \
+	MOVQ  DX, (R9)(AX*8)       \
+	MOVQ  slots+72(FP), DX     \
+	MOVWLZX (DX)(AX*2), AX     \
+	IMULQ $320, AX             \
+	ADDQ  R14, AX              \
+	BROADCAST -320(AX), Z16    \
+	MOVQ  -304(AX), R14        \
+	LEAQ  -256(AX)(R14*BYTES), DX \
+	SIFT(0, COMPARE, PACK, BYTES)  \
+	SIFT(64, COMPARE, PACK, BYTES) \
+	LEAQ  -256(AX), R14        \
+	SUBQ  R14, DX              \
+	SHRQ  LOGBYTES, DX         \
+	MOVQ  -304(AX), R14        \
+	MOVQ  DX, -304(AX)         \
+	SUBQ  DX, R14              \
+	ADDQ  LINE, R14            \
+	ADDQ  R14, -312(AX)        \
+	CMPQ  DX, LINE             \
+	JAE   full                 \
+	CMPQ  SI, DI               \
+	JB    loop                 \
+	JMP   end                  \
 full: \
 	SUBQ elems_base+0(FP), SI \
 	SHRQ LOGBYTES, SI         \
-	MOVQ SI, done+64(FP)      \
+	MOVQ SI, done+80(FP)      \
 	SUBQ R8, BX               \
 	SHRQ $7, BX               \
-	MOVQ BX, full+72(FP)      \
+	MOVQ BX, full+88(FP)      \
 	RET
 
-// func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatter64(SB), NOSPLIT, $0-80
+// func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatter64(SB), NOSPLIT, $0-96
 	BEGIN(MOVQ, $3)
 	MOVQ R13, CX
 	XORL R15, R15
@@ -100,10 +145,10 @@ loop:
 	CMPQ    BX, R11
 	CMOVQHI R11, BX
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 
-// func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatterFitted64(SB), NOSPLIT, $0-80
+// func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatterFitted64(SB), NOSPLIT, $0-96
 	BEGIN(MOVQ, $3)
 
 loop:
@@ -123,10 +168,10 @@ loop:
 	SHRQ    $32, CX
 	ADDL    CX, BX
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 
-// func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatter32(SB), NOSPLIT, $0-80
+// func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatter32(SB), NOSPLIT, $0-96
 	BEGIN(MOVL, $2)
 	MOVQ R13, CX
 	XORL R15, R15
@@ -141,10 +186,10 @@ loop:
 	CMPL    BX, R11
 	CMOVLHI R11, BX
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, 4, $32, VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z)
 
-// func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatterFitted32(SB), NOSPLIT, $0-80
+// func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatterFitted32(SB), NOSPLIT, $0-96
 	BEGIN(MOVL, $2)
 
 loop:
@@ -164,7 +209,7 @@ loop:
 	SHRQ    $32, CX
 	ADDL    CX, BX
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, 4, $32, VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z)
 
 // GRADING keeps the grading, and two to its bits.
 #define GRADING \
@@ -196,8 +241,8 @@ loop:
 	ANDQ    lower-40(SP), R14 \
 	ADDQ    R14, DX
 
-// func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatterGraded64(SB), NOSPLIT, $48-80
+// func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatterGraded64(SB), NOSPLIT, $48-96
 	GRADING
 	BEGIN(MOVQ, $3)
 
@@ -226,10 +271,10 @@ loop:
 	XORL    isBelow-32(SP), BX
 	ADDL    below-48(SP), BX
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 
-// func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatterGraded32(SB), NOSPLIT, $48-80
+// func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
+TEXT ·scatterGraded32(SB), NOSPLIT, $48-96
 	GRADING
 	BEGIN(MOVL, $2)
 
@@ -258,7 +303,7 @@ loop:
 	XORL    isBelow-32(SP), BX
 	ADDL    below-48(SP), BX
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, 4, $32, VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z)
 
 // func storeFence()
 TEXT ·storeFence(SB), NOSPLIT, $0-0

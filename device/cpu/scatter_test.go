@@ -79,7 +79,7 @@ func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems [
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2*maxBuckets*(lineBytes+16) + 40*lineBytes)
+	memory, err := arena.Alloc(2*maxBuckets*(lineBytes+16) + 20*sieveBytes + lineBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

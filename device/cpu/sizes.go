@@ -121,7 +121,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1)+tallyBytes*s.maxHeavies())
+	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
@@ -130,8 +130,8 @@ func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
 	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets())
-	sifted := wholeLines(2 * s.maxHeavies() * lineBytes)
-	return 2*leaf + batch + scatter + sifted + s.unitBytes() + s.outBytes()
+	sieves := wholeLines(s.maxHeavies() * sieveBytes)
+	return 2*leaf + batch + scatter + sieves + s.unitBytes() + s.outBytes()
 }
 
 func wholeLines(bytes int) int { return (bytes + lineBytes - 1) &^ (lineBytes - 1) }

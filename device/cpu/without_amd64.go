@@ -2,7 +2,7 @@ package cpu
 
 import "unsafe"
 
-// without is withoutLoop, with vectors where the processor has them: 16 elements took 4 ns in place of 12.
+// without is withoutLoop, with vectors where the processor has them: 16 elements took 7 ns in place of 9.5.
 func without[E element](dst, a []E, value E) (kept int) {
 	vector := 64 / int(unsafe.Sizeof(value))
 	if !hasWindows || len(a) < vector {
