@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -72,6 +73,84 @@ func TestStreamSinkTakes(t *testing.T) {
 	}
 	if !bytes.Equal(to.Bytes(), want.Bytes()) || s.Records() != blocks || done.Load() != blocks/10*8 {
 		t.Errorf("%d of %d bytes, %d records, %d blocks done", to.Len(), want.Len(), s.Records(), done.Load())
+	}
+}
+
+// TestStreamSinkTakesAnyOrder is given blocks from the last to the first, as many as it takes without waiting, while the first
+// is missing.
+func TestStreamSinkTakesAnyOrder(t *testing.T) {
+	var to pipeDouble
+	s := NewStreamSink(&to, 1)
+	var done atomic.Int64
+	var want []byte
+	for first := int64(queued); first >= 0; first-- {
+		block := []byte{byte(first)}
+		want = append(block, want...)
+		if done.Load() > 0 {
+			t.Fatalf("written without record %d", first)
+		}
+		if err := s.TakeBlock(t.Context(), first, block, func(error) { done.Add(1) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.WriteBlock(t.Context(), queued+1, []byte("x")); err != nil {
+		t.Error(err)
+	}
+	for first, block := range map[int64]string{0: "again", queued + 1: "again"} {
+		if err := s.TakeBlock(t.Context(), first, []byte(block), nil); err == nil {
+			t.Errorf("record %d was written twice", first)
+		}
+	}
+	if err := s.Close(); err != nil || done.Load() != queued+1 || !bytes.Equal(to.Bytes(), append(want, 'x')) {
+		t.Errorf("closed with %v; %d blocks done; wrote %q", err, done.Load(), to.Bytes())
+	}
+}
+
+// TestStreamSinkWaitsForRoom has a giver wait while too much is taken, until half of it is written.
+func TestStreamSinkWaitsForRoom(t *testing.T) {
+	to := pipeDouble{held: make(chan struct{})}
+	s := NewStreamSink(&to, 1)
+	give := func(first int64) error {
+		return s.TakeBlock(t.Context(), first, []byte{byte(first)}, func(error) {})
+	}
+	for first := range int64(queued + 1) { // the first of them is being written
+		if err := give(first); err != nil {
+			t.Fatal(err)
+		}
+		for first == 0 { // until it is
+			s.mu.Lock()
+			writing := len(s.taken) == 0
+			s.mu.Unlock()
+			if writing {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	given := make(chan error)
+	go func() { given <- give(queued + 1) }()
+	for {
+		s.mu.Lock()
+		waits := len(s.waiting) == 1
+		s.mu.Unlock()
+		if waits {
+			break
+		}
+		runtime.Gosched()
+	}
+	for range queued / 2 {
+		select {
+		case <-given:
+			t.Fatal("a block was taken though there was no room")
+		case to.held <- struct{}{}:
+		}
+	}
+	close(to.held)
+	if err := <-given; err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil || to.Len() != queued+2 {
+		t.Errorf("closed with %v, after %d bytes", err, to.Len())
 	}
 }
 
