@@ -10,24 +10,22 @@ func without[E element](dst, a []E, value E) (kept int) {
 	}
 	whole := len(a) &^ (vector - 1)
 	_ = dst[:whole] // they are stored as vectors
-	to, from := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(a))
-	end := unsafe.Add(from, uintptr(whole)*unsafe.Sizeof(value))
 	switch any(value).(type) {
 	case uint64:
-		kept = without64((*uint64)(to), (*uint64)(from), (*uint64)(end), uint64(value))
+		kept = without64(word[uint64](dst), word[uint64](a), whole, uint64(value))
 	case uint32:
-		kept = without32((*uint32)(to), (*uint32)(from), (*uint32)(end), uint32(value))
+		kept = without32(word[uint32](dst), word[uint32](a), whole, uint32(value))
 	}
 	return kept + withoutLoop(dst[kept:], a[whole:], value)
 }
 
-// without64 copies the elements from a up to end that are not value to dst and returns their number. It stores as many as
-// it loads. REQUIRES: hasWindows; they are some vectors of 8.
+// without64 copies those of n elements at a that are not value to dst and returns their number. It stores as many as it
+// loads. REQUIRES: hasWindows; n is a multiple of 8, and not 0.
 //
 //go:noescape
-func without64(dst, a, end *uint64, value uint64) (kept int)
+func without64(dst, a *uint64, n int, value uint64) (kept int)
 
-// without32 is without64 for 32-bit elements: vectors of 16.
+// without32 is without64 for 32-bit elements: n is a multiple of 16.
 //
 //go:noescape
-func without32(dst, a, end *uint32, value uint32) (kept int)
+func without32(dst, a *uint32, n int, value uint32) (kept int)

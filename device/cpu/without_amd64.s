@@ -11,7 +11,8 @@
 #define WITHOUT(BROADCAST, COMPARE, PACK, BYTES) \
 	MOVQ       dst+0(FP), R8   \
 	MOVQ       a+8(FP), SI \
-	MOVQ       end+16(FP), DI \
+	MOVQ       n+16(FP), DI    \
+	LEAQ       (SI)(DI*BYTES), DI \
 	BROADCAST  value+24(FP), Z0 \
 loop: \
 	VMOVDQU64  (SI), Z1        \
@@ -27,14 +28,14 @@ loop: \
 	VZEROUPPER                 \
 	SUBQ       dst+0(FP), R8
 
-// func without64(dst, a, end *uint64, value uint64) (kept int)
+// func without64(dst, a *uint64, n int, value uint64) (kept int)
 TEXT ·without64(SB), NOSPLIT, $0-40
 	WITHOUT(VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z, 8)
 	SHRQ $3, R8
 	MOVQ R8, kept+32(FP)
 	RET
 
-// func without32(dst, a, end *uint32, value uint32) (kept int)
+// func without32(dst, a *uint32, n int, value uint32) (kept int)
 TEXT ·without32(SB), NOSPLIT, $0-40
 	WITHOUT(VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z, 4)
 	SHRQ $2, R8
