@@ -171,7 +171,10 @@ func (j *job) openInputs() (err error) {
 		j.sumIn = &checksum{}
 	}
 	j.limitWorkers()
-	j.data = &watchDataset{Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see, mayMap: mappableInput}
+	j.data = &watchDataset{
+		Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see,
+		seekable: allSeekable(j.inputs), mayMap: mappableInput,
+	}
 	return nil
 }
 

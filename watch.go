@@ -19,6 +19,10 @@ type watchDataset struct {
 	size int // bytes of a record
 	seen func(recs []byte)
 
+	seekable bool     // samples are from all over the dataset
+	trend    []uint64 // the prefixes of the last sample by their positions, if position tells something of the key; else nil
+	given    int64    // records that Cut has given out
+
 	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped. It is asked for
 	// such records only: to read the limits of the machine takes longer than to sort a small file.
 	mayMap func() int64
@@ -30,7 +34,32 @@ func (w *watchDataset) Cut(maxRecords int64) (device.Source, error) {
 	if src == nil || err != nil {
 		return nil, err
 	}
-	return &watchSource{Source: src, watch: w}, nil
+	first := w.given
+	w.given += max(src.Records(), 0)
+	return &watchSource{Source: src, watch: w, sample: w.sampleOf(first, src.Records())}, nil
+}
+
+// Sample takes a sample, and keeps it for the sources where keys rise or fall with the position.
+func (w *watchDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
+	sample, err := w.Dataset.Sample(k, n)
+	if all := len(sample.Prefixes); w.seekable && min(sample.Descents, all-sample.Descents) < all/4 {
+		w.trend = sample.Prefixes
+	}
+	return sample, err
+}
+
+// fewestSampled is how many keys tell how to cut a chunk's.
+const fewestSampled = 1024
+
+// sampleOf is the sample of n records from index first on, if they are but a part and have other keys than the rest, as those
+// of a log that is nearly sorted by time. Cut by the sample of all data, most would lie in a few buckets: 256 MiB of such u64
+// took 0.44 s in 64 MiB of memory, and 0.36 with this.
+func (w *watchDataset) sampleOf(first, n int64) []uint64 {
+	total, keys := w.Records(), int64(len(w.trend))
+	if total <= 0 || n <= 0 || n == total || keys*n/total < fewestSampled {
+		return nil
+	}
+	return w.trend[first*keys/total : (first+n)*keys/total]
 }
 
 // Split splits the dataset and watches the sources.
@@ -44,8 +73,12 @@ func (w *watchDataset) Split(n int) []device.Source {
 
 type watchSource struct {
 	device.Source
-	watch *watchDataset
+	watch  *watchDataset
+	sample []uint64
 }
+
+// Sample tells of the source what the sample of all data does not.
+func (w *watchSource) Sample() []uint64 { return w.sample }
 
 // Next reads from the source and shows what came.
 func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {

@@ -30,8 +30,8 @@ type Source interface {
 	Records() int64
 }
 
-// Sampled is a Source that knows prefixes (Keyer.Prefix) of some of its records, in no particular order. They tell more
-// of its records than ChunkOptions.Sample, which is of all the data.
+// Sampled is a Source that may know prefixes (Keyer.Prefix) of some of its records, in no particular order. If there are
+// any, they tell more of its records than ChunkOptions.Sample, which is of all the data.
 type Sampled interface {
 	Source
 	Sample() []uint64

@@ -140,7 +140,7 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 		return buckets[E]{shift: tieBits}, nil
 	}
 	prefixes := c.opt.Sample
-	if s, ok := l.src.(device.Sampled); ok {
+	if s, ok := l.src.(device.Sampled); ok && len(s.Sample()) > 0 {
 		prefixes = s.Sample()
 	}
 	sample := make([]E, len(prefixes))
