@@ -16,7 +16,7 @@
 // [Sort] opens the inputs and takes a sample of their keys. A cost model weighs the ways to the final order
 // ([Plan] shows the outcome):
 //
-//   - copy: the input is in order as it stands.
+//   - copy: the input is in order as it stands, or in reverse order.
 //   - in-core: everything fits one chunk. It is read once and written once.
 //   - spread: several GPUs hold all of it together. Each sorts a share, and the shares are merged on their way out.
 //   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged. The last one is

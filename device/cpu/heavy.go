@@ -45,9 +45,9 @@ const (
 // more than limit; nil if there are none.
 func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	type candidate struct {
-		value             E
-		bucket            int
-		lead, count, most int
+		value              E
+		bucket             int
+		lead, count, total int
 	}
 	candidates := make([]candidate, b.count())
 	for _, e := range sample { // majority vote (Boyer and Moore)
@@ -62,7 +62,7 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	}
 	for _, e := range sample {
 		c := &candidates[b.of(e)]
-		c.most++
+		c.total++
 		if e == c.value {
 			c.count++
 		}
@@ -71,7 +71,7 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 		candidates[i].bucket = i
 	}
 	candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
-		return c.count < fewestHeavy || 2*c.count <= c.most
+		return c.count < fewestHeavy || 2*c.count <= c.total
 	})
 	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.count, a.count) })
 	candidates = candidates[:min(len(candidates), limit)]
