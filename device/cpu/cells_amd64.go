@@ -108,7 +108,11 @@ func sortCrowds[E element](a []E, counts *uint32, digit int) bool {
 	from, budget := uint32(0), len(a)/16
 	for _, to := range unsafe.Slice(counts, 1<<digit) {
 		if cell := a[from:to]; len(cell) > crowd {
-			value := majority(cell)
+			var looks [15]E
+			for i := range looks {
+				looks[i] = cell[i*len(cell)/len(looks)]
+			}
+			value := majority(looks[:])
 			others := cell[:without(cell, cell, value)]
 			if budget -= len(others); budget < 0 {
 				return false
@@ -119,23 +123,6 @@ func sortCrowds[E element](a []E, counts *uint32, digit int) bool {
 		from = to
 	}
 	return true
-}
-
-// majority guesses the element that is most of a, which has more than a few, from some that lie evenly in it.
-func majority[E element](a []E) (value E) {
-	const looks = 15
-	lead := 0
-	for i := range looks { // Boyer and Moore
-		switch e := a[i*len(a)/looks]; {
-		case lead == 0:
-			value, lead = e, 1
-		case e == value:
-			lead++
-		default:
-			lead--
-		}
-	}
-	return value
 }
 
 // sortParts sorts elements that are more than fit in the second-level cache twice: it parts them by their leading bits

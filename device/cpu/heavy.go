@@ -167,17 +167,7 @@ func (c *chunk[E]) heavy(l leaf[E]) (value E, found bool) {
 		sample[n] = c.pool.content(b)[0]
 		n++
 	}
-	value, lead := sample[0], 0 // majority vote (Boyer and Moore)
-	for _, e := range sample[:n] {
-		switch {
-		case e == value:
-			lead++
-		case lead == 0:
-			value, lead = e, 1
-		default:
-			lead--
-		}
-	}
+	value = majority(sample[:n])
 	count := 0
 	for _, e := range sample[:n] {
 		if e == value {
@@ -185,6 +175,22 @@ func (c *chunk[E]) heavy(l leaf[E]) (value E, found bool) {
 		}
 	}
 	return value, 3*count >= n
+}
+
+// majority is the element that more than half of a are equal to, if there is one (Boyer and Moore).
+func majority[E element](a []E) (value E) {
+	lead := 0
+	for _, e := range a {
+		switch {
+		case lead == 0:
+			value, lead = e, 1
+		case e == value:
+			lead++
+		default:
+			lead--
+		}
+	}
+	return value
 }
 
 // withdraw takes the elements of leaf i that are equal to value out of their blocks: they need not be kept, only counted.
