@@ -24,10 +24,8 @@ func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error
 	s.meter.begin(stageCopy, atInput, s.data.Records()*int64(s.size))
 	defer s.endPhase()
 	switch {
-	case s.mirrored && out.isPatient():
-		err = s.copyMirrored(ctx, out)
-	case s.mirrored:
-		err = errDisorder // its first block would be the last to be known
+	case s.mirrored && !out.isPatient():
+		err = errDisorder // what comes first in the order would be read last
 	case out.isPatient() && !s.opt.Unique:
 		err = s.copyWhileOrdered(ctx, out)
 	default:
@@ -47,59 +45,36 @@ func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error
 // nothing is a BlockWriter that keeps nothing.
 var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 
-// copyWhileOrdered copies the data to w as long as they are in order.
+// copyWhileOrdered copies the data to w as long as they are in order; mirrored data the last record first, as long as that
+// brings them in order. Then records with equal keys, which must stay in the order of the input, may not be, unless they are
+// nothing but their keys.
 func (s *sorting) copyWhileOrdered(ctx context.Context, w device.BlockWriter) error {
-	whole, err := s.copyBlocks(ctx, func(first int64, recs []byte) (format.Order, error) {
-		block := format.CheckBlock(s.keyer, first, recs)
-		if block.FirstDisorder >= 0 {
-			return block, errDisorder
-		}
-		return block, w.WriteBlock(ctx, first, recs)
-	})
-	if err == nil && whole.FirstDisorder >= 0 {
-		return errDisorder
+	inOrder := func(o format.Order) bool {
+		return o.FirstDisorder < 0 && (!s.mirrored || o.Duplicates == 0 || s.keyer.Layout().IsBare())
 	}
-	return err
-}
-
-// copyMirrored copies the data to w, the last record first, as long as that brings them in order. Records with equal keys
-// must stay in the order of the input: there may be none, unless they are nothing but their keys.
-func (s *sorting) copyMirrored(ctx context.Context, w device.BlockWriter) error {
-	allowed := func(o format.Order) bool {
-		return o.FirstDisorder < 0 && (o.Duplicates == 0 || s.keyer.Layout().IsBare())
-	}
-	records := s.data.Records()
-	whole, err := s.copyBlocks(ctx, func(first int64, recs []byte) (format.Order, error) {
-		first = records - first - int64(len(recs)/s.size)
-		mirror(recs, s.size)
-		block := format.CheckBlock(s.keyer, first, recs)
-		if !allowed(block) {
-			return block, errDisorder
-		}
-		return block, w.WriteBlock(ctx, first, recs)
-	})
-	if err == nil && !allowed(whole) {
-		return errDisorder
-	}
-	return err
-}
-
-// copyBlocks shows the blocks of the data to each, which may change them, and joins what it finds of their order.
-func (s *sorting) copyBlocks(ctx context.Context, each func(first int64, recs []byte) (format.Order, error)) (format.Order, error) {
 	var order format.OrderCheck
+	copyBlock := func(first int64, recs []byte) error {
+		if s.mirrored {
+			first = s.data.Records() - first - int64(len(recs)/s.size)
+			mirror(recs, s.size)
+		}
+		block := format.CheckBlock(s.keyer, first, recs)
+		if !inOrder(block) {
+			return errDisorder
+		}
+		order.Add(block)
+		return w.WriteBlock(ctx, first, recs)
+	}
 	for _, src := range s.data.Split(1) {
-		err := readAll(ctx, src, s.opt.Workers, s.blockBytes, s.size, func(first int64, recs []byte) error {
-			block, err := each(first, recs)
-			if err == nil {
-				order.Add(block)
-			}
+		if err := readAll(ctx, src, s.opt.Workers, s.blockBytes, s.size, copyBlock); err != nil {
 			return err
-		})
-		if err != nil {
-			return format.Order{}, err
 		}
 	}
-	return order.Result()
+	whole, err := order.Result()
+	if err == nil && !inOrder(whole) {
+		return errDisorder
+	}
+	return err
 }
 
 // mirror puts records in the reverse of their order.
