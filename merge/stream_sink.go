@@ -55,10 +55,13 @@ func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
 
 // WriteBlock writes recs when all records before them have been written.
 func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := s.await(ctx, first, false); err != nil {
+	s.mu.Lock()
+	err := s.await(ctx, first, false)
+	s.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	err := s.write(first, recs, s.w.Write)
+	err = s.write(first, recs, s.w.Write)
 	s.pass(len(recs), err)
 	return err
 }
@@ -75,27 +78,25 @@ func (s *StreamSink) TakeBlock(ctx context.Context, first int64, recs []byte, do
 		}
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.await(ctx, first, true); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.due == nil {
 		s.due, s.ended = sync.NewCond(&s.mu), make(chan struct{})
 		go s.writeTaken()
 	}
 	s.taken[first] = takenBlock{ctx, recs, done}
-	if first == s.next || s.failed != nil {
+	if first == s.next {
 		s.due.Signal()
 	}
 	return nil
 }
 
 // await returns when it is the turn of a call, or there is room for what it wants to have taken, or with the error that
-// ended all calls.
+// ended all calls. REQUIRES: s is locked. It is not while the call waits.
 func (s *StreamSink) await(ctx context.Context, first int64, taker bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	_, taken := s.taken[first]
 	if _, waits := s.waiting[first]; s.failed == nil && (first < s.next || taken || waits) {
 		return fmt.Errorf("record %d is written twice", first)

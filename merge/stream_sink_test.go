@@ -106,6 +106,19 @@ func TestStreamSinkTakesAnyOrder(t *testing.T) {
 	}
 }
 
+// until waits until something holds, which is found out with s locked.
+func (s *StreamSink) until(holds func() bool) {
+	for {
+		s.mu.Lock()
+		held := holds()
+		s.mu.Unlock()
+		if held {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
 // TestStreamSinkWaitsForRoom has a giver wait while too much is taken, until half of it is written.
 func TestStreamSinkWaitsForRoom(t *testing.T) {
 	to := pipeDouble{held: make(chan struct{})}
@@ -117,27 +130,13 @@ func TestStreamSinkWaitsForRoom(t *testing.T) {
 		if err := give(first); err != nil {
 			t.Fatal(err)
 		}
-		for first == 0 { // until it is
-			s.mu.Lock()
-			writing := len(s.taken) == 0
-			s.mu.Unlock()
-			if writing {
-				break
-			}
-			runtime.Gosched()
+		if first == 0 {
+			s.until(func() bool { return len(s.taken) == 0 })
 		}
 	}
 	given := make(chan error)
 	go func() { given <- give(queued + 1) }()
-	for {
-		s.mu.Lock()
-		waits := len(s.waiting) == 1
-		s.mu.Unlock()
-		if waits {
-			break
-		}
-		runtime.Gosched()
-	}
+	s.until(func() bool { return len(s.waiting) == 1 })
 	for range queued / 2 {
 		select {
 		case <-given:

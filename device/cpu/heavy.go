@@ -44,6 +44,9 @@ const (
 // heaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
 // more than limit; nil if there are none.
 func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
+	if limit == 0 {
+		return nil
+	}
 	type candidate struct {
 		value              E
 		bucket             int

@@ -17,13 +17,13 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
-	if c.mapping != nil {
+	if c.keptBytes() > memoryBytes || c.mapping != nil {
 		return nil, nil
 	}
 	if err := c.separate(ctx); err != nil {
 		return nil, err
 	}
-	if c.keptBytes() > memoryBytes {
+	if c.keptBytes() > memoryBytes { // leaves that were cut take more blocks
 		return nil, nil
 	}
 	if err := c.finishAll(ctx, limit); err != nil {

@@ -8,7 +8,7 @@
 // What is kept of a vector is packed in a register and stored whole: to pack it on the way to memory takes some processors
 // tens of cycles. What is too much is written over by the next.
 
-#define WITHOUT(BROADCAST, COMPARE, PACK, BYTES) \
+#define WITHOUT(BROADCAST, COMPARE, PACK, BYTES, LOGBYTES) \
 	MOVQ       dst+0(FP), R8   \
 	MOVQ       a+8(FP), SI \
 	MOVQ       n+16(FP), DI    \
@@ -26,18 +26,15 @@ loop: \
 	CMPQ       SI, DI          \
 	JB         loop            \
 	VZEROUPPER                 \
-	SUBQ       dst+0(FP), R8
+	SUBQ       dst+0(FP), R8   \
+	SHRQ       LOGBYTES, R8    \
+	MOVQ       R8, kept+32(FP) \
+	RET
 
 // func without64(dst, a *uint64, n int, value uint64) (kept int)
 TEXT ·without64(SB), NOSPLIT, $0-40
-	WITHOUT(VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z, 8)
-	SHRQ $3, R8
-	MOVQ R8, kept+32(FP)
-	RET
+	WITHOUT(VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z, 8, $3)
 
 // func without32(dst, a *uint32, n int, value uint32) (kept int)
 TEXT ·without32(SB), NOSPLIT, $0-40
-	WITHOUT(VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z, 4)
-	SHRQ $2, R8
-	MOVQ R8, kept+32(FP)
-	RET
+	WITHOUT(VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z, 4, $2)
