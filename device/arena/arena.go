@@ -78,9 +78,12 @@ func (m *Memory) Free() error {
 	return release(mapping)
 }
 
+// Word is what an arena can be viewed as.
+type Word interface{ uint32 | uint64 | [2]uint64 }
+
 // View reads bytes as words in the machine's own byte order; what is left of the last word is cut off.
 // REQUIRES: b is aligned to a word, as the start of an arena is.
-func View[E uint32 | uint64](b []byte) []E {
+func View[E Word](b []byte) []E {
 	var e E
 	n := len(b) / int(unsafe.Sizeof(e))
 	if n == 0 {
@@ -90,7 +93,7 @@ func View[E uint32 | uint64](b []byte) []E {
 }
 
 // ByteView is the inverse of View: the bytes of words.
-func ByteView[E uint32 | uint64](words []E) []byte {
+func ByteView[E Word](words []E) []byte {
 	var e E
 	if len(words) == 0 {
 		return nil

@@ -102,7 +102,7 @@ func (c *chunk[E]) makeWorkers(workers int) error {
 }
 
 // carve cuts n elements, and what aligns the rest to a cache line, off memory.
-func carve[E element](memory []byte, n int) (cut []E, rest []byte) {
+func carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
 	cut = arena.View[E](memory)[:n:n]
 	return cut, memory[wholeLines(len(arena.ByteView(cut))):]
 }

@@ -20,7 +20,7 @@ var emptyList = list{none, none}
 //
 // Blocks are handed out by zones (zone.go), each for a range of the keys, so that what was sorted first can be given back
 // to the system first.
-type pool[E element] struct {
+type pool[E arena.Word] struct {
 	memory *arena.Memory
 	elems  []E
 	block  int  // elements in a block, a power of two
@@ -35,7 +35,7 @@ type pool[E element] struct {
 	zones  []zone
 }
 
-func newPool[E element](s *sizes) (*pool[E], error) {
+func newPool[E arena.Word](s *sizes) (*pool[E], error) {
 	memory, err := arena.Alloc(s.blocks * s.block * s.element)
 	if err != nil {
 		return nil, err

@@ -89,51 +89,29 @@ func (b buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	return x - b.center, false
 }
 
-// scatterer is what one worker needs to distribute elements into buckets. Every bucket has a line of elements in
-// cache that is written to its block when it is full, past the caches. That turns writes to thousands of places
-// into whole lines, which memory takes nearly as fast as a stream (a third slower without the line buffers).
+// scatterer is what one worker needs to distribute elements into buckets.
 type scatterer[E element] struct {
-	pool  *pool[E]
-	line  int // elements in a line
-	lines []E // a line for each bucket
-
-	// at is, for each bucket, where the next element goes in the pool once the line has been written. Its low
-	// bits say how full the line is. At the start of a block, the block has yet to be taken.
-	at    []uint64
-	lists []list // full blocks and the one in work, for each bucket
+	combiner[E]
 
 	heavy  *heavies[E] // elements that are counted instead, or nil
 	sieves []sieve     // of each of them
-
-	used     int  // buckets in use
-	recycled list // blocks to use before those of the pool
-	zone     int  // that the blocks of the first bucket come from
-	zones    int  // that the buckets are spread over
 }
 
 // newScatterer makes a scatterer for so many buckets, some of which may have a heavy element, in memory, of which it leaves
 // the rest.
 func newScatterer[E element](p *pool[E], memory []byte, buckets, heavies int) (s *scatterer[E], rest []byte) {
-	var e E
-	s = &scatterer[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
-	s.lines, rest = carve[E](memory, buckets*s.line)
-	sieves, rest := carve[uint64](rest, heavies*sieveBytes/8)
+	s = &scatterer[E]{}
+	sieves, rest := carve[uint64](memory, heavies*sieveBytes/8)
 	s.sieves = unsafe.Slice((*sieve)(unsafe.Pointer(unsafe.SliceData(sieves))), heavies)
-	s.at, rest = carve[uint64](rest, buckets)
-	var lists []uint64
-	lists, rest = carve[uint64](rest, buckets)
-	s.lists = unsafe.Slice((*list)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
+	s.combiner, rest = newCombiner(p, rest, buckets)
 	return s, rest
 }
 
 // reset empties the first so many buckets, which are all that add and finish may see. Their blocks come from so many
 // zones from zone on.
 func (s *scatterer[E]) reset(buckets, zone, zones int) {
-	s.used, s.zone, s.zones, s.heavy = buckets, zone, zones, nil
-	clear(s.at[:buckets])
-	for i := range s.lists[:buckets] {
-		s.lists[i] = emptyList
-	}
+	s.combiner.reset(buckets, zone, zones)
+	s.heavy = nil
 }
 
 // none64 is the bucket that scatterLoop names at the end.
@@ -174,80 +152,19 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 
 // flush writes the full line of a bucket to a new block, or what is left of it without the heavy element.
 func (s *scatterer[E]) flush(digit uint64) {
-	line := uint64(s.line)
 	if s.at[digit]&sifts != 0 {
 		s.siftLine(digit)
 		return
 	}
-	to := s.makeRoom(digit, s.at[digit]-line)
-	copy(s.pool.elems[to:to+line], s.lines[digit*line:])
-	s.at[digit] = to + line
-}
-
-// makeRoom is where a line goes that was meant to go to: there, or to a new block if the last one is full.
-func (s *scatterer[E]) makeRoom(digit, to uint64) uint64 {
-	p := s.pool
-	if to&uint64(p.block-1) != 0 {
-		return to
-	}
-	l := &s.lists[digit]
-	if l.tail != none {
-		p.used[l.tail] = uint32(p.block)
-	}
-	block := s.takeBlock(digit)
-	p.push(l, block)
-	return uint64(block) << p.shift
-}
-
-// zoneOf is the zone of a bucket.
-func (s *scatterer[E]) zoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
-
-func (s *scatterer[E]) takeBlock(digit uint64) uint32 {
-	block := s.recycled.head
-	if block == none {
-		return s.pool.take(s.zoneOf(int(digit)))
-	}
-	if s.recycled.head = s.pool.next[block]; s.recycled.head == none {
-		s.recycled = emptyList
-	}
-	return block
+	s.flushLine(digit)
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.
 func (s *scatterer[E]) finish() {
-	line, p := uint64(s.line), s.pool
 	for digit, at := range s.at[:s.used] {
 		if at&sifts != 0 {
-			at = s.siftLast(uint64(digit))
-		}
-		to := at &^ (line - 1)
-		if rest := at - to; rest > 0 {
-			to = s.makeRoom(uint64(digit), to)
-			copy(p.elems[to:to+rest], s.lines[uint64(digit)*line:])
-			at = to + rest
-		}
-		if l := s.lists[digit]; l.tail != none {
-			p.used[l.tail] = uint32((at-1)&uint64(p.block-1)) + 1
+			s.at[digit] = s.siftLast(uint64(digit))
 		}
 	}
-	storeFence()
-}
-
-// recycle takes a block whose elements have been read, to be used again.
-func (s *scatterer[E]) recycle(block uint32) {
-	s.pool.next[block] = s.recycled.head
-	s.recycled.head = block
-	if s.recycled.tail == none {
-		s.recycled.tail = block
-	}
-}
-
-// giveBack frees the blocks that were not used again.
-func (s *scatterer[E]) giveBack() {
-	var count int64
-	for b := s.recycled.head; b != none; b = s.pool.next[b] {
-		count++
-	}
-	s.pool.free(s.zone, s.recycled, count)
-	s.recycled = emptyList
+	s.combiner.finish()
 }
