@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/device"
@@ -23,12 +22,8 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.mapRecords(src); err != nil {
 		return 0, err
 	}
-	expected := c.records
-	if n := src.Records(); n >= 0 {
-		expected = min(expected, n)
-	}
-	l := loading[E]{chunk: c, src: src, count: c.buckets(expected), workers: workersFor(c.sizes.workers, expected, c.unit)}
-	l.room.Store(c.records)
+	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes)}
+	l.count, l.workers = c.buckets(l.expected), workersFor(c.sizes.workers, l.expected, c.unit)
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
@@ -39,13 +34,11 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 
 // loading is one Load.
 type loading[E element] struct {
-	chunk   *chunk[E]
-	src     device.Source
+	chunk *chunk[E]
+	intake
 	workers int
 	count   int // of buckets wanted
 	buckets buckets[E]
-	room    atomic.Int64 // records that may yet be claimed
-	loaded  atomic.Int64
 }
 
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
@@ -89,36 +82,9 @@ func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
 	}
 }
 
-// next reads the next unit. Records are claimed from room before they are read, so that no worker ever gets more
-// than fits, and what the source did not deliver is given back.
+// next reads the next unit.
 func (l *loading[E]) next(ctx context.Context, w *worker[E]) (recs []byte, first int64, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, 0, err
-	}
-	claim := l.claim()
-	if claim == 0 {
-		return nil, 0, nil
-	}
-	first, n, err := l.src.Next(int(claim), func(first int64, n int) []byte {
-		recs = l.chunk.codec.place(w.unit, first, n)
-		return recs
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	l.room.Add(claim - int64(n))
-	l.loaded.Add(int64(n))
-	return recs[:n*l.chunk.record], first, nil
-}
-
-func (l *loading[E]) claim() int64 {
-	for {
-		room := l.room.Load()
-		claim := min(room, int64(l.chunk.unit))
-		if l.room.CompareAndSwap(room, room-claim) {
-			return claim
-		}
-	}
+	return l.intake.next(ctx, func(first int64, n int) []byte { return l.chunk.codec.place(w.unit, first, n) })
 }
 
 // scatter distributes the elements of a unit.
@@ -139,10 +105,7 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 	if l.count == 1 || len(recs) == 0 {
 		return buckets[E]{shift: tieBits}, nil
 	}
-	prefixes := c.opt.Sample
-	if s, ok := l.src.(device.Sampled); ok && len(s.Sample()) > 0 {
-		prefixes = s.Sample()
-	}
+	prefixes := l.sample(&c.opt)
 	sample := make([]E, len(prefixes))
 	for i, p := range prefixes {
 		sample[i] = c.codec.fromPrefix(p)

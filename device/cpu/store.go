@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/device"
@@ -26,49 +25,27 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 //
 // A writer that takes memory over gets the zones' memory instead, with later records in it.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	taker, ok := w.(device.Taker)
-	if !ok || !taker.Takes() {
-		taker = nil
-	}
-	c.shared = c.shared || taker != nil
-	late, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	u := c.newUsage(taker)
-	u.late, u.cancel = late, cancel
-	err := c.storeAll(ctx, limit, w, u)
-	if failed := u.spent.close(); err == nil {
-		err = failed
-	}
+	taken, err := drain(ctx, w, c.newUsage(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
+	c.shared = c.shared || taken
 	return err
 }
 
-// storeAll lets workers take tasks in order, so that the one with the lowest is never behind another: it waits for
-// nobody, and writers may wait for those before them. zones, if not nil, hears what is done with.
+// storeAll stores. zones, if not nil, hears what is done with.
 func (c *chunk[E]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
 	defer seconds(&c.stats.Store, time.Now())
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
 	tasks := c.tasks(limit)
-	var claimed atomic.Int64
 	workers := max(1, min(len(tasks), c.sizes.workers))
 	if err := c.makeWorkers(workers); err != nil {
 		return err
 	}
+	s := storing{tasks: len(tasks), to: w, zones: zones}
 	err := c.each(ctx, workers, func(ctx context.Context, wk *worker[E]) error {
-		out := zones.outlet(w)
-		defer out.close()
-		for {
-			i := int(claimed.Add(1)) - 1
-			if i >= len(tasks) {
-				return nil
-			}
-			if err := c.store(ctx, wk, tasks[i], out); err != nil {
-				zones.fail(err)
-				return err
-			}
-			zones.done(tasks[i].first, tasks[i].count)
-		}
+		return s.work(func(i int, out *outlet) (first, count int64, err error) {
+			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], out)
+		})
 	})
 	c.countPasses()
 	return err
@@ -139,7 +116,7 @@ func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 			s = spanOfBlocks(w.blocks)
 		}
 		w.radix.sort(elems, tmp, w.blocks, s)
-		c.refine(&w.radix, elems, tmp, l.from)
+		refine(c.codec, &w.radix, elems, tmp, l.from)
 	}
 	l.insert(dst)
 	return dst

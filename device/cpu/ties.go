@@ -5,8 +5,8 @@ const smallTie = 12
 
 // refine orders neighbours in a whose elements, which hold the key from bit from on, tie before the key ends.
 // REQUIRES: a is in order, and tmp is as long.
-func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
-	tieBits := c.codec.tieBits(from)
+func refine[E element](c codec[E], r *radix[E], a, tmp []E, from int) {
+	tieBits := c.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
@@ -16,7 +16,7 @@ func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
 			end++
 		}
 		if end-i > 1 {
-			c.settle(r, a[i:end], tmp[i:end], from)
+			settle(c, r, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
@@ -24,22 +24,22 @@ func (c *chunk[E]) refine(r *radix[E], a, tmp []E, from int) {
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
 // same in all of the group, which cuts it into smaller groups however long a common prefix is.
-func (c *chunk[E]) settle(r *radix[E], group, tmp []E, from int) {
+func settle[E element](c codec[E], r *radix[E], group, tmp []E, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e, j := group[i], i
-			for ; j > 0 && c.codec.less(e, group[j-1]); j-- {
+			for ; j > 0 && c.less(e, group[j-1]); j-- {
 				group[j] = group[j-1]
 			}
 			group[j] = e
 		}
 		return
 	}
-	next := c.codec.next(from)
+	next := c.next(from)
 	if next < 0 {
-		next = c.codec.agreement(group[1:], group[0])
+		next = c.agreement(group[1:], group[0])
 	}
-	c.codec.rewindow(group, next)
+	c.rewindow(group, next)
 	r.sortInPlace(group, tmp)
-	c.refine(r, group, tmp, next)
+	refine(c, r, group, tmp, next)
 }

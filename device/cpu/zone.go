@@ -91,15 +91,22 @@ type usage struct {
 	cancel context.CancelCauseFunc
 }
 
-func (c *chunk[E]) newUsage(taker device.Taker) *usage {
-	n := len(c.pool.zones)
-	u := &usage{
-		ends: make([]int64, n), left: make([]atomic.Int64, n),
-		release: c.pool.release, spent: &spent{memory: c.pool.memory}, taker: taker,
-	}
+func (c *chunk[E]) newUsage() *usage {
+	u := newUsage(c.pool)
 	for _, l := range c.leaves {
 		u.left[l.zone].Add(l.count)
 	}
+	return u.counted()
+}
+
+// newUsage is of a pool of whose zones no records are counted yet.
+func newUsage[E arena.Word](p *pool[E]) *usage {
+	n := len(p.zones)
+	return &usage{ends: make([]int64, n), left: make([]atomic.Int64, n), release: p.release, spent: &spent{memory: p.memory}}
+}
+
+// counted fills in ends.
+func (u *usage) counted() *usage {
 	end := int64(0)
 	for i := range u.ends {
 		end += u.left[i].Load()

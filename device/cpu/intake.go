@@ -1,0 +1,67 @@
+package cpu
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/device"
+)
+
+// intake hands the records of a source to workers in units.
+type intake struct {
+	src      device.Source
+	expected int64         // records, if the source knows how many come, else as many as there is room for
+	unit     int           // records
+	record   int           // bytes
+	room     *atomic.Int64 // records that may yet be claimed
+	loaded   *atomic.Int64
+}
+
+func newIntake(src device.Source, s *sizes) intake {
+	in := intake{src: src, expected: s.records, unit: s.unit, record: s.record, room: new(atomic.Int64), loaded: new(atomic.Int64)}
+	if n := src.Records(); n >= 0 {
+		in.expected = min(in.expected, n)
+	}
+	in.room.Store(s.records)
+	return in
+}
+
+// next reads the next unit to where place says, see device.Source. Records are claimed from room before they are read, so that
+// no worker ever gets more than fits, and what the source did not deliver is given back.
+func (in *intake) next(ctx context.Context, place func(first int64, n int) []byte) (recs []byte, first int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	claim := in.claim()
+	if claim == 0 {
+		return nil, 0, nil
+	}
+	first, n, err := in.src.Next(int(claim), func(first int64, n int) []byte {
+		recs = place(first, n)
+		return recs
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	in.room.Add(claim - int64(n))
+	in.loaded.Add(int64(n))
+	return recs[:n*in.record], first, nil
+}
+
+func (in *intake) claim() int64 {
+	for {
+		room := in.room.Load()
+		claim := min(room, int64(in.unit))
+		if in.room.CompareAndSwap(room, room-claim) {
+			return claim
+		}
+	}
+}
+
+// sample is prefixes of some records, if any are known.
+func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
+	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
+		return s.Sample()
+	}
+	return opt.Sample
+}
