@@ -17,7 +17,8 @@ type combiner[E arena.Word] struct {
 	// at is, for each bucket, where the next element goes in the pool once the line has been written. Its low
 	// bits say how full the line is. At the start of a block, the block has yet to be taken.
 	at    []uint64
-	lists []list // full blocks and the one in work, for each bucket
+	lists []list   // full blocks and the one in work, for each bucket
+	taken []uint32 // how many blocks those are
 
 	used     int  // buckets in use
 	recycled list // blocks to use before those of the pool
@@ -34,6 +35,7 @@ func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets int) (c combin
 	var lists []uint64
 	lists, rest = carve[uint64](rest, buckets)
 	c.lists = unsafe.Slice((*list)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
+	c.taken, rest = carve[uint32](rest, buckets)
 	return c, rest
 }
 
@@ -41,6 +43,7 @@ func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets int) (c combin
 func (c *combiner[E]) reset(buckets, zone, zones int) {
 	c.used, c.zone, c.zones = buckets, zone, zones
 	clear(c.at[:buckets])
+	clear(c.taken[:buckets])
 	for i := range c.lists[:buckets] {
 		c.lists[i] = emptyList
 	}
@@ -65,6 +68,7 @@ func (c *combiner[E]) makeRoom(digit, to uint64) uint64 {
 		p.used[l.tail] = uint32(p.block)
 	}
 	block := c.takeBlock(digit)
+	c.taken[digit]++
 	p.push(l, block)
 	return uint64(block) << p.shift
 }
@@ -81,6 +85,18 @@ func (c *combiner[E]) takeBlock(digit uint64) uint32 {
 		c.recycled = emptyList
 	}
 	return block
+}
+
+// counts sets ends to the number of elements in each bucket.
+func (c *combiner[E]) counts(ends []uint32) {
+	mask, line := uint32(c.pool.block-1), uint32(c.line)
+	for i, at := range c.at[:c.used] {
+		inBlock, blocks := uint32(at)&mask, c.taken[i]
+		if inBlock >= line {
+			blocks-- // the last one is not full; of less than a line, no block has been taken
+		}
+		ends[i] = blocks*(mask+1) + inBlock
+	}
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

@@ -6,6 +6,8 @@
 //	bare keys up to 8 bytes    uint64   the same
 //	everything else            uint64   the leading bits of the normalized key, then the record's index
 //
+// but for records up to 16 bytes, which are moved whole (carry.go).
+//
 // With the index in their low bits elements are all different, so that an unstable sort of integers gives the
 // stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
 // sorted in their turn (ties.go). The records themselves stay where they were loaded and are moved once, at Store.
@@ -100,6 +102,12 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)
 		}
 		s = newSizes(opt, most) // with larger blocks more records can need less memory
+	}
+	switch {
+	case s.carried && s.element == 8:
+		return newCarrier[uint64](opt, s)
+	case s.carried:
+		return newCarrier[[2]uint64](opt, s)
 	}
 	switch elementOf(opt.Keyer) {
 	case key32:

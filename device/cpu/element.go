@@ -27,7 +27,7 @@ func elementOf(k *format.Keyer) elementKind {
 
 // GivesBack reports whether Drain of such records gives nearly all of the chunk's memory back as it goes on: where an element
 // is the whole record.
-func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed }
+func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || carriedBytes(k) > 0 }
 
 func (k elementKind) bytes() int {
 	if k == key32 {

@@ -84,7 +84,9 @@ func (r *records) record(e uint64) []byte {
 	return r.kept[at : at+int64(r.size)]
 }
 
-func (r *records) index(e uint64) uint64 { return e & (1<<r.indexBits - 1) }
+func (r *records) index(e uint64) uint64 { return e & r.indexMask() }
+
+func (r *records) indexMask() uint64 { return 1<<r.indexBits - 1 }
 
 func (r *records) tieBits(from int) uint {
 	if from+r.windowBits >= 8*r.keyer.KeySize() {

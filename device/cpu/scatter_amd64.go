@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
+)
 
 // scatterFast does what scatterLoop does, with stores past the caches: a line that is written to its block is not
 // read again before Store, and a plain store would first read it from memory. Load of 2^24 u64 took 7.5 ns of
@@ -39,7 +43,7 @@ func (s *scatterer[E]) sieving() (sieves *sieve, slots *uint16) {
 	return &s.sieves[0], &s.heavy.slots[0]
 }
 
-func word[W, E element](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
+func word[W element, E arena.Word](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // scatter64 distributes elems into plain buckets until one of them fills the line of a bucket that has no room for it in its
 // block, or that sifts and must be flushed: done elements are in their lines then, and full is that bucket, or none64 at the end of elems.

@@ -1,17 +1,10 @@
 #include "textflag.h"
+#include "scatter_amd64.h"
 
 // The inner loops of scatterer.add, for 64- and 32-bit elements and for plain and fitted buckets, with even cells and with
-// graded ones. See scatter_amd64.go.
+// graded ones. See scatter_amd64.go, and scatter_amd64.h for the registers.
 //
-//	SI  next element      DI  end of the elements
-//	R8  lines             R9  at
-//	R10 low               R11 last
-//	R12 elements of the pool
-//	R13 shift             R15 0; fitted: cells
-//	AX  the element       BX  its bucket, then the bucket's line
-//
-// Only the instructions that every amd64 has are used, but for sifting. A cache line is written by four stores of 16 bytes that go
-// past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
+// Only the instructions that every amd64 has are used, but for sifting.
 
 #define BEGIN(MOV, LOGBYTES) \
 	MOVQ elems_base+0(FP), SI \
@@ -43,16 +36,6 @@
 	JEQ  flush               \
 	CMPQ SI, DI              \
 	JB   loop
-
-#define STREAM(at) \
-	MOVO   at+0(BX), X0   \
-	MOVO   at+16(BX), X1  \
-	MOVO   at+32(BX), X2  \
-	MOVO   at+48(BX), X3  \
-	MOVNTO X0, at+0(DX)   \
-	MOVNTO X1, at+16(DX)  \
-	MOVNTO X2, at+32(DX)  \
-	MOVNTO X3, at+48(DX)
 
 // SIFT moves those of 64 bytes of the line BX that are not the heavy element, of which Z16 has as many as fit, to DX, and DX
 // to where they end.
@@ -136,14 +119,7 @@ TEXT ·scatter64(SB), NOSPLIT, $0-96
 	XORL R15, R15
 
 loop:
-	MOVQ    (SI), AX
-	ADDQ    $8, SI
-	MOVQ    AX, BX
-	SUBQ    R10, BX
-	CMOVQCS R15, BX
-	SHRQ    CX, BX
-	CMPQ    BX, R11
-	CMOVQHI R11, BX
+	PLAIN64
 	APPEND(MOVQ, 8, $15)
 	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 
@@ -152,21 +128,7 @@ TEXT ·scatterFitted64(SB), NOSPLIT, $0-96
 	BEGIN(MOVQ, $3)
 
 loop:
-	MOVQ    (SI), AX
-	ADDQ    $8, SI
-	XORL    CX, CX
-	MOVQ    AX, BX
-	SUBQ    R10, BX
-	CMOVQCS CX, BX
-	CMPQ    BX, R11
-	CMOVQHI R11, BX
-	MOVQ    R13, CX
-	MOVQ    BX, DX
-	SHRQ    CX, DX
-	MOVQ    (R15)(DX*8), CX
-	SHRQ    CX, BX
-	SHRQ    $32, CX
-	ADDL    CX, BX
+	FITTED64
 	APPEND(MOVQ, 8, $15)
 	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 
@@ -211,65 +173,13 @@ loop:
 	APPEND(MOVL, 4, $31)
 	FINISH($2, 4, $32, VPBROADCASTD, VPCMPUD, VPCOMPRESSD.Z)
 
-// GRADING keeps the grading, and two to its bits.
-#define GRADING \
-	MOVQ b+24(FP), AX     \
-	MOVQ 48(AX), CX       \
-	MOVQ CX, bits-8(SP)   \
-	MOVL $1, DX           \
-	SHLQ CX, DX           \
-	MOVQ DX, power-16(SP) \
-	MOVQ 56(AX), DX       \
-	MOVQ DX, center-24(SP) \
-	MOVQ 64(AX), DX       \
-	MOVQ DX, lower-40(SP) \
-	MOVQ 72(AX), DX       \
-	MOVQ DX, below-48(SP)
-
-// GRADE makes the distance DX the number of its cell: see grading.cellOf. 0 is in CX.
-#define GRADE \
-	MOVQ    DX, R14           \
-	ORQ     $1, R14           \
-	BSRQ    R14, R14          \
-	SUBQ    bits-8(SP), R14   \
-	CMOVQCS CX, R14           \
-	MOVQ    R14, CX           \
-	SHRQ    CX, DX            \
-	IMULQ   power-16(SP), R14 \
-	ADDQ    R14, DX           \
-	MOVQ    isBelow-32(SP), R14 \
-	ANDQ    lower-40(SP), R14 \
-	ADDQ    R14, DX
-
 // func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, sieves *sieve, slots *uint16) (done int, full uint64)
 TEXT ·scatterGraded64(SB), NOSPLIT, $48-96
 	GRADING
 	BEGIN(MOVQ, $3)
 
 loop:
-	MOVQ    (SI), AX
-	ADDQ    $8, SI
-	XORL    CX, CX
-	MOVQ    AX, BX
-	SUBQ    R10, BX
-	CMOVQCS CX, BX
-	CMPQ    BX, R11
-	CMOVQHI R11, BX
-	SUBQ    center-24(SP), BX
-	SBBQ    R14, R14
-	XORQ    R14, BX
-	MOVQ    R14, isBelow-32(SP)
-	MOVQ    R13, CX
-	MOVQ    BX, DX
-	SHRQ    CX, DX
-	XORL    CX, CX
-	GRADE
-	MOVQ    (R15)(DX*8), CX
-	SHRQ    CX, BX
-	SHRQ    $32, CX
-	ADDL    CX, BX
-	XORL    isBelow-32(SP), BX
-	ADDL    below-48(SP), BX
+	GRADED64
 	APPEND(MOVQ, 8, $15)
 	FINISH($3, 8, $16, VPBROADCASTQ, VPCMPUQ, VPCOMPRESSQ.Z)
 

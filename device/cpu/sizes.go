@@ -44,28 +44,37 @@ var leafBytes = sync.OnceValue(func() int {
 type sizes struct {
 	records     int64 // capacity
 	workers     int
-	element     int // bytes
-	record      int // bytes
-	keptRecords int // bytes of each record that are kept beside its element: all or none
-	bucket      int // elements that a bucket should have
-	leaf        int // elements of the largest bucket that is sorted in cache
-	unit        int // records read at a time by one worker
-	out         int // records in a block that Store writes
-	block       int // elements in a block of a bucket, a power of two
+	element     int  // bytes
+	record      int  // bytes
+	keptRecords int  // bytes of each record that are kept beside its element: all or none
+	carried     bool // records are moved whole, elements are words of them: see carrier
+	bucket      int  // elements that a bucket should have
+	leaf        int  // elements of the largest bucket that is sorted in cache
+	unit        int  // records read at a time by one worker
+	out         int  // records in a block that Store writes
+	block       int  // elements in a block of a bucket, a power of two
 	blocks      int
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
 	s := sizes{records: records, element: kind.bytes(), record: size}
-	if kind == indexed {
+	inCache := leafBytes() / s.element
+	if word := carriedBytes(opt.Keyer); word > 0 {
+		s.element, s.carried = word, true
+		inCache = carriedBucket(word)
+	} else if kind == indexed {
 		s.keptRecords = size
+	}
+	unit := unitBytes
+	if s.carried {
+		unit = carriedUnit
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
-	s.unit = max(1, int(min(share, unitBytes))/size)
+	s.unit = max(1, int(min(share, int64(unit)))/size)
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
-	s.bucket = int(min(int64(leafBytes()/s.element), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
+	s.bucket = int(min(int64(inCache), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
 	s.leaf = int(min(records, int64(4*s.bucket)))
 	if share := records / maxBuckets; 2*share > int64(s.leaf) { // the most buckets that there can be hold more than that
 		s.leaf = 2 * s.leaf // or about one half of them would be cut again
@@ -73,6 +82,18 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	s.setBlocks()
 	return s
 }
+
+// carriedBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do, with what is
+// sorted in place of them.
+func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
+
+// stints is the number that a Load of records has at most: its units, and what order.admit holds back.
+func (s *sizes) stints() int {
+	return int((s.records+int64(s.unit)-1)/int64(s.unit)) + 3*s.workers + 4
+}
+
+// orderBytes is the memory of the ends of stints.
+func (s *sizes) orderBytes() int { return 4 * s.stints() * s.buckets(s.records) }
 
 // workersFor does not give a worker to less than a unit of records.
 func workersFor(wanted int, records int64, unit int) int {
@@ -122,6 +143,10 @@ const maxZones = 24
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
+	if s.carried {
+		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.stints())*40
+		perWorker += int64(48 * s.stints())
+	}
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
@@ -129,8 +154,12 @@ func (s *sizes) memory() int64 {
 func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
-	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets())
+	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
 	sieves := wholeLines(s.maxHeavies() * sieveBytes)
+	if s.carried {
+		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
+		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
+	}
 	return 2*leaf + batch + scatter + sieves + s.unitBytes() + s.outBytes()
 }
 
@@ -149,7 +178,7 @@ func (s *sizes) maxBuckets() int {
 
 // maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
 func (s *sizes) maxHeavies() int {
-	if s.keptRecords > 0 {
+	if s.keptRecords > 0 || s.carried {
 		return 0
 	}
 	return min(maxHeavies, s.maxBuckets()/8)

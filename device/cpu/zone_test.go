@@ -7,12 +7,21 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
 
-// zoned makes a chunk for recs with zones and extents as only large chunks have them.
-func zoned(t *testing.T, l format.Layout, recs []byte, zones int) *chunk[uint64] {
+// zonedChunk is a chunk with several zones, as only large ones have them.
+type zonedChunk struct {
+	device.Drainer
+	size  int          // bytes of a record
+	zones []zone       // of its pool
+	used  func() []int // the zones that its leaves are of
+}
+
+// zoned makes a chunk for recs with zones and small extents.
+func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	t.Helper()
 	k, err := format.NewKeyer(l)
 	if err != nil {
@@ -24,14 +33,37 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) *chunk[uint64]
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := made.(*chunk[uint64])
-	c.pool.zones, c.pool.extent = make([]zone, zones), max(1, 16<<10/(c.sizes.block*c.element))
-	return c
+	z := zonedChunk{Drainer: made.(device.Drainer), size: l.RecordSize, zones: make([]zone, zones)}
+	switch c := made.(type) {
+	case *chunk[uint64]:
+		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
+		cutPool(c.pool, z.zones)
+	case *carrier[uint64]:
+		z.used = func() []int { return zonesOf(c.leaves, func(l part) int { return l.zone }) }
+		cutPool(c.pool, z.zones)
+	case *carrier[[2]uint64]:
+		z.used = func() []int { return zonesOf(c.leaves, func(l part) int { return l.zone }) }
+		cutPool(c.pool, z.zones)
+	default:
+		t.Fatalf("%T: what are its zones?", made)
+	}
+	return z
 }
 
-func loadAndSort(t *testing.T, c *chunk[uint64], recs []byte) {
+func zonesOf[L any](leaves []L, zone func(L) int) (used []int) {
+	for _, l := range leaves {
+		used = append(used, zone(l))
+	}
+	return used
+}
+
+func cutPool[E arena.Word](p *pool[E], zones []zone) {
+	p.zones, p.extent = zones, max(1, 16<<10/len(arena.ByteView(p.elems[:p.block])))
+}
+
+func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {
 	t.Helper()
-	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: c.record}); err != nil {
+	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: c.size}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Sort(t.Context()); err != nil {
@@ -40,9 +72,13 @@ func loadAndSort(t *testing.T, c *chunk[uint64], recs []byte) {
 }
 
 // eachZoned sorts many distributions in chunks of several zones.
-func eachZoned(t *testing.T, check func(t *testing.T, c *chunk[uint64], recs, want []byte)) {
+func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for name, l := range map[string]format.Layout{"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes12")} {
+	layouts := map[string]format.Layout{
+		"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes20"), "carried": layoutOf(t, "bytes12"),
+		"pair": {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
+	}
+	for name, l := range layouts {
 		for dist, make := range devicetest.Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
 				recs := make(l, 100_000, r)
@@ -50,7 +86,7 @@ func eachZoned(t *testing.T, check func(t *testing.T, c *chunk[uint64], recs, wa
 				defer c.Close()
 				for range 2 {
 					loadAndSort(t, c, recs)
-					check(t, c, recs, devicetest.Sorted(l, recs))
+					check(t, c, devicetest.Sorted(l, recs))
 				}
 			})
 		}
@@ -68,8 +104,8 @@ func layoutOf(t *testing.T, name string) format.Layout {
 
 // TestDrainZones gives zones back while later ones are still to be stored.
 func TestDrainZones(t *testing.T) {
-	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
-		w := devicetest.Collector{Size: c.record}
+	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
+		w := devicetest.Collector{Size: c.size}
 		if err := c.Drain(t.Context(), -1, &w); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +121,8 @@ func TestDrainZones(t *testing.T) {
 // TestDrainGivesMemory has a writer that takes the memory of zones over: later records lie in it, and none twice.
 func TestDrainGivesMemory(t *testing.T) {
 	taken := 0
-	eachZoned(t, func(t *testing.T, c *chunk[uint64], _, want []byte) {
-		w := devicetest.Taker{Collector: devicetest.Collector{Size: c.record}}
+	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
+		w := devicetest.Taker{Collector: devicetest.Collector{Size: c.size}}
 		if err := c.Drain(t.Context(), -1, &w); err != nil {
 			t.Fatal(err)
 		}
@@ -107,28 +143,25 @@ func TestRenewedAfterGiving(t *testing.T) {
 	c := zoned(t, l, recs, 5)
 	defer c.Close()
 	loadAndSort(t, c, recs)
-	before := c.pool.memory
+	pool := c.Drainer.(*chunk[uint64]).pool
+	before := pool.memory
 	if err := c.Drain(t.Context(), -1, &devicetest.Taker{Collector: devicetest.Collector{Size: 8}}); err != nil {
 		t.Fatal(err)
 	}
 	loadAndSort(t, c, recs)
-	if c.pool.memory == before {
+	if pool.memory == before {
 		t.Error("the memory is the one that a writer took over")
 	}
-	if &c.pool.elems[0] != &c.pool.memory.Uint64s()[0] {
+	if &pool.elems[0] != &pool.memory.Uint64s()[0] {
 		t.Error("blocks are not of the new memory")
 	}
 }
 
 // heldExtents is the number of zones that could have been given back and were not.
-func heldExtents(c *chunk[uint64]) int {
-	used := make([]bool, len(c.pool.zones))
-	for _, l := range c.leaves {
-		used[l.zone] = true
-	}
+func heldExtents(c zonedChunk) int {
 	n := 0
-	for i := range c.pool.zones {
-		if z := &c.pool.zones[i]; used[i] && !z.lent && len(z.extents) > 0 {
+	for _, zone := range slices.Compact(c.used()) {
+		if z := &c.zones[zone]; !z.lent && len(z.extents) > 0 {
 			n++
 		}
 	}

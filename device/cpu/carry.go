@@ -1,0 +1,323 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/format"
+)
+
+// carried is the word that a small record is moved in, at its start.
+type carried interface{ uint64 | [2]uint64 }
+
+const (
+	// carriedMost is the largest record that is moved whole, and the longest key of such a record, in bytes.
+	carriedMost = 16
+
+	// carriedUnit is what a worker reads at a time of such records: a stint of its own, see order.
+	carriedUnit = 1 << 20
+
+	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
+	refBytes = 8
+)
+
+// carriedBytes is the size of the word that records are moved in, or 0 if they are not moved whole.
+func carriedBytes(k *format.Keyer) int {
+	switch size := k.Layout().RecordSize; {
+	case elementOf(k) != indexed || size > carriedMost || k.KeySize() > carriedMost:
+		return 0
+	case size <= 8:
+		return 8
+	}
+	return 16
+}
+
+// carrier is a device.Chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a line or two of
+// the cache wherever it is fetched from:
+//
+//	Load   scatters them to buckets by the prefixes of their keys, and remembers in which order (order.go).
+//	Sort   splits buckets that do not fit in cache (carry_parts.go).
+//	Store  copies a bucket into cache, in the order of the input; sorts references, of bits of the key and the place there; and
+//	       writes the records as they say (carry_store.go).
+//
+// Against records that stay where they were loaded, beside elements with their indexes, memory holds nothing but records, and
+// is read in sequence.
+type carrier[R carried] struct {
+	sizes
+	opt    device.ChunkOptions
+	keyer  *format.Keyer // of words
+	pool   *pool[R]
+	table  *arena.Memory // of order
+	order  order
+	lists  [][]list // of each worker, its buckets
+	shared bool     // a writer may still refer to the pool's memory
+
+	workers []*carryWorker[R]
+	leaves  []part // in order
+	stats   device.Stats
+}
+
+// carryWorker is the scratch of one goroutine.
+type carryWorker[R carried] struct {
+	memory *arena.Memory // of what follows
+	lines  combiner[R]
+	unit   []byte   // records on their way in
+	keys   []uint64 // prefixes of a batch of them
+	words  []R      // that batch, if a record is shorter than a word
+	recs   []R      // the records of a leaf, in the order of the input
+	refs   []uint64 // references to them
+	tmp    []uint64 // as many
+	out    []byte   // records on their way out
+	pieces [][]R    // of a leaf
+	window *records // what a reference is
+	radix  radix[uint64]
+}
+
+func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+	layout := opt.Keyer.Layout()
+	layout.RecordSize = s.element
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPool[R](&s)
+	if err != nil {
+		return nil, err
+	}
+	table, err := arena.Alloc(s.orderBytes())
+	if err != nil {
+		return nil, errors.Join(err, p.memory.Free())
+	}
+	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
+}
+
+// makeWorkers makes the scratch of workers where it is not there yet.
+func (c *carrier[R]) makeWorkers(workers int) error {
+	for i := range workers {
+		if c.workers[i] != nil {
+			continue
+		}
+		memory, err := arena.Alloc(c.perWorker())
+		if err != nil {
+			return err
+		}
+		w := &carryWorker[R]{memory: memory}
+		rest := memory.Bytes()
+		w.recs, rest = carve[R](rest, c.leaf)
+		w.refs, rest = carve[uint64](rest, c.leaf)
+		w.tmp, rest = carve[uint64](rest, c.leaf)
+		w.keys, rest = carve[uint64](rest, c.batch())
+		w.words, rest = carve[R](rest, c.batch())
+		w.lines, rest = newCombiner(c.pool, rest, c.maxBuckets())
+		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
+		w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(c.leaf))
+		w.radix.distinct = true
+		c.workers[i] = w
+	}
+	return nil
+}
+
+// each runs f for every worker in a goroutine of its own and waits for all.
+func (c *carrier[R]) each(ctx context.Context, workers int, f func(ctx context.Context, i int, w *carryWorker[R]) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range workers {
+		group.Go(func() error { return f(ctx, i, c.workers[i]) })
+	}
+	return group.Wait()
+}
+
+// Load reads and scatters in one go, unit by unit.
+func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error) {
+	defer seconds(&c.stats.Load, time.Now())
+	c.stats = device.Stats{Algorithm: Algorithm}
+	c.leaves = c.leaves[:0]
+	if c.shared {
+		if err := c.pool.renew(); err != nil {
+			return 0, err
+		}
+		c.shared = false
+	}
+	c.pool.reset()
+	in := newIntake(src, &c.sizes)
+	workers := workersFor(c.sizes.workers, in.expected, c.unit)
+	if err := c.makeWorkers(workers); err != nil {
+		return 0, err
+	}
+	recs, first, err := c.read(ctx, &in, c.workers[0])
+	if err != nil {
+		return 0, err
+	}
+	b := c.choose(&in, recs)
+	c.order.reset(c.table.Uint32s(), b.count(), workers, c.stints())
+	for _, w := range c.workers[:workers] {
+		w.lines.reset(b.count(), 0, len(c.pool.zones))
+	}
+	err = c.each(ctx, workers, func(ctx context.Context, i int, w *carryWorker[R]) error {
+		if i == 0 && len(recs) > 0 {
+			c.scatter(w, &b, recs)
+			w.lines.counts(c.order.note(0, first, int64(len(recs)/c.record)))
+		}
+		for c.order.admit(i) {
+			recs, first, err := c.read(ctx, &in, w)
+			if err != nil {
+				return err
+			}
+			if len(recs) == 0 {
+				break
+			}
+			c.scatter(w, &b, recs)
+			w.lines.counts(c.order.note(i, first, int64(len(recs)/c.record)))
+		}
+		w.lines.finish()
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	c.order.sort()
+	c.collect(workers, b)
+	c.stats.Records = in.loaded.Load()
+	return c.stats.Records, nil
+}
+
+// read reads the next unit.
+func (c *carrier[R]) read(ctx context.Context, in *intake, w *carryWorker[R]) (recs []byte, first int64, err error) {
+	return in.next(ctx, func(_ int64, n int) []byte { return w.unit[:n*c.record] })
+}
+
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
+func (c *carrier[R]) choose(in *intake, recs []byte) buckets[uint64] {
+	count := c.buckets(in.expected)
+	if count == 1 || len(recs) == 0 {
+		return buckets[uint64]{}
+	}
+	sample := in.sample(&c.opt)
+	if len(sample) == 0 {
+		sample = make([]uint64, len(recs)/c.record)
+		c.opt.Keyer.Prefixes(sample, recs)
+	}
+	low, high := minMax(sample)
+	low, high = widen(low, high, len(sample))
+	return fittedBuckets(sample, low, high, count, 0)
+}
+
+// scatter distributes the records of a unit.
+func (c *carrier[R]) scatter(w *carryWorker[R], b *buckets[uint64], recs []byte) {
+	for len(recs) > 0 {
+		n := min(len(w.keys), len(recs)/c.record)
+		batch, keys := recs[:n*c.record], w.keys[:n]
+		recs = recs[n*c.record:]
+		c.opt.Keyer.Prefixes(keys, batch)
+		words := w.words[:n]
+		if c.record == c.element {
+			words = arena.View[R](batch)
+		} else {
+			pad(words, batch, c.record)
+		}
+		carry(&w.lines, b, keys, words)
+	}
+}
+
+// carry distributes words by their keys.
+func carry[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) {
+	for len(keys) > 0 {
+		done, full := carryFast(c, b, keys, words)
+		if full != none64 {
+			c.flushLine(full)
+		}
+		keys, words = keys[done:], words[done:]
+	}
+}
+
+// carryLoop distributes words by their keys until one of them fills the line of a bucket whose block is full: done of them are
+// in their lines then, and full is that bucket, or none64 at the end.
+func carryLoop[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) (done int, full uint64) {
+	line, blockMask := uint64(c.line), uint64(c.pool.block-1)
+	lines, at, pool := c.lines[:b.count()*c.line], c.at[:b.count()], c.pool.elems
+	words = words[:len(keys)]
+	for i, key := range keys {
+		digit := uint64(b.of(key))
+		to := at[digit]
+		lines[digit*line+to%line] = words[i]
+		at[digit] = to + 1
+		if (to+1)%line != 0 {
+			continue
+		}
+		to -= line - 1
+		if to&blockMask == 0 {
+			return i + 1, digit
+		}
+		copy(pool[to:to+line], lines[digit*line:])
+	}
+	return len(keys), none64
+}
+
+// collect makes leaves of the buckets.
+func (c *carrier[R]) collect(workers int, b buckets[uint64]) {
+	c.lists = c.lists[:0]
+	for _, w := range c.workers[:workers] {
+		c.lists = append(c.lists, slices.Clone(w.lines.lists[:b.count()]))
+	}
+	for bucket := range b.count() {
+		l := part{bucket: bucket, zone: c.workers[0].lines.zoneOf(bucket)}
+		for _, lists := range c.lists {
+			l.count += c.pool.count(lists[bucket])
+		}
+		if l.count > 0 {
+			c.leaves = append(c.leaves, l)
+		}
+	}
+}
+
+// pad makes words of records of size bytes. What a record leaves of its word is of no account.
+func pad[R carried](words []R, recs []byte, size int) {
+	whole := wholeWords[R](len(recs), size)
+	for i := range words[:whole] {
+		words[i] = *(*R)(unsafe.Pointer(&recs[i*size]))
+	}
+	for i := whole; i < len(words); i++ {
+		copy(arena.ByteView(words[i:i+1]), recs[i*size:(i+1)*size])
+	}
+}
+
+// unpad is the inverse of pad. REQUIRES: dst has n·size bytes, n = len(words).
+func unpad[R carried](dst []byte, words []R, size int) {
+	whole := wholeWords[R](len(dst), size)
+	for i, word := range words[:whole] {
+		*(*R)(unsafe.Pointer(&dst[i*size])) = word // the next one covers what is too much
+	}
+	for i := whole; i < len(words); i++ {
+		copy(dst[i*size:(i+1)*size], arena.ByteView(words[i:i+1]))
+	}
+}
+
+// wholeWords is how many records of size bytes begin so far before the end of so many that a word can be read there.
+func wholeWords[R carried](bytes, size int) int {
+	var word R
+	if most := bytes - int(unsafe.Sizeof(word)); most >= 0 {
+		return most/size + 1
+	}
+	return 0
+}
+
+// Stats tells of the work since the last Load.
+func (c *carrier[R]) Stats() device.Stats { return c.stats }
+
+// Close gives the memory back.
+func (c *carrier[R]) Close() error {
+	err := errors.Join(c.pool.memory.Free(), c.table.Free())
+	for _, w := range c.workers {
+		if w != nil {
+			err = errors.Join(err, w.memory.Free())
+		}
+	}
+	c.leaves, c.lists, c.workers = nil, nil, nil
+	return err
+}

@@ -1,0 +1,53 @@
+package cpu
+
+// carryFast does what carryLoop does, with stores past the caches: see scatterFast.
+func carryFast[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) (done int, full uint64) {
+	if len(keys) == 0 {
+		return 0, none64
+	}
+	carry := [2][3]carryFunc{{carry8, carryFitted8, carryGraded8}, {carry16, carryFitted16, carryGraded16}}
+	kind := 0
+	switch {
+	case b.graded():
+		kind = 2
+	case b.fitted():
+		kind = 1
+	}
+	size := 0
+	if c.line*8 < lineBytes {
+		size = 1
+	}
+	return carry[size][kind](keys, b, word[uint64](c.lines), &c.at[0], word[uint64](c.pool.elems), uint64(c.pool.block-1), word[uint64](words[:len(keys)]))
+}
+
+type carryFunc func(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carry8 is carryLoop for words of 8 bytes and plain buckets.
+//
+//go:noescape
+func carry8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carryFitted8 is carryLoop for words of 8 bytes and fitted buckets with cells of equal widths.
+//
+//go:noescape
+func carryFitted8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carryGraded8 is carryLoop for words of 8 bytes and fitted buckets with cells that grow.
+//
+//go:noescape
+func carryGraded8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carry16 is carryLoop for words of 16 bytes and plain buckets.
+//
+//go:noescape
+func carry16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carryFitted16 is carryLoop for words of 16 bytes and fitted buckets with cells of equal widths.
+//
+//go:noescape
+func carryFitted16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+
+// carryGraded16 is carryLoop for words of 16 bytes and fitted buckets with cells that grow.
+//
+//go:noescape
+func carryGraded16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)

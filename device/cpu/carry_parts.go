@@ -1,0 +1,301 @@
+package cpu
+
+import (
+	"context"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// part is a bucket, a part of one that was split, or those records of either whose keys are in a range.
+type part struct {
+	bucket int // of the order
+	list       // flat: its blocks
+	flat   bool
+	zone   int
+	count  int64
+	depth  int // of the splits that made it
+
+	within   bool      // only records in range count, else all
+	prefixes [2]uint64 // the least and the greatest prefix of their keys
+	rests    [2]uint64 // of those with but one prefix, what follows it in the keys
+
+	ordered bool // the records are in order as they stand
+}
+
+// keyRest is the number of the first bit of the key that a prefix has not.
+const keyRest = 64
+
+// longKeys says that a prefix is not the whole key.
+func (c *carrier[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
+
+// Sort splits parts that are too large for the cache until none is left, several at a time.
+func (c *carrier[R]) Sort(ctx context.Context) error {
+	defer seconds(&c.stats.Sort, time.Now())
+	for {
+		var large []int
+		for i := range c.leaves {
+			if l := &c.leaves[i]; l.count > int64(c.leaf) && !l.ordered && !l.within {
+				large = append(large, i)
+			}
+		}
+		if len(large) == 0 {
+			return nil
+		}
+		if err := c.splitSome(ctx, large[:min(len(large), c.sizes.workers)]); err != nil {
+			return err
+		}
+	}
+}
+
+// splitSome splits some leaves, each by a worker.
+func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
+	if err := c.makeWorkers(len(large)); err != nil {
+		return err
+	}
+	free := int(c.pool.available())
+	if fewest := len(c.lists) + fewestFitted; free < fewest*len(large) {
+		large = large[:max(1, free/fewest)]
+	}
+	parts := make([][]part, len(large))
+	err := c.each(ctx, len(large), func(_ context.Context, i int, w *carryWorker[R]) error {
+		parts[i] = c.split(w, c.leaves[large[i]], free/len(large))
+		return nil
+	})
+	for i, at := range slices.Backward(large) {
+		c.leaves = slices.Replace(c.leaves, at, at+1, parts[i]...)
+	}
+	return err
+}
+
+// split moves the records of a part to several, in the order of the input, with so many free blocks; or finds that it is in
+// order. Without blocks to speak of nothing is moved, and the parts are taken from it, each in its turn, which reads all
+// of it for each.
+func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
+	sample, low, high := c.survey(w, l, false)
+	rest := low == high && c.longKeys()
+	if rest {
+		sample, low, high = c.survey(w, l, true)
+	}
+	if low == high {
+		l.ordered = true
+		return []part{l}
+	}
+	// Every new part may have a block that is not full, and of each list that is read one is in use.
+	count := min(2*c.buckets(l.count), c.maxBuckets(), free-len(c.lists)-1)
+	if count < 2 {
+		l.prefixes, l.rests = [2]uint64{0, ^uint64(0)}, [2]uint64{0, ^uint64(0)}
+		return c.cut(w, l, 0)
+	}
+	b := newBuckets(low, high, count, 0) // these part the least key from the greatest
+	if l.depth == 0 {
+		b = fittedBuckets(sample, low, high, count, 0)
+	}
+	w.lines.reset(b.count(), l.zone, 1)
+	w.pieces = c.pieces(w.pieces[:0], &l)
+	for _, piece := range w.pieces {
+		block, ended := c.endOf(piece)
+		for len(piece) > 0 {
+			words := piece[:min(len(piece), len(w.keys))]
+			keys := w.keys[:len(words)]
+			if rest {
+				c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
+			} else {
+				c.keyer.Prefixes(keys, arena.ByteView(words))
+			}
+			carry(&w.lines, &b, keys, words)
+			piece = piece[len(words):]
+		}
+		if ended {
+			w.lines.recycle(block)
+		}
+	}
+	w.lines.finish()
+	w.lines.giveBack()
+	var parts []part
+	for _, list := range w.lines.lists[:b.count()] {
+		if count := c.pool.count(list); count > 0 {
+			parts = append(parts, part{flat: true, list: list, zone: l.zone, count: count, depth: l.depth + 1})
+		}
+	}
+	return parts
+}
+
+// endOf is the block of a piece, and whether it ends there.
+func (c *carrier[R]) endOf(piece []R) (block uint32, ended bool) {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.pool.elems)))
+	end := int(start)/c.element + len(piece)
+	block = uint32((end - 1) >> c.pool.shift)
+	return block, end == int(block)<<c.pool.shift+int(c.pool.used[block])
+}
+
+// cut counts how to take a part that is too large in parts of it. depth counts the cuts that led to it.
+func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
+	rest := l.prefixes[0] == l.prefixes[1]
+	limits := &l.prefixes
+	if rest {
+		limits = &l.rests
+	}
+	sample, low, high := c.survey(w, l, rest)
+	*limits = [2]uint64{low, high}
+	if low == high {
+		if rest || !c.longKeys() {
+			l.ordered = true
+			return []part{l}
+		}
+		return c.cut(w, l, depth+1)
+	}
+	wanted := min(max(4*int(l.count/int64(c.leaf)), fewestFitted), maxBuckets)
+	b := newBuckets(low, high, wanted, 0) // these part the least key from the greatest
+	if depth == 0 {
+		b = fittedBuckets(sample, low, high, wanted, 0)
+	}
+	counts := make([]int64, b.count())
+	c.eachKey(w, l, rest, func(keys []uint64) {
+		for _, key := range keys {
+			counts[b.of(key)]++
+		}
+	})
+	var parts []part
+	add := func(first, last int, count int64) {
+		p := l
+		p.within, p.count = true, count
+		from, _ := b.span(first, low, high)
+		_, to := b.span(last, low, high)
+		if rest {
+			p.rests = [2]uint64{from, to}
+		} else {
+			p.prefixes = [2]uint64{from, to}
+		}
+		if count > int64(c.leaf) {
+			parts = append(parts, c.cut(w, p, depth+1)...)
+			return
+		}
+		parts = append(parts, p)
+	}
+	for first := 0; first < len(counts); {
+		last, count := first, counts[first]
+		for last+1 < len(counts) && count+counts[last+1] <= int64(c.leaf) {
+			last++
+			count += counts[last]
+		}
+		if count > 0 {
+			add(first, last, count)
+		}
+		first = last + 1
+	}
+	return parts
+}
+
+// survey gives the range of the keys of a part, or of their rests, and some of them.
+func (c *carrier[R]) survey(w *carryWorker[R], l part, rest bool) (sample []uint64, low, high uint64) {
+	step := int(l.count/leafSample) + 1
+	low, high = ^uint64(0), 0
+	at := 0
+	c.eachKey(w, l, rest, func(keys []uint64) {
+		least, greatest := minMax(keys)
+		low, high = min(low, least), max(high, greatest)
+		for ; at < len(keys); at += step {
+			sample = append(sample, keys[at])
+		}
+		at -= len(keys)
+	})
+	return sample, low, high
+}
+
+// eachKey calls f with prefixes of the keys of a part, or with their rests, some at a time.
+func (c *carrier[R]) eachKey(w *carryWorker[R], l part, rest bool, f func(keys []uint64)) {
+	c.eachBatch(w, l, func(words []R, keys []uint64) {
+		if rest {
+			c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
+		}
+		f(keys)
+	})
+}
+
+// eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys, some at a time. f may
+// change both.
+func (c *carrier[R]) eachBatch(w *carryWorker[R], l part, f func(words []R, keys []uint64)) {
+	w.pieces = c.pieces(w.pieces[:0], &l)
+	for _, piece := range w.pieces {
+		for len(piece) > 0 {
+			words := w.words[:min(len(piece), len(w.words))]
+			keys := w.keys[:copy(words, piece)]
+			piece = piece[len(words):]
+			c.keyer.Prefixes(keys, arena.ByteView(words))
+			if l.within {
+				n := c.sift(&l, words, keys)
+				words, keys = words[:n], keys[:n]
+			}
+			if len(keys) > 0 {
+				f(words, keys)
+			}
+		}
+	}
+}
+
+// sift keeps the records of a part, and gives their number.
+func (c *carrier[R]) sift(l *part, words []R, keys []uint64) (n int) {
+	for i, key := range keys {
+		words[n], keys[n] = words[i], key
+		if l.prefixes[0] <= key && key <= l.prefixes[1] {
+			n++
+		}
+	}
+	if l.prefixes[0] != l.prefixes[1] || !c.longKeys() {
+		return n
+	}
+	within := 0
+	for _, word := range words[:n] {
+		words[within] = word
+		var rest [1]uint64
+		c.keyer.Windows(rest[:], arena.ByteView(words[within:within+1]), keyRest, 64)
+		if l.rests[0] <= rest[0] && rest[0] <= l.rests[1] {
+			within++
+		}
+	}
+	for i := range keys[:within] {
+		keys[i] = l.prefixes[0]
+	}
+	return within
+}
+
+// pieces appends the records that a part is of to dst, in the order of the input.
+func (c *carrier[R]) pieces(dst [][]R, l *part) [][]R {
+	if l.flat {
+		for b := l.head; b != none; b = c.pool.next[b] {
+			dst = append(dst, c.pool.content(b))
+		}
+		return dst
+	}
+	type cursor struct {
+		block uint32
+		at    int    // in that
+		done  uint32 // records before it
+	}
+	var few [16]cursor
+	cursors := few[:0]
+	for _, lists := range c.lists {
+		cursors = append(cursors, cursor{block: lists[l.bucket].head})
+	}
+	for i := range c.order.stints {
+		s := &c.order.stints[i]
+		cur := &cursors[s.worker]
+		end := c.order.endsOf(s.slot)[l.bucket]
+		for n := int(end - cur.done); n > 0; {
+			content := c.pool.content(cur.block)[cur.at:]
+			if len(content) > n {
+				dst = append(dst, content[:n])
+				cur.at += n
+				break
+			}
+			dst = append(dst, content)
+			n -= len(content)
+			cur.block, cur.at = c.pool.next[cur.block], 0
+		}
+		cur.done = end
+	}
+	return dst
+}

@@ -1,0 +1,268 @@
+package cpu
+
+import (
+	"context"
+	"math/bits"
+	"time"
+	"unsafe"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+)
+
+// carryTask is what a worker stores at a time: neighbouring parts that fill one block together, one part, or a stretch of one
+// that is in order.
+type carryTask struct {
+	parts []part
+	skip  int64 // records of the one part that is in order
+	first int64 // record of the sorted order
+	count int64 // records to store
+}
+
+// Store writes the records and keeps them.
+func (c *carrier[R]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.storeAll(ctx, limit, w, nil)
+}
+
+// Drain gives the memory of a zone back when the last of its records have been written, see chunk.Drain.
+func (c *carrier[R]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	zones := newUsage(c.pool)
+	for _, l := range c.leaves {
+		zones.left[l.zone].Add(l.count)
+	}
+	taken, err := drain(ctx, w, zones.counted(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
+	c.shared = c.shared || taken
+	return err
+}
+
+func (c *carrier[R]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
+	defer seconds(&c.stats.Store, time.Now())
+	tasks := c.tasks(limit)
+	workers := max(1, min(len(tasks), c.sizes.workers))
+	if err := c.makeWorkers(workers); err != nil {
+		return err
+	}
+	s := storing{tasks: len(tasks), to: w, zones: zones}
+	err := c.each(ctx, workers, func(ctx context.Context, _ int, wk *carryWorker[R]) error {
+		return s.work(func(i int, out *outlet) (first, count int64, err error) {
+			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], out)
+		})
+	})
+	c.countPasses()
+	return err
+}
+
+// tasks cuts the first limit records into tasks.
+func (c *carrier[R]) tasks(limit int64) []carryTask {
+	if limit < 0 || limit > c.stats.Records {
+		limit = c.stats.Records
+	}
+	var tasks []carryTask
+	block := int64(c.out)
+	at := int64(0)
+	add := func(parts []part, skip, count int64) {
+		if count = min(count, limit-at); count > 0 {
+			tasks = append(tasks, carryTask{parts, skip, at, count})
+			at += count
+		}
+	}
+	for i := 0; i < len(c.leaves); {
+		l, end := &c.leaves[i], i+1
+		count := l.count
+		if l.ordered {
+			for skip := int64(0); skip < count; skip += block {
+				if l.within { // to skip any of these takes as long as to copy them
+					block = count
+				}
+				add(c.leaves[i:end], skip, min(block, count-skip))
+			}
+			block = int64(c.out)
+			i = end
+			continue
+		}
+		for end < len(c.leaves) && !c.leaves[end].ordered && count+c.leaves[end].count <= block {
+			count += c.leaves[end].count
+			end++
+		}
+		add(c.leaves[i:end], 0, count)
+		i = end
+	}
+	return tasks
+}
+
+// store sorts the parts of a task and writes them.
+func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t carryTask, to *outlet) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t.parts[0].ordered {
+		return c.storeOrdered(ctx, w, t, to)
+	}
+	if _, owned := to.room(w.out, c.record); !owned && len(t.parts) > 1 {
+		n := 0
+		for i := 0; n < int(t.count); i++ {
+			refs := c.sorted(w, &t.parts[i])
+			refs = refs[:min(len(refs), int(t.count)-n)]
+			c.follow(w, w.out[n*c.record:], refs)
+			n += len(refs)
+		}
+		return to.write(ctx, t.first, w.out[:n*c.record], false)
+	}
+	at := int64(0)
+	for i := 0; at < t.count; i++ {
+		refs := c.sorted(w, &t.parts[i])
+		refs = refs[:min(int64(len(refs)), t.count-at)]
+		err := c.write(ctx, t.first+at, len(refs), w, to, func(dst []byte, from, n int) { c.follow(w, dst, refs[from:from+n]) })
+		if err != nil {
+			return err
+		}
+		at += int64(len(refs))
+	}
+	return nil
+}
+
+// write writes n records in blocks. put puts some of them where they are written from.
+func (c *carrier[R]) write(ctx context.Context, first int64, n int, w *carryWorker[R], to *outlet, put func(dst []byte, from, n int)) error {
+	for from := 0; from < n; {
+		dst, owned := to.room(w.out, c.record)
+		block := min(c.out, n-from, len(dst)/c.record)
+		put(dst, from, block)
+		if err := to.write(ctx, first+int64(from), dst[:block*c.record], owned); err != nil {
+			return err
+		}
+		from += block
+	}
+	return nil
+}
+
+// storeOrdered writes records that are in order as they stand.
+func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carryTask, to *outlet) (err error) {
+	skip, first, left := t.skip, t.first, t.count
+	put := func(words []R) {
+		skipped := min(int64(len(words)), skip)
+		skip -= skipped
+		words = words[skipped:]
+		words = words[:min(int64(len(words)), left)]
+		if len(words) == 0 || err != nil {
+			return
+		}
+		err = c.write(ctx, first, len(words), w, to, func(dst []byte, from, n int) { c.strip(dst, words[from:from+n]) })
+		first, left = first+int64(len(words)), left-int64(len(words))
+	}
+	if t.parts[0].within {
+		n := 0
+		c.eachBatch(w, t.parts[0], func(words []R, _ []uint64) {
+			if n+len(words) > len(w.recs) {
+				put(w.recs[:n])
+				n = 0
+			}
+			n += copy(w.recs[n:], words)
+		})
+		put(w.recs[:n])
+		return err
+	}
+	w.pieces = c.pieces(w.pieces[:0], &t.parts[0])
+	n := 0
+	for _, piece := range w.pieces {
+		if int64(len(piece)) <= skip {
+			skip -= int64(len(piece))
+			continue
+		}
+		piece = piece[skip:]
+		skip = 0
+		for len(piece) > 0 && int64(n) < left {
+			if n == len(w.recs) {
+				put(w.recs[:n])
+				n = 0
+			}
+			copied := copy(w.recs[n:], piece)
+			n, piece = n+copied, piece[copied:]
+		}
+	}
+	put(w.recs[:n])
+	return err
+}
+
+// sorted copies the records of a part to w.recs, and gives references to them in order.
+func (c *carrier[R]) sorted(w *carryWorker[R], l *part) []uint64 {
+	recs, refs, tmp := w.recs[:l.count], w.refs[:l.count], w.tmp[:l.count]
+	c.gather(w, l, recs)
+	c.keyer.Prefixes(refs, arena.ByteView(recs))
+	low, high := minMax(refs)
+	prefixBits, keyBits := c.keyer.PrefixBits(), 8*c.keyer.KeySize()
+	from := prefixBits - bits.Len64(low^high)
+	held, indexBits := w.window.windowBits, w.window.indexBits
+	if from+held <= prefixBits || keyBits == prefixBits {
+		up, down := uint(64-prefixBits+from), uint(64-held)
+		for i, prefix := range refs {
+			refs[i] = prefix<<up>>down<<indexBits | uint64(i)
+		}
+	} else {
+		c.keyer.Windows(refs, arena.ByteView(recs), from, held)
+		for i, window := range refs {
+			refs[i] = window<<indexBits | uint64(i)
+		}
+	}
+	if left := keyBits - from; left <= 2*digitBits {
+		// The references are in the order of the places: that need not be ranked.
+		p := exactly(left)
+		p.shift = indexBits + uint(held-left)
+		w.radix.reorder(refs, tmp, w.radix.one(refs), 0, p)
+		return refs
+	}
+	w.radix.sortInPlace(refs, tmp)
+	refine(w.window, &w.radix, refs, tmp, from)
+	return refs
+}
+
+// gather copies the records of a part in the order of the input.
+func (c *carrier[R]) gather(w *carryWorker[R], l *part, dst []R) {
+	if l.within {
+		c.eachBatch(w, *l, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
+		return
+	}
+	w.pieces = c.pieces(w.pieces[:0], l)
+	for _, piece := range w.pieces {
+		dst = dst[copy(dst, piece):]
+	}
+}
+
+// follow writes the records that refs refer to.
+func (c *carrier[R]) follow(w *carryWorker[R], dst []byte, refs []uint64) {
+	recs, mask := w.recs, w.window.indexMask()
+	if c.record == c.element {
+		out := arena.View[R](dst)[:len(refs)]
+		for i, ref := range refs {
+			out[i] = recs[ref&mask]
+		}
+		return
+	}
+	dst = dst[:len(refs)*c.record]
+	whole := wholeWords[R](len(dst), c.record)
+	for i, ref := range refs[:whole] {
+		*(*R)(unsafe.Pointer(&dst[i*c.record])) = recs[ref&mask] // as in unpad
+	}
+	for i := whole; i < len(refs); i++ {
+		at := refs[i] & mask
+		copy(dst[i*c.record:], arena.ByteView(recs[at : at+1])[:c.record])
+	}
+}
+
+// strip writes records as they are.
+func (c *carrier[R]) strip(dst []byte, words []R) {
+	if c.record == c.element {
+		copy(dst, arena.ByteView(words))
+		return
+	}
+	unpad(dst[:len(words)*c.record], words, c.record)
+}
+
+func (c *carrier[R]) countPasses() {
+	passes := 0
+	for _, w := range c.workers {
+		if w != nil {
+			passes = max(passes, w.radix.passes)
+		}
+	}
+	c.stats.Passes = passes + 1
+}
