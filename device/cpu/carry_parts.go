@@ -216,16 +216,17 @@ func (c *carrier[R]) eachKey(w *carryWorker[R], l part, rest bool, f func(keys [
 }
 
 // eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys, some at a time. f may
-// change both.
+// change the keys.
 func (c *carrier[R]) eachBatch(w *carryWorker[R], l part, f func(words []R, keys []uint64)) {
 	w.pieces = c.pieces(w.pieces[:0], &l)
 	for _, piece := range w.pieces {
 		for len(piece) > 0 {
-			words := w.words[:min(len(piece), len(w.words))]
-			keys := w.keys[:copy(words, piece)]
+			words := piece[:min(len(piece), len(w.keys))]
+			keys := w.keys[:len(words)]
 			piece = piece[len(words):]
 			c.keyer.Prefixes(keys, arena.ByteView(words))
 			if l.within {
+				words = w.words[:copy(w.words, words)]
 				n := c.sift(&l, words, keys)
 				words, keys = words[:n], keys[:n]
 			}

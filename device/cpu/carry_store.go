@@ -1,8 +1,10 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -211,8 +213,58 @@ func (c *carrier[R]) sorted(w *carryWorker[R], l *part) []uint64 {
 		return refs
 	}
 	w.radix.sortInPlace(refs, tmp)
-	refine(w.window, &w.radix, refs, tmp, from)
+	c.refine(w, refs, tmp, from)
 	return refs
+}
+
+// refine orders neighbours that tie in what references hold of the key, from bit from on, before it ends. Nearly always
+// they have the same key and are in order, as the references hold the rest of most keys.
+func (c *carrier[R]) refine(w *carryWorker[R], refs, tmp []uint64, from int) {
+	tieBits, mask := w.window.tieBits(from), w.window.indexMask()
+	if tieBits == 0 {
+		return
+	}
+	var keys []uint64 // whole ones
+	for i, end := 0, 0; i < len(refs); i = end {
+		for end = i + 1; end < len(refs) && refs[end]>>tieBits == refs[i]>>tieBits; end++ {
+		}
+		group := refs[i:end]
+		switch {
+		case len(group) == 1:
+		case c.longKeys():
+			if !c.sameKeys(w, group) {
+				settle(w.window, &w.radix, group, tmp[i:end], from)
+			}
+		default:
+			if keys == nil {
+				keys = tmp
+				c.keyer.Prefixes(keys, arena.ByteView(w.recs[:len(refs)]))
+			}
+			orderTies(group, keys, mask)
+		}
+	}
+}
+
+// sameKeys reports whether all records of a group have the same key.
+func (c *carrier[R]) sameKeys(w *carryWorker[R], group []uint64) bool {
+	first := w.window.record(group[0])
+	for _, ref := range group[1:] {
+		if c.keyer.Compare(first, w.window.record(ref)) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// orderTies orders references to keys, which are in the order of their places.
+func orderTies(group, keys []uint64, mask uint64) {
+	same := true
+	for _, ref := range group[1:] {
+		same = same && keys[ref&mask] == keys[group[0]&mask]
+	}
+	if !same {
+		slices.SortStableFunc(group, func(a, b uint64) int { return cmp.Compare(keys[a&mask], keys[b&mask]) })
+	}
 }
 
 // gather copies the records of a part in the order of the input.
