@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -135,7 +136,7 @@ func (j *job) planner() *planner {
 func (j *job) work() work {
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
-		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, workers: float64(j.opt.Workers),
+		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), workers: float64(j.opt.Workers),
 		gpus: j.gpuRates(),
 	}
 }

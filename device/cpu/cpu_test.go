@@ -91,11 +91,10 @@ func TestWithoutBlocks(t *testing.T) {
 	}
 }
 
-// TestMemory compares what chunks allocate with what MaxRecords counts.
 // TestFull fills chunks to the last record with many workers, each of which has blocks that are not full.
 func TestFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12")} {
+	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"), layoutOf(t, "bytes20")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +127,7 @@ func TestFull(t *testing.T) {
 
 // TestBlocksSuffice: every worker may leave a block of every bucket all but empty.
 func TestBlocksSuffice(t *testing.T) {
-	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes100")} {
+	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"), layoutOf(t, "bytes100")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +146,7 @@ func TestBlocksSuffice(t *testing.T) {
 
 // TestFewerRecordsFit: where so many records fit, fewer do.
 func TestFewerRecordsFit(t *testing.T) {
-	for _, name := range []string{"u8", "u32", "u64", "bytes3", "bytes100"} {
+	for _, name := range []string{"u8", "u32", "u64", "u128", "bytes3", "bytes12", "bytes100"} {
 		k, err := format.NewKeyer(layoutOf(t, name))
 		if err != nil {
 			t.Fatal(err)
@@ -173,11 +172,13 @@ func TestFewerRecordsFit(t *testing.T) {
 	}
 }
 
+// TestMemory compares what chunks allocate with what MaxRecords counts.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []format.Layout{
 		format.Bare(format.Type{Kind: format.Unsigned, Size: 1}), format.Bare(format.Type{Kind: format.Unsigned, Size: 4}),
-		format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), format.Whole(100), {RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
+		format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), format.Whole(16), format.Whole(100),
+		{RecordSize: 8, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 4}}}}, {RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
 	} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
@@ -212,6 +213,10 @@ func allocated(t *testing.T, made device.Chunk) int64 {
 		return allocatedBy(t, c)
 	case *chunk[uint64]:
 		return allocatedBy(t, c)
+	case *carrier[uint64]:
+		return allocatedByCarrier(t, c)
+	case *carrier[[2]uint64]:
+		return allocatedByCarrier(t, c)
 	}
 	t.Fatalf("unknown chunk %T", made)
 	return 0
@@ -227,6 +232,17 @@ func allocatedBy[E element](t *testing.T, c *chunk[E]) int64 {
 	}
 	if c.kept != nil {
 		total += len(c.kept.Bytes())
+	}
+	return int64(total)
+}
+
+func allocatedByCarrier[R carried](t *testing.T, c *carrier[R]) int64 {
+	if err := c.makeWorkers(len(c.workers)); err != nil {
+		t.Fatal(err)
+	}
+	total := len(c.pool.memory.Bytes()) + 4*len(c.pool.next) + 4*len(c.pool.used) + len(c.table.Bytes())
+	for _, w := range c.workers {
+		total += len(w.memory.Bytes()) + countsBytes
 	}
 	return int64(total)
 }

@@ -29,6 +29,9 @@ func elementOf(k *format.Keyer) elementKind {
 // is the whole record.
 func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || carriedBytes(k) > 0 }
 
+// Moves reports whether records are moved whole, with their keys, so that no step takes them from random places in memory.
+func Moves(k *format.Keyer) bool { return carriedBytes(k) > 0 }
+
 func (k elementKind) bytes() int {
 	if k == key32 {
 		return 4
