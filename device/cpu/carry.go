@@ -21,8 +21,11 @@ const (
 	// carriedMost is the largest record that is moved whole, and the longest key of such a record, in bytes.
 	carriedMost = 16
 
-	// carriedUnit is what a worker reads at a time of such records: a stint of its own, see order.
+	// A worker reads up to carriedUnit bytes of such records at a time, so that there are about manyStints of a unit each: more
+	// of them make short pieces of large buckets. In cache a unit of unitBytes is read best: parts of 200 MiB were sorted in
+	// 0.97 s in place of 1.22 with it, but 1 GiB in one chunk took 1.29 s in place of 1.15.
 	carriedUnit = 1 << 20
+	manyStints  = 1 << 10
 
 	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
 	refBytes = 8

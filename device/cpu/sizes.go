@@ -68,7 +68,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	}
 	unit := unitBytes
 	if s.carried {
-		unit = carriedUnit
+		unit = int(min(max(records*int64(size)/manyStints, unitBytes), carriedUnit))
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
