@@ -5,22 +5,16 @@ func carryFast[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, wor
 	if len(keys) == 0 {
 		return 0, none64
 	}
-	carry := [2][3]carryFunc{{carry8, carryFitted8, carryGraded8}, {carry16, carryFitted16, carryGraded16}}
-	kind := 0
-	switch {
-	case b.graded():
-		kind = 2
-	case b.fitted():
-		kind = 1
-	}
 	size := 0
 	if c.line*8 < lineBytes {
 		size = 1
 	}
-	return carry[size][kind](keys, b, word[uint64](c.lines), &c.at[0], word[uint64](c.pool.elems), uint64(c.pool.block-1), word[uint64](words[:len(keys)]))
+	return carries[size][kindOf(b)](keys, b, word[uint64](c.lines), &c.at[0], word[uint64](c.pool.elems), uint64(c.pool.block-1), word[uint64](words[:len(keys)]))
 }
 
-type carryFunc func(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// carries are by the size of word and kindOf the buckets.
+var carries = [2][3]func(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64){
+	{carry8, carryFitted8, carryGraded8}, {carry16, carryFitted16, carryGraded16}}
 
 // carry8 is carryLoop for words of 8 bytes and plain buckets.
 //

@@ -165,12 +165,6 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-// TestScatterTwinsWithoutWindows sifts as on a processor that lacks the vectors for it.
-func TestScatterTwinsWithoutWindows(t *testing.T) {
-	withoutWindows(t, testScatterTwins[uint64])
-	withoutWindows(t, testScatterTwins[uint32])
-}
-
 func TestWithoutWithoutWindows(t *testing.T) {
 	withoutWindows(t, testWithout[uint64])
 	withoutWindows(t, testWithout[uint32])

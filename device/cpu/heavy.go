@@ -6,39 +6,32 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
-
-	"github.com/extsort/extsort/device/arena"
 )
 
 // heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
-// in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so, and to read and scatter
-// them took 0.41 s in place of 0.54. Sample sort calls their like equality buckets (Axtmann, Witt, Ferizovic and Sanders,
-// "In-place Parallel Super Scalar Samplesort (IPS4o)", 2017).
+// in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so. Sample sort calls their
+// like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar Samplesort (IPS4o)", 2017).
+//
+// An element that is counted takes the way of all others, without a branch: it is put where the next one will be.
 type heavies[E element] struct {
-	slots  []uint16 // of each bucket the number of its heavy element, from 1; 0: it has none
-	values []E
-}
-
-// sieve is what a scatterer knows of the bucket of a heavy element. scatter_amd64.s knows where its fields are.
-type sieve struct {
-	value uint64 // the element
-	count int64  // how often it came
-	kept  uint64 // other elements that wait in rest: less than a line, except before flush
-	_     [5]uint64
-	rest  [2 * lineBytes]byte
+	slots     []uint16 // of each bucket the number of its heavy element, from 1; 0: it has none
+	values    []E
+	perBucket []uint64 // the heavy element of each bucket, or one that cannot be in it
 }
 
 const (
 	// maxHeavies is the greatest number of elements that are counted.
 	maxHeavies = 256
 
-	sieveBytes = 320 // of a sieve
-
 	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
 	fewestHeavy = 8
 
-	// sifts marks scatterer.at of a bucket that has a heavy element: each of its lines goes through sift when it is full.
-	sifts = 1 << 63
+	// countShift is where scatterer.at counts the heavy elements of a bucket, above what it is for: places in a pool of less
+	// than 2^countShift elements. scatter_amd64.s knows it.
+	countShift = 36
+
+	// countedAtMost is how many elements are added before the counters are emptied, which they do not exceed.
+	countedAtMost = 1 << 27
 )
 
 // heaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
@@ -81,81 +74,40 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	if len(candidates) == 0 {
 		return nil
 	}
-	h := &heavies[E]{slots: make([]uint16, b.count())}
+	h := &heavies[E]{slots: make([]uint16, b.count()), perBucket: make([]uint64, b.count())}
+	h.perBucket[0] = uint64(^E(0)) // is in the last bucket, as 0, which the others have, is in the first
 	for _, c := range candidates {
 		h.values = append(h.values, c.value)
-		h.slots[c.bucket] = uint16(len(h.values))
+		h.slots[c.bucket], h.perBucket[c.bucket] = uint16(len(h.values)), uint64(c.value)
 	}
 	return h
 }
 
 // count has heavy elements counted. REQUIRES: nothing was added since reset.
 func (s *scatterer[E]) count(h *heavies[E]) {
-	if s.heavy = h; h == nil {
-		return
+	if s.heavy = h; h != nil {
+		s.counts = append(s.counts[:0], make([]int64, len(h.values))...)
 	}
-	for i, value := range h.values {
-		s.sieves[i] = sieve{value: uint64(value)}
-	}
-	for bucket, slot := range h.slots {
+}
+
+// emptyCounters adds what at counts to counts.
+func (s *scatterer[E]) emptyCounters() {
+	s.counted = 0
+	for bucket, slot := range s.heavy.slots {
 		if slot > 0 {
-			s.at[bucket] = sifts
+			s.counts[slot-1] += int64(s.at[bucket] >> countShift)
+			s.at[bucket] &= 1<<countShift - 1
 		}
 	}
 }
 
-// counted is the heavy element of a bucket, and how often it came.
-func (s *scatterer[E]) counted(bucket int) (value E, count int64) {
+// countOf is the heavy element of a bucket, and how often it came. REQUIRES: finish was called.
+func (s *scatterer[E]) countOf(bucket int) (value E, count int64) {
 	if s.heavy == nil || s.heavy.slots[bucket] == 0 {
 		return value, 0
 	}
 	slot := s.heavy.slots[bucket] - 1
-	return s.heavy.values[slot], s.sieves[slot].count
-}
-
-// siftLine flushes the line of a bucket with a heavy element: it is full, or what sifting has kept is.
-func (s *scatterer[E]) siftLine(digit uint64) {
-	line := uint64(s.line)
-	v, kept := s.sieveOf(digit)
-	if v.kept < line {
-		s.sift(digit, line)
-	}
-	if v.kept < line {
-		return
-	}
-	to := s.makeRoom(digit, s.at[digit]&^sifts)
-	copy(s.pool.elems[to:to+line], kept)
-	copy(kept, kept[line:v.kept])
-	v.kept -= line
-	s.at[digit] = to + line | sifts
-}
-
-// siftLast sifts what has not been flushed. It leaves the elements that are kept in the line, and gives at of a bucket that
-// has no heavy element.
-func (s *scatterer[E]) siftLast(digit uint64) (at uint64) {
-	line := uint64(s.line)
-	s.sift(digit, s.at[digit]&(line-1))
-	v, kept := s.sieveOf(digit)
-	if v.kept >= line {
-		s.siftLine(digit)
-	}
-	copy(s.lines[digit*line:], kept[:v.kept])
-	return s.at[digit]&^sifts + v.kept
-}
-
-// sift takes n elements from the line of a bucket with a heavy one, counts those and keeps the others.
-func (s *scatterer[E]) sift(digit, n uint64) {
-	v, kept := s.sieveOf(digit)
-	others := uint64(without(kept[v.kept:], s.lines[digit*uint64(s.line):][:n], E(v.value)))
-	v.count += int64(n - others)
-	v.kept += others
-	s.at[digit] -= n
-}
-
-// sieveOf is the sieve of a bucket, and its rest.
-func (s *scatterer[E]) sieveOf(digit uint64) (v *sieve, rest []E) {
-	v = &s.sieves[s.heavy.slots[digit]-1]
-	return v, arena.View[E](v.rest[:])
+	return s.heavy.values[slot], s.counts[slot]
 }
 
 // heavy guesses, from the first elements of some blocks, the one element that makes up a third of a leaf or more.

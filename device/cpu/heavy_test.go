@@ -6,23 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
-
-func TestSieveBytes(t *testing.T) {
-	var v sieve
-	if size := unsafe.Sizeof(v); size != sieveBytes {
-		t.Errorf("a sieve has %d bytes, not %d", size, sieveBytes)
-	}
-	at := [...]uintptr{unsafe.Offsetof(v.value), unsafe.Offsetof(v.count), unsafe.Offsetof(v.kept), unsafe.Offsetof(v.rest)}
-	if at != [...]uintptr{0, 8, 16, 64} { // as scatter_amd64.s has it
-		t.Errorf("the fields are at %v", at)
-	}
-}
 
 // TestWithout holds the assembly to the loop, in place and from one slice to another.
 func TestWithout(t *testing.T) {

@@ -144,7 +144,7 @@ func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b buckets[E],
 		l := leaf[E]{list: emptyList, from: whole.from, zone: workers[0].scatter.zoneOf(bucket)}
 		for _, w := range workers {
 			c.pool.join(&l.list, w.scatter.lists[bucket])
-			heavy, counted := w.scatter.counted(bucket)
+			heavy, counted := w.scatter.countOf(bucket)
 			l.heavy, l.counted = heavy, l.counted+counted
 		}
 		if l.count = c.pool.count(l.list) + l.counted; l.count == 0 {

@@ -1,9 +1,6 @@
 package cpu
 
-import (
-	"math/bits"
-	"unsafe"
-)
+import "math/bits"
 
 // buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
 // the last one those above.
@@ -93,17 +90,15 @@ func (b buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 type scatterer[E element] struct {
 	combiner[E]
 
-	heavy  *heavies[E] // elements that are counted instead, or nil
-	sieves []sieve     // of each of them
+	heavy   *heavies[E] // elements that are counted instead, or nil
+	counts  []int64     // how often each of them came
+	counted int         // elements added since the counters in at were empty
 }
 
-// newScatterer makes a scatterer for so many buckets, some of which may have a heavy element, in memory, of which it leaves
-// the rest.
-func newScatterer[E element](p *pool[E], memory []byte, buckets, heavies int) (s *scatterer[E], rest []byte) {
+// newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
+func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatterer[E], rest []byte) {
 	s = &scatterer[E]{}
-	sieves, rest := carve[uint64](memory, heavies*sieveBytes/8)
-	s.sieves = unsafe.Slice((*sieve)(unsafe.Pointer(unsafe.SliceData(sieves))), heavies)
-	s.combiner, rest = newCombiner(p, rest, buckets)
+	s.combiner, rest = newCombiner(p, memory, buckets)
 	return s, rest
 }
 
@@ -111,7 +106,7 @@ func newScatterer[E element](p *pool[E], memory []byte, buckets, heavies int) (s
 // zones from zone on.
 func (s *scatterer[E]) reset(buckets, zone, zones int) {
 	s.combiner.reset(buckets, zone, zones)
-	s.heavy = nil
+	s.heavy, s.counted = nil, 0
 }
 
 // none64 is the bucket that scatterLoop names at the end.
@@ -119,6 +114,11 @@ const none64 = ^uint64(0)
 
 // add distributes elems.
 func (s *scatterer[E]) add(b buckets[E], elems []E) {
+	if s.heavy != nil {
+		if s.counted += len(elems); s.counted > countedAtMost {
+			s.emptyCounters()
+		}
+	}
 	for len(elems) > 0 {
 		done, full := scatterFast(s, &b, elems)
 		if full != none64 {
@@ -128,9 +128,12 @@ func (s *scatterer[E]) add(b buckets[E], elems []E) {
 	}
 }
 
-// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full, or that sifts: done
-// elements are in their lines then, and full is that bucket, or none64 at the end of elems.
+// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full: done
+// elements are in their lines then, or counted, and full is that bucket, or none64 at the end of elems.
 func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
+	if s.heavy != nil {
+		return countLoop(s, b, elems)
+	}
 	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
 	lines, at, pool := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems
 	for i, e := range elems {
@@ -142,7 +145,7 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 			continue
 		}
 		to -= line - 1
-		if to&sifts != 0 || to&blockMask == 0 {
+		if to&blockMask == 0 {
 			return i + 1, digit
 		}
 		copy(pool[to:to+line], lines[digit*line:])
@@ -150,21 +153,43 @@ func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int
 	return len(elems), none64
 }
 
-// flush writes the full line of a bucket to a new block, or what is left of it without the heavy element.
-func (s *scatterer[E]) flush(digit uint64) {
-	if s.at[digit]&sifts != 0 {
-		s.siftLine(digit)
-		return
+// countLoop is scatterLoop that counts heavy elements.
+func countLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
+	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
+	lines, at, pool, heavy := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems, s.heavy.perBucket[:b.count()]
+	for i, e := range elems {
+		digit := uint64(b.of(e))
+		before := at[digit]
+		lines[digit*line+before%line] = e
+		after := before + 1
+		if uint64(e) == heavy[digit] {
+			after = before + 1<<countShift
+		}
+		at[digit] = after
+		if (after^before)&line == 0 {
+			continue
+		}
+		to := (after - line) & (1<<countShift - 1)
+		if to&blockMask == 0 {
+			return i + 1, digit
+		}
+		copy(pool[to:to+line], lines[digit*line:])
 	}
+	return len(elems), none64
+}
+
+// flush writes the full line of a bucket to a new block.
+func (s *scatterer[E]) flush(digit uint64) {
+	counted := s.at[digit] >> countShift << countShift // 0 without heavy elements
+	s.at[digit] -= counted
 	s.flushLine(digit)
+	s.at[digit] += counted
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.
 func (s *scatterer[E]) finish() {
-	for digit, at := range s.at[:s.used] {
-		if at&sifts != 0 {
-			s.at[digit] = s.siftLast(uint64(digit))
-		}
+	if s.heavy != nil {
+		s.emptyCounters()
 	}
 	s.combiner.finish()
 }

@@ -56,11 +56,13 @@ func testScatterTwins[E element](t *testing.T) {
 
 // someHeavies makes about half of elems equal to a few of them, which it gives.
 func someHeavies[E element](r *rand.Rand, b buckets[E], elems []E) *heavies[E] {
-	h := &heavies[E]{slots: make([]uint16, b.count())}
+	h := &heavies[E]{slots: make([]uint16, b.count()), perBucket: make([]uint64, b.count())}
+	h.perBucket[0] = uint64(^E(0))
 	for i := range min(len(elems), 20) {
 		if slot := &h.slots[b.of(elems[i])]; *slot == 0 {
 			h.values = append(h.values, elems[i])
 			*slot = uint16(len(h.values))
+			h.perBucket[b.of(elems[i])] = uint64(elems[i])
 		}
 	}
 	for i := range elems {
@@ -79,12 +81,12 @@ func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems [
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2*maxBuckets*(lineBytes+16) + 20*sieveBytes + lineBytes)
+	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 20))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	sc, _ := newScatterer(p, memory.Bytes(), b.count(), 20)
+	sc, _ := newScatterer(p, memory.Bytes(), b.count())
 	sc.reset(b.count(), 0, len(p.zones))
 	sc.count(heavy)
 	for rest := elems; len(rest) > 0; {
@@ -98,10 +100,40 @@ func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems [
 	content := make([][]E, b.count())
 	for i := range content {
 		content[i] = p.gather(make([]E, len(elems)), sc.lists[i])
-		value, count := sc.counted(i)
+		value, count := sc.countOf(i)
 		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
 	}
 	return content
+}
+
+// TestCountersAreEmptied has more elements come than the counters hold.
+func TestCountersAreEmptied(t *testing.T) {
+	s := sizes{element: 8, block: 64, blocks: 20}
+	p, err := newPool[uint64](&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.memory.Free()
+	memory := make([]byte, 1<<16)
+	sc, _ := newScatterer(p, memory, 4)
+	b := newBuckets[uint64](0, 1<<20-1, 4, 0)
+	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
+	sc.reset(b.count(), 0, len(p.zones))
+	sc.count(heaviesOf([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
+	for i := range 3 {
+		sc.counted = countedAtMost
+		sc.add(b, elems)
+		if due := int64(200 * i); sc.counts[0] != due {
+			t.Errorf("%d came before, want %d", sc.counts[0], due)
+		}
+	}
+	sc.finish()
+	if value, count := sc.countOf(b.of(7)); value != 7 || count != 600 {
+		t.Errorf("%d came %d times, want 7 and 600", value, count)
+	}
+	if rest := p.count(sc.lists[0]); rest != 300 {
+		t.Errorf("%d others are in its bucket, want 300", rest)
+	}
 }
 
 // dense has elements from low to high on both sides of a center: as many at each of several distances, each half of the

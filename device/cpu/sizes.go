@@ -155,12 +155,11 @@ func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
 	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
-	sieves := wholeLines(s.maxHeavies() * sieveBytes)
 	if s.carried {
 		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
 	}
-	return 2*leaf + batch + scatter + sieves + s.unitBytes() + s.outBytes()
+	return 2*leaf + batch + scatter + s.unitBytes() + s.outBytes()
 }
 
 func wholeLines(bytes int) int { return (bytes + lineBytes - 1) &^ (lineBytes - 1) }
@@ -178,7 +177,7 @@ func (s *sizes) maxBuckets() int {
 
 // maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
 func (s *sizes) maxHeavies() int {
-	if s.keptRecords > 0 || s.carried {
+	if s.keptRecords > 0 || s.carried || s.blocks*s.block >= 1<<countShift {
 		return 0
 	}
 	return min(maxHeavies, s.maxBuckets()/8)
