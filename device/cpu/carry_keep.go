@@ -10,13 +10,14 @@ import (
 )
 
 // Keep finishes the parts where they lie, see chunk.Keep: the pieces of a bucket hold its records in order then. It keeps
-// nothing if there was no memory to split a bucket that is too large: its parts do not lie together.
+// nothing if there was no memory to split a bucket that is too large, as its parts do not lie together; or if that was in order,
+// as each read goes through it from the start.
 func (c *carrier[R]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	defer seconds(&c.stats.Store, time.Now())
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
-	apart := slices.ContainsFunc(c.leaves, func(l part) bool { return l.within })
+	apart := slices.ContainsFunc(c.leaves, func(l part) bool { return l.within || l.count > keptLeaves*int64(c.leaf) })
 	if apart || c.keptBytes() > memoryBytes {
 		return nil, nil
 	}
@@ -34,6 +35,9 @@ func (c *carrier[R]) Keep(ctx context.Context, limit, memoryBytes int64) (*devic
 		return dst, nil
 	}}, nil
 }
+
+// keptLeaves is how many times the size of a leaf a bucket in order may be that is kept.
+const keptLeaves = 64
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.
 func (c *carrier[R]) keptBytes() int64 {
@@ -61,8 +65,7 @@ func (c *carrier[R]) finishAll(ctx context.Context, limit int64) error {
 				continue
 			}
 			refs, mask := c.sorted(w, l), w.window.indexMask()
-			w.pieces = c.pieces(w.pieces[:0], l)
-			for _, piece := range w.pieces {
+			for piece := range c.pieces(l) {
 				for j, ref := range refs[:len(piece)] {
 					piece[j] = w.recs[ref&mask]
 				}
@@ -116,10 +119,11 @@ func (c *carrier[R]) index(limit int64) (starts []keptPlace, blocks []device.Kep
 
 // readKept fills dst with the records from a place on.
 func (c *carrier[R]) readKept(at keptPlace, dst []byte) {
-	var pieces [][]R
 	for ; len(dst) > 0; at = (keptPlace{at.leaf + 1, 0}) {
-		pieces = c.pieces(pieces[:0], &c.leaves[at.leaf])
-		for _, piece := range pieces {
+		for piece := range c.pieces(&c.leaves[at.leaf]) {
+			if len(dst) == 0 {
+				break
+			}
 			skipped := min(int64(len(piece)), at.skip)
 			at.skip -= skipped
 			piece = piece[skipped:]

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 	"unsafe"
@@ -74,10 +75,11 @@ func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
 // order. Without blocks to speak of nothing is moved, and the parts are taken from it, each in its turn, which reads all
 // of it for each.
 func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
-	sample, low, high := c.survey(w, l, false)
+	keys := leafSample / (1 + len(c.lists)) // of several workers at once
+	sample, low, high := c.survey(w, &l, false, keys)
 	rest := low == high && c.longKeys()
 	if rest {
-		sample, low, high = c.survey(w, l, true)
+		sample, low, high = c.survey(w, &l, true, keys)
 	}
 	if low == high {
 		l.ordered = true
@@ -94,8 +96,7 @@ func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
 		b = fittedBuckets(sample, low, high, count, 0)
 	}
 	w.lines.reset(b.count(), l.zone, 1)
-	w.pieces = c.pieces(w.pieces[:0], &l)
-	for _, piece := range w.pieces {
+	for piece := range c.pieces(&l) {
 		block, ended := c.endOf(piece)
 		for len(piece) > 0 {
 			words := piece[:min(len(piece), len(w.keys))]
@@ -138,7 +139,7 @@ func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
 	if rest {
 		limits = &l.rests
 	}
-	sample, low, high := c.survey(w, l, rest)
+	sample, low, high := c.survey(w, &l, rest, leafSample/(1+len(c.lists)))
 	*limits = [2]uint64{low, high}
 	if low == high {
 		if rest || !c.longKeys() {
@@ -153,7 +154,7 @@ func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
 		b = fittedBuckets(sample, low, high, wanted, 0)
 	}
 	counts := make([]int64, b.count())
-	c.eachKey(w, l, rest, func(keys []uint64) {
+	c.eachKey(w, &l, rest, func(keys []uint64) {
 		for _, key := range keys {
 			counts[b.of(key)]++
 		}
@@ -189,9 +190,9 @@ func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
 	return parts
 }
 
-// survey gives the range of the keys of a part, or of their rests, and some of them.
-func (c *carrier[R]) survey(w *carryWorker[R], l part, rest bool) (sample []uint64, low, high uint64) {
-	step := int(l.count/leafSample) + 1
+// survey gives the range of the keys of a part, or of their rests, and about so many of them.
+func (c *carrier[R]) survey(w *carryWorker[R], l *part, rest bool, keys int) (sample []uint64, low, high uint64) {
+	step := int(l.count/int64(keys)) + 1
 	low, high = ^uint64(0), 0
 	at := 0
 	c.eachKey(w, l, rest, func(keys []uint64) {
@@ -206,7 +207,7 @@ func (c *carrier[R]) survey(w *carryWorker[R], l part, rest bool) (sample []uint
 }
 
 // eachKey calls f with prefixes of the keys of a part, or with their rests, some at a time.
-func (c *carrier[R]) eachKey(w *carryWorker[R], l part, rest bool, f func(keys []uint64)) {
+func (c *carrier[R]) eachKey(w *carryWorker[R], l *part, rest bool, f func(keys []uint64)) {
 	c.eachBatch(w, l, func(words []R, keys []uint64) {
 		if rest {
 			c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
@@ -217,9 +218,8 @@ func (c *carrier[R]) eachKey(w *carryWorker[R], l part, rest bool, f func(keys [
 
 // eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys, some at a time. f may
 // change the keys.
-func (c *carrier[R]) eachBatch(w *carryWorker[R], l part, f func(words []R, keys []uint64)) {
-	w.pieces = c.pieces(w.pieces[:0], &l)
-	for _, piece := range w.pieces {
+func (c *carrier[R]) eachBatch(w *carryWorker[R], l *part, f func(words []R, keys []uint64)) {
+	for piece := range c.pieces(l) {
 		for len(piece) > 0 {
 			words := piece[:min(len(piece), len(w.keys))]
 			keys := w.keys[:len(words)]
@@ -227,7 +227,7 @@ func (c *carrier[R]) eachBatch(w *carryWorker[R], l part, f func(words []R, keys
 			c.keyer.Prefixes(keys, arena.ByteView(words))
 			if l.within {
 				words = w.words[:copy(w.words, words)]
-				n := c.sift(&l, words, keys)
+				n := c.sift(l, words, keys)
 				words, keys = words[:n], keys[:n]
 			}
 			if len(keys) > 0 {
@@ -263,40 +263,47 @@ func (c *carrier[R]) sift(l *part, words []R, keys []uint64) (n int) {
 	return within
 }
 
-// pieces appends the records that a part is of to dst, in the order of the input.
-func (c *carrier[R]) pieces(dst [][]R, l *part) [][]R {
+// pieces gives the records that a part is of in the order of the input, as they lie. What it has given may be recycled.
+func (c *carrier[R]) pieces(l *part) iter.Seq[[]R] {
 	if l.flat {
-		for b := l.head; b != none; b = c.pool.next[b] {
-			dst = append(dst, c.pool.content(b))
+		return func(yield func([]R) bool) {
+			for b := l.head; b != none; {
+				content := c.pool.content(b)
+				if b = c.pool.next[b]; !yield(content) {
+					return
+				}
+			}
 		}
-		return dst
 	}
+	return func(yield func([]R) bool) { c.eachPiece(l.bucket, yield) }
+}
+
+// eachPiece is pieces of a bucket of the order.
+func (c *carrier[R]) eachPiece(bucket int, yield func([]R) bool) {
 	type cursor struct {
-		block uint32
-		at    int    // in that
-		done  uint32 // records before it
+		rest []R    // of the block before next that is yet to be given
+		next uint32 // block
+		done uint32 // records before rest
 	}
 	var few [16]cursor
 	cursors := few[:0]
 	for _, lists := range c.lists {
-		cursors = append(cursors, cursor{block: lists[l.bucket].head})
+		cursors = append(cursors, cursor{next: lists[bucket].head})
 	}
 	for i := range c.order.stints {
 		s := &c.order.stints[i]
 		cur := &cursors[s.worker]
-		end := c.order.endsOf(s.slot)[l.bucket]
+		end := c.order.endsOf(s.slot)[bucket]
 		for n := int(end - cur.done); n > 0; {
-			content := c.pool.content(cur.block)[cur.at:]
-			if len(content) > n {
-				dst = append(dst, content[:n])
-				cur.at += n
-				break
+			if len(cur.rest) == 0 {
+				cur.rest, cur.next = c.pool.content(cur.next), c.pool.next[cur.next]
 			}
-			dst = append(dst, content)
-			n -= len(content)
-			cur.block, cur.at = c.pool.next[cur.block], 0
+			piece := cur.rest[:min(n, len(cur.rest))]
+			cur.rest, n = cur.rest[len(piece):], n-len(piece)
+			if !yield(piece) {
+				return
+			}
 		}
 		cur.done = end
 	}
-	return dst
 }

@@ -72,13 +72,13 @@ func (c *carrier[R]) tasks(limit int64) []carryTask {
 		l, end := &c.leaves[i], i+1
 		count := l.count
 		if l.ordered {
-			for skip := int64(0); skip < count; skip += block {
-				if l.within { // to skip any of these takes as long as to copy them
-					block = count
-				}
-				add(c.leaves[i:end], skip, min(block, count-skip))
+			stretch := max(block, count/int64(8*c.sizes.workers)) // to skip records takes time as well
+			if l.within {
+				stretch = count // and here as long as to copy them
 			}
-			block = int64(c.out)
+			for skip := int64(0); skip < count; skip += stretch {
+				add(c.leaves[i:end], skip, min(stretch, count-skip))
+			}
 			i = end
 			continue
 		}
@@ -153,7 +153,7 @@ func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carr
 	}
 	if t.parts[0].within {
 		n := 0
-		c.eachBatch(w, t.parts[0], func(words []R, _ []uint64) {
+		c.eachBatch(w, &t.parts[0], func(words []R, _ []uint64) {
 			if n+len(words) > len(w.recs) {
 				put(w.recs[:n])
 				n = 0
@@ -163,9 +163,11 @@ func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carr
 		put(w.recs[:n])
 		return err
 	}
-	w.pieces = c.pieces(w.pieces[:0], &t.parts[0])
 	n := 0
-	for _, piece := range w.pieces {
+	for piece := range c.pieces(&t.parts[0]) {
+		if int64(n) >= left {
+			break
+		}
 		if int64(len(piece)) <= skip {
 			skip -= int64(len(piece))
 			continue
@@ -270,11 +272,10 @@ func orderTies(group, keys []uint64, mask uint64) {
 // gather copies the records of a part in the order of the input.
 func (c *carrier[R]) gather(w *carryWorker[R], l *part, dst []R) {
 	if l.within {
-		c.eachBatch(w, *l, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
+		c.eachBatch(w, l, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
 		return
 	}
-	w.pieces = c.pieces(w.pieces[:0], l)
-	for _, piece := range w.pieces {
+	for piece := range c.pieces(l) {
 		dst = dst[copy(dst, piece):]
 	}
 }

@@ -145,7 +145,6 @@ func (s *sizes) memory() int64 {
 	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
 	if s.carried {
 		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.stints())*40
-		perWorker += int64(48 * s.stints())
 	}
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
