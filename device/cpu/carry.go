@@ -78,7 +78,6 @@ type carryWorker[R carried] struct {
 	refs   []uint64 // references to them
 	tmp    []uint64 // as many
 	out    []byte   // records on their way out
-	pieces [][]R    // of a leaf
 	window *records // what a reference is
 	radix  radix[uint64]
 }

@@ -176,7 +176,7 @@ func (s *sizes) maxBuckets() int {
 
 // maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
 func (s *sizes) maxHeavies() int {
-	if s.keptRecords > 0 || s.carried || s.blocks*s.block >= 1<<countShift {
+	if s.keptRecords > 0 || s.carried || int64(s.blocks)*int64(s.block) >= 1<<countShift {
 		return 0
 	}
 	return min(maxHeavies, s.maxBuckets()/8)
