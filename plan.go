@@ -120,11 +120,19 @@ func (j *job) newPlan() *SortPlan {
 	return p
 }
 
+// storedBlock is the size of the blocks of a run: small chunks are stored in smaller ones than are wanted.
+func (j *job) storedBlock() int {
+	if !j.onCPU() {
+		return j.blockBytes
+	}
+	return cpu.BlockBytes(j.chunkOptions(), j.capacity)
+}
+
 func (j *job) planner() *planner {
 	p := &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
-		fanIn: j.fanIn(), block: j.blockBytes, limit: max(j.limit(), 0),
+		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil,
 	}
 	var opt chunker.ScatterOptions
