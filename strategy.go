@@ -3,6 +3,7 @@ package extsort
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -73,7 +74,11 @@ func (s *sorting) load(ctx context.Context, src device.Source) (device.Chunk, er
 	if err != nil {
 		return nil, err
 	}
-	if _, err := chunk.Load(ctx, src); err != nil {
+	n, err := chunk.Load(ctx, src)
+	if due := src.Records(); err == nil && due >= 0 && n != due {
+		err = fmt.Errorf("%d of the %d records of a chunk were loaded", n, due)
+	}
+	if err != nil {
 		s.pool.put(chunk)
 		return nil, err
 	}

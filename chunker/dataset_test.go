@@ -388,3 +388,39 @@ func TestSampleReadsOnce(t *testing.T) {
 		t.Errorf("a sample that cannot be read: %v", err)
 	}
 }
+
+// TestPartGivesWholeUnits: of blocks that are smaller than what is asked for, a part gives several at a time.
+func TestPartGivesWholeUnits(t *testing.T) {
+	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs := make([]byte, 4*1050)
+	for i := range recs {
+		recs[i] = byte(i * 7)
+	}
+	p := &Part{Run: MemoryRun(k, recs, 100)}
+	src, err := p.Cut(1050)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	var units []int
+	for {
+		unit := make([]byte, 4*350)
+		first, n, err := src.Next(350, func(first int64, n int) []byte { return unit[:4*n] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+		if int(first) != len(got)/4 {
+			t.Errorf("records from %d on follow %d", first, len(got)/4)
+		}
+		got, units = append(got, unit[:4*n]...), append(units, n)
+	}
+	if !bytes.Equal(got, recs) || !slices.Equal(units, []int{300, 300, 300, 150}) {
+		t.Errorf("units of %v records, want 300, 300, 300 and 150, with the records as they are", units)
+	}
+}

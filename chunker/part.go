@@ -84,39 +84,52 @@ func (s *runSource) Sample() []uint64 {
 	return prefixes
 }
 
+// Next reads the next blocks, as many as max has room for, so that a caller gets what it asks for however small blocks are.
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
-	b, first, n, err := s.claim(max, place)
-	if b < 0 {
+	blocks, first, n, err := s.claim(max, place)
+	if len(blocks) == 0 {
 		return first, n, err
 	}
-	block := &s.run.blocks[b]
-	p := place(block.First, block.Records)
-	recs, err := s.run.ReadBlock(b, p)
-	if err == nil && len(recs) > 0 && &recs[0] != &p[0] {
-		copy(p, recs)
+	first, n = blocks[0].First, int(endOf(blocks)-blocks[0].First)
+	size := s.run.keyer.Layout().RecordSize
+	p := place(first, n)[:n*size]
+	for i := range blocks {
+		b := &blocks[i]
+		dst := p[int(b.First-first)*size:][:b.Records*size]
+		recs, err := s.run.read(b, dst)
+		if err != nil {
+			return first, 0, err
+		}
+		if len(recs) > 0 && &recs[0] != &dst[0] {
+			copy(dst, recs)
+		}
 	}
-	return block.First, block.Records, err
+	return first, n, nil
 }
 
-// claim takes the next block for the caller to read, or, when that is larger than max, delivers a piece of it
-// itself and returns b = -1.
-func (s *runSource) claim(max int, place func(first int64, n int) []byte) (b int, first int64, n int, err error) {
+// claim takes the next blocks for the caller to read, or, when the first is larger than max, delivers a piece of it
+// itself.
+func (s *runSource) claim(max int, place func(first int64, n int) []byte) (blocks []Block, first int64, n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.rest) == 0 && s.next == len(s.run.blocks) {
-		return -1, s.run.Records(), 0, nil
+		return nil, s.run.Records(), 0, nil
 	}
 	if len(s.rest) == 0 {
-		s.next++
-		if s.run.blocks[s.next-1].Records <= max {
-			return s.next - 1, 0, 0, nil
+		from := s.next
+		for room := max; s.next < len(s.run.blocks) && s.run.blocks[s.next].Records <= room; s.next++ {
+			room -= s.run.blocks[s.next].Records
 		}
-		if err := s.openBlock(s.next - 1); err != nil {
-			return -1, 0, 0, err
+		if s.next > from {
+			return s.run.blocks[from:s.next], 0, 0, nil
+		}
+		s.next++
+		if err := s.openBlock(from); err != nil {
+			return nil, 0, 0, err
 		}
 	}
 	first, n = s.piece(max, place)
-	return -1, first, n, nil
+	return nil, first, n, nil
 }
 
 func (s *runSource) openBlock(i int) error {

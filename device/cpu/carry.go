@@ -160,33 +160,56 @@ func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error)
 	c.order.reset(c.table.Uint32s(), b.count(), workers, c.stints())
 	for _, w := range c.workers[:workers] {
 		w.lines.reset(b.count(), 0, len(c.pool.zones))
+		w.radix.passes = 0
 	}
+	l := carrying[R]{carrier: c, intake: in, buckets: b}
 	err = c.each(ctx, workers, func(ctx context.Context, i int, w *carryWorker[R]) error {
-		if i == 0 && len(recs) > 0 {
-			c.scatter(w, &b, recs)
-			w.lines.counts(c.order.note(0, first, int64(len(recs)/c.record)))
+		if i == 0 {
+			return l.work(ctx, i, recs, first)
 		}
-		for c.order.admit(i) {
-			recs, first, err := c.read(ctx, &in, w)
-			if err != nil {
-				return err
-			}
-			if len(recs) == 0 {
-				break
-			}
-			c.scatter(w, &b, recs)
-			w.lines.counts(c.order.note(i, first, int64(len(recs)/c.record)))
-		}
-		w.lines.finish()
-		return nil
+		return l.work(ctx, i, nil, 0)
 	})
+	if err == nil { // workers that were not admitted again may have left some
+		err = l.work(ctx, 0, nil, 0)
+	}
 	if err != nil {
 		return 0, err
+	}
+	for _, w := range c.workers[:workers] {
+		w.lines.finish()
 	}
 	c.order.sort()
 	c.collect(workers, b)
 	c.stats.Records = in.loaded.Load()
 	return c.stats.Records, nil
+}
+
+// carrying is one Load.
+type carrying[R carried] struct {
+	*carrier[R]
+	intake
+	buckets buckets[uint64]
+}
+
+// work scatters recs, if any, and what it reads as long as it is admitted and there is more.
+func (l *carrying[R]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
+	w := l.workers[worker]
+	for {
+		if len(recs) > 0 {
+			l.scatter(w, &l.buckets, recs)
+			w.lines.counts(l.order.note(worker, first, int64(len(recs)/l.carrier.record)))
+		}
+		if !l.order.admit(worker) {
+			return nil
+		}
+		if recs, first, err = l.read(ctx, &l.intake, w); err != nil {
+			return err
+		}
+		if len(recs) == 0 {
+			l.order.withdraw(worker)
+			return nil
+		}
+	}
 }
 
 // read reads the next unit.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -32,64 +33,74 @@ const keyRest = 64
 // longKeys says that a prefix is not the whole key.
 func (c *carrier[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
 
-// Sort splits parts that are too large for the cache until none is left, several at a time.
+// Sort splits parts that are too large for the cache until none is left, several at a time, the largest first.
 func (c *carrier[R]) Sort(ctx context.Context) error {
 	defer seconds(&c.stats.Sort, time.Now())
 	for {
 		var large []int
+		total := int64(0)
 		for i := range c.leaves {
 			if l := &c.leaves[i]; l.count > int64(c.leaf) && !l.ordered && !l.within {
 				large = append(large, i)
+				total += l.count
 			}
 		}
 		if len(large) == 0 {
 			return nil
 		}
-		if err := c.splitSome(ctx, large[:min(len(large), c.sizes.workers)]); err != nil {
+		slices.SortFunc(large, func(a, b int) int { return cmp.Compare(c.leaves[b].count, c.leaves[a].count) })
+		large = large[:min(len(large), c.sizes.workers)]
+		slices.Sort(large)
+		if err := c.splitSome(ctx, large, total); err != nil {
 			return err
 		}
 	}
 }
 
-// splitSome splits some leaves, each by a worker.
-func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
+// splitSome splits some leaves, each by a worker, with their shares of the free blocks: total is the records of all leaves
+// that are to be split.
+func (c *carrier[R]) splitSome(ctx context.Context, large []int, total int64) error {
 	if err := c.makeWorkers(len(large)); err != nil {
 		return err
 	}
-	free := int(c.pool.available())
-	if fewest := len(c.lists) + fewestFitted; free < fewest*len(large) {
-		large = large[:max(1, free/fewest)]
-	}
+	free := c.pool.available()
 	parts := make([][]part, len(large))
-	err := c.each(ctx, len(large), func(_ context.Context, i int, w *carryWorker[R]) error {
-		parts[i] = c.split(w, c.leaves[large[i]], free/len(large))
-		return nil
+	err := c.each(ctx, len(large), func(ctx context.Context, i int, w *carryWorker[R]) (err error) {
+		l := c.leaves[large[i]]
+		parts[i], err = c.split(ctx, w, l, int(float64(free)*float64(l.count)/float64(total)))
+		return err
 	})
+	if err != nil {
+		return err
+	}
 	for i, at := range slices.Backward(large) {
 		c.leaves = slices.Replace(c.leaves, at, at+1, parts[i]...)
 	}
-	return err
+	return nil
 }
 
 // split moves the records of a part to several, in the order of the input, with so many free blocks; or finds that it is in
 // order. Without blocks to speak of nothing is moved, and the parts are taken from it, each in its turn, which reads all
 // of it for each.
-func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
+func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free int) ([]part, error) {
 	keys := leafSample / (1 + len(c.lists)) // of several workers at once
 	sample, low, high := c.survey(w, &l, false, keys)
 	rest := low == high && c.longKeys()
 	if rest {
 		sample, low, high = c.survey(w, &l, true, keys)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if low == high {
 		l.ordered = true
-		return []part{l}
+		return []part{l}, nil
 	}
 	// Every new part may have a block that is not full, and of each list that is read one is in use.
 	count := min(2*c.buckets(l.count), c.maxBuckets(), free-len(c.lists)-1)
 	if count < 2 {
 		l.prefixes, l.rests = [2]uint64{0, ^uint64(0)}, [2]uint64{0, ^uint64(0)}
-		return c.cut(w, l, 0)
+		return c.cut(w, l, 0), ctx.Err()
 	}
 	b := newBuckets(low, high, count, 0) // these part the least key from the greatest
 	if l.depth == 0 {
@@ -97,6 +108,9 @@ func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
 	}
 	w.lines.reset(b.count(), l.zone, 1)
 	for piece := range c.pieces(&l) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		block, ended := c.endOf(piece)
 		for len(piece) > 0 {
 			words := piece[:min(len(piece), len(w.keys))]
@@ -121,7 +135,7 @@ func (c *carrier[R]) split(w *carryWorker[R], l part, free int) []part {
 			parts = append(parts, part{flat: true, list: list, zone: l.zone, count: count, depth: l.depth + 1})
 		}
 	}
-	return parts
+	return parts, nil
 }
 
 // endOf is the block of a piece, and whether it ends there.

@@ -2,10 +2,15 @@ package cpu
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -222,7 +227,10 @@ func testPartsInTurn[R carried](t *testing.T, c *carrier[R], l format.Layout, re
 	inTurn := 0
 	for i := len(c.leaves) - 1; i >= 0; i-- {
 		if c.leaves[i].count > int64(c.leaf) {
-			parts := c.split(c.workers[0], c.leaves[i], 0)
+			parts, err := c.split(t.Context(), c.workers[0], c.leaves[i], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
 			c.leaves = slices.Replace(c.leaves, i, i+1, parts...)
 			inTurn += len(parts)
 		}
@@ -242,5 +250,127 @@ func testPartsInTurn[R carried](t *testing.T, c *carrier[R], l format.Layout, re
 	}
 	if inTurn == 0 {
 		t.Error("no bucket was too large")
+	}
+}
+
+// tardySource delivers a record at a time at first, so that only the first worker goes on, and late and in part what is asked
+// for at the end of the room, when the first worker finds none left.
+type tardySource struct {
+	devicetest.Source
+	unit, short int
+
+	mu    sync.Mutex
+	calls int
+	at    int64
+}
+
+func (s *tardySource) Next(limit int, place func(first int64, n int) []byte) (first int64, n int, err error) {
+	if limit < s.unit {
+		time.Sleep(time.Millisecond)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	n = min(limit, len(s.Recs)/s.Size-int(s.at))
+	switch {
+	case s.calls <= s.short:
+		n = min(n, 1)
+		time.Sleep(50 * time.Microsecond)
+	case limit < s.unit:
+		n = min(n, (limit+1)/2)
+	}
+	first = s.at
+	copy(place(first, limit), s.Recs[first*int64(s.Size):][:n*s.Size])
+	s.at += int64(n)
+	return first, n, nil
+}
+
+// TestLoadTakesAll: whatever workers have left by then, the chunk is full or the source at its end after Load.
+func TestLoadTakesAll(t *testing.T) {
+	const n = 50_001
+	l := layoutOf(t, "bytes12")
+	recs := devicetest.Distributions["uniform"](l, 2*n, rand.New(rand.NewPCG(11, 12)))
+	c := newChunkOf(t, l, recs[:n*12]).(*carrier[[2]uint64])
+	defer c.Close()
+	for short := range 3 * c.sizes.workers * 8 {
+		src := tardySource{Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}}, unit: c.unit, short: short}
+		if got, err := c.Load(t.Context(), &src); got != n || err != nil {
+			t.Fatalf("%d short deliveries: %d of %d records are loaded: %v", short, got, n, err)
+		}
+	}
+	if got := sortedOf(t, c); !bytes.Equal(got, devicetest.Sorted(l, recs[:n*12])) {
+		t.Error("not sorted")
+	}
+}
+
+func sortedOf[R carried](t *testing.T, c *carrier[R]) []byte {
+	t.Helper()
+	w := devicetest.Collector{Size: c.record}
+	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w)); err != nil {
+		t.Fatal(err)
+	}
+	recs, err := w.Recs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs
+}
+
+// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk that is full: none of them takes
+// the blocks that the others need.
+func TestSplitSharesBlocks(t *testing.T) {
+	l := format.Layout{RecordSize: 16, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 8}}}}
+	r := rand.New(rand.NewPCG(13, 14))
+	const n = 400_000
+	recs := make([]byte, 16*n)
+	for i := range n {
+		key := r.Uint64() // uniform at first, as the buckets are made for
+		switch {
+		case i > n/2 && i%2 == 0:
+			key = 1<<63 + key>>12 // the large one
+		case i > n/2:
+			key = key%20<<58 + key>>16
+		}
+		binary.LittleEndian.PutUint64(recs[16*i:], key)
+		binary.LittleEndian.PutUint64(recs[16*i+8:], uint64(i))
+	}
+	c := newChunkOf(t, l, recs).(*carrier[[2]uint64])
+	defer c.Close()
+	c.leaf = 1500
+	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sortedOf(t, c); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
+		t.Error("not sorted")
+	}
+	taken := map[list]int64{} // in turn, from parts that were not split
+	for _, p := range c.leaves {
+		if p.within && p.flat {
+			taken[p.list] += p.count
+		} else if p.within {
+			taken[list{uint32(p.bucket), none - 1}] += p.count
+		}
+	}
+	for _, count := range taken {
+		if count > n/8 {
+			t.Errorf("parts are taken in turn from one of %d records", count)
+		}
+	}
+}
+
+// TestSortIsCancelled splits nothing when nobody waits for it.
+func TestSortIsCancelled(t *testing.T) {
+	l := layoutOf(t, "u128")
+	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))
+	c := newChunkOf(t, l, recs).(*carrier[[2]uint64])
+	defer c.Close()
+	c.leaf = 700
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := c.Load(ctx, &devicetest.Source{Recs: recs, Size: 16}); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := c.Sort(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("sort: %v", err)
 	}
 }

@@ -58,6 +58,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 	for _, w := range c.workers[:l.workers] {
 		w.scatter.reset(l.buckets.count(), 0, len(c.pool.zones))
 		w.scatter.count(heavy)
+		w.radix.passes = 0
 	}
 	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
 		if w == first {

@@ -35,8 +35,8 @@ func (o *order) reset(ends []uint32, buckets, workers, most int) {
 	o.last = slices.Repeat([]int{-1}, workers)
 }
 
-// admit reports whether a worker may read another unit. Where a source delivers so little at a time that there is no room for
-// as many stints, the first worker goes on alone, and all of it is one stint of its own.
+// admit reports whether a worker may read another unit; else it is to leave. Where a source delivers so little at a time that
+// there is no room for as many stints, the first worker goes on alone, and all of it is one stint of its own.
 func (o *order) admit(worker int) bool {
 	if worker == 0 {
 		return true
@@ -51,6 +51,18 @@ func (o *order) admit(worker int) bool {
 	return true
 }
 
+// withdraw takes that a worker that was admitted found nothing to read.
+func (o *order) withdraw(worker int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if worker != 0 {
+		o.reading--
+	}
+}
+
+// maxStint is the greatest number of records of a stint: ends are counted modulo 2^32.
+const maxStint = 1<<32 - 1
+
 // note takes that a worker has read n records from first on, and gives the ends to fill in.
 func (o *order) note(worker int, first, n int64) (ends []uint32) {
 	o.mu.Lock()
@@ -58,7 +70,7 @@ func (o *order) note(worker int, first, n int64) (ends []uint32) {
 	if worker != 0 {
 		o.reading--
 	}
-	if last := o.last[worker]; last >= 0 && o.stints[last].end == first {
+	if last := o.last[worker]; last >= 0 && o.stints[last].end == first && first+n-o.stints[last].first <= maxStint {
 		o.stints[last].end += n
 		return o.endsOf(last)
 	}
