@@ -73,7 +73,7 @@ type carryWorker[R carried] struct {
 	lines  combiner[R]
 	unit   []byte   // records on their way in
 	keys   []uint64 // prefixes of a batch of them
-	words  []R      // that batch, if a record is shorter than a word
+	words  []R      // that batch, where a record is shorter than a word; or what of it is of a part
 	recs   []R      // the records of a leaf, in the order of the input
 	refs   []uint64 // references to them
 	tmp    []uint64 // as many

@@ -13,12 +13,12 @@ import (
 
 // part is a bucket, a part of one that was split, or those records of either whose keys are in a range.
 type part struct {
-	bucket int // of the order
-	list       // flat: its blocks
-	flat   bool
-	zone   int
-	count  int64
-	depth  int // of the splits that made it
+	bucket int  // of the order
+	flat   bool // it is of a split: its blocks are those of list, in order
+	list
+	zone  int
+	count int64
+	depth int // of the splits that made it
 
 	within   bool      // only records in range count, else all
 	prefixes [2]uint64 // the least and the greatest prefix of their keys

@@ -87,7 +87,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 // sorted in place of them.
 func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
-// stints is the number that a Load of records has at most: its units, and what order.admit holds back.
+// stints is the number that there is room for: the units of a chunk that is full, and what order.admit holds back.
 func (s *sizes) stints() int {
 	return int((s.records+int64(s.unit)-1)/int64(s.unit)) + 3*s.workers + 4
 }
