@@ -54,13 +54,12 @@ func carriedBytes(k *format.Keyer) int {
 // is read in sequence.
 type carrier[R carried] struct {
 	sizes
-	opt    device.ChunkOptions
-	keyer  *format.Keyer // of words
-	pool   *pool[R]
-	table  *arena.Memory // of order
-	order  order
-	lists  [][]list // of each worker, its buckets
-	shared bool     // a writer may still refer to the pool's memory
+	opt   device.ChunkOptions
+	keyer *format.Keyer // of words
+	pool  *pool[R]
+	table *arena.Memory // of order
+	order order
+	lists [][]list // of each worker, its buckets
 
 	workers []*carryWorker[R]
 	leaves  []part // in order
@@ -140,13 +139,9 @@ func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error)
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
-	if c.shared {
-		if err := c.pool.renew(); err != nil {
-			return 0, err
-		}
-		c.shared = false
+	if err := c.pool.empty(); err != nil {
+		return 0, err
 	}
-	c.pool.reset()
 	in := newIntake(src, &c.sizes)
 	workers := workersFor(c.sizes.workers, in.expected, c.unit)
 	if err := c.makeWorkers(workers); err != nil {

@@ -111,19 +111,10 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		block, ended := c.endOf(piece)
-		for len(piece) > 0 {
-			words := piece[:min(len(piece), len(w.keys))]
-			keys := w.keys[:len(words)]
-			if rest {
-				c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
-			} else {
-				c.keyer.Prefixes(keys, arena.ByteView(words))
-			}
-			carry(&w.lines, &b, keys, words)
-			piece = piece[len(words):]
+		for words := range slices.Chunk(piece, len(w.keys)) {
+			carry(&w.lines, &b, c.keysOf(w, words, rest), words)
 		}
-		if ended {
+		if block, ended := c.endOf(piece); ended {
 			w.lines.recycle(block)
 		}
 	}
@@ -168,7 +159,7 @@ func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
 		b = fittedBuckets(sample, low, high, wanted, 0)
 	}
 	counts := make([]int64, b.count())
-	c.eachKey(w, &l, rest, func(keys []uint64) {
+	c.eachBatch(w, &l, rest, func(_ []R, keys []uint64) {
 		for _, key := range keys {
 			counts[b.of(key)]++
 		}
@@ -209,7 +200,7 @@ func (c *carrier[R]) survey(w *carryWorker[R], l *part, rest bool, keys int) (sa
 	step := int(l.count/int64(keys)) + 1
 	low, high = ^uint64(0), 0
 	at := 0
-	c.eachKey(w, l, rest, func(keys []uint64) {
+	c.eachBatch(w, l, rest, func(_ []R, keys []uint64) {
 		least, greatest := minMax(keys)
 		low, high = min(low, least), max(high, greatest)
 		for ; at < len(keys); at += step {
@@ -220,61 +211,50 @@ func (c *carrier[R]) survey(w *carryWorker[R], l *part, rest bool, keys int) (sa
 	return sample, low, high
 }
 
-// eachKey calls f with prefixes of the keys of a part, or with their rests, some at a time.
-func (c *carrier[R]) eachKey(w *carryWorker[R], l *part, rest bool, f func(keys []uint64)) {
-	c.eachBatch(w, l, func(words []R, keys []uint64) {
-		if rest {
-			c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
-		}
-		f(keys)
-	})
-}
-
-// eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys, some at a time. f may
-// change the keys.
-func (c *carrier[R]) eachBatch(w *carryWorker[R], l *part, f func(words []R, keys []uint64)) {
+// eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys or rests, some at a time.
+func (c *carrier[R]) eachBatch(w *carryWorker[R], l *part, rest bool, f func(words []R, keys []uint64)) {
 	for piece := range c.pieces(l) {
-		for len(piece) > 0 {
-			words := piece[:min(len(piece), len(w.keys))]
-			keys := w.keys[:len(words)]
-			piece = piece[len(words):]
-			c.keyer.Prefixes(keys, arena.ByteView(words))
+		for words := range slices.Chunk(piece, len(w.keys)) {
 			if l.within {
-				words = w.words[:copy(w.words, words)]
-				n := c.sift(l, words, keys)
-				words, keys = words[:n], keys[:n]
+				words = c.sift(l, w.words[:copy(w.words, words)], c.keysOf(w, words, false))
 			}
-			if len(keys) > 0 {
-				f(words, keys)
+			if len(words) > 0 {
+				f(words, c.keysOf(w, words, rest))
 			}
 		}
 	}
 }
 
-// sift keeps the records of a part, and gives their number.
-func (c *carrier[R]) sift(l *part, words []R, keys []uint64) (n int) {
+// keysOf is the prefixes of the keys of words, or their rests, in w.keys.
+func (c *carrier[R]) keysOf(w *carryWorker[R], words []R, rest bool) []uint64 {
+	keys := w.keys[:len(words)]
+	if rest {
+		c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
+	} else {
+		c.keyer.Prefixes(keys, arena.ByteView(words))
+	}
+	return keys
+}
+
+// sift moves the records of a part to the start of words, and gives them. keys are the prefixes of all.
+func (c *carrier[R]) sift(l *part, words []R, keys []uint64) []R {
+	n := 0
 	for i, key := range keys {
-		words[n], keys[n] = words[i], key
-		if l.prefixes[0] <= key && key <= l.prefixes[1] {
+		words[n] = words[i]
+		if l.prefixes[0] <= key && key <= l.prefixes[1] && c.restWithin(l, words[n:n+1]) {
 			n++
 		}
 	}
+	return words[:n]
+}
+
+// restWithin reports whether what follows the prefix in the key of a record, if it counts, is in the range of a part.
+func (c *carrier[R]) restWithin(l *part, word []R) bool {
 	if l.prefixes[0] != l.prefixes[1] || !c.longKeys() {
-		return n
+		return true
 	}
-	within := 0
-	for _, word := range words[:n] {
-		words[within] = word
-		var rest [1]uint64
-		c.keyer.Windows(rest[:], arena.ByteView(words[within:within+1]), keyRest, 64)
-		if l.rests[0] <= rest[0] && rest[0] <= l.rests[1] {
-			within++
-		}
-	}
-	for i := range keys[:within] {
-		keys[i] = l.prefixes[0]
-	}
-	return within
+	rest := c.keyer.Window(arena.ByteView(word), keyRest, 64)
+	return l.rests[0] <= rest && rest <= l.rests[1]
 }
 
 // pieces gives the records that a part is of in the order of the input, as they lie. What it has given may be recycled.

@@ -33,7 +33,7 @@ func (c *carrier[R]) Drain(ctx context.Context, limit int64, w device.BlockWrite
 		zones.left[l.zone].Add(l.count)
 	}
 	taken, err := drain(ctx, w, zones.counted(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
-	c.shared = c.shared || taken
+	c.pool.shared = c.pool.shared || taken
 	return err
 }
 
@@ -137,53 +137,38 @@ func (c *carrier[R]) write(ctx context.Context, first int64, n int, w *carryWork
 	return nil
 }
 
-// storeOrdered writes records that are in order as they stand.
+// storeOrdered writes records that are in order as they stand, by way of w.recs.
 func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carryTask, to *outlet) (err error) {
 	skip, first, left := t.skip, t.first, t.count
-	put := func(words []R) {
-		skipped := min(int64(len(words)), skip)
-		skip -= skipped
-		words = words[skipped:]
-		words = words[:min(int64(len(words)), left)]
-		if len(words) == 0 || err != nil {
-			return
+	n := 0 // records in w.recs
+	flush := func() {
+		if err == nil {
+			err = c.write(ctx, first, n, w, to, func(dst []byte, from, n int) { c.strip(dst, w.recs[from:from+n]) })
 		}
-		err = c.write(ctx, first, len(words), w, to, func(dst []byte, from, n int) { c.strip(dst, words[from:from+n]) })
-		first, left = first+int64(len(words)), left-int64(len(words))
+		first, n = first+int64(n), 0
+	}
+	add := func(words []R) {
+		skipped := min(int64(len(words)), skip)
+		skip, words = skip-skipped, words[skipped:]
+		words = words[:min(int64(len(words)), left)]
+		left -= int64(len(words))
+		for len(words) > 0 {
+			copied := copy(w.recs[n:], words)
+			if n, words = n+copied, words[copied:]; n == len(w.recs) {
+				flush()
+			}
+		}
 	}
 	if t.parts[0].within {
-		n := 0
-		c.eachBatch(w, &t.parts[0], func(words []R, _ []uint64) {
-			if n+len(words) > len(w.recs) {
-				put(w.recs[:n])
-				n = 0
+		c.eachBatch(w, &t.parts[0], false, func(words []R, _ []uint64) { add(words) })
+	} else {
+		for piece := range c.pieces(&t.parts[0]) {
+			if add(piece); left == 0 || err != nil {
+				break
 			}
-			n += copy(w.recs[n:], words)
-		})
-		put(w.recs[:n])
-		return err
-	}
-	n := 0
-	for piece := range c.pieces(&t.parts[0]) {
-		if int64(n) >= left {
-			break
-		}
-		if int64(len(piece)) <= skip {
-			skip -= int64(len(piece))
-			continue
-		}
-		piece = piece[skip:]
-		skip = 0
-		for len(piece) > 0 && int64(n) < left {
-			if n == len(w.recs) {
-				put(w.recs[:n])
-				n = 0
-			}
-			copied := copy(w.recs[n:], piece)
-			n, piece = n+copied, piece[copied:]
 		}
 	}
-	put(w.recs[:n])
+	flush()
 	return err
 }
 
@@ -272,7 +257,7 @@ func orderTies(group, keys []uint64, mask uint64) {
 // gather copies the records of a part in the order of the input.
 func (c *carrier[R]) gather(w *carryWorker[R], l *part, dst []R) {
 	if l.within {
-		c.eachBatch(w, l, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
+		c.eachBatch(w, l, false, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
 		return
 	}
 	for piece := range c.pieces(l) {

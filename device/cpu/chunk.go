@@ -21,8 +21,6 @@ type chunk[E element] struct {
 
 	mapping device.Mapping // where the records are that the codec keeps, if not in kept; else nil
 
-	shared bool // a writer may still refer to the pool's memory
-
 	workers []*worker[E]
 	leaves  []leaf[E] // the buckets in order
 	stats   device.Stats

@@ -27,7 +27,7 @@ func elementOf(k *format.Keyer) elementKind {
 
 // GivesBack reports whether Drain of such records gives nearly all of the chunk's memory back as it goes on: where an element
 // is the whole record.
-func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || carriedBytes(k) > 0 }
+func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || Moves(k) }
 
 // Moves reports whether records are moved whole, with their keys, so that no step takes them from random places in memory.
 func Moves(k *format.Keyer) bool { return carriedBytes(k) > 0 }

@@ -12,13 +12,9 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
-	if c.shared {
-		if err := c.pool.renew(); err != nil {
-			return 0, err
-		}
-		c.shared = false
+	if err := c.pool.empty(); err != nil {
+		return 0, err
 	}
-	c.pool.reset()
 	if err := c.mapRecords(src); err != nil {
 		return 0, err
 	}

@@ -26,6 +26,7 @@ type pool[E arena.Word] struct {
 	block  int  // elements in a block, a power of two
 	shift  uint // log2 of block
 	blocks int
+	shared bool // a writer may still refer to the memory
 
 	next []uint32 // the block after this one in its list
 	used []uint32 // elements in this block, from its start
@@ -122,6 +123,18 @@ func (p *pool[E]) release(zone int) []stretch {
 	}
 	z.extents = z.extents[:0]
 	return extents
+}
+
+// empty frees all blocks, of other memory if a writer may still refer to this.
+func (p *pool[E]) empty() error {
+	if p.shared {
+		if err := p.renew(); err != nil {
+			return err
+		}
+	}
+	p.shared = false
+	p.reset()
+	return nil
 }
 
 // renew replaces the memory by as much that nobody else refers to.

@@ -26,7 +26,7 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 // A writer that takes memory over gets the zones' memory instead, with later records in it.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	taken, err := drain(ctx, w, c.newUsage(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
-	c.shared = c.shared || taken
+	c.pool.shared = c.pool.shared || taken
 	return err
 }
 
