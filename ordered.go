@@ -118,9 +118,9 @@ func (j *job) looksMirrored() bool {
 		j.sampleTells() && slices.IsSortedFunc(j.sample.Prefixes, descends)
 }
 
-// looksReversed reports whether the sample descends nearly everywhere.
+// looksReversed reports whether the sample ascends hardly anywhere.
 func (j *job) looksReversed() bool {
-	return j.sampleTells() && j.sample.Descents >= len(j.sample.Prefixes)*99/100-1
+	return j.sampleTells() && j.sample.Descents > 0 && j.sample.Ascents <= len(j.sample.Prefixes)/100+1
 }
 
 // sampleTells reports whether the sample is large enough for its order to mean something.

@@ -42,24 +42,25 @@ func (w *watchDataset) Cut(maxRecords int64) (device.Source, error) {
 // Sample takes a sample, and keeps it for the sources where keys rise or fall with the position.
 func (w *watchDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
 	sample, err := w.Dataset.Sample(k, n)
-	if all := len(sample.Prefixes); w.seekable && min(sample.Descents, all-sample.Descents) < all/4 {
+	if w.seekable && sample.Trends() {
 		w.trend = sample.Prefixes
 	}
 	return sample, err
 }
-
-// fewestSampled is how many keys tell how to cut a chunk's.
-const fewestSampled = 1024
 
 // sampleOf is the sample of n records from index first on, if they are but a part and have other keys than the rest, as those
 // of a log that is nearly sorted by time. Cut by the sample of all data, most would lie in a few buckets: 256 MiB of such u64
 // took 0.44 s in 64 MiB of memory, and 0.36 with this.
 func (w *watchDataset) sampleOf(first, n int64) []uint64 {
 	total, keys := w.Records(), int64(len(w.trend))
-	if total <= 0 || n <= 0 || n == total || keys*n/total < fewestSampled {
+	if total <= 0 || n <= 0 || n == total || keys == 0 {
 		return nil
 	}
-	return w.trend[first*keys/total : (first+n)*keys/total]
+	own := w.trend[first*keys/total : (first+n)*keys/total]
+	if len(own) >= fewestSampled {
+		return own
+	}
+	return along(w.trend, float64(first)/float64(total), float64(n)/float64(total), own)
 }
 
 // Split splits the dataset and watches the sources.

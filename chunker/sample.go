@@ -9,6 +9,7 @@ import (
 // Sample is what some records tell of a dataset: their keys, and not the records, which may be of any size.
 type Sample struct {
 	Prefixes []uint64 // Keyer.Prefix of each, in the order of their positions
+	Ascents  int      // neighbours among them of which the second is greater
 	Descents int      // neighbours among them that are out of order: 0 says that the dataset may well be sorted
 }
 
@@ -17,16 +18,24 @@ func (s *Sample) add(k *format.Keyer, recs []byte) {
 	from := len(s.Prefixes)
 	s.Prefixes = append(s.Prefixes, make([]uint64, len(recs)/k.Layout().RecordSize)...)
 	k.Prefixes(s.Prefixes[from:], recs)
-	s.countDescents(from)
+	s.countSteps(from)
 }
 
-// countDescents counts those that end from prefix from on.
-func (s *Sample) countDescents(from int) {
+// countSteps counts the ascents and descents that end from prefix from on.
+func (s *Sample) countSteps(from int) {
 	for i := max(from, 1); i < len(s.Prefixes); i++ {
-		if s.Prefixes[i] < s.Prefixes[i-1] {
+		switch {
+		case s.Prefixes[i] > s.Prefixes[i-1]:
+			s.Ascents++
+		case s.Prefixes[i] < s.Prefixes[i-1]:
 			s.Descents++
 		}
 	}
+}
+
+// Trends reports whether keys rise or fall with the position in the main: at least three quarters of the steps go one way.
+func (s *Sample) Trends() bool {
+	return 4*min(s.Ascents, s.Descents) <= s.Ascents+s.Descents
 }
 
 const (
@@ -92,6 +101,6 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 	if err := readers.Wait(); err != nil {
 		return Sample{}, err
 	}
-	s.countDescents(0)
+	s.countSteps(0)
 	return s, nil
 }
