@@ -176,7 +176,7 @@ func countAll[E element](blocks [][]E, low, control uint64, counts *uint32) {
 func moveAll[E element](to []E, blocks [][]E, low, control uint64, places *uint32) {
 	for _, block := range blocks {
 		block := words(block)
-		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)))
+		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)/4))
 	}
 }
 
@@ -233,7 +233,8 @@ func countCells(block []uint64, low, control uint64, counts *uint32)
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say. It asks for lines as move64 does.
+// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first elements of
+// each quarter of the block, ahead of them, it asks for lines as move64 does.
 //
 //go:noescape
 func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)

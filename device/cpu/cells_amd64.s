@@ -2,6 +2,17 @@
 
 // Sorting by cells. See cells_amd64.go.
 
+// Elements are taken from the four quarters of a block in turn. In data that rise or fall, neighbours are of one cell, and
+// each would wait for the one before to have counted or moved on.
+
+// QUARTERS has SI at the first quarter, the others R13, 2·R13 and R14 bytes further on, and R12 elements in each.
+#define QUARTERS \
+	MOVQ DI, R12           \
+	SHRQ $2, R12           \
+	LEAQ (R12*8), R13      \
+	LEAQ (R13)(R13*2), R14 \
+	LEAQ (SI)(DI*8), DI
+
 // func countCells(block []uint64, low, control uint64, counts *uint32)
 TEXT ·countCells(SB), NOSPLIT, $0-48
 	MOVQ block_base+0(FP), SI
@@ -9,30 +20,30 @@ TEXT ·countCells(SB), NOSPLIT, $0-48
 	MOVQ low+24(FP), R10
 	MOVQ control+32(FP), R11
 	MOVQ counts+40(FP), R8
-	LEAQ (SI)(DI*8), DI
-	LEAQ -24(DI), R12
-	CMPQ SI, R12
-	JAE  restCounted
+	QUARTERS
+	TESTQ R12, R12
+	JZ    restCounted
 
-#define COUNTCELL(at) \
-	MOVQ   at(SI), AX   \
+#define COUNTCELL(ELEM) \
+	MOVQ   ELEM, AX     \
 	SUBQ   R10, AX      \
 	BEXTRQ R11, AX, AX  \
 	INCL   (R8)(AX*4)
 
 countFour:
-	COUNTCELL(0)
-	COUNTCELL(8)
-	COUNTCELL(16)
-	COUNTCELL(24)
-	ADDQ $32, SI
-	CMPQ SI, R12
-	JB   countFour
+	COUNTCELL((SI))
+	COUNTCELL((SI)(R13*1))
+	COUNTCELL((SI)(R13*2))
+	COUNTCELL((SI)(R14*1))
+	ADDQ $8, SI
+	DECQ R12
+	JNZ  countFour
+	ADDQ R14, SI
 
 restCounted:
 	CMPQ SI, DI
 	JAE  counted
-	COUNTCELL(0)
+	COUNTCELL((SI))
 	ADDQ $8, SI
 	JMP  restCounted
 
@@ -47,15 +58,14 @@ TEXT ·moveCells(SB), NOSPLIT, $0-64
 	MOVQ low+32(FP), R10
 	MOVQ control+40(FP), R11
 	MOVQ places+48(FP), R9
-	MOVQ ahead+56(FP), R13
-	LEAQ (SI)(R13*8), R13
-	LEAQ (SI)(DI*8), DI
-	LEAQ -24(DI), R12
-	CMPQ SI, R13
-	JAE  plainCells
+	QUARTERS
+	MOVQ  ahead+56(FP), R15
+	SUBQ  R15, R12
+	TESTQ R15, R15
+	JZ    plainCells
 
-#define MOVECELL(at) \
-	MOVQ   at(SI), AX     \
+#define MOVECELL(ELEM) \
+	MOVQ   ELEM, AX       \
 	MOVQ   AX, BX         \
 	SUBQ   R10, BX        \
 	BEXTRQ R11, BX, BX    \
@@ -64,40 +74,44 @@ TEXT ·moveCells(SB), NOSPLIT, $0-64
 	INCL   DX             \
 	MOVL   DX, (R9)(BX*4)
 
-#define ASKCELL(at) \
-	MOVQ       at+128(SI), CX \
+#define ASKCELL(ELEM) \
+	MOVQ       ELEM, CX       \
 	SUBQ       R10, CX        \
 	BEXTRQ     R11, CX, CX    \
 	MOVL       (R9)(CX*4), CX \
-	PREFETCHT0 (R8)(CX*8)     \
-	MOVECELL(at)
+	PREFETCHT0 (R8)(CX*8)
 
 aheadCells:
-	ASKCELL(0)
-	ASKCELL(8)
-	ASKCELL(16)
-	ASKCELL(24)
-	ADDQ $32, SI
-	CMPQ SI, R13
-	JB   aheadCells
+	ASKCELL(128(SI))
+	MOVECELL((SI))
+	ASKCELL(128(SI)(R13*1))
+	MOVECELL((SI)(R13*1))
+	ASKCELL(128(SI)(R13*2))
+	MOVECELL((SI)(R13*2))
+	ASKCELL(128(SI)(R14*1))
+	MOVECELL((SI)(R14*1))
+	ADDQ $8, SI
+	DECQ R15
+	JNZ  aheadCells
 
 plainCells:
-	CMPQ SI, R12
-	JAE  restMoved
+	TESTQ R12, R12
+	JZ    restMoved
 
 moveFour:
-	MOVECELL(0)
-	MOVECELL(8)
-	MOVECELL(16)
-	MOVECELL(24)
-	ADDQ $32, SI
-	CMPQ SI, R12
-	JB   moveFour
+	MOVECELL((SI))
+	MOVECELL((SI)(R13*1))
+	MOVECELL((SI)(R13*2))
+	MOVECELL((SI)(R14*1))
+	ADDQ $8, SI
+	DECQ R12
+	JNZ  moveFour
+	ADDQ R14, SI
 
 restMoved:
 	CMPQ SI, DI
 	JAE  moved
-	MOVECELL(0)
+	MOVECELL((SI))
 	ADDQ $8, SI
 	JMP  restMoved
 
