@@ -145,7 +145,7 @@ func (j *job) work() work {
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
 		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), workers: float64(j.opt.Workers),
-		gpus: j.gpuRates(),
+		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(),
 	}
 }
 
@@ -291,7 +291,7 @@ func (p *planner) merge() Candidate {
 	merging += spilled.blockCost(p.block)
 	between := rewritten(c.chunks, p.fanIn) * (2*spilled.spillCost(r) + merging)
 	c.stages = []Stage{
-		p.stage(stageRuns, w.readCost(r)+w.sortCost(r)+spilled.spillCost(r)+r.startSeconds),
+		p.stage(stageRuns, w.readCost(r)+w.chunkCost(r)+spilled.spillCost(r)+r.startSeconds),
 		p.stage(stageMerge, between+spilled.spillCost(r)+merging+w.writeCost(r)),
 	}
 	return c.sum()
@@ -317,7 +317,7 @@ func (p *planner) partition() Candidate {
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
 		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r)+blocks)+w.spillCost(r)+blocks+
-			float64(p.parts())*partSeconds+w.sortCost(r)+w.writeCost(r)),
+			float64(p.parts())*partSeconds+w.partCost(r)+w.writeCost(r)),
 	}
 	return c.sum()
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort/format"
 )
 
 var gridBytes = flag.Int64("grid-bytes", 256<<20, "size of the files of BenchmarkPlanner")
@@ -22,10 +24,9 @@ func BenchmarkPlanner(b *testing.B) {
 	if testing.Short() {
 		size, dists = 64<<20, dists[:1] // a quarter of it is the least that a sort makes do with
 	}
-	for _, name := range []string{"u32be", "u64", "rec12", "gensort"} {
-		k := kindNamed(name)
+	for _, k := range plannerKinds() {
 		for _, dist := range dists {
-			b.Run(fmt.Sprintf("key=%s/dist=%s", name, dist), func(b *testing.B) {
+			b.Run(fmt.Sprintf("key=%s/dist=%s", k.name, dist), func(b *testing.B) {
 				input := filepath.Join(b.TempDir(), "in")
 				writeGenerated(b, input, k.layout(b), dist, size)
 				for _, part := range []int64{2, 4, 16} {
@@ -37,6 +38,16 @@ func BenchmarkPlanner(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// plannerKinds are bare keys, small records of either size of word that they are moved in, and large ones.
+func plannerKinds() []kind {
+	return []kind{
+		kindNamed("u32be"), kindNamed("u64"),
+		{"rec8", format.Spec{RecordSize: 8, Keys: []string{"0:u32"}}}, kindNamed("rec12"),
+		{"rec16", format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}},
+		kindNamed("gensort"),
 	}
 }
 

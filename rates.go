@@ -33,7 +33,7 @@ var defaultRates = rates{
 	gatherCost:   17e-9,
 	scatterCost:  3.3e-9,
 	mergeCost:    defaultMergeCost(),
-	referCost:    1.8e-9,
+	referCost:    4e-9,
 	startSeconds: 1e-3,
 }
 
@@ -74,6 +74,7 @@ type work struct {
 	size    float64 // bytes of a record
 	bare    bool    // the record is its key: nothing to gather
 	moved   bool    // the CPU moves records whole: nothing to gather either, but in cache
+	trends  bool    // keys rise or fall with the position
 	workers float64
 	gpus    *gpuRates // all that sort at once; nil: the CPU sorts
 }
@@ -122,6 +123,28 @@ const (
 	movedCopies  = 8
 )
 
+// Where keys rise or fall with the position, those of a chunk take trendingChunk times as long to sort: neighbours come to the
+// same bucket, and in it to the same place, each behind the other. Those of the parts of a partition take trendingPart times as
+// long: several workers have filled each part, in some order, and hardly any of its records comes from far away. 256 MiB of
+// nearly sorted u64 and of random ones, in 64 and in 128 MiB: runs were sorted in 0.32 and 0.23 s on an Intel Xeon (Emerald
+// Rapids) and in 0.20 and 0.165 s on an AMD EPYC (Zen 5), parts in 0.24 and 0.26 s and in 0.166 and 0.203 s.
+const (
+	trendingChunk = 1.4
+	trendingPart  = 0.7
+)
+
+// chunkCost is sortCost for chunks that are cut by position, partCost for parts of a partition.
+func (w work) chunkCost(r rates) float64 { return w.sortCost(w.trending(r, trendingChunk)) }
+
+func (w work) partCost(r rates) float64 { return w.sortCost(w.trending(r, trendingPart)) }
+
+func (w work) trending(r rates, factor float64) rates {
+	if w.trends {
+		r.keySeconds *= factor
+	}
+	return r
+}
+
 // sorters is how many times as fast as one all workers sort. They share the memory: what one did with 2^20 keys in 9.1 ns
 // a key, 16 did with 2^29 in 1.2 ns.
 func (w work) sorters() float64 { return math.Pow(w.workers, 0.8) }
@@ -166,8 +189,9 @@ func (w work) mergeCost(r rates, k int) float64 {
 	return w.records * perRecord / w.workers
 }
 
-// referenceSeconds is what a record takes in a merge that moves a reference with its key, to make it and to follow it.
-const referenceSeconds = 2e-9
+// referenceSeconds is what a record takes in a merge that moves a reference with its key, to make it and to follow it. 256 MiB of
+// records of 16 bytes took 8.7 ns a record more than as many bytes of u64 with 2 runs, and 14 ns with 5.
+const referenceSeconds = 5e-9
 
 // spillAndMerge is what it costs beside sorting that the records do not fit memoryBytes; nothing if they do.
 func (w work) spillAndMerge(r rates, memoryBytes float64) float64 {
