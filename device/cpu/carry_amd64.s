@@ -4,32 +4,16 @@
 // The inner loops of carrier.scatter: elements are the keys, and what goes to the lines are the words of the records. See
 // carry_amd64.go, and scatter_amd64.h for the registers.
 
-#define BEGIN \
-	MOVQ keys_base+0(FP), SI \
-	MOVQ keys_len+8(FP), DI  \
-	SHLQ $3, DI              \
-	ADDQ SI, DI              \
-	MOVQ b+24(FP), AX        \
-	MOVQ 0(AX), R10          \
-	MOVQ 8(AX), R13          \
-	MOVQ 16(AX), R11         \
-	MOVQ 24(AX), R15         \
-	MOVQ lines+32(FP), R8    \
-	MOVQ at+40(FP), R9       \
-	MOVQ pool+48(FP), R12    \
-	CMPQ SI, DI              \
-	JAE  end
-
 // WORDS8 keeps how far the words are from their keys, WORDS16 from twice their keys.
 #define WORDS8 \
 	MOVQ words+64(FP), AX       \
-	SUBQ keys_base+0(FP), AX    \
+	SUBQ elems_base+0(FP), AX   \
 	MOVQ AX, words_off-56(SP)
 
 #define WORDS16 \
 	MOVQ words+64(FP), AX       \
-	SUBQ keys_base+0(FP), AX    \
-	SUBQ keys_base+0(FP), AX    \
+	SUBQ elems_base+0(FP), AX   \
+	SUBQ elems_base+0(FP), AX   \
 	MOVQ AX, words_off-56(SP)
 
 // APPEND8 puts the word of the key before SI into the line of bucket BX, and goes on while that is not full.
@@ -66,40 +50,16 @@
 	CMPQ  SI, DI                \
 	JB    loop
 
-// FINISH is what follows the loop: the end of the keys; a full line, which is written to its block; and a full line
-// whose block is full as well.
-#define FINISH(LINE, LOGBYTES) \
-end: \
-	SUBQ  keys_base+0(FP), SI   \
-	SHRQ  $3, SI                \
-	MOVQ  SI, done+72(FP)       \
-	MOVQ  $-1, full+80(FP)      \
-	RET                         \
+// FINISH is what follows APPEND8 and APPEND16.
+#define FINISH(LINE, LOGWORD) \
+	END($3, done+72(FP), full+80(FP)) \
 flush: \
-	SUBQ  LINE, DX              \
-	MOVQ  blockMask+56(FP), R14 \
-	TESTQ R14, DX               \
-	JEQ   full                  \
-	SHLQ  LOGBYTES, DX          \
-	ADDQ  R12, DX               \
-	STREAM(0)                   \
-	STREAM(64)                  \
-	CMPQ  SI, DI                \
-	JB    loop                  \
-	JMP   end                   \
-full: \
-	SUBQ  keys_base+0(FP), SI   \
-	SHRQ  $3, SI                \
-	MOVQ  SI, done+72(FP)       \
-	SUBQ  R8, BX                \
-	SHRQ  $7, BX                \
-	MOVQ  BX, full+80(FP)       \
-	RET
+	FULLLINE($3, LOGWORD, LINE, done+72(FP), full+80(FP))
 
-// func carry8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carry8(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carry8(SB), NOSPLIT, $56-88
 	WORDS8
-	BEGIN
+	BEGIN(MOVQ, $3)
 	MOVQ R13, CX
 	XORL R15, R15
 
@@ -108,31 +68,31 @@ loop:
 	APPEND8
 	FINISH($16, $3)
 
-// func carryFitted8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carryFitted8(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carryFitted8(SB), NOSPLIT, $56-88
 	WORDS8
-	BEGIN
+	BEGIN(MOVQ, $3)
 
 loop:
 	FITTED64
 	APPEND8
 	FINISH($16, $3)
 
-// func carryGraded8(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carryGraded8(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carryGraded8(SB), NOSPLIT, $56-88
 	WORDS8
 	GRADING
-	BEGIN
+	BEGIN(MOVQ, $3)
 
 loop:
 	GRADED64
 	APPEND8
 	FINISH($16, $3)
 
-// func carry16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carry16(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carry16(SB), NOSPLIT, $56-88
 	WORDS16
-	BEGIN
+	BEGIN(MOVQ, $3)
 	MOVQ R13, CX
 	XORL R15, R15
 
@@ -141,21 +101,21 @@ loop:
 	APPEND16
 	FINISH($8, $4)
 
-// func carryFitted16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carryFitted16(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carryFitted16(SB), NOSPLIT, $56-88
 	WORDS16
-	BEGIN
+	BEGIN(MOVQ, $3)
 
 loop:
 	FITTED64
 	APPEND16
 	FINISH($8, $4)
 
-// func carryGraded16(keys []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
+// func carryGraded16(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, words *uint64) (done int, full uint64)
 TEXT ·carryGraded16(SB), NOSPLIT, $56-88
 	WORDS16
 	GRADING
-	BEGIN
+	BEGIN(MOVQ, $3)
 
 loop:
 	GRADED64

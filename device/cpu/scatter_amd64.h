@@ -103,3 +103,52 @@
 	ADDL    CX, BX                    \
 	XORL    isBelow-32(SP), BX        \
 	ADDL    below-48(SP), BX
+
+// BEGIN takes the arguments that all have, of elements of 1<<LOGBYTES bytes.
+#define BEGIN(MOV, LOGBYTES) \
+	MOVQ elems_base+0(FP), SI \
+	MOVQ elems_len+8(FP), DI  \
+	SHLQ LOGBYTES, DI         \
+	ADDQ SI, DI               \
+	MOVQ b+24(FP), AX         \
+	MOV  0(AX), R10           \
+	MOVQ 8(AX), R13           \
+	MOV  16(AX), R11          \
+	MOVQ 24(AX), R15          \
+	MOVQ lines+32(FP), R8     \
+	MOVQ at+40(FP), R9        \
+	MOVQ pool+48(FP), R12     \
+	CMPQ SI, DI               \
+	JAE  end
+
+// END is the end of the elements.
+#define END(LOGBYTES, DONE, FULL) \
+end: \
+	SUBQ elems_base+0(FP), SI \
+	SHRQ LOGBYTES, SI         \
+	MOVQ SI, DONE             \
+	MOVQ $-1, FULL            \
+	RET
+
+// FULLLINE writes the full line BX, of LINE words of 1<<LOGWORD bytes, to its block, to end before the word DX; or if that is
+// full leaves the loop.
+#define FULLLINE(LOGBYTES, LOGWORD, LINE, DONE, FULL) \
+	SUBQ  LINE, DX              \
+	MOVQ  blockMask+56(FP), R14 \
+	TESTQ R14, DX               \
+	JEQ   full                  \
+	SHLQ  LOGWORD, DX           \
+	ADDQ  R12, DX               \
+	STREAM(0)                   \
+	STREAM(64)                  \
+	CMPQ  SI, DI                \
+	JB    loop                  \
+	JMP   end                   \
+full: \
+	SUBQ  elems_base+0(FP), SI  \
+	SHRQ  LOGBYTES, SI          \
+	MOVQ  SI, DONE              \
+	SUBQ  R8, BX                \
+	SHRQ  $7, BX                \
+	MOVQ  BX, FULL              \
+	RET

@@ -5,22 +5,6 @@
 // graded ones. See scatter_amd64.go, and scatter_amd64.h for the registers.
 // Only the instructions that every amd64 has are used.
 
-#define BEGIN(MOV, LOGBYTES) \
-	MOVQ elems_base+0(FP), SI \
-	MOVQ elems_len+8(FP), DI  \
-	SHLQ LOGBYTES, DI         \
-	ADDQ SI, DI               \
-	MOVQ b+24(FP), AX         \
-	MOV  0(AX), R10           \
-	MOVQ 8(AX), R13           \
-	MOV  16(AX), R11          \
-	MOVQ 24(AX), R15          \
-	MOVQ lines+32(FP), R8     \
-	MOVQ at+40(FP), R9        \
-	MOVQ pool+48(FP), R12     \
-	CMPQ SI, DI               \
-	JAE  end
-
 // APPEND puts the element AX into the line of bucket BX, and goes on while that is not full.
 #define APPEND(MOV, BYTES, LASTINLINE) \
 	MOVQ (R9)(BX*8), DX      \
@@ -65,43 +49,13 @@
 	MOVQ heavy+64(FP), R14     \
 	MOVQ R14, heavy_ptr-56(SP)
 
-// END is the end of the elements.
-#define END(LOGBYTES, DONE, FULL) \
-end: \
-	SUBQ elems_base+0(FP), SI \
-	SHRQ LOGBYTES, SI         \
-	MOVQ SI, DONE             \
-	MOVQ $-1, FULL            \
-	RET
-
-// FULLLINE writes the full line BX to its block, to end before the element DX, or if that is full leaves the loop.
-#define FULLLINE(LOGBYTES, BYTES, LINE, DONE, FULL) \
-	SUBQ  LINE, DX              \
-	MOVQ  blockMask+56(FP), R14 \
-	TESTQ R14, DX               \
-	JEQ   full                  \
-	LEAQ  (R12)(DX*BYTES), DX   \
-	STREAM(0)                   \
-	STREAM(64)                  \
-	CMPQ  SI, DI                \
-	JB    loop                  \
-	JMP   end                   \
-full: \
-	SUBQ  elems_base+0(FP), SI  \
-	SHRQ  LOGBYTES, SI          \
-	MOVQ  SI, DONE              \
-	SUBQ  R8, BX                \
-	SHRQ  $7, BX                \
-	MOVQ  BX, FULL              \
-	RET
-
 // FINISH is what follows APPEND, FINISHCOUNT what follows COUNT.
-#define FINISH(LOGBYTES, BYTES, LINE) \
+#define FINISH(LOGBYTES, LINE) \
 	END(LOGBYTES, done+64(FP), full+72(FP)) \
 flush: \
-	FULLLINE(LOGBYTES, BYTES, LINE, done+64(FP), full+72(FP))
+	FULLLINE(LOGBYTES, LOGBYTES, LINE, done+64(FP), full+72(FP))
 
-#define FINISHCOUNT(LOGBYTES, BYTES, LINE) \
+#define FINISHCOUNT(LOGBYTES, LINE) \
 	END(LOGBYTES, done+72(FP), full+80(FP)) \
 flush: \
 	MOVQ R14, DX              \
@@ -109,7 +63,7 @@ flush: \
 	SHRQ $28, DX              \
 	SHLQ $7, BX               \
 	ADDQ R8, BX               \
-	FULLLINE(LOGBYTES, BYTES, LINE, done+72(FP), full+80(FP))
+	FULLLINE(LOGBYTES, LOGBYTES, LINE, done+72(FP), full+80(FP))
 
 // PLAIN32, FITTED32 and GRADED32 do what PLAIN64, FITTED64 and GRADED64 do, for 32-bit elements.
 #define PLAIN32 \
@@ -173,7 +127,7 @@ TEXT ·scatter64(SB), NOSPLIT, $0-80
 loop:
 	PLAIN64
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, $16)
 
 // func countPlain64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countPlain64(SB), NOSPLIT, $56-88
@@ -185,7 +139,7 @@ TEXT ·countPlain64(SB), NOSPLIT, $56-88
 loop:
 	PLAIN64
 	COUNT(MOVQ, CMPQ, 8, $15, $16, R13)
-	FINISHCOUNT($3, 8, $16)
+	FINISHCOUNT($3, $16)
 
 // func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
 TEXT ·scatterFitted64(SB), NOSPLIT, $0-80
@@ -194,7 +148,7 @@ TEXT ·scatterFitted64(SB), NOSPLIT, $0-80
 loop:
 	FITTED64
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, $16)
 
 // func countFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countFitted64(SB), NOSPLIT, $56-88
@@ -204,7 +158,7 @@ TEXT ·countFitted64(SB), NOSPLIT, $56-88
 loop:
 	FITTED64
 	COUNT(MOVQ, CMPQ, 8, $15, $16, CX)
-	FINISHCOUNT($3, 8, $16)
+	FINISHCOUNT($3, $16)
 
 // func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
 TEXT ·scatterGraded64(SB), NOSPLIT, $48-80
@@ -214,7 +168,7 @@ TEXT ·scatterGraded64(SB), NOSPLIT, $48-80
 loop:
 	GRADED64
 	APPEND(MOVQ, 8, $15)
-	FINISH($3, 8, $16)
+	FINISH($3, $16)
 
 // func countGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countGraded64(SB), NOSPLIT, $56-88
@@ -225,7 +179,7 @@ TEXT ·countGraded64(SB), NOSPLIT, $56-88
 loop:
 	GRADED64
 	COUNT(MOVQ, CMPQ, 8, $15, $16, CX)
-	FINISHCOUNT($3, 8, $16)
+	FINISHCOUNT($3, $16)
 
 // func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 TEXT ·scatter32(SB), NOSPLIT, $0-80
@@ -236,7 +190,7 @@ TEXT ·scatter32(SB), NOSPLIT, $0-80
 loop:
 	PLAIN32
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, $32)
 
 // func countPlain32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countPlain32(SB), NOSPLIT, $56-88
@@ -248,7 +202,7 @@ TEXT ·countPlain32(SB), NOSPLIT, $56-88
 loop:
 	PLAIN32
 	COUNT(MOVL, CMPL, 4, $31, $32, R13)
-	FINISHCOUNT($2, 4, $32)
+	FINISHCOUNT($2, $32)
 
 // func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 TEXT ·scatterFitted32(SB), NOSPLIT, $0-80
@@ -257,7 +211,7 @@ TEXT ·scatterFitted32(SB), NOSPLIT, $0-80
 loop:
 	FITTED32
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, $32)
 
 // func countFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countFitted32(SB), NOSPLIT, $56-88
@@ -267,7 +221,7 @@ TEXT ·countFitted32(SB), NOSPLIT, $56-88
 loop:
 	FITTED32
 	COUNT(MOVL, CMPL, 4, $31, $32, CX)
-	FINISHCOUNT($2, 4, $32)
+	FINISHCOUNT($2, $32)
 
 // func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
 TEXT ·scatterGraded32(SB), NOSPLIT, $48-80
@@ -277,7 +231,7 @@ TEXT ·scatterGraded32(SB), NOSPLIT, $48-80
 loop:
 	GRADED32
 	APPEND(MOVL, 4, $31)
-	FINISH($2, 4, $32)
+	FINISH($2, $32)
 
 // func countGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
 TEXT ·countGraded32(SB), NOSPLIT, $56-88
@@ -288,7 +242,7 @@ TEXT ·countGraded32(SB), NOSPLIT, $56-88
 loop:
 	GRADED32
 	COUNT(MOVL, CMPL, 4, $31, $32, CX)
-	FINISHCOUNT($2, 4, $32)
+	FINISHCOUNT($2, $32)
 
 // func storeFence()
 TEXT ·storeFence(SB), NOSPLIT, $0-0
