@@ -218,7 +218,7 @@ func (c *carrier[R]) choose(in *intake, recs []byte) buckets[uint64] {
 	if count == 1 || len(recs) == 0 {
 		return buckets[uint64]{}
 	}
-	sample := in.sample(&c.opt)
+	sample := in.sample(&c.opt, count)
 	if len(sample) == 0 {
 		sample = make([]uint64, len(recs)/c.record)
 		c.opt.Keyer.Prefixes(sample, recs)

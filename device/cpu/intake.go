@@ -58,10 +58,23 @@ func (in *intake) claim() int64 {
 	}
 }
 
-// sample is prefixes of some records, if any are known.
-func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
+// sampledPerBucket is how many keys of a sample tell of each bucket. More take longer to look through than they are worth, while
+// workers wait: with all of 16384 keys, 50 chunks of 5 MiB were sorted to runs in 0.42 s in place of 0.35.
+const sampledPerBucket = 32
+
+// sample is prefixes of some records, if any are known, to cut so many buckets by.
+func (in *intake) sample(opt *device.ChunkOptions, buckets int) []uint64 {
+	all := opt.Sample
 	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
-		return s.Sample()
+		all = s.Sample()
 	}
-	return opt.Sample
+	step := len(all) / (sampledPerBucket * buckets)
+	if step < 2 {
+		return all
+	}
+	some := make([]uint64, 0, len(all)/step+1)
+	for i := 0; i < len(all); i += step {
+		some = append(some, all[i])
+	}
+	return some
 }

@@ -102,7 +102,7 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 	if l.count == 1 || len(recs) == 0 {
 		return buckets[E]{shift: tieBits}, nil
 	}
-	prefixes := l.sample(&c.opt)
+	prefixes := l.sample(&c.opt, l.count)
 	sample := make([]E, len(prefixes))
 	for i, p := range prefixes {
 		sample[i] = c.codec.fromPrefix(p)
