@@ -166,9 +166,7 @@ func (r *radix[E]) sortPart(dst, src []E, s span[E]) {
 
 func countAll[E element](blocks [][]E, low, control uint64, counts *uint32) {
 	for i, block := range blocks {
-		if i+1 < len(blocks) {
-			prefetch(blocks[i+1])
-		}
+		prefetchAhead(blocks, i)
 		countCells(words(block), low, control, counts)
 	}
 }
