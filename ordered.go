@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -113,9 +112,8 @@ func (j *job) looksSorted() bool {
 // and blocks can be written at their places.
 func (j *job) looksMirrored() bool {
 	codec, err := j.outputCodec()
-	descends := func(a, b uint64) int { return cmp.Compare(b, a) }
 	return allSeekable(j.inputs) && j.opt.Limit == 0 && !j.opt.Unique && !j.toStdout() && err == nil && codec == format.None &&
-		j.sampleTells() && slices.IsSortedFunc(j.sample.Prefixes, descends)
+		j.sampleTells() && j.sample.Ascents == 0
 }
 
 // looksReversed reports whether the sample ascends hardly anywhere.

@@ -24,18 +24,12 @@ func TestGuessedSamples(t *testing.T) {
 		"equal pairs": func(i int) uint64 { return uint64(n-i) >> 1 << 30 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			keys, recs := make([]uint64, n), make([]byte, 0, 8*n)
-			for i := range keys {
-				if keys[i] = key(i); r.IntN(50) == 0 {
-					keys[i] = r.Uint64()
+			j, keys := jobOfKeys(t, n, func(i int) uint64 {
+				if r.IntN(50) == 0 {
+					return r.Uint64()
 				}
-				recs = binary.LittleEndian.AppendUint64(recs, keys[i])
-			}
-			j, err := newJob(t.Context(), Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer j.close()
+				return key(i)
+			})
 			for at := 0; at < n; at += cut {
 				src, err := j.data.Cut(cut)
 				if err != nil {
@@ -92,19 +86,29 @@ func TestLooksReversed(t *testing.T) {
 		"random pair": {func(int) uint64 { return uint64(r.IntN(2)) }, false},
 		"uniform":     {func(int) uint64 { return r.Uint64() }, false},
 	} {
-		recs := make([]byte, 0, 8*n)
-		for i := range n {
-			recs = binary.LittleEndian.AppendUint64(recs, c.key(i))
-		}
-		j, err := newJob(t.Context(), Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j, _ := jobOfKeys(t, n, c.key)
 		if got := j.looksReversed(); got != c.want {
 			t.Errorf("%s: it looks reversed: %t", name, got)
 		}
+	}
+}
+
+// jobOfKeys is a job that sorts a file of n u64, which it gives as well.
+func jobOfKeys(t *testing.T, n int, key func(i int) uint64) (*job, []uint64) {
+	t.Helper()
+	keys, recs := make([]uint64, n), make([]byte, 0, 8*n)
+	for i := range keys {
+		keys[i] = key(i)
+		recs = binary.LittleEndian.AppendUint64(recs, keys[i])
+	}
+	j, err := newJob(t.Context(), Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
 		if err := j.close(); err != nil {
 			t.Error(err)
 		}
-	}
+	})
+	return j, keys
 }

@@ -21,6 +21,7 @@ type watchDataset struct {
 
 	seekable bool     // samples are from all over the dataset
 	trend    []uint64 // the prefixes of the last sample by their positions, if position tells something of the key; else nil
+	knots    []uint64 // of trend; nil until a source needs them
 	given    int64    // records that Cut has given out
 
 	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped. It is asked for
@@ -43,7 +44,7 @@ func (w *watchDataset) Cut(maxRecords int64) (device.Source, error) {
 func (w *watchDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
 	sample, err := w.Dataset.Sample(k, n)
 	if w.seekable && sample.Trends() {
-		w.trend = sample.Prefixes
+		w.trend, w.knots = sample.Prefixes, nil
 	}
 	return sample, err
 }
@@ -60,7 +61,10 @@ func (w *watchDataset) sampleOf(first, n int64) []uint64 {
 	if len(own) >= fewestSampled {
 		return own
 	}
-	return along(w.trend, float64(first)/float64(total), float64(n)/float64(total), own)
+	if w.knots == nil {
+		w.knots = knotsOf(w.trend)
+	}
+	return along(w.knots, float64(first)/float64(total), float64(n)/float64(total), own)
 }
 
 // Split splits the dataset and watches the sources.

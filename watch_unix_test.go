@@ -3,7 +3,6 @@
 package extsort
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,17 +76,7 @@ func TestSamplesOfChunks(t *testing.T) {
 		"one chunk": {func(i int) uint64 { return uint64(i) << 40 }, n, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recs := make([]byte, 0, 8*n)
-			keys := make([]uint64, n)
-			for i := range keys {
-				keys[i] = c.key(i)
-				recs = binary.LittleEndian.AppendUint64(recs, keys[i])
-			}
-			j, err := newJob(t.Context(), Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer j.close()
+			j, keys := jobOfKeys(t, n, c.key)
 			for at := int64(0); at < n; at += c.cut {
 				src, err := j.data.Cut(c.cut)
 				if err != nil {

@@ -13,6 +13,14 @@
 	LEAQ (R13)(R13*2), R14 \
 	LEAQ (SI)(DI*8), DI
 
+// EACHQUARTER does CELL with the next element of each quarter.
+#define EACHQUARTER(CELL) \
+	CELL((SI))         \
+	CELL((SI)(R13*1))  \
+	CELL((SI)(R13*2))  \
+	CELL((SI)(R14*1))  \
+	ADDQ $8, SI
+
 // func countCells(block []uint64, low, control uint64, counts *uint32)
 TEXT ·countCells(SB), NOSPLIT, $0-48
 	MOVQ block_base+0(FP), SI
@@ -31,11 +39,7 @@ TEXT ·countCells(SB), NOSPLIT, $0-48
 	INCL   (R8)(AX*4)
 
 countFour:
-	COUNTCELL((SI))
-	COUNTCELL((SI)(R13*1))
-	COUNTCELL((SI)(R13*2))
-	COUNTCELL((SI)(R14*1))
-	ADDQ $8, SI
+	EACHQUARTER(COUNTCELL)
 	DECQ R12
 	JNZ  countFour
 	ADDQ R14, SI
@@ -99,11 +103,7 @@ plainCells:
 	JZ    restMoved
 
 moveFour:
-	MOVECELL((SI))
-	MOVECELL((SI)(R13*1))
-	MOVECELL((SI)(R13*2))
-	MOVECELL((SI)(R14*1))
-	ADDQ $8, SI
+	EACHQUARTER(MOVECELL)
 	DECQ R12
 	JNZ  moveFour
 	ADDQ R14, SI
