@@ -248,35 +248,11 @@ func (c *carrier[R]) scatter(w *carryWorker[R], b *buckets[uint64], recs []byte)
 // carry distributes words by their keys.
 func carry[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) {
 	for len(keys) > 0 {
-		done, full := carryFast(c, b, keys, words)
-		if full != none64 {
-			c.flushLine(full)
-		}
-		keys, words = keys[done:], words[done:]
+		n := min(len(keys), numbersAtMost)
+		b.number(c.numbers[:n], keys[:n])
+		c.put(words[:n], c.numbers[:n])
+		keys, words = keys[n:], words[n:]
 	}
-}
-
-// carryLoop distributes words by their keys until one of them fills the line of a bucket whose block is full: done of them are
-// in their lines then, and full is that bucket, or none64 at the end.
-func carryLoop[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) (done int, full uint64) {
-	line, blockMask := uint64(c.line), uint64(c.pool.block-1)
-	lines, at, pool := c.lines[:b.count()*c.line], c.at[:b.count()], c.pool.elems
-	words = words[:len(keys)]
-	for i, key := range keys {
-		digit := uint64(b.of(key))
-		to := at[digit]
-		lines[digit*line+to%line] = words[i]
-		at[digit] = to + 1
-		if (to+1)%line != 0 {
-			continue
-		}
-		to -= line - 1
-		if to&blockMask == 0 {
-			return i + 1, digit
-		}
-		copy(pool[to:to+line], lines[digit*line:])
-	}
-	return len(keys), none64
 }
 
 // collect makes leaves of the buckets.

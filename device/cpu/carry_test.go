@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -27,43 +26,25 @@ func TestCarryTwins(t *testing.T) {
 func testCarryTwins[R carried](t *testing.T, word func(a, b uint64) R) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 7, 8, 9, 31, 32, 33, 1000, 20_000} {
-		for _, count := range []int{1, 2, 7, 64, maxBuckets} {
-			low, high := r.Uint64(), r.Uint64()
-			low, high = min(low, high), max(low, high)
-			center := low + (high-low)/3
-			plain := newBuckets(low, high, count, 0)
-			all := map[string]buckets[uint64]{"plain": plain}
-			if count >= fewestFitted {
-				sample := dense(r, low, high, center)
-				all["even"] = plain.fit(sample, high, count, 0, grading{})
-				all["graded"] = plain.fit(sample, high, count, 0, gradingAround(center-plain.low, high-plain.low, 0))
+		eachCut(t, r, n, func(t *testing.T, b buckets[uint64], keys []uint64) {
+			words, want := []R(nil), make([][]R, b.count())
+			for _, key := range keys {
+				w := word(r.Uint64(), r.Uint64())
+				words = append(words, w)
+				want[b.of(key)] = append(want[b.of(key)], w)
 			}
-			for name, b := range all {
-				t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
-					keys := dense(r, low, high, center)[:n/2]
-					words, want := []R(nil), make([][]R, b.count())
-					for len(keys) < n {
-						keys = append(keys, r.Uint64())
-					}
-					for _, key := range keys {
-						w := word(r.Uint64(), r.Uint64())
-						words = append(words, w)
-						want[b.of(key)] = append(want[b.of(key)], w)
-					}
-					fast, loop := carriedTo(t, &b, keys, words, carryFast[R]), carriedTo(t, &b, keys, words, carryLoop[R])
-					for i := range want {
-						if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
-							t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
-						}
-					}
-				})
+			fast, loop := carriedTo(t, &b, keys, words, putFast[R]), carriedTo(t, &b, keys, words, putLoop[R])
+			for i := range want {
+				if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
+					t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
+				}
 			}
-		}
+		})
 	}
 }
 
 // carriedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
-func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words []R, loop func(*combiner[R], *buckets[uint64], []uint64, []R) (int, uint64)) [][]R {
+func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words []R, put func(*combiner[R], []R, []uint32) (int, int)) [][]R {
 	size := len(arena.ByteView(make([]R, 1)))
 	s := sizes{element: size, block: 32, blocks: len(keys)/32 + b.count() + 1}
 	p, err := newPool[R](&s)
@@ -71,7 +52,7 @@ func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 20))
+	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 28))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +60,12 @@ func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words
 	c, _ := newCombiner(p, memory.Bytes(), b.count())
 	c.reset(b.count(), 0, len(p.zones))
 	ends, due := make([]uint32, b.count()), make([]uint32, b.count())
+	numbers := numbered(b, keys)
 	for at := 0; at < len(keys); {
-		done, full := loop(&c, b, keys[at:], words[at:])
-		if full != none64 {
-			c.flushLine(full)
+		end := min(at+numbersAtMost, len(keys))
+		done, full := put(&c, words[at:end], numbers[at:end])
+		if full >= 0 {
+			c.flush(full)
 		}
 		for _, key := range keys[at : at+done] {
 			due[b.of(key)]++

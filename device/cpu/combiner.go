@@ -11,12 +11,18 @@ import (
 // into whole lines, which memory takes nearly as fast as a stream (a third slower without the line buffers).
 type combiner[E arena.Word] struct {
 	pool  *pool[E]
-	line  int // elements in a line
+	line  int // elements in a line, a power of two
 	lines []E // a line for each bucket
 
-	// at is, for each bucket, where the next element goes in the pool once the line has been written. Its low
-	// bits say how full the line is. At the start of a block, the block has yet to be taken.
-	at    []uint64
+	numbers []uint32 // of the buckets of the elements in work
+
+	// next is, for each bucket, where in lines its next element goes: in the bucket's line, which is never left full. What
+	// scatterer counts is above bit countShift.
+	next []uint64
+
+	// to is, for each bucket, where in the pool its line goes. At the start of a block, the block has yet to be taken.
+	to []uint64
+
 	lists []list   // full blocks and the one in work, for each bucket
 	taken []uint32 // how many blocks those are
 
@@ -31,7 +37,9 @@ func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets int) (c combin
 	var e E
 	c = combiner[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
 	c.lines, rest = carve[E](memory, buckets*c.line)
-	c.at, rest = carve[uint64](rest, buckets)
+	c.numbers = make([]uint32, numbersAtMost)
+	c.next, rest = carve[uint64](rest, buckets)
+	c.to, rest = carve[uint64](rest, buckets)
 	var lists []uint64
 	lists, rest = carve[uint64](rest, buckets)
 	c.lists = unsafe.Slice((*list)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
@@ -42,33 +50,72 @@ func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets int) (c combin
 // reset empties the first so many buckets, whose blocks come from so many zones from zone on.
 func (c *combiner[E]) reset(buckets, zone, zones int) {
 	c.used, c.zone, c.zones = buckets, zone, zones
-	clear(c.at[:buckets])
+	clear(c.to[:buckets])
 	clear(c.taken[:buckets])
 	for i := range c.lists[:buckets] {
 		c.lists[i] = emptyList
+		c.next[i] = uint64(i * c.line)
 	}
 }
 
-// flushLine writes the full line of a bucket to its block, or to a new one.
-func (c *combiner[E]) flushLine(digit uint64) {
-	line := uint64(c.line)
-	to := c.makeRoom(digit, c.at[digit]-line)
-	copy(c.pool.elems[to:to+line], c.lines[digit*line:])
-	c.at[digit] = to + line
+// put appends elems to the buckets of the given numbers.
+func (c *combiner[E]) put(elems []E, numbers []uint32) {
+	for len(elems) > 0 {
+		done, full := putFast(c, elems, numbers)
+		if full >= 0 {
+			c.flush(full)
+		}
+		elems, numbers = elems[done:], numbers[done:]
+	}
 }
 
-// makeRoom is where a line goes that was meant to go to: there, or to a new block if the last one is full.
-func (c *combiner[E]) makeRoom(digit, to uint64) uint64 {
+// putLoop appends elems to the buckets of the given numbers until one of them fills the line of a bucket whose block is full:
+// done elements are in their lines then, and full is that bucket, whose line has to be flushed; or -1 at the end of elems.
+func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32) (done, full int) {
+	mask := uint64(c.line - 1)
+	for i, number := range numbers[:len(elems)] {
+		at := c.next[number]
+		c.lines[at] = elems[i]
+		c.next[number] = at + 1
+		if (at+1)&mask == 0 && !c.flushed(number) {
+			return i + 1, int(number)
+		}
+	}
+	return len(elems), -1
+}
+
+// flushed empties the full line of a bucket, and writes it to the block in work. It reports whether there is one.
+func (c *combiner[E]) flushed(bucket uint32) bool {
+	line := uint64(c.line)
+	c.next[bucket] -= line
+	to := c.to[bucket]
+	if to&uint64(c.pool.block-1) == 0 {
+		return false
+	}
+	copy(c.pool.elems[to:to+line], c.lines[uint64(bucket)*line:])
+	c.to[bucket] = to + line
+	return true
+}
+
+// flush writes the full line of a bucket, which has been emptied, to a new block.
+func (c *combiner[E]) flush(bucket int) {
+	to := c.makeRoom(bucket)
+	copy(c.pool.elems[to:to+uint64(c.line)], c.lines[bucket*c.line:])
+	c.to[bucket] = to + uint64(c.line)
+}
+
+// makeRoom is where the line of a bucket goes: to, or a new block if the last one is full.
+func (c *combiner[E]) makeRoom(bucket int) uint64 {
 	p := c.pool
-	if to&uint64(p.block-1) != 0 {
+	if to := c.to[bucket]; to&uint64(p.block-1) != 0 {
 		return to
 	}
-	l := &c.lists[digit]
+	l := &c.lists[bucket]
 	if l.tail != none {
 		p.used[l.tail] = uint32(p.block)
 	}
-	block := c.takeBlock(digit)
-	c.taken[digit]++
+	block := c.takeBlock(bucket)
+	c.taken[bucket]++
 	p.push(l, block)
 	return uint64(block) << p.shift
 }
@@ -76,10 +123,10 @@ func (c *combiner[E]) makeRoom(digit, to uint64) uint64 {
 // zoneOf is the zone of a bucket.
 func (c *combiner[E]) zoneOf(bucket int) int { return c.zone + bucket*c.zones/c.used }
 
-func (c *combiner[E]) takeBlock(digit uint64) uint32 {
+func (c *combiner[E]) takeBlock(bucket int) uint32 {
 	block := c.recycled.head
 	if block == none {
-		return c.pool.take(c.zoneOf(int(digit)))
+		return c.pool.take(c.zoneOf(bucket))
 	}
 	if c.recycled.head = c.pool.next[block]; c.recycled.head == none {
 		c.recycled = emptyList
@@ -87,30 +134,33 @@ func (c *combiner[E]) takeBlock(digit uint64) uint32 {
 	return block
 }
 
+// inLine is the number of elements in the line of a bucket.
+func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & uint64(c.line-1) }
+
 // counts sets ends to the number of elements in each bucket.
 func (c *combiner[E]) counts(ends []uint32) {
-	mask, line := uint32(c.pool.block-1), uint32(c.line)
-	for i, at := range c.at[:c.used] {
-		inBlock, blocks := uint32(at)&mask, c.taken[i]
-		if inBlock >= line {
-			blocks-- // the last one is not full; of less than a line, no block has been taken
+	mask := uint64(c.pool.block - 1)
+	for i, to := range c.to[:c.used] {
+		blocks := uint64(c.taken[i])
+		if to&mask != 0 {
+			blocks-- // the last one is not full
 		}
-		ends[i] = blocks*(mask+1) + inBlock
+		ends[i] = uint32(blocks*(mask+1) + to&mask + c.inLine(i))
 	}
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.
 func (c *combiner[E]) finish() {
-	line, p := uint64(c.line), c.pool
-	for digit, at := range c.at[:c.used] {
-		to := at &^ (line - 1)
-		if rest := at - to; rest > 0 {
-			to = c.makeRoom(uint64(digit), to)
-			copy(p.elems[to:to+rest], c.lines[uint64(digit)*line:])
-			at = to + rest
+	p := c.pool
+	for bucket := range c.used {
+		end := c.to[bucket]
+		if rest := c.inLine(bucket); rest > 0 {
+			to := c.makeRoom(bucket)
+			copy(p.elems[to:to+rest], c.lines[bucket*c.line:])
+			end = to + rest
 		}
-		if l := c.lists[digit]; l.tail != none {
-			p.used[l.tail] = uint32((at-1)&uint64(p.block-1)) + 1
+		if l := c.lists[bucket]; l.tail != none {
+			p.used[l.tail] = uint32((end-1)&uint64(p.block-1)) + 1
 		}
 	}
 	storeFence()

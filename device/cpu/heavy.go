@@ -26,8 +26,7 @@ const (
 	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
 	fewestHeavy = 8
 
-	// countShift is where scatterer.at counts the heavy elements of a bucket, above what it is for: places in a pool of less
-	// than 2^countShift elements. scatter_amd64.s knows it.
+	// countShift is where combiner.next counts the heavy elements of a bucket, above what it is for. scatter_amd64.s knows it.
 	countShift = 36
 
 	// countedAtMost is how many elements are added before the counters are emptied, which they do not exceed.
@@ -83,8 +82,8 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	return h
 }
 
-// count has heavy elements counted. REQUIRES: nothing was added since reset.
-func (s *scatterer[E]) count(h *heavies[E]) {
+// countHeavy has heavy elements counted. REQUIRES: nothing was added since reset.
+func (s *scatterer[E]) countHeavy(h *heavies[E]) {
 	if s.heavy = h; h != nil {
 		s.counts = append(s.counts[:0], make([]int64, len(h.values))...)
 	}
@@ -95,8 +94,8 @@ func (s *scatterer[E]) emptyCounters() {
 	s.counted = 0
 	for bucket, slot := range s.heavy.slots {
 		if slot > 0 {
-			s.counts[slot-1] += int64(s.at[bucket] >> countShift)
-			s.at[bucket] &= 1<<countShift - 1
+			s.counts[slot-1] += int64(s.next[bucket] >> countShift)
+			s.next[bucket] &= 1<<countShift - 1
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 	l.buckets, heavy = l.choose(first, recs, at)
 	for _, w := range c.workers[:l.workers] {
 		w.scatter.reset(l.buckets.count(), 0, len(c.pool.zones))
-		w.scatter.count(heavy)
+		w.scatter.countHeavy(heavy)
 		w.radix.passes = 0
 	}
 	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
@@ -89,7 +89,7 @@ func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
 	size := l.chunk.record
 	for len(recs) > 0 {
 		n := min(len(w.elems), len(recs)/size)
-		w.scatter.add(l.buckets, l.chunk.codec.extract(w.elems, recs[:n*size], first))
+		w.scatter.add(&l.buckets, l.chunk.codec.extract(w.elems, recs[:n*size], first))
 		recs, first = recs[n*size:], first+int64(n)
 	}
 }

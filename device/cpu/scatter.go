@@ -8,7 +8,7 @@ import "math/bits"
 // Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells, and each
 // cell has its own map to buckets, see fittedBuckets.
 //
-// scatter_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes from the
+// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes from the
 // start.
 type buckets[E element] struct {
 	low   E
@@ -86,13 +86,57 @@ func (b buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	return x - b.center, false
 }
 
+// numbersAtMost is how many elements are numbered at a time: their numbers stay in L1 until the elements are put where these say.
+const numbersAtMost = 1024
+
+// number sets numbers to the buckets of elems.
+func (b *buckets[E]) number(numbers []uint32, elems []E) {
+	done := numberFast(b, numbers, elems)
+	numberLoop(b, numbers[done:], elems[done:])
+}
+
+func numberLoop[E element](b *buckets[E], numbers []uint32, elems []E) {
+	numbers = numbers[:len(elems)]
+	low, last, shift := b.low, b.last, b.shift&lastBit[E]()
+	switch {
+	case !b.fitted():
+		for i, e := range elems {
+			numbers[i] = uint32(min((max(e, low)-low)>>(shift&lastBit[E]()), last))
+		}
+	case !b.graded():
+		cells := b.cells
+		for i, e := range elems {
+			x := min(max(e, low)-low, last)
+			numbers[i] = cells[x>>(shift&lastBit[E]())].bucket(uint64(x))
+		}
+	default:
+		g, cells := b.grading, b.cells
+		for i, e := range elems {
+			numbers[i] = g.number(cells, uint64(min(max(e, low)-low, last)), shift)
+		}
+	}
+}
+
+// number is the bucket of the element x above the range's low end, without a branch, as nothing tells on which side of the center
+// an element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+func (g *grading) number(cells []cell, x uint64, shift uint) uint32 {
+	distance, isBelow := bits.Sub64(x, g.center, 0)
+	flip := -isBelow
+	distance ^= flip
+	at := distance >> (shift & 63)
+	coarser := int64(bits.Len64(at|1)) - 1 - int64(g.bits)
+	coarser &^= coarser >> 63
+	at = at>>(coarser&63) + uint64(coarser)<<(g.bits&63) + g.lower&flip
+	return cells[at].bucket(distance) ^ uint32(flip) + uint32(g.below)
+}
+
 // scatterer is what one worker needs to distribute elements into buckets.
 type scatterer[E element] struct {
 	combiner[E]
 
 	heavy   *heavies[E] // elements that are counted instead, or nil
 	counts  []int64     // how often each of them came
-	counted int         // elements added since the counters in at were empty
+	counted int         // elements added since the counters in next were empty
 }
 
 // newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
@@ -109,81 +153,51 @@ func (s *scatterer[E]) reset(buckets, zone, zones int) {
 	s.heavy, s.counted = nil, 0
 }
 
-// none64 is the bucket that scatterLoop names at the end.
-const none64 = ^uint64(0)
-
 // add distributes elems.
-func (s *scatterer[E]) add(b buckets[E], elems []E) {
-	if s.heavy != nil {
-		if s.counted += len(elems); s.counted > countedAtMost {
-			s.emptyCounters()
+func (s *scatterer[E]) add(b *buckets[E], elems []E) {
+	for len(elems) > 0 {
+		n := min(len(elems), numbersAtMost)
+		numbers := s.numbers[:n]
+		b.number(numbers, elems[:n])
+		if s.heavy == nil {
+			s.put(elems[:n], numbers)
+		} else {
+			s.count(elems[:n], numbers)
 		}
+		elems = elems[n:]
+	}
+}
+
+// count distributes elems to the buckets of the given numbers, but heavy elements are counted.
+func (s *scatterer[E]) count(elems []E, numbers []uint32) {
+	if s.counted += len(elems); s.counted > countedAtMost {
+		s.emptyCounters()
 	}
 	for len(elems) > 0 {
-		done, full := scatterFast(s, &b, elems)
-		if full != none64 {
+		done, full := countFast(s, elems, numbers)
+		if full >= 0 {
 			s.flush(full)
 		}
-		elems = elems[done:]
+		elems, numbers = elems[done:], numbers[done:]
 	}
 }
 
-// scatterLoop distributes elems until one of them fills the line of a bucket whose block is full: done
-// elements are in their lines then, or counted, and full is that bucket, or none64 at the end of elems.
-func scatterLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
-	if s.heavy != nil {
-		return countLoop(s, b, elems)
-	}
-	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
-	lines, at, pool := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems
-	for i, e := range elems {
-		digit := uint64(b.of(e))
-		to := at[digit]
-		lines[digit*line+to%line] = e
-		at[digit] = to + 1
-		if (to+1)%line != 0 {
-			continue
-		}
-		to -= line - 1
-		if to&blockMask == 0 {
-			return i + 1, digit
-		}
-		copy(pool[to:to+line], lines[digit*line:])
-	}
-	return len(elems), none64
-}
-
-// countLoop is scatterLoop that counts heavy elements.
-func countLoop[E element](s *scatterer[E], b *buckets[E], elems []E) (done int, full uint64) {
-	line, blockMask := uint64(s.line), uint64(s.pool.block-1)
-	lines, at, pool, heavy := s.lines[:b.count()*s.line], s.at[:b.count()], s.pool.elems, s.heavy.perBucket[:b.count()]
-	for i, e := range elems {
-		digit := uint64(b.of(e))
-		before := at[digit]
-		lines[digit*line+before%line] = e
+// countLoop is putLoop that counts heavy elements.
+func countLoop[E element](s *scatterer[E], elems []E, numbers []uint32) (done, full int) {
+	line := uint64(s.line)
+	for i, number := range numbers[:len(elems)] {
+		e, before := elems[i], s.next[number]
+		s.lines[uint32(before)] = e
 		after := before + 1
-		if uint64(e) == heavy[digit] {
+		if uint64(e) == s.heavy.perBucket[number] {
 			after = before + 1<<countShift
 		}
-		at[digit] = after
-		if (after^before)&line == 0 {
-			continue
+		s.next[number] = after
+		if (after^before)&line != 0 && !s.flushed(number) {
+			return i + 1, int(number)
 		}
-		to := (after - line) & (1<<countShift - 1)
-		if to&blockMask == 0 {
-			return i + 1, digit
-		}
-		copy(pool[to:to+line], lines[digit*line:])
 	}
-	return len(elems), none64
-}
-
-// flush writes the full line of a bucket to a new block.
-func (s *scatterer[E]) flush(digit uint64) {
-	counted := s.at[digit] >> countShift << countShift // 0 without heavy elements
-	s.at[digit] -= counted
-	s.flushLine(digit)
-	s.at[digit] += counted
+	return len(elems), -1
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

@@ -1,248 +1,178 @@
 #include "textflag.h"
-#include "scatter_amd64.h"
 
-// The inner loops of scatterer.add, for 64- and 32-bit elements and for plain and fitted buckets, with even cells and with
-// graded ones. See scatter_amd64.go, and scatter_amd64.h for the registers.
-// Only the instructions that every amd64 has are used.
+// The inner loops of combiner.put and scatterer.count. See scatter_amd64.go. Only the instructions that every amd64 has are
+// used. Registers:
+//
+//	SI  end of the elements   DI  end of their numbers
+//	CX  the element in work, counted from the end: less than 0
+//	R8  lines                 R9  next
+//	R10 to                    R12 elements of the pool
+//	R13 blockMask             R15 the first element that does not ask, as CX
+//	BX  number of the bucket  DX  its next, then that after it
 
-// APPEND puts the element AX into the line of bucket BX, and goes on while that is not full.
-#define APPEND(MOV, BYTES, LASTINLINE) \
-	MOVQ (R9)(BX*8), DX      \
-	MOVQ DX, R14             \
-	ANDL LASTINLINE, R14     \
-	INCQ DX                  \
-	MOVQ DX, (R9)(BX*8)      \
-	SHLQ $7, BX              \
-	ADDQ R8, BX              \
-	MOV  AX, (BX)(R14*BYTES) \
-	CMPL R14, LASTINLINE     \
-	JEQ  flush               \
-	CMPQ SI, DI              \
-	JB   loop
+// STREAM writes the 64 bytes of line BX from at on to DX. A cache line is written by four stores of 16 bytes that go
+// past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
+#define STREAM(at) \
+	MOVO   at+0(BX), X0   \
+	MOVO   at+16(BX), X1  \
+	MOVO   at+32(BX), X2  \
+	MOVO   at+48(BX), X3  \
+	MOVNTO X0, at+0(DX)   \
+	MOVNTO X1, at+16(DX)  \
+	MOVNTO X2, at+32(DX)  \
+	MOVNTO X3, at+48(DX)
 
-// COUNT puts the element AX into the line of bucket BX as APPEND does, but if it is the bucket's heavy element, the next one
-// will be put there, and at counts it, from bit 36 on: see countShift. A line is full if the number of elements passes a
-// multiple of LINE. TEMP is a register that is free now.
-#define COUNT(MOV, CMP, BYTES, LASTINLINE, LINE, TEMP) \
-	MOVQ (R9)(BX*8), DX         \
-	MOVQ DX, R14                \
-	ANDL LASTINLINE, R14        \
-	MOVQ BX, TEMP               \
-	SHLQ $7, TEMP               \
-	ADDQ R8, TEMP               \
-	MOV  AX, (TEMP)(R14*BYTES)  \
-	MOVQ heavy_ptr-56(SP), R14  \
-	MOVQ $0x1000000000, TEMP    \
-	CMP  AX, (R14)(BX*8)        \
-	LEAQ (DX)(TEMP*1), TEMP     \
-	LEAQ 1(DX), R14             \
-	CMOVQEQ TEMP, R14           \
-	MOVQ R14, (R9)(BX*8)        \
-	XORQ R14, DX                \
-	TESTL LINE, DX              \
-	JNE  flush                  \
-	CMPQ SI, DI                 \
-	JB   loop
+// BEGIN takes the arguments, of elements of 1<<LOGBYTES bytes.
+#define BEGIN(LOGBYTES) \
+	MOVQ elems_len+8(FP), CX    \
+	MOVQ CX, SI                 \
+	SHLQ LOGBYTES, SI           \
+	ADDQ elems_base+0(FP), SI   \
+	MOVQ numbers+24(FP), DI     \
+	LEAQ (DI)(CX*4), DI         \
+	NEGQ CX                     \
+	MOVQ l+32(FP), AX           \
+	MOVQ 0(AX), R8              \
+	MOVQ 8(AX), R9              \
+	MOVQ 16(AX), R10            \
+	MOVQ 24(AX), R12            \
+	MOVQ 32(AX), R13            \
+	MOVQ 40(AX), R15            \
+	NEGQ R15                    \
+	CMPQ CX, R15                \
+	JGE  loop
 
-// HEAVY keeps where the heavy elements are.
-#define HEAVY \
-	MOVQ heavy+64(FP), R14     \
-	MOVQ R14, heavy_ptr-56(SP)
+// ASK asks for the line of the element 16 places further on, of which a word is at SCALED: R14 is its place.
+#define ASK(SCALED) \
+	MOVL       64(DI)(CX*4), R14 \
+	MOVL       (R9)(R14*8), R14  \
+	PREFETCHT0 SCALED
 
-// FINISH is what follows APPEND, FINISHCOUNT what follows COUNT.
-#define FINISH(LOGBYTES, LINE) \
-	END(LOGBYTES, done+64(FP), full+72(FP)) \
-flush: \
-	FULLLINE(LOGBYTES, LOGBYTES, LINE, done+64(FP), full+72(FP))
+// PUT takes an element and appends it to the line of its bucket. AX is for its use.
+#define PUT32 \
+	MOVL (SI)(CX*4), AX \
+	MOVL AX, (R8)(DX*4)
 
-#define FINISHCOUNT(LOGBYTES, LINE) \
-	END(LOGBYTES, done+72(FP), full+80(FP)) \
-flush: \
-	MOVQ R14, DX              \
-	SHLQ $28, DX              \
-	SHRQ $28, DX              \
-	SHLQ $7, BX               \
-	ADDQ R8, BX               \
-	FULLLINE(LOGBYTES, LOGBYTES, LINE, done+72(FP), full+80(FP))
+#define PUT64 \
+	MOVQ (SI)(CX*8), AX \
+	MOVQ AX, (R8)(DX*8)
 
-// PLAIN32, FITTED32 and GRADED32 do what PLAIN64, FITTED64 and GRADED64 do, for 32-bit elements.
-#define PLAIN32 \
-	MOVL    (SI), AX                  \
-	ADDQ    $4, SI                    \
-	MOVL    AX, BX                    \
-	SUBL    R10, BX                   \
-	CMOVLCS R15, BX                   \
-	SHRL    CX, BX                    \
-	CMPL    BX, R11                   \
-	CMOVLHI R11, BX
+#define PUT128 \
+	MOVQ  CX, AX          \
+	SHLQ  $4, AX          \
+	MOVOU (SI)(AX*1), X0  \
+	MOVQ  DX, AX          \
+	SHLQ  $4, AX          \
+	MOVO  X0, (R8)(AX*1)
 
-#define FITTED32 \
-	MOVL    (SI), AX                  \
-	ADDQ    $4, SI                    \
-	XORL    CX, CX                    \
-	MOVL    AX, BX                    \
-	SUBL    R10, BX                   \
-	CMOVLCS CX, BX                    \
-	CMPL    BX, R11                   \
-	CMOVLHI R11, BX                   \
-	MOVQ    R13, CX                   \
-	MOVL    BX, DX                    \
-	SHRL    CX, DX                    \
-	MOVQ    (R15)(DX*8), CX           \
-	SHRL    CX, BX                    \
-	SHRQ    $32, CX                   \
-	ADDL    CX, BX
+// APPEND puts an element where next says, and leaves the loop if that fills a line.
+#define APPEND(PUT, LASTINLINE) \
+	MOVL  (DI)(CX*4), BX   \
+	MOVQ  (R9)(BX*8), DX   \
+	PUT                    \
+	INCQ  DX               \
+	MOVQ  DX, (R9)(BX*8)   \
+	TESTL LASTINLINE, DX   \
+	JEQ   full
 
-#define GRADED32 \
-	MOVL    (SI), AX                  \
-	ADDQ    $4, SI                    \
-	XORL    CX, CX                    \
-	MOVL    AX, BX                    \
-	SUBL    R10, BX                   \
-	CMOVLCS CX, BX                    \
-	CMPL    BX, R11                   \
-	CMOVLHI R11, BX                   \
-	SUBL    center-24(SP), BX         \
-	SBBL    R14, R14                  \
-	XORL    R14, BX                   \
-	MOVQ    R14, isBelow-32(SP)       \
-	MOVQ    R13, CX                   \
-	MOVL    BX, DX                    \
-	SHRL    CX, DX                    \
-	XORL    CX, CX                    \
-	GRADE                             \
-	MOVQ    (R15)(DX*8), CX           \
-	SHRL    CX, BX                    \
-	SHRQ    $32, CX                   \
-	ADDL    CX, BX                    \
-	XORL    isBelow-32(SP), BX        \
-	ADDL    below-48(SP), BX
+// COUNT does what APPEND does, but if the element is the bucket's heavy one, the next one will be put in its place, and next
+// counts it, from bit 36 on: see countShift. A line is full if its number of elements passes a multiple of LINE.
+#define COUNT(MOV, CMP, BYTES, LINE) \
+	MOVL    (DI)(CX*4), BX         \
+	MOVQ    (R9)(BX*8), DX         \
+	MOV     (SI)(CX*BYTES), AX     \
+	MOVL    DX, R14                \
+	MOV     AX, (R8)(R14*BYTES)    \
+	MOVQ    heavy+40(FP), R11      \
+	LEAQ    1(DX), R14             \
+	CMP     AX, (R11)(BX*8)        \
+	MOVQ    $0x1000000000, R11     \
+	LEAQ    (DX)(R11*1), R11       \
+	CMOVQEQ R11, R14               \
+	MOVQ    R14, (R9)(BX*8)        \
+	XORQ    R14, DX                \
+	TESTL   LINE, DX               \
+	MOVQ    R14, DX                \
+	JNE     full
 
-// func scatter64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatter64(SB), NOSPLIT, $0-80
-	BEGIN(MOVQ, $3)
-	MOVQ R13, CX
-	XORL R15, R15
+// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines of LINE elements and writes them to
+// the pool, or leaves with the bucket of one that has no room in its block.
+#define LOOPS(ASKS, STEP, LINE, LOGBYTES, DONE, FULL) \
+asking: \
+	ASKS                          \
+	STEP                          \
+	INCQ  CX                      \
+	CMPQ  CX, R15                 \
+	JLT   asking                  \
+	TESTQ CX, CX                  \
+	JEQ   end                     \
+loop: \
+	STEP                          \
+	INCQ  CX                      \
+	JNE   loop                    \
+end: \
+	MOVQ  elems_len+8(FP), AX     \
+	MOVQ  AX, DONE                \
+	MOVQ  $-1, FULL               \
+	RET                           \
+full: \
+	INCQ  CX                      \
+	SUBQ  LINE, DX                \
+	MOVQ  DX, (R9)(BX*8)          \
+	MOVQ  (R10)(BX*8), R11        \
+	TESTQ R13, R11                \
+	JEQ   noRoom                  \
+	ADDQ  LINE, (R10)(BX*8)       \
+	MOVL  DX, BX                  \
+	SHLQ  LOGBYTES, BX            \
+	ADDQ  R8, BX                  \
+	SHLQ  LOGBYTES, R11           \
+	LEAQ  (R12)(R11*1), DX        \
+	STREAM(0)                     \
+	STREAM(64)                    \
+	CMPQ  CX, R15                 \
+	JLT   asking                  \
+	TESTQ CX, CX                  \
+	JNE   loop                    \
+	JMP   end                     \
+noRoom: \
+	ADDQ  elems_len+8(FP), CX     \
+	MOVQ  CX, DONE                \
+	MOVQ  BX, FULL                \
+	RET
 
-loop:
-	PLAIN64
-	APPEND(MOVQ, 8, $15)
-	FINISH($3, $16)
+#define ASK32  ASK((R8)(R14*4))
+#define ASK64  ASK((R8)(R14*8))
+#define ASK128 \
+	MOVL 64(DI)(CX*4), R14 \
+	MOVL (R9)(R14*8), R14  \
+	SHLQ $4, R14           \
+	PREFETCHT0 (R8)(R14*1)
 
-// func countPlain64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countPlain64(SB), NOSPLIT, $56-88
-	HEAVY
-	BEGIN(MOVQ, $3)
-	MOVQ R13, CX
-	XORL R15, R15
+// func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
+TEXT ·put32(SB), NOSPLIT, $0-56
+	BEGIN($2)
+	LOOPS(ASK32, APPEND(PUT32, $31), $32, $2, done+40(FP), full+48(FP))
 
-loop:
-	PLAIN64
-	COUNT(MOVQ, CMPQ, 8, $15, $16, R13)
-	FINISHCOUNT($3, $16)
+// func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
+TEXT ·put64(SB), NOSPLIT, $0-56
+	BEGIN($3)
+	LOOPS(ASK64, APPEND(PUT64, $15), $16, $3, done+40(FP), full+48(FP))
 
-// func scatterFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatterFitted64(SB), NOSPLIT, $0-80
-	BEGIN(MOVQ, $3)
+// func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
+TEXT ·put128(SB), NOSPLIT, $0-56
+	BEGIN($4)
+	LOOPS(ASK128, APPEND(PUT128, $7), $8, $4, done+40(FP), full+48(FP))
 
-loop:
-	FITTED64
-	APPEND(MOVQ, 8, $15)
-	FINISH($3, $16)
+// func putCounted32(elems []uint32, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+TEXT ·putCounted32(SB), NOSPLIT, $0-64
+	BEGIN($2)
+	LOOPS(ASK32, COUNT(MOVL, CMPL, 4, $32), $32, $2, done+48(FP), full+56(FP))
 
-// func countFitted64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countFitted64(SB), NOSPLIT, $56-88
-	HEAVY
-	BEGIN(MOVQ, $3)
-
-loop:
-	FITTED64
-	COUNT(MOVQ, CMPQ, 8, $15, $16, CX)
-	FINISHCOUNT($3, $16)
-
-// func scatterGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64) (done int, full uint64)
-TEXT ·scatterGraded64(SB), NOSPLIT, $48-80
-	GRADING
-	BEGIN(MOVQ, $3)
-
-loop:
-	GRADED64
-	APPEND(MOVQ, 8, $15)
-	FINISH($3, $16)
-
-// func countGraded64(elems []uint64, b *buckets[uint64], lines, at, pool *uint64, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countGraded64(SB), NOSPLIT, $56-88
-	HEAVY
-	GRADING
-	BEGIN(MOVQ, $3)
-
-loop:
-	GRADED64
-	COUNT(MOVQ, CMPQ, 8, $15, $16, CX)
-	FINISHCOUNT($3, $16)
-
-// func scatter32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatter32(SB), NOSPLIT, $0-80
-	BEGIN(MOVL, $2)
-	MOVQ R13, CX
-	XORL R15, R15
-
-loop:
-	PLAIN32
-	APPEND(MOVL, 4, $31)
-	FINISH($2, $32)
-
-// func countPlain32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countPlain32(SB), NOSPLIT, $56-88
-	HEAVY
-	BEGIN(MOVL, $2)
-	MOVQ R13, CX
-	XORL R15, R15
-
-loop:
-	PLAIN32
-	COUNT(MOVL, CMPL, 4, $31, $32, R13)
-	FINISHCOUNT($2, $32)
-
-// func scatterFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatterFitted32(SB), NOSPLIT, $0-80
-	BEGIN(MOVL, $2)
-
-loop:
-	FITTED32
-	APPEND(MOVL, 4, $31)
-	FINISH($2, $32)
-
-// func countFitted32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countFitted32(SB), NOSPLIT, $56-88
-	HEAVY
-	BEGIN(MOVL, $2)
-
-loop:
-	FITTED32
-	COUNT(MOVL, CMPL, 4, $31, $32, CX)
-	FINISHCOUNT($2, $32)
-
-// func scatterGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64) (done int, full uint64)
-TEXT ·scatterGraded32(SB), NOSPLIT, $48-80
-	GRADING
-	BEGIN(MOVL, $2)
-
-loop:
-	GRADED32
-	APPEND(MOVL, 4, $31)
-	FINISH($2, $32)
-
-// func countGraded32(elems []uint32, b *buckets[uint32], lines *uint32, at *uint64, pool *uint32, blockMask uint64, heavy *uint64) (done int, full uint64)
-TEXT ·countGraded32(SB), NOSPLIT, $56-88
-	HEAVY
-	GRADING
-	BEGIN(MOVL, $2)
-
-loop:
-	GRADED32
-	COUNT(MOVL, CMPL, 4, $31, $32, CX)
-	FINISHCOUNT($2, $32)
+// func putCounted64(elems []uint64, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+TEXT ·putCounted64(SB), NOSPLIT, $0-64
+	BEGIN($3)
+	LOOPS(ASK64, COUNT(MOVQ, CMPQ, 8, $16), $16, $3, done+48(FP), full+56(FP))
 
 // func storeFence()
 TEXT ·storeFence(SB), NOSPLIT, $0-0

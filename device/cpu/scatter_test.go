@@ -18,38 +18,68 @@ func TestScatterTwins(t *testing.T) {
 func testScatterTwins[E element](t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
-		for _, count := range []int{1, 2, 7, 64, maxBuckets} {
-			elems := make([]E, n)
-			for i := range elems {
-				elems[i] = E(r.Uint64())
-			}
-			low, high := E(r.Uint64()), E(r.Uint64())
-			low, high = min(low, high), max(low, high)
-			tieBits := uint(r.IntN(8))
-			center := low + (high-low)/3
-			plain := newBuckets(low, high, count, tieBits)
-			all := map[string]buckets[E]{"plain": plain}
-			if count >= fewestFitted {
-				sample := dense(r, low, high, center)
-				from := (center - plain.low) >> tieBits << tieBits
-				all["even"] = plain.fit(sample, high, count, tieBits, grading{})
-				all["graded"] = plain.fit(sample, high, count, tieBits, gradingAround(uint64(from), uint64(high-plain.low), tieBits))
-			}
-			for name, b := range all {
-				t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
-					elems := append(dense(r, low, high, center)[:n/2], elems[n/2:]...)
-					for _, heavy := range []*heavies[E]{nil, someHeavies(r, b, elems)} {
-						fast := scattered(t, b, heavy, elems, scatterFast[E])
-						loop := scattered(t, b, heavy, elems, scatterLoop[E])
-						for i := range fast {
-							if !slices.Equal(fast[i], loop[i]) {
-								t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
-							}
-						}
-						checkBuckets(t, b, heavy, elems, fast)
+		eachCut(t, r, n, func(t *testing.T, b buckets[E], elems []E) {
+			for _, heavy := range []*heavies[E]{nil, someHeavies(r, b, elems)} {
+				fast := scattered(t, b, heavy, elems, putFast[E], countFast[E])
+				loop := scattered(t, b, heavy, elems, putLoop[E], countLoop[E])
+				for i := range fast {
+					if !slices.Equal(fast[i], loop[i]) {
+						t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
 					}
-				})
+				}
+				checkBuckets(t, b, heavy, elems, fast)
 			}
+		})
+	}
+}
+
+// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their definition.
+func TestNumberTwins(t *testing.T) {
+	t.Run("u32", testNumberTwins[uint32])
+	t.Run("u64", testNumberTwins[uint64])
+}
+
+func testNumberTwins[E element](t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{0, 1, 7, 8, 9, 16, 1000} {
+		for range 10 { // other ranges
+			eachCut(t, r, n, func(t *testing.T, b buckets[E], elems []E) {
+				want := numbered(&b, elems)
+				loop, all := make([]uint32, n+1), make([]uint32, n+1)
+				loop[n], all[n] = 77, 77
+				numberLoop(&b, loop[:n], elems)
+				b.number(all[:n], elems)
+				if !slices.Equal(loop, append(want, 77)) || !slices.Equal(all, loop) {
+					t.Fatalf("%d elements: their buckets are %v and %v, want %v", n, loop, all, want)
+				}
+			})
+		}
+	}
+}
+
+// eachCut cuts random ranges into plain and fitted buckets and tests with n elements in and around them.
+func eachCut[E element](t *testing.T, r *rand.Rand, n int, test func(t *testing.T, b buckets[E], elems []E)) {
+	for _, count := range []int{1, 2, 7, 64, maxBuckets} {
+		low, high := E(r.Uint64()), E(r.Uint64())
+		low, high = min(low, high), max(low, high)
+		tieBits := uint(r.IntN(8))
+		center := low + (high-low)/3
+		plain := newBuckets(low, high, count, tieBits)
+		all := map[string]buckets[E]{"plain": plain}
+		if count >= fewestFitted {
+			sample := dense(r, low, high, center)
+			from := (center - plain.low) >> tieBits << tieBits
+			all["even"] = plain.fit(sample, high, count, tieBits, grading{})
+			all["graded"] = plain.fit(sample, high, count, tieBits, gradingAround(uint64(from), uint64(high-plain.low), tieBits))
+		}
+		for name, b := range all {
+			t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
+				elems := dense(r, low, high, center)[:n/2]
+				for len(elems) < n {
+					elems = append(elems, E(r.Uint64()))
+				}
+				test(t, b, elems)
+			})
 		}
 	}
 }
@@ -73,28 +103,36 @@ func someHeavies[E element](r *rand.Rand, b buckets[E], elems []E) *heavies[E] {
 	return h
 }
 
-// scattered is the content of the buckets that add fills with the given inner loop, with what was counted after the rest.
-func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E, loop func(*scatterer[E], *buckets[E], []E) (int, uint64)) [][]E {
+// scattered is the content of the buckets that the given inner loops fill, with what was counted after the rest.
+func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E,
+	put func(*combiner[E], []E, []uint32) (int, int), count func(*scatterer[E], []E, []uint32) (int, int)) [][]E {
 	s := sizes{element: int(lastBit[E]()+1) / 8, block: 64, blocks: len(elems)/64 + b.count() + 1}
 	p, err := newPool[E](&s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 20))
+	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 28))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
 	sc, _ := newScatterer(p, memory.Bytes(), b.count())
 	sc.reset(b.count(), 0, len(p.zones))
-	sc.count(heavy)
-	for rest := elems; len(rest) > 0; {
-		done, full := loop(sc, &b, rest)
-		if full != none64 {
+	sc.countHeavy(heavy)
+	numbers := numbered(&b, elems)
+	for at := 0; at < len(elems); {
+		end := min(at+numbersAtMost, len(elems))
+		done, full := 0, 0
+		if heavy == nil {
+			done, full = put(&sc.combiner, elems[at:end], numbers[at:end])
+		} else {
+			done, full = count(sc, elems[at:end], numbers[at:end])
+		}
+		if full >= 0 {
 			sc.flush(full)
 		}
-		rest = rest[done:]
+		at += done
 	}
 	sc.finish()
 	content := make([][]E, b.count())
@@ -104,6 +142,15 @@ func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems [
 		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
 	}
 	return content
+}
+
+// numbered gives the buckets of elems by their definition.
+func numbered[E element](b *buckets[E], elems []E) []uint32 {
+	numbers := make([]uint32, len(elems))
+	for i, e := range elems {
+		numbers[i] = uint32(b.of(e))
+	}
+	return numbers
 }
 
 // TestCountersAreEmptied has more elements come than the counters hold.
@@ -119,10 +166,10 @@ func TestCountersAreEmptied(t *testing.T) {
 	b := newBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.reset(b.count(), 0, len(p.zones))
-	sc.count(heaviesOf([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
+	sc.countHeavy(heaviesOf([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
 	for i := range 3 {
 		sc.counted = countedAtMost
-		sc.add(b, elems)
+		sc.add(&b, elems)
 		if due := int64(200 * i); sc.counts[0] != due {
 			t.Errorf("%d came before, want %d", sc.counts[0], due)
 		}

@@ -149,7 +149,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + countsBytes + int64(48*(s.leaf/s.block+s.workers+1))
+	perWorker := int64(s.perWorker()) + countsBytes + 4*numbersAtMost + int64(48*(s.leaf/s.block+s.workers+1))
 	if s.carried {
 		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.stints())*40
 	}
@@ -160,7 +160,7 @@ func (s *sizes) memory() int64 {
 func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
-	scatter := s.maxBuckets()*lineBytes + 2*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
+	scatter := s.maxBuckets()*lineBytes + 3*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
 	if s.carried {
 		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
@@ -183,7 +183,7 @@ func (s *sizes) maxBuckets() int {
 
 // maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
 func (s *sizes) maxHeavies() int {
-	if s.keptRecords > 0 || s.carried || int64(s.blocks)*int64(s.block) >= 1<<countShift {
+	if s.keptRecords > 0 || s.carried {
 		return 0
 	}
 	return min(maxHeavies, s.maxBuckets()/8)

@@ -84,7 +84,7 @@ func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b buckets[E]) ([]l
 		w.scatter.reset(b.count(), l.zone, 1)
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
-		w.scatter.add(b, c.pool.content(block))
+		w.scatter.add(&b, c.pool.content(block))
 		w.scatter.recycle(block)
 	})
 	if err != nil {
