@@ -116,7 +116,7 @@ func (c *carrier[R]) makeWorkers(workers int) error {
 		w.tmp, rest = carve[uint64](rest, c.leaf)
 		w.keys, rest = carve[uint64](rest, c.batch())
 		w.words, rest = carve[R](rest, c.batch())
-		w.lines, rest = newCombiner(c.pool, rest, c.maxBuckets())
+		w.lines, rest = newCombiner(c.pool, rest, c.maxBuckets(), c.line)
 		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
 		w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(c.leaf))
 		w.radix.distinct = true

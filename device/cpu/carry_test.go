@@ -33,10 +33,12 @@ func testCarryTwins[R carried](t *testing.T, word func(a, b uint64) R) {
 				words = append(words, w)
 				want[b.of(key)] = append(want[b.of(key)], w)
 			}
-			fast, loop := carriedTo(t, &b, keys, words, putFast[R]), carriedTo(t, &b, keys, words, putLoop[R])
-			for i := range want {
-				if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
-					t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
+			for _, line := range []int{lineBytes, longLineBytes} {
+				fast, loop := carriedTo(t, &b, keys, words, line, putFast[R]), carriedTo(t, &b, keys, words, line, putLoop[R])
+				for i := range want {
+					if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
+						t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
+					}
 				}
 			}
 		})
@@ -44,20 +46,20 @@ func testCarryTwins[R carried](t *testing.T, word func(a, b uint64) R) {
 }
 
 // carriedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
-func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words []R, put func(*combiner[R], []R, []uint32) (int, int)) [][]R {
+func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words []R, line int, put func(*combiner[R], []R, []uint32) (int, int)) [][]R {
 	size := len(arena.ByteView(make([]R, 1)))
-	s := sizes{element: size, block: 32, blocks: len(keys)/32 + b.count() + 1}
+	s := sizes{element: size, block: 64, blocks: len(keys)/64 + b.count() + 1}
 	p, err := newPool[R](&s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 28))
+	memory, err := arena.Alloc(2 * maxBuckets * (line + 28))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	c, _ := newCombiner(p, memory.Bytes(), b.count())
+	c, _ := newCombiner(p, memory.Bytes(), b.count(), line)
 	c.reset(b.count(), 0, len(p.zones))
 	ends, due := make([]uint32, b.count()), make([]uint32, b.count())
 	numbers := numbered(b, keys)

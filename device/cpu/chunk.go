@@ -92,7 +92,7 @@ func (c *chunk[E]) makeWorkers(workers int) error {
 		w.a, rest = carve[E](rest, c.leaf)
 		w.b, rest = carve[E](rest, c.leaf)
 		w.elems, rest = carve[E](rest, c.batch())
-		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets())
+		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets(), c.line)
 		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
 		c.workers[i] = w
 	}

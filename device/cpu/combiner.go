@@ -32,8 +32,8 @@ type combiner[E arena.Word] struct {
 	zones    int  // that the buckets are spread over
 }
 
-// newCombiner makes a combiner for so many buckets in memory, of which it leaves the rest.
-func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets int) (c combiner[E], rest []byte) {
+// newCombiner makes a combiner for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
+func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets, lineBytes int) (c combiner[E], rest []byte) {
 	var e E
 	c = combiner[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: emptyList}
 	c.lines, rest = carve[E](memory, buckets*c.line)

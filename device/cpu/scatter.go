@@ -139,10 +139,10 @@ type scatterer[E element] struct {
 	counted int         // elements added since the counters in next were empty
 }
 
-// newScatterer makes a scatterer for so many buckets in memory, of which it leaves the rest.
-func newScatterer[E element](p *pool[E], memory []byte, buckets int) (s *scatterer[E], rest []byte) {
+// newScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
+func newScatterer[E element](p *pool[E], memory []byte, buckets, lineBytes int) (s *scatterer[E], rest []byte) {
 	s = &scatterer[E]{}
-	s.combiner, rest = newCombiner(p, memory, buckets)
+	s.combiner, rest = newCombiner(p, memory, buckets, lineBytes)
 	return s, rest
 }
 

@@ -48,11 +48,12 @@ type lines struct {
 	next, to  *uint64
 	pool      unsafe.Pointer
 	blockMask uint64
+	lineMask  uint64
 	ahead     int // elements at the end of which none further on is asked for
 }
 
 func linesOf[E arena.Word](c *combiner[E]) lines {
-	l := lines{unsafe.Pointer(&c.lines[0]), &c.next[0], &c.to[0], unsafe.Pointer(&c.pool.elems[0]), uint64(c.pool.block - 1), askedAhead}
+	l := lines{unsafe.Pointer(&c.lines[0]), &c.next[0], &c.to[0], unsafe.Pointer(&c.pool.elems[0]), uint64(c.pool.block - 1), uint64(c.line - 1), askedAhead}
 	if !asksAhead {
 		l.ahead = numbersAtMost
 	}

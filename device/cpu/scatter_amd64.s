@@ -7,7 +7,7 @@
 //	CX  the element in work, counted from the end: less than 0
 //	R8  lines                 R9  next
 //	R10 to                    R12 elements of the pool
-//	R13 blockMask             R15 the first element that does not ask, as CX
+//	R13 elements in a line-1  R15 the first element that does not ask, as CX
 //	BX  number of the bucket  DX  its next, then that after it
 
 // STREAM writes the 64 bytes of line BX from at on to DX. A cache line is written by four stores of 16 bytes that go
@@ -36,8 +36,8 @@
 	MOVQ 8(AX), R9              \
 	MOVQ 16(AX), R10            \
 	MOVQ 24(AX), R12            \
-	MOVQ 32(AX), R13            \
-	MOVQ 40(AX), R15            \
+	MOVQ 40(AX), R13            \
+	MOVQ 48(AX), R15            \
 	NEGQ R15                    \
 	CMPQ CX, R15                \
 	JGE  loop
@@ -66,18 +66,18 @@
 	MOVO  X0, (R8)(AX*1)
 
 // APPEND puts an element where next says, and leaves the loop if that fills a line.
-#define APPEND(PUT, LASTINLINE) \
+#define APPEND(PUT) \
 	MOVL  (DI)(CX*4), BX   \
 	MOVQ  (R9)(BX*8), DX   \
 	PUT                    \
 	INCQ  DX               \
 	MOVQ  DX, (R9)(BX*8)   \
-	TESTL LASTINLINE, DX   \
+	TESTL R13, DX          \
 	JEQ   full
 
 // COUNT does what APPEND does, but if the element is the bucket's heavy one, the next one will be put in its place, and next
-// counts it, from bit 36 on: see countShift. A line is full if its number of elements passes a multiple of LINE.
-#define COUNT(MOV, CMP, BYTES, LINE) \
+// counts it, from bit 36 on: see countShift. A line is full if a bit of next above those in R13 changes.
+#define COUNT(MOV, CMP, BYTES) \
 	MOVL    (DI)(CX*4), BX         \
 	MOVQ    (R9)(BX*8), DX         \
 	MOV     (SI)(CX*BYTES), AX     \
@@ -91,13 +91,13 @@
 	CMOVQEQ R11, R14               \
 	MOVQ    R14, (R9)(BX*8)        \
 	XORQ    R14, DX                \
-	TESTL   LINE, DX               \
+	CMPL    DX, R13                \
 	MOVQ    R14, DX                \
-	JNE     full
+	JHI     full
 
-// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines of LINE elements and writes them to
-// the pool, or leaves with the bucket of one that has no room in its block.
-#define LOOPS(ASKS, STEP, LINE, LOGBYTES, DONE, FULL) \
+// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines and writes them to the pool, or leaves
+// with the bucket of one that has no room in its block.
+#define LOOPS(ASKS, STEP, LOGBYTES, DONE, FULL) \
 asking: \
 	ASKS                          \
 	STEP                          \
@@ -117,19 +117,30 @@ end: \
 	RET                           \
 full: \
 	INCQ  CX                      \
-	SUBQ  LINE, DX                \
+	SUBQ  R13, DX                 \
+	DECQ  DX                      \
 	MOVQ  DX, (R9)(BX*8)          \
 	MOVQ  (R10)(BX*8), R11        \
-	TESTQ R13, R11                \
+	MOVQ  l+32(FP), AX            \
+	TESTQ R11, 32(AX)             \
 	JEQ   noRoom                  \
-	ADDQ  LINE, (R10)(BX*8)       \
+	LEAQ  1(R11)(R13*1), AX       \
+	MOVQ  AX, (R10)(BX*8)         \
 	MOVL  DX, BX                  \
 	SHLQ  LOGBYTES, BX            \
 	ADDQ  R8, BX                  \
 	SHLQ  LOGBYTES, R11           \
 	LEAQ  (R12)(R11*1), DX        \
+	LEAQ  1(R13), AX              \
+	SHLQ  LOGBYTES, AX            \
+	ADDQ  BX, AX                  \
+stream: \
 	STREAM(0)                     \
 	STREAM(64)                    \
+	SUBQ  $-128, BX               \
+	SUBQ  $-128, DX               \
+	CMPQ  BX, AX                  \
+	JLO   stream                  \
 	CMPQ  CX, R15                 \
 	JLT   asking                  \
 	TESTQ CX, CX                  \
@@ -152,27 +163,27 @@ noRoom: \
 // func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
 TEXT ·put32(SB), NOSPLIT, $0-56
 	BEGIN($2)
-	LOOPS(ASK32, APPEND(PUT32, $31), $32, $2, done+40(FP), full+48(FP))
+	LOOPS(ASK32, APPEND(PUT32), $2, done+40(FP), full+48(FP))
 
 // func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
 TEXT ·put64(SB), NOSPLIT, $0-56
 	BEGIN($3)
-	LOOPS(ASK64, APPEND(PUT64, $15), $16, $3, done+40(FP), full+48(FP))
+	LOOPS(ASK64, APPEND(PUT64), $3, done+40(FP), full+48(FP))
 
 // func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
 TEXT ·put128(SB), NOSPLIT, $0-56
 	BEGIN($4)
-	LOOPS(ASK128, APPEND(PUT128, $7), $8, $4, done+40(FP), full+48(FP))
+	LOOPS(ASK128, APPEND(PUT128), $4, done+40(FP), full+48(FP))
 
 // func putCounted32(elems []uint32, numbers *uint32, l *lines, heavy *uint64) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
-	LOOPS(ASK32, COUNT(MOVL, CMPL, 4, $32), $32, $2, done+48(FP), full+56(FP))
+	LOOPS(ASK32, COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
 
 // func putCounted64(elems []uint64, numbers *uint32, l *lines, heavy *uint64) (done, full int)
 TEXT ·putCounted64(SB), NOSPLIT, $0-64
 	BEGIN($3)
-	LOOPS(ASK64, COUNT(MOVQ, CMPQ, 8, $16), $16, $3, done+48(FP), full+56(FP))
+	LOOPS(ASK64, COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))
 
 // func storeFence()
 TEXT ·storeFence(SB), NOSPLIT, $0-0

@@ -20,14 +20,16 @@ func testScatterTwins[E element](t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
 		eachCut(t, r, n, func(t *testing.T, b buckets[E], elems []E) {
 			for _, heavy := range []*heavies[E]{nil, someHeavies(r, b, elems)} {
-				fast := scattered(t, b, heavy, elems, putFast[E], countFast[E])
-				loop := scattered(t, b, heavy, elems, putLoop[E], countLoop[E])
-				for i := range fast {
-					if !slices.Equal(fast[i], loop[i]) {
-						t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+				for _, line := range []int{lineBytes, longLineBytes} {
+					fast := scattered(t, b, heavy, elems, line, putFast[E], countFast[E])
+					loop := scattered(t, b, heavy, elems, line, putLoop[E], countLoop[E])
+					for i := range fast {
+						if !slices.Equal(fast[i], loop[i]) {
+							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+						}
 					}
+					checkBuckets(t, b, heavy, elems, fast)
 				}
-				checkBuckets(t, b, heavy, elems, fast)
 			}
 		})
 	}
@@ -103,21 +105,22 @@ func someHeavies[E element](r *rand.Rand, b buckets[E], elems []E) *heavies[E] {
 	return h
 }
 
-// scattered is the content of the buckets that the given inner loops fill, with what was counted after the rest.
-func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E,
+// scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was counted after
+// the rest.
+func scattered[E element](t *testing.T, b buckets[E], heavy *heavies[E], elems []E, line int,
 	put func(*combiner[E], []E, []uint32) (int, int), count func(*scatterer[E], []E, []uint32) (int, int)) [][]E {
-	s := sizes{element: int(lastBit[E]()+1) / 8, block: 64, blocks: len(elems)/64 + b.count() + 1}
+	s := sizes{element: int(lastBit[E]()+1) / 8, block: 128, blocks: len(elems)/128 + b.count() + 1}
 	p, err := newPool[E](&s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (lineBytes + 28))
+	memory, err := arena.Alloc(2 * maxBuckets * (line + 28))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	sc, _ := newScatterer(p, memory.Bytes(), b.count())
+	sc, _ := newScatterer(p, memory.Bytes(), b.count(), line)
 	sc.reset(b.count(), 0, len(p.zones))
 	sc.countHeavy(heavy)
 	numbers := numbered(&b, elems)
@@ -162,7 +165,7 @@ func TestCountersAreEmptied(t *testing.T) {
 	}
 	defer p.memory.Free()
 	memory := make([]byte, 1<<16)
-	sc, _ := newScatterer(p, memory, 4)
+	sc, _ := newScatterer(p, memory, 4, lineBytes)
 	b := newBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.reset(b.count(), 0, len(p.zones))

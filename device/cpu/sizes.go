@@ -13,10 +13,13 @@ import (
 const (
 	// lineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted,
 	// so fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
-	lineBytes = 128
+	// longLineBytes is for chunks with much memory for each bucket, where the second-level cache has 1 MiB: 1.8 ns in place
+	// of 1.95, and on an Intel Xeon (Emerald Rapids) 2.8 in place of 3.1.
+	lineBytes     = 128
+	longLineBytes = 256
 
 	unitBytes  = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
-	maxBuckets = 2048      // of one scatter: its lines, 256 KiB, must leave most of L2 free
+	maxBuckets = 2048      // of one scatter: its lines, 256 or 512 KiB, must leave the rest of L2 free
 
 	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
 
@@ -54,6 +57,7 @@ type sizes struct {
 	out         int  // records in a block that Store writes
 	block       int  // elements in a block of a bucket, a power of two
 	blocks      int
+	line        int // bytes of a bucket's line in the scatter
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
@@ -134,6 +138,10 @@ func (s *sizes) setBlocks() {
 	slack = max(slack, partial*blockBytes)
 	s.block = int(blockBytes) / s.element
 	s.blocks = int((elements+slack)/blockBytes) + 1
+	s.line = lineBytes
+	if blockBytes >= 8*longLineBytes && leafBytes() >= 512<<10 {
+		s.line = longLineBytes
+	}
 }
 
 // zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
@@ -160,7 +168,7 @@ func (s *sizes) memory() int64 {
 func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
-	scatter := s.maxBuckets()*lineBytes + 3*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
+	scatter := s.maxBuckets()*s.line + 3*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
 	if s.carried {
 		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
