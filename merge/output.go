@@ -189,14 +189,27 @@ func (o *Output) Assemble(memoryBytes int64, f func() error) error {
 	return errors.Join(err, a.memory.Free())
 }
 
+// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large folios takes pages
+// for as much as is written at once, and the larger they are, the less likely are they some that were just freed. On a virtual
+// machine, whose memory is slow when first touched, 1 GiB that was in order already was copied in 0.48 s, in 0.49 with 128 KiB,
+// and in 1.65 with 1 MiB (cp took 0.47; medians of 11 in random order).
+const pieceBytes = 256 << 10
+
 // WriteAt writes at an offset, for several goroutines at once.
-func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
+func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 	if o.assembler != nil {
 		return o.assembler.writeAt(p, offset)
 	}
-	return o.writeAt(p, offset)
+	for n < len(p) && err == nil {
+		at := offset + int64(n)
+		var written int
+		written, err = o.writeAt(p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))], at)
+		n += written
+	}
+	return n, err
 }
 
+// writeAt gives p to the file at once.
 func (o *Output) writeAt(p []byte, offset int64) (int, error) {
 	n, err := o.file.WriteAt(p, offset)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -416,5 +417,40 @@ func TestWriteBehind(t *testing.T) {
 		if err := out.Abort(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells what was
+// written before it.
+func TestWriteAtPieces(t *testing.T) {
+	data := make([]byte, 3*pieceBytes+1000)
+	rand.NewChaCha8([32]byte{2}).Read(data)
+	const offset = pieceBytes/2 + 7
+	write := func(failAt int) ([][2]int64, int, []byte, error) {
+		name := filepath.Join(t.TempDir(), "out")
+		out, file := openNoted(t, name)
+		file.failAt = failAt
+		n, err := out.WriteAt(data, offset)
+		out.file = file.File
+		if err := out.Commit(offset + int64(n)); err != nil {
+			t.Fatal(err)
+		}
+		content, err2 := os.ReadFile(name)
+		if err2 != nil {
+			t.Fatal(err2)
+		}
+		return file.writes, n, content[offset:], err
+	}
+	writes, n, content, err := write(0)
+	want := [][2]int64{
+		{offset, pieceBytes - offset}, {pieceBytes, pieceBytes}, {2 * pieceBytes, pieceBytes},
+		{3 * pieceBytes, offset + int64(len(data)) - 3*pieceBytes},
+	}
+	if err != nil || n != len(data) || !slices.Equal(writes, want) || !bytes.Equal(content, data) {
+		t.Errorf("%d bytes, %v, in writes %v, want %v", n, err, writes, want)
+	}
+	_, n, content, err = write(3)
+	if !errors.Is(err, errInjected) || n != 2*pieceBytes-offset || !bytes.Equal(content, data[:n]) {
+		t.Errorf("the third write fails: %d bytes, %v", n, err)
 	}
 }
