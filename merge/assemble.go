@@ -46,18 +46,13 @@ func newAssembler(memoryBytes int64, write func(p []byte, offset int64) (int, er
 }
 
 // writeAt takes what is to stand at offset. Every byte comes once.
-func (a *assembler) writeAt(p []byte, offset int64) (n int, err error) {
-	for n < len(p) && err == nil {
-		number, at := offset/arena.HugePage, int(offset%arena.HugePage)
-		piece := p[n:min(len(p), n+arena.HugePage-at)]
+func (a *assembler) writeAt(p []byte, offset int64) (int, error) {
+	return inPieces(p, offset, arena.HugePage, func(piece []byte, offset int64) (int, error) {
 		if len(piece) == arena.HugePage {
-			_, err = a.write(piece, offset)
-		} else {
-			err = a.put(number, at, piece)
+			return a.write(piece, offset)
 		}
-		n, offset = n+len(piece), offset+int64(len(piece))
-	}
-	return n, err
+		return len(piece), a.put(offset/arena.HugePage, int(offset%arena.HugePage), piece)
+	})
 }
 
 // put takes a piece of a page, and writes the page if that was the last one.

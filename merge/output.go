@@ -196,14 +196,19 @@ func (o *Output) Assemble(memoryBytes int64, f func() error) error {
 const pieceBytes = 256 << 10
 
 // WriteAt writes at an offset, for several goroutines at once.
-func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
+func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
 	if o.assembler != nil {
 		return o.assembler.writeAt(p, offset)
 	}
+	return inPieces(p, offset, pieceBytes, o.writeAt)
+}
+
+// inPieces has p written in pieces that end at multiples of size in the file.
+func inPieces(p []byte, offset, size int64, write func(piece []byte, offset int64) (int, error)) (n int, err error) {
 	for n < len(p) && err == nil {
 		at := offset + int64(n)
 		var written int
-		written, err = o.writeAt(p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))], at)
+		written, err = write(p[n:min(len(p), n+int(size-at%size))], at)
 		n += written
 	}
 	return n, err

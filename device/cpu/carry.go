@@ -241,17 +241,7 @@ func (c *carrier[R]) scatter(w *carryWorker[R], b *buckets[uint64], recs []byte)
 		} else {
 			pad(words, batch, c.record)
 		}
-		carry(&w.lines, b, keys, words)
-	}
-}
-
-// carry distributes words by their keys.
-func carry[R carried](c *combiner[R], b *buckets[uint64], keys []uint64, words []R) {
-	for len(keys) > 0 {
-		n := min(len(keys), numbersAtMost)
-		b.number(c.numbers[:n], keys[:n])
-		c.put(words[:n], c.numbers[:n])
-		keys, words = keys[n:], words[n:]
+		distribute(&w.lines, b, keys, words, putFast[R])
 	}
 }
 

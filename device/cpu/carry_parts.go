@@ -112,7 +112,7 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 			return nil, err
 		}
 		for words := range slices.Chunk(piece, len(w.keys)) {
-			carry(&w.lines, &b, c.keysOf(w, words, rest), words)
+			distribute(&w.lines, &b, c.keysOf(w, words, rest), words, putFast[R])
 		}
 		if block, ended := c.endOf(piece); ended {
 			w.lines.recycle(block)

@@ -58,46 +58,41 @@ func (c *combiner[E]) reset(buckets, zone, zones int) {
 	}
 }
 
-// put appends elems to the buckets of the given numbers.
-func (c *combiner[E]) put(elems []E, numbers []uint32) {
-	for len(elems) > 0 {
-		done, full := putFast(c, elems, numbers)
-		if full >= 0 {
-			c.flush(full)
+// distribute appends elems to the buckets of their keys, by putFast or what does as that does.
+func distribute[K element, E arena.Word](c *combiner[E], b *buckets[K], keys []K, elems []E, put func(c *combiner[E], elems []E, numbers []uint32) (done, full int)) {
+	for len(keys) > 0 {
+		n := min(len(keys), numbersAtMost)
+		numbers := c.numbers[:n]
+		b.number(numbers, keys[:n])
+		for at := 0; at < n; {
+			done, full := put(c, elems[at:n], numbers[at:])
+			if full >= 0 {
+				c.flush(full)
+			}
+			at += done
 		}
-		elems, numbers = elems[done:], numbers[done:]
+		keys, elems = keys[n:], elems[n:]
 	}
 }
 
-// putLoop appends elems to the buckets of the given numbers until one of them fills the line of a bucket whose block is full:
-// done elements are in their lines then, and full is that bucket, whose line has to be flushed; or -1 at the end of elems.
+// putLoop appends elems to the buckets of the given numbers until one of them fills a line, which putFast flushes itself as long as
+// there is room in the block: done elements are in their lines then, and full is that bucket, whose line counts as empty and has to
+// be flushed; or -1 at the end of elems.
 func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32) (done, full int) {
-	mask := uint64(c.line - 1)
+	line := uint64(c.line)
 	for i, number := range numbers[:len(elems)] {
 		at := c.next[number]
 		c.lines[at] = elems[i]
-		c.next[number] = at + 1
-		if (at+1)&mask == 0 && !c.flushed(number) {
+		if at++; at&(line-1) == 0 {
+			c.next[number] = at - line
 			return i + 1, int(number)
 		}
+		c.next[number] = at
 	}
 	return len(elems), -1
 }
 
-// flushed empties the full line of a bucket, and writes it to the block in work. It reports whether there is one.
-func (c *combiner[E]) flushed(bucket uint32) bool {
-	line := uint64(c.line)
-	c.next[bucket] -= line
-	to := c.to[bucket]
-	if to&uint64(c.pool.block-1) == 0 {
-		return false
-	}
-	copy(c.pool.elems[to:to+line], c.lines[uint64(bucket)*line:])
-	c.to[bucket] = to + line
-	return true
-}
-
-// flush writes the full line of a bucket, which has been emptied, to a new block.
+// flush writes the full line of a bucket, which counts as empty already, to its block or to a new one.
 func (c *combiner[E]) flush(bucket int) {
 	to := c.makeRoom(bucket)
 	copy(c.pool.elems[to:to+uint64(c.line)], c.lines[bucket*c.line:])

@@ -97,7 +97,7 @@ func (b *buckets[E]) number(numbers []uint32, elems []E) {
 
 func numberLoop[E element](b *buckets[E], numbers []uint32, elems []E) {
 	numbers = numbers[:len(elems)]
-	low, last, shift := b.low, b.last, b.shift&lastBit[E]()
+	low, last, shift := b.low, b.last, b.shift
 	switch {
 	case !b.fitted():
 		for i, e := range elems {
@@ -155,31 +155,19 @@ func (s *scatterer[E]) reset(buckets, zone, zones int) {
 
 // add distributes elems.
 func (s *scatterer[E]) add(b *buckets[E], elems []E) {
-	for len(elems) > 0 {
-		n := min(len(elems), numbersAtMost)
-		numbers := s.numbers[:n]
-		b.number(numbers, elems[:n])
-		if s.heavy == nil {
-			s.put(elems[:n], numbers)
-		} else {
-			s.count(elems[:n], numbers)
-		}
-		elems = elems[n:]
+	if s.heavy == nil {
+		distribute(&s.combiner, b, elems, elems, putFast[E])
+		return
 	}
-}
-
-// count distributes elems to the buckets of the given numbers, but heavy elements are counted.
-func (s *scatterer[E]) count(elems []E, numbers []uint32) {
 	if s.counted += len(elems); s.counted > countedAtMost {
 		s.emptyCounters()
 	}
-	for len(elems) > 0 {
-		done, full := countFast(s, elems, numbers)
-		if full >= 0 {
-			s.flush(full)
-		}
-		elems, numbers = elems[done:], numbers[done:]
-	}
+	distribute(&s.combiner, b, elems, elems, s.count)
+}
+
+// count is putFast that counts heavy elements. c is the combiner of s.
+func (s *scatterer[E]) count(_ *combiner[E], elems []E, numbers []uint32) (done, full int) {
+	return countFast(s, elems, numbers)
 }
 
 // countLoop is putLoop that counts heavy elements.
@@ -192,10 +180,11 @@ func countLoop[E element](s *scatterer[E], elems []E, numbers []uint32) (done, f
 		if uint64(e) == s.heavy.perBucket[number] {
 			after = before + 1<<countShift
 		}
-		s.next[number] = after
-		if (after^before)&line != 0 && !s.flushed(number) {
+		if (after^before)&line != 0 {
+			s.next[number] = after - line
 			return i + 1, int(number)
 		}
+		s.next[number] = after
 	}
 	return len(elems), -1
 }

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// The inner loops of combiner.put and scatterer.count. See scatter_amd64.go. Only the instructions that every amd64 has are
+// The inner loops of distribute. See scatter_amd64.go. Only the instructions that every amd64 has are
 // used. Registers:
 //
 //	SI  end of the elements   DI  end of their numbers
@@ -42,11 +42,23 @@
 	CMPQ CX, R15                \
 	JGE  loop
 
-// ASK asks for the line of the element 16 places further on, of which a word is at SCALED: R14 is its place.
-#define ASK(SCALED) \
-	MOVL       64(DI)(CX*4), R14 \
-	MOVL       (R9)(R14*8), R14  \
-	PREFETCHT0 SCALED
+// AHEAD finds where the element 16 places further on will go, and ASK asks for its line.
+#define AHEAD \
+	MOVL 64(DI)(CX*4), R14 \
+	MOVL (R9)(R14*8), R14
+
+#define ASK32 \
+	AHEAD                    \
+	PREFETCHT0 (R8)(R14*4)
+
+#define ASK64 \
+	AHEAD                    \
+	PREFETCHT0 (R8)(R14*8)
+
+#define ASK128 \
+	AHEAD                    \
+	SHLQ       $4, R14       \
+	PREFETCHT0 (R8)(R14*1)
 
 // PUT takes an element and appends it to the line of its bucket. AX is for its use.
 #define PUT32 \
@@ -151,14 +163,6 @@ noRoom: \
 	MOVQ  CX, DONE                \
 	MOVQ  BX, FULL                \
 	RET
-
-#define ASK32  ASK((R8)(R14*4))
-#define ASK64  ASK((R8)(R14*8))
-#define ASK128 \
-	MOVL 64(DI)(CX*4), R14 \
-	MOVL (R9)(R14*8), R14  \
-	SHLQ $4, R14           \
-	PREFETCHT0 (R8)(R14*1)
 
 // func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
 TEXT ·put32(SB), NOSPLIT, $0-56
