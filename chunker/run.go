@@ -17,7 +17,7 @@ type Block struct {
 	Offset  int64 // bytes from the start of the file
 	Bytes   int   // stored bytes, fewer than Records·RecordSize when compressed
 	Codec   format.Compression
-	Sum     uint64 // xxhash64 of the stored bytes
+	Sum     uint64 // XXH3 (64 bits) of the stored bytes
 	Key     []byte // normalized key of the first record
 
 	taken bool // its storage has been given back

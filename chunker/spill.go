@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/dustin/go-humanize"
+	"github.com/zeebo/xxh3"
 
 	"github.com/extsort/extsort/format"
 )
@@ -201,7 +201,7 @@ func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 	}
 	b := Block{
 		Records: len(recs) / s.opt.Keyer.Layout().RecordSize,
-		Bytes:   len(stored), Codec: codec, Sum: xxhash.Sum64(stored),
+		Bytes:   len(stored), Codec: codec, Sum: xxh3.Hash(stored),
 		Key: s.opt.Keyer.Append(make([]byte, 0, s.opt.Keyer.KeySize()), recs[:s.opt.Keyer.Layout().RecordSize]),
 	}
 	return b, s.write(&b, stored, e)
@@ -288,7 +288,7 @@ func (s *Spill) readStored(b *Block, stored []byte) error {
 	if _, err := v.file.ReadAt(stored[:b.Bytes], b.Offset); err != nil {
 		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, plainCause(err))
 	}
-	if sum := xxhash.Sum64(stored[:b.Bytes]); sum != b.Sum {
+	if sum := xxh3.Hash(stored[:b.Bytes]); sum != b.Sum {
 		return fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: checksum %016x instead of %016x (is the disk all right?)",
 			v.folder, b.Offset, sum, b.Sum)
 	}
