@@ -8,22 +8,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// codecChoice decides whether spill is compressed. A fixed choice always is or never is; auto looks at the first
-// blocks and compresses from then on when that pays.
+// codecChoice decides whether spill is compressed. A fixed choice always is or never is; auto tries some blocks and compresses
+// from then on when that pays.
 type codecChoice struct {
-	codec format.Compression
+	codec format.Compression // that there may be
 	coder *format.BlockCoder
 	rate  float64 // bytes per second that are written, and read back
 
 	mu      sync.Mutex
-	trials  int // blocks still to be tried
+	auto    bool // it has not decided yet
+	seen    int  // blocks
 	in, out int64
-	fastest float64 // seconds per byte of the quickest trial
+	seconds float64 // that the trials took
 	buffer  []byte  // of the trials
 }
 
 const (
-	codecTrials = 4 // blocks that auto tries before it decides
+	// codecTrials is how many blocks auto tries before it decides, and betweenTrials how far they lie apart. The first blocks of a
+	// run have its least keys; where these are frequent, as with a Zipf distribution, no others are so quickly compressed.
+	codecTrials   = 4
+	betweenTrials = 16
 
 	// diskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
 	// disk of the middle class, each way. A block that is compressed saves its difference twice.
@@ -41,9 +45,7 @@ func newCodecChoice(opt *SpillOptions) *codecChoice {
 	if opt.Cached {
 		c.rate = cacheBytesPerSecond
 	}
-	if name == "" || name == "auto" {
-		c.trials = codecTrials
-	}
+	c.auto = name == "" || name == "auto"
 	return c
 }
 
@@ -58,29 +60,38 @@ func SpillCodec(name string) format.Compression {
 	return format.None
 }
 
-// choose is the compression of this block; while auto has not decided, it tries the block first.
+// choose is the compression of this block: none while auto has not decided.
 func (c *codecChoice) choose(recs []byte) format.Compression {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.trials > 0 {
+	if !c.auto {
+		return c.codec
+	}
+	if c.seen++; c.seen%betweenTrials == 1 {
 		c.try(recs)
 	}
-	return c.codec
+	if c.seen > (codecTrials-1)*betweenTrials {
+		c.decide()
+	}
+	return format.None
 }
 
+// try compresses a block to see what comes of it, twice: what one of them took longer is the machine's doing.
 func (c *codecChoice) try(recs []byte) {
-	start := time.Now()
-	packed, _ := c.compress(&c.buffer, recs, c.codec)
-	perByte := time.Since(start).Seconds() / float64(len(recs))
-	if c.in == 0 || perByte < c.fastest {
-		c.fastest = perByte // what the others took longer is the machine's doing
+	var seconds [2]float64
+	var packed []byte
+	for i := range seconds {
+		start := time.Now()
+		packed, _ = c.compress(&c.buffer, recs, c.codec)
+		seconds[i] = time.Since(start).Seconds()
 	}
+	c.seconds += min(seconds[0], seconds[1])
 	c.in += int64(len(recs))
 	c.out += int64(len(packed))
-	if c.trials--; c.trials > 0 {
-		return
-	}
-	c.buffer = nil
+}
+
+func (c *codecChoice) decide() {
+	c.auto, c.buffer = false, nil
 	if !c.pays() {
 		c.codec = format.None
 	}
@@ -88,9 +99,8 @@ func (c *codecChoice) try(recs []byte) {
 
 // pays weighs the time to compress and to decompress (about half of that) against what writing and reading less saves.
 func (c *codecChoice) pays() bool {
-	cost := 1.5 * c.fastest * float64(c.in)
 	saved := 2 * float64(c.in-c.out) / c.rate
-	return saved > cost
+	return saved > 1.5*c.seconds
 }
 
 // compress packs recs into buffer, or leaves them as they are when they do not become smaller.

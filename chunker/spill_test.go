@@ -315,24 +315,35 @@ func TestCodecChoice(t *testing.T) {
 		random[i] = byte(r.Uint32())
 	}
 	c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
-	for range codecTrials + 1 {
-		c.choose(random)
+	tried := 0
+	for i := range (codecTrials-1)*betweenTrials + 1 {
+		if i%betweenTrials == 0 {
+			tried += len(random) - i
+		}
+		if got := c.choose(random[i:]).String(); got != "none" {
+			t.Fatalf("block %d is compressed by %s before there is a choice", i, got)
+		}
+	}
+	if c.auto || c.in != int64(tried) {
+		t.Errorf("%d bytes were tried, want %d, those of %d blocks that lie apart", c.in, tried, codecTrials)
 	}
 	if got := c.choose(random).String(); got != "none" {
 		t.Errorf("random bytes are compressed by %s", got)
 	}
-	if packed, codec := c.compress(new([]byte), random, newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1}).choose(random)); codec.String() != "none" || len(packed) != len(random) {
-		t.Errorf("a block that does not become smaller is stored by %s", codec)
-	}
 	c = newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
-	c.trials, c.in, c.out, c.fastest = 1, 1<<40, 0, 1e-12 // what these trials saw was worth it
-	if got := c.choose(make([]byte, 64<<10)).String(); got != "s2" {
-		t.Errorf("blocks of zeros are spilled by %s", got)
+	c.seen, c.in, c.out, c.seconds = (codecTrials-1)*betweenTrials, 1<<40, 0, 1 // what these trials saw was worth it
+	c.choose(random)
+	if got := c.choose(random).String(); got != "s2" {
+		t.Errorf("after trials of which nothing was left, blocks are compressed by %s", got)
+	}
+	zstd := newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1})
+	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" || len(packed) != len(random) {
+		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
 	// A fifth is left, at 2.5 GB/s: worth it before a disk, and not where the bytes stay in memory.
 	for cached, want := range map[bool]bool{false: true, true: false} {
 		c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1, Cached: cached})
-		c.in, c.out, c.fastest = 1<<40, 1<<40/5, 4e-10
+		c.in, c.out, c.seconds = 1<<40, 1<<40/5, 4e-10*(1<<40)
 		if got := c.pays(); got != want {
 			t.Errorf("cached %t: to compress blocks of which a fifth is left pays: %t, want %t", cached, got, want)
 		}
