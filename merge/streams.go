@@ -154,13 +154,13 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
 	began := time.Now()
-	n, err := io.ReadFull(f.r, buf.recs)
+	n, err := readFull(f.r, buf.recs)
 	m.meter.read.Add(int64(time.Since(began)))
 	m.meter.bytes.Add(int64(n))
 	switch {
-	case err == io.EOF:
+	case err == io.EOF && n == 0:
 		return nil, nil
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+	case err != nil && err != io.EOF:
 		return nil, fmt.Errorf("merge: input %d, record %d: %w", f.input, f.sent+int64(n/size), err)
 	case n%size != 0:
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
@@ -169,6 +169,20 @@ func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	b := newBlock(f.input, f.sent, buf, f.free)
 	b.fill(m.opt.Keyer, buf.recs[:n])
 	return b, nil
+}
+
+// readFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give io.ErrUnexpectedEOF, which
+// is what a decompressor says of an input that was cut short.
+func readFull(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = r.Read(p[n:])
+		n += m
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	return n, err
 }
 
 // check makes sure that b is in order and follows last, if there is a record before it.
