@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
@@ -19,8 +21,14 @@ func dieOf(s os.Signal) int {
 	}
 	signal.Reset(number)
 	if number == syscall.SIGPIPE {
-		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when it is sent.
-		os.Stdout.Write([]byte{0})
+		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when it is sent. It may be another
+		// output that is broken: what is standard output by now is nobody's.
+		if r, w, err := os.Pipe(); err == nil {
+			r.Close()
+			if unix.Dup2(int(w.Fd()), 1) == nil {
+				os.Stdout.Write([]byte{0})
+			}
+		}
 	} else if err := syscall.Kill(os.Getpid(), number); err == nil {
 		time.Sleep(time.Second) // delivery is asynchronous
 	}
