@@ -33,6 +33,14 @@ type Taker interface {
 	Take(p []byte) (int, error)
 }
 
+// Waiter is a reader of a pipe whose reading somebody may end, which a call of the system that waits for bytes would not notice.
+type Waiter interface {
+	io.Reader
+
+	// Wait returns when there is something to read, or the end, or with the error that Read is to end with.
+	Wait() error
+}
+
 // unclosed is a writer that there is nothing to close of.
 type unclosed struct{ io.Writer }
 

@@ -21,7 +21,7 @@ type reader struct {
 }
 
 // NewReader gives a reader of r that costs less where r is a pipe, and otherwise r. What it gives in close, if not nil, is
-// to be closed after the last Read; r stays open.
+// to be closed after the last Read; r stays open. If r is a Waiter, it is asked to wait.
 func NewReader(r io.Reader) (reader io.Reader, close io.Closer) {
 	raw, ok := pipeOf(r)
 	if !ok {
@@ -60,6 +60,11 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // fetch waits for bytes and moves them to the pipe in between. The error is io.EOF at the end.
 func (r *reader) fetch() (err error) {
+	if w, ok := r.plain.(Waiter); ok {
+		if err := w.Wait(); err != nil {
+			return err
+		}
+	}
 	failed := r.from.Read(func(fd uintptr) bool {
 		r.held, err = uninterrupted(func() (int, error) {
 			n, err := unix.Splice(int(fd), nil, r.near[1], nil, capacity, 0)

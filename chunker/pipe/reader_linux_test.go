@@ -128,3 +128,25 @@ func TestReaderFails(t *testing.T) {
 		t.Errorf("Read from a closed pipe: %d, %v", n, err)
 	}
 }
+
+// endedReader is a Waiter whose reading somebody has ended.
+type endedReader struct {
+	*os.File
+	err error
+}
+
+func (r endedReader) Wait() error { return r.err }
+
+// TestReaderWaits has nothing in the pipe: a reader that did not ask whether to end would wait for ever.
+func TestReaderWaits(t *testing.T) {
+	from, _ := pipetest.Open(t)
+	ended := errors.New("ended")
+	r, closer := NewReader(endedReader{from, ended})
+	if _, ok := r.(*reader); !ok {
+		t.Fatalf("the reader of a pipe is %T", r)
+	}
+	defer closer.Close()
+	if n, err := r.Read(make([]byte, 8)); n != 0 || err != ended {
+		t.Errorf("%d, %v, want 0, %v", n, err, ended)
+	}
+}

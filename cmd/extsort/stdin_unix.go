@@ -41,22 +41,28 @@ type pollReader struct {
 func (r *pollReader) SyscallConn() (syscall.RawConn, error) { return r.file.SyscallConn() }
 
 func (r *pollReader) Read(p []byte) (int, error) {
+	if err := r.Wait(); err != nil {
+		return 0, err
+	}
+	return r.file.Read(p)
+}
+
+// Wait implements pipe.Waiter.
+func (r *pollReader) Wait() error {
 	waitFor := []unix.PollFd{
 		{Fd: int32(r.file.Fd()), Events: unix.POLLIN},
 		{Fd: int32(r.wake.Fd()), Events: unix.POLLIN},
 	}
 	for {
 		_, err := unix.Poll(waitFor, -1)
-		if err == unix.EINTR {
-			continue
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return os.NewSyscallError("poll", err)
+		case waitFor[1].Revents != 0:
+			return r.cause()
+		default:
+			return nil
 		}
-		if err != nil {
-			return 0, os.NewSyscallError("poll", err)
-		}
-		break
 	}
-	if waitFor[1].Revents != 0 {
-		return 0, r.cause()
-	}
-	return r.file.Read(p)
 }
