@@ -4,12 +4,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // FS is what an Output needs of the file system. SystemFS is the real one; tests inject faults into it.
 type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Readlink(name string) (string, error)
+	// EvalSymlinks gives a folder's name without symbolic links.
+	EvalSymlinks(folder string) (string, error)
+	// OpenDescriptor opens what is open as a descriptor of this process, to go on where that is.
+	OpenDescriptor(number int) (File, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 
 	// OpenUnnamed makes a file in folder that has no name and is gone when it is closed without one. The error
@@ -37,6 +42,7 @@ type File interface {
 	WriteBehind(offset, n int64)
 	Truncate(bytes int64) error
 	Chmod(mode fs.FileMode) error
+	Chown(user, group int) error
 	Sync() error
 	Close() error
 }
@@ -66,10 +72,11 @@ func (f systemFile) Close() error {
 	return f.File.Close()
 }
 
-func (systemFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
-func (systemFS) Readlink(name string) (string, error)   { return os.Readlink(name) }
-func (systemFS) Rename(from, to string) error           { return os.Rename(from, to) }
-func (systemFS) Remove(name string) error               { return os.Remove(name) }
+func (systemFS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+func (systemFS) EvalSymlinks(folder string) (string, error) { return filepath.EvalSymlinks(folder) }
+func (systemFS) Readlink(name string) (string, error)       { return os.Readlink(name) }
+func (systemFS) Rename(from, to string) error               { return os.Rename(from, to) }
+func (systemFS) Remove(name string) error                   { return os.Remove(name) }
 
 func (systemFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := os.OpenFile(name, flag, perm)

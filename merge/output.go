@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -26,7 +27,8 @@ type Output struct {
 	target string // where symbolic links lead to
 	temp   string // "" while the file has no name
 	perm   fs.FileMode
-	exists bool // something stands under the name
+	exists bool  // something stands under the name
+	owner  owner // of that
 	stream bool
 	file   File
 	size   atomic.Int64 // bytes that Write has written
@@ -51,7 +53,7 @@ func OpenOutput(name string, fsys FS) (*Output, error) {
 	case o.stream || !info.Mode().IsRegular():
 		err = o.openStream()
 	default:
-		o.exists, o.perm = true, info.Mode().Perm()
+		o.exists, o.perm, o.owner = true, info.Mode().Perm(), ownerOf(info)
 		if err = o.checkWritable(); err == nil {
 			err = o.create()
 		}
@@ -74,48 +76,68 @@ func reason(err error) error {
 // maxLinks is how many symbolic links are followed, as Linux does.
 const maxLinks = 40
 
-// resolve follows symbolic links and returns what is there at the end, nil if nothing is.
+// resolve follows symbolic links and returns what is there at the end, nil if nothing is. The folder that target lies in is
+// one without links then, so that ".." means its parent.
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
+		if _, o.stream = descriptor(o.target); !o.stream {
+			folder, base := filepath.Split(o.target)
+			real, err := o.fs.EvalSymlinks(folder + ".")
+			if err != nil {
+				return nil, fmt.Errorf("folder %s: %w", filepath.Dir(o.target), reason(err))
+			}
+			o.target = filepath.Join(real, base)
+		}
 		info, err := o.fs.Lstat(o.target)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && !o.stream {
 			return nil, nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		if o.stream = isDescriptor(o.target); o.stream || info.Mode()&fs.ModeSymlink == 0 {
-			return info, nil
+		if err != nil || o.stream || info.Mode()&fs.ModeSymlink == 0 {
+			return info, err
 		}
 		link, err := o.fs.Readlink(o.target)
 		if err != nil {
 			return nil, err
 		}
 		if !filepath.IsAbs(link) {
-			link = filepath.Join(filepath.Dir(o.target), link)
+			link = filepath.Dir(o.target) + string(filepath.Separator) + link // not cleaned: see above
 		}
 		o.target = link
 	}
 	return nil, errors.New("too many symbolic links")
 }
 
-// isDescriptor reports whether name stands for an open file of this process. Such a file is written where it
+// descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where it
 // is open, even if it is a regular one: the user redirected it.
-func isDescriptor(name string) bool {
+func descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
-	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||
-		strings.HasPrefix(name, "/proc/self/fd/")
+	switch name {
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf("/proc/%d/fd/", os.Getpid())} {
+		if rest, found := strings.CutPrefix(name, folder); found {
+			number, err := strconv.Atoi(rest)
+			return number, err == nil
+		}
+	}
+	return 0, false
 }
 
 func (o *Output) openStream() (err error) {
-	o.stream = true
-	switch filepath.Clean(o.target) {
-	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
-		o.file = systemFile{File: os.Stdout} // opened anew, it would be written from its start
-		return nil
+	number, open := descriptor(o.target)
+	switch {
+	case open && number == 1:
+		o.file = systemFile{File: os.Stdout}
+	case open:
+		o.file, err = o.fs.OpenDescriptor(number) // opened anew by its name, it would be written from its start
+	default:
+		o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
 	}
-	o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
+	o.stream = true
 	return err
 }
 
@@ -131,17 +153,17 @@ func (o *Output) checkWritable() error {
 // create opens the temporary file, with the permissions of the file that it is to replace or those that the
 // umask leaves.
 func (o *Output) create() (err error) {
-	if o.file, err = o.fs.OpenUnnamed(filepath.Dir(o.target), o.perm); err == nil {
-		return nil
+	folder := filepath.Dir(o.target)
+	if o.file, err = o.fs.OpenUnnamed(folder, o.perm); errors.Is(err, errors.ErrUnsupported) {
+		name := o.tempName()
+		if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
+			o.temp = name
+		}
 	}
-	if !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	if err != nil {
+		return fmt.Errorf("a file in folder %s: %w", folder, reason(err))
 	}
-	name := o.tempName()
-	if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
-		o.temp = name
-	}
-	return err
+	return nil
 }
 
 func (o *Output) tempName() string {
@@ -277,6 +299,7 @@ func (o *Output) publish(size int64) error {
 		return err
 	}
 	if o.exists {
+		o.owner.keep(o.file)
 		if err := o.file.Chmod(o.perm); err != nil {
 			return err
 		}

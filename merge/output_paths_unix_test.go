@@ -1,0 +1,95 @@
+//go:build unix
+
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestOutputThroughLinkedFolders has ".." behind symbolic links to folders, where it means the parent of what they lead to.
+func TestOutputThroughLinkedFolders(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return folder + "/" + name } // not cleaned
+	for _, err := range []error{
+		os.MkdirAll(at("parent/child"), 0o700), os.Mkdir(at("other"), 0o700),
+		os.Symlink(at("parent/child"), at("other/link")), os.Symlink("../real", at("parent/child/out")),
+		os.WriteFile(at("parent/real"), []byte("old"), 0o600), os.WriteFile(at("other/real"), []byte("not this"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"other/link/out", "other/link/../new"} {
+		if err := writeThree(at(name), SystemFS); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"parent/real": writtenThree, "other/real": "not this", "parent/new": writtenThree} {
+		if got := content(t, at(name)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if err := writeThree(at("missing/out"), SystemFS); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is missing: %v", err)
+	}
+}
+
+// TestOutputToDescriptor writes to a file that the user has redirected a descriptor to, where that is.
+func TestOutputToDescriptor(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(name, []byte("kept "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	o, err := OpenOutput(fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Write([]byte("new")); err != nil || !o.IsStream() {
+		t.Errorf("a stream: %t, %v", o.IsStream(), err)
+	}
+	if err := o.Commit(-1); err != nil {
+		t.Error(err)
+	}
+	if _, err := file.WriteString(" end"); err != nil {
+		t.Errorf("the user's descriptor: %v", err)
+	}
+	if got := content(t, name); got != "kept new end" {
+		t.Errorf("%q, want %q", got, "kept new end")
+	}
+}
+
+// TestOutputKeepsOwner replaces a file of somebody else.
+func TestOutputKeepsOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may give files away")
+	}
+	name := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(name, 65534, 65533); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeThree(name, SystemFS); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	if stat.Uid != 65534 || stat.Gid != 65533 || info.Mode().Perm() != 0o600 || content(t, name) != writtenThree {
+		t.Errorf("of %d and %d, %v, want 65534 and 65533, -rw-------", stat.Uid, stat.Gid, info.Mode())
+	}
+}
