@@ -365,15 +365,15 @@ func (j *job) deviceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// openSpill makes the temporary files, once.
-func (j *job) openSpill(expectBytes int64) error {
+// openSpill makes the temporary files, once. Blocks will go to so many extents at the same time, if to any.
+func (j *job) openSpill(expectBytes int64, extents int) error {
 	if j.spill != nil {
 		return nil
 	}
 	var err error
 	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
-		ExpectBytes: expectBytes, Cached: expectBytes >= 0 && expectBytes <= cacheableSpill(),
+		ExpectBytes: expectBytes, Extents: extents, Cached: expectBytes >= 0 && expectBytes <= cacheableSpill(),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	})
 	return err

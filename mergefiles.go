@@ -61,7 +61,7 @@ func (j *job) mergeInputs(ctx context.Context, w *output) error {
 		}
 	}
 	if len(runs) > j.fanIn() {
-		if err := j.openSpill(j.data.Records() * int64(j.size)); err != nil {
+		if err := j.openSpill(j.data.Records()*int64(j.size), 0); err != nil {
 			return err
 		}
 		j.report.MergeLevels = levelsOf(len(runs), j.fanIn())

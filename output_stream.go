@@ -108,7 +108,7 @@ func (e *streamEnd) abort() error {
 
 // toSpill keeps the sorted records until their number is known.
 func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) error, end func() error) error {
-	if err := j.openSpill(-1); err != nil {
+	if err := j.openSpill(-1, 0); err != nil {
 		return err
 	}
 	kept := j.spill.NewRun()

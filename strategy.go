@@ -52,7 +52,7 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 			if src == nil {
 				return nil, s.storeOnly(ctx, chunk, w)
 			}
-			err = s.openSpill(s.plan.TempBytes)
+			err = s.openSpill(s.plan.TempBytes, 0)
 		}
 		if err != nil {
 			s.pool.put(chunk)

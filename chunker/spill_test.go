@@ -349,3 +349,51 @@ func TestCodecChoice(t *testing.T) {
 		}
 	}
 }
+
+// reservedStore counts the bytes that are reserved in its files.
+type reservedStore struct {
+	Disk
+	reserved int64
+}
+
+type reservedFile struct {
+	SpillFile
+	store *reservedStore
+}
+
+func (s *reservedStore) Create(folder string) (SpillFile, error) {
+	f, err := s.Disk.Create(folder)
+	return reservedFile{f, s}, err
+}
+
+func (f reservedFile) Reserve(_, bytes int64) error {
+	f.store.reserved += bytes
+	return nil
+}
+
+// TestReserveForExtents reserves room only where there is enough for what extents leave unused.
+func TestReserveForExtents(t *testing.T) {
+	folder := t.TempDir()
+	free := FreeSpace(folder)
+	if free < 0 {
+		t.Skip("how much space is free is not known here")
+	}
+	const expected = 64 << 20
+	tooMany := int(free / punchBytes)
+	for extents, want := range map[int]int64{0: expected, 1: expected, tooMany: 0} {
+		if free < expected+punchBytes {
+			t.Skip("the disk is nearly full")
+		}
+		store := &reservedStore{}
+		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if store.reserved != want {
+			t.Errorf("%d extents: %d bytes are reserved, want %d", extents, store.reserved, want)
+		}
+	}
+}
