@@ -47,9 +47,10 @@ func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets, lineBytes int
 	return c, rest
 }
 
-// reset empties the first so many buckets, whose blocks come from so many zones from zone on.
+// reset empties the first so many buckets, whose blocks come from so many zones from zone on. Blocks to recycle, which work that was
+// cancelled leaves, are forgotten.
 func (c *combiner[E]) reset(buckets, zone, zones int) {
-	c.used, c.zone, c.zones = buckets, zone, zones
+	c.used, c.zone, c.zones, c.recycled = buckets, zone, zones, emptyList
 	clear(c.to[:buckets])
 	clear(c.taken[:buckets])
 	for i := range c.lists[:buckets] {

@@ -60,17 +60,26 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	return c.merge(parts), err
 }
 
-// affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free.
-// Each worker may need a block in every bucket, and holds one that it reads.
+// affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free and not owed
+// to counted elements. Each worker may need a block in every bucket, and holds one that it reads.
 func (c *chunk[E]) affordable(i, wanted int) int {
 	wanted = min(wanted, c.maxBuckets())
-	count := func() int { return int(c.pool.available()/int64(c.sizes.workers)) - 1 }
+	owed := c.owed()
+	count := func() int { return int((c.pool.available()-owed)/int64(c.sizes.workers)) - 1 }
 	if count() < wanted {
 		for i := range c.leaves {
 			c.leaves[i].list = c.pool.pack(c.leaves[i].zone, c.leaves[i].list)
 		}
 	}
 	return min(wanted, count())
+}
+
+// owed is the number of blocks that putEqual may yet need for counted elements.
+func (c *chunk[E]) owed() (blocks int64) {
+	for i := range c.leaves {
+		blocks += (c.leaves[i].counted + int64(c.pool.block) - 1) / int64(c.pool.block)
+	}
+	return blocks
 }
 
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker

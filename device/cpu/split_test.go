@@ -1,0 +1,148 @@
+package cpu
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+// TestSortCancelled cancels Sort at several times, some of which lie in the middle of cutting a bucket. The chunk can be loaded
+// again afterwards.
+func TestSortCancelled(t *testing.T) {
+	const n = 300_000
+	field, err := format.ParseField("0:u64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{8, 16} {
+		l := format.Layout{RecordSize: size, Key: []format.Field{field}}
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(31, 32))
+		recs := devicetest.Distributions["uniform"](l, n, r)
+		sample := devicetest.Sampled(l, recs, 1000)
+		narrow := make([]byte, len(recs)) // all in the first of the buckets that are cut by the sample
+		for at := 0; at < len(recs); at += l.RecordSize {
+			binary.LittleEndian.PutUint64(narrow[at:], r.Uint64()>>20)
+		}
+		want := devicetest.Sorted(l, recs)
+		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 1, Sample: sample})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		for after := time.Microsecond; ; after += after / 4 {
+			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: narrow, Size: l.RecordSize}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			err := made.Sort(ctx)
+			cancel()
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Sort(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := devicetest.Collector{Size: l.RecordSize}
+			if err := made.Store(t.Context(), -1, &w); err != nil {
+				t.Fatal(err)
+			}
+			if got, wrong := w.Recs(); wrong != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%d bytes: not sorted after a Sort that was cancelled after %v: %v", size, after, wrong)
+			}
+		}
+	}
+}
+
+// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose heavy element was counted,
+// for which there must be room if it cannot be cut.
+func TestCountedElementsHaveRoom(t *testing.T) {
+	k, err := format.NewKeyer(layoutOf(t, "u64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const heavy = 0xF000000000000000
+	r := rand.New(rand.NewPCG(1, 2))
+	var sample []uint64
+	for range 1000 {
+		sample = append(sample, r.Uint64())
+	}
+	for range 400 {
+		sample = append(sample, heavy)
+	}
+	const cells = 512 // of which every second one has more than half of a leaf
+	large := leafBytes()/16 + 1
+	rest := cells / 2 * (large + 1)
+	opt := device.ChunkOptions{Keyer: k, Workers: 1, BlockBytes: 64 << 10, Sample: sample}
+	block := newSizes(opt, int64(rest)).block
+	tested := 0
+	for blocks := 1; blocks < 600; blocks++ { // of the heavy element
+		n := rest + blocks*block + 1
+		opt.Records = int64(n)
+		left := newSizes(opt, int64(n)).blocks - (rest+block-1)/block - 1
+		if left < cells || left > cells+3 {
+			continue
+		}
+		t.Run(fmt.Sprintf("blocks=%d", blocks), func(t *testing.T) {
+			tested++
+			recs := make([]byte, 0, 8*n)
+			for cell := range cells {
+				keys := 1
+				if cell%2 == 0 {
+					keys = large
+				}
+				for range keys {
+					recs = binary.LittleEndian.AppendUint64(recs, uint64(cell)<<40|r.Uint64()>>24)
+				}
+			}
+			clear(recs[:8])
+			for range blocks * block {
+				recs = binary.LittleEndian.AppendUint64(recs, heavy)
+			}
+			recs = binary.LittleEndian.AppendUint64(recs, heavy+1)
+			made, err := New().NewChunk(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer made.Close()
+			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 8}); err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Sort(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := devicetest.Collector{Size: 8}
+			if err := made.Store(t.Context(), -1, &w); err != nil {
+				t.Fatal(err)
+			}
+			keys := slices.Clone(arena.View[uint64](recs)) // as much, but faster sorted than by devicetest
+			slices.Sort(keys)
+			if got, wrong := w.Recs(); wrong != nil || !bytes.Equal(got, arena.ByteView(keys)) {
+				t.Errorf("not sorted: %v", wrong)
+			}
+		})
+	}
+	if tested == 0 {
+		t.Skip("no number of heavy elements fills the chunk")
+	}
+}
