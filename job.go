@@ -91,6 +91,9 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 		j.rates.startSeconds += gpuDriverSeconds + gpuStartSeconds
 	}
 	j.plan = j.newPlan()
+	if j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
+		return nil, errors.Join(j.tooLittle(), j.close())
+	}
 	return j, nil
 }
 
@@ -204,11 +207,21 @@ func (j *job) divideMemory() error {
 		j.capacity, j.slots = j.chunkSize(slots), slots
 	}
 	if j.capacity < 1 {
-		return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %d workers (raise -S, or lower --parallel)",
-			humanBytes(j.opt.MemoryBytes), j.size, j.opt.Workers)
+		return j.tooLittle()
 	}
 	return nil
 }
+
+func (j *job) tooLittle() error {
+	workers, advice := "one worker", "raise -S"
+	if j.opt.Workers > 1 {
+		workers, advice = fmt.Sprintf("%d workers", j.opt.Workers), "raise -S, or lower --parallel"
+	}
+	return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %s (%s)", humanBytes(j.opt.MemoryBytes), j.size, workers, advice)
+}
+
+// canMerge reports whether memory is enough to merge at all: blocks of large records may be too large for that.
+func (j *job) canMerge() bool { return merge.Enough(j.keyer, j.blockBytes, j.mergeBytes()) }
 
 // indexBytes estimates the index of all spilled blocks, which is kept in memory.
 func (j *job) indexBytes(blockBytes int) int64 {

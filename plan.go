@@ -104,6 +104,7 @@ type planner struct {
 	reversed  bool  // the sample is in reverse order: runs do not overlap
 	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
 	gpus      bool  // all the devices are GPUs
+	merges    bool  // memory is enough to merge
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.
@@ -133,7 +134,7 @@ func (j *job) planner() *planner {
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
-		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil,
+		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
 	var opt chunker.ScatterOptions
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -287,6 +288,9 @@ func (p *planner) merge() Candidate {
 	}
 	if p.ordered || p.reversed {
 		merging, c.Why = 0, "the sample is in order, or in reverse: runs that do not overlap are only joined"
+	}
+	if !p.merges {
+		c.possible, c.Why = false, "memory is too little for the blocks of runs of such records"
 	}
 	merging += spilled.blockCost(p.block)
 	between := rewritten(c.chunks, p.fanIn) * (2*spilled.spillCost(r) + merging)

@@ -217,7 +217,7 @@ func TestSpreadCancelled(t *testing.T) {
 func TestSpreadIsPlanned(t *testing.T) {
 	p := planner{
 		work:  work{records: 1 << 31, size: 8, bare: true, workers: 32, gpus: &gpuRates{2, 1e11, 4e11}},
-		rates: defaultRates, records: 1 << 31, capacity: 1 << 32, fanIn: 16, sharing: 2, gpus: true,
+		rates: defaultRates, records: 1 << 31, capacity: 1 << 32, fanIn: 16, sharing: 2, gpus: true, merges: true,
 	}
 	if c := p.weigh(Auto)[0]; c.Strategy != Spread {
 		t.Errorf("%s is planned", c.Strategy)

@@ -29,8 +29,12 @@ func (o *Options) divide(fanIn, blockRecords int) (share, error) {
 	}
 	for ; ; s.workers-- {
 		if s.workers == 0 {
-			return s, fmt.Errorf("merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: merge fewer at once",
-				fanIn, blockBytes, int64(fanIn+1)*blockBytes+workerBytes(o), o.MemoryBytes)
+			advice := "merge fewer at once"
+			if fanIn <= 2 {
+				advice = "raise the memory limit"
+			}
+			return s, fmt.Errorf("merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: %s",
+				fanIn, blockBytes, int64(fanIn+1)*blockBytes+workerBytes(o), o.MemoryBytes, advice)
 		}
 		s.buffers = int((o.MemoryBytes - int64(s.workers)*workerBytes(o)) / blockBytes)
 		if s.buffers >= fanIn+s.workers {
@@ -60,6 +64,13 @@ func MemoryFor(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	blockRecords := max(blockBytes/o.recordSize(), 1)
 	buffers := fanIn + 2*o.spanBlocks(fanIn, blockRecords)*(workers+1)
 	return int64(workers)*workerBytes(&o) + int64(buffers)*bufferBytes(k, blockRecords)
+}
+
+// Enough reports whether memoryBytes are enough to merge two runs with blocks of blockBytes.
+func Enough(k *format.Keyer, blockBytes int, memoryBytes int64) bool {
+	o := Options{Keyer: k, BlockBytes: blockBytes, Workers: 1, MemoryBytes: memoryBytes}
+	_, err := o.divide(2, blockBytes/o.recordSize())
+	return err == nil
 }
 
 // MaxFanIn is how many runs with blocks of blockBytes can be merged at once by that many workers, with output
