@@ -196,7 +196,7 @@ func (j *job) limitWorkers() {
 
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
-	j.reserveCodecs()
+	j.reserveCodecs(false)
 	j.reservePipe()
 	j.reserveAssembly()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
@@ -247,11 +247,15 @@ func (j *job) chooseBlocks() int {
 const blockEntryBytes = 160
 
 // reserveCodecs takes the memory of the compressors and decompressors out of the budget: half of it at most, with
-// as few compressing workers as that takes.
-func (j *job) reserveCodecs() {
+// as few compressing workers as that takes. together says that inputs are not read one after another.
+func (j *job) reserveCodecs(together bool) {
 	var reading int64
 	for _, in := range j.inputs {
-		reading = max(reading, format.CodecMemory(in.Compression, 0)) // they are read one after another
+		if one := format.CodecMemory(in.Compression, 0); together {
+			reading += one
+		} else {
+			reading = max(reading, one)
+		}
 	}
 	codec, err := j.outputCodec()
 	if err != nil {

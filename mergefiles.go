@@ -36,7 +36,7 @@ func newMerge(opt Options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.reserveCodecs()
+	j.reserveCodecs(true)
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
 	j.reserveBlocks()
 	j.plan = &SortPlan{Strategy: MergeRuns, Records: j.data.Records(), RecordSize: j.size, KeySize: j.keyer.KeySize(),

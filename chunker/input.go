@@ -198,11 +198,22 @@ func (in *Input) Check() error {
 	return in.at.check()
 }
 
-// Close closes the input.
+// Close closes the input, once.
 func (in *Input) Close() error {
 	var errs []error
 	for _, c := range in.close {
 		errs = append(errs, c.Close())
 	}
+	in.close = nil
 	return errors.Join(errs...)
+}
+
+// closeStream closes an input that has been read in sequence, with the memory of its decompressor. A seekable one is yet to be
+// checked.
+func (in *Input) closeStream() error {
+	if in.Seekable() {
+		return nil
+	}
+	in.stream = nil
+	return in.Close()
 }

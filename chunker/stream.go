@@ -110,6 +110,7 @@ func (s *stream) fill(p []byte) (int, error) {
 			s.err = err
 		}
 		if ended {
+			s.err = errors.Join(s.err, s.inputs[s.current].closeStream())
 			s.current, s.reader, s.read = s.current+1, nil, 0
 		}
 	}
