@@ -176,9 +176,23 @@ func (j *job) openInputs() (err error) {
 	j.limitWorkers()
 	j.data = &watchDataset{
 		Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see,
-		seekable: allSeekable(j.inputs), mayMap: mappableInput,
+		seekable: allSeekable(j.inputs), mayMap: j.mappable,
 	}
 	return nil
+}
+
+// mappable is how many bytes of input may be left where they lie: none if standard output is one of the inputs, opened by the user to
+// be written over (1<>FILE).
+func (j *job) mappable() int64 {
+	if file, ok := j.opt.Stdout.(*os.File); ok && j.toStdout() {
+		out, err := file.Stat()
+		for _, in := range j.inputs {
+			if info, missing := os.Stat(in.Name); err == nil && missing == nil && os.SameFile(out, info) {
+				return 0
+			}
+		}
+	}
+	return mappableInput()
 }
 
 // minWorkerBytes and minWorkerRecords are the least memory that is worth a worker: with less for each, a merge could take

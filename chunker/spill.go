@@ -91,7 +91,11 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 		file, err := opt.Store.Create(folder)
 		if err != nil {
 			s.Close()
-			return nil, fmt.Errorf("temporary folder %s: %w (name another with -T)", folder, plainCause(err))
+			advice := "name another with -T"
+			if errors.Is(err, syscall.EMFILE) {
+				advice = "raise ulimit -n, or lower --parallel"
+			}
+			return nil, fmt.Errorf("temporary folder %s: %w (%s)", folder, plainCause(err), advice)
 		}
 		s.volumes = append(s.volumes, &volume{folder: folder, file: file})
 	}
