@@ -108,6 +108,11 @@ func (o Options) withDefaults() Options {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMemory()
 	}
+	if o.MemoryBytes > 1<<30 { // else it takes longer to ask than to sort a small file
+		if all := systemMemory(); all > 0 {
+			o.MemoryBytes = min(o.MemoryBytes, max(all, 1<<30)) // a stream may need all, nobody knows
+		}
+	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}

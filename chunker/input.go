@@ -49,6 +49,9 @@ func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 	if name == StandardInput {
 		return openStdin(spec, stdin, windowBytes)
 	}
+	if name == "" {
+		return nil, errors.New("the name of an input is empty")
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, plainPathError(err)
@@ -60,7 +63,7 @@ func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	if !info.Mode().IsRegular() || isCompressed(file, 0) {
+	if !info.Mode().IsRegular() || isCompressed(file, 0) || isLonger(file, info.Size()) {
 		in, err := openStream(spec, name, file, windowBytes)
 		if err != nil {
 			file.Close()
@@ -96,7 +99,7 @@ func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, er
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
 func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
-	if err != nil || isCompressed(file, start) {
+	if err != nil || isCompressed(file, start) || isLonger(file, info.Size()) {
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
 	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
@@ -125,6 +128,13 @@ func isCompressed(file io.ReaderAt, at int64) bool {
 	var first [sniffBytes]byte
 	n, _ := file.ReadAt(first[:], at)
 	return format.Detect(first[:n]) != format.None
+}
+
+// isLonger reports whether a regular file goes on behind its size: those of /proc have the size 0, whatever they hold.
+func isLonger(file io.ReaderAt, size int64) bool {
+	var more [1]byte
+	n, _ := file.ReadAt(more[:], size)
+	return n > 0
 }
 
 func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {

@@ -17,7 +17,7 @@ func Head(limit int64, next device.BlockWriter, recordSize int) device.BlockWrit
 		if left <= 0 {
 			return nil
 		}
-		return next.WriteBlock(ctx, first, recs[:min(int64(len(recs)), left*int64(recordSize))])
+		return next.WriteBlock(ctx, first, recs[:min(int64(len(recs)/recordSize), left)*int64(recordSize)])
 	})
 }
 

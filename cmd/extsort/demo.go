@@ -52,6 +52,7 @@ func (a *app) demoCommand() *cobra.Command {
 // tour is one run of the demo: its folder, and what it says on the way.
 type tour struct {
 	out      io.Writer
+	unheard  error            // of the first line that could not be written
 	progress extsort.Progress // nil: none
 	input    string
 	copied   string
@@ -123,10 +124,15 @@ func (t *tour) run(ctx context.Context, f *demoFlags, folder string) error {
 	t.say("4. verified   that they are in order and still the same keys")
 	t.say("\nSorting took %.1f times as long as copying.%s", sorting/copying, hint(report))
 	t.say("Everything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin")
-	return nil
+	return t.unheard
 }
 
-func (t *tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+// say prints a line. Its error is that of run.
+func (t *tour) say(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format+"\n", args...); t.unheard == nil {
+		t.unheard = err
+	}
+}
 
 func told(r *extsort.Report) string {
 	s := fmt.Sprintf("%s, %s spilled", plural(int64(r.Chunks), "chunk"), humanBytes(r.BytesSpilled))

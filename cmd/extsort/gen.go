@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -113,9 +114,15 @@ func (f *genFlags) header() (*format.Header, error) {
 // count is the number of records that were asked for.
 func (f *genFlags) count(h *format.Header) (int64, error) {
 	size := int64(h.Layout().RecordSize)
-	if f.bytes%size != 0 {
-		return 0, fmt.Errorf("--size: %d bytes are not a whole number of records of %d bytes; the next are %d and %d",
-			f.bytes, size, f.bytes/size*size, (f.bytes/size+1)*size)
+	if f.records > math.MaxInt64/size {
+		return 0, fmt.Errorf("-n: %d records of %d bytes are more than a file can hold", f.records, size)
+	}
+	if below := f.bytes / size * size; f.bytes != below {
+		next := fmt.Sprintf("the next are %d and %d", below, below+size)
+		if below > math.MaxInt64-size {
+			next = fmt.Sprintf("the next is %d", below)
+		}
+		return 0, fmt.Errorf("--size: %d bytes are not a whole number of records of %d bytes; %s", f.bytes, size, next)
 	}
 	return max(f.records, f.bytes/size), nil
 }
@@ -142,8 +149,9 @@ func (g *generation) write(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	blocks := make(chan chan []byte, g.workers) // bounds the blocks that are in work
-	free := make(chan []byte, g.workers+2)
+	workers := min(g.workers, 4*processors)
+	blocks := make(chan chan []byte, workers) // bounds the blocks that are in work
+	free := make(chan []byte, workers+2)
 	group.Go(func() error { return g.fill(ctx, group, blocks, free) })
 	group.Go(func() error { return g.drain(ctx, w, blocks, free) })
 	return group.Wait()

@@ -122,6 +122,9 @@ func writeExplain(w io.Writer, r *extsort.Report) error {
 	if err := writeTable(w, append(lines, explainLines(r)...)); err != nil || r.Plan == nil {
 		return err
 	}
+	if len(r.Plan.Considered) == 0 {
+		return nil // -m: there was nothing to choose
+	}
 	if _, err := fmt.Fprintf(w, "\nrates %s\n", planRates(r.Plan.Rates)); err != nil {
 		return err
 	}
