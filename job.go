@@ -91,7 +91,7 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 		j.rates.startSeconds += gpuDriverSeconds + gpuStartSeconds
 	}
 	j.plan = j.newPlan()
-	if j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
+	if !j.plan.Considered[0].possible || j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
 		return nil, errors.Join(j.tooLittle(), j.close())
 	}
 	return j, nil
@@ -186,18 +186,34 @@ func (j *job) openInputs() (err error) {
 	return nil
 }
 
-// mappable is how many bytes of input may be left where they lie: none if standard output is one of the inputs, opened by the user to
-// be written over (1<>FILE).
+// mappable is how many bytes of input may be left where they lie: none if the output is one of the inputs and may be written in its
+// place, as where the user opened it for that (1<>FILE).
 func (j *job) mappable() int64 {
-	if file, ok := j.opt.Stdout.(*os.File); ok && j.toStdout() {
-		out, err := file.Stat()
-		for _, in := range j.inputs {
-			if info, missing := os.Stat(in.Name); err == nil && missing == nil && os.SameFile(out, info) {
-				return 0
-			}
+	out, err := os.FileInfo(nil), os.ErrInvalid
+	switch {
+	case j.toStdout():
+		out, err = statOf(j.opt.Stdout)
+	case merge.IsDescriptor(j.opt.Output):
+		out, err = os.Stat(j.opt.Output)
+	}
+	for i, opened := range j.inputs {
+		in, missing := os.Stat(opened.Name)
+		if len(j.opt.Inputs) == 0 || j.opt.Inputs[i] == chunker.StandardInput {
+			in, missing = statOf(j.opt.Stdin)
+		}
+		if err == nil && missing == nil && os.SameFile(out, in) {
+			return 0
 		}
 	}
 	return mappableInput()
+}
+
+// statOf is about a standard stream that is a file.
+func statOf(stream any) (os.FileInfo, error) {
+	if file, ok := stream.(interface{ Stat() (os.FileInfo, error) }); ok {
+		return file.Stat()
+	}
+	return nil, os.ErrInvalid
 }
 
 // minWorkerBytes and minWorkerRecords are the least memory that is worth a worker: with less for each, a merge could take

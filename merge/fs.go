@@ -4,15 +4,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // FS is what an Output needs of the file system. SystemFS is the real one; tests inject faults into it.
 type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Readlink(name string) (string, error)
-	// EvalSymlinks gives a folder's name without symbolic links.
-	EvalSymlinks(folder string) (string, error)
 	// OpenDescriptor opens what is open as a descriptor of this process, to go on where that is.
 	OpenDescriptor(number int) (File, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
@@ -72,11 +69,10 @@ func (f systemFile) Close() error {
 	return f.File.Close()
 }
 
-func (systemFS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
-func (systemFS) EvalSymlinks(folder string) (string, error) { return filepath.EvalSymlinks(folder) }
-func (systemFS) Readlink(name string) (string, error)       { return os.Readlink(name) }
-func (systemFS) Rename(from, to string) error               { return os.Rename(from, to) }
-func (systemFS) Remove(name string) error                   { return os.Remove(name) }
+func (systemFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+func (systemFS) Readlink(name string) (string, error)   { return os.Readlink(name) }
+func (systemFS) Rename(from, to string) error           { return os.Rename(from, to) }
+func (systemFS) Remove(name string) error               { return os.Remove(name) }
 
 func (systemFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := os.OpenFile(name, flag, perm)

@@ -76,19 +76,11 @@ func reason(err error) error {
 // maxLinks is how many symbolic links are followed, as Linux does.
 const maxLinks = 40
 
-// resolve follows symbolic links and returns what is there at the end, nil if nothing is. The folder that target lies in is
-// one without links then, so that ".." means its parent.
+// resolve follows symbolic links and returns what is there at the end, nil if nothing is.
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
-		if _, o.stream = descriptor(o.target); !o.stream {
-			folder, base := filepath.Split(o.target)
-			real, err := o.fs.EvalSymlinks(folder + ".")
-			if err != nil {
-				return nil, fmt.Errorf("folder %s: %w", filepath.Dir(o.target), reason(err))
-			}
-			o.target = filepath.Join(real, base)
-		}
+		_, o.stream = descriptor(o.target)
 		info, err := o.fs.Lstat(o.target)
 		if errors.Is(err, fs.ErrNotExist) && !o.stream {
 			return nil, nil
@@ -101,11 +93,19 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 			return nil, err
 		}
 		if !filepath.IsAbs(link) {
-			link = filepath.Dir(o.target) + string(filepath.Separator) + link // not cleaned: see above
+			folder, _ := filepath.Split(o.target)
+			link = folder + link
 		}
 		o.target = link
 	}
 	return nil, errors.New("too many symbolic links")
+}
+
+// folder is that of target. It is for the system to find: filepath.Dir would take ".." behind a symbolic link for the folder that
+// the link lies in, and leave it out.
+func (o *Output) folder() string {
+	folder, _ := filepath.Split(o.target)
+	return folder + "."
 }
 
 // descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where it
@@ -125,6 +125,12 @@ func descriptor(name string) (number int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// IsDescriptor reports whether an output of that name goes to an open file of this process, in the place where that is.
+func IsDescriptor(name string) bool {
+	_, ok := descriptor(name)
+	return ok
 }
 
 func (o *Output) openStream() (err error) {
@@ -153,15 +159,14 @@ func (o *Output) checkWritable() error {
 // create opens the temporary file, with the permissions of the file that it is to replace or those that the
 // umask leaves.
 func (o *Output) create() (err error) {
-	folder := filepath.Dir(o.target)
-	if o.file, err = o.fs.OpenUnnamed(folder, o.perm); errors.Is(err, errors.ErrUnsupported) {
+	if o.file, err = o.fs.OpenUnnamed(o.folder(), o.perm); errors.Is(err, errors.ErrUnsupported) {
 		name := o.tempName()
 		if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
 			o.temp = name
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("a file in folder %s: %w", folder, reason(err))
+		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), reason(err))
 	}
 	return nil
 }
@@ -288,7 +293,7 @@ func (o *Output) Commit(size int64) error {
 	if err := o.publish(size); err != nil {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
-	if err := o.fs.SyncFolder(filepath.Dir(o.target)); err != nil {
+	if err := o.fs.SyncFolder(o.folder()); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w", o.name, err)
 	}
 	return nil
@@ -299,10 +304,10 @@ func (o *Output) publish(size int64) error {
 		return err
 	}
 	if o.exists {
-		o.owner.keep(o.file)
 		if err := o.file.Chmod(o.perm); err != nil {
 			return err
 		}
+		o.owner.keep(o.file) // afterwards: it takes a right of its own to change the mode of somebody else's file
 	}
 	if err := o.file.Sync(); err != nil {
 		return err

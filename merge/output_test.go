@@ -41,13 +41,6 @@ func (f *faultFS) Lstat(name string) (fs.FileInfo, error) {
 	return f.FS.Lstat(name)
 }
 
-func (f *faultFS) EvalSymlinks(folder string) (string, error) {
-	if err := f.step(); err != nil {
-		return "", err
-	}
-	return f.FS.EvalSymlinks(folder)
-}
-
 func (f *faultFS) Readlink(name string) (string, error) {
 	if err := f.step(); err != nil {
 		return "", err

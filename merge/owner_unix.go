@@ -36,6 +36,13 @@ func (o owner) keep(f File) {
 func (systemFS) OpenDescriptor(number int) (File, error) {
 	name := "/dev/fd/" + strconv.Itoa(number)
 	fd, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if flags&unix.O_ACCMODE == unix.O_RDONLY {
+			unix.Close(fd)
+			err = unix.EBADF // it is not open for writing
+		}
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
