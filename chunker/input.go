@@ -63,7 +63,7 @@ func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	if !info.Mode().IsRegular() || isCompressed(file, 0) || isLonger(file, info.Size()) {
+	if !info.Mode().IsRegular() || isCompressed(file, 0) || hasNoSize(file, info) {
 		in, err := openStream(spec, name, file, windowBytes)
 		if err != nil {
 			file.Close()
@@ -99,7 +99,7 @@ func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, er
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
 func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
-	if err != nil || isCompressed(file, start) || isLonger(file, info.Size()) {
+	if err != nil || isCompressed(file, start) || hasNoSize(file, info) {
 		return openStream(spec, shownStdin, file, windowBytes)
 	}
 	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
@@ -130,10 +130,13 @@ func isCompressed(file io.ReaderAt, at int64) bool {
 	return format.Detect(first[:n]) != format.None
 }
 
-// isLonger reports whether a regular file goes on behind its size: those of /proc have the size 0, whatever they hold.
-func isLonger(file io.ReaderAt, size int64) bool {
-	var more [1]byte
-	n, _ := file.ReadAt(more[:], size)
+// hasNoSize reports whether a regular file holds something though its size is 0, as those of /proc do.
+func hasNoSize(file io.ReaderAt, info os.FileInfo) bool {
+	if info.Size() > 0 {
+		return false
+	}
+	var first [1]byte
+	n, _ := file.ReadAt(first[:], 0)
 	return n > 0
 }
 
@@ -196,9 +199,6 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	}
 	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
 }
-
-// Stream is the records in sequence: nil for a seekable input.
-func (in *Input) Stream() io.Reader { return in.stream }
 
 // Check reports that a file changed while it was being read.
 func (in *Input) Check() error {

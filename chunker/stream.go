@@ -122,22 +122,29 @@ func (s *stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
 	if s.reader == nil {
 		s.reader = in.Sequence()
 	}
-	n, err = io.ReadFull(s.reader, p)
+	n, err = ReadFull(s.reader, p)
 	s.read += int64(n)
 	switch {
 	case err == nil:
 		return n, false, nil
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.atEnd():
+	case errors.Is(err, io.EOF):
 		return n, true, in.CheckEnd(s.read)
 	}
 	return n, false, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Header.Size()+s.read, err)
 }
 
-// atEnd tells the end of the input from an error of a decompressor that was cut short.
-func (s *stream) atEnd() bool {
-	var one [1]byte
-	n, err := s.reader.Read(one[:])
-	return n == 0 && err == io.EOF
+// ReadFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give io.ErrUnexpectedEOF, which
+// is what a decompressor says of an input that was cut short.
+func ReadFull(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = r.Read(p[n:])
+		n += m
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	return n, err
 }
 
 // CheckEnd holds the record bytes that came from an input against what must be there.

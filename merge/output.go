@@ -93,8 +93,7 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 			return nil, err
 		}
 		if !filepath.IsAbs(link) {
-			folder, _ := filepath.Split(o.target)
-			link = folder + link
+			link = o.folder() + string(filepath.Separator) + link
 		}
 		o.target = link
 	}

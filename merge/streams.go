@@ -8,8 +8,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/extsort/extsort/device"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
 )
 
 // streamBuffers is how many buffers each input of Streams has: one that is merged, one to go on with, one that is
@@ -154,7 +156,7 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
 	began := time.Now()
-	n, err := readFull(f.r, buf.recs)
+	n, err := chunker.ReadFull(f.r, buf.recs)
 	m.meter.read.Add(int64(time.Since(began)))
 	m.meter.bytes.Add(int64(n))
 	switch {
@@ -169,20 +171,6 @@ func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	b := newBlock(f.input, f.sent, buf, f.free)
 	b.fill(m.opt.Keyer, buf.recs[:n])
 	return b, nil
-}
-
-// readFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give io.ErrUnexpectedEOF, which
-// is what a decompressor says of an input that was cut short.
-func readFull(r io.Reader, p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var m int
-		m, err = r.Read(p[n:])
-		n += m
-	}
-	if n == len(p) {
-		return n, nil
-	}
-	return n, err
 }
 
 // check makes sure that b is in order and follows last, if there is a record before it.
