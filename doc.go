@@ -43,6 +43,6 @@
 //
 //	files, stdin ─ chunker.Dataset ──chunks──▶ device.Chunk: Load ▸ Sort ▸ Store ──blocks──▶ run, merge or output
 //
-// In this package, sort.go tells the story, job.go prepares it, plan.go and rates.go decide, strategy.go, keep.go,
-// spread.go and partition.go do it, output.go and verify.go finish it.
+// In this package, sort.go tells the story, job.go prepares it, budget.go divides its memory, plan.go and rates.go decide,
+// strategy.go, keep.go, spread.go and partition.go do it, output.go and verify.go finish it.
 package extsort

@@ -2,13 +2,16 @@ package extsort
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
 )
 
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
@@ -34,6 +37,36 @@ func cacheableSpill() int64 { return systemMemory() / 16 }
 // mappableInput is how many bytes of input the page cache holds while they are sorted, in all likelihood, beside as many of
 // output. Records that it has dropped would be read from the disk one by one.
 func mappableInput() int64 { return systemMemory() / 4 }
+
+// mappable is how many bytes of input may be left where they lie: none if the output is one of the inputs and may be written in its
+// place, as where the user opened it for that (1<>FILE).
+func (j *job) mappable() int64 {
+	out, err := os.FileInfo(nil), os.ErrInvalid
+	switch {
+	case j.toStdout():
+		out, err = statOf(j.opt.Stdout)
+	case merge.IsDescriptor(j.opt.Output):
+		out, err = os.Stat(j.opt.Output)
+	}
+	for i, opened := range j.inputs {
+		in, missing := os.Stat(opened.Name)
+		if len(j.opt.Inputs) == 0 || j.opt.Inputs[i] == chunker.StandardInput {
+			in, missing = statOf(j.opt.Stdin)
+		}
+		if err == nil && missing == nil && os.SameFile(out, in) {
+			return 0
+		}
+	}
+	return mappableInput()
+}
+
+// statOf is about a standard stream that is a file.
+func statOf(stream any) (os.FileInfo, error) {
+	if file, ok := stream.(interface{ Stat() (os.FileInfo, error) }); ok {
+		return file.Stat()
+	}
+	return nil, os.ErrInvalid
+}
 
 // defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
 func defaultMemory() int64 {
