@@ -14,6 +14,7 @@ package device
 
 import (
 	"context"
+	"errors"
 
 	"github.com/extsort/extsort/format"
 )
@@ -164,6 +165,21 @@ type Drainer interface {
 	// Drain is Store after which the chunk is empty until the next Load. A Taker may be given blocks to keep.
 	Drain(ctx context.Context, limit int64, w BlockWriter) error
 }
+
+// Selector is a Chunk that can load some of the records of a source by their keys, for data that is sorted in several passes, the
+// least keys first, each of which reads all of it.
+type Selector interface {
+	Chunk
+
+	// Select is Load of those records of src whose prefix (Keyer.Prefix) is from low to high. It may leave more out, if src
+	// is Sampled: those with the greatest prefixes, where there is no room for all, or where memory that was never used
+	// costs more to touch than src to read once more. Then the records loaded are those from low to last, less than high.
+	// REQUIRES: src knows how many records it has.
+	Select(ctx context.Context, src Source, low, high uint64) (records int64, last uint64, err error)
+}
+
+// ErrTooMany is what Select gives if it cannot leave out enough: most of the records may have the same key.
+var ErrTooMany = errors.New("more records of nearly the same key than fit a chunk")
 
 // Keeper is a Chunk whose sorted records can stay where they are and be read from there, block by block, as a merge
 // needs them: what is in memory at the end need not be spilled.

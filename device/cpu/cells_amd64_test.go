@@ -224,3 +224,9 @@ func count(a []uint64, value uint64) (n int) {
 	}
 	return n
 }
+
+// TestWithinLoop is TestWithin without vectors.
+func TestWithinLoop(t *testing.T) {
+	withoutWindows(t, testWithin[uint64])
+	withoutWindows(t, testWithin[uint32])
+}

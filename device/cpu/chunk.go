@@ -55,7 +55,7 @@ type worker[E element] struct {
 	radix   radix[E]
 }
 
-func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (device.Chunk, error) {
+func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E], error) {
 	p, err := newPool[E](&s)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	if err != nil {
 		return nil, errors.Join(err, kept.Free())
 	}
-	made.(*chunk[uint64]).kept = kept
+	made.kept = kept
 	return made, nil
 }
 

@@ -135,14 +135,29 @@ func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & uint64
 
 // counts sets ends to the number of elements in each bucket.
 func (c *combiner[E]) counts(ends []uint32) {
-	mask := uint64(c.pool.block - 1)
-	for i, to := range c.to[:c.used] {
-		blocks := uint64(c.taken[i])
-		if to&mask != 0 {
-			blocks-- // the last one is not full
-		}
-		ends[i] = uint32(blocks*(mask+1) + to&mask + c.inLine(i))
+	for i := range c.to[:c.used] {
+		ends[i] = uint32(c.size(i))
 	}
+}
+
+// size is the number of elements in a bucket.
+func (c *combiner[E]) size(bucket int) uint64 {
+	mask, to, blocks := uint64(c.pool.block-1), c.to[bucket], uint64(c.taken[bucket])
+	if to&mask != 0 {
+		blocks-- // the last one is not full
+	}
+	return blocks*(mask+1) + to&mask + c.inLine(bucket)
+}
+
+// drop empties the buckets from one on, whose blocks become spare, and returns how many elements they had.
+func (c *combiner[E]) drop(from int) (elements int64) {
+	for bucket := from; bucket < c.used; bucket++ {
+		elements += int64(c.size(bucket))
+		c.pool.spare(c.lists[bucket], int64(c.taken[bucket]))
+		c.lists[bucket], c.to[bucket], c.taken[bucket] = emptyList, 0, 0
+		c.next[bucket] = uint64(bucket * c.line)
+	}
+	return elements
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

@@ -111,9 +111,9 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	}
 	switch elementOf(opt.Keyer) {
 	case key32:
-		return newChunk(opt, s, newKeys[uint32](opt.Keyer))
+		return newKeyChunk[uint32](opt, s)
 	case key64:
-		return newChunk(opt, s, newKeys[uint64](opt.Keyer))
+		return newKeyChunk[uint64](opt, s)
 	default:
 		return newRecordChunk(opt, s)
 	}

@@ -154,7 +154,7 @@ func heavyRecords(l format.Layout, n, values int) []byte {
 
 // countedIn is how many elements of a chunk are in no block.
 func countedIn(made device.Chunk) (n int) {
-	switch c := made.(type) {
+	switch c := inner(made).(type) {
 	case *chunk[uint32]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
@@ -169,7 +169,7 @@ func countedIn(made device.Chunk) (n int) {
 
 // putBackEqual puts what was counted into blocks.
 func putBackEqual(made device.Chunk) {
-	switch c := made.(type) {
+	switch c := inner(made).(type) {
 	case *chunk[uint32]:
 		for i := range c.leaves {
 			c.putEqual(&c.leaves[i])

@@ -9,6 +9,11 @@ import (
 
 // Load reads and scatters in one go, unit by unit.
 func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
+	return c.load(ctx, src, nil)
+}
+
+// load is Load of what is selected; nil: everything.
+func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E]) (int64, error) {
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
@@ -18,12 +23,19 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.mapRecords(src); err != nil {
 		return 0, err
 	}
-	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes)}
+	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes), selection: s}
+	whole := leaf[E]{low: 0, high: ^E(0)}
+	if s != nil {
+		s.begin(&l)
+	}
 	l.count, l.workers = c.buckets(l.expected), workersFor(c.sizes.workers, l.expected, c.unit)
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, leaf[E]{low: 0, high: ^E(0)})
+	if s != nil {
+		whole.low, whole.high = s.low, s.high()
+	}
+	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, whole)
 	c.stats.Records = l.loaded.Load()
 	return c.stats.Records, nil
 }
@@ -32,9 +44,10 @@ func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
 type loading[E element] struct {
 	chunk *chunk[E]
 	intake
-	workers int
-	count   int // of buckets wanted
-	buckets buckets[E]
+	selection *selection[E] // nil: everything
+	workers   int
+	count     int // of buckets wanted
+	buckets   buckets[E]
 }
 
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
@@ -56,27 +69,42 @@ func (l *loading[E]) run(ctx context.Context) error {
 		w.scatter.countHeavy(heavy)
 		w.radix.passes = 0
 	}
-	return c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
-		if w == first {
-			l.scatter(w, recs, at)
+	for more := true; more; {
+		err := c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
+			if w == first {
+				l.scatter(w, recs, at)
+			}
+			return l.work(ctx, w)
+		})
+		if err != nil {
+			return err
 		}
-		return l.work(ctx, w)
+		recs = nil
+		if more, err = l.leaveOutMore(); err != nil {
+			return err
+		}
+	}
+	return c.each(ctx, l.workers, func(_ context.Context, w *worker[E]) error {
+		w.scatter.finish()
+		return nil
 	})
 }
 
-// work reads and scatters until there is no more.
+// work reads and scatters until there is no more, or no room, or more is to be left out.
 func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
-	for {
+	for !l.selection.interrupted() {
 		recs, first, err := l.next(ctx, w)
 		if err != nil {
 			return err
 		}
 		if len(recs) == 0 {
-			w.scatter.finish()
-			return nil
+			break
 		}
 		l.scatter(w, recs, first)
+		l.selection.judge()
 	}
+	w.scatter.settle()
+	return nil
 }
 
 // next reads the next unit.
@@ -89,7 +117,7 @@ func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
 	size := l.chunk.record
 	for len(recs) > 0 {
 		n := min(len(w.elems), len(recs)/size)
-		w.scatter.add(&l.buckets, l.chunk.codec.extract(w.elems, recs[:n*size], first))
+		w.scatter.add(&l.buckets, l.selected(l.chunk.codec.extract(w.elems, recs[:n*size], first)))
 		recs, first = recs[n*size:], first+int64(n)
 	}
 }
@@ -102,16 +130,23 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 	if l.count == 1 || len(recs) == 0 {
 		return buckets[E]{shift: tieBits}, nil
 	}
-	prefixes := l.sample(&c.opt, l.count)
-	sample := make([]E, len(prefixes))
-	for i, p := range prefixes {
-		sample[i] = c.codec.fromPrefix(p)
+	var sample []E
+	for _, p := range l.sample(&c.opt, l.count) {
+		sample = append(sample, c.codec.fromPrefix(p))
 	}
 	if len(sample) == 0 {
 		sample = l.elements(w, recs, first)
 	}
+	if s := l.selection; s != nil {
+		if sample = s.within(sample); len(sample) == 0 {
+			return newBuckets(s.low, s.high(), l.count, tieBits), nil
+		}
+	}
 	low, high := minMax(sample)
 	low, high = widen(low, high, len(sample))
+	if s := l.selection; s != nil {
+		low, high = max(low, s.low), min(high, s.high())
+	}
 	b := fittedBuckets(sample, low, high, l.count, tieBits)
 	return b, heaviesOf(sample, b, c.maxHeavies())
 }

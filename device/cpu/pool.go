@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/device/arena"
@@ -34,6 +35,15 @@ type pool[E arena.Word] struct {
 	fresh  atomic.Int64 // blocks from here on have not been used since reset
 	extent int          // blocks that a zone gets at a time
 	zones  []zone
+	spares spares
+	touch  *touching // nil: nobody wants to know
+}
+
+// spares are blocks that may be used in any zone, before any that were never used.
+type spares struct {
+	mu    sync.Mutex
+	list  list
+	count int64
 }
 
 func newPool[E arena.Word](s *sizes) (*pool[E], error) {
@@ -55,6 +65,7 @@ func newPool[E arena.Word](s *sizes) (*pool[E], error) {
 // used before any that was not.
 func (p *pool[E]) reset() {
 	p.fresh.Store(0)
+	p.spares.list, p.spares.count = emptyList, 0
 	for i := range p.zones {
 		p.zones[i].reset()
 	}
@@ -89,11 +100,50 @@ func (p *pool[E]) takeFrom(zone int) uint32 {
 	if b := z.takeFresh(); b != none { // somebody else was faster to get an extent
 		return b
 	}
+	if b := p.takeSpare(); b != none {
+		return b
+	}
 	from := p.fresh.Add(int64(p.extent)) - int64(p.extent)
 	if from >= int64(p.blocks) {
 		return none
 	}
-	return z.grow(uint32(from), uint32(min(from+int64(p.extent), int64(p.blocks))))
+	end := min(from+int64(p.extent), int64(p.blocks))
+	p.touch.first(p.bytesOf(from, end), end)
+	return z.grow(uint32(from), uint32(end))
+}
+
+// bytesOf is the memory of the blocks from one to another.
+func (p *pool[E]) bytesOf(from, end int64) []byte {
+	return arena.ByteView(p.elems[from<<p.shift : end<<p.shift])
+}
+
+// spare takes blocks that belonged to some zone. No zone can be released before the next reset.
+func (p *pool[E]) spare(blocks list, count int64) {
+	if blocks.head == none {
+		return
+	}
+	p.spares.mu.Lock()
+	defer p.spares.mu.Unlock()
+	p.join(&p.spares.list, blocks)
+	p.spares.count += count
+	for i := range p.zones {
+		p.zones[i].lent = true
+	}
+}
+
+// takeSpare gives a spare block, or none.
+func (p *pool[E]) takeSpare() uint32 {
+	p.spares.mu.Lock()
+	defer p.spares.mu.Unlock()
+	b := p.spares.list.head
+	if b == none {
+		return none
+	}
+	if p.spares.list.head = p.next[b]; p.spares.list.head == none {
+		p.spares.list = emptyList
+	}
+	p.spares.count--
+	return b
 }
 
 // free gives blocks to a zone.
@@ -150,7 +200,7 @@ func (p *pool[E]) renew() error {
 
 // available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
 func (p *pool[E]) available() int64 {
-	n := max(0, int64(p.blocks)-p.fresh.Load())
+	n := max(0, int64(p.blocks)-p.fresh.Load()) + p.spares.count
 	for i := range p.zones {
 		n += p.zones[i].available()
 	}

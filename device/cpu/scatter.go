@@ -189,6 +189,34 @@ func countLoop[E element](s *scatterer[E], elems []E, numbers []uint32) (done, f
 	return len(elems), -1
 }
 
+// settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are dropped, and the
+// sizes of buckets are known.
+func (s *scatterer[E]) settle() {
+	if s.heavy != nil {
+		s.emptyCounters()
+	}
+	storeFence()
+}
+
+// sizeOf is the number of elements that were added to a bucket. REQUIRES: nothing was added since settle.
+func (s *scatterer[E]) sizeOf(bucket int) int64 {
+	_, counted := s.countOf(bucket)
+	return int64(s.size(bucket)) + counted
+}
+
+// dropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added since settle.
+func (s *scatterer[E]) dropFrom(from int) (elements int64) {
+	if s.heavy != nil {
+		for _, slot := range s.heavy.slots[from:] {
+			if slot > 0 {
+				elements += s.counts[slot-1]
+				s.counts[slot-1] = 0
+			}
+		}
+	}
+	return elements + s.drop(from)
+}
+
 // finish writes the lines that are not full. After it, lists are the buckets.
 func (s *scatterer[E]) finish() {
 	if s.heavy != nil {

@@ -34,9 +34,12 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 		t.Fatal(err)
 	}
 	z := zonedChunk{Drainer: made.(device.Drainer), size: l.RecordSize, zones: make([]zone, zones)}
-	switch c := made.(type) {
+	switch c := inner(made).(type) {
 	case *chunk[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
+		cutPool(c.pool, z.zones)
+	case *chunk[uint32]:
+		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	case *carrier[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l part) int { return l.zone }) }
@@ -143,7 +146,7 @@ func TestRenewedAfterGiving(t *testing.T) {
 	c := zoned(t, l, recs, 5)
 	defer c.Close()
 	loadAndSort(t, c, recs)
-	pool := c.Drainer.(*chunk[uint64]).pool
+	pool := c.Drainer.(keyChunk[uint64]).pool
 	before := pool.memory
 	if err := c.Drain(t.Context(), -1, &devicetest.Taker{Collector: devicetest.Collector{Size: 8}}); err != nil {
 		t.Fatal(err)

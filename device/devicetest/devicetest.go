@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"SourceFails", testSourceFails},
 		{"WriterFails", testWriterFails},
 		{"Drain", testDrain},
+		{"Select", testSelect},
 		{"Keep", testKeep},
 		{"KeepReuse", testKeepReuse},
 		{"Memory", testMemory},

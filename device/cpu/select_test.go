@@ -1,0 +1,158 @@
+package cpu
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+)
+
+// TestWithin holds the assembly to the loop, in place and from one slice to another.
+func TestWithin(t *testing.T) {
+	t.Run("u32", testWithin[uint32])
+	t.Run("u64", testWithin[uint64])
+}
+
+func testWithin[E element](t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for n := range 100 {
+		for _, bounds := range [][2]E{{0, ^E(0)}, {0, 0}, {5, 9}, {^E(0), ^E(0)}, {^E(0) - 7, ^E(0) - 2}, {9, ^E(0) - 9}, {1 << 31, 1<<31 + 1}} {
+			low, high := bounds[0], bounds[1]
+			a := make([]E, n)
+			for i := range a { // around the bounds and the ends of the range
+				a[i] = []E{low, high, 0, ^E(0), E(r.Uint64())}[r.IntN(5)] + E(r.IntN(5)) - 2
+			}
+			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e < low || e > high })
+			apart := make([]E, n+1)
+			if kept := within(apart[:n], a, low, high-low); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
+				t.Fatalf("%d elements from %d to %d: %v, want %v", n, low, high, apart[:kept], want)
+			}
+			if kept := within(a, a, low, high-low); !slices.Equal(a[:kept], want) {
+				t.Fatalf("%d elements from %d to %d, in place: %v, want %v", n, low, high, a[:kept], want)
+			}
+		}
+	}
+}
+
+// TestShareWorth has memory of 1 GiB on the machines that touching was measured on. Costs are in ns a byte of it.
+func TestShareWorth(t *testing.T) {
+	const memory = 1 << 30
+	for _, c := range []struct {
+		name                         string
+		touch, again, touched, moved float64 // touched is a share of memory
+		least, most                  float64
+	}{
+		{"EPYC, warm", 0.05, 0.2, 0.1, 0.03, 1, 1},
+		{"Xeon", 0.3, 0.17, 0.1, 0.03, 1, 1},
+		{"a host that takes pages back", 2, 0.2, 0.1, 0.03, 0.2, 0.34},
+		{"the same, later", 2, 0.2, 0.4, 0.12, 0.4, 0.5},
+		{"the same, from the middle on", 2, 0.2, 0.5, 0.15, 0.5, 0.5},
+		{"the same, at the end", 2, 0.2, 0.95, 0.3, 1, 1},
+		{"the same, and the input on a disk", 2, 4, 0.1, 0.03, 1, 1},
+		{"nothing costs anything", 0, 0, 0.5, 0, 1, 1},
+		{"nothing costs anything but to touch", 1, 0, 0, 0, 1. / 8, 1. / 8},
+	} {
+		got := shareWorth(costs{touch: c.touch, again: c.again * memory, memory: memory, touched: c.touched * memory, moved: c.moved * memory})
+		if got < c.least || got > c.most {
+			t.Errorf("%s: a share of %.2f, want %.2f to %.2f", c.name, got, c.least, c.most)
+		}
+	}
+}
+
+// TestSlowMemory loads into memory that is said to be slow, so that the greatest keys are left out after some were loaded. Where most
+// keys are counted, or equal, nothing may be asked or done.
+func TestSlowMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 42))
+	for _, name := range []string{"u64", "u32"} {
+		l := layoutOf(t, name)
+		for dist, generate := range devicetest.Distributions {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				recs := generate(l, 100_000, r)
+				if name == "u64" {
+					testSlowMemory[uint64](t, zoned(t, l, recs, 5), recs, l.RecordSize, dist)
+				} else {
+					testSlowMemory[uint32](t, zoned(t, l, recs, 5), recs, l.RecordSize, dist)
+				}
+			})
+		}
+	}
+}
+
+func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int, dist string) {
+	defer z.Close()
+	c := z.Drainer.(keyChunk[E])
+	want := devicetest.Sorted(c.opt.Keyer.Layout(), recs)
+	prefixes := make([]uint64, len(want)/size)
+	c.opt.Keyer.Prefixes(prefixes, want)
+	src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: size}, Prefixes: devicetest.Sampled(c.opt.Keyer.Layout(), recs, 4000)}
+	asked := 0
+	s := &selection[E]{low: 0, span: ^E(0), shareOf: func(c costs) float64 {
+		if asked++; c.touched <= 0 || c.memory < c.touched/2 || c.again <= 0 {
+			t.Errorf("costs of %+v", c)
+		}
+		return 0.3
+	}}
+	n, err := c.load(t.Context(), src, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := 0
+	for end < len(prefixes) && prefixes[end] <= uint64(s.high()) {
+		end++
+	}
+	if n != int64(end) {
+		t.Fatalf("%d records were loaded, %d are at most %d", n, end, s.high())
+	}
+	if asked > 1 || asked == 0 && dist == "uniform" {
+		t.Errorf("%d questions about the costs, want one", asked)
+	}
+	if share := float64(n) / float64(len(prefixes)); dist == "uniform" && (share < 0.2 || share > 0.4) {
+		t.Errorf("%.2f of all were loaded, want about 0.3", share)
+	}
+	if err := c.Sort(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := devicetest.Collector{Size: size}
+	if err := c.Store(t.Context(), -1, &got); err != nil {
+		t.Fatal(err)
+	}
+	if recs, err := got.Recs(); err != nil || !slices.Equal(recs, want[:end*size]) {
+		t.Errorf("other records were stored than the least: %v", err)
+	}
+	for i := range c.pool.zones {
+		if dist == "uniform" && c.pool.release(i) != nil {
+			t.Errorf("zone %d gives its memory away, of which another zone may have got blocks", i)
+		}
+	}
+}
+
+// TestTouching counts each byte once, and judges by the median.
+func TestTouching(t *testing.T) {
+	var nobody *touching
+	nobody.first(make([]byte, 1), 1)
+	nobody.forget()
+	touch := &touching{}
+	memory := make([]byte, 100_000)
+	for range 2 {
+		for i := int64(1); i <= judgedExtents; i++ {
+			touch.first(memory, i)
+		}
+	}
+	if pace, bytes := touch.pace(); pace <= 0 || bytes != judgedExtents*int64(len(memory)) {
+		t.Errorf("%f ns a byte of %d", pace, bytes)
+	}
+	if pace, _ := touch.pace(); pace != 0 {
+		t.Errorf("%f ns a byte of none", pace)
+	}
+	touch.recent = []float64{1, 1, 1, 1, 1, 900, 900, 900}
+	if pace, _ := touch.pace(); pace != 1 {
+		t.Errorf("%f ns a byte where most took 1", pace)
+	}
+	if touch.forget(); !touch.enter(1, 1) {
+		t.Error("what was given back need not be touched again")
+	}
+}
+
+var _ device.Selector = keyChunk[uint64]{}

@@ -1,0 +1,72 @@
+package cpu
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// touching measures what it takes to touch memory for the first time. The system clears it then, which takes 0.05 to 0.3 ns a byte.
+// But in a virtual machine whose host takes back what is free for long, each page may have to wait for the host: of 1 GiB in such a
+// machine (EPYC, Zen 5, 24 GiB) the first 450 MiB took 0.05 ns a byte, and the rest 2 to 2.7, twice what all the sorting takes.
+type touching struct {
+	mu     sync.Mutex // protects the following
+	known  int64      // blocks that were touched by now, at the start of the memory
+	bytes  int64      // that were touched
+	recent []float64  // ns a byte of the extents that were touched since judge
+}
+
+// first touches the memory of the blocks up to end, unless that was done before. It does nothing on nil.
+func (t *touching) first(memory []byte, end int64) {
+	if t == nil || !t.enter(int64(len(memory)), end) {
+		return
+	}
+	start, page := time.Now(), os.Getpagesize()
+	for at := 0; at < len(memory); at += page {
+		memory[at] = 0
+	}
+	pace := float64(time.Since(start).Nanoseconds()) / float64(len(memory))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recent = append(t.recent, pace)
+}
+
+// enter reports whether memory that ends with block end is new, and counts it.
+func (t *touching) enter(bytes, end int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if end <= t.known {
+		return false
+	}
+	t.known = end
+	t.bytes += bytes
+	return true
+}
+
+// judgedExtents is how many extents are judged together: by their median, as a worker may be stopped at any time.
+const judgedExtents = 8
+
+// pace is what a byte takes, in ns, by the extents that were touched since it was last told; 0: too few. It also gives the bytes
+// that were touched in all.
+func (t *touching) pace() (pace float64, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.recent) < judgedExtents {
+		return 0, t.bytes
+	}
+	slices.Sort(t.recent)
+	pace = t.recent[len(t.recent)/2]
+	t.recent = t.recent[:0]
+	return pace, t.bytes
+}
+
+// forget says that the memory was given back, or some of it. It does nothing on nil.
+func (t *touching) forget() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known, t.bytes, t.recent = 0, 0, t.recent[:0]
+}

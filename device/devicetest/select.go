@@ -1,0 +1,92 @@
+package devicetest
+
+import (
+	"context"
+	"errors"
+
+	"math"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// testSelect sorts in passes, in chunks that have room for all records and in such that have not, if they are device.Selectors.
+func testSelect(t *testing.T, d device.Device) {
+	layouts := map[string]format.Layout{"u32": u32, "u64": u64}
+	for _, name := range []string{"u8", "i16be", "bytes3", "f32", "i64be", "f64"} {
+		typ, err := format.ParseType(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layouts[name] = format.Bare(typ)
+	}
+	for name, l := range layouts {
+		for dist, generate := range Distributions {
+			t.Run(name+"/"+dist, func(t *testing.T) {
+				const n = 30_000
+				recs := generate(l, n, random())
+				for _, capacity := range []int64{n, n / 3} {
+					checkSelect(t, d, Case{Layout: l, Recs: recs}, capacity, dist == "uniform" && l.RecordSize > 2)
+				}
+			})
+		}
+	}
+}
+
+// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records. manifold says that keys
+// hardly ever come twice.
+func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold bool) {
+	t.Helper()
+	size, k := c.Layout.RecordSize, keyer(t, c.Layout)
+	opt := c.options(k)
+	opt.Records = capacity
+	chunk := open(t, d, opt)
+	defer chunk.Close()
+	selector, ok := chunk.(device.Selector)
+	if !ok {
+		t.Skip("the device leaves nothing out")
+	}
+	want := Sorted(c.Layout, c.Recs)
+	prefixes := make([]uint64, len(want)/size)
+	k.Prefixes(prefixes, want)
+	low, at := uint64(0), 0
+	for {
+		high := uint64(math.MaxUint64)
+		if end := at + int(capacity)*11/10; end < len(prefixes) {
+			high = max(low, prefixes[end])
+		}
+		src := &SampledSource{Source{Recs: c.Recs, Size: size}, Sampled(c.Layout, c.Recs, 5000)}
+		n, last, err := selector.Select(context.Background(), src, low, high)
+		if errors.Is(err, device.ErrTooMany) && !manifold {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last > high || last < high && n > capacity {
+			t.Fatalf("%d records of prefixes from %d to %d were loaded, up to %d were asked for", n, low, last, high)
+		}
+		end := at
+		for end < len(prefixes) && prefixes[end] <= last {
+			end++
+		}
+		if n != int64(end-at) {
+			t.Fatalf("%d records of prefixes from %d to %d were loaded, there are %d", n, low, last, end-at)
+		}
+		compare(t, store(t, chunk, -1, size), want[at*size:end*size], size)
+		if last == math.MaxUint64 {
+			return
+		}
+		low, at = last+1, end
+	}
+}
+
+// SampledSource is a Source with a sample of its records.
+type SampledSource struct {
+	Source
+	Prefixes []uint64
+}
+
+// Sample gives the sample.
+func (s *SampledSource) Sample() []uint64 { return s.Prefixes }
