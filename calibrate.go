@@ -81,6 +81,7 @@ func (j *job) measuredRates(ctx context.Context) rates {
 // timeReads reads blocks from all over the input, which shows whether it is in the page cache.
 func (j *job) timeReads() (seconds float64, ok bool) {
 	block := make([]byte, maxBlockBytes/j.size*j.size)
+	clear(block) // so that it is not touched for the first time by the reading
 	start := time.Now()
 	for _, src := range chunker.NewDataset(j.inputs).Split(trialReads) {
 		if _, n, err := src.Next(len(block)/j.size, func(int64, int) []byte { return block }); err != nil || n == 0 {

@@ -115,7 +115,12 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWrite
 	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
 }
 
-// Drain and Keep pass on to the chunk: those of the CPU can do both.
+// Select, Drain and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked for.
+
+func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
+	n, last, err := c.Chunk.(device.Selector).Select(ctx, src, low, high)
+	return n, last, errors.Join(c.step("select"), err)
+}
 
 func (c *faultChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return errors.Join(c.Chunk.(device.Drainer).Drain(ctx, limit, w), c.step("drain"))

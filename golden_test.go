@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+		for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
 			opt.Inputs = []string{filepath.Join("testdata", c.file)}
 			opt.Output = filepath.Join(t.TempDir(), "out")

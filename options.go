@@ -19,6 +19,7 @@ const (
 	MergeRuns Strategy = "merge"     // chunks by position, then a k-way merge
 	Partition Strategy = "partition" // parts by key range, each sorted, one after another
 	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
+	Reread    Strategy = "reread"    // chunks by key range, each taken from the input that is read once more for it
 	InCore    Strategy = "in-core"
 	Copy      Strategy = "copy" // the input is in order already, or in reverse order
 )
@@ -73,8 +74,8 @@ func (o *Options) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread}, o.Strategy),
-		"strategy %q: use auto, merge, partition or spread", o.Strategy)
+	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread}, o.Strategy),
+		"strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
 	check(slices.Contains([]string{"", "auto", "none", "s2", "zstd"}, o.SpillCompress),
 		"spill compression %q: use auto, none, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= 0, "limit %d: must be at least 1", o.Limit)

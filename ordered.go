@@ -94,8 +94,9 @@ func mirror(recs []byte, size int) {
 	}
 }
 
-// forget makes the counts and sums those of a run that has read and written nothing.
+// forget makes the counts and sums, and what filters know, those of a run that has read and written nothing.
 func (s *sorting) forget(out *output) {
+	out.BlockWriter = s.filters(out)
 	s.recordsIn.Store(0)
 	out.records.Store(0)
 	if s.sumIn != nil {
@@ -111,8 +112,7 @@ func (j *job) looksSorted() bool {
 // looksMirrored reports whether copying from the end is worth a try: no key of the sample is greater than the one before it,
 // and blocks can be written at their places.
 func (j *job) looksMirrored() bool {
-	codec, err := j.outputCodec()
-	return allSeekable(j.inputs) && j.opt.Limit == 0 && !j.opt.Unique && !j.toStdout() && err == nil && codec == format.None &&
+	return allSeekable(j.inputs) && j.opt.Limit == 0 && !j.opt.Unique && j.isPatient() &&
 		j.sampleTells() && j.sample.Ascents == 0
 }
 

@@ -17,7 +17,8 @@ import (
 // device.BlockWriter.
 type output struct {
 	device.BlockWriter
-	file   *merge.Output // nil: a stream that the caller gave
+	sink   device.BlockWriter // the end of the chain
+	file   *merge.Output      // nil: a stream that the caller gave
 	finish func(records int64) error
 	abort  func() error
 
@@ -63,6 +64,12 @@ func (j *job) outputCodec() (format.Compression, error) {
 	return format.ParseCompression(j.opt.Compress)
 }
 
+// isPatient reports whether what is written to the output will be to a regular file, see output.isPatient. It may turn out not to be.
+func (j *job) isPatient() bool {
+	codec, err := j.outputCodec()
+	return !j.toStdout() && err == nil && codec == format.None
+}
+
 // expected is the number of records that the output will have; -1: not known before the end.
 func (j *job) expected() int64 {
 	n := j.data.Records()
@@ -84,13 +91,13 @@ func (o *output) toFile(j *job) error {
 	if err != nil {
 		return err
 	}
-	o.BlockWriter, o.finish, o.abort, o.atOffsets = sink, sink.Commit, sink.Abort, true
+	o.sink, o.finish, o.abort, o.atOffsets = sink, sink.Commit, sink.Abort, true
 	return nil
 }
 
 // filters puts what the options ask for before the end of the chain.
 func (j *job) filters(o *output) device.BlockWriter {
-	var w device.BlockWriter = merge.Observe(o.observe(j), o.BlockWriter)
+	var w device.BlockWriter = merge.Observe(o.observe(j), o.sink)
 	if j.opt.Limit > 0 {
 		w = merge.Head(j.opt.Limit, w, j.size)
 	}

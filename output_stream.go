@@ -49,7 +49,7 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 	if len(j.header.Encode(0)) > 0 && j.expected() < 0 {
 		return o.toSpill(j, sink, header, commit)
 	}
-	o.BlockWriter = sink
+	o.sink = sink
 	o.finish = func(int64) error { return commit() }
 	if len(j.header.Encode(0)) > 0 {
 		return header(j.expected())
@@ -112,7 +112,7 @@ func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) erro
 		return err
 	}
 	kept := j.spill.NewRun()
-	o.BlockWriter = kept
+	o.sink = kept
 	o.finish = func(records int64) error {
 		run, err := kept.Finish()
 		if err != nil {

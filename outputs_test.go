@@ -85,7 +85,7 @@ func TestSortStructured(t *testing.T) {
 func TestSortInPlace(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("gensort")
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		data := k.make(t, "uniform", 2000, r)
 		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}})
 		opt.Output = opt.Inputs[0]
@@ -151,8 +151,8 @@ func TestSortReversed(t *testing.T) {
 		"equal in records":    {kind: "rec12", change: repeatFirst, want: MergeRuns},
 		"to a stream":         {kind: "u64", stdout: true, want: MergeRuns},
 		"compressed":          {kind: "u64", opt: Options{Compress: "s2"}, want: MergeRuns},
-		"unique":              {kind: "u64", opt: Options{Unique: true}, want: MergeRuns},
-		"limited":             {kind: "u64", opt: Options{Limit: n - 1}, want: MergeRuns},
+		"unique":              {kind: "u64", opt: Options{Unique: true}, want: Reread},
+		"limited":             {kind: "u64", opt: Options{Limit: n - 1}, want: Reread},
 		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) }, want: MergeRuns},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestSortIntoBrokenPipe(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, rand.New(rand.NewPCG(1, 1)))
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		for _, compress := range []string{"none", "gzip", "zstd", "s2"} {
 			for _, after := range []int{0, 1000, 20000} {
 				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3, Inputs: []string{writeFile(t, data)}})
@@ -262,7 +262,7 @@ func TestSortIntoBrokenPipe(t *testing.T) {
 func TestPlan(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, seeded(t))
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() + "/out"})
 		plan, err := Plan(t.Context(), opt)
 		if err != nil {

@@ -65,6 +65,7 @@ const (
 	stageStart     = "start"       // open the inputs and the devices, plan, reserve the output
 	stageRead      = "read"        // in core: read, and partition into buckets
 	stageWrite     = "sort, write" // in core: sort the buckets and write them
+	stagePasses    = "more passes" // reread: read again, sort and write, after the first pass
 	stageRuns      = "sort runs"   // merge: read, sort and spill each chunk
 	stageMerge     = "merge"
 	stagePartition = "partition"  // partition: spill each record to its part
@@ -96,15 +97,17 @@ type planner struct {
 	capacity  int64 // records that fit one chunk
 	cut       cutting
 	fanIn     int
-	block     int   // bytes of spill that a merge reads at a time
-	partBlock int   // the same of a part
-	fanOut    int   // parts that one pass can fill
-	limit     int64 // 0: all
-	ordered   bool  // the sample is in order, or in reverse order so that the input can be copied all the same
-	reversed  bool  // the sample is in reverse order: runs do not overlap
-	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
-	gpus      bool  // all the devices are GPUs
-	merges    bool  // memory is enough to merge
+	block     int     // bytes of spill that a merge reads at a time
+	partBlock int     // the same of a part
+	fanOut    int     // parts that one pass can fill
+	limit     int64   // 0: all
+	ordered   bool    // the sample is in order, or in reverse order so that the input can be copied all the same
+	reversed  bool    // the sample is in reverse order: runs do not overlap
+	sharing   int     // devices that hold all of the data together; 0: they do not, or there is but one
+	gpus      bool    // all the devices are GPUs
+	merges    bool    // memory is enough to merge
+	rereads   bool    // the input can be read again and again
+	again     float64 // bytes/s that all workers together read then
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.
@@ -135,6 +138,9 @@ func (j *job) planner() *planner {
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
+	}
+	if p.records > p.capacity && j.canReread() && j.isPatient() && j.keysFit() {
+		p.rereads, p.again = true, j.againBytes()
 	}
 	var opt chunker.ScatterOptions
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -170,7 +176,7 @@ func (j *job) fanIn() int {
 // weigh returns the strategies, the one to take first. A forced strategy is taken unless everything fits one
 // chunk, where there is nothing to merge and nothing to partition: asking for one then still does as asked.
 func (p *planner) weigh(forced Strategy) []Candidate {
-	all := []Candidate{p.copy(), p.inCore(), p.spread(), p.merge(), p.partition()}
+	all := []Candidate{p.copy(), p.inCore(), p.spread(), p.reread(), p.merge(), p.partition()}
 	if forced != "" && forced != Auto {
 		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == forced })
 		all[i].Why, all[i].possible = "asked for", true
@@ -239,6 +245,32 @@ func (p *planner) inCore() Candidate {
 	}
 	return c.sum()
 }
+
+// reread is sorting in passes. In each but the first, too, every record is looked at.
+func (p *planner) reread() Candidate {
+	w, r := p.work, p.rates
+	c := Candidate{Strategy: Reread, possible: p.rereads, Why: "reads the input once for every chunk, and spills nothing"}
+	if !p.rereads {
+		c.Why = "needs data for several chunks: bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
+		return c
+	}
+	c.chunks = passesOf(p.records, p.capacity)
+	if p.limit > 0 {
+		c.chunks = min(c.chunks, passesOf(p.limit, p.capacity))
+		w.records = min(w.records, float64(p.limit))
+	}
+	first := 1 / float64(max(c.chunks, 1))
+	look := p.work.bytes()/p.again + p.work.records*selectSeconds/w.workers
+	c.stages = []Stage{
+		p.stage(stageRead, look+first*w.sortCost(r)/2+r.startSeconds),
+		p.stage(stageWrite, first*(w.sortCost(r)/2+w.writeCost(r))),
+		p.stage(stagePasses, float64(c.chunks-1)*look+(1-first)*(w.sortCost(r)+w.writeCost(r))),
+	}
+	return c.sum()
+}
+
+// selectSeconds is what it takes to see that a record is not wanted.
+const selectSeconds = 0.3e-9
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

@@ -59,6 +59,14 @@ func (j *job) sortInto(ctx context.Context, out *output) error {
 		}
 		j.plan = j.newPlan().without(Spread)
 	}
+	if s.inPasses(out) {
+		if done, err := s.byPasses(ctx, out); done || err != nil {
+			return err
+		}
+	}
+	if j.plan.Strategy == Reread {
+		j.plan = j.newPlan().without(Reread)
+	}
 	if j.plan.Strategy == Partition {
 		j.report.Strategy = Partition
 		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out.BlockWriter)

@@ -82,7 +82,7 @@ func (f *resourceFlags) group() group {
 	g.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
 	g.flags.VarP(many(&f.devices, "DEVICE"), "device", "d", "sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
 	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
-	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread"), "strategy", "how sorted chunks become one output")
+	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy", "how sorted chunks become one output")
 	g.flags.Var(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
 	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "s2", "zstd"), "spill-compress", "compression of spill")
 	g.flags.Var(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")

@@ -1,0 +1,219 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/merge"
+)
+
+// Sorting in passes: each reads the whole input, takes the least keys that were not taken yet, as many as fit memory, sorts them and
+// writes them behind those before (Munro and Paterson, "Selection and sorting with limited storage", 1980). Nothing is spilled, and
+// every record is moved and written once. It costs to read the input again, which is cheap while the page cache holds it.
+//
+// One pass is sorting in core. Then too there may be more of them than memory asks for: memory that was never used may cost more to
+// touch than the input to read, see device.Selector. And where only the first records of the order are wanted, few are taken.
+
+// canReread reports whether the input can be read again and again, from the page cache, and each time some of it left out.
+func (j *job) canReread() bool {
+	bytes := j.data.Records() * int64(j.size)
+	return bytes >= 0 && j.onCPU() && cpu.Selects(j.keyer) && allSeekable(j.inputs) && bytes <= j.mappable()
+}
+
+// passesFrom is the data, in bytes, from which on it is worth a thought that sorting in core may take more than one pass.
+const passesFrom = 64 << 20
+
+// inPasses reports whether the data are to be sorted in passes. Those that were planned may turn out not to be possible, and begin
+// again then, which not every output allows; data that fit a chunk can always be sorted so.
+func (s *sorting) inPasses(out *output) bool {
+	switch s.plan.Strategy {
+	case Reread:
+		return out.isPatient() && s.canReread()
+	case InCore:
+		return s.data.Records()*int64(s.size) >= passesFrom && s.canReread()
+	}
+	return false
+}
+
+// passFill is how full the chunk of a pass is meant to be: then the error of the sample rarely makes more of it, and if it does the
+// pass takes less.
+const passFill = 0.93
+
+// passesOf is the number of passes for so many records in chunks of a capacity.
+func passesOf(records, capacity int64) int {
+	if records <= capacity {
+		return 1
+	}
+	return int(math.Ceil(float64(records) / (passFill * float64(capacity))))
+}
+
+// againBytes is how many bytes of the input all workers together read in a second: as many as those of a disk that one reads at a
+// time, or those of the page cache.
+func (j *job) againBytes() float64 {
+	cached := j.rates.readBytes
+	if seconds, ok := j.timeReads(); ok && trialReads*maxBlockBytes/seconds < cached/2 {
+		return trialReads * maxBlockBytes / seconds
+	}
+	return cached * float64(j.opt.Workers)
+}
+
+// keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
+func (j *job) keysFit() bool {
+	keys := j.keys()
+	slices.Sort(keys)
+	most := int(passFill * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(keys)))
+	for i := most; i < len(keys); i++ {
+		if keys[i] == keys[i-most] {
+			return false
+		}
+	}
+	return true
+}
+
+// byPasses sorts the data in passes. It reports false, with nothing lost, when that turns out not to be possible.
+func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err error) {
+	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records()}
+	slices.Sort(p.keys)
+	p.share = p.firstShare()
+	err = p.run(ctx)
+	if errors.Is(err, errUnselective) || errors.Is(err, device.ErrTooMany) {
+		s.forget(out)
+		return false, nil
+	}
+	s.report.Strategy = InCore
+	if p.begun > 1 {
+		s.report.Strategy = Reread
+	}
+	return true, err
+}
+
+// errUnselective ends passes before the first has read anything: the device has no device.Selector.
+var errUnselective = errors.New("the device cannot leave out records")
+
+// passes is the state between two passes.
+type passes struct {
+	*sorting
+	out   *output
+	keys  []uint64 // prefixes of the sample, in order
+	all   int64    // records of the input
+	share float64  // of all records that a pass takes, at most
+	low   uint64   // the least prefix that was not taken yet
+	taken int64    // records
+	begun int      // passes
+}
+
+// firstShare is what fits a chunk, or what the limit asks for: the sample's error then rarely makes it less.
+func (p *passes) firstShare() float64 {
+	share := 1.0
+	if p.all > p.capacity {
+		share = passFill * float64(p.capacity) / float64(p.all)
+	}
+	if limit := p.limit(); limit >= 0 && len(p.keys) > 0 {
+		wanted, keys := float64(limit)/float64(max(p.all, 1)), float64(len(p.keys))
+		share = min(share, wanted+4*math.Sqrt(wanted/keys)+8/keys)
+	}
+	return share
+}
+
+func (p *passes) run(ctx context.Context) error {
+	more, err := p.first(ctx)
+	if !more || err != nil {
+		return err
+	}
+	first := p.taken
+	p.meter.begin(stagePasses, atOutput, p.due(p.all-first)*int64(p.size))
+	for more && err == nil {
+		again := p.data.(*watchDataset).Dataset.Split(1)[0] // the first pass has counted the records
+		more, err = p.pass(ctx, again, func(int64) {})
+	}
+	p.meter.end((p.taken - first) * int64(p.size))
+	return err
+}
+
+// first is the first pass, which sees all records. It reports whether more have to follow.
+func (p *passes) first(ctx context.Context) (more bool, err error) {
+	p.meter.begin(stageRead, atInput, p.all*int64(p.size))
+	more, err = p.pass(ctx, p.data.Split(1)[0], func(n int64) {
+		p.meter.end(p.bytesIn())
+		p.meter.begin(stageWrite, atOutput, p.due(n)*int64(p.size))
+	})
+	p.meter.end(p.taken * int64(p.size))
+	return more, err
+}
+
+// due is how many of the next n records are to be written.
+func (p *passes) due(n int64) int64 {
+	if limit := p.limit(); limit >= 0 {
+		return min(n, limit-p.taken)
+	}
+	return n
+}
+
+// pass loads the least keys of src that were not taken yet, tells loaded how many they are, sorts and writes them. It reports
+// whether more have to follow.
+func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int64)) (more bool, err error) {
+	chunk, err := p.pool.get(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer p.pool.put(chunk)
+	selector, ok := chunk.(*slot).Chunk.(device.Selector)
+	if !ok {
+		return false, errUnselective
+	}
+	high := p.high()
+	n, last, err := selector.Select(ctx, &sampledSource{src, p.keys}, p.low, high)
+	if err != nil {
+		return false, err
+	}
+	p.begun++
+	loaded(n)
+	if last < high && p.begun == 1 {
+		p.share = max(min(p.share, float64(n)/float64(p.all)), p.share/leastPart)
+	}
+	if err := chunk.Sort(ctx); err != nil {
+		return false, err
+	}
+	to := p.out.BlockWriter
+	if p.taken > 0 {
+		to = merge.Offset(p.taken, to)
+	}
+	more = last < math.MaxUint64 && p.due(n+1) > n
+	if more {
+		err = p.store(ctx, chunk, to)
+	} else {
+		err = p.drain(ctx, chunk, to)
+	}
+	p.low, p.taken = last+1, p.taken+n
+	return more, err
+}
+
+// leastPart bounds how much less the passes take because the first took less than it was asked to.
+const leastPart = 16
+
+// evenPass is how much more than its share a pass may take if that makes one less of them.
+const evenPass = 1.04
+
+// high is the greatest prefix that the next pass is to take: the passes to come share what is left.
+func (p *passes) high() uint64 {
+	from, _ := slices.BinarySearch(p.keys, p.low)
+	left := float64(len(p.keys) - from)
+	passes := math.Ceil(left / (float64(len(p.keys)) * p.share * evenPass))
+	if left == 0 || passes <= 1 {
+		return math.MaxUint64
+	}
+	return max(p.keys[from+int(left/passes)], p.low+1) - 1
+}
+
+// sampledSource is a source with a sample of all its records.
+type sampledSource struct {
+	device.Source
+	sample []uint64
+}
+
+// Sample gives the prefixes of the sample.
+func (s *sampledSource) Sample() []uint64 { return s.sample }
