@@ -92,24 +92,33 @@ func (p *pool[E]) takeFrom(zone int) uint32 {
 	if b := z.takeFresh(); b != none {
 		return b
 	}
+	b, end := p.takeLocked(z)
+	if end > 0 {
+		p.touch.first(p.bytesOf(int64(b), int64(b)+1), len(p.bytesOf(int64(b), end)), end)
+	}
+	return b
+}
+
+// takeLocked gives a block of the zone that was freed, or one of nobody's, or none. If it is the first of an extent that nobody has
+// had before, end is where that ends.
+func (p *pool[E]) takeLocked(z *zone) (block uint32, end int64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if b := z.takeFreed(p.next); b != none {
-		return b
+		return b, 0
 	}
 	if b := z.takeFresh(); b != none { // somebody else was faster to get an extent
-		return b
+		return b, 0
 	}
 	if b := p.takeSpare(); b != none {
-		return b
+		return b, 0
 	}
 	from := p.fresh.Add(int64(p.extent)) - int64(p.extent)
 	if from >= int64(p.blocks) {
-		return none
+		return none, 0
 	}
-	end := min(from+int64(p.extent), int64(p.blocks))
-	p.touch.first(p.bytesOf(from, end), end)
-	return z.grow(uint32(from), uint32(end))
+	end = min(from+int64(p.extent), int64(p.blocks))
+	return z.grow(uint32(from), uint32(end)), end
 }
 
 // bytesOf is the memory of the blocks from one to another.

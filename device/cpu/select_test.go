@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
@@ -131,16 +132,16 @@ func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int
 // TestTouching counts each byte once, and judges by the median.
 func TestTouching(t *testing.T) {
 	var nobody *touching
-	nobody.first(make([]byte, 1), 1)
+	nobody.first(make([]byte, 1), 1, 1)
 	nobody.forget()
 	touch := &touching{}
-	memory := make([]byte, 100_000)
+	memory := make([]byte, 20_000)
 	for range 2 {
 		for i := int64(1); i <= judgedExtents; i++ {
-			touch.first(memory, i)
+			touch.first(memory, 100_000, i)
 		}
 	}
-	if pace, bytes := touch.pace(); pace <= 0 || bytes != judgedExtents*int64(len(memory)) {
+	if pace, bytes := touch.pace(); pace <= 0 || bytes != judgedExtents*100_000 {
 		t.Errorf("%f ns a byte of %d", pace, bytes)
 	}
 	if pace, _ := touch.pace(); pace != 0 {
@@ -152,6 +153,26 @@ func TestTouching(t *testing.T) {
 	}
 	if touch.forget(); !touch.enter(1, 1) {
 		t.Error("what was given back need not be touched again")
+	}
+}
+
+// TestPaceOf tells huge pages from others.
+func TestPaceOf(t *testing.T) {
+	const page, extent = 4096, 2 << 20
+	for _, c := range []struct {
+		one, rest time.Duration
+		others    int
+		want      float64
+	}{
+		{extent / 10, 100, 3, 0.1}, // a huge page
+		{2 * extent, 500, 3, 2},    // one that the host had taken
+		{page, 3 * page, 3, 1},     // pages of 4 KiB
+		{3 * page, page, 3, 1},     // of which the first took longest
+		{extent / 10, 0, 0, 0.1},   // a block of less than a page
+	} {
+		if got := paceOf(c.one, c.rest, c.others, page, extent); got < c.want*0.99 || got > c.want*1.01 {
+			t.Errorf("%v and %v for %d more pages: %.3f ns a byte, want %.3f", c.one, c.rest, c.others, got, c.want)
+		}
 	}
 }
 

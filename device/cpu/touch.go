@@ -17,19 +17,32 @@ type touching struct {
 	recent []float64  // ns a byte of the extents that were touched since judge
 }
 
-// first touches the memory of the blocks up to end, unless that was done before. It does nothing on nil.
-func (t *touching) first(memory []byte, end int64) {
-	if t == nil || !t.enter(int64(len(memory)), end) {
+// first touches a block, the first of an extent of so many bytes that ends with block end, unless that was touched before. Others may
+// touch the rest meanwhile. It does nothing on nil.
+func (t *touching) first(block []byte, extent int, end int64) {
+	if t == nil || !t.enter(int64(extent), end) {
 		return
 	}
-	start, page := time.Now(), os.Getpagesize()
-	for at := 0; at < len(memory); at += page {
-		memory[at] = 0
+	page := os.Getpagesize()
+	start := time.Now()
+	block[0] = 0
+	one := time.Since(start)
+	for at := page; at < len(block); at += page {
+		block[at] = 0
 	}
-	pace := float64(time.Since(start).Nanoseconds()) / float64(len(memory))
+	pace := paceOf(one, time.Since(start)-one, (len(block)-1)/page, page, extent)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recent = append(t.recent, pace)
+}
+
+// paceOf is what a byte took, in ns, where the first page took one and so many others the rest: with a huge page these are nothing,
+// and the first was the whole extent.
+func paceOf(one, rest time.Duration, others, page, extent int) float64 {
+	if 64*rest < one*time.Duration(others) || others == 0 {
+		return float64(one) / float64(extent)
+	}
+	return float64(one+rest) / float64((others+1)*page)
 }
 
 // enter reports whether memory that ends with block end is new, and counts it.
