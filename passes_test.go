@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // selectDevice has chunks that select otherwise.
@@ -46,9 +47,13 @@ func (c *selectChunk) Select(ctx context.Context, src device.Source, low, high u
 // does not.
 func TestPasses(t *testing.T) {
 	r := seeded(t)
-	for _, name := range []string{"u64", "u8", "f64", "bytes3"} {
+	for _, name := range []string{"u64", "u8", "f64", "bytes3", "rec7", "rec12 both", "i128"} {
 		k := kindNamed(name)
 		size := k.layout(t).RecordSize
+		keyer, err := format.NewKeyer(k.layout(t))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, dist := range []string{"uniform", "few", "zipf", "nearly-sorted", "equal"} {
 			data := k.make(t, dist, 3000, r)
 			for choice := range 8 {
@@ -65,7 +70,7 @@ func TestPasses(t *testing.T) {
 							mu.Lock()
 							defer mu.Unlock()
 							passes++
-							if most := ^uint64(0) >> (64 - 8*size); passes < 6 && low < most {
+							if most := ^uint64(0) >> (64 - keyer.PrefixBits()); passes < 6 && low < most {
 								high = low + (min(high, most)-low)/(2+r.Uint64N(3))
 							}
 							return high, nil

@@ -139,7 +139,7 @@ func (j *job) planner() *planner {
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
-	if p.records > p.capacity && j.canReread() && j.isPatient() && j.keysFit() {
+	if p.records > p.capacity && !cpu.Moves(j.keyer) && j.canReread() && j.isPatient() && j.keysFit() {
 		p.rereads, p.again = true, j.againBytes()
 	}
 	var opt chunker.ScatterOptions

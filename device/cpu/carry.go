@@ -96,6 +96,7 @@ func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 	if err != nil {
 		return nil, errors.Join(err, p.memory.Free())
 	}
+	p.touch = &touching{}
 	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
 }
 
@@ -136,6 +137,11 @@ func (c *carrier[R]) each(ctx context.Context, workers int, f func(ctx context.C
 
 // Load reads and scatters in one go, unit by unit.
 func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error) {
+	return c.load(ctx, src, nil)
+}
+
+// load is Load of what is selected by prefixes; nil: everything.
+func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[uint64]) (int64, error) {
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
@@ -143,6 +149,7 @@ func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error)
 		return 0, err
 	}
 	in := newIntake(src, &c.sizes)
+	s.begin(&in, &c.sizes, c.pool.touch, len(c.pool.memory.Bytes()), func(prefix uint64) uint64 { return prefix })
 	workers := workersFor(c.sizes.workers, in.expected, c.unit)
 	if err := c.makeWorkers(workers); err != nil {
 		return 0, err
@@ -151,24 +158,29 @@ func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	b := c.choose(&in, recs)
+	b := c.choose(&in, s, recs)
 	c.order.reset(c.table.Uint32s(), b.count(), workers, c.stints())
 	for _, w := range c.workers[:workers] {
 		w.lines.reset(b.count(), 0, len(c.pool.zones))
 		w.radix.passes = 0
 	}
-	l := carrying[R]{carrier: c, intake: in, buckets: b}
-	err = c.each(ctx, workers, func(ctx context.Context, i int, w *carryWorker[R]) error {
-		if i == 0 {
-			return l.work(ctx, i, recs, first)
+	l := carrying[R]{carrier: c, intake: in, selection: s, buckets: b}
+	for more := true; more; recs = nil {
+		err = c.each(ctx, workers, func(ctx context.Context, i int, w *carryWorker[R]) error {
+			if i == 0 {
+				return l.work(ctx, i, recs, first)
+			}
+			return l.work(ctx, i, nil, 0)
+		})
+		if err == nil { // workers that were not admitted again may have left some
+			err = l.work(ctx, 0, nil, 0)
 		}
-		return l.work(ctx, i, nil, 0)
-	})
-	if err == nil { // workers that were not admitted again may have left some
-		err = l.work(ctx, 0, nil, 0)
-	}
-	if err != nil {
-		return 0, err
+		if err == nil {
+			more, err = s.leaveOutMore(&l.buckets, c.droppers(workers))
+		}
+		if err != nil {
+			return 0, err
+		}
 	}
 	for _, w := range c.workers[:workers] {
 		w.lines.finish()
@@ -183,18 +195,28 @@ func (c *carrier[R]) Load(ctx context.Context, src device.Source) (int64, error)
 type carrying[R carried] struct {
 	*carrier[R]
 	intake
-	buckets buckets[uint64]
+	selection *selection[uint64] // nil: everything
+	buckets   buckets[uint64]
 }
 
-// work scatters recs, if any, and what it reads as long as it is admitted and there is more.
+func (c *carrier[R]) droppers(workers int) (all []dropper) {
+	for _, w := range c.workers[:workers] {
+		all = append(all, &w.lines)
+	}
+	return all
+}
+
+// work scatters recs, if any, and what it reads as long as it is admitted and there is more, and until more is to be left out.
 func (l *carrying[R]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
 	w := l.workers[worker]
+	defer storeFence() // others may get its blocks
 	for {
 		if len(recs) > 0 {
-			l.scatter(w, &l.buckets, recs)
+			l.scatter(w, recs)
 			w.lines.counts(l.order.note(worker, first, int64(len(recs)/l.carrier.record)))
+			l.selection.judge()
 		}
-		if !l.order.admit(worker) {
+		if l.selection.interrupted() || !l.order.admit(worker) {
 			return nil
 		}
 		if recs, first, err = l.read(ctx, &l.intake, w); err != nil {
@@ -213,7 +235,7 @@ func (c *carrier[R]) read(ctx context.Context, in *intake, w *carryWorker[R]) (r
 }
 
 // choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
-func (c *carrier[R]) choose(in *intake, recs []byte) buckets[uint64] {
+func (c *carrier[R]) choose(in *intake, s *selection[uint64], recs []byte) buckets[uint64] {
 	count := c.buckets(in.expected)
 	if count == 1 || len(recs) == 0 {
 		return buckets[uint64]{}
@@ -223,25 +245,30 @@ func (c *carrier[R]) choose(in *intake, recs []byte) buckets[uint64] {
 		sample = make([]uint64, len(recs)/c.record)
 		c.opt.Keyer.Prefixes(sample, recs)
 	}
-	low, high := minMax(sample)
-	low, high = widen(low, high, len(sample))
+	sample, low, high := s.cutFrom(sample)
 	return fittedBuckets(sample, low, high, count, 0)
 }
 
 // scatter distributes the records of a unit.
-func (c *carrier[R]) scatter(w *carryWorker[R], b *buckets[uint64], recs []byte) {
+func (l *carrying[R]) scatter(w *carryWorker[R], recs []byte) {
+	size := l.carrier.record
 	for len(recs) > 0 {
-		n := min(len(w.keys), len(recs)/c.record)
-		batch, keys := recs[:n*c.record], w.keys[:n]
-		recs = recs[n*c.record:]
-		c.opt.Keyer.Prefixes(keys, batch)
+		n := min(len(w.keys), len(recs)/size)
+		batch, keys := recs[:n*size], w.keys[:n]
+		recs = recs[n*size:]
+		l.opt.Keyer.Prefixes(keys, batch)
 		words := w.words[:n]
-		if c.record == c.element {
+		if size == l.element {
 			words = arena.View[R](batch)
 		} else {
-			pad(words, batch, c.record)
+			pad(words, batch, size)
 		}
-		distribute(&w.lines, b, keys, words, putFast[R])
+		if s := l.selection; !s.takesAll() {
+			kept := withinBoth(keys, words, s.low, s.span)
+			l.leaveOut(int64(n - kept))
+			keys, words = keys[:kept], words[:kept]
+		}
+		distribute(&w.lines, &l.buckets, keys, words, putFast[R])
 	}
 }
 

@@ -149,8 +149,11 @@ func (c *combiner[E]) size(bucket int) uint64 {
 	return blocks*(mask+1) + to&mask + c.inLine(bucket)
 }
 
-// drop empties the buckets from one on, whose blocks become spare, and returns how many elements they had.
-func (c *combiner[E]) drop(from int) (elements int64) {
+// sizeOf is size, and dropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had: see
+// dropper.
+func (c *combiner[E]) sizeOf(bucket int) int64 { return int64(c.size(bucket)) }
+
+func (c *combiner[E]) dropFrom(from int) (elements int64) {
 	for bucket := from; bucket < c.used; bucket++ {
 		elements += int64(c.size(bucket))
 		c.pool.spare(c.lists[bucket], int64(c.taken[bucket]))

@@ -29,8 +29,8 @@ func elementOf(k *format.Keyer) elementKind {
 // is the whole record.
 func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || Moves(k) }
 
-// Selects reports whether the chunks of such records are device.Selectors.
-func Selects(k *format.Keyer) bool { return elementOf(k) != indexed }
+// Selects reports whether the chunks of such records are device.Selectors: where no record stays behind.
+func Selects(k *format.Keyer) bool { return GivesBack(k) }
 
 // Moves reports whether records are moved whole, with their keys, so that no step takes them from random places in memory.
 func Moves(k *format.Keyer) bool { return carriedBytes(k) > 0 }

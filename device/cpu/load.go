@@ -24,16 +24,14 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 		return 0, err
 	}
 	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes), selection: s}
-	whole := leaf[E]{low: 0, high: ^E(0)}
-	if s != nil {
-		s.begin(&l)
-	}
+	s.begin(&l.intake, &c.sizes, c.pool.touch, len(c.pool.memory.Bytes()), c.codec.fromPrefix)
 	l.count, l.workers = c.buckets(l.expected), workersFor(c.sizes.workers, l.expected, c.unit)
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
+	whole := leaf[E]{high: s.high()}
 	if s != nil {
-		whole.low, whole.high = s.low, s.high()
+		whole.low = s.low
 	}
 	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, whole)
 	c.stats.Records = l.loaded.Load()
@@ -80,7 +78,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 			return err
 		}
 		recs = nil
-		if more, err = l.leaveOutMore(); err != nil {
+		if more, err = l.selection.leaveOutMore(&l.buckets, l.droppers()); err != nil {
 			return err
 		}
 	}
@@ -88,6 +86,23 @@ func (l *loading[E]) run(ctx context.Context) error {
 		w.scatter.finish()
 		return nil
 	})
+}
+
+// selected leaves out the elements that are not to be loaded.
+func (l *loading[E]) selected(elems []E) []E {
+	if l.selection.takesAll() {
+		return elems
+	}
+	kept := l.selection.within(elems)
+	l.leaveOut(int64(len(elems) - len(kept)))
+	return kept
+}
+
+func (l *loading[E]) droppers() (all []dropper) {
+	for _, w := range l.chunk.workers[:l.workers] {
+		all = append(all, w.scatter)
+	}
+	return all
 }
 
 // work reads and scatters until there is no more, or no room, or more is to be left out.
@@ -137,16 +152,7 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 	if len(sample) == 0 {
 		sample = l.elements(w, recs, first)
 	}
-	if s := l.selection; s != nil {
-		if sample = s.within(sample); len(sample) == 0 {
-			return newBuckets(s.low, s.high(), l.count, tieBits), nil
-		}
-	}
-	low, high := minMax(sample)
-	low, high = widen(low, high, len(sample))
-	if s := l.selection; s != nil {
-		low, high = max(low, s.low), min(high, s.high())
-	}
+	sample, low, high := l.selection.cutFrom(sample)
 	b := fittedBuckets(sample, low, high, l.count, tieBits)
 	return b, heaviesOf(sample, b, c.maxHeavies())
 }

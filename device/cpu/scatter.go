@@ -201,7 +201,7 @@ func (s *scatterer[E]) settle() {
 // sizeOf is the number of elements that were added to a bucket. REQUIRES: nothing was added since settle.
 func (s *scatterer[E]) sizeOf(bucket int) int64 {
 	_, counted := s.countOf(bucket)
-	return int64(s.size(bucket)) + counted
+	return s.combiner.sizeOf(bucket) + counted
 }
 
 // dropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added since settle.
@@ -214,7 +214,7 @@ func (s *scatterer[E]) dropFrom(from int) (elements int64) {
 			}
 		}
 	}
-	return elements + s.drop(from)
+	return elements + s.combiner.dropFrom(from)
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

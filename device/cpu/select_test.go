@@ -89,12 +89,13 @@ func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int
 	c.opt.Keyer.Prefixes(prefixes, want)
 	src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: size}, Prefixes: devicetest.Sampled(c.opt.Keyer.Layout(), recs, 4000)}
 	asked := 0
-	s := &selection[E]{low: 0, span: ^E(0), shareOf: func(c costs) float64 {
+	s := newSelection(0, ^E(0))
+	s.shareOf = func(c costs) float64 {
 		if asked++; c.touched <= 0 || c.memory < c.touched/2 || c.again <= 0 {
 			t.Errorf("costs of %+v", c)
 		}
 		return 0.3
-	}}
+	}
 	n, err := c.load(t.Context(), src, s)
 	if err != nil {
 		t.Fatal(err)

@@ -83,3 +83,35 @@ func (t *touching) forget() {
 	defer t.mu.Unlock()
 	t.known, t.bytes, t.recent = 0, 0, t.recent[:0]
 }
+
+// costs are what it takes to go on, or not to, in nanoseconds of all workers together.
+type costs struct {
+	touch   float64 // a byte that is touched for the first time
+	again   float64 // to read the source once more, and leave out what is not wanted
+	memory  float64 // bytes that all of the elements take
+	touched float64 // bytes that were touched by now
+	moved   float64 // to move the elements that were loaded by now
+}
+
+// What it takes to leave a record out, and to move one to its bucket.
+const (
+	selectNanos = 0.3
+	moveNanos   = 2.5
+)
+
+// mostPasses is how many passes are begun at most because memory is slow: more save less each.
+const mostPasses = 8
+
+// shareWorth is the share of the elements to load that takes the least time: each pass but the first reads the source again, but
+// uses the memory of the first. It is 1 unless others save a good part of what is left to touch.
+func shareWorth(c costs) float64 {
+	best, least := 1.0, 0.7*c.touch*max(c.memory-c.touched, 0)
+	for passes := 2.0; passes <= mostPasses; passes++ {
+		share := min(max(1/passes, c.touched/c.memory), 1)
+		cost := c.touch*max(share*c.memory-c.touched, 0) + (passes-1)*c.again + (1-share)*c.moved
+		if cost < least {
+			best, least = share, cost
+		}
+	}
+	return best
+}
