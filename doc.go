@@ -19,6 +19,7 @@
 //   - copy: the input is in order as it stands, or in reverse order.
 //   - in-core: everything fits one chunk. It is read once and written once.
 //   - spread: several GPUs hold all of it together. Each sorts a share, and the shares are merged on their way out.
+//   - reread: the page cache holds the input. It is read once for each chunk, which takes the least keys that are left.
 //   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged. The last one is
 //     not spilled but merged from memory, and the chunks are cut so that it is as large as can be.
 //   - partition: one pass sends every record to a part, by the leading digits of its key or between splitters
@@ -44,5 +45,5 @@
 //	files, stdin ─ chunker.Dataset ──chunks──▶ device.Chunk: Load ▸ Sort ▸ Store ──blocks──▶ run, merge or output
 //
 // In this package, sort.go tells the story, job.go prepares it, budget.go divides its memory, plan.go and rates.go decide,
-// strategy.go, keep.go, spread.go and partition.go do it, output.go and verify.go finish it.
+// strategy.go, keep.go, passes.go, spread.go and partition.go do it, output.go and verify.go finish it.
 package extsort

@@ -23,6 +23,8 @@
 //	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go,
 //	       cells_amd64.go), and hands it to the writer while other workers do the next buckets (store.go). Drain
 //	       gives the memory of neighbouring buckets back to the system when they have been written (zone.go).
+//	Select is Load of the least keys of a source: of those that there is room for, or for which memory need not be
+//	       touched that is slow to touch (select.go, touch.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
