@@ -3,6 +3,7 @@ package extsort
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -79,6 +80,9 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 		j.rates.startSeconds += gpuDriverSeconds + gpuStartSeconds
 	}
 	j.plan = j.newPlan()
+	if j.opt.Strategy == Reread && j.plan.Strategy != Reread {
+		j.opt.Warn(fmt.Sprintf("strategy reread is not possible here, %s is taken: it %s", j.plan.Strategy, rereadNeeds))
+	}
 	if !j.plan.Considered[0].possible || j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
 		return nil, errors.Join(j.tooLittle(), j.close())
 	}

@@ -97,6 +97,9 @@ func mirror(recs []byte, size int) {
 // forget makes the counts and sums, and what filters know, those of a run that has read and written nothing.
 func (s *sorting) forget(out *output) {
 	out.BlockWriter = s.filters(out)
+	s.mu.Lock()
+	s.stats, s.report.Chunks = nil, 0
+	s.mu.Unlock()
 	s.recordsIn.Store(0)
 	out.records.Store(0)
 	if s.sumIn != nil {

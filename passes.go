@@ -27,28 +27,32 @@ func (j *job) canReread() bool {
 // passesFrom is the data, in bytes, from which on it is worth a thought that sorting in core may take more than one pass.
 const passesFrom = 64 << 20
 
-// inPasses reports whether the data are to be sorted in passes. Those that were planned may turn out not to be possible, and begin
-// again then, which not every output allows; data that fit a chunk can always be sorted so.
+// inPasses reports whether the data are to be sorted in passes. The output must be one that can be written again: passes that were
+// planned may turn out not to be possible; and a stream might end in the input, which has been read when one pass writes the first
+// byte, but not when several do.
 func (s *sorting) inPasses(out *output) bool {
 	switch s.plan.Strategy {
 	case Reread:
 		return out.isPatient() && s.canReread()
 	case InCore:
-		return s.data.Records()*int64(s.size) >= passesFrom && s.canReread()
+		return s.data.Records()*int64(s.size) >= passesFrom && out.isPatient() && s.canReread()
 	}
 	return false
 }
 
-// passFill is how full the chunk of a pass is meant to be: then the error of the sample rarely makes more of it, and if it does the
-// pass takes less.
-const passFill = 0.93
+// passFill is how full the chunks of so many passes are meant to be: twice the error of the sample, of n keys, rarely makes more of
+// it, and if it does the pass takes less.
+func passFill(passes float64, n int) float64 {
+	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
+}
 
 // passesOf is the number of passes for so many records in chunks of a capacity.
 func passesOf(records, capacity int64) int {
 	if records <= capacity {
 		return 1
 	}
-	return int(math.Ceil(float64(records) / (passFill * float64(capacity))))
+	passes := float64(records) / float64(capacity)
+	return int(math.Ceil(passes / passFill(passes, sampleSize)))
 }
 
 // againBytes is how many bytes of the input all workers together read in a second: as many as those of a disk that one reads at a
@@ -65,7 +69,7 @@ func (j *job) againBytes() float64 {
 func (j *job) keysFit() bool {
 	keys := j.keys()
 	slices.Sort(keys)
-	most := int(passFill * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(keys)))
+	most := int(0.9 * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(keys)))
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
 			return false
@@ -79,16 +83,37 @@ func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err err
 	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records()}
 	slices.Sort(p.keys)
 	p.share = p.firstShare()
-	err = p.run(ctx)
-	if errors.Is(err, errUnselective) || errors.Is(err, device.ErrTooMany) {
+	if err = p.holdInputs(); err == nil {
+		err = p.run(ctx)
+	}
+	inVain := errors.Is(err, errUnselective) || errors.Is(err, device.ErrTooMany)
+	if inVain || p.begun <= 1 {
+		p.releaseInputs()
+	}
+	if inVain {
 		s.forget(out)
 		return false, nil
 	}
-	s.report.Strategy = InCore
-	if p.begun > 1 {
+	if s.report.Strategy = InCore; p.begun > 1 {
 		s.report.Strategy = Reread
 	}
 	return true, err
+}
+
+// holdInputs lets no change of an input go unnoticed that would make several passes a mixture.
+func (p *passes) holdInputs() error {
+	for _, in := range p.inputs {
+		if err := in.Hold(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *passes) releaseInputs() {
+	for _, in := range p.inputs {
+		in.Release()
+	}
 }
 
 // errUnselective ends passes before the first has read anything: the device has no device.Selector.
@@ -110,7 +135,8 @@ type passes struct {
 func (p *passes) firstShare() float64 {
 	share := 1.0
 	if p.all > p.capacity {
-		share = passFill * float64(p.capacity) / float64(p.all)
+		passes := float64(p.all) / float64(p.capacity)
+		share = passFill(passes, len(p.keys)) / passes
 	}
 	if limit := p.limit(); limit >= 0 && len(p.keys) > 0 {
 		wanted, keys := float64(limit)/float64(max(p.all, 1)), float64(len(p.keys))
@@ -130,7 +156,7 @@ func (p *passes) run(ctx context.Context) error {
 		again := p.data.(*watchDataset).Dataset.Split(1)[0] // the first pass has counted the records
 		more, err = p.pass(ctx, again, func(int64) {})
 	}
-	p.meter.end((p.taken - first) * int64(p.size))
+	p.meter.end((p.written() - min(p.written(), first)) * int64(p.size))
 	return err
 }
 
@@ -141,7 +167,7 @@ func (p *passes) first(ctx context.Context) (more bool, err error) {
 		p.meter.end(p.bytesIn())
 		p.meter.begin(stageWrite, atOutput, p.due(n)*int64(p.size))
 	})
-	p.meter.end(p.taken * int64(p.size))
+	p.meter.end(p.written() * int64(p.size))
 	return more, err
 }
 
@@ -151,6 +177,14 @@ func (p *passes) due(n int64) int64 {
 		return min(n, limit-p.taken)
 	}
 	return n
+}
+
+// written is how many of the records that were taken were to be written.
+func (p *passes) written() int64 {
+	if limit := p.limit(); limit >= 0 {
+		return min(p.taken, limit)
+	}
+	return p.taken
 }
 
 // pass loads the least keys of src that were not taken yet, tells loaded how many they are, sorts and writes them. It reports
@@ -172,8 +206,8 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 	}
 	p.begun++
 	loaded(n)
-	if last < high && p.begun == 1 {
-		p.share = max(min(p.share, float64(n)/float64(p.all)), p.share/leastPart)
+	if last < high {
+		p.takeLess(n)
 	}
 	if err := chunk.Sort(ctx); err != nil {
 		return false, err
@@ -182,31 +216,51 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 	if p.taken > 0 {
 		to = merge.Offset(p.taken, to)
 	}
-	more = last < math.MaxUint64 && p.due(n+1) > n
+	more = last < math.MaxUint64 && p.taken+n < p.all && p.due(n+1) > n
 	if more {
 		err = p.store(ctx, chunk, to)
 	} else {
 		err = p.drain(ctx, chunk, to)
 	}
 	p.low, p.taken = last+1, p.taken+n
-	return more, err
+	return more && !p.enough(), err
+}
+
+// enough reports whether all of the output is written: with Unique, fewer of the records that were taken.
+func (p *passes) enough() bool { return p.opt.Limit > 0 && p.out.records.Load() >= p.opt.Limit }
+
+// takeLess lets all passes take as little as the first, if that took only n records because memory was slow; but not if they were
+// all that there was room for.
+func (p *passes) takeLess(n int64) {
+	slow := p.all <= p.capacity || 2*n < p.capacity
+	if p.begun == 1 && slow {
+		p.share = max(min(p.share, float64(n)/float64(p.all)), p.share/leastPart)
+	}
 }
 
 // leastPart bounds how much less the passes take because the first took less than it was asked to.
 const leastPart = 16
 
-// evenPass is how much more than its share a pass may take if that makes one less of them.
+// evenPass is how much more than its share a pass may take, where all would fit a chunk, if that makes one less of them.
 const evenPass = 1.04
 
-// high is the greatest prefix that the next pass is to take: the passes to come share what is left.
+// high is the greatest prefix that the next pass is to take: the passes to come share what is left. Where a limit is all that the
+// first asks for, it takes its share.
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
-	left := float64(len(p.keys) - from)
-	passes := math.Ceil(left / (float64(len(p.keys)) * p.share * evenPass))
-	if left == 0 || passes <= 1 {
+	left, share := float64(len(p.keys)-from), float64(len(p.keys))*p.share
+	if p.all <= p.capacity {
+		share *= evenPass
+	}
+	passes := math.Ceil(left / share)
+	if left == 0 || passes <= 1 || p.low >= p.keys[len(p.keys)-1] {
 		return math.MaxUint64
 	}
-	return max(p.keys[from+int(left/passes)], p.low+1) - 1
+	take := left / passes
+	if p.begun == 0 && p.limit() >= 0 {
+		take = share
+	}
+	return max(p.keys[min(from+int(take), len(p.keys)-1)], p.low+1) - 1
 }
 
 // sampledSource is a source with a sample of all its records.

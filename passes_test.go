@@ -1,12 +1,16 @@
 package extsort
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -121,8 +125,9 @@ func TestPassesInVain(t *testing.T) {
 					}
 					continue
 				}
-				if report := checkSort(t, k, data, want, opt); report.Strategy == Reread || report.BytesSpilled == 0 {
-					t.Errorf("sorted by %s, %d bytes spilled", report.Strategy, report.BytesSpilled)
+				report := checkSort(t, k, data, want, opt)
+				if report.Strategy == Reread || report.BytesSpilled == 0 || report.Chunks != report.Plan.Chunks {
+					t.Errorf("sorted by %s, %d bytes spilled, %d chunks of %d", report.Strategy, report.BytesSpilled, report.Chunks, report.Plan.Chunks)
 				}
 			}
 		})
@@ -162,5 +167,129 @@ func TestPassesForFew(t *testing.T) {
 	report := checkSort(t, k, data, want, opt)
 	if report.Chunks != 1 || asked > ^uint64(0)/20 {
 		t.Errorf("%d passes, the last for keys up to %d", report.Chunks, asked)
+	}
+}
+
+// TestPassesGreatestKey has half of the records at the end of the range of all keys, where nothing can follow.
+func TestPassesGreatestKey(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u32be", "u64", "u8", "i128"} {
+		k := kindNamed(name)
+		size := k.layout(t).RecordSize
+		for choice := range 8 {
+			opt := Options{Record: k.spec, Unique: choice&1 != 0, Reverse: choice&2 != 0}
+			data := k.make(t, "uniform", 3000, r)
+			for at := 0; at < len(data); at += 2 * size {
+				end := byte(0xff) // of unsigned keys; of i128 it is -1, in the middle
+				if opt.Reverse {
+					end = 0
+				}
+				copy(data[at:at+size], bytes.Repeat([]byte{end}, size))
+			}
+			want := reference(t, k.layout(t), data, opt)
+			opt.Strategy, opt.Workers, opt.Inputs = Reread, 2, []string{writeFile(t, data)}
+			opt.Output = filepath.Join(t.TempDir(), "out")
+			opt.faults.chunkRecords, opt.faults.blockBytes = []int64{3000, 1700}[choice>>2], 50*size
+			passes := 0
+			opt.faults.wrapDevice = func(d device.Device) device.Device {
+				return &selectDevice{d, func(s device.Selector) device.Chunk {
+					return &selectChunk{s, func(low, high uint64) (uint64, error) {
+						if passes++; passes > 30 {
+							return 0, errors.New("there is no end")
+						}
+						if passes == 1 {
+							high = min(high, ^uint64(0)>>(64-8*min(size, 8))/8)
+						}
+						return high, nil
+					}}
+				}}
+			}
+			checkSort(t, k, data, want, opt)
+		}
+	}
+}
+
+// TestPassesChanged writes to the input between two passes: what would be sorted is neither what was there nor what is.
+func TestPassesChanged(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	for _, many := range []bool{false, true} {
+		for name, change := range map[string]func(file string, data []byte) error{
+			"two keys change": func(file string, data []byte) error {
+				clear(data[:8])
+				copy(data[8:], bytes.Repeat([]byte{0xff}, 8))
+				return os.WriteFile(file, data, 0o644)
+			},
+			"shorter": func(file string, _ []byte) error { return os.Truncate(file, 8000) },
+			"longer":  func(file string, data []byte) error { return os.WriteFile(file, append(data, data...), 0o644) },
+		} {
+			data := k.make(t, "uniform", 3000, r)
+			opt := small(Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out")})
+			if many { // so many that they are mapped
+				for range 600 {
+					opt.Inputs = append(opt.Inputs, writeFile(t, nil))
+				}
+			}
+			past := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(opt.Inputs[0], past, past); err != nil {
+				t.Fatal(err)
+			}
+			passes := 0
+			opt.faults.wrapDevice = func(d device.Device) device.Device {
+				return &selectDevice{d, func(s device.Selector) device.Chunk {
+					return &selectChunk{s, func(_, high uint64) (uint64, error) {
+						if passes++; passes == 3 {
+							if err := change(opt.Inputs[0], data); err != nil {
+								t.Error(err)
+							}
+						}
+						return high, nil
+					}}
+				}}
+			}
+			_, err := Sort(t.Context(), opt)
+			if err == nil || !strings.Contains(err.Error(), opt.Inputs[0]) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if left := leftIn(t, filepath.Dir(opt.Output)); len(left) > 0 {
+				t.Errorf("%s: %q is left", name, left)
+			}
+		}
+	}
+}
+
+// TestPassesEnd stops when the limit is reached, and tells of what was written.
+func TestPassesEnd(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 3000, r)
+	for _, c := range []struct {
+		limit  int64
+		unique bool
+		passes int // at most
+	}{
+		{100, false, 1}, {450, false, 2}, {1700, false, 5}, {2999, false, 9}, {3000, false, 9}, {9000, false, 9}, {0, false, 9}, {100, true, 1}, {1000, true, 4}, {0, true, 9},
+	} {
+		p := &recorder{}
+		opt := Options{Record: k.spec, Limit: c.limit, Unique: c.unique}
+		want := reference(t, k.layout(t), data, opt)
+		opt = small(opt)
+		opt.Strategy, opt.Progress, opt.Inputs, opt.Output = Reread, p, []string{writeFile(t, data)}, filepath.Join(t.TempDir(), "out")
+		report := checkSort(t, k, data, want, opt)
+		if report.Chunks > c.passes {
+			t.Errorf("limit %d, unique %t: %d passes, want %d at most", c.limit, c.unique, report.Chunks, c.passes)
+		}
+		written := int64(0)
+		for i, name := range p.phases {
+			if name == stageWrite || name == stagePasses {
+				written += report.Phases[len(report.Phases)-len(p.phases)+i].Bytes
+			}
+			if total := p.totals[i]; total >= 0 && p.bytes[i] != total && !c.unique {
+				t.Errorf("limit %d: %q announced %d bytes, %d passed", c.limit, name, total, p.bytes[i])
+			}
+		}
+		if written != report.BytesWritten && !c.unique {
+			t.Errorf("limit %d: the phases wrote %d bytes, all of it is %d", c.limit, written, report.BytesWritten)
+		}
 	}
 }

@@ -139,7 +139,8 @@ func (j *job) planner() *planner {
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
-	if p.records > p.capacity && !cpu.Moves(j.keyer) && j.canReread() && j.isPatient() && j.keysFit() {
+	forced := j.opt.Strategy == Reread
+	if wanted := p.records > p.capacity && !cpu.Moves(j.keyer) && j.keysFit(); (wanted || forced) && j.canReread() && j.isPatient() {
 		p.rereads, p.again = true, j.againBytes()
 	}
 	var opt chunker.ScatterOptions
@@ -177,7 +178,7 @@ func (j *job) fanIn() int {
 // chunk, where there is nothing to merge and nothing to partition: asking for one then still does as asked.
 func (p *planner) weigh(forced Strategy) []Candidate {
 	all := []Candidate{p.copy(), p.inCore(), p.spread(), p.reread(), p.merge(), p.partition()}
-	if forced != "" && forced != Auto {
+	if forced != "" && forced != Auto && (forced != Reread || p.rereads) {
 		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == forced })
 		all[i].Why, all[i].possible = "asked for", true
 		all[0], all[i] = all[i], all[0]
@@ -251,7 +252,7 @@ func (p *planner) reread() Candidate {
 	w, r := p.work, p.rates
 	c := Candidate{Strategy: Reread, possible: p.rereads, Why: "reads the input once for every chunk, and spills nothing"}
 	if !p.rereads {
-		c.Why = "needs data for several chunks: bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
+		c.Why = rereadNeeds
 		return c
 	}
 	c.chunks = passesOf(p.records, p.capacity)
@@ -261,13 +262,21 @@ func (p *planner) reread() Candidate {
 	}
 	first := 1 / float64(max(c.chunks, 1))
 	look := p.work.bytes()/p.again + p.work.records*selectSeconds/w.workers
+	part := int64(first * w.bytes())
 	c.stages = []Stage{
 		p.stage(stageRead, look+first*w.sortCost(r)/2+r.startSeconds),
-		p.stage(stageWrite, first*(w.sortCost(r)/2+w.writeCost(r))),
-		p.stage(stagePasses, float64(c.chunks-1)*look+(1-first)*(w.sortCost(r)+w.writeCost(r))),
+		{Name: stageWrite, Bytes: part, Seconds: first * (w.sortCost(r)/2 + w.writeCost(r))},
+	}
+	if c.chunks > 1 {
+		c.stages = append(c.stages, Stage{
+			Name: stagePasses, Bytes: int64(w.bytes()) - part,
+			Seconds: float64(c.chunks-1)*look + (1-first)*(w.sortCost(r)+w.writeCost(r)),
+		})
 	}
 	return c.sum()
 }
+
+const rereadNeeds = "needs bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
 
 // selectSeconds is what it takes to see that a record is not wanted.
 const selectSeconds = 0.3e-9

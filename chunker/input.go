@@ -36,10 +36,12 @@ const (
 const sniffBytes = 32
 
 // seekable is a regular file whose records can be read at any place. check reports whether it has changed its size since it
-// was opened.
+// was opened, or at all while it is held.
 type seekable interface {
 	io.ReaderAt
 	io.Closer
+	hold() error
+	release()
 	check() error
 }
 
@@ -198,6 +200,21 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
+}
+
+// Hold has Check report any change of a seekable input from now on, as is needed where it is read more than once. Release ends that.
+func (in *Input) Hold() error {
+	if in.at == nil {
+		return nil
+	}
+	return in.at.hold()
+}
+
+// Release is the end of Hold.
+func (in *Input) Release() {
+	if in.at != nil {
+		in.at.release()
+	}
 }
 
 // Check reports that a file changed while it was being read.

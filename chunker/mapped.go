@@ -14,6 +14,7 @@ type mappedFile struct {
 	name string
 	info os.FileInfo // as it was when the file was opened
 	m    *mmap.ReaderAt
+	held bool
 }
 
 // newMapped maps the file called name, which it closes.
@@ -46,6 +47,14 @@ func (f *mappedFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return f.m.ReadAt(p, off)
 }
 
+// hold has check report any change of the file since it was opened, and release no more than before.
+func (f *mappedFile) hold() error {
+	f.held = true
+	return nil
+}
+
+func (f *mappedFile) release() { f.held = false }
+
 // check reports whether the file changed its size since it was opened. The tail of the last page of a file that
 // was cut within it reads as zeros without a fault, so every sort asks this before it calls its output done.
 func (f *mappedFile) check() error {
@@ -53,7 +62,13 @@ func (f *mappedFile) check() error {
 	if err != nil || !os.SameFile(now, f.info) {
 		return nil // it was removed or replaced: the map still holds the file that was opened
 	}
-	return sizeUnchanged(f.name, f.info.Size(), now.Size())
+	if err := sizeUnchanged(f.name, f.info.Size(), now.Size()); err != nil {
+		return err
+	}
+	if f.held && !f.info.ModTime().Equal(now.ModTime()) {
+		return writtenTo(f.name)
+	}
+	return nil
 }
 
 func (f *mappedFile) Close() error { return f.m.Close() }

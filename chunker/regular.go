@@ -19,7 +19,7 @@ type regularFile struct {
 	start int64 // where offsets count from
 	bytes int64 // from there on, when it was opened
 
-	held time.Time // when it was changed last, before it was mapped; zero: it was not
+	held time.Time // when it was changed last, before it was held; zero: it is not
 }
 
 // errShorter is what a caller wraps with the name and the offset.
@@ -37,7 +37,7 @@ func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// hold has check report any change of the file from now on.
+// hold has check report any change of the file from now on, and release no more than before.
 func (f *regularFile) hold() error {
 	now, err := f.file.Stat()
 	if err != nil {
@@ -46,6 +46,8 @@ func (f *regularFile) hold() error {
 	f.held = now.ModTime()
 	return nil
 }
+
+func (f *regularFile) release() { f.held = time.Time{} }
 
 // check reports whether the file has changed its size since it was opened, or at all since it is held.
 func (f *regularFile) check() error {
@@ -57,9 +59,13 @@ func (f *regularFile) check() error {
 		return err
 	}
 	if !f.held.IsZero() && !f.held.Equal(now.ModTime()) {
-		return fmt.Errorf("%s: the file was written to while it was being sorted", f.shown)
+		return writtenTo(f.shown)
 	}
 	return nil
+}
+
+func writtenTo(name string) error {
+	return fmt.Errorf("%s: the file was written to while it was being sorted", name)
 }
 
 func sizeUnchanged(name string, before, now int64) error {

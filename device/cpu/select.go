@@ -176,10 +176,13 @@ func (s *selection[E]) leaveOutMore(b *buckets[E], workers []dropper) (more bool
 	if cut == 0 {
 		return true, nil // nearly all are in one bucket
 	}
+	_, last := b.bounds(cut - 1)
+	if last >= s.high() {
+		return true, nil // more was dropped before, as there was no room
+	}
 	for _, w := range workers {
 		s.in.leaveOut(w.dropFrom(cut))
 	}
-	_, last := b.bounds(cut - 1)
 	s.span = last - s.low
 	return true, nil
 }

@@ -3,10 +3,12 @@ package cpu
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/devicetest"
 )
 
@@ -128,6 +130,56 @@ func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int
 			t.Errorf("zone %d gives its memory away, of which another zone may have got blocks", i)
 		}
 	}
+}
+
+// TestSlowMemoryAfterRoom finds memory slow when more has been left out already, as there was no room: what was dropped stays out.
+func TestSlowMemoryAfterRoom(t *testing.T) {
+	l := layoutOf(t, "u64")
+	recs := devicetest.Distributions["uniform"](l, 100_000, rand.New(rand.NewPCG(1, 2)))
+	z := zoned(t, l, recs[:20_000*8], 3)
+	defer z.Close()
+	s := newSelection(0, ^uint64(0))
+	s.shareOf = func(costs) float64 { return 1 }
+	src := &lateSource{SampledSource: devicetest.SampledSource{
+		Source: devicetest.Source{Recs: recs, Size: 8}, Prefixes: devicetest.Sampled(l, recs, 4000),
+	}}
+	slow := false
+	src.read = func(records int64) {
+		if !slow && records > 95_000 && s.high() != ^uint64(0) {
+			slow, s.share = true, 0.25
+			s.interrupt.Store(true)
+		}
+	}
+	n, err := z.Drainer.(keyChunk[uint64]).load(t.Context(), src, s)
+	if err != nil || !slow {
+		t.Fatalf("%v; memory was found slow: %t", err, slow)
+	}
+	want := int64(0)
+	for _, key := range arena.View[uint64](recs) {
+		if key <= s.high() {
+			want++
+		}
+	}
+	if n != want {
+		t.Errorf("%d records were loaded, %d are at most %d", n, want, s.high())
+	}
+}
+
+// lateSource tells how much of it has been read.
+type lateSource struct {
+	devicetest.SampledSource
+	mu      sync.Mutex
+	records int64
+	read    func(records int64)
+}
+
+func (s *lateSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	first, n, err := s.SampledSource.Next(max, place)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records += int64(n)
+	s.read(s.records)
+	return first, n, err
 }
 
 // TestTouching counts each byte once, and judges by the median.
