@@ -41,6 +41,14 @@ func mappableInput() int64 { return systemMemory() / 4 }
 // mappable is how many bytes of input may be left where they lie: none if the output is one of the inputs and may be written in its
 // place, as where the user opened it for that (1<>FILE).
 func (j *job) mappable() int64 {
+	if j.writesTo() != nil {
+		return 0
+	}
+	return mappableInput()
+}
+
+// writesTo is the input that is a file and the output, too, which is written in its place; nil: there is none.
+func (j *job) writesTo() *chunker.Input {
 	out, err := os.FileInfo(nil), os.ErrInvalid
 	switch {
 	case j.toStdout():
@@ -48,16 +56,19 @@ func (j *job) mappable() int64 {
 	case merge.IsDescriptor(j.opt.Output):
 		out, err = os.Stat(j.opt.Output)
 	}
+	if err != nil || !out.Mode().IsRegular() {
+		return nil
+	}
 	for i, opened := range j.inputs {
 		in, missing := os.Stat(opened.Name)
 		if len(j.opt.Inputs) == 0 || j.opt.Inputs[i] == chunker.StandardInput {
 			in, missing = statOf(j.opt.Stdin)
 		}
-		if err == nil && missing == nil && os.SameFile(out, in) {
-			return 0
+		if missing == nil && os.SameFile(out, in) {
+			return opened
 		}
 	}
-	return mappableInput()
+	return nil
 }
 
 // statOf is about a standard stream that is a file.

@@ -3,6 +3,7 @@ package extsort
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -35,6 +36,9 @@ func newMerge(opt Options) (*job, error) {
 	j, err := beginJob(opt, (*job).openInputs)
 	if err != nil {
 		return nil, err
+	}
+	if in := j.writesTo(); in != nil {
+		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: give another output, or it with -o", in.Name), j.close())
 	}
 	j.reserveCodecs(true)
 	j.blockBytes = j.opt.faults.block(blockBytes(j.budget, j.opt.Workers, j.size), j.size)
