@@ -78,17 +78,25 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	return r
 }
 
-// timeReads reads blocks from all over the input, which shows whether it is in the page cache.
+// timeReads reads blocks from all over the input, which shows whether it is in the page cache. The slowest counts as the others do on
+// average: somebody else may have stopped it.
 func (j *job) timeReads() (seconds float64, ok bool) {
 	block := make([]byte, maxBlockBytes/j.size*j.size)
 	clear(block) // so that it is not touched for the first time by the reading
-	start := time.Now()
-	for _, src := range chunker.NewDataset(j.inputs).Split(trialReads) {
+	slowest := 0.0
+	sources := chunker.NewDataset(j.inputs).Split(trialReads)
+	for _, src := range sources {
+		start := time.Now()
 		if _, n, err := src.Next(len(block)/j.size, func(int64, int) []byte { return block }); err != nil || n == 0 {
 			return 0, false
 		}
+		one := since(start)
+		seconds, slowest = seconds+one, max(slowest, one)
 	}
-	return since(start), true
+	if n := float64(len(sources)); n > 1 {
+		seconds = (seconds - slowest) * n / (n - 1)
+	}
+	return seconds, true
 }
 
 // timeWrite writes to an unlinked file, as spill and output are written.

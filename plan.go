@@ -279,7 +279,7 @@ func (p *planner) reread() Candidate {
 const rereadNeeds = "needs bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
 
 // selectSeconds is what it takes to see that a record is not wanted.
-const selectSeconds = 0.3e-9
+const selectSeconds = 0.2e-9
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

@@ -95,7 +95,7 @@ type costs struct {
 
 // What it takes to leave a record out, and to move one to its bucket.
 const (
-	selectNanos = 0.3
+	selectNanos = 0.2
 	moveNanos   = 2.5
 )
 
