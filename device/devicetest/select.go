@@ -24,7 +24,7 @@ func testSelect(t *testing.T, d device.Device) {
 	for name, l := range layouts {
 		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
-				const n = 30_000
+				const n = 12_000
 				recs := generate(l, n, random())
 				for _, capacity := range []int64{n, n / 3} {
 					checkSelect(t, d, Case{Layout: l, Recs: recs}, capacity, dist == "uniform" && l.RecordSize > 2)
