@@ -152,12 +152,15 @@ func phase(r *extsort.Report, name string) (spent float64) {
 	return spent
 }
 
-// hint is what to say of a sort that had to spill.
+// hint is what to say of a sort that had to spill, or to read again.
 func hint(r *extsort.Report) string {
-	if r.BytesSpilled == 0 {
-		return ""
+	switch {
+	case r.BytesSpilled > 0:
+		return fmt.Sprintf(" With %s it wrote and read the data twice.", humanBytes(r.MemoryLimit))
+	case r.Strategy == extsort.Reread:
+		return fmt.Sprintf(" With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
 	}
-	return fmt.Sprintf(" With %s it wrote and read the data twice.", humanBytes(r.MemoryLimit))
+	return ""
 }
 
 func (t *tour) begin(phase string, total int64) (add func(int64), end func()) {
