@@ -42,8 +42,8 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	defer debug.FreeOSMemory() // what the trials took is not in the budget of what follows
 	r := defaultRates
 	r.measured = true
-	if seconds, ok := j.timeReads(); ok {
-		r.readBytes = float64(trialReads*maxBlockBytes) / seconds
+	if read, ok := j.timeReads(); ok {
+		r.readBytes = read
 	}
 	if seconds, ok := timeWrite(j.opt.TempDirs[0]); ok {
 		r.writeBytes = trialWrite / seconds
@@ -78,12 +78,12 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	return r
 }
 
-// timeReads reads blocks from all over the input, which shows whether it is in the page cache. The slowest counts as the others do on
-// average: somebody else may have stopped it.
-func (j *job) timeReads() (seconds float64, ok bool) {
+// timeReads reads blocks from all over the input, which shows whether it is in the page cache, and gives the bytes of a second. The
+// slowest counts as the others do on average: somebody else may have stopped it.
+func (j *job) timeReads() (bytesPerSecond float64, ok bool) {
 	block := make([]byte, maxBlockBytes/j.size*j.size)
 	clear(block) // so that it is not touched for the first time by the reading
-	slowest := 0.0
+	seconds, slowest := 0.0, 0.0
 	sources := chunker.NewDataset(j.inputs).Split(trialReads)
 	for _, src := range sources {
 		start := time.Now()
@@ -96,7 +96,7 @@ func (j *job) timeReads() (seconds float64, ok bool) {
 	if n := float64(len(sources)); n > 1 {
 		seconds = (seconds - slowest) * n / (n - 1)
 	}
-	return seconds, true
+	return trialReads * maxBlockBytes / seconds, true
 }
 
 // timeWrite writes to an unlinked file, as spill and output are written.

@@ -24,6 +24,14 @@ func (j *job) canReread() bool {
 	return bytes >= 0 && j.onCPU() && cpu.Selects(j.keyer) && allSeekable(j.inputs) && bytes <= j.mappable()
 }
 
+// mayReread reports whether that is to be weighed, or was asked for and can be done.
+func (j *job) mayReread() bool {
+	if j.opt.Strategy == Reread {
+		return j.isPatient() && j.canReread()
+	}
+	return j.data.Records() > j.capacity && !cpu.Moves(j.keyer) && j.isPatient() && j.canReread() && j.keysFit()
+}
+
 // passesFrom is the data, in bytes, from which on it is worth a thought that sorting in core may take more than one pass.
 const passesFrom = 64 << 20
 
@@ -55,14 +63,19 @@ func passesOf(records, capacity int64) int {
 	return int(math.Ceil(passes / passFill(passes, sampleSize)))
 }
 
-// againBytes is how many bytes of the input all workers together read in a second: as many as those of a disk that one reads at a
-// time, or those of the page cache.
+// againBytes is how many bytes of the input all workers together read in a second: as many as one of them if that is far less than the
+// page cache gives, and so a disk's.
 func (j *job) againBytes() float64 {
-	cached := j.rates.readBytes
-	if seconds, ok := j.timeReads(); ok && trialReads*maxBlockBytes/seconds < cached/2 {
-		return trialReads * maxBlockBytes / seconds
+	one := j.rates.readBytes
+	if !j.rates.measured {
+		if timed, ok := j.timeReads(); ok {
+			one = timed
+		}
 	}
-	return cached * float64(j.opt.Workers)
+	if one < defaultRates.readBytes/2 {
+		return one
+	}
+	return j.rates.readBytes * float64(j.opt.Workers)
 }
 
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
@@ -156,7 +169,7 @@ func (p *passes) run(ctx context.Context) error {
 		again := p.data.(*watchDataset).Dataset.Split(1)[0] // the first pass has counted the records
 		more, err = p.pass(ctx, again, func(int64) {})
 	}
-	p.meter.end((p.written() - min(p.written(), first)) * int64(p.size))
+	p.meter.end((p.written() - first) * int64(p.size))
 	return err
 }
 

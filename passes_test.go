@@ -47,6 +47,13 @@ func (c *selectChunk) Select(ctx context.Context, src device.Source, low, high u
 	return c.Selector.Select(ctx, src, low, high)
 }
 
+// choosing has chunks ask choose what to take up to.
+func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device) device.Device {
+	return func(d device.Device) device.Device {
+		return &selectDevice{d, func(s device.Selector) device.Chunk { return &selectChunk{s, choose} }}
+	}
+}
+
 // TestPasses has chunks that take less than they are asked to, as those do that find memory slow: of what fits one chunk, and of what
 // does not.
 func TestPasses(t *testing.T) {
@@ -68,19 +75,15 @@ func TestPasses(t *testing.T) {
 				opt.faults.chunkRecords, opt.faults.blockBytes = []int64{3000, 500}[choice>>2], 50*size
 				var mu sync.Mutex
 				passes := 0
-				opt.faults.wrapDevice = func(d device.Device) device.Device {
-					return &selectDevice{d, func(c device.Selector) device.Chunk {
-						return &selectChunk{c, func(low, high uint64) (uint64, error) {
-							mu.Lock()
-							defer mu.Unlock()
-							passes++
-							if most := ^uint64(0) >> (64 - keyer.PrefixBits()); passes < 6 && low < most {
-								high = low + (min(high, most)-low)/(2+r.Uint64N(3))
-							}
-							return high, nil
-						}}
-					}}
-				}
+				opt.faults.wrapDevice = choosing(func(low, high uint64) (uint64, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					passes++
+					if most := ^uint64(0) >> (64 - keyer.PrefixBits()); passes < 6 && low < most {
+						high = low + (min(high, most)-low)/(2+r.Uint64N(3))
+					}
+					return high, nil
+				})
 				report := checkSort(t, k, data, want, opt)
 				if report.Strategy == Reread && report.Chunks != passes {
 					t.Errorf("%s: %d passes, and the report has %d chunks", describe(opt), passes, report.Chunks)
@@ -156,14 +159,10 @@ func TestPassesForFew(t *testing.T) {
 	want := reference(t, k.layout(t), data, opt)
 	opt.Strategy, opt.Inputs, opt.Output = Reread, []string{writeFile(t, data)}, filepath.Join(t.TempDir(), "out")
 	asked := ^uint64(0)
-	opt.faults.wrapDevice = func(d device.Device) device.Device {
-		return &selectDevice{d, func(s device.Selector) device.Chunk {
-			return &selectChunk{s, func(_, high uint64) (uint64, error) {
-				asked = high
-				return high, nil
-			}}
-		}}
-	}
+	opt.faults.wrapDevice = choosing(func(_, high uint64) (uint64, error) {
+		asked = high
+		return high, nil
+	})
 	report := checkSort(t, k, data, want, opt)
 	if report.Chunks != 1 || asked > ^uint64(0)/20 {
 		t.Errorf("%d passes, the last for keys up to %d", report.Chunks, asked)
@@ -191,19 +190,15 @@ func TestPassesGreatestKey(t *testing.T) {
 			opt.Output = filepath.Join(t.TempDir(), "out")
 			opt.faults.chunkRecords, opt.faults.blockBytes = []int64{3000, 1700}[choice>>2], 50*size
 			passes := 0
-			opt.faults.wrapDevice = func(d device.Device) device.Device {
-				return &selectDevice{d, func(s device.Selector) device.Chunk {
-					return &selectChunk{s, func(low, high uint64) (uint64, error) {
-						if passes++; passes > 30 {
-							return 0, errors.New("there is no end")
-						}
-						if passes == 1 {
-							high = min(high, ^uint64(0)>>(64-8*min(size, 8))/8)
-						}
-						return high, nil
-					}}
-				}}
-			}
+			opt.faults.wrapDevice = choosing(func(low, high uint64) (uint64, error) {
+				if passes++; passes > 30 {
+					return 0, errors.New("there is no end")
+				}
+				if passes == 1 {
+					high = min(high, ^uint64(0)>>(64-8*min(size, 8))/8)
+				}
+				return high, nil
+			})
 			checkSort(t, k, data, want, opt)
 		}
 	}
@@ -235,18 +230,14 @@ func TestPassesChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			passes := 0
-			opt.faults.wrapDevice = func(d device.Device) device.Device {
-				return &selectDevice{d, func(s device.Selector) device.Chunk {
-					return &selectChunk{s, func(_, high uint64) (uint64, error) {
-						if passes++; passes == 3 {
-							if err := change(opt.Inputs[0], data); err != nil {
-								t.Error(err)
-							}
-						}
-						return high, nil
-					}}
-				}}
-			}
+			opt.faults.wrapDevice = choosing(func(_, high uint64) (uint64, error) {
+				if passes++; passes == 3 {
+					if err := change(opt.Inputs[0], data); err != nil {
+						t.Error(err)
+					}
+				}
+				return high, nil
+			})
 			_, err := Sort(t.Context(), opt)
 			if err == nil || !strings.Contains(err.Error(), opt.Inputs[0]) {
 				t.Errorf("%s: %v", name, err)

@@ -139,8 +139,7 @@ func (j *job) planner() *planner {
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
-	forced := j.opt.Strategy == Reread
-	if wanted := p.records > p.capacity && !cpu.Moves(j.keyer) && j.keysFit(); (wanted || forced) && j.canReread() && j.isPatient() {
+	if j.mayReread() {
 		p.rereads, p.again = true, j.againBytes()
 	}
 	var opt chunker.ScatterOptions
@@ -261,7 +260,7 @@ func (p *planner) reread() Candidate {
 		w.records = min(w.records, float64(p.limit))
 	}
 	first := 1 / float64(max(c.chunks, 1))
-	look := p.work.bytes()/p.again + p.work.records*selectSeconds/w.workers
+	look := p.work.bytes()/p.again + p.work.records*cpu.SelectNanos*1e-9/w.workers
 	part := int64(first * w.bytes())
 	c.stages = []Stage{
 		p.stage(stageRead, look+first*w.sortCost(r)/2+r.startSeconds),
@@ -277,9 +276,6 @@ func (p *planner) reread() Candidate {
 }
 
 const rereadNeeds = "needs bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
-
-// selectSeconds is what it takes to see that a record is not wanted.
-const selectSeconds = 0.2e-9
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

@@ -136,26 +136,23 @@ func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & uint64
 // counts sets ends to the number of elements in each bucket.
 func (c *combiner[E]) counts(ends []uint32) {
 	for i := range c.to[:c.used] {
-		ends[i] = uint32(c.size(i))
+		ends[i] = uint32(c.sizeOf(i))
 	}
 }
 
-// size is the number of elements in a bucket.
-func (c *combiner[E]) size(bucket int) uint64 {
+// sizeOf is the number of elements in a bucket.
+func (c *combiner[E]) sizeOf(bucket int) int64 {
 	mask, to, blocks := uint64(c.pool.block-1), c.to[bucket], uint64(c.taken[bucket])
 	if to&mask != 0 {
 		blocks-- // the last one is not full
 	}
-	return blocks*(mask+1) + to&mask + c.inLine(bucket)
+	return int64(blocks*(mask+1) + to&mask + c.inLine(bucket))
 }
 
-// sizeOf is size, and dropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had: see
-// dropper.
-func (c *combiner[E]) sizeOf(bucket int) int64 { return int64(c.size(bucket)) }
-
+// dropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had.
 func (c *combiner[E]) dropFrom(from int) (elements int64) {
 	for bucket := from; bucket < c.used; bucket++ {
-		elements += int64(c.size(bucket))
+		elements += c.sizeOf(bucket)
 		c.pool.spare(c.lists[bucket], int64(c.taken[bucket]))
 		c.lists[bucket], c.to[bucket], c.taken[bucket] = emptyList, 0, 0
 		c.next[bucket] = uint64(bucket * c.line)

@@ -228,18 +228,9 @@ func (c *chunk[E]) putEqual(l *leaf[E]) {
 	}
 }
 
-// withoutLoop copies the elements of a that are not value to dst, which may be a, and returns their number. REQUIRES: dst
-// is as long as a.
-func withoutLoop[E element](dst, a []E, value E) int {
-	kept := 0
-	for _, e := range a {
-		dst[kept] = e
-		if e != value {
-			kept++
-		}
-	}
-	return kept
-}
+// without copies the elements of a that are not value to dst, which may be a, and returns their number: they are from value+1 to value-1,
+// by way of 0. REQUIRES: dst is as long as a.
+func without[E element](dst, a []E, value E) int { return within(dst, a, value+1, ^E(0)-1) }
 
 // cutAt makes two buckets, of what is less than value and what is greater: nothing is equal to it.
 func cutAt[E element](value E) buckets[E] {

@@ -29,10 +29,8 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	whole := leaf[E]{high: s.high()}
-	if s != nil {
-		whole.low = s.low
-	}
+	var whole leaf[E]
+	whole.low, whole.high = s.bounds()
 	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, whole)
 	c.stats.Records = l.loaded.Load()
 	return c.stats.Records, nil
@@ -90,11 +88,10 @@ func (l *loading[E]) run(ctx context.Context) error {
 
 // selected leaves out the elements that are not to be loaded.
 func (l *loading[E]) selected(elems []E) []E {
-	if l.selection.takesAll() {
-		return elems
-	}
 	kept := l.selection.within(elems)
-	l.leaveOut(int64(len(elems) - len(kept)))
+	if len(kept) < len(elems) {
+		l.leaveOut(int64(len(elems) - len(kept)))
+	}
 	return kept
 }
 

@@ -60,18 +60,21 @@ func newSelection[E element](low, high E) *selection[E] {
 	return &selection[E]{low: low, span: high - low, shareOf: shareWorth}
 }
 
-// high is the greatest element that is taken. It is that of all on nil.
-func (s *selection[E]) high() E {
+// high is the greatest element that is taken.
+func (s *selection[E]) high() E { return s.low + s.span }
+
+// bounds are the least and the greatest element that is taken. They are those of all on nil.
+func (s *selection[E]) bounds() (low, high E) {
 	if s == nil {
-		return ^E(0)
+		return 0, ^E(0)
 	}
-	return s.low + s.span
+	return s.low, s.high()
 }
 
 // takesAll reports whether nothing is left out. It is true on nil.
 func (s *selection[E]) takesAll() bool { return s == nil || s.span == ^E(0) }
 
-// within leaves out what of elems is not selected, in place.
+// within leaves out what of elems is not selected, in place. It leaves out nothing on nil.
 func (s *selection[E]) within(elems []E) []E {
 	if s.takesAll() {
 		return elems
@@ -104,20 +107,15 @@ func (s *selection[E]) begin(in *intake, sizes *sizes, touch *touching, pool int
 	in.expected = min(in.expected, int64(s.expected))
 }
 
-// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. It changes nothing on nil.
+// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected.
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
-	if s != nil {
-		sample = s.within(sample)
-	}
-	if len(sample) == 0 {
-		return nil, s.low, s.high()
+	least, greatest := s.bounds()
+	if sample = s.within(sample); len(sample) == 0 {
+		return nil, least, greatest
 	}
 	low, high = minMax(sample)
 	low, high = widen(low, high, len(sample))
-	if s != nil {
-		low, high = max(low, s.low), min(high, s.high())
-	}
-	return sample, low, high
+	return sample, max(low, least), min(high, greatest)
 }
 
 // interrupted reports whether the workers are to stop until more has been left out. It is false on nil.
@@ -140,7 +138,7 @@ func (s *selection[E]) judge() {
 	}
 	share := s.shareOf(costs{
 		touch:   pace,
-		again:   (read + selectNanos) * float64(all),
+		again:   (read + SelectNanos) * float64(all),
 		memory:  s.expected * s.bytes,
 		touched: float64(touched),
 		moved:   float64(s.in.loaded.Load()) * moveNanos,

@@ -93,9 +93,9 @@ type costs struct {
 	moved   float64 // to move the elements that were loaded by now
 }
 
-// What it takes to leave a record out, and to move one to its bucket.
+// SelectNanos is what it takes to leave a record out, and moveNanos to move one to its bucket.
 const (
-	selectNanos = 0.2
+	SelectNanos = 0.2
 	moveNanos   = 2.5
 )
 
