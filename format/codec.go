@@ -21,16 +21,17 @@ const (
 	Gzip
 	Zstd
 	S2
+	Delta // of blocks of sorted records only: a BlockCoder's, see Packer
 )
 
-var compressionNames = [...]string{"none", "gzip", "zstd", "s2"}
+var compressionNames = [...]string{"none", "gzip", "zstd", "s2", "delta"}
 
 // String is the name that ParseCompression reads.
 func (c Compression) String() string { return compressionNames[c] }
 
 // ParseCompression reads none, gzip, zstd or s2.
 func ParseCompression(s string) (Compression, error) {
-	for c, name := range compressionNames {
+	for c, name := range compressionNames[:Delta] {
 		if s == name {
 			return Compression(c), nil
 		}

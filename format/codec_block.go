@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -11,13 +12,16 @@ import (
 // BlockCoder compresses and decompresses blocks on their own, so that spill can be read at any block. A block does not
 // carry its compression: who writes it notes that. Its methods are safe for concurrent use.
 type BlockCoder struct {
+	packer  *Packer              // nil: it cannot Delta
 	encoder func() *zstd.Encoder // made when first needed, as is the decoder
 	decoder func() *zstd.Decoder
 }
 
-// NewBlockCoder makes a coder that keeps what zstd needs for so many blocks at the same time. Further callers wait.
-func NewBlockCoder(atOnce int) *BlockCoder {
+// NewBlockCoder makes a coder for blocks of records of that layout. It keeps what zstd needs for so many blocks at the same time:
+// further callers wait.
+func NewBlockCoder(l Layout, atOnce int) *BlockCoder {
 	return &BlockCoder{
+		packer: NewPacker(l),
 		encoder: sync.OnceValue(func() *zstd.Encoder {
 			return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(atOnce), zstd.WithEncoderLevel(zstd.SpeedFastest),
 				zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false)))
@@ -35,6 +39,9 @@ func must[T any](coder T, err error) T {
 	}
 	return coder
 }
+
+// Packs reports whether the records can be compressed by Delta.
+func (b *BlockCoder) Packs() bool { return b.packer != nil }
 
 // BlockMemory is an upper estimate, in bytes, of what so many blocks of blockBytes that are compressed or decompressed at
 // the same time take, each with a buffer of MaxCompressed bytes: two thirds of it are in use, measured, and the rest is
@@ -61,12 +68,14 @@ func MaxCompressed(n int, c Compression) int {
 		return s2.MaxEncodedLen(n)
 	case Zstd: // a header, and 3 bytes for each raw block of 128 KiB
 		return n + n>>15 + 64
+	case Delta: // with the padding that Unpack needs
+		return n + maxPackHeaders(n) + packPadding
 	}
 	return n
 }
 
 // Compress compresses src into the memory of dst and returns it.
-// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2 or Zstd; dst and src do not overlap.
+// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2, Zstd or, for whole records, Delta; dst and src do not overlap.
 func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 	if need := MaxCompressed(len(src), c); len(dst) < need {
 		return nil, fmt.Errorf("compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst), need)
@@ -78,12 +87,17 @@ func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 		return s2.Encode(dst, src), nil
 	case Zstd:
 		return b.encoder().EncodeAll(src, dst[:0:len(dst)]), nil
+	case Delta:
+		if b.Packs() {
+			return b.packer.Pack(dst, src), nil
+		}
 	}
-	return nil, fmt.Errorf("%v does not compress blocks: use none, s2 or zstd", c)
+	return nil, fmt.Errorf("%v does not compress these blocks", c)
 }
 
 // Decompress is the inverse of Compress. A block that holds more than len(dst) bytes is an error, found without
-// allocating them.
+// allocating them. Of Delta, dst has to have the size of what was compressed, and src is copied where it has not the capacity of
+// MaxCompressed.
 func (b *BlockCoder) Decompress(dst, src []byte, c Compression) ([]byte, error) {
 	switch c {
 	case None:
@@ -113,8 +127,12 @@ func (b *BlockCoder) Decompress(dst, src []byte, c Compression) ([]byte, error) 
 			return nil, tooLarge(len(out), len(dst))
 		}
 		return out, nil
+	case Delta:
+		if b.Packs() {
+			return dst, b.packer.Unpack(dst, slices.Grow(src, packPadding))
+		}
 	}
-	return nil, fmt.Errorf("%v does not compress blocks: use none, s2 or zstd", c)
+	return nil, fmt.Errorf("%v does not compress these blocks", c)
 }
 
 func tooLarge(n, room int) error {
