@@ -117,12 +117,12 @@ func (j *job) reserveBlocks() {
 // reserveSpillCoders takes the memory of compressed spill out of the budget: an eighth of it, where that is enough for one
 // block at a time.
 func (j *job) reserveSpillCoders() {
-	codec := chunker.SpillCodec(j.opt.SpillCompress)
+	memory := func() int64 { return chunker.SpillCodecMemory(j.opt.SpillCompress, j.spillCoders, j.blockBytes) }
 	j.spillCoders = j.opt.Workers
-	for j.spillCoders > 1 && format.BlockMemory(codec, j.spillCoders, j.blockBytes) > j.budget/8 {
+	for j.spillCoders > 1 && memory() > j.budget/8 {
 		j.spillCoders--
 	}
-	j.budget -= min(format.BlockMemory(codec, j.spillCoders, j.blockBytes), j.budget/2)
+	j.budget -= min(memory(), j.budget/2)
 }
 
 // reserveUnique takes the blocks that a merge.Unique compacts out of the budget, one for each worker.

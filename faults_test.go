@@ -36,6 +36,7 @@ func faultCases(t *testing.T) []faultCase {
 	cases := []faultCase{
 		{name: "in core", opt: Options{Record: words.spec, Verify: true}, data: few, want: sorted},
 		{name: "merge", opt: Options{Record: words.spec, Strategy: MergeRuns, BatchSize: 2}, data: few, want: sorted},
+		{name: "merge of differences", opt: Options{Record: words.spec, Strategy: MergeRuns, SpillCompress: "delta"}, data: few, want: sorted},
 		{name: "merge of a pipe", opt: Options{Record: wide.spec, SpillCompress: "s2"}, pipe: true, data: many,
 			want: reference(t, wide.layout(t), many, Options{})},
 		{name: "partition", opt: Options{Record: wide.spec, Strategy: Partition}, data: many,

@@ -203,7 +203,7 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 func (j *job) close() error {
 	var errs []error
 	if j.spill != nil {
-		j.report.BytesSpilled = j.spill.Written()
+		j.report.BytesSpilled, j.report.SpillCodec = j.spill.Written(), j.spill.Codec()
 		errs = append(errs, j.spill.Close())
 	}
 	for _, d := range j.devices {

@@ -42,6 +42,9 @@ var memoryCases = []struct {
 	{"many workers, short records", format.Spec{Type: "u8"}, Partition, false, 160, 128, 161, "none", 40},
 	{"zstd", gensortSpec, Auto, true, 300, 64, 310, "zstd", 40},
 	{"s2", gensortSpec, Auto, true, 300, 64, 310, "s2", 40},
+	{"delta", format.Spec{Type: "u64"}, MergeRuns, true, 300, 64, 220, "delta", 0},
+	{"delta, many workers", format.Spec{Type: "u32"}, MergeRuns, false, 160, 48, 90, "delta", 40},
+	{"least memory, delta", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 260, "delta", 40},
 }
 
 var (

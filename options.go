@@ -46,7 +46,7 @@ type Options struct {
 
 	Strategy      Strategy
 	Algorithm     string // on the device; "": the device's choice
-	SpillCompress string // auto, none, s2, zstd; "": auto
+	SpillCompress string // auto, none, delta, s2, zstd; "": auto
 	Compress      string // none, gzip, zstd, s2; "": by the suffix of Output
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
@@ -76,8 +76,8 @@ func (o *Options) validate() error {
 	}
 	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread}, o.Strategy),
 		"strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
-	check(slices.Contains([]string{"", "auto", "none", "s2", "zstd"}, o.SpillCompress),
-		"spill compression %q: use auto, none, s2 or zstd", o.SpillCompress)
+	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
+		"spill compression %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= 0, "limit %d: must be at least 1", o.Limit)
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)

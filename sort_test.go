@@ -34,7 +34,7 @@ func variant(opt Options, size int, r *rand.Rand) Options {
 	opt.Workers = 1 + r.IntN(4)
 	opt.BatchSize = []int{0, 2, 3, 7}[r.IntN(4)]
 	opt.Strategy = []Strategy{Auto, MergeRuns, Partition, Reread}[r.IntN(4)]
-	opt.SpillCompress = []string{"auto", "none", "s2", "zstd"}[r.IntN(4)]
+	opt.SpillCompress = []string{"auto", "none", "delta", "s2", "zstd"}[r.IntN(5)]
 	opt.Verify = r.IntN(3) == 0
 	opt.faults.blockBytes = 3 * size << r.IntN(8)
 	opt.faults.chunkRecords = int64(3<<r.IntN(8) + opt.faults.blockBytes/size)

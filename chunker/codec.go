@@ -8,19 +8,25 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// codecChoice decides whether spill is compressed. A fixed choice always is or never is; auto tries some blocks and compresses
-// from then on when that pays.
+// codecChoice decides whether and how spill is compressed. A fixed choice is made before; auto tries what there is on some
+// blocks, and takes from then on what pays most, if anything does.
 type codecChoice struct {
-	codec format.Compression // that there may be
-	coder *format.BlockCoder
-	rate  float64 // bytes per second that are written, and read back
+	codec   format.Compression // None while auto has not decided
+	coder   *format.BlockCoder
+	rate    float64 // bytes per second that are written, and read back
+	workers float64 // that compress and decompress at the same time, in the time that the rate is counted in
 
-	mu      sync.Mutex
-	auto    bool // it has not decided yet
-	seen    int  // blocks
-	in, out int64
-	seconds float64 // that the trials took
-	buffer  []byte  // of the trials
+	mu     sync.Mutex
+	trials []trial // of auto; nil: it has decided
+	seen   int     // blocks
+	buffer []byte  // of the trials
+}
+
+// trial is what became of the blocks that one compression was tried on.
+type trial struct {
+	codec   format.Compression
+	in, out int64   // bytes
+	seconds float64 // to compress them
 }
 
 const (
@@ -30,45 +36,73 @@ const (
 	betweenTrials = 16
 
 	// diskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
-	// disk of the middle class, each way. A block that is compressed saves its difference twice.
+	// disk of the middle class, each way, by all workers together. A block that is compressed saves its difference twice.
 	diskBytesPerSecond = 1.5e9
 
-	// cacheBytesPerSecond is the same for spill that stays in memory: it is copied to the page cache and back, by
-	// several processors. Zipf-distributed u64, of which s2 leaves a fifth, took 1.3 times as long with it as without.
-	cacheBytesPerSecond = 8e9
+	// cacheBytesPerSecond is the same for spill that stays in memory: each worker copies it to the page cache and back.
+	cacheBytesPerSecond = 4e9
 )
 
 // newCodecChoice makes the choice that opt.Codec names.
 func newCodecChoice(opt *SpillOptions) *codecChoice {
-	name := opt.Codec
-	c := &codecChoice{codec: SpillCodec(name), coder: format.NewBlockCoder(opt.Coders), rate: diskBytesPerSecond}
+	c := &codecChoice{coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), rate: diskBytesPerSecond, workers: float64(opt.Coders)}
 	if opt.Cached {
-		c.rate = cacheBytesPerSecond
+		c.rate, c.workers = cacheBytesPerSecond, 1
 	}
-	c.auto = name == "" || name == "auto"
+	possible := spillCodecs(opt.Codec)
+	if !c.coder.Packs() {
+		possible = slices.DeleteFunc(possible, func(codec format.Compression) bool { return codec == format.Delta })
+	}
+	switch {
+	case len(possible) == 0:
+	case isAuto(opt.Codec):
+		for _, codec := range possible {
+			c.trials = append(c.trials, trial{codec: codec})
+		}
+	default:
+		c.codec = possible[0]
+	}
 	return c
 }
 
-// SpillCodec is the compression that spill has, or may come to have, by the name of SpillOptions.Codec.
-func SpillCodec(name string) format.Compression {
+func isAuto(name string) bool { return name == "" || name == "auto" }
+
+// spillCodecs are the compressions that a SpillOptions.Codec of that name may choose from.
+func spillCodecs(name string) []format.Compression {
 	switch name {
-	case "", "auto", "s2":
-		return format.S2
+	case "", "auto":
+		return []format.Compression{format.Delta, format.S2}
+	case "delta":
+		return []format.Compression{format.Delta}
+	case "s2":
+		return []format.Compression{format.S2}
 	case "zstd":
-		return format.Zstd
+		return []format.Compression{format.Zstd}
 	}
-	return format.None
+	return nil
 }
 
-// choose is the compression of this block: none while auto has not decided.
+// SpillCodecMemory is an upper estimate, in bytes, of what the compression of spill takes by the name of SpillOptions.Codec, for so
+// many blocks of blockBytes that are compressed or decompressed at the same time.
+func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
+	most := int64(0)
+	for _, c := range spillCodecs(name) {
+		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
+	}
+	return most
+}
+
+// choose is the compression of this block.
 func (c *codecChoice) choose(recs []byte) format.Compression {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.auto {
+	if c.trials == nil {
 		return c.codec
 	}
 	if c.seen++; c.seen%betweenTrials == 1 {
-		c.try(recs)
+		for i := range c.trials {
+			c.try(&c.trials[i], recs)
+		}
 	}
 	if c.seen > (codecTrials-1)*betweenTrials {
 		c.decide()
@@ -76,31 +110,45 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 	return format.None
 }
 
+// decided is the compression that was decided on: None before.
+func (c *codecChoice) decided() format.Compression {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.codec
+}
+
 // try compresses a block to see what comes of it, twice: what one of them took longer is the machine's doing.
-func (c *codecChoice) try(recs []byte) {
+func (c *codecChoice) try(t *trial, recs []byte) {
 	var seconds [2]float64
 	var packed []byte
 	for i := range seconds {
 		start := time.Now()
-		packed, _ = c.compress(&c.buffer, recs, c.codec)
+		packed, _ = c.compress(&c.buffer, recs, t.codec)
 		seconds[i] = time.Since(start).Seconds()
 	}
-	c.seconds += min(seconds[0], seconds[1])
-	c.in += int64(len(recs))
-	c.out += int64(len(packed))
+	t.seconds += min(seconds[0], seconds[1])
+	t.in += int64(len(recs))
+	t.out += int64(len(packed))
 }
 
+// decide takes what saves most.
 func (c *codecChoice) decide() {
-	c.auto, c.buffer = false, nil
-	if !c.pays() {
-		c.codec = format.None
+	most := 0.0
+	for i := range c.trials {
+		if gain := c.gain(&c.trials[i]); gain > most {
+			c.codec, most = c.trials[i].codec, gain
+		}
 	}
+	c.trials, c.buffer = nil, nil
 }
 
-// pays weighs the time to compress and to decompress (about half of that) against what writing and reading less saves.
-func (c *codecChoice) pays() bool {
-	saved := 2 * float64(c.in-c.out) / c.rate
-	return saved > 1.5*c.seconds
+// gain is what writing and reading less saves, less what compressing and decompressing takes, in seconds for what was tried.
+func (c *codecChoice) gain(t *trial) float64 {
+	wayBack := 0.5 // of the time to compress
+	if t.codec == format.Delta {
+		wayBack = 1
+	}
+	return 2*float64(t.in-t.out)/c.rate - (1+wayBack)*t.seconds/c.workers
 }
 
 // compress packs recs into buffer, or leaves them as they are when they do not become smaller.

@@ -21,7 +21,7 @@ import (
 type SpillOptions struct {
 	Store   Store // nil: Disk
 	Folders []string
-	Codec   string // auto, none, s2, zstd; "": auto
+	Codec   string // auto, none, delta, s2, zstd; "": auto
 	Keyer   *format.Keyer
 
 	// ExpectBytes is what will be spilled, before compression: so much room must be there before the work
@@ -153,6 +153,15 @@ func (s *Spill) reserve() error {
 // Written is the number of bytes spilled so far, as stored.
 func (s *Spill) Written() int64 { return s.written.Load() }
 
+// Codec is the name of the compression that blocks have since it was decided on, as far as it makes them smaller; "" if nothing was
+// spilled.
+func (s *Spill) Codec() string {
+	if s.Written() == 0 {
+		return ""
+	}
+	return s.codec.decided().String()
+}
+
 // Close gives all space back.
 func (s *Spill) Close() error {
 	var errs []error
@@ -278,7 +287,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	if b.Codec != format.None {
 		buffer := <-s.buffers
 		defer func() { s.buffers <- buffer }()
-		buffer = slices.Grow(buffer[:0], b.Bytes)[:b.Bytes]
+		buffer = slices.Grow(buffer[:0], format.MaxCompressed(len(dst), b.Codec))[:b.Bytes]
 		stored = buffer
 	}
 	if err := s.readStored(b, stored); err != nil {

@@ -3,6 +3,7 @@ package chunker
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/extsort/extsort/format"
 )
 
 // memoryStore is a Store in memory whose files have room for so many bytes each; 0: no bound.
@@ -253,7 +256,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 
 // TestSpillDamage changes a byte of what is stored: the error says where.
 func TestSpillDamage(t *testing.T) {
-	for _, codec := range []string{"none", "s2", "zstd"} {
+	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
 		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words), BlockBytes: 8000})
@@ -309,44 +312,80 @@ func TestSpillFolders(t *testing.T) {
 
 // TestCodecChoice makes the choice of auto depend on what the data is like.
 func TestCodecChoice(t *testing.T) {
-	random := make([]byte, 64<<10)
 	r := rand.New(rand.NewPCG(1, 2))
+	random := make([]byte, 64<<10)
 	for i := range random {
 		random[i] = byte(r.Uint32())
 	}
-	c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
-	tried := 0
-	for i := range (codecTrials-1)*betweenTrials + 1 {
-		if i%betweenTrials == 0 {
-			tried += len(random) - i
+	text := bytes.Repeat([]byte("a line of text, and what it is about\n"), 2000)
+	sorted := make([]byte, 64<<10)
+	for i := range len(sorted) / 8 {
+		binary.LittleEndian.PutUint64(sorted[8*i:], uint64(i)<<30+uint64(r.Uint32())>>2)
+	}
+	long := mustKeyer(t, format.Spec{RecordSize: 129, Keys: []string{"0:u64"}})
+	for _, c := range []struct {
+		name, codec string
+		layout      *format.Keyer
+		recs        []byte
+		fast        bool // the disk: nothing pays
+		want        string
+	}{
+		{name: "random", recs: random, want: "none"},
+		{name: "random, asked for", codec: "delta", recs: random, want: "delta"},
+		{name: "sorted", recs: sorted, want: "delta"},
+		{name: "sorted, a fast disk", recs: sorted, fast: true, want: "none"},
+		{name: "text", recs: text[:64<<10], layout: long, want: "s2"},
+		{name: "long records, delta asked for", codec: "delta", layout: long, recs: text, want: "none"},
+		{name: "none", codec: "none", recs: sorted, want: "none"},
+		{name: "zstd", codec: "zstd", recs: sorted, want: "zstd"},
+	} {
+		k := mustKeyer(t, words)
+		if c.layout != nil {
+			k = c.layout
 		}
-		if got := c.choose(random[i:]).String(); got != "none" {
-			t.Fatalf("block %d is compressed by %s before there is a choice", i, got)
+		choice := newCodecChoice(&SpillOptions{Codec: c.codec, Coders: 1, Keyer: k})
+		choice.rate = 1 // so slow that every byte less pays
+		if c.fast {
+			choice.rate = 1e15
+		}
+		tried := 0
+		for i := 0; len(choice.trials) > 0; i++ {
+			if i%betweenTrials == 0 {
+				tried += len(c.recs) - 8*i
+			}
+			if got := choice.choose(c.recs[8*i:]).String(); got != "none" {
+				t.Fatalf("%s: block %d is compressed by %s before there is a choice", c.name, i, got)
+			}
+			for n := range choice.trials {
+				if got := choice.trials[n].in; got != int64(tried) {
+					t.Errorf("%s: %d bytes were tried, want %d, those of blocks that lie apart", c.name, got, tried)
+				}
+			}
+		}
+		if got := choice.choose(c.recs).String(); got != c.want {
+			t.Errorf("%s: blocks are compressed by %s, want %s", c.name, got, c.want)
 		}
 	}
-	if c.auto || c.in != int64(tried) {
-		t.Errorf("%d bytes were tried, want %d, those of %d blocks that lie apart", c.in, tried, codecTrials)
-	}
-	if got := c.choose(random).String(); got != "none" {
-		t.Errorf("random bytes are compressed by %s", got)
-	}
-	c = newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1})
-	c.seen, c.in, c.out, c.seconds = (codecTrials-1)*betweenTrials, 1<<40, 0, 1 // what these trials saw was worth it
-	c.choose(random)
-	if got := c.choose(random).String(); got != "s2" {
-		t.Errorf("after trials of which nothing was left, blocks are compressed by %s", got)
-	}
-	zstd := newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1})
+	zstd := newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1, Keyer: mustKeyer(t, words)})
 	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" || len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
-	// A fifth is left, at 2.5 GB/s: worth it before a disk, and not where the bytes stay in memory.
-	for cached, want := range map[bool]bool{false: true, true: false} {
-		c := newCodecChoice(&SpillOptions{Codec: "auto", Coders: 1, Cached: cached})
-		c.in, c.out, c.seconds = 1<<40, 1<<40/5, 4e-10*(1<<40)
-		if got := c.pays(); got != want {
-			t.Errorf("cached %t: to compress blocks of which a fifth is left pays: %t, want %t", cached, got, want)
-		}
+}
+
+// TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, and not where the bytes
+// stay in memory, however many workers there are; before a disk the more the more there are.
+func TestCodecGain(t *testing.T) {
+	gain := func(opt SpillOptions) float64 {
+		opt.Keyer = mustKeyer(t, words)
+		return newCodecChoice(&opt).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5, seconds: 4e-10 * (1 << 40)})
+	}
+	one, many := SpillOptions{Coders: 1}, SpillOptions{Coders: 16}
+	if gain(one) <= 0 || gain(many) <= gain(one) {
+		t.Errorf("before a disk: one worker gains %g, 16 %g", gain(one), gain(many))
+	}
+	one.Cached, many.Cached = true, true
+	if gain(one) >= 0 || gain(many) != gain(one) {
+		t.Errorf("in memory: one worker gains %g, 16 %g", gain(one), gain(many))
 	}
 }
 
@@ -385,7 +424,7 @@ func TestReserveForExtents(t *testing.T) {
 			t.Skip("the disk is nearly full")
 		}
 		store := &reservedStore{}
-		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
+		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func (f *resourceFlags) group() group {
 	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
 	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy", "how sorted chunks become one output")
 	g.flags.Var(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
-	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "s2", "zstd"), "spill-compress", "compression of spill")
+	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress", "compression of spill")
 	g.flags.Var(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
 	return g
 }

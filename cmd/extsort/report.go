@@ -65,7 +65,7 @@ func writeStats(w io.Writer, r *extsort.Report) error {
 		{"records", records(r)},
 		{"read", volume(r.BytesRead, 0)},
 		{"written", volume(r.BytesWritten, 0)},
-		{"spilled", volume(r.BytesSpilled, 0)},
+		{"spilled", spilled(r)},
 		{"memory", memory(r)},
 		{"device", r.Device},
 		{"algorithm", r.Algorithm},
@@ -86,6 +86,14 @@ func records(r *extsort.Report) string {
 		return fmt.Sprintf("%s read, %s written", commas(r.Records), commas(r.RecordsOut))
 	}
 	return commas(r.Records)
+}
+
+func spilled(r *extsort.Report) string {
+	s := volume(r.BytesSpilled, 0)
+	if r.SpillCodec != "" && r.SpillCodec != "none" {
+		s += ", compressed by " + r.SpillCodec
+	}
+	return s
 }
 
 func memory(r *extsort.Report) string {
