@@ -193,7 +193,7 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 	var err error
 	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
-		ExpectBytes: expectBytes, Extents: extents, Cached: expectBytes >= 0 && expectBytes <= cacheableSpill(),
+		ExpectBytes: expectBytes, Extents: extents, Cached: j.staysInMemory(expectBytes),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	})
 	return err

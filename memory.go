@@ -3,6 +3,7 @@ package extsort
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,13 @@ func systemMemory() int64 {
 	}
 	return int64(machine)
 }
+
+// staysInMemory reports whether so many bytes of spill are read back from memory, in all likelihood; negative: not known.
+func (j *job) staysInMemory(spill int64) bool {
+	return spill >= 0 && spill <= cacheableSpill() || !slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
+}
+
+func isOnDisk(folder string) bool { return !chunker.InMemory(folder) }
 
 // cacheableSpill is how many bytes of spill the page cache holds until they are read back, in all likelihood: Linux begins to
 // write what is dirty to the disk when that exceeds a tenth of the memory that is not in use.

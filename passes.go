@@ -75,7 +75,7 @@ func (j *job) againBytes() float64 {
 	if one < defaultRates.readBytes/2 {
 		return one
 	}
-	return j.rates.readBytes * float64(j.opt.Workers)
+	return j.rates.readBytes * j.work().sorters() // what they share, reading as sorting, is the memory
 }
 
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.

@@ -97,15 +97,16 @@ type planner struct {
 	capacity  int64 // records that fit one chunk
 	cut       cutting
 	fanIn     int
-	block     int     // bytes of spill that a merge reads at a time
-	partBlock int     // the same of a part
-	fanOut    int     // parts that one pass can fill
-	limit     int64   // 0: all
-	ordered   bool    // the sample is in order, or in reverse order so that the input can be copied all the same
-	reversed  bool    // the sample is in reverse order: runs do not overlap
-	sharing   int     // devices that hold all of the data together; 0: they do not, or there is but one
-	gpus      bool    // all the devices are GPUs
-	merges    bool    // memory is enough to merge
+	block     int   // bytes of spill that a merge reads at a time
+	partBlock int   // the same of a part
+	fanOut    int   // parts that one pass can fill
+	limit     int64 // 0: all
+	ordered   bool  // the sample is in order, or in reverse order so that the input can be copied all the same
+	reversed  bool  // the sample is in reverse order: runs do not overlap
+	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
+	gpus      bool  // all the devices are GPUs
+	merges    bool  // memory is enough to merge
+	disk      diskCosts
 	rereads   bool    // the input can be read again and again
 	again     float64 // bytes/s that all workers together read then
 }
@@ -139,6 +140,7 @@ func (j *job) planner() *planner {
 		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
+	p.disk = j.diskCosts()
 	if j.mayReread() {
 		p.rereads, p.again = true, j.againBytes()
 	}
@@ -226,7 +228,7 @@ func (p *planner) copy() Candidate {
 	case p.reversed:
 		c.Why = "the sample is in reverse order: the input is copied from its end while that holds"
 	}
-	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+w.writeCost(r)+r.startSeconds)}
+	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+w.writeCost(r)+p.waitCost(w, 0)+r.startSeconds)}
 	return c.sum()
 }
 
@@ -241,7 +243,7 @@ func (p *planner) inCore() Candidate {
 	}
 	c.stages = []Stage{
 		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
-		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)),
+		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)+p.waitCost(w, 0)),
 	}
 	return c.sum()
 }
@@ -269,7 +271,7 @@ func (p *planner) reread() Candidate {
 	if c.chunks > 1 {
 		c.stages = append(c.stages, Stage{
 			Name: stagePasses, Bytes: int64(w.bytes()) - part,
-			Seconds: float64(c.chunks-1)*look + (1-first)*(w.sortCost(r)+w.writeCost(r)),
+			Seconds: float64(c.chunks-1)*look + (1-first)*(w.sortCost(r)+w.writeCost(r)) + p.waitCost(w, 0),
 		})
 	}
 	return c.sum()
@@ -295,7 +297,7 @@ func (p *planner) spread() Candidate {
 	}
 	c.stages = []Stage{
 		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
-		p.stage(stageWrite, w.sortCost(r)/2+w.mergeCost(r, p.sharing)+w.writeCost(r)),
+		p.stage(stageWrite, w.sortCost(r)/2+w.mergeCost(r, p.sharing)+w.writeCost(r)+p.waitCost(w, 0)),
 	}
 	return c.sum()
 }
@@ -330,10 +332,11 @@ func (p *planner) merge() Candidate {
 		c.possible, c.Why = false, "memory is too little for the blocks of runs of such records"
 	}
 	merging += spilled.blockCost(p.block)
-	between := rewritten(c.chunks, p.fanIn) * (2*spilled.spillCost(r) + merging)
+	spilling, stored := p.spillCost(spilled)
+	again := rewritten(c.chunks, p.fanIn)
 	c.stages = []Stage{
-		p.stage(stageRuns, w.readCost(r)+w.chunkCost(r)+spilled.spillCost(r)+r.startSeconds),
-		p.stage(stageMerge, between+spilled.spillCost(r)+merging+w.writeCost(r)),
+		p.stage(stageRuns, w.readCost(r)+w.chunkCost(r)+spilling+r.startSeconds),
+		p.stage(stageMerge, again*(2*spilling+merging)+spilling+merging+w.writeCost(r)+p.waitCost(w, (1+again)*stored)),
 	}
 	return c.sum()
 }
@@ -358,7 +361,7 @@ func (p *planner) partition() Candidate {
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
 		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r)+blocks)+w.spillCost(r)+blocks+
-			float64(p.parts())*partSeconds+w.partCost(r)+w.writeCost(r)),
+			float64(p.parts())*partSeconds+w.partCost(r)+w.writeCost(r)+p.waitCost(w, float64(c.temp))),
 	}
 	return c.sum()
 }

@@ -35,9 +35,9 @@ const (
 	codecTrials   = 4
 	betweenTrials = 16
 
-	// diskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
+	// DiskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
 	// disk of the middle class, each way, by all workers together. A block that is compressed saves its difference twice.
-	diskBytesPerSecond = 1.5e9
+	DiskBytesPerSecond = 1.5e9
 
 	// cacheBytesPerSecond is the same for spill that stays in memory: each worker copies it to the page cache and back.
 	cacheBytesPerSecond = 4e9
@@ -45,7 +45,7 @@ const (
 
 // newCodecChoice makes the choice that opt.Codec names.
 func newCodecChoice(opt *SpillOptions) *codecChoice {
-	c := &codecChoice{coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), rate: diskBytesPerSecond, workers: float64(opt.Coders)}
+	c := &codecChoice{coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), rate: DiskBytesPerSecond, workers: float64(opt.Coders)}
 	if opt.Cached {
 		c.rate, c.workers = cacheBytesPerSecond, 1
 	}

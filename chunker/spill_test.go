@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -434,5 +435,18 @@ func TestReserveForExtents(t *testing.T) {
 		if store.reserved != want {
 			t.Errorf("%d extents: %d bytes are reserved, want %d", extents, store.reserved, want)
 		}
+	}
+}
+
+// TestInMemory asks about the two file systems that every Linux has.
+func TestInMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere the system is not asked")
+	}
+	if _, err := os.Stat("/dev/shm"); err == nil && !InMemory("/dev/shm") {
+		t.Error("/dev/shm is on a disk")
+	}
+	if InMemory("/proc") || InMemory(t.TempDir()+"/missing") {
+		t.Error("what is no file system in memory is one")
 	}
 }

@@ -37,3 +37,13 @@ func reserve(f *os.File, offset, bytes int64) error {
 func punch(f *os.File, offset, bytes int64) {
 	unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, bytes)
 }
+
+// InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.
+func InMemory(folder string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(folder, &st) != nil {
+		return false
+	}
+	kind := uint32(st.Type) // of 4 or 8 bytes, signed or not, as the processor has it
+	return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
+}

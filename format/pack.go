@@ -3,6 +3,7 @@ package format
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/bits"
 
 	"github.com/parquet-go/bitpack"
@@ -65,6 +66,30 @@ func (p *Packer) cover(from, to int) {
 		from += n
 	}
 }
+
+// Columns is how many numbers of each record are packed.
+func (p *Packer) Columns() int { return len(p.columns) }
+
+// Keeps is about what Pack leaves of a sorted run of so many records, as a part of their bytes. keys is a sorted sample of the Keyer's
+// Prefixes, of prefixBits bits, of all records; a run has records from everywhere. All but the key's column is taken for random.
+func (p *Packer) Keeps(keys []uint64, prefixBits int, runRecords float64) float64 {
+	keyBits := 8 * p.columns[0].bytes()
+	drop := max(prefixBits-keyBits, 0)
+	between := runRecords / float64(len(keys)) // records of the run, for each of the sample
+	width := 0.0
+	for i := 1; i < len(keys); i++ {
+		if d := float64(keys[i]>>drop-keys[i-1]>>drop) / between; d > 0 {
+			width += min(max(math.Log2(d)+widthOverMean, 0), float64(keyBits))
+		}
+	}
+	width /= float64(max(len(keys)-1, 1))
+	headers := 1 + float64(packHeader*(len(p.columns)-1)) // bytes
+	return (width + 8*headers/packGroup + float64(8*p.size-keyBits)) / float64(8*p.size)
+}
+
+// widthOverMean is how many bits the widest of packGroup differences has more than their mean: they are distributed exponentially,
+// and the greatest of 128 is 5.4 times the mean; half a bit more is rounding.
+const widthOverMean = 2.9
 
 // maxPackHeaders bounds what Pack adds to n bytes of records of any layout: the headers, and the byte that the bits of a column end
 // in. A record has no more columns than bytes, and 24 at most.
