@@ -190,12 +190,14 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 	if j.spill != nil {
 		return nil
 	}
-	var err error
-	j.spill, err = chunker.NewSpill(chunker.SpillOptions{
+	opt := chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
 		ExpectBytes: expectBytes, Extents: extents, Cached: j.staysInMemory(expectBytes),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
-	})
+	}
+	j.packToFit(&opt)
+	spill, err := chunker.NewSpill(opt)
+	j.spill = spill
 	return err
 }
 

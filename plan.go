@@ -30,6 +30,7 @@ type SortPlan struct {
 	BlockBytes   int      `json:"block_bytes"`   // size of the blocks that are spilled and written
 	DigitBits    int      `json:"digit_bits"`    // radix digit that moves the fewest bytes within a bucket
 	TempBytes    int64    `json:"temp_bytes"`    // spill expected; -1: not known
+	StoredBytes  int64    `json:"stored_bytes"`  // of spill, where it is less because it is packed
 	KeptBytes    int64    `json:"kept_bytes"`    // of the last chunk, which is merged from memory
 	TempDirs     []string `json:"temp_dirs"`
 	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
@@ -55,7 +56,8 @@ type Candidate struct {
 	possible bool
 	chunks   int
 	levels   int
-	temp     int64
+	temp     int64 // bytes of records that are spilled
+	stored   int64 // bytes that they take, packed; 0: as many
 	kept     int64
 	stages   []Stage
 }
@@ -185,6 +187,7 @@ func (p *planner) weigh(forced Strategy) []Candidate {
 		all[0], all[i] = all[i], all[0]
 		return all
 	}
+	p.disk.leaveOut(all)
 	if p.inCore().possible {
 		for i := range all { // one chunk needs no other way, whatever the sum of the stages
 			all[i].possible = all[i].possible && (all[i].Strategy == InCore || all[i].Strategy == Copy)
@@ -333,6 +336,9 @@ func (p *planner) merge() Candidate {
 	}
 	merging += spilled.blockCost(p.block)
 	spilling, stored := p.spillCost(spilled)
+	if p.disk.packed {
+		c.stored = int64(stored) * int64(c.levels)
+	}
 	again := rewritten(c.chunks, p.fanIn)
 	c.stages = []Stage{
 		p.stage(stageRuns, w.readCost(r)+w.chunkCost(r)+spilling+r.startSeconds),
@@ -421,7 +427,7 @@ func (p *SortPlan) without(s Strategy) *SortPlan {
 // choose fills in what depends on the strategy.
 func (p *SortPlan) choose(c Candidate) {
 	p.Strategy, p.Chunks, p.MergeLevels = c.Strategy, c.chunks, c.levels
-	p.TempBytes, p.KeptBytes, p.Stages, p.Seconds = c.temp, c.kept, c.stages, c.Seconds
+	p.TempBytes, p.StoredBytes, p.KeptBytes, p.Stages, p.Seconds = c.temp, c.stored, c.kept, c.stages, c.Seconds
 }
 
 // String shows the plan in a line.

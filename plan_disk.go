@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -14,6 +15,8 @@ type diskCosts struct {
 	holds   float64 // bytes that the system keeps in memory, written and not yet on the disk, before writers wait
 	spills  bool    // spill goes to a disk
 	outputs bool    // the output does
+
+	free int64 // bytes for spill; 0: not known
 
 	packed  bool    // sorted runs are packed
 	keeps   float64 // of the bytes of a run that is packed
@@ -39,9 +42,18 @@ func (j *job) diskCosts() diskCosts {
 		d.spills = slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
 		d.outputs = !j.toStdout() && isOnDisk(filepath.Dir(j.opt.Output))
 	}
+	if n := j.data.Records(); n > j.capacity {
+		d.free = max(0, j.opt.faults.room(j.opt.TempDirs))
+		j.foresee(&d, n*int64(j.size))
+	}
+	return d
+}
+
+// foresee tells whether runs will be packed of so many bytes of records, and what that leaves.
+func (j *job) foresee(d *diskCosts, bytes int64) {
 	packer := format.NewPacker(j.keyer.Layout())
 	if packer == nil || len(j.sample.Prefixes) == 0 {
-		return d
+		return
 	}
 	keys := slices.Clone(j.sample.Prefixes)
 	slices.Sort(keys)
@@ -50,9 +62,43 @@ func (j *job) diskCosts() diskCosts {
 	case "delta":
 		d.packed = d.keeps < 1
 	case "", "auto":
-		d.packed = d.keeps < worthPacking && !j.staysInMemory(j.data.Records()*int64(j.size))
+		d.packed = d.keeps < worthPacking && (!j.staysInMemory(bytes) || d.isShort(bytes))
 	}
-	return d
+}
+
+// isShort reports whether there is too little room for so many bytes of spill.
+func (d *diskCosts) isShort(bytes int64) bool { return d.free > 0 && bytes > d.free }
+
+// packedRoom is how much room there must be for so many bytes of packed spill: a tenth more than a sample lets expect.
+func packedRoom(stored int64) int64 { return stored + stored/10 }
+
+// leaveOut leaves out the strategies for whose spill there is no room, unless there is for none.
+func (d *diskCosts) leaveOut(all []Candidate) {
+	need := func(c Candidate) int64 {
+		if c.stored > 0 {
+			return packedRoom(c.stored)
+		}
+		return c.temp
+	}
+	if !slices.ContainsFunc(all, func(c Candidate) bool { return c.possible && !d.isShort(need(c)) }) {
+		return
+	}
+	for i := range all {
+		if c := &all[i]; c.possible && d.isShort(need(*c)) {
+			c.possible, c.Why = false, fmt.Sprintf("needs %s for spill, and only %s are free", humanBytes(need(*c)), humanBytes(d.free))
+		}
+	}
+}
+
+// packToFit makes less of what is to be spilled, by packing all of it, if there is room for no more.
+func (j *job) packToFit(opt *chunker.SpillOptions) {
+	p := j.plan
+	if p.StoredBytes == 0 || p.TempBytes != opt.ExpectBytes {
+		return
+	}
+	if free := j.opt.faults.room(opt.Folders); free >= 0 && opt.ExpectBytes > free && packedRoom(p.StoredBytes) <= free {
+		opt.Codec, opt.ExpectBytes = "delta", packedRoom(p.StoredBytes)
+	}
 }
 
 // spillCost is writing sorted runs of w, or reading them back, and how many bytes they take.

@@ -115,17 +115,22 @@ func plainCause(err error) error {
 	return err
 }
 
-// checkRoom reports too little free space in the folders together.
-func checkRoom(folders []string, need int64) error {
-	free := int64(0)
+// FreeIn is the number of bytes that are free in the folders together; -1 when unknown.
+func FreeIn(folders []string) (free int64) {
 	for _, folder := range folders {
 		n := FreeSpace(folder)
 		if n < 0 {
-			return nil
+			return -1
 		}
 		free += n
 	}
-	if need <= free {
+	return free
+}
+
+// checkRoom reports too little free space in the folders together.
+func checkRoom(folders []string, need int64) error {
+	free := FreeIn(folders)
+	if free < 0 || need <= free {
 		return nil
 	}
 	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free (name another with -T, or several)",

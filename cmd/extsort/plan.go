@@ -104,6 +104,9 @@ func planSpill(p *extsort.SortPlan) string {
 		return "as much as does not fit memory, in " + strings.Join(p.TempDirs, ", ")
 	}
 	spill := humanBytes(p.TempBytes) + " in " + strings.Join(p.TempDirs, ", ")
+	if p.StoredBytes > 0 {
+		spill += ", packed to about " + humanBytes(p.StoredBytes)
+	}
 	if p.KeptBytes > 0 {
 		spill += "; " + humanBytes(p.KeptBytes) + " stay in memory"
 	}
