@@ -33,14 +33,14 @@ func systemMemory() int64 {
 
 // staysInMemory reports whether so many bytes of spill are read back from memory, in all likelihood; negative: not known.
 func (j *job) staysInMemory(spill int64) bool {
-	return spill >= 0 && spill <= cacheableSpill() || !slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
+	return spill >= 0 && spill <= cacheable() || !slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
 }
 
 func isOnDisk(folder string) bool { return !chunker.InMemory(folder) }
 
-// cacheableSpill is how many bytes of spill the page cache holds until they are read back, in all likelihood: Linux begins to
-// write what is dirty to the disk when that exceeds a tenth of the memory that is not in use.
-func cacheableSpill() int64 { return systemMemory() / 16 }
+// cacheable is how many bytes the page cache holds until they are read, in all likelihood: Linux begins to write spill to the disk
+// when what is dirty exceeds a tenth of the memory that is not in use.
+func cacheable() int64 { return systemMemory() / 16 }
 
 // mappableInput is how many bytes of input the page cache holds while they are sorted, in all likelihood, beside as many of
 // output. Records that it has dropped would be read from the disk one by one.

@@ -60,6 +60,9 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 		}
 		last := src == nil
 		group.Go(func() error { return s.sortRun(groupCtx, chunk, runs, i, last) })
+		if next, ok := src.(chunker.Foreseen); ok {
+			group.Go(func() error { next.ReadAhead(groupCtx, cacheable()); return nil })
+		}
 	}
 	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
 	if failed := group.Wait(); failed != nil {

@@ -85,6 +85,13 @@ type watchSource struct {
 // Sample tells of the source what the sample of all data does not.
 func (w *watchSource) Sample() []uint64 { return w.sample }
 
+// ReadAhead implements chunker.Foreseen.
+func (w *watchSource) ReadAhead(ctx context.Context, maxBytes int64) {
+	if src, ok := w.Source.(chunker.Foreseen); ok {
+		src.ReadAhead(ctx, maxBytes)
+	}
+}
+
 // Next reads from the source and shows what came.
 func (w *watchSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	var p []byte

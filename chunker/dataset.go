@@ -1,9 +1,11 @@
 package chunker
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -41,6 +43,9 @@ type sectionSource struct {
 	claimed        atomic.Int64
 	readRecords    readRecords
 	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
+
+	ahead *ahead       // nil: what lies ahead cannot be asked for
+	asked atomic.Int64 // up to which record that was done
 }
 
 func (s *sectionSource) Records() int64 { return s.records }
@@ -51,8 +56,27 @@ func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (in
 	if n <= 0 {
 		return s.records, 0, nil
 	}
-	p := place(at, n)
-	return at, n, s.readRecords(p[:n*s.size], s.first+at)
+	p := place(at, n)[:n*s.size]
+	if s.ahead == nil {
+		return at, n, s.readRecords(p, s.first+at)
+	}
+	if end := at + int64(n); s.ahead.fromDisk.Load() {
+		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
+	}
+	start := time.Now()
+	err := s.readRecords(p, s.first+at)
+	s.ahead.note(len(p), time.Since(start))
+	return at, n, err
+}
+
+// ReadAhead implements Foreseen.
+func (s *sectionSource) ReadAhead(ctx context.Context, maxBytes int64) {
+	if s.ahead == nil || !s.ahead.fromDisk.Load() {
+		return
+	}
+	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
+		s.ahead.to(&s.asked, s.first, at, min(at+s.ahead.step, end))
+	}
 }
 
 // Map implements device.Mapped.

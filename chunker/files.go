@@ -15,6 +15,7 @@ type files struct {
 	starts []int64 // index of the first record of each input, and at the end the number of records
 	size   int     // bytes of a record
 	cut    int64   // records that Cut has given out
+	ahead  *ahead
 }
 
 func newFiles(inputs []*Input, size int) *files {
@@ -22,6 +23,7 @@ func newFiles(inputs []*Input, size int) *files {
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
+	f.ahead = newAhead(size, f.askFor)
 	return f
 }
 
@@ -39,7 +41,7 @@ func (f *files) Cut(maxRecords int64) (device.Source, error) {
 func (f *files) Split(n int) []device.Source { return evenly(f.Records(), n, f.section) }
 
 func (f *files) section(first, n int64) device.Source {
-	return &sectionSource{first: first, records: n, size: f.size, readRecords: f.readRecords, mapRecords: f.mapRecords}
+	return &sectionSource{first: first, records: n, size: f.size, readRecords: f.readRecords, mapRecords: f.mapRecords, ahead: f.ahead}
 }
 
 func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
@@ -70,6 +72,19 @@ func (f *files) readRecords(p []byte, first int64) error {
 		p, first, i = p[n:], first+int64(n/f.size), i+1
 	}
 	return nil
+}
+
+// askFor has the system read n records from index first on, from as many files as that takes.
+func (f *files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
+
+// each calls do for the inputs that have n records from index first on, each with those of them that it has.
+func (f *files) each(first, n int64, do func(in *Input, first, n int64)) {
+	for i := f.inputOf(first); n > 0; i++ {
+		if part := min(n, f.starts[i+1]-first); part > 0 {
+			do(f.inputs[i], first-f.starts[i], part)
+			first, n = first+part, n-part
+		}
+	}
 }
 
 func (f *files) Check() error { return checkInputs(f.inputs) }

@@ -202,6 +202,14 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
 }
 
+// askFor has the system read n records from index first on from the disk. REQUIRES: Seekable.
+func (in *Input) askFor(first, n int64) {
+	if file, ok := in.at.(*regularFile); ok {
+		size := int64(in.Header.Layout().RecordSize)
+		willNeed(file.file, file.start+in.Header.Size()+first*size, n*size)
+	}
+}
+
 // Hold has Check report any change of a seekable input from now on, as is needed where it is read more than once. Release ends that.
 func (in *Input) Hold() error {
 	if in.at == nil {

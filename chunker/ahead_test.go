@@ -1,0 +1,173 @@
+package chunker
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// askedRecords collects what is asked for.
+type askedRecords struct {
+	mu     sync.Mutex
+	ranges [][2]int64
+}
+
+func (a *askedRecords) askFor(first, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ranges = append(a.ranges, [2]int64{first, first + n})
+}
+
+// joined is what was asked for, in order, where neighbours meet as one. It complains of records that were asked for twice.
+func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
+	t.Helper()
+	slices.SortFunc(a.ranges, func(a, b [2]int64) int { return int(a[0] - b[0]) })
+	for _, r := range a.ranges {
+		if n := len(ranges); n > 0 && r[0] < ranges[n-1][1] {
+			t.Errorf("records [%d, %d) were asked for twice", r[0], ranges[n-1][1])
+		} else if n > 0 && r[0] == ranges[n-1][1] {
+			ranges[n-1][1] = r[1]
+			continue
+		}
+		ranges = append(ranges, r)
+	}
+	return ranges
+}
+
+func TestAheadTellsDiskFromMemory(t *testing.T) {
+	const bytes, fast, slow = 256 << 10, 50 * time.Microsecond, 400 * time.Microsecond
+	for name, c := range map[string]struct {
+		took func(i int) time.Duration
+		want bool
+	}{
+		"memory": {func(int) time.Duration { return fast }, false},
+		"disk":   {func(int) time.Duration { return slow }, true},
+		"memory, stopped now and then": {func(i int) time.Duration {
+			if i%20 == 0 {
+				return 10 * slow
+			}
+			return fast
+		}, false},
+		"memory, then a disk": {func(i int) time.Duration {
+			if i > 900 {
+				return slow
+			}
+			return fast
+		}, true},
+		"a disk, most of it in memory": {func(i int) time.Duration {
+			if i%5 == 0 {
+				return slow
+			}
+			return fast
+		}, true},
+	} {
+		a := newAhead(8, nil)
+		for i := range 1000 {
+			a.note(bytes, c.took(i))
+		}
+		if got := a.fromDisk.Load(); got != c.want {
+			t.Errorf("%s: from a disk: %t, want %t", name, got, c.want)
+		}
+	}
+	a := newAhead(8, nil)
+	for range 1000 {
+		a.note(512, slow)
+	}
+	if a.fromDisk.Load() {
+		t.Error("short reads tell of a disk")
+	}
+}
+
+// TestReadAhead reads a source by several workers, slowly at first: from then on every record is asked for once, before it is read.
+func TestReadAhead(t *testing.T) {
+	const size, records, unit = 64, 3_000_000, 4096
+	var asked askedRecords
+	a := newAhead(size, asked.askFor)
+	a.fromDisk.Store(true)
+	reads := func(p []byte, first int64) error { return nil }
+	src := &sectionSource{first: 1000, records: records, size: size, readRecords: reads, ahead: a}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			p := make([]byte, unit*size)
+			for {
+				at, n, err := src.Next(unit, func(int64, int) []byte { return p })
+				if n == 0 || err != nil {
+					return
+				}
+				if asked := src.asked.Load(); asked < min(at+unit+a.window, records) {
+					t.Errorf("record %d is read, and only those up to %d were asked for", at, asked)
+				}
+			}
+		})
+	}
+	group.Wait()
+	got := asked.joined(t)
+	if len(got) != 1 || got[0][0] > 1000+4*unit || got[0][1] != 1000+records {
+		t.Errorf("asked for %v, of records from 1000 on", got)
+	}
+	for _, r := range asked.ranges {
+		if r[1]-r[0] > a.step {
+			t.Errorf("%v was asked for at once", r)
+		}
+	}
+}
+
+// TestReadAheadBefore asks for the first records of a source before it is read, and not for them again when it is.
+func TestReadAheadBefore(t *testing.T) {
+	const size, records = 100, 1_000_000
+	var asked askedRecords
+	a := newAhead(size, asked.askFor)
+	src := &sectionSource{records: records, size: size, ahead: a, readRecords: func([]byte, int64) error { return nil }}
+	src.ReadAhead(t.Context(), 10<<20)
+	if len(asked.ranges) > 0 {
+		t.Errorf("%v was asked for, and nothing told of a disk", asked.ranges)
+	}
+	a.fromDisk.Store(true)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	src.ReadAhead(cancelled, 10<<20)
+	if len(asked.ranges) > 0 {
+		t.Errorf("%v was asked for, and the sort was cancelled", asked.ranges)
+	}
+	src.ReadAhead(t.Context(), 10<<20)
+	if got := asked.joined(t); len(got) != 1 || got[0] != [2]int64{0, 10 << 20 / size} {
+		t.Errorf("asked for %v of 10 MiB", got)
+	}
+	p := make([]byte, 1000*size)
+	src.Next(1000, func(int64, int) []byte { return p })
+	if got := asked.joined(t); len(got) != 1 || got[0] != [2]int64{0, 1000 + a.window} {
+		t.Errorf("asked for %v, when the first 1000 records were read", got)
+	}
+	src.ReadAhead(t.Context(), 1<<40)
+	if got := asked.joined(t); len(got) != 1 || got[0] != [2]int64{0, records} {
+		t.Errorf("asked for %v of all", got)
+	}
+}
+
+// TestFilesEach finds records in several files, of which some are empty.
+func TestFilesEach(t *testing.T) {
+	var names []string
+	for _, n := range []int{100, 0, 1, 50, 0} {
+		names = append(names, writeFile(t, numbered(0, n)))
+	}
+	f := openData(t, words, names, nil).(*files)
+	for first := range f.Records() {
+		for n := int64(1); first+n <= f.Records(); n++ {
+			next := first
+			f.each(first, n, func(in *Input, from, n int64) {
+				at := f.starts[slices.Index(f.inputs, in)] + from
+				if n <= 0 || from < 0 || from+n > in.Records || at != next {
+					t.Errorf("%d records from %d on: input of %d has records from %d on, %d of them, from %d of all on; %d is due", n, first, in.Records, from, n, at, next)
+				}
+				next = at + n
+			})
+			if next != first+n {
+				t.Fatalf("%d records from %d on: found those up to %d", n, first, next)
+			}
+			f.askFor(first, n) // changes nothing
+		}
+	}
+}
