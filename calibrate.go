@@ -193,6 +193,7 @@ func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder strin
 type oblivion struct{}
 
 func (oblivion) Create(string) (chunker.SpillFile, error) { return oblivion{}, nil }
+func (oblivion) Free([]string) int64                      { return -1 }
 func (oblivion) WriteAt(p []byte, _ int64) (int, error)   { return len(p), nil }
 func (oblivion) ReadAt([]byte, int64) (int, error)        { return 0, io.EOF }
 func (oblivion) Reserve(int64, int64) error               { return nil }

@@ -145,6 +145,8 @@ func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*devic
 
 type faultStore struct{ *injector }
 
+func (s *faultStore) Free(folders []string) int64 { return chunker.Disk{}.Free(folders) }
+
 func (s *faultStore) Create(folder string) (chunker.SpillFile, error) {
 	if err := s.step("create spill"); err != nil {
 		return nil, err

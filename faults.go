@@ -19,7 +19,6 @@ type faults struct {
 	blockBytes   int   // size of blocks, 0: what suits the memory
 	moreDevices  int   // CPU devices that are opened beside those that were asked for
 	chosenGPU    bool  // the devices count as GPUs that the planner chose
-	free         int64 // room for spill that the plan sees; 0: what there is
 }
 
 // capped is the capacity of a chunk where n records fit the memory.
@@ -50,14 +49,6 @@ func (f *faults) device(d device.Device) device.Device {
 		return d
 	}
 	return f.wrapDevice(d)
-}
-
-// room is how many bytes are free in the folders of spill together; -1: not known.
-func (f *faults) room(folders []string) int64 {
-	if f.free == 0 {
-		return chunker.FreeIn(folders)
-	}
-	return f.free
 }
 
 func (f *faults) store() chunker.Store {

@@ -83,6 +83,9 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 	if j.opt.Strategy == Reread && j.plan.Strategy != Reread {
 		j.opt.Warn(fmt.Sprintf("strategy reread is not possible here, %s is taken: it %s", j.plan.Strategy, rereadNeeds))
 	}
+	if j.opt.SpillCompress == "delta" && format.NewPacker(j.keyer.Layout()) == nil {
+		j.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is", j.size))
+	}
 	if !j.plan.Considered[0].possible || j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
 		return nil, errors.Join(j.tooLittle(), j.close())
 	}
@@ -195,7 +198,9 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 		ExpectBytes: expectBytes, Extents: extents, Cached: j.staysInMemory(expectBytes),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	}
-	j.packToFit(&opt)
+	if c := j.plan.chosen; c.packAll && c.temp == expectBytes {
+		opt.Codec, opt.ExpectBytes = "delta", c.room
+	}
 	spill, err := chunker.NewSpill(opt)
 	j.spill = spill
 	return err

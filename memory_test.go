@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
 )
 
@@ -51,6 +52,24 @@ var (
 	gensortSpec = format.Spec{Format: "gensort"}
 	wideSpec    = format.Spec{RecordSize: 64 << 10, Keys: []string{"0:u64"}}
 )
+
+// TestStaysInMemory: little spill does, and all that goes to a file system in memory.
+func TestStaysInMemory(t *testing.T) {
+	onDisk, inMemory := &job{opt: Options{TempDirs: []string{"/proc"}}}, &job{opt: Options{TempDirs: []string{"/dev/shm"}}}
+	if !onDisk.staysInMemory(0) || onDisk.staysInMemory(systemMemory()+1) || onDisk.staysInMemory(-1) {
+		t.Error("on a disk none, more than the memory has, or an unknown amount: only the first stays in memory")
+	}
+	if !chunker.InMemory("/dev/shm") {
+		t.Skip("no /dev/shm")
+	}
+	if !inMemory.staysInMemory(systemMemory() + 1) {
+		t.Error("what goes to /dev/shm does not stay in memory")
+	}
+	both := &job{opt: Options{TempDirs: []string{"/dev/shm", "/proc"}}}
+	if both.staysInMemory(systemMemory() + 1) {
+		t.Error("what goes to a disk, too, stays in memory")
+	}
+}
 
 // TestMemoryLimit sorts with little memory, each case in a process of its own.
 func TestMemoryLimit(t *testing.T) {

@@ -38,6 +38,8 @@ type SortPlan struct {
 	Rates      Rates       `json:"rates"` // of this machine
 	Stages     []Stage     `json:"stages"`
 	Considered []Candidate `json:"considered"` // the strategies that were weighed, cheapest first
+
+	chosen Candidate
 }
 
 // Stage is one stage of the plan with its predicted cost.
@@ -58,6 +60,8 @@ type Candidate struct {
 	levels   int
 	temp     int64 // bytes of records that are spilled
 	stored   int64 // bytes that they take, packed; 0: as many
+	room     int64 // bytes of the file system that they take at most
+	packAll  bool  // there is room for no more
 	kept     int64
 	stages   []Stage
 }
@@ -323,7 +327,8 @@ func (p *planner) merge() Candidate {
 	spilled := merged
 	spilled.records -= kept.records
 	c.levels = levelsOf(c.chunks, p.fanIn)
-	c.temp, c.kept = int64(spilled.bytes())*int64(c.levels), int64(kept.bytes())
+	p.disk.planSpill(&c, int64(spilled.bytes())*int64(c.levels), p.block)
+	c.kept = int64(kept.bytes())
 	merging := merged.mergeCost(r, min(c.chunks, p.fanIn))
 	if c.kept > 0 {
 		c.Why = "one pass to sort runs, one to merge them; the last stays in memory"
@@ -335,10 +340,7 @@ func (p *planner) merge() Candidate {
 		c.possible, c.Why = false, "memory is too little for the blocks of runs of such records"
 	}
 	merging += spilled.blockCost(p.block)
-	spilling, stored := p.spillCost(spilled)
-	if p.disk.packed {
-		c.stored = int64(stored) * int64(c.levels)
-	}
+	spilling, stored := p.spillCost(&c, spilled)
 	again := rewritten(c.chunks, p.fanIn)
 	c.stages = []Stage{
 		p.stage(stageRuns, w.readCost(r)+w.chunkCost(r)+spilling+r.startSeconds),
@@ -363,6 +365,7 @@ func (p *planner) partition() Candidate {
 	case p.ordered:
 		c.possible, c.Why = false, "the sample is in order: joining sorted runs is cheaper"
 	}
+	c.room = roomFor(max(c.temp, 0), p.partBlock)
 	blocks := w.blockCost(p.partBlock)
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
@@ -427,6 +430,7 @@ func (p *SortPlan) without(s Strategy) *SortPlan {
 // choose fills in what depends on the strategy.
 func (p *SortPlan) choose(c Candidate) {
 	p.Strategy, p.Chunks, p.MergeLevels = c.Strategy, c.chunks, c.levels
+	p.chosen = c
 	p.TempBytes, p.StoredBytes, p.KeptBytes, p.Stages, p.Seconds = c.temp, c.stored, c.kept, c.stages, c.Seconds
 }
 

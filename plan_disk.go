@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -9,19 +10,30 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// diskCosts is what the planner knows of the disk, which it does not measure: a trial would have to write more than the system
-// keeps in memory. The zero value is a disk that nobody waits for.
+// diskCosts is what the planner knows of the disk, whose rate it does not measure: a trial would have to write more than the system
+// keeps in memory. The zero value is a disk that nobody waits for and that has room for everything.
 type diskCosts struct {
 	holds   float64 // bytes that the system keeps in memory, written and not yet on the disk, before writers wait
 	spills  bool    // spill goes to a disk
 	outputs bool    // the output does
 
-	free int64 // bytes for spill; 0: not known
+	limited bool  // there is room for no more spill than that:
+	free    int64 // bytes
 
-	packed  bool    // sorted runs are packed
-	keeps   float64 // of the bytes of a run that is packed
+	packing packing
+	stays   int64   // bytes of spill that stay in memory, in all likelihood, where packing does not pay
+	keeps   float64 // what packing leaves of a run, as a part of it
 	columns float64 // numbers of a record that are packed one by one
 }
+
+// packing says whether sorted runs are packed.
+type packing uint8
+
+const (
+	neverPacked packing = iota
+	packedIfItPays
+	alwaysPacked
+)
 
 const (
 	// heldShare is the part of the memory that may be written and not yet on the disk before writers wait: Linux slows them down half
@@ -42,15 +54,21 @@ func (j *job) diskCosts() diskCosts {
 		d.spills = slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
 		d.outputs = !j.toStdout() && isOnDisk(filepath.Dir(j.opt.Output))
 	}
-	if n := j.data.Records(); n > j.capacity {
-		d.free = max(0, j.opt.faults.room(j.opt.TempDirs))
-		j.foresee(&d, n*int64(j.size))
+	if j.data.Records() <= j.capacity {
+		return d // nothing will be spilled, or how much is not known
 	}
+	if free := j.opt.faults.store().Free(j.opt.TempDirs); free >= 0 {
+		d.limited, d.free = true, free
+	}
+	if d.stays = cacheable(); !d.spills {
+		d.stays = math.MaxInt64
+	}
+	j.foreseePacking(&d)
 	return d
 }
 
-// foresee tells whether runs will be packed of so many bytes of records, and what that leaves.
-func (j *job) foresee(d *diskCosts, bytes int64) {
+// foreseePacking tells what packing would leave of the runs.
+func (j *job) foreseePacking(d *diskCosts) {
 	packer := format.NewPacker(j.keyer.Layout())
 	if packer == nil || len(j.sample.Prefixes) == 0 {
 		return
@@ -58,52 +76,61 @@ func (j *job) foresee(d *diskCosts, bytes int64) {
 	keys := slices.Clone(j.sample.Prefixes)
 	slices.Sort(keys)
 	d.keeps, d.columns = packer.Keeps(keys, j.keyer.PrefixBits(), float64(j.capacity)), float64(packer.Columns())
-	switch j.opt.SpillCompress {
-	case "delta":
-		d.packed = d.keeps < 1
-	case "", "auto":
-		d.packed = d.keeps < worthPacking && (!j.staysInMemory(bytes) || d.isShort(bytes))
+	switch {
+	case j.opt.SpillCompress == "delta" && d.keeps < 1:
+		d.packing = alwaysPacked
+	case chunker.ChoosesCodec(j.opt.SpillCompress) && d.keeps < worthPacking:
+		d.packing = packedIfItPays
 	}
 }
 
-// isShort reports whether there is too little room for so many bytes of spill.
-func (d *diskCosts) isShort(bytes int64) bool { return d.free > 0 && bytes > d.free }
+// planSpill fills in what a merge spills, in blocks of so many bytes: bytes of records, packed if that pays or if there is no room
+// for them otherwise.
+func (d *diskCosts) planSpill(c *Candidate, bytes int64, block int) {
+	c.temp, c.room = bytes, roomFor(bytes, block)
+	short := d.isShort(c.room)
+	if d.packing != alwaysPacked && (d.packing == neverPacked || !short && bytes <= d.stays) {
+		return
+	}
+	c.stored = int64(d.keeps * float64(bytes))
+	packed := roomFor(c.stored, int(d.keeps*float64(block)))
+	c.room, c.packAll = packed+packed/foreseenWithin, short
+}
 
-// packedRoom is how much room there must be for so many bytes of packed spill: a tenth more than a sample lets expect.
-func packedRoom(stored int64) int64 { return stored + stored/10 }
+const (
+	// foreseenWithin is the part by which what packing leaves may be more than a sample of the keys lets expect: as widths are whole
+	// bits, it is half a bit of 9 with u32.
+	foreseenWithin = 12
+
+	// A file system gives out pages of pageBytes. Of the blocks of a run not all are full, as a device stores buckets whole.
+	pageBytes = 4096
+	blockFill = 5.0 / 8
+)
+
+// roomFor is how much a file system needs for bytes in blocks of at most so many bytes.
+func roomFor(bytes int64, block int) int64 {
+	return bytes + int64(float64(bytes)*pageBytes/(blockFill*float64(max(block, 1))))
+}
+
+// isShort reports whether there is less room than that.
+func (d *diskCosts) isShort(room int64) bool { return d.limited && room > d.free }
 
 // leaveOut leaves out the strategies for whose spill there is no room, unless there is for none.
 func (d *diskCosts) leaveOut(all []Candidate) {
-	need := func(c Candidate) int64 {
-		if c.stored > 0 {
-			return packedRoom(c.stored)
-		}
-		return c.temp
-	}
-	if !slices.ContainsFunc(all, func(c Candidate) bool { return c.possible && !d.isShort(need(c)) }) {
+	fits := func(c Candidate) bool { return c.possible && !d.isShort(c.room) }
+	if !slices.ContainsFunc(all, fits) {
 		return
 	}
 	for i := range all {
-		if c := &all[i]; c.possible && d.isShort(need(*c)) {
-			c.possible, c.Why = false, fmt.Sprintf("needs %s for spill, and only %s are free", humanBytes(need(*c)), humanBytes(d.free))
+		if c := &all[i]; c.possible && !fits(*c) {
+			c.possible, c.Why = false, fmt.Sprintf("needs %s for spill, and %s are free", humanBytes(c.room), humanBytes(d.free))
 		}
 	}
 }
 
-// packToFit makes less of what is to be spilled, by packing all of it, if there is room for no more.
-func (j *job) packToFit(opt *chunker.SpillOptions) {
-	p := j.plan
-	if p.StoredBytes == 0 || p.TempBytes != opt.ExpectBytes {
-		return
-	}
-	if free := j.opt.faults.room(opt.Folders); free >= 0 && opt.ExpectBytes > free && packedRoom(p.StoredBytes) <= free {
-		opt.Codec, opt.ExpectBytes = "delta", packedRoom(p.StoredBytes)
-	}
-}
-
-// spillCost is writing sorted runs of w, or reading them back, and how many bytes they take.
-func (p *planner) spillCost(w work) (seconds, bytes float64) {
-	if !p.disk.packed {
+// spillCost is writing what c spills of w, or reading it back, and how many bytes that are.
+func (p *planner) spillCost(c *Candidate, w work) (seconds, bytes float64) {
+	if c.stored == 0 {
 		return w.spillCost(p.rates), w.bytes()
 	}
 	packing := w.records * p.disk.columns * packSeconds / w.workers

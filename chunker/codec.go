@@ -55,7 +55,7 @@ func newCodecChoice(opt *SpillOptions) *codecChoice {
 	}
 	switch {
 	case len(possible) == 0:
-	case isAuto(opt.Codec):
+	case ChoosesCodec(opt.Codec):
 		for _, codec := range possible {
 			c.trials = append(c.trials, trial{codec: codec})
 		}
@@ -65,7 +65,8 @@ func newCodecChoice(opt *SpillOptions) *codecChoice {
 	return c
 }
 
-func isAuto(name string) bool { return name == "" || name == "auto" }
+// ChoosesCodec reports whether a SpillOptions.Codec of that name leaves the choice to trials.
+func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
 
 // spillCodecs are the compressions that a SpillOptions.Codec of that name may choose from.
 func spillCodecs(name string) []format.Compression {

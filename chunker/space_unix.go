@@ -1,4 +1,4 @@
-//go:build unix && !netbsd && !solaris && !illumos && !aix
+//go:build unix && !netbsd && !openbsd && !solaris && !illumos && !aix
 
 package chunker
 
@@ -11,4 +11,11 @@ func FreeSpace(folder string) int64 {
 		return -1
 	}
 	return int64(s.Bavail) * int64(s.Bsize)
+}
+
+// deviceOf tells file systems apart, where the system can.
+func deviceOf(folder string) (id uint64, known bool) {
+	var s unix.Stat_t
+	err := unix.Stat(folder, &s)
+	return uint64(s.Dev), err == nil
 }

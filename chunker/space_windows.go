@@ -14,3 +14,6 @@ func FreeSpace(folder string) int64 {
 	}
 	return int64(free)
 }
+
+// deviceOf tells file systems apart, where the system can.
+func deviceOf(string) (id uint64, known bool) { return 0, false }

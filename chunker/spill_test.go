@@ -26,6 +26,8 @@ type memoryStore struct {
 	slow  chan struct{} // when not nil: a write that finds no room waits until it is closed
 }
 
+func (s *memoryStore) Free([]string) int64 { return -1 }
+
 func (s *memoryStore) Create(folder string) (SpillFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,6 +11,9 @@ import (
 type Store interface {
 	// Create makes an empty file in folder that nobody else can open, and that vanishes when it is closed.
 	Create(folder string) (SpillFile, error)
+
+	// Free is the number of bytes that there is room for in the folders together; -1 when that is not known.
+	Free(folders []string) int64
 }
 
 // SpillFile is one file of spill. Its methods are safe for concurrent use on disjoint stretches.
@@ -24,6 +27,24 @@ type SpillFile interface {
 
 // Disk is the Store on real folders.
 type Disk struct{}
+
+// Free implements Store. Folders on one file system share its room.
+func (Disk) Free(folders []string) (free int64) {
+	seen := map[uint64]bool{}
+	for _, folder := range folders {
+		device, known := deviceOf(folder)
+		if known && seen[device] {
+			continue
+		}
+		seen[device] = known
+		n := FreeSpace(folder)
+		if n < 0 {
+			return -1
+		}
+		free += n
+	}
+	return free
+}
 
 // Create makes an unlinked file in folder.
 func (Disk) Create(folder string) (SpillFile, error) {

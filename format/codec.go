@@ -26,7 +26,7 @@ const (
 
 var compressionNames = [...]string{"none", "gzip", "zstd", "s2", "delta"}
 
-// String is the name that ParseCompression reads.
+// String is the name that ParseCompression reads, but for Delta.
 func (c Compression) String() string { return compressionNames[c] }
 
 // ParseCompression reads none, gzip, zstd or s2.

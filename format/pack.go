@@ -15,7 +15,8 @@ import (
 // Goldstein, Ramakrishnan and Shaft 1998, "Compressing relations and indexes"). Of 2^26 sorted uniform keys of 64 bits that leaves
 // 41 bits each, of 32 bits 9. A Packer is immutable and safe for concurrent use.
 //
-// A block is cut into groups of packGroup records, the last of which may be shorter. In each group every column has
+// A block begins with the number of its first key, in 8 bytes. It is cut into groups of packGroup records, the last of which may be
+// shorter. In each group every column has
 //
 //	width   1 byte: the bits of each number
 //	base    8 bytes: the least number; the column of the key has none, but goes on from the record before
@@ -91,15 +92,20 @@ func (p *Packer) Keeps(keys []uint64, prefixBits int, runRecords float64) float6
 // and the greatest of 128 is 5.4 times the mean; half a bit more is rounding.
 const widthOverMean = 2.9
 
-// maxPackHeaders bounds what Pack adds to n bytes of records of any layout: the headers, and the byte that the bits of a column end
-// in. A record has no more columns than bytes, and 24 at most.
-func maxPackHeaders(n int) int { return (packHeader + 1) * (n/packGroup + 24) }
+// maxPackHeaders bounds what Pack adds to n bytes of records of any layout: the first key, the headers, and the byte that the bits of
+// a column end in. A record has no more columns than bytes, and 21 at most.
+func maxPackHeaders(n int) int { return 8 + (packHeader+1)*(n/packGroup+21) }
 
 // Pack codes records into the memory of dst and returns it. Of records that are not sorted it may make more bytes than they have.
 // REQUIRES: len(dst) ≥ MaxCompressed(len(recs), Delta); recs has whole records; dst and recs do not overlap.
 func (p *Packer) Pack(dst, recs []byte) []byte {
 	var memory [packGroup]uint64
-	out, last := 0, uint64(0)
+	if len(recs) == 0 {
+		return dst[:0]
+	}
+	p.columns[0].column(memory[:1], recs[:p.size], p.size)
+	out, last := 8, memory[0]
+	binary.LittleEndian.PutUint64(dst, last)
 	for len(recs) > 0 {
 		numbers := memory[:min(len(recs)/p.size, packGroup)]
 		for c := range p.columns {
@@ -156,7 +162,13 @@ func subtractLeast(numbers []uint64) (least, all uint64) {
 // REQUIRES: cap(src) ≥ len(src) + packPadding, len(dst) is a multiple of the record size.
 func (p *Packer) Unpack(dst, src []byte) error {
 	var memory [packGroup]uint64
-	last, in := uint64(0), 0
+	if len(dst) == 0 && len(src) == 0 {
+		return nil
+	}
+	if len(src) < 8 {
+		return errNotPacked
+	}
+	in, last := 8, binary.LittleEndian.Uint64(src)
 	for len(dst) > 0 {
 		numbers := memory[:min(len(dst)/p.size, packGroup)]
 		for c := range p.columns {

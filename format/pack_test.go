@@ -59,7 +59,7 @@ func TestPackGivesBackWhatItTook(t *testing.T) {
 			continue
 		}
 		packers++
-		if len(p.columns) > 24 {
+		if len(p.columns) > 21 {
 			t.Errorf("%s: %d columns", spec, len(p.columns))
 		}
 		for _, n := range []int{0, 1, 2, 7, 8, 127, 128, 129, 300} {
@@ -113,6 +113,14 @@ func TestPackMakesSmaller(t *testing.T) {
 		{spec: "4 0:i32", bits: 32 - 14 + 3},
 		{spec: "16 0:u128", bits: 128 - 14 + 4},
 		{spec: "16 8:u64", bits: 128 - 14 + 4},
+		{spec: "5 0:bytes5", bits: 40 - 14 + 4}, // the column has 4 bytes of the 5
+		{spec: "8 0:u16 2:u32", bits: 55},       // the column has 2 bytes of 6
+		{spec: "16 0:u64", bits: 64 - 14 + 3 + 10, fill: func(rec []byte) { // from -256 to 255
+			sign := rec[9] & 1 * 255
+			for i := range 7 {
+				rec[9+i] = sign
+			}
+		}},
 		{spec: "16 8:u64", bits: 64 - 14 + 3 + 21, fill: func(rec []byte) { clear(rec[2:8]) }},          // numbers below 2^16
 		{spec: "16 0:u64", bits: 64 - 14 + 3 + 5, fill: func(rec []byte) { copy(rec[8:], "constant") }}, // only bases
 	} {
@@ -137,6 +145,15 @@ func TestPackMakesSmaller(t *testing.T) {
 		got := float64(len(packed)) / float64(len(recs))
 		if want := p.Keeps(sortedSample(k, recs, n/16), k.PrefixBits(), n); math.Abs(got-want) > 0.035 { // a bit of 32, as widths are whole
 			t.Errorf("%s: %.3f is left, %.3f was foreseen", c.spec, got, want)
+		}
+	}
+}
+
+// TestPackerIsForShortRecords: of longer ones the key is a small part.
+func TestPackerIsForShortRecords(t *testing.T) {
+	for size, want := range map[int]bool{1: true, 128: true, 129: false, 1 << 16: false} {
+		if got := NewPacker(Whole(size)) != nil; got != (want && !hostBigEndian) {
+			t.Errorf("records of %d bytes: packed: %t, want %t", size, got, want)
 		}
 	}
 }
