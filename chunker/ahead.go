@@ -3,7 +3,6 @@ package chunker
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/extsort/extsort/device"
 )
@@ -17,53 +16,50 @@ type Foreseen interface {
 	ReadAhead(ctx context.Context, maxBytes int64)
 }
 
-// ahead has the system read what will be asked for soon, as long as reading takes so long that it must come from a disk. By itself
-// the system reads ahead too little for several workers that read in turns, and nothing while a chunk is being sorted and stored.
+// ahead has the system read what will be asked for soon, as long as what was read of late came from a disk. By itself the system
+// reads ahead too little for several workers that read in turns, and nothing while a chunk is being sorted and stored.
 type ahead struct {
-	askFor func(first, n int64) // has the system read n records from index first on
-	window int64                // records that are asked for beyond those that are being read
-	step   int64                // records that are asked for at a time
+	askFor  func(first, n int64) // has the system read n records from index first on
+	fetched func() int64         // bytes that came from disks so far
+	window  int64                // records that are asked for beyond those that are being read
+	step    int64                // records that are asked for at a time
 
-	seen, slow atomic.Int32 // reads, of late
-	fromDisk   atomic.Bool  // once and for all: to ask for what is in memory takes 5 ms a GiB
+	read    atomic.Int64 // bytes, since fetched was looked at
+	before  atomic.Int64 // fetched, then
+	surplus atomic.Int64 // of bytes that came from a disk over a diskShare of those that were read
 }
 
 const (
 	aheadWindow = 32 << 20 // bytes
 	aheadStep   = 4 << 20  // bytes: so much is read for nothing when a sort is cancelled
 
-	// slowBytesPerSecond is less than memory gives one worker, and more than most disks do. A worker may also have been stopped
-	// while it read: only several slow reads, and more than one of slowShare of those of late, tell of a disk.
-	slowBytesPerSecond = 1.5e9
-	fewSlow            = 3
-	slowShare          = 8
-	ofLate             = 64
-
-	// timedAtLeast is the least read that is timed, in bytes: a shorter one takes as long for itself.
-	timedAtLeast = 32 << 10
+	// One byte in diskShare of those that were read must have come from a disk: to ask for what is in memory takes 10 ms a GiB. What
+	// was asked for before comes from there no more when it is read, so that mostSurplus is more than lies between.
+	diskShare   = 8
+	mostSurplus = 1 << 30 // bytes
+	lookEvery   = 4 << 20 // bytes
 )
 
 func newAhead(recordSize int, askFor func(first, n int64)) *ahead {
 	size := int64(recordSize)
-	return &ahead{askFor: askFor, window: max(aheadWindow/size, 1), step: max(aheadStep/size, 1)}
+	a := &ahead{askFor: askFor, fetched: fetchedBytes, window: max(aheadWindow/size, 1), step: max(aheadStep/size, 1)}
+	a.before.Store(a.fetched())
+	return a
 }
 
-// note takes how long it took to read so many bytes.
-func (a *ahead) note(bytes int, took time.Duration) {
-	if bytes < timedAtLeast || a.fromDisk.Load() {
+// note takes that so many bytes were read.
+func (a *ahead) note(bytes int) {
+	read := a.read.Add(int64(bytes))
+	if read < lookEvery || !a.read.CompareAndSwap(read, 0) {
 		return
 	}
-	seen := a.seen.Add(1)
-	if took.Seconds()*slowBytesPerSecond > float64(bytes) {
-		if slow := a.slow.Add(1); slow >= fewSlow && slow*slowShare > seen {
-			a.fromDisk.Store(true)
-		}
-	}
-	if seen >= ofLate { // others may count meanwhile: it is no more than an impression
-		a.seen.Store(seen / 2)
-		a.slow.Store(a.slow.Load() / 2)
-	}
+	fetched := a.fetched()
+	more := fetched - a.before.Swap(fetched) - read/diskShare
+	a.surplus.Store(min(max(a.surplus.Load()+more, 0), mostSurplus))
 }
+
+// fromDisk reports whether what was read of late came from a disk.
+func (a *ahead) fromDisk() bool { return a.surplus.Load() > 0 }
 
 // to asks for the records [from, end) of a source that begins with record first, but for those that were asked for.
 func (a *ahead) to(asked *atomic.Int64, first, from, end int64) {

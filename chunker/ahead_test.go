@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // askedRecords collects what is asked for.
@@ -36,56 +36,59 @@ func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	return ranges
 }
 
+// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, of which a part comes from a disk, and then what is in memory.
 func TestAheadTellsDiskFromMemory(t *testing.T) {
-	const bytes, fast, slow = 256 << 10, 50 * time.Microsecond, 400 * time.Microsecond
+	const piece = 256 << 10
 	for name, c := range map[string]struct {
-		took func(i int) time.Duration
-		want bool
+		every int // so many pieces one comes from a disk; 0: none
+		want  bool
 	}{
-		"memory": {func(int) time.Duration { return fast }, false},
-		"disk":   {func(int) time.Duration { return slow }, true},
-		"memory, stopped now and then": {func(i int) time.Duration {
-			if i%20 == 0 {
-				return 10 * slow
-			}
-			return fast
-		}, false},
-		"memory, then a disk": {func(i int) time.Duration {
-			if i > 900 {
-				return slow
-			}
-			return fast
-		}, true},
-		"a disk, most of it in memory": {func(i int) time.Duration {
-			if i%5 == 0 {
-				return slow
-			}
-			return fast
-		}, true},
+		"memory": {0, false}, "a disk": {1, true}, "half from a disk": {2, true}, "hardly anything from a disk": {16, false},
 	} {
+		fetched := int64(1 << 30) // by whatever else the process did before
 		a := newAhead(8, nil)
-		for i := range 1000 {
-			a.note(bytes, c.took(i))
+		a.fetched = func() int64 { return fetched }
+		a.before.Store(fetched)
+		read := func(pieces, every int) {
+			for i := range pieces {
+				if every > 0 && i%every == 0 {
+					fetched += piece
+				}
+				a.note(piece)
+			}
 		}
-		if got := a.fromDisk.Load(); got != c.want {
+		read(64<<20/piece, c.every)
+		if got := a.fromDisk(); got != c.want {
 			t.Errorf("%s: from a disk: %t, want %t", name, got, c.want)
 		}
-	}
-	a := newAhead(8, nil)
-	for range 1000 {
-		a.note(512, slow)
-	}
-	if a.fromDisk.Load() {
-		t.Error("short reads tell of a disk")
+		read(16<<20/piece, 0) // was asked for before
+		if got := a.fromDisk(); got != c.want {
+			t.Errorf("%s: from a disk after what was asked for before: %t, want %t", name, got, c.want)
+		}
+		read(diskShare*64<<20/piece, 0)
+		if a.fromDisk() {
+			t.Errorf("%s: from a disk, when nothing came from it any more", name)
+		}
+		fetched += 100 << 30
+		read(2*lookEvery/piece, 0)
+		if !a.fromDisk() {
+			t.Errorf("%s: in memory, when all came from a disk", name)
+		}
+		read(int(diskShare*(mostSurplus+64<<20)/piece), 0)
+		if a.fromDisk() {
+			t.Errorf("%s: from a disk, when much was read and nothing came from it", name)
+		}
 	}
 }
 
-// TestReadAhead reads a source by several workers, slowly at first: from then on every record is asked for once, before it is read.
+// TestReadAhead reads a source from a disk by several workers: every record but the first is asked for once, before it is read.
 func TestReadAhead(t *testing.T) {
 	const size, records, unit = 64, 3_000_000, 4096
 	var asked askedRecords
 	a := newAhead(size, asked.askFor)
-	a.fromDisk.Store(true)
+	a.surplus.Store(1)
+	var fetched atomic.Int64
+	a.fetched = func() int64 { return fetched.Add(1 << 30) }
 	reads := func(p []byte, first int64) error { return nil }
 	src := &sectionSource{first: 1000, records: records, size: size, readRecords: reads, ahead: a}
 	var group sync.WaitGroup
@@ -125,7 +128,7 @@ func TestReadAheadBefore(t *testing.T) {
 	if len(asked.ranges) > 0 {
 		t.Errorf("%v was asked for, and nothing told of a disk", asked.ranges)
 	}
-	a.fromDisk.Store(true)
+	a.surplus.Store(mostSurplus)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	src.ReadAhead(cancelled, 10<<20)

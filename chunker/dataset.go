@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -60,18 +59,16 @@ func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (in
 	if s.ahead == nil {
 		return at, n, s.readRecords(p, s.first+at)
 	}
-	if end := at + int64(n); s.ahead.fromDisk.Load() {
+	if end := at + int64(n); s.ahead.fromDisk() {
 		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
 	}
-	start := time.Now()
-	err := s.readRecords(p, s.first+at)
-	s.ahead.note(len(p), time.Since(start))
-	return at, n, err
+	s.ahead.note(len(p))
+	return at, n, s.readRecords(p, s.first+at)
 }
 
 // ReadAhead implements Foreseen.
 func (s *sectionSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if s.ahead == nil || !s.ahead.fromDisk.Load() {
+	if s.ahead == nil || !s.ahead.fromDisk() {
 		return
 	}
 	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
