@@ -12,6 +12,8 @@
 //     sorted parts need only be written one after another (most significant digit first, MSD). A [Classifier]
 //     made of a sample of the keys says which part a record belongs to.
 //
+// Sources of files that come from a disk are read ahead of their readers; one that is [Foreseen] may be so before it is read.
+//
 // # Spill
 //
 // Sorted runs and unsorted parts wait in a [Spill]: one unlinked file in each temporary folder, into which

@@ -42,7 +42,8 @@
 // # Compression
 //
 // [Detect] recognises gzip, zstd, s2 and Snappy by their first bytes; [NewReader] and [NewWriter] turn streams
-// inside out. A [BlockCoder] works on single blocks for spill that is read at random. Memory is bounded throughout, and
+// inside out. A [BlockCoder] works on single blocks for spill that is read at random; a [Packer], which is one
+// of its ways, keeps of sorted records the differences between neighbouring keys. Memory is bounded throughout, and
 // [CodecMemory] and [BlockMemory] estimate it, so that a memory limit can count it in.
 //
 // # Verification

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func many(to *[]string, kind string) pflag.Value {
 // parseCount reads a number of records: plain, or with a suffix as sizes have it.
 func parseCount(s string) (int64, error) {
 	n, err := format.ParseSize(s)
-	if err != nil {
+	if plain, notPlain := strconv.ParseFloat(s, 64); err != nil || notPlain == nil && plain != math.Trunc(plain) {
 		return 0, fmt.Errorf("%q: want a number of records, plain or with K M G T (powers of 1024)", s)
 	}
 	return n, nil
