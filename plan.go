@@ -103,18 +103,18 @@ type planner struct {
 	capacity  int64 // records that fit one chunk
 	cut       cutting
 	fanIn     int
-	block     int   // bytes of spill that a merge reads at a time
-	partBlock int   // the same of a part
-	fanOut    int   // parts that one pass can fill
-	limit     int64 // 0: all
-	ordered   bool  // the sample is in order, or in reverse order so that the input can be copied all the same
-	reversed  bool  // the sample is in reverse order: runs do not overlap
-	sharing   int   // devices that hold all of the data together; 0: they do not, or there is but one
-	gpus      bool  // all the devices are GPUs
-	merges    bool  // memory is enough to merge
-	disk      diskCosts
-	rereads   bool    // the input can be read again and again
-	again     float64 // bytes/s that all workers together read then
+	block     int       // bytes of spill that a merge reads at a time
+	partBlock int       // the same of a part
+	fanOut    int       // parts that one pass can fill
+	limit     int64     // 0: all
+	ordered   bool      // the sample is in order, or in reverse order so that the input can be copied all the same
+	reversed  bool      // the sample is in reverse order: runs do not overlap
+	sharing   int       // devices that hold all of the data together; 0: they do not, or there is but one
+	gpus      bool      // all the devices are GPUs
+	merges    bool      // memory is enough to merge
+	disk      diskCosts // of spill and output
+	rereads   bool      // the input can be read again and again
+	again     float64   // bytes/s that all workers together read then
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.

@@ -12,17 +12,17 @@ type Report struct {
 	BytesRead      int64    `json:"bytes_read"`    // record bytes from the inputs, decompressed
 	BytesWritten   int64    `json:"bytes_written"` // record bytes to the output, before compression
 	BytesSpilled   int64    `json:"bytes_spilled"` // bytes written to temporary files
-	SpillCodec     string   `json:"spill_codec,omitempty"`
-	MemoryLimit    int64    `json:"memory_limit"` // bytes
-	PeakMemory     int64    `json:"peak_memory"`  // bytes of anonymous memory, as the system counts it; 0: not known
-	Device         string   `json:"device"`       //
-	Algorithm      string   `json:"algorithm"`    //
-	Strategy       Strategy `json:"strategy"`     //
-	Chunks         int      `json:"chunks"`       // chunks or parts that were sorted
-	FanIn          int      `json:"fan_in"`       // runs of the last merge; 0: none
-	MergeLevels    int      `json:"merge_levels"` //
-	Seconds        float64  `json:"seconds"`      //
-	Limiting       string   `json:"limiting"`     // the phase or resource that took the longest
+	SpillCodec     string   `json:"spill_codec"`   // compression of those of them that it makes fewer; "": nothing was spilled
+	MemoryLimit    int64    `json:"memory_limit"`  // bytes
+	PeakMemory     int64    `json:"peak_memory"`   // bytes of anonymous memory, as the system counts it; 0: not known
+	Device         string   `json:"device"`        //
+	Algorithm      string   `json:"algorithm"`     //
+	Strategy       Strategy `json:"strategy"`      //
+	Chunks         int      `json:"chunks"`        // chunks or parts that were sorted
+	FanIn          int      `json:"fan_in"`        // runs of the last merge; 0: none
+	MergeLevels    int      `json:"merge_levels"`  //
+	Seconds        float64  `json:"seconds"`       //
+	Limiting       string   `json:"limiting"`      // the phase or resource that took the longest
 	ChecksumIn     string   `json:"checksum_in,omitempty"`
 	ChecksumOut    string   `json:"checksum_out,omitempty"`
 	Verified       bool     `json:"verified"`

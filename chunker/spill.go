@@ -24,7 +24,7 @@ type SpillOptions struct {
 	Codec   string // auto, none, delta, s2, zstd; "": auto
 	Keyer   *format.Keyer
 
-	// ExpectBytes is what will be spilled, before compression: so much room must be there before the work
+	// ExpectBytes is what will be spilled, compressed only where it is known to be: so much room must be there before the work
 	// begins. -1: not known.
 	ExpectBytes int64
 	// Extents is how many extents blocks will go to at the same time. Each may leave offsets unused, for which there must be room
