@@ -284,3 +284,24 @@ func TestPassesEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in memory.
+func TestReadingAgainSharesTheMemory(t *testing.T) {
+	j, err := newJob(t.Context(), Options{Record: kindNamed("u64").spec, Inputs: []string{writeFile(t, make([]byte, 800))}, Output: filepath.Join(t.TempDir(), "out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	j.rates.measured = true
+	times := func(workers int) float64 {
+		j.opt.Workers = workers
+		return j.againBytes() / j.rates.readBytes
+	}
+	if one, two, sixteen := times(1), times(2), times(16); one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
+		t.Errorf("as fast as one: 1 worker %.2f times, 2 %.2f times, 16 %.2f times", one, two, sixteen)
+	}
+	j.rates.readBytes = defaultRates.readBytes / 10
+	if got := times(16); got != 1 {
+		t.Errorf("from a disk 16 workers read %.2f times as fast as one", got)
+	}
+}

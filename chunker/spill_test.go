@@ -386,6 +386,10 @@ func TestCodecGain(t *testing.T) {
 	if gain(one) <= 0 || gain(many) <= gain(one) {
 		t.Errorf("before a disk: one worker gains %g, 16 %g", gain(one), gain(many))
 	}
+	c := newCodecChoice(&SpillOptions{Coders: 1, Keyer: mustKeyer(t, words)})
+	if s2, delta := c.gain(&trial{format.S2, 10, 5, 1}), c.gain(&trial{format.Delta, 10, 5, 1}); delta-s2 != -0.5 {
+		t.Errorf("s2 gains %g, delta, whose way back takes as long as the way there, %g", s2, delta)
+	}
 	one.Cached, many.Cached = true, true
 	if gain(one) >= 0 || gain(many) != gain(one) {
 		t.Errorf("in memory: one worker gains %g, 16 %g", gain(one), gain(many))
