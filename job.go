@@ -198,8 +198,8 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 		ExpectBytes: expectBytes, Extents: extents, Cached: j.staysInMemory(expectBytes),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	}
-	if c := j.plan.chosen; c.packAll && c.temp == expectBytes {
-		opt.Codec, opt.ExpectBytes = "delta", c.room
+	if all := j.plan.Considered; len(all) > 0 && all[0].packAll && all[0].temp == expectBytes {
+		opt.Codec, opt.ExpectBytes = "delta", all[0].room
 	}
 	spill, err := chunker.NewSpill(opt)
 	j.spill = spill

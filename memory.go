@@ -2,10 +2,12 @@ package extsort
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
@@ -18,8 +20,9 @@ import (
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
 const MinMemory = 16 << 20
 
-// systemMemory is the memory of this machine or, when that is less, of its cgroup, in bytes; 0: not known.
-func systemMemory() int64 {
+// systemMemory is the memory of this machine or, when that is less, of its cgroup, in bytes; 0: not known. It takes longer to find out
+// than to sort a small file, and is asked for in several places.
+var systemMemory = sync.OnceValue(func() int64 {
 	machine, err := memlimit.FromSystem()
 	if err != nil {
 		machine = 0
@@ -29,12 +32,24 @@ func systemMemory() int64 {
 		machine = group
 	}
 	return int64(machine)
-}
+})
 
 // staysInMemory reports whether so many bytes of spill are read back from memory, in all likelihood; negative: not known.
 func (j *job) staysInMemory(spill int64) bool {
-	return spill >= 0 && spill <= cacheable() || !slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
+	most := j.cachedSpill()
+	return most == math.MaxInt64 || spill >= 0 && spill <= most
 }
+
+// cachedSpill is how many bytes of spill are read back from memory, in all likelihood.
+func (j *job) cachedSpill() int64 {
+	if !j.spillsToDisk() {
+		return math.MaxInt64
+	}
+	return cacheable()
+}
+
+// spillsToDisk reports whether a folder of spill is on a disk.
+func (j *job) spillsToDisk() bool { return slices.ContainsFunc(j.opt.TempDirs, isOnDisk) }
 
 func isOnDisk(folder string) bool { return !chunker.InMemory(folder) }
 

@@ -37,9 +37,7 @@ type SortPlan struct {
 
 	Rates      Rates       `json:"rates"` // of this machine
 	Stages     []Stage     `json:"stages"`
-	Considered []Candidate `json:"considered"` // the strategies that were weighed, cheapest first
-
-	chosen Candidate
+	Considered []Candidate `json:"considered"` // the strategies that were weighed, the chosen one first
 }
 
 // Stage is one stage of the plan with its predicted cost.
@@ -430,7 +428,6 @@ func (p *SortPlan) without(s Strategy) *SortPlan {
 // choose fills in what depends on the strategy.
 func (p *SortPlan) choose(c Candidate) {
 	p.Strategy, p.Chunks, p.MergeLevels = c.Strategy, c.chunks, c.levels
-	p.chosen = c
 	p.TempBytes, p.StoredBytes, p.KeptBytes, p.Stages, p.Seconds = c.temp, c.stored, c.kept, c.stages, c.Seconds
 }
 

@@ -2,7 +2,6 @@ package extsort
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -41,6 +40,9 @@ const (
 	// this, 5.4 without it), 10.2 to 11.5 by one that spilled 10 GiB (10.7), 13.9 to 15.8 by partition (15.9).
 	heldShare = 0.15
 
+	// waitedFrom is the least output of a sort in core, in bytes, for which it is asked what the system keeps in memory.
+	waitedFrom = 64 << 20
+
 	// packSeconds is what one number takes to be packed or unpacked.
 	packSeconds = 1e-9
 
@@ -50,8 +52,11 @@ const (
 
 func (j *job) diskCosts() diskCosts {
 	var d diskCosts
+	if j.data.Records()*int64(j.size) < waitedFrom && j.data.Records() <= j.capacity {
+		return d
+	}
 	if d.holds = heldShare * float64(systemMemory()); d.holds > 0 {
-		d.spills = slices.ContainsFunc(j.opt.TempDirs, isOnDisk)
+		d.spills = j.spillsToDisk()
 		d.outputs = !j.toStdout() && isOnDisk(filepath.Dir(j.opt.Output))
 	}
 	if j.data.Records() <= j.capacity {
@@ -60,9 +65,7 @@ func (j *job) diskCosts() diskCosts {
 	if free := j.opt.faults.store().Free(j.opt.TempDirs); free >= 0 {
 		d.limited, d.free = true, free
 	}
-	if d.stays = cacheable(); !d.spills {
-		d.stays = math.MaxInt64
-	}
+	d.stays = j.cachedSpill()
 	j.foreseePacking(&d)
 	return d
 }
@@ -102,14 +105,13 @@ const (
 	// bits, it is half a bit of 9 with u32.
 	foreseenWithin = 12
 
-	// A file system gives out pages of pageBytes. Of the blocks of a run not all are full, as a device stores buckets whole.
-	pageBytes = 4096
+	// blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.
 	blockFill = 5.0 / 8
 )
 
-// roomFor is how much a file system needs for bytes in blocks of at most so many bytes.
+// roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole pages.
 func roomFor(bytes int64, block int) int64 {
-	return bytes + int64(float64(bytes)*pageBytes/(blockFill*float64(max(block, 1))))
+	return bytes + int64(float64(bytes)*chunker.SpillAlign/(blockFill*float64(max(block, 1))))
 }
 
 // isShort reports whether there is less room than that.

@@ -137,7 +137,9 @@ func (s *narrowStore) Create(folder string) (chunker.SpillFile, error) {
 	return narrowFile{f, s}, err
 }
 
-func pages(bytes int64) int64 { return (bytes + pageBytes - 1) / pageBytes * pageBytes }
+func pages(bytes int64) int64 {
+	return (bytes + chunker.SpillAlign - 1) / chunker.SpillAlign * chunker.SpillAlign
+}
 
 func (f narrowFile) WriteAt(p []byte, offset int64) (int, error) {
 	used := f.store.used.Add(pages(int64(len(p))))

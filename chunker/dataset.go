@@ -56,9 +56,6 @@ func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (in
 		return s.records, 0, nil
 	}
 	p := place(at, n)[:n*s.size]
-	if s.ahead == nil {
-		return at, n, s.readRecords(p, s.first+at)
-	}
 	if end := at + int64(n); s.ahead.fromDisk() {
 		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
 	}
@@ -68,7 +65,7 @@ func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (in
 
 // ReadAhead implements Foreseen.
 func (s *sectionSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if s.ahead == nil || !s.ahead.fromDisk() {
+	if !s.ahead.fromDisk() {
 		return
 	}
 	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {

@@ -69,8 +69,8 @@ func (o *SpillOptions) volumesPerFolder() int {
 	return min(maxVolumes, max(1, (2*o.Workers+len(o.Folders)-1)/len(o.Folders)))
 }
 
-// spillAlign is the alignment of blocks in a file: a page, so that releasing a block frees all of its pages.
-const spillAlign = 4096
+// SpillAlign is the alignment of blocks in a file: a page, so that releasing a block frees all of its pages.
+const SpillAlign = 4096
 
 // NewSpill makes sure that the folders exist and have room, and makes files in each.
 func NewSpill(opt SpillOptions) (*Spill, error) {
@@ -225,7 +225,7 @@ func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
 func (s *Spill) write(b *Block, stored []byte, e *extent) error {
-	size := (int64(len(stored)) + spillAlign - 1) &^ (spillAlign - 1)
+	size := (int64(len(stored)) + SpillAlign - 1) &^ (SpillAlign - 1)
 	for {
 		b.Volume, b.Offset = s.place(e, size)
 		v := s.volumes[b.Volume]
@@ -324,7 +324,7 @@ func (s *Spill) drop(b *Block) {
 		return
 	}
 	b.taken = true
-	size := (int64(b.Bytes) + spillAlign - 1) &^ (spillAlign - 1)
+	size := (int64(b.Bytes) + SpillAlign - 1) &^ (SpillAlign - 1)
 	s.volumes[b.Volume].file.Release(b.Offset, size)
 }
 

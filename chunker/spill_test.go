@@ -183,7 +183,7 @@ func TestSpillUsesAllFolders(t *testing.T) {
 	for i, folder := range folders {
 		blocks := 0
 		for _, f := range store.in(folder) {
-			blocks += (len(f.data) + spillAlign - 1) / spillAlign
+			blocks += (len(f.data) + SpillAlign - 1) / SpillAlign
 		}
 		if blocks < 60 || blocks > 140 { // writers avoid each other's files
 			t.Errorf("folder %d has %d of 300 blocks", i, blocks)
@@ -198,8 +198,8 @@ func TestSpillUsesAllFolders(t *testing.T) {
 			t.Errorf("file %d is not closed", i)
 		}
 	}
-	if released != 300*spillAlign {
-		t.Errorf("%d of 300 blocks were released", released/spillAlign)
+	if released != 300*SpillAlign {
+		t.Errorf("%d of 300 blocks were released", released/SpillAlign)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSpillFullFolder(t *testing.T) {
 	folders := []string{t.TempDir(), t.TempDir()}
 	s := newTestSpill(t, words, store, folders...)
 	for _, f := range store.in(folders[0]) {
-		f.room = 3 * spillAlign
+		f.room = 3 * SpillAlign
 	}
 	run, err := writeRun(s, numbered(0, 1000), 10)
 	if err != nil {

@@ -236,14 +236,14 @@ func (k *Keyer) Records(dst []byte, keys []uint64) {
 		copy(dst, bytesOf(keys))
 		return
 	}
-	p, big := k.inverse()
+	p := k.inverse()
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
 		for i, v := range keys[:n] {
 			block[i] = p.inverse(v)
 		}
-		scatter(dst[:n*size], block[:n], size, big)
+		p.scatter(dst[:n*size], block[:n], size)
 		dst, keys = dst[n*size:], keys[n:]
 	}
 }
@@ -256,51 +256,61 @@ func (k *Keyer) Records32(dst []byte, keys []uint32) {
 		copy(dst, bytesOf(keys))
 		return
 	}
-	p, big := k.inverse()
+	p := k.inverse()
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
 		for i, v := range keys[:n] {
 			block[i] = p.inverse(uint64(v))
 		}
-		scatter(dst[:n*size], block[:n], size, big)
+		p.scatter(dst[:n*size], block[:n], size)
 		dst, keys = dst[n*size:], keys[n:]
 	}
 }
 
-// inverse is the one piece of a bare record of at most 8 bytes, and whether its bytes stand big end first.
-func (k *Keyer) inverse() (p piece, big bool) {
+// inverse is the one piece of a bare record of at most 8 bytes.
+func (k *Keyer) inverse() piece {
 	if !k.layout.IsBare() || k.keySize > 8 {
 		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
 	}
-	return k.prefix[0], !k.layout.Key[0].Type.littleEndian()
+	return k.prefix[0]
 }
 
-// scatter writes the low size bytes of each number after each other.
-func scatter(dst []byte, numbers []uint64, size int, big bool) {
-	if big {
+// scatter is the inverse of gather: it writes raw numbers to where the piece stands in consecutive records of stride bytes. numbers are
+// lost. REQUIRES: the piece is 1, 2, 4 or 8 bytes, or all of a record.
+func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
+	size := p.bytes()
+	if p.load >= load2BE {
 		for i, v := range numbers {
 			numbers[i] = bits.ReverseBytes64(v) >> uint(64-8*size)
 		}
 	}
+	if stride != size {
+		scatterApart(recs[p.offset:], numbers, size, stride)
+		return
+	}
 	switch size {
 	case 1:
-		dst = dst[:len(numbers)]
+		recs = recs[:len(numbers)]
 		for i, v := range numbers {
-			dst[i] = byte(v)
+			recs[i] = byte(v)
 		}
 	case 2:
-		out := cells[[2]byte](dst, len(numbers))[:len(numbers)]
+		out := cells[[2]byte](recs, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
 			binary.LittleEndian.PutUint16(out[i][:], uint16(v))
 		}
 	case 4:
-		out := cells[[4]byte](dst, len(numbers))[:len(numbers)]
+		out := cells[[4]byte](recs, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
 			binary.LittleEndian.PutUint32(out[i][:], uint32(v))
 		}
 	case 8:
-		out := cells[[8]byte](dst, len(numbers))[:len(numbers)]
+		if !hostBigEndian {
+			copy(recs, bytesOf(numbers))
+			return
+		}
+		out := cells[[8]byte](recs, len(numbers))[:len(numbers)]
 		for i, v := range numbers {
 			binary.LittleEndian.PutUint64(out[i][:], v)
 		}
@@ -308,7 +318,31 @@ func scatter(dst []byte, numbers []uint64, size int, big bool) {
 		for i, v := range numbers {
 			var b [8]byte
 			binary.LittleEndian.PutUint64(b[:], v)
-			copy(dst[i*size:(i+1)*size], b[:])
+			copy(recs[i*size:(i+1)*size], b[:])
 		}
+	}
+}
+
+// scatterApart writes the low size bytes of each number, 1, 2, 4 or 8, at distances of stride bytes.
+func scatterApart(dst []byte, numbers []uint64, size, stride int) {
+	switch size {
+	case 1:
+		for i, v := range numbers {
+			dst[i*stride] = byte(v)
+		}
+	case 2:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint16(dst[i*stride:], uint16(v))
+		}
+	case 4:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint32(dst[i*stride:], uint32(v))
+		}
+	case 8:
+		for i, v := range numbers {
+			binary.LittleEndian.PutUint64(dst[i*stride:], v)
+		}
+	default:
+		panic("format: a piece of no number")
 	}
 }

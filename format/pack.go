@@ -228,49 +228,12 @@ func addBase(numbers []uint64, base uint64) {
 	}
 }
 
-// put is the inverse of column: it writes the bytes of the piece in consecutive records of stride bytes. numbers are lost.
-// REQUIRES: the piece has 1, 2, 4 or 8 bytes.
+// put is the inverse of column. numbers are lost. REQUIRES: the piece has 1, 2, 4 or 8 bytes.
 func (p *piece) put(recs []byte, numbers []uint64, stride int) {
 	if p.flip != 0 || p.spread != 0 {
 		for i, v := range numbers {
 			numbers[i] = p.inverse(v)
 		}
 	}
-	recs = recs[p.offset:]
-	switch p.load {
-	case load1:
-		for i, v := range numbers {
-			recs[i*stride] = byte(v)
-		}
-	case load2:
-		for i, v := range numbers {
-			binary.LittleEndian.PutUint16(recs[i*stride:], uint16(v))
-		}
-	case load4:
-		for i, v := range numbers {
-			binary.LittleEndian.PutUint32(recs[i*stride:], uint32(v))
-		}
-	case load8:
-		if stride == 8 && !hostBigEndian {
-			copy(recs, bytesOf(numbers))
-			return
-		}
-		for i, v := range numbers {
-			binary.LittleEndian.PutUint64(recs[i*stride:], v)
-		}
-	case load2BE:
-		for i, v := range numbers {
-			binary.BigEndian.PutUint16(recs[i*stride:], uint16(v))
-		}
-	case load4BE:
-		for i, v := range numbers {
-			binary.BigEndian.PutUint32(recs[i*stride:], uint32(v))
-		}
-	case load8BE:
-		for i, v := range numbers {
-			binary.BigEndian.PutUint64(recs[i*stride:], v)
-		}
-	default:
-		panic("format: a column of no number")
-	}
+	p.scatter(recs, numbers, stride)
 }
