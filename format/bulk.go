@@ -16,21 +16,28 @@ var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
 func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
-	k.bulk(dst, recs, k.prefix, ^uint64(0))
+	k.requireRecords(len(dst), recs)
+	done := k.vectorKeys(dst, recs)
+	k.bulk(dst[done:], recs[done*k.layout.RecordSize:], k.prefix, ^uint64(0))
 }
 
 // Windows sets dst[i] to the Window of the i-th record of recs.
 // REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64, len(recs) == len(dst)·RecordSize.
 func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
+	k.requireRecords(len(dst), recs)
 	var stack [maxPieces]piece
 	k.bulk(dst, recs, k.appendPieces(stack[:0], from, n), lowBits(n))
 }
 
-func (k *Keyer) bulk(dst []uint64, recs []byte, pieces []piece, mask uint64) {
-	size := k.layout.RecordSize
-	if len(recs) != len(dst)*size {
+// requireRecords panics unless recs are n records.
+func (k *Keyer) requireRecords(n int, recs []byte) {
+	if len(recs) != n*k.layout.RecordSize {
 		panic("format: the number of keys is not the number of records")
 	}
+}
+
+func (k *Keyer) bulk(dst []uint64, recs []byte, pieces []piece, mask uint64) {
+	size := k.layout.RecordSize
 	for len(dst) > 0 {
 		n := min(len(dst), blockKeys)
 		composeBlock(dst[:n], recs[:n*size], size, pieces, mask)
@@ -217,6 +224,9 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 		copy(bytesOf(dst), recs)
 		return
 	}
+	k.requireRecords(len(dst), recs)
+	done := k.vectorKeys32(dst, recs)
+	dst, recs = dst[done:], recs[done*size:]
 	var block [blockKeys]uint64
 	for len(dst) > 0 {
 		n := min(len(dst), blockKeys)
@@ -237,6 +247,9 @@ func (k *Keyer) Records(dst []byte, keys []uint64) {
 		return
 	}
 	p := k.inverse()
+	k.requireRecords(len(keys), dst)
+	done := k.vectorRecords(dst, keys)
+	dst, keys = dst[done*size:], keys[done:]
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
@@ -257,6 +270,9 @@ func (k *Keyer) Records32(dst []byte, keys []uint32) {
 		return
 	}
 	p := k.inverse()
+	k.requireRecords(len(keys), dst)
+	done := k.vectorRecords32(dst, keys)
+	dst, keys = dst[done*size:], keys[done:]
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
