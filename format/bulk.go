@@ -119,9 +119,7 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	case load8BE:
 		p.gather8BE(dst, recs, stride)
 	case loadOdd:
-		for i := range dst {
-			dst[i] = oddNumber(recs[i*stride : i*stride+p.bytes()])
-		}
+		gatherOdd(dst, recs, stride, p.bytes())
 	}
 }
 
@@ -193,6 +191,19 @@ func (p *piece) gather8BE(dst []uint64, recs []byte, stride int) {
 	}
 	for i := range dst {
 		dst[i] = binary.BigEndian.Uint64(recs[at:at+8]) >> down & mask
+		at += stride
+	}
+}
+
+// gatherOdd reads 8 bytes for each number, as long as there are so many.
+func gatherOdd(dst []uint64, recs []byte, stride, size int) {
+	down, at, i := uint(64-8*size)&63, 0, 0
+	for ; i < len(dst) && at+8 <= len(recs); i++ {
+		dst[i] = binary.BigEndian.Uint64(recs[at:at+8]) >> down
+		at += stride
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = oddNumber(recs[at : at+size])
 		at += stride
 	}
 }
@@ -331,11 +342,23 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 			binary.LittleEndian.PutUint64(out[i][:], v)
 		}
 	default:
-		for i, v := range numbers {
-			var b [8]byte
-			binary.LittleEndian.PutUint64(b[:], v)
-			copy(recs[i*size:(i+1)*size], b[:])
-		}
+		scatterOdd(recs, numbers, size)
+	}
+}
+
+// scatterOdd writes the low size bytes of each number, side by side: 8 bytes, the last of which the next number is written over.
+func scatterOdd(recs []byte, numbers []uint64, size int) {
+	recs = recs[:len(numbers)*size]
+	at, i := 0, 0
+	for ; i < len(numbers) && at+8 <= len(recs); i++ {
+		binary.LittleEndian.PutUint64(recs[at:at+8], numbers[i])
+		at += size
+	}
+	for _, v := range numbers[i:] {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], v)
+		copy(recs[at:at+size], b[:])
+		at += size
 	}
 }
 
