@@ -267,16 +267,17 @@ func (p *planner) reread() Candidate {
 		w.records = min(w.records, float64(p.limit))
 	}
 	first := 1 / float64(max(c.chunks, 1))
+	sorting := max(w.sortCost(r)-w.readCost(r), 0) // the trial that it is known from reads, too
 	look := p.work.bytes()/p.again + p.work.records*cpu.SelectNanos*1e-9/w.workers
 	part := int64(first * w.bytes())
 	c.stages = []Stage{
-		p.stage(stageRead, look+first*w.sortCost(r)/2+r.startSeconds),
-		{Name: stageWrite, Bytes: part, Seconds: first * (w.sortCost(r)/2 + w.writeCost(r))},
+		p.stage(stageRead, look+first*sorting/2+r.startSeconds),
+		{Name: stageWrite, Bytes: part, Seconds: first * (sorting/2 + w.writeCost(r))},
 	}
 	if c.chunks > 1 {
 		c.stages = append(c.stages, Stage{
 			Name: stagePasses, Bytes: int64(w.bytes()) - part,
-			Seconds: float64(c.chunks-1)*look + (1-first)*(w.sortCost(r)+w.writeCost(r)) + p.waitCost(w, 0),
+			Seconds: float64(c.chunks-1)*look + (1-first)*(sorting+w.writeCost(r)) + p.waitCost(w, 0),
 		})
 	}
 	return c.sum()
