@@ -50,6 +50,7 @@ type Options struct {
 	Compress      string // none, gzip, zstd, s2; "": by the suffix of Output
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
+	Brief    bool     // Check computes no checksum, and reads no further than where it finds the first record out of order
 	Progress Progress // told of the phases as they go; nil: nobody
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails

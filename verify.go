@@ -11,7 +11,8 @@ import (
 )
 
 // Check reads the single input and reports whether it is in order; disorder is a *DisorderError, and the
-// report is valid then too. With opt.Unique equal neighbours are disorder.
+// report is valid then too. With opt.Unique equal neighbours are disorder. With opt.Brief the report of disorder
+// tells of some records only, and none has a checksum.
 func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
@@ -30,17 +31,23 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &CheckReport{Records: order.Records, Duplicates: order.Duplicates, Checksum: watch.sum.sum.String()}
+	report := &CheckReport{Records: order.Records, Duplicates: order.Duplicates}
+	if !opt.Brief {
+		report.Checksum = watch.sum.sum.String()
+	}
 	if at := order.FirstFault(opt.Unique); at >= 0 {
 		return report, &DisorderError{File: j.inputs[0].Name, Record: at, Byte: j.header.Size() + at*int64(j.size)}
 	}
 	return report, nil
 }
 
-// watchOrder reads all records of data and checks their order.
+// watchOrder reads the records of data and checks their order.
 func (j *job) watchOrder(ctx context.Context, data chunker.Dataset) (*orderWatch, error) {
-	watch := &orderWatch{keyer: j.keyer}
+	watch := &orderWatch{keyer: j.keyer, brief: j.opt.Brief, unique: j.opt.Unique}
 	for _, src := range data.Split(1) {
+		if j.opt.Brief {
+			src = untilFault{src, watch}
+		}
 		if err := readAll(ctx, src, j.opt.Workers, j.readBytes(), j.size, watch.see); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -69,7 +70,33 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 		if report.Records != int64(len(data)/size) || report.Checksum != sum.String() {
 			t.Errorf("%s: %d records of checksum %s, want %d of %s", name, report.Records, report.Checksum, len(data)/size, sum)
 		}
+		opt.Brief, opt.Stdin = true, &dribble{data: data, most: 4000}
+		report, brief := Check(context.Background(), opt)
+		opt.Brief = false
+		if fmt.Sprint(brief) != fmt.Sprint(err) || report.Checksum != "" || at < 0 && report.Records != int64(len(data)/size) {
+			t.Errorf("%s: briefly %v, %+v; at length %v", name, brief, report, err)
+		}
 	}
+}
+
+// TestBriefCheckEnds has a check find disorder at the start of data that never end.
+func TestBriefCheckEnds(t *testing.T) {
+	endless := io.MultiReader(bytes.NewReader([]byte{1, 2, 4, 3}), forever(5))
+	_, err := Check(t.Context(), Options{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
+	var disorder *DisorderError
+	if !errors.As(err, &disorder) || disorder.Record != 3 {
+		t.Errorf("record 3 is out of order, reported was %v", err)
+	}
+}
+
+// forever is a reader of one byte after another.
+type forever byte
+
+func (f forever) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(f)
+	}
+	return len(p), nil
 }
 
 func TestCheckErrors(t *testing.T) {

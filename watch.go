@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
@@ -201,12 +202,37 @@ type orderWatch struct {
 	keyer *format.Keyer
 	sum   checksum
 	order format.OrderCheck
+
+	brief  bool        // no checksum is wanted, and nothing after the first fault
+	unique bool        // equal neighbours are a fault
+	faulty atomic.Bool // brief: a block had a fault
 }
 
 func (o *orderWatch) see(first int64, recs []byte) error {
+	order := format.CheckBlock(o.keyer, first, recs)
+	o.order.Add(order)
+	if o.brief {
+		if order.FirstFault(o.unique) >= 0 {
+			o.faulty.Store(true)
+		}
+		return nil
+	}
 	o.sum.add(recs, o.keyer.Layout().RecordSize)
-	o.order.Add(format.CheckBlock(o.keyer, first, recs))
 	return nil
+}
+
+// untilFault is a source that ends when a fault was seen in its records. It hands them out in order, so that all before the
+// fault were.
+type untilFault struct {
+	device.Source
+	watch *orderWatch
+}
+
+func (u untilFault) Next(max int, place func(first int64, n int) []byte) (first int64, n int, err error) {
+	if u.watch.faulty.Load() {
+		return 0, 0, nil
+	}
+	return u.Source.Next(max, place)
 }
 
 // readAll shows all records of sources to see, several goroutines at a time.

@@ -194,6 +194,7 @@ func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) erro
 		opt.Progress = progress
 		defer progress.End()
 	}
+	opt.Brief = f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
 	var disorder *extsort.DisorderError
 	if err != nil && !errors.As(err, &disorder) {
