@@ -1,0 +1,30 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestCheckEndsAtDisorder checks data that begin with disorder and never end.
+func TestCheckEndsAtDisorder(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	endless := io.MultiReader(strings.NewReader("abdc"), forever('z'))
+	if status := run(t.Context(), []string{"-t", "u8", "-c"}, endless, &stdout, &stderr); status != 1 {
+		t.Errorf("exit status %d, want 1", status)
+	}
+	if want := "record 3 (byte 3) is out of order\n"; !strings.HasSuffix(stderr.String(), want) || stdout.Len() > 0 {
+		t.Errorf("standard error is %q, want …%q; standard output is %q", stderr.String(), want, stdout.String())
+	}
+}
+
+// forever is a reader of one byte after another.
+type forever byte
+
+func (f forever) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(f)
+	}
+	return len(p), nil
+}
