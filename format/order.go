@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"sync"
 )
 
@@ -32,15 +33,60 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	for at := int64(1); at < o.Records; at += blockKeys {
 		n := min(o.Records-at, blockKeys)
 		stretch := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
-		k.Prefixes(block[:n], stretch[size:])
-		for i, prefix := range block[:n] {
-			if prefix <= previous {
-				o.notGreater(k, first+at+int64(i), prefix < previous, stretch[i*size:][:2*size])
-			}
-			previous = prefix
+		keys := block[:n]
+		k.Prefixes(keys, stretch[size:])
+		rising := risingKeys(keys, previous)
+		if rising > 0 {
+			previous = keys[rising-1]
 		}
+		if k.keySize > 8 || !o.countEqual(keys[rising:], previous) {
+			o.noteEach(k, first+at+int64(rising), keys[rising:], stretch[rising*size:], previous)
+		}
+		previous = keys[n-1]
 	}
 	return o
+}
+
+// noteEach looks at each of some records, whose prefixes are keys. The record before the first, with the prefix previous, is the first
+// of recs.
+func (o *Order) noteEach(k *Keyer, first int64, keys []uint64, recs []byte, previous uint64) {
+	size := k.layout.RecordSize
+	for i, prefix := range keys {
+		if prefix <= previous {
+			o.notGreater(k, first+int64(i), prefix < previous, recs[i*size:][:2*size])
+		}
+		previous = prefix
+	}
+}
+
+// risingKeys is how many keys are greater than the one before them, up to the first that is not.
+func risingKeys(keys []uint64, previous uint64) int {
+	for i, key := range keys {
+		if key <= previous {
+			return i
+		}
+		previous = key
+	}
+	return len(keys)
+}
+
+// countEqual counts the whole keys that equal the one before them, without a branch that depends on which ones these are. It does
+// not, and reports false, where one must be looked at: it is the first of them, or there is disorder.
+func (o *Order) countEqual(keys []uint64, previous uint64) bool {
+	var fallen uint64
+	equal := int64(0)
+	for _, key := range keys {
+		_, less := bits.Sub64(key, previous, 0)
+		_, differs := bits.Sub64(0, key^previous, 0)
+		fallen |= less
+		equal += int64(1 - differs)
+		previous = key
+	}
+	if fallen != 0 || equal > 0 && o.FirstDuplicate < 0 {
+		return false
+	}
+	o.Duplicates += equal
+	return true
 }
 
 // notGreater notes a record, the second of pair, whose prefix is less than that of the first, or equal to it.

@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"sync/atomic"
 	"testing"
 
@@ -35,5 +36,21 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 	}
 	if least := int64(fanIn * perRun / (2 * blockRecords)); stats.Ranges < least {
 		t.Errorf("%d spans, want at least %d", stats.Ranges, least)
+	}
+}
+
+// TestDisorder looks for the first record that is less than the one before it, among equal ones.
+func TestDisorder(t *testing.T) {
+	k := keyer(t, bare(t, "u64"))
+	for _, c := range []struct {
+		keys []uint64
+		want int
+	}{
+		{nil, -1}, {[]uint64{5}, -1}, {[]uint64{5, 5}, -1}, {[]uint64{0, 1, 1, math.MaxUint64}, -1},
+		{[]uint64{math.MaxUint64, 0}, 1}, {[]uint64{1, 1, 2, 1, 0}, 3}, {[]uint64{1, 1, 1, 0}, 3},
+	} {
+		if got := disorder(k, c.keys, nil); got != c.want {
+			t.Errorf("%d: record %d is out of order, want %d", c.keys, got, c.want)
+		}
 	}
 }
