@@ -206,8 +206,12 @@ func (j *job) slotBytes(slots int) int64 {
 }
 
 func (j *job) chunkOptions() device.ChunkOptions {
-	return device.ChunkOptions{
+	opt := device.ChunkOptions{
 		Keyer: j.keyer, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
 		Algorithm: j.opt.Algorithm, Sample: j.sample.Prefixes,
 	}
+	if n := j.data.Records(); cpu.Moves(j.keyer) && n*int64(j.size) <= mostPassesMoved*j.budget && j.isPatient() && j.canReread() {
+		opt.SourceRecords = n
+	}
+	return opt
 }

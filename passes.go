@@ -29,7 +29,18 @@ func (j *job) mayReread() bool {
 	if j.opt.Strategy == Reread {
 		return j.isPatient() && j.canReread()
 	}
-	return j.data.Records() > j.capacity && !cpu.Moves(j.keyer) && j.isPatient() && j.canReread() && j.keysFit()
+	return j.data.Records() > j.capacity && j.data.Records() <= j.mostReread() && j.isPatient() && j.canReread() && j.keysFit()
+}
+
+// mostPassesMoved is how many passes may pay for records that are moved whole: their order is kept account of in all that is read.
+const mostPassesMoved = 4
+
+// mostReread is how many records may be worth it to read again for every chunk.
+func (j *job) mostReread() int64 {
+	if cpu.Moves(j.keyer) {
+		return mostPassesMoved * j.capacity
+	}
+	return math.MaxInt64
 }
 
 // passesFrom is the data, in bytes, from which on it is worth a thought that sorting in core may take more than one pass.

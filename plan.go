@@ -268,7 +268,7 @@ func (p *planner) reread() Candidate {
 	}
 	first := 1 / float64(max(c.chunks, 1))
 	sorting := max(w.sortCost(r)-w.readCost(r), 0) // the trial that it is known from reads, too
-	look := p.work.bytes()/p.again + p.work.records*cpu.SelectNanos*1e-9/w.workers
+	look := p.work.bytes()/p.again + p.work.records*p.work.selectSeconds()/w.workers
 	part := int64(first * w.bytes())
 	c.stages = []Stage{
 		p.stage(stageRead, look+first*sorting/2+r.startSeconds),
@@ -283,7 +283,7 @@ func (p *planner) reread() Candidate {
 	return c.sum()
 }
 
-const rereadNeeds = "needs bare keys of up to 8 bytes, not too often the same, in files that the page cache holds, and an output file"
+const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of up to 8, not too often the same, in files that the page cache holds, and an output file"
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

@@ -119,6 +119,10 @@ type ChunkOptions struct {
 	Workers     int    // goroutines for each step; 0: GOMAXPROCS
 	Algorithm   string // one of Info.Algorithms; "": the device's choice
 
+	// SourceRecords is how many records the sources have that the chunk takes a part of, see Selector; 0: no more than fit. More
+	// cost time, never correctness.
+	SourceRecords int64
+
 	// Sample holds prefixes (Keyer.Prefix) of some of the records to come, in no particular order. It steers
 	// how the chunk is cut into buckets; a sample that misleads costs time, never correctness.
 	Sample []uint64

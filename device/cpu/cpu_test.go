@@ -144,6 +144,28 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
+// TestStintsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are many for a
+// small chunk.
+func TestStintsSuffice(t *testing.T) {
+	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key}, {RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for records := int64(1 << 22); records < 1<<32; records = records*5/4 + 1 {
+			for _, workers := range []int{1, 2, 16} {
+				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records}, records)
+				if units := 4 * records / int64(s.unit); int64(s.stints()) < units+int64(3*workers) {
+					t.Fatalf("%v, %d records, %d workers: %d stints, and %d units", l, records, workers, s.stints(), units)
+				}
+				if got, most := int64(s.orderBytes()), records*int64(s.element)/9+1<<20; got > most {
+					t.Fatalf("%v, %d records, %d workers: %d bytes for the order, want at most %d", l, records, workers, got, most)
+				}
+			}
+		}
+	}
+}
+
 // TestFewerRecordsFit: where so many records fit, fewer do.
 func TestFewerRecordsFit(t *testing.T) {
 	for _, name := range []string{"u8", "u32", "u64", "u128", "bytes3", "bytes12", "bytes100"} {
@@ -154,6 +176,7 @@ func TestFewerRecordsFit(t *testing.T) {
 		for _, workers := range []int{1, 3, 16, 64} {
 			for _, memory := range []int64{1 << 20, 7 << 20, 53114322, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 256 << 10, Workers: workers, MemoryBytes: memory}
+				opt.SourceRecords = []int64{0, memory / 4}[workers%2] // of 16 bytes that is four times as many as there is room for
 				most := New().MaxRecords(opt, memory)
 				for opt.Records = most; opt.Records > most/4; opt.Records = opt.Records * 31 / 32 {
 					c, err := New().NewChunk(t.Context(), opt)

@@ -46,6 +46,7 @@ var leafBytes = sync.OnceValue(func() int {
 // All of them grow with the number of records only, so that a chunk holds any smaller number as well.
 type sizes struct {
 	records     int64 // capacity
+	source      int64 // records that are read to fill it, if more
 	workers     int
 	element     int  // bytes
 	record      int  // bytes
@@ -62,7 +63,7 @@ type sizes struct {
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
-	s := sizes{records: records, element: kind.bytes(), record: size}
+	s := sizes{records: records, source: max(records, opt.SourceRecords), element: kind.bytes(), record: size}
 	inCache := leafBytes() / s.element
 	if word := carriedBytes(opt.Keyer); word > 0 {
 		s.element, s.carried = word, true
@@ -91,9 +92,15 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 // sorted in place of them.
 func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
-// stints is the number that there is room for: the units of a chunk that is full, and what order.admit holds back.
+// stintsShare is the part of a chunk's records that the ends of stints may take, if more are read than it holds.
+const stintsShare = 10
+
+// stints is the number that there is room for: the units of a chunk that is full, or of a larger source, and what order.admit holds
+// back.
 func (s *sizes) stints() int {
-	return int((s.records+int64(s.unit)-1)/int64(s.unit)) + 3*s.workers + 4
+	units := func(records int64) int64 { return (records + int64(s.unit) - 1) / int64(s.unit) }
+	most := s.records * int64(s.element) / int64(4*stintsShare*s.buckets(s.records))
+	return int(max(units(s.records), min(units(s.source), most))) + 3*s.workers + 4
 }
 
 // orderBytes is the memory of the ends of stints.
