@@ -134,7 +134,7 @@ func defaultTempDir() string {
 }
 
 func (j *job) open(ctx context.Context) (err error) {
-	if err := j.openInputs(); err != nil {
+	if err := j.openInputs(ctx); err != nil {
 		return err
 	}
 	if j.sample, err = j.data.Sample(j.keyer, sampleSize); err != nil {
@@ -155,8 +155,8 @@ func (j *job) open(ctx context.Context) (err error) {
 const minWindowBytes = 8 << 20
 
 // openInputs opens the inputs and settles what a record is.
-func (j *job) openInputs() (err error) {
-	j.inputs, err = chunker.OpenAll(j.opt.Record, j.opt.Inputs, j.opt.Stdin, max(j.opt.MemoryBytes/4, minWindowBytes))
+func (j *job) openInputs(ctx context.Context) (err error) {
+	j.inputs, err = chunker.OpenAll(ctx, j.opt.Record, j.opt.Inputs, j.opt.Stdin, max(j.opt.MemoryBytes/4, minWindowBytes))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // keys those of earlier inputs come first.
 func Merge(ctx context.Context, opt Options) (*Report, error) {
 	start, memory := time.Now(), startPeakSampler()
-	j, err := newMerge(opt)
+	j, err := newMerge(ctx, opt)
 	if err != nil {
 		memory.end()
 		return nil, err
@@ -32,8 +32,8 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 }
 
 // newMerge opens the inputs of a merge.
-func newMerge(opt Options) (*job, error) {
-	j, err := beginJob(opt, (*job).openInputs)
+func newMerge(ctx context.Context, opt Options) (*job, error) {
+	j, err := beginJob(opt, func(j *job) error { return j.openInputs(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
 	}
-	j, err := beginJob(opt, (*job).openInputs)
+	j, err := beginJob(opt, func(j *job) error { return j.openInputs(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestMapsWholeInputs(t *testing.T) {
 		{n, n*size - 1, false},
 		{n - 1, n * size, false},
 	} {
-		inputs, err := chunker.OpenAll(format.Spec{RecordSize: size}, []string{name}, nil, 1<<20)
+		inputs, err := chunker.OpenAll(t.Context(), format.Spec{RecordSize: size}, []string{name}, nil, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func pack(t testing.TB, data []byte, c format.Compression) []byte {
 
 func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
 	t.Helper()
-	inputs, err := OpenAll(spec, names, stdin, window)
+	inputs, err := OpenAll(t.Context(), spec, names, stdin, window)
 	if err != nil {
 		t.Fatal(err)
 	}

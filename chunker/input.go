@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,9 +48,9 @@ type seekable interface {
 
 // openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, by
 // calls or through a map; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
-func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
+func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
 	if name == StandardInput {
-		return openStdin(spec, stdin, windowBytes)
+		return openStdin(ctx, spec, stdin, windowBytes)
 	}
 	if name == "" {
 		return nil, errors.New("the name of an input is empty")
@@ -61,12 +62,12 @@ func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s: is a directory", name)
 	}
-	file, err := os.Open(name)
+	file, err := open(ctx, name, info)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
 	if !info.Mode().IsRegular() || isCompressed(file, 0) || hasNoSize(file, info) {
-		in, err := openStream(spec, name, file, windowBytes)
+		in, err := openStream(ctx, spec, name, file, windowBytes)
 		if err != nil {
 			file.Close()
 			return nil, err
@@ -75,6 +76,31 @@ func openInput(spec format.Spec, name string, stdin io.Reader, windowBytes int64
 		return in, nil
 	}
 	return openFile(spec, name, file, info.Size(), mapped)
+}
+
+// open opens a file. The system opens a FIFO only when somebody opens its other end, too: from then on, if that is later than ctx
+// is cancelled, nobody needs it.
+func open(ctx context.Context, name string, info os.FileInfo) (*os.File, error) {
+	if info.Mode().IsRegular() {
+		return os.Open(name)
+	}
+	var file *os.File
+	var err error
+	opened := make(chan struct{})
+	go func() {
+		file, err = os.Open(name)
+		select {
+		case opened <- struct{}{}:
+		case <-ctx.Done():
+			file.Close()
+		}
+	}()
+	select {
+	case <-opened:
+		return file, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
@@ -86,23 +112,23 @@ func plainPathError(err error) error {
 	return err
 }
 
-func openStdin(spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
+func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
 		pipe.Enlarge(conn)
 	}
 	if file, ok := stdin.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return openRedirected(spec, file, info, windowBytes)
+			return openRedirected(ctx, spec, file, info, windowBytes)
 		}
 	}
-	return openStream(spec, shownStdin, stdin, windowBytes)
+	return openStream(ctx, spec, shownStdin, stdin, windowBytes)
 }
 
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
+func openRedirected(ctx context.Context, spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil || isCompressed(file, start) || hasNoSize(file, info) {
-		return openStream(spec, shownStdin, file, windowBytes)
+		return openStream(ctx, spec, shownStdin, file, windowBytes)
 	}
 	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
 	in := &Input{Name: shownStdin, at: f}
@@ -159,11 +185,14 @@ func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {
 // go straight to their place.
 const streamBuffer = 16 << 10
 
-func openStream(spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
+func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name}
-	r, closer := pipe.NewReader(r)
-	if closer != nil {
-		in.close = append(in.close, closer)
+	r, waiting := pipe.Interruptible(ctx, r)
+	r, moving := pipe.NewReader(r)
+	for _, c := range []io.Closer{moving, waiting} {
+		if c != nil {
+			in.close = append(in.close, c)
+		}
 	}
 	buffered := bufio.NewReaderSize(r, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)

@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -90,7 +91,7 @@ func pipeOf(t *testing.T, data []byte) *os.File {
 
 // readError opens and reads everything, and returns the first error.
 func readError(spec format.Spec, names []string, stdin io.Reader) error {
-	inputs, err := OpenAll(spec, names, stdin, window)
+	inputs, err := OpenAll(context.Background(), spec, names, stdin, window)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func TestChangingFile(t *testing.T) {
 			d, shown := openData(t, words, []string{file}, nil), file
 			switch way {
 			case "mapped":
-				in, err := openInput(words, file, nil, window, true)
+				in, err := openInput(t.Context(), words, file, nil, window, true)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -12,8 +13,9 @@ import (
 const maxOpen = 64
 
 // OpenAll opens the inputs in the order in which they are named; no names mean standard input. All must hold the
-// same kind of records. Decompressors may take windowBytes for what they look back to.
-func OpenAll(spec format.Spec, names []string, stdin io.Reader, windowBytes int64) ([]*Input, error) {
+// same kind of records. Decompressors may take windowBytes for what they look back to. A pipe that is waited for, to be opened or
+// read, is not any longer when ctx is cancelled.
+func OpenAll(ctx context.Context, spec format.Spec, names []string, stdin io.Reader, windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {
 		names = []string{StandardInput}
 	}
@@ -27,7 +29,7 @@ func OpenAll(spec format.Spec, names []string, stdin io.Reader, windowBytes int6
 			continue
 		}
 		seenStdin = seenStdin || name == StandardInput
-		in, err := openInput(spec, name, stdin, windowBytes, mapped)
+		in, err := openInput(ctx, spec, name, stdin, windowBytes, mapped)
 		if err != nil {
 			faults = append(faults, err)
 			continue

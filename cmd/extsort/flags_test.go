@@ -24,7 +24,7 @@ func parse(t *testing.T, args ...string) extsort.Options {
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	return f.options(t.Context(), a, cmd.Flags().Args())
+	return f.options(a, cmd.Flags().Args())
 }
 
 func TestFlagsAreThoseOfGNUSort(t *testing.T) {

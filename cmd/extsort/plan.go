@@ -34,7 +34,7 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 	if f.mode.checking() || f.mode.merge {
 		return fmt.Errorf("plan: only a sort is planned; leave -c, -C and -m out")
 	}
-	p, err := extsort.Plan(ctx, f.options(ctx, a, files))
+	p, err := extsort.Plan(ctx, f.options(a, files))
 	if err != nil {
 		return err
 	}

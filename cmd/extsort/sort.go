@@ -54,7 +54,7 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	if err := a.refuseTerminalInput(files); err != nil {
 		return err
 	}
-	opt := f.options(ctx, a, files)
+	opt := f.options(a, files)
 	switch {
 	case f.mode.checking():
 		return a.check(ctx, f, opt)
@@ -121,9 +121,9 @@ func occurrences(files []string, name string) (n int) {
 }
 
 // options puts together what the library is asked for.
-func (f *sortFlags) options(ctx context.Context, a *app, files []string) extsort.Options {
+func (f *sortFlags) options(a *app, files []string) extsort.Options {
 	opt := extsort.Options{
-		Inputs: files, Record: f.record.spec, Stdin: interruptible(ctx, a.stdin), Stdout: a.stdout,
+		Inputs: files, Record: f.record.spec, Stdin: a.stdin, Stdout: a.stdout,
 		Output: f.output.output, Compress: f.output.compress, Verify: f.report.verify,
 		Warn: func(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) },
 	}
