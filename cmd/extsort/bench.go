@@ -121,6 +121,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
+	f.scope.Memory, _ = extsort.ParseMemory("100%") // 0 where it is not known
 	cases, err := view.Cases(info, f.scope)
 	if err != nil {
 		return err

@@ -307,6 +307,25 @@ func TestScopesThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestMemoryOfCases refuses what the host has too little memory for before anything is timed, and only that.
+func TestMemoryOfCases(t *testing.T) {
+	const need = 3 * 12 << 20 // of the largest case
+	onCPU, onGPU := cpu.New().Info(), (&fakeBed{}).Info()
+	for _, c := range []struct {
+		info   device.Info
+		memory int64
+		fits   bool
+	}{{onCPU, need, true}, {onCPU, need - 1, false}, {onCPU, 0, true}, {onGPU, need - 1, true}} {
+		cases, err := Views[0].Cases(c.info, Scope{Max: 1 << 20, Memory: c.memory})
+		if c.fits != (err == nil) || len(cases) == 0 && c.fits {
+			t.Errorf("%s with %d bytes of memory: %d cases, %v", c.info.Kind, c.memory, len(cases), err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "1048576 keys of u64+u32 need 37,748,736 bytes of memory") {
+			t.Error(err)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		from, to int64

@@ -67,6 +67,9 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	return timing, nil
 }
 
+// chunksBytes is the least memory that a case takes: its records, those in the chunk, and the sorted ones.
+func chunksBytes(c Case) int64 { return 3 * c.Records * int64(layoutOf(c.Key).RecordSize) }
+
 const blockBytes = 1 << 20 // what a writer is handed at a time
 
 // prepare makes the case's records unless it has them.

@@ -1,10 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
@@ -18,6 +21,7 @@ type Scope struct {
 	Keys       []opencl.KeyKind // of the view
 	Dists      []string         // uniform
 	Min, Max   int64            // sizes: the powers of two between them
+	Memory     int64            // bytes that the host has; 0: not known
 }
 
 // View is a choice of cases, and the tables made of their results.
@@ -106,9 +110,23 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 		}
 	}
 	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
-		return nil, fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last", s.Min, s.Max)
+		return nil, fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last, which is 2^40 at most", s.Min, s.Max)
 	}
-	return v.cases(s), nil
+	cases := v.cases(s)
+	if info.Kind != device.CPU { // what a device's own memory is too small for is left out when its turn comes
+		return cases, nil
+	}
+	return cases, s.checkMemory(cases)
+}
+
+// checkMemory reports that the host has too little memory for the largest case.
+func (s Scope) checkMemory(cases []Case) error {
+	c := slices.MaxFunc(cases, func(a, b Case) int { return cmp.Compare(chunksBytes(a), chunksBytes(b)) })
+	if need := chunksBytes(c); s.Memory > 0 && need > s.Memory {
+		return fmt.Errorf("%d keys of %s need %s bytes of memory, there are %s: give a smaller --max",
+			c.Records, c.Key, humanize.Comma(need), humanize.Comma(s.Memory))
+	}
+	return nil
 }
 
 // fill chooses what the user left open.
