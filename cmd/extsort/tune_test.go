@@ -37,4 +37,9 @@ func TestTuneOnADevice(t *testing.T) {
 			t.Errorf("%v: no %s in\n%s", step.args, step.want, &out)
 		}
 	}
+	var out, faults bytes.Buffer
+	code := run(t.Context(), []string{"tune", "-d", "1", "-n", "2^40"}, nil, &out, &faults)
+	if code != exitError || !regexp.MustCompile(`^extsort: tune device 1 .* 1099511627776 keys of .* do not fit its memory .* \(try another -n\)\n$`).Match(faults.Bytes()) {
+		t.Errorf("tune of too many keys: exit %d, %s", code, &faults)
+	}
 }

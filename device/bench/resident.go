@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/opencl/algo"
@@ -123,7 +125,7 @@ func (b *Resident) prepare(c Case) error {
 		perKey += 3 * 4
 	}
 	if c.Records*perKey > b.info.MemoryBytes/8*7 || c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
-		return fmt.Errorf("%w: %d keys do not fit its memory", ErrCannot, c.Records)
+		return fmt.Errorf("%w: %d keys of %s do not fit its memory (%s)", ErrCannot, c.Records, c.Key, humanize.IBytes(uint64(b.info.MemoryBytes)))
 	}
 	words, err := deviceWords(c)
 	if err != nil {

@@ -55,10 +55,11 @@ type search struct {
 	opt      Options
 	deadline time.Time
 	found    opencl.Tuning
+	skipped  string // why the last candidate that was not timed was not
 }
 
 // Search measures a device. The budget ends a search with what it has found by then; it is an error only of the
-// context, or of a device that fails or sorts wrongly with its default parameters.
+// context, or of a device that fails or sorts wrongly with its default parameters, or cannot sort so many keys at all.
 func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	if opt.Budget == 0 {
 		opt.Budget = DefaultBudget
@@ -79,6 +80,10 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 		if err := s.key(ctx, key, &shares); err != nil {
 			return s.found, err
 		}
+	}
+	if len(s.found.Sorts) == 0 {
+		info := bed.Info()
+		return s.found, fmt.Errorf("tune device %d (%s): none of its sorts can be timed with %d keys: %s (try another -n)", info.Index, info.Name, opt.Records, s.skipped)
 	}
 	for _, key := range opt.Keys {
 		if err := s.tiny(ctx, key, s.share(&shares)); err != nil {
@@ -163,6 +168,9 @@ func (s *search) try(ctx context.Context, c bench.Case, runs int, defaultRate fl
 	r := results[0]
 	if r.Error != "" && c.Params == (algo.Params{}) {
 		return 0, fmt.Errorf("tune %s, %s: %w", c.Algorithm, c.Key, errors.New(r.Error))
+	}
+	if r.Skipped != "" {
+		s.skipped = r.Skipped
 	}
 	if s.opt.OnTrial != nil {
 		s.opt.OnTrial(Trial{Case: c, Rate: r.Rate, Default: defaultRate})

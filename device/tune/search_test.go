@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +96,20 @@ func TestSearchFindsTheTop(t *testing.T) {
 	}
 	if len(found.Tiny) != 1 || found.Tiny[0].Algorithm != "selection-blocks" || found.Tiny[0].Params.BlockFactor != 4 || found.Tiny[0].Records != 1024 {
 		t.Errorf("tiny: %+v", found.Tiny)
+	}
+}
+
+// Where nothing can be timed there is nothing to keep, and the error says why.
+func TestSearchOfTooManyKeys(t *testing.T) {
+	h := &hill{rate: rates, failed: func(c bench.Case) error {
+		if c.Records > 1<<30 {
+			return fmt.Errorf("%w: too many", bench.ErrCannot)
+		}
+		return nil
+	}}
+	found, err := Search(context.Background(), h, Options{Records: 1 << 31, Budget: time.Second})
+	if err == nil || !strings.Contains(err.Error(), "with 2147483648 keys: not on this device: too many") {
+		t.Errorf("found %+v, error %v", found, err)
 	}
 }
 
