@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,25 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
+	out := &heard{Writer: a.stdout}
+	root.SetOut(out)
 	root.SetErr(a.stderr)
-	return root.ExecuteContext(ctx)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
+	}
+	return out.err
+}
+
+// heard remembers the first error of a writer: cobra writes help and completions without looking at it.
+type heard struct {
+	io.Writer
+	err error
+}
+
+func (w *heard) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 func (a *app) verbs() []*cobra.Command {
