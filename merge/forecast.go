@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
@@ -56,7 +55,7 @@ func findDisorder(k *format.Keyer, r int, run *chunker.Run, b int) error {
 	buf := newBuffer(k, wordBytes(make([]uint64, bufferBytes(k, at.Records)/8)), at.Records)
 	recs, err := run.ReadBlock(b, buf.recs)
 	if err != nil {
-		return fmt.Errorf("merge: input %d: %w", r, err)
+		return err
 	}
 	blk := newBlock(r, at.First, buf, nil)
 	blk.fill(k, recs)

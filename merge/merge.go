@@ -127,11 +127,11 @@ func (m *merging) read(p place, buf *buffer) (*block, error) {
 	recs, err := run.Take(int(p.block), buf.recs[:at.Records*m.opt.recordSize()])
 	m.meter.read.Add(int64(time.Since(began)))
 	if err != nil {
-		return nil, fmt.Errorf("merge: input %d, record %d: %w", p.run, at.First, err)
+		return nil, err // which says where
 	}
 	if len(recs) != at.Records*m.opt.recordSize() {
 		return nil, fmt.Errorf("merge: input %d, record %d: a block of %d bytes where the index has %d records",
-			p.run, at.First, len(recs), at.Records)
+			p.run+1, at.First, len(recs), at.Records)
 	}
 	m.meter.bytes.Add(int64(len(recs)))
 	b := newBlock(int(p.run), at.First, buf, m.free)

@@ -84,13 +84,13 @@ func (m *meters) stats() Stats {
 
 func seconds(nanoseconds *atomic.Int64) float64 { return time.Duration(nanoseconds.Load()).Seconds() }
 
-// DisorderError says that an input is not sorted. Input is its number, from 0, and Record the index in it of the
-// record that belongs before the one it follows.
+// DisorderError says that an input is not sorted. Input is its index, and Record the index in it of the record that belongs
+// before the one it follows. What is shown counts inputs from 1, as do all messages.
 type DisorderError struct {
 	Input  int
 	Record int64
 }
 
 func (e *DisorderError) Error() string {
-	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input, e.Record)
+	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input+1, e.Record)
 }

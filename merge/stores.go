@@ -135,7 +135,7 @@ func (m *storing) store(ctx context.Context, in Stored, to *inlet) error {
 	case err != nil:
 		return err
 	case to.sent < in.Records:
-		return fmt.Errorf("merge: input %d ended at record %d of %d", to.input, to.sent, in.Records)
+		return fmt.Errorf("merge: input %d ended at record %d of %d", to.input+1, to.sent, in.Records)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (in *inlet) await(done <-chan *buffer) error {
 func (in *inlet) send(ctx context.Context, b coming, recs []byte) error {
 	n := int64(len(recs) / in.merge.opt.recordSize())
 	if in.sent+n > in.records {
-		return fmt.Errorf("merge: input %d has more than the %d records it was said to have", in.input, in.records)
+		return fmt.Errorf("merge: input %d has more than the %d records it was said to have", in.input+1, in.records)
 	}
 	select {
 	case b.buf = <-in.free:

@@ -159,7 +159,7 @@ func TestStoresFaults(t *testing.T) {
 			t.Errorf("an input failed after record %d: %v", after, err)
 		}
 	}
-	if err := merge(newCollector(k, 800), func(in *Stored) { in.Records++ }); err == nil || !strings.Contains(err.Error(), "input 2 ended at record 3000 of 3001") {
+	if err := merge(newCollector(k, 800), func(in *Stored) { in.Records++ }); err == nil || !strings.Contains(err.Error(), "input 3 ended at record 3000 of 3001") {
 		t.Errorf("an input that ends early: %v", err)
 	}
 	if err := merge(newCollector(k, 800), func(in *Stored) { in.Records-- }); err == nil || !strings.Contains(err.Error(), "more than the 2999 records") {

@@ -163,10 +163,10 @@ func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	case err == io.EOF && n == 0:
 		return nil, nil
 	case err != nil && err != io.EOF:
-		return nil, fmt.Errorf("merge: input %d, record %d: %w", f.input, f.sent+int64(n/size), err)
+		return nil, err // which says where
 	case n%size != 0:
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
-			f.input, f.sent*int64(size)+int64(n), n%size, size)
+			f.input+1, f.sent*int64(size)+int64(n), n%size, size)
 	}
 	b := newBlock(f.input, f.sent, buf, f.free)
 	b.fill(m.opt.Keyer, buf.recs[:n])
