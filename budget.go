@@ -52,14 +52,25 @@ func (j *job) divideMemory() error {
 
 func (j *job) tooLittle() error {
 	workers, advice := "one worker", "raise -S"
+	if least := j.leastMemory(); least > j.opt.MemoryBytes {
+		advice = fmt.Sprintf("raise -S, to %d MiB at least", least>>20)
+	}
 	if j.opt.Workers > 1 {
-		workers, advice = fmt.Sprintf("%d workers", j.opt.Workers), "raise -S, or lower --parallel"
+		workers, advice = fmt.Sprintf("%d workers", j.opt.Workers), advice+", or lower --parallel"
 	}
 	return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %s (%s)", humanBytes(j.opt.MemoryBytes), j.size, workers, advice)
 }
 
 // canMerge reports whether memory is enough to merge at all: blocks of large records may be too large for that.
-func (j *job) canMerge() bool { return merge.Enough(j.keyer, j.blockBytes, j.mergeBytes()) }
+func (j *job) canMerge() bool { return merge.Least(j.keyer, j.blockBytes) <= j.mergeBytes() }
+
+// leastMemory is the least memory limit, in whole MiB, that leaves enough to merge if what else is reserved stays as it is: with
+// more memory it is never less.
+func (j *job) leastMemory() int64 {
+	budget := merge.Least(j.keyer, j.blockBytes) * 8 / 7 // see mergeBytes
+	limit := (budget + budgetOf(j.opt.MemoryBytes) - j.budget + runtimeBytes) * 48 / 47
+	return limit>>20<<20 + 1<<20
+}
 
 // indexBytes estimates the index of all spilled blocks, which is kept in memory.
 func (j *job) indexBytes(blockBytes int) int64 {

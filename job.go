@@ -86,7 +86,8 @@ func newJob(ctx context.Context, opt Options) (*job, error) {
 	if j.opt.SpillCompress == "delta" && format.NewPacker(j.keyer.Layout()) == nil {
 		j.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is", j.size))
 	}
-	if !j.plan.Considered[0].possible || j.plan.Strategy == MergeRuns && j.plan.Records > j.capacity && !j.canMerge() {
+	spills := j.plan.Strategy == MergeRuns || j.plan.Strategy == Partition
+	if !j.plan.Considered[0].possible || spills && j.plan.Records > j.capacity && !j.canMerge() {
 		return nil, errors.Join(j.tooLittle(), j.close())
 	}
 	return j, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/chunker"
@@ -124,6 +125,42 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	if report.BytesSpilled > c.spill<<20 {
 		t.Errorf("%d MiB were spilled of %d MiB, %d are due", report.BytesSpilled>>20, c.mib, c.spill)
+	}
+}
+
+// TestTooLittleToMerge refuses, before anything is spilled, what cannot be merged should that be needed, and tells how much memory
+// it takes: with so much it works, and with a MiB less it does not.
+func TestTooLittleToMerge(t *testing.T) {
+	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
+	in := filepath.Join(t.TempDir(), "in")
+	writeGenerated(t, in, kind{spec: spec}.layout(t), "uniform", 24<<20)
+	const least = 19 // MiB
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Spread, Reread} {
+		for _, piped := range []bool{false, true} {
+			for _, limit := range []int64{MinMemory, 17 << 20, (least - 1) << 20, least << 20} {
+				store := &faultStore{&injector{failAt: -1}}
+				opt := Options{Record: spec, Inputs: []string{in}, MemoryBytes: limit, Strategy: strategy,
+					Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+				opt.faults.spillStore = store
+				if piped {
+					file, err := os.Open(in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer file.Close()
+					opt.Inputs, opt.Stdin = nil, onlyReader{file}
+				}
+				_, err := Sort(t.Context(), opt)
+				refused := err != nil && strings.Contains(err.Error(), "too little to sort records of 1048576 bytes") &&
+					strings.Contains(err.Error(), fmt.Sprintf("to %d MiB at least", least))
+				switch spilled := store.count.Load() > 0; {
+				case limit < least<<20 && (!refused || spilled):
+					t.Errorf("%s, piped %t, %d bytes of memory: spilled %t, error %v", strategy, piped, limit, spilled, err)
+				case limit == least<<20 && err != nil:
+					t.Errorf("%s, piped %t, %d bytes of memory: %v", strategy, piped, limit, err)
+				}
+			}
+		}
 	}
 }
 

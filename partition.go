@@ -72,7 +72,7 @@ func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.
 		s.meter.begin(stagePartition, atInput, data.Records()*int64(s.size))
 		defer s.endPhase()
 	}
-	if err := s.openSpill(s.plan.TempBytes, c.Parts()*opt.Workers); err != nil {
+	if err := s.beginSpill(c.Parts() * opt.Workers); err != nil {
 		return nil, err
 	}
 	s.pool.close()

@@ -363,6 +363,8 @@ func (p *planner) partition() Candidate {
 		c.possible, c.Why = false, "would spill everything for a few records"
 	case p.ordered:
 		c.possible, c.Why = false, "the sample is in order: joining sorted runs is cheaper"
+	case !p.merges:
+		c.possible, c.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	c.room = roomFor(max(c.temp, 0), p.partBlock)
 	blocks := w.blockCost(p.partBlock)

@@ -52,7 +52,7 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 			if src == nil {
 				return nil, s.storeOnly(ctx, chunk, w)
 			}
-			err = s.openSpill(s.plan.TempBytes, 0)
+			err = s.beginSpill(0)
 		}
 		if err != nil {
 			s.pool.put(chunk)
@@ -69,6 +69,15 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 		err = failed
 	}
 	return runs.runs, err
+}
+
+// beginSpill makes the temporary files of runs, or of parts, one of which may turn out too large and be cut into runs: the memory
+// is there to merge them.
+func (s *sorting) beginSpill(extents int) error {
+	if !s.canMerge() {
+		return s.tooLittle()
+	}
+	return s.openSpill(s.plan.TempBytes, extents)
 }
 
 // load fills a free chunk from src.

@@ -66,11 +66,10 @@ func MemoryFor(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	return int64(workers)*workerBytes(&o) + int64(buffers)*bufferBytes(k, blockRecords)
 }
 
-// Enough reports whether memoryBytes are enough to merge two runs with blocks of blockBytes.
-func Enough(k *format.Keyer, blockBytes int, memoryBytes int64) bool {
-	o := Options{Keyer: k, BlockBytes: blockBytes, Workers: 1, MemoryBytes: memoryBytes}
-	_, err := o.divide(2, blockBytes/o.recordSize())
-	return err == nil
+// Least is the least memory with which two runs with blocks of blockBytes can be merged.
+func Least(k *format.Keyer, blockBytes int) int64 {
+	o := Options{Keyer: k, BlockBytes: blockBytes}
+	return workerBytes(&o) + 3*max(bufferBytes(k, blockBytes/o.recordSize()), 8)
 }
 
 // MaxFanIn is how many runs with blocks of blockBytes can be merged at once by that many workers, with output
