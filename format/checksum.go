@@ -15,6 +15,7 @@ type Checksum struct{ hi, lo uint64 }
 
 // Add adds records. REQUIRES: len(recs) is a multiple of recordSize.
 func (c *Checksum) Add(recs []byte, recordSize int) {
+	recs = recs[c.addVectors(recs, recordSize)*recordSize:]
 	hi, lo := c.hi, c.lo
 	for ; len(recs) >= recordSize; recs = recs[recordSize:] {
 		h := xxh3.Hash128(recs[:recordSize])

@@ -126,6 +126,26 @@ func TestChecksumIsASumOfHashes(t *testing.T) {
 	}
 }
 
+// TestChecksumSumsTheLibrarysHashes holds each way to hash records to the library.
+func TestChecksumSumsTheLibrarysHashes(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for size := 1; size <= 20; size++ {
+		for n := range 40 {
+			recs := records(r, n, size)
+			got := Checksum{hi: 7, lo: ^uint64(0) - 7}
+			want := got
+			got.Add(recs, size)
+			for rec := range slices.Chunk(recs, size) {
+				h := xxh3.Hash128(rec)
+				want.Merge(Checksum{hi: h.Hi, lo: h.Lo})
+			}
+			if got != want {
+				t.Errorf("%d records of %d bytes: %v, want %v", n, size, got, want)
+			}
+		}
+	}
+}
+
 func TestChecksumCarries(t *testing.T) {
 	a := Checksum{hi: 1, lo: ^uint64(0)}
 	a.Merge(Checksum{lo: 1})
