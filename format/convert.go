@@ -1,8 +1,6 @@
 package format
 
-import (
-	"slices"
-)
+import "slices"
 
 // conversion is the way from the raw numbers of bare records of 4 or 8 bytes to normalized keys, or back, for vectors of them:
 // swap bytes, flip what is in before, flip what is in spread if the sign bit is set, flip what is in after, swap bytes. The zero
@@ -43,9 +41,3 @@ func orderOfBytes(size int, swapped bool) (order [16]byte) {
 	}
 	return order
 }
-
-// vectorNumbers is how many numbers vectors convert at a time.
-const vectorNumbers = 8
-
-// inVectors is how many of n numbers vectors convert. REQUIRES: the layout has a conversion.
-func inVectors(n int) int { return n &^ (vectorNumbers - 1) }

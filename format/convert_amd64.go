@@ -9,12 +9,20 @@ import (
 // hasVectors is whether the processor converts vectors of numbers.
 var hasVectors = cpuid.CPU.Has(cpuid.AVX2)
 
-// converts reports whether vectors convert the layout's records.
-func (k *Keyer) converts() bool { return hasVectors && k.toKeys != conversion{} }
+// vectorNumbers is how many numbers vectors convert at a time.
+const vectorNumbers = 8
+
+// inVectors is how many of n records, or of their keys, vectors convert.
+func (k *Keyer) inVectors(n int) int {
+	if !hasVectors || k.toKeys == (conversion{}) {
+		return 0
+	}
+	return n &^ (vectorNumbers - 1)
+}
 
 // vectorKeys is Prefixes for the first records: as many as it returns.
 func (k *Keyer) vectorKeys(dst []uint64, recs []byte) (done int) {
-	if done = inVectors(len(dst)); done == 0 || !k.converts() {
+	if done = k.inVectors(len(dst)); done == 0 {
 		return 0
 	}
 	from, to := first(recs[:done*k.layout.RecordSize]), unsafe.Pointer(&dst[:done][0])
@@ -28,7 +36,7 @@ func (k *Keyer) vectorKeys(dst []uint64, recs []byte) (done int) {
 
 // vectorRecords is Records for the first keys: as many as it returns.
 func (k *Keyer) vectorRecords(dst []byte, keys []uint64) (done int) {
-	if done = inVectors(len(keys)); done == 0 || !k.converts() {
+	if done = k.inVectors(len(keys)); done == 0 {
 		return 0
 	}
 	from, to := unsafe.Pointer(&keys[:done][0]), first(dst[:done*k.layout.RecordSize])
@@ -40,9 +48,9 @@ func (k *Keyer) vectorRecords(dst []byte, keys []uint64) (done int) {
 	return done
 }
 
-// vectorKeys32 is vectorKeys for Prefixes32.
+// vectorKeys32 is vectorKeys for Prefixes32, whose records have 4 bytes if they have a conversion.
 func (k *Keyer) vectorKeys32(dst []uint32, recs []byte) (done int) {
-	if done = inVectors(len(dst)); done == 0 || k.layout.RecordSize != 4 || !k.converts() {
+	if done = k.inVectors(len(dst)); done == 0 {
 		return 0
 	}
 	convert32(unsafe.Pointer(&dst[:done][0]), first(recs[:4*done]), done, &k.toKeys)
@@ -51,7 +59,7 @@ func (k *Keyer) vectorKeys32(dst []uint32, recs []byte) (done int) {
 
 // vectorRecords32 is vectorRecords for Records32.
 func (k *Keyer) vectorRecords32(dst []byte, keys []uint32) (done int) {
-	if done = inVectors(len(keys)); done == 0 || k.layout.RecordSize != 4 || !k.converts() {
+	if done = k.inVectors(len(keys)); done == 0 {
 		return 0
 	}
 	convert32(first(dst[:4*done]), unsafe.Pointer(&keys[:done][0]), done, &k.toRecords)
