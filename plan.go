@@ -338,7 +338,7 @@ func (p *planner) merge() Candidate {
 	if !p.merges {
 		c.possible, c.Why = false, "memory is too little for the blocks of runs of such records"
 	}
-	merging += spilled.blockCost(p.block)
+	merging += spilled.blockCost(p.block, min(c.chunks, p.fanIn))
 	spilling, stored := p.spillCost(&c, spilled)
 	again := rewritten(c.chunks, p.fanIn)
 	c.stages = []Stage{
@@ -367,7 +367,7 @@ func (p *planner) partition() Candidate {
 		c.possible, c.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	c.room = roomFor(max(c.temp, 0), p.partBlock)
-	blocks := w.blockCost(p.partBlock)
+	blocks := w.blockCost(p.partBlock, 0)
 	c.stages = []Stage{
 		p.stage(stagePartition, w.readCost(r)+w.scatterCost(r)+w.spillCost(r)+r.startSeconds),
 		p.stage(stageParts, float64(passes-1)*(w.scatterCost(r)+2*w.spillCost(r)+blocks)+w.spillCost(r)+blocks+

@@ -179,18 +179,20 @@ func (w work) scatterCost(r rates) float64 {
 
 const (
 	// blockSeconds is what each block takes that is read back, besides its bytes: to find whose turn it is, to ask for it,
-	// to check it.
+	// to check it. cutSeconds is what it takes more for each run that is merged: where the block ends, all are cut. 256 MiB of u64
+	// in 51 runs of blocks of 64 KiB were merged in 0.6 s by two workers, in 31 runs of 128 KiB in 0.26, in 10 of 512 KiB in 0.13.
 	blockSeconds = 30e-6
+	cutSeconds   = 2e-6
 
 	partSeconds = 0.5e-3 // what each part takes besides its records: some of it nothing else can overlap with
 )
 
-// blockCost is what it takes to read back spill because it comes in blocks.
-func (w work) blockCost(blockBytes int) float64 {
+// blockCost is what it takes to read back spill because it comes in blocks, of so many runs that are merged.
+func (w work) blockCost(blockBytes, runs int) float64 {
 	if blockBytes == 0 {
 		return 0
 	}
-	return w.bytes() / float64(blockBytes) * blockSeconds / w.workers
+	return w.bytes() / float64(blockBytes) * (blockSeconds + float64(runs)*cutSeconds) / w.workers
 }
 
 // mergeCost is one merge of k runs.
