@@ -221,7 +221,10 @@ func (j *job) chunkOptions() device.ChunkOptions {
 		Keyer: j.keyer, BlockBytes: j.blockBytes, Workers: j.opt.Workers,
 		Algorithm: j.opt.Algorithm, Sample: j.sample.Prefixes,
 	}
-	if n := j.data.Records(); cpu.Moves(j.keyer) && n*int64(j.size) <= mostPassesMoved*j.budget && j.isPatient() && j.canReread() {
+	n := j.data.Records()
+	bytes := n * int64(j.size)
+	few := bytes > j.budget/4 && bytes <= mostPassesMoved*j.budget // what is less fits a chunk for certain
+	if few && cpu.Moves(j.keyer) && j.isPatient() && j.canReread() {
 		opt.SourceRecords = n
 	}
 	return opt
