@@ -73,7 +73,7 @@ func (j *job) measuredRates(ctx context.Context) rates {
 		r.referCost = max(seconds/trialPairs-referenceSeconds-pairBytes/r.copyBytes, 0) / levels
 	}
 	if seconds, ok := timeScatter(ctx, keyer, recs, j.opt.TempDirs[0]); ok {
-		r.scatterCost = max(seconds/trialKeys-8/r.copyBytes, 0)
+		r.scatterCost = max(seconds/trialKeys-8*scatterCopies/r.copyBytes, 0)
 	}
 	return r
 }

@@ -1,16 +1,19 @@
 package chunker
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/extsort/extsort/format"
 )
 
 // BenchmarkClassify sends random keys to parts by a table of digits and between splitters.
 func BenchmarkClassify(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	keys, parts := make([]uint64, 1<<15), make([]uint16, 1<<15)
+	keys, parts := make([]uint64, 1<<15), make([]uint32, 1<<15)
 	for _, n := range []int{7, 40, 200} {
 		for _, mode := range []string{"digits", "splitters"} {
 			for i := range keys {
@@ -31,3 +34,45 @@ func BenchmarkClassify(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkScatter sends records of several sizes from memory to parts that are not kept, with one worker. Buffers of a power of two
+// are filled by lines where records are words, others record by record.
+func BenchmarkScatter(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	recs := make([]byte, 64<<20)
+	for at := 0; at < len(recs); at += 8 {
+		binary.LittleEndian.PutUint64(recs[at:], r.Uint64())
+	}
+	for _, spec := range []format.Spec{{Type: "u32"}, {Type: "u64"}, {RecordSize: 12, Keys: []string{"0:u64"}},
+		{RecordSize: 16, Keys: []string{"0:u64"}}, {RecordSize: 24, Keys: []string{"0:u64"}}, {RecordSize: 100, Keys: []string{"0:u64"}}} {
+		k := mustKeyer(b, spec)
+		size := k.Layout().RecordSize
+		n := len(recs) / size
+		keys := make([]uint64, 1<<12)
+		k.Prefixes(keys, recs[:len(keys)*size])
+		c := NewClassifier(slices.Sorted(slices.Values(keys)), 40)
+		for name, blockBytes := range map[string]int{"block=256KiB": 256 << 10, "block=250000": 250000} {
+			b.Run(fmt.Sprintf("size=%d/%s", size, name), func(b *testing.B) {
+				spill := newTestSpill(b, spec, forgetful{})
+				data := &Part{Run: MemoryRun(k, recs[:n*size], 32<<10)}
+				for b.Loop() {
+					if _, err := Scatter(b.Context(), k, data, c, spill, ScatterOptions{Workers: 1, BlockBytes: blockBytes}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
+			})
+		}
+	}
+}
+
+// forgetful is a Store that keeps nothing.
+type forgetful struct{}
+
+func (forgetful) Create(string) (SpillFile, error)       { return forgetful{}, nil }
+func (forgetful) Free([]string) int64                    { return -1 }
+func (forgetful) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (forgetful) ReadAt(p []byte, _ int64) (int, error)  { return len(p), nil }
+func (forgetful) Reserve(int64, int64) error             { return nil }
+func (forgetful) Release(int64, int64)                   {}
+func (forgetful) Close() error                           { return nil }

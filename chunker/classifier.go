@@ -24,7 +24,7 @@ type Classifier struct {
 
 const (
 	digitTableBits = 12      // a table of 8 KiB stays in the first-level cache
-	maxParts       = 1 << 14 // parts are numbered by uint16
+	maxParts       = 1 << 14 // parts are numbered by uint16 in the table
 )
 
 // NewClassifier cuts the range of the sorted sample into about parts parts that get the same number of records,
@@ -107,7 +107,7 @@ func (c *Classifier) Parts() int { return c.parts }
 func (c *Classifier) ByDigit() bool { return c.table != nil }
 
 // Classify sets parts[i] to the part of keys[i].
-func (c *Classifier) Classify(parts []uint16, keys []uint64) {
+func (c *Classifier) Classify(parts []uint32, keys []uint64) {
 	switch {
 	case c.table != nil:
 		c.classifyByDigit(parts, keys)
@@ -118,20 +118,17 @@ func (c *Classifier) Classify(parts []uint16, keys []uint64) {
 	}
 }
 
-func (c *Classifier) classifyByDigit(parts []uint16, keys []uint64) {
-	table := c.table[:1<<digitTableBits]
+func (c *Classifier) classifyByDigit(parts []uint32, keys []uint64) {
+	table, least, shift := c.table[:1<<digitTableBits], c.least, c.shift&63
 	parts = parts[:len(keys)]
 	for i, key := range keys {
-		above, below := bits.Sub64(key, c.least, 0)
-		digit := min(above>>c.shift, 1<<digitTableBits-1)
-		digit &= below - 1 // 0 for a key below the least
-		parts[i] = table[digit]
+		parts[i] = uint32(table[min((max(key, least)-least)>>shift, 1<<digitTableBits-1)])
 	}
 }
 
 // classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Four keys
 // go down together: each waits for its own loads only.
-func (c *Classifier) classifyBySplitter(parts []uint16, keys []uint64) {
+func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 	parts = parts[:len(keys)]
 	leaves, last := uint64(len(c.tree)), uint64(len(c.splitters))
 	levels := bits.Len(uint(len(c.splitters)))
@@ -141,15 +138,15 @@ func (c *Classifier) classifyBySplitter(parts []uint16, keys []uint64) {
 		for range levels {
 			i0, i1, i2, i3 = c.descend(i0, k0), c.descend(i1, k1), c.descend(i2, k2), c.descend(i3, k3)
 		}
-		parts[0], parts[1] = uint16(min(i0-leaves, last)), uint16(min(i1-leaves, last))
-		parts[2], parts[3] = uint16(min(i2-leaves, last)), uint16(min(i3-leaves, last))
+		parts[0], parts[1] = uint32(min(i0-leaves, last)), uint32(min(i1-leaves, last))
+		parts[2], parts[3] = uint32(min(i2-leaves, last)), uint32(min(i3-leaves, last))
 	}
 	for n, key := range keys {
 		i := uint64(1)
 		for range levels {
 			i = c.descend(i, key)
 		}
-		parts[n] = uint16(min(i-leaves, last))
+		parts[n] = uint32(min(i-leaves, last))
 	}
 }
 

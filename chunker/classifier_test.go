@@ -51,7 +51,7 @@ func probes(sample []uint64, r *rand.Rand) []uint64 {
 // checkMonotone expects that greater keys are never in an earlier part.
 func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
 	t.Helper()
-	parts := make([]uint16, len(keys))
+	parts := make([]uint32, len(keys))
 	c.Classify(parts, keys)
 	for i, p := range parts {
 		if int(p) >= c.Parts() || i > 0 && p < parts[i-1] {
@@ -84,7 +84,7 @@ func TestClassifierBalances(t *testing.T) {
 	for name, draw := range samplers {
 		sample := sampleOf(draw, records, r)
 		c := NewClassifier(sample, wanted)
-		where := make([]uint16, records)
+		where := make([]uint32, records)
 		c.Classify(where, sample)
 		counts, distinct := make([]int, c.Parts()), make([]int, c.Parts())
 		for i, p := range where {
@@ -146,7 +146,7 @@ func TestClassifyBySplitter(t *testing.T) {
 			keys = append(keys, s-1, s, s+1)
 		}
 		keys = keys[:len(keys)-r.IntN(4)]
-		parts := make([]uint16, len(keys))
+		parts := make([]uint32, len(keys))
 		classifierOf(splitters...).Classify(parts, keys)
 		for i, key := range keys {
 			want := 0

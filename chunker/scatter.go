@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 )
 
@@ -24,7 +25,7 @@ const MaxUnitBytes = 256 << 10
 
 // Memory is the memory in bytes that Scatter allocates for so many parts, without the index of their blocks.
 func (o *ScatterOptions) Memory(parts int) int64 {
-	return int64(o.Workers) * (int64(parts)*int64(o.BlockBytes) + int64(o.unitBytes())*5/2)
+	return int64(o.Workers) * (int64(parts)*int64(o.BlockBytes) + cpu.AppenderBytes(min(parts, mostLines)) + int64(o.unitBytes())*5/2)
 }
 
 func (o *ScatterOptions) unitBytes() int {
@@ -89,11 +90,10 @@ type scatterer struct {
 	size       int // bytes of a record
 	unit       []byte
 	keys       []uint64
-	parts      []uint16
+	parts      []uint32
 
 	memory  *arena.Memory // of the buffers
-	block   int           // bytes of a buffer
-	filled  []int         // bytes of each part in its buffer, which are not yet spilled
+	buffers buffers       // of what is not yet spilled
 	blocks  [][]Block     // of each part
 	extents []extent      // where the next blocks of each part go
 	differ  []bool        // there are different keys in a block of the part
@@ -102,19 +102,21 @@ type scatterer struct {
 func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, opt ScatterOptions) (*scatterer, error) {
 	size := k.Layout().RecordSize
 	records := max(opt.unitBytes()/max(size, 8), 1)
-	s := &scatterer{
-		keyer: k, classifier: c, spill: spill, size: size,
-		unit: make([]byte, records*size), keys: make([]uint64, records), parts: make([]uint16, records),
-		block: max(opt.BlockBytes/size, 1) * size, filled: make([]int, c.Parts()),
-		blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()), differ: make([]bool, c.Parts()),
+	block := max(opt.BlockBytes/size, 1) * size
+	memory, err := arena.Alloc(c.Parts() * block)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	s.memory, err = arena.Alloc(c.Parts() * s.block)
-	return s, err
+	return &scatterer{
+		keyer: k, classifier: c, spill: spill, size: size,
+		unit: aligned(records * size), keys: make([]uint64, records), parts: make([]uint32, records),
+		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts(), block, size),
+		blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()), differ: make([]bool, c.Parts()),
+	}, nil
 }
 
-// buffer is the records of part p that are not yet spilled.
-func (s *scatterer) buffer(p int) []byte { return s.memory.Bytes()[p*s.block:][:s.filled[p]] }
+// aligned is so many bytes that can be viewed as words.
+func aligned(bytes int) []byte { return arena.ByteView(make([]uint64, (bytes+7)/8))[:bytes] }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	for {
@@ -140,7 +142,7 @@ func (s *scatterer) scatter(n int) error {
 	s.keyer.Prefixes(keys, recs)
 	s.classifier.Classify(parts, keys)
 	for len(parts) > 0 {
-		done, full := s.move(parts, recs)
+		done, full := s.buffers.add(recs, parts)
 		if full < 0 {
 			return nil
 		}
@@ -152,28 +154,13 @@ func (s *scatterer) scatter(n int) error {
 	return nil
 }
 
-// move appends records to the buffers of their parts until one is full: done records are moved then, and full is its
-// part, or -1 at the end. Eight bytes are one store in place of a call.
-func (s *scatterer) move(parts []uint16, recs []byte) (done, full int) {
-	memory, size := s.memory.Bytes(), s.size
-	for i, part := range parts {
-		p := int(part)
-		at := s.filled[p]
-		if size == 8 {
-			*(*[8]byte)(memory[p*s.block+at:]) = *(*[8]byte)(recs[8*i:])
-		} else {
-			copy(memory[p*s.block+at:], recs[i*size:(i+1)*size])
-		}
-		s.filled[p] = at + size
-		if at+size == s.block {
-			return i + 1, p
-		}
-	}
-	return len(parts), -1
-}
-
 func (s *scatterer) flushAll() error {
-	for p := range s.filled {
+	for p := range s.blocks {
+		for !s.buffers.finish(p) {
+			if err := s.flush(p); err != nil {
+				return err
+			}
+		}
 		if err := s.flush(p); err != nil {
 			return err
 		}
@@ -182,7 +169,7 @@ func (s *scatterer) flushAll() error {
 }
 
 func (s *scatterer) flush(p int) error {
-	recs := s.buffer(p)
+	recs := s.buffers.content(p)
 	if len(recs) == 0 {
 		return nil
 	}
@@ -192,7 +179,7 @@ func (s *scatterer) flush(p int) error {
 	}
 	s.blocks[p] = append(s.blocks[p], b)
 	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
-	s.filled[p] = 0
+	s.buffers.empty(p)
 	return nil
 }
 

@@ -50,29 +50,35 @@ func readPart(t testing.TB, p *Part, size int) []byte {
 	return recs
 }
 
-// TestScatter expects of the parts, one after another, what a stable sort by part gives.
+// TestScatter expects of the parts, one after another, what a stable sort by part gives: of records that are moved as words and of
+// others, and in buffers that take lines and in one that does not.
 func TestScatter(t *testing.T) {
 	r := seeded(t)
-	spec := format.Spec{RecordSize: 12, Keys: []string{"0:u64"}}
-	k := mustKeyer(t, spec)
-	for _, distinct := range []uint64{1, 2, 20, 1 << 60} {
-		for _, n := range []int{0, 1, 21, 22, 5000} {
-			recs, keys := make([]byte, 0, 12*n), []uint64{}
-			for i := range n {
-				keys = append(keys, r.Uint64N(distinct)*(1<<63/distinct))
-				recs = binary.LittleEndian.AppendUint64(recs, keys[i])
-				recs = binary.LittleEndian.AppendUint32(recs, uint32(i))
-			}
-			sample := slices.Clone(keys[:min(n, 500)])
-			slices.Sort(sample)
-			c := NewClassifier(sample, 6)
-			for _, workers := range []int{1, 2, 5} {
-				d := openData(t, spec, []string{writeFile(t, recs)}, nil)
-				parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), ScatterOptions{Workers: workers, BlockBytes: 256})
-				if err != nil {
-					t.Fatal(err)
+	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}}, {RecordSize: 16, Keys: []string{"0:u64"}}, words, {Type: "u32be"}} {
+		k := mustKeyer(t, spec)
+		size := k.Layout().RecordSize
+		for _, distinct := range []uint64{1, 2, 20, 1 << 60} {
+			for _, n := range []int{0, 1, 21, 22, 5000} {
+				recs := make([]byte, 0, size*n)
+				for i := range n {
+					key := r.Uint64N(distinct) * (1 << 63 / distinct) >> 32
+					record := binary.LittleEndian.AppendUint64(nil, key<<32|key)
+					record = binary.LittleEndian.AppendUint64(record, uint64(i))
+					recs = append(recs, record[:size]...)
 				}
-				checkParts(t, fmt.Sprintf("%d records of %d keys by %d workers", n, distinct, workers), parts, recs, keys, c)
+				keys := make([]uint64, n)
+				k.Prefixes(keys, recs)
+				sample := slices.Clone(keys[:min(n, 500)])
+				slices.Sort(sample)
+				c := NewClassifier(sample, 6)
+				for _, opt := range []ScatterOptions{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024}, {Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
+					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
+					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
+					if err != nil {
+						t.Fatal(err)
+					}
+					checkParts(t, fmt.Sprintf("%d records of %d bytes and %d keys, %+v", n, size, distinct, opt), parts, recs, keys, c)
+				}
 			}
 		}
 	}
@@ -83,22 +89,22 @@ func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []ui
 	if len(parts) != c.Parts() {
 		t.Fatalf("%s: %d parts, the classifier has %d", name, len(parts), c.Parts())
 	}
-	where := make([]uint16, len(keys))
+	where := make([]uint32, len(keys))
 	c.Classify(where, keys)
+	size := len(recs) / max(len(keys), 1)
 	for p, part := range parts {
 		var want []byte
-		equal := true
+		var of []uint64
 		for i, key := range keys {
 			if int(where[i]) == p {
-				want = append(want, recs[12*i:12*i+12]...)
-				equal = equal && key == binary.LittleEndian.Uint64(want)
+				want, of = append(want, recs[size*i:][:size]...), append(of, key)
 			}
 		}
-		if got := readPart(t, part, 12); !bytes.Equal(got, want) {
+		if got := readPart(t, part, max(size, 1)); !bytes.Equal(got, want) {
 			t.Fatalf("%s: part %d has %d bytes that are not the %d due", name, p, len(got), len(want))
 		}
-		if len(want) > 0 && part.AllEqual() != equal {
-			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, equal, part.AllEqual())
+		if len(of) > 0 && part.AllEqual() != (slices.Min(of) == slices.Max(of)) {
+			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, !part.AllEqual(), part.AllEqual())
 		}
 	}
 }

@@ -1,0 +1,80 @@
+package chunker
+
+import (
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu"
+)
+
+// buffers are where a worker of Scatter collects the records of each part.
+type buffers interface {
+	// add appends records to those of their parts until the buffer of one is full, or nearly so: done records have been taken then, and full
+	// is that part, which has to be emptied before anything else is added; or -1 at the end of recs.
+	add(recs []byte, parts []uint32) (done, full int)
+	// finish ends a part: content is all that is left of it. Where it reports false, the buffer has to be emptied before.
+	finish(part int) bool
+	content(part int) []byte
+	empty(part int)
+}
+
+// newBuffers makes buffers of so many bytes, whole records, for each part in memory.
+func newBuffers(memory []byte, parts, block, size int) buffers {
+	if cpu.CanAppend(block) && parts <= mostLines {
+		switch size { // see MovesWords
+		case 4:
+			return newLineBuffers[uint32](memory, block)
+		case 8:
+			return newLineBuffers[uint64](memory, block)
+		case 16:
+			return newLineBuffers[[2]uint64](memory, block)
+		}
+	}
+	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
+}
+
+// MovesWords reports whether Scatter moves records of so many bytes as words, which takes them a part of the time.
+func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }
+
+// mostLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
+const mostLines = 2048
+
+// lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for every
+// record to be stored there.
+type lineBuffers[E arena.Word] struct{ *cpu.Appender[E] }
+
+func newLineBuffers[E arena.Word](memory []byte, block int) buffers {
+	return lineBuffers[E]{cpu.NewAppender[E](memory, block)}
+}
+
+func (b lineBuffers[E]) add(recs []byte, parts []uint32) (done, full int) {
+	return b.Append(arena.View[E](recs), parts)
+}
+
+func (b lineBuffers[E]) finish(part int) bool    { return b.Finish(part) }
+func (b lineBuffers[E]) content(part int) []byte { return arena.ByteView(b.Buffered(part)) }
+func (b lineBuffers[E]) empty(part int)          { b.Empty(part) }
+
+// plainBuffers are of records of any size.
+type plainBuffers struct {
+	memory []byte
+	block  int   // bytes of a buffer
+	size   int   // of a record
+	filled []int // bytes of each part
+}
+
+func (b *plainBuffers) add(recs []byte, parts []uint32) (done, full int) {
+	memory, size := b.memory, b.size
+	for i, part := range parts {
+		p := int(part)
+		at := b.filled[p]
+		copy(memory[p*b.block+at:], recs[i*size:(i+1)*size])
+		b.filled[p] = at + size
+		if at+size == b.block {
+			return i + 1, p
+		}
+	}
+	return len(parts), -1
+}
+
+func (b *plainBuffers) finish(int) bool         { return true }
+func (b *plainBuffers) content(part int) []byte { return b.memory[part*b.block:][:b.filled[part]] }
+func (b *plainBuffers) empty(part int)          { b.filled[part] = 0 }

@@ -1,0 +1,109 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of buckets: a line of
+// each part is in cache, and goes to its buffer past the caches when it is full (see combiner). It is for one goroutine at a time.
+type Appender[E arena.Word] struct {
+	combiner[E]
+	pending []bool // a line of the part is full, and there is no room for it
+}
+
+// appenderLine is the size of a line in bytes.
+const appenderLine = longLineBytes
+
+// CanAppend reports whether an Appender takes buffers of so many bytes: a power of two, of a line at least.
+func CanAppend(bufferBytes int) bool {
+	return bufferBytes >= appenderLine && bufferBytes&(bufferBytes-1) == 0
+}
+
+// AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
+func AppenderBytes(parts int) int64 { return int64(parts)*(appenderLine+8+8+1) + appenderLine }
+
+// NewAppender makes an Appender of the buffers in memory, of so many bytes each. REQUIRES: memory starts as an arena does, and
+// CanAppend.
+func NewAppender[E arena.Word](memory []byte, bufferBytes int) *Appender[E] {
+	var e E
+	parts := len(memory) / bufferBytes
+	elems := arena.View[E](memory)
+	a := &Appender[E]{pending: make([]bool, parts)}
+	a.pool = &pool[E]{elems: elems, block: bufferBytes / int(unsafe.Sizeof(e))}
+	a.line = appenderLine / int(unsafe.Sizeof(e))
+	a.lines = alignedLines[E](parts * a.line)
+	a.next, a.to = make([]uint64, parts), make([]uint64, parts)
+	for part := range parts {
+		a.next[part] = uint64(part * a.line)
+		a.to[part] = a.start(part)
+	}
+	return a
+}
+
+// alignedLines is memory for lines of so many elements together, which begins with a cache line.
+func alignedLines[E arena.Word](elems int) []E {
+	var e E
+	bytes := elems * int(unsafe.Sizeof(e))
+	words := make([]uint64, (bytes+appenderLine)/8)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(words))) & (appenderLine - 1)
+	return arena.View[E](arena.ByteView(words)[skip:][:bytes])
+}
+
+// start is where the buffer of a part starts in the pool.
+func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.pool.block) }
+
+// Append appends elems to the buffers of the given parts until one of these is full: done elements are appended then, and full is
+// the part whose buffer has to be emptied before anything else is appended; or -1 at the end of elems.
+func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
+	for done < len(elems) {
+		end := min(done+numbersAtMost, len(elems))
+		n, part := putFast(&a.combiner, elems[done:end], parts[done:end])
+		if done += n; part >= 0 && !a.store(part) {
+			return done, part
+		}
+	}
+	return done, -1
+}
+
+// store writes the full line of a part to its buffer, and reports whether there was room.
+func (a *Appender[E]) store(part int) bool {
+	to := a.to[part]
+	if to == a.start(part)+uint64(a.pool.block) {
+		a.pending[part] = true
+		return false
+	}
+	copy(a.pool.elems[to:to+uint64(a.line)], a.lines[part*a.line:])
+	a.to[part] = to + uint64(a.line)
+	return true
+}
+
+// Buffered is the elements of a part that are in its buffer. Some more may be in its line, see Finish.
+func (a *Appender[E]) Buffered(part int) []E {
+	storeFence()
+	return a.pool.elems[a.start(part):a.to[part]]
+}
+
+// Empty empties the buffer of a part, and puts what waited for that into it.
+func (a *Appender[E]) Empty(part int) {
+	a.to[part] = a.start(part)
+	if a.pending[part] {
+		a.pending[part] = false
+		a.store(part)
+	}
+}
+
+// Finish puts the elements of a part that are in its line into its buffer, which is to be emptied before anything else is
+// appended. It reports false if the buffer has to be emptied for that.
+func (a *Appender[E]) Finish(part int) bool {
+	rest := a.inLine(part)
+	if to := a.to[part]; rest > 0 {
+		if to == a.start(part)+uint64(a.pool.block) {
+			return false
+		}
+		copy(a.pool.elems[to:to+rest], a.lines[part*a.line:])
+		a.to[part], a.next[part] = to+rest, uint64(part*a.line)
+	}
+	return true
+}
