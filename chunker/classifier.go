@@ -126,33 +126,43 @@ func (c *Classifier) classifyByDigit(parts []uint32, keys []uint64) {
 	}
 }
 
-// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Four keys
+// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Eight keys
 // go down together: each waits for its own loads only.
 func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 	parts = parts[:len(keys)]
-	leaves, last := uint64(len(c.tree)), uint64(len(c.splitters))
+	tree, leaves, last := c.tree, uint32(len(c.tree)), uint32(len(c.splitters))
 	levels := bits.Len(uint(len(c.splitters)))
-	for ; len(keys) >= 4; keys, parts = keys[4:], parts[4:] {
-		k0, k1, k2, k3 := keys[0], keys[1], keys[2], keys[3]
-		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
+	for ; len(keys) >= 8; keys, parts = keys[8:], parts[8:] {
+		k := (*[8]uint64)(keys)
+		i0, i1, i2, i3, i4, i5, i6, i7 := uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1)
 		for range levels {
-			i0, i1, i2, i3 = c.descend(i0, k0), c.descend(i1, k1), c.descend(i2, k2), c.descend(i3, k3)
+			i0, i1 = descend(tree, i0, k[0]), descend(tree, i1, k[1])
+			i2, i3 = descend(tree, i2, k[2]), descend(tree, i3, k[3])
+			i4, i5 = descend(tree, i4, k[4]), descend(tree, i5, k[5])
+			i6, i7 = descend(tree, i6, k[6]), descend(tree, i7, k[7])
 		}
-		parts[0], parts[1] = uint32(min(i0-leaves, last)), uint32(min(i1-leaves, last))
-		parts[2], parts[3] = uint32(min(i2-leaves, last)), uint32(min(i3-leaves, last))
+		p := (*[8]uint32)(parts)
+		p[0] = min(uint32(i0)-leaves, last)
+		p[1] = min(uint32(i1)-leaves, last)
+		p[2] = min(uint32(i2)-leaves, last)
+		p[3] = min(uint32(i3)-leaves, last)
+		p[4] = min(uint32(i4)-leaves, last)
+		p[5] = min(uint32(i5)-leaves, last)
+		p[6] = min(uint32(i6)-leaves, last)
+		p[7] = min(uint32(i7)-leaves, last)
 	}
 	for n, key := range keys {
 		i := uint64(1)
 		for range levels {
-			i = c.descend(i, key)
+			i = descend(tree, i, key)
 		}
-		parts[n] = uint32(min(i-leaves, last))
+		parts[n] = min(uint32(i)-leaves, last)
 	}
 }
 
 // descend goes from node i to the left where the key is below it, else to the right.
-func (c *Classifier) descend(i, key uint64) uint64 {
-	_, below := bits.Sub64(key, c.tree[i], 0)
+func descend(tree []uint64, i, key uint64) uint64 {
+	_, below := bits.Sub64(key, tree[i], 0)
 	return 2*i + 1 - below
 }
 
