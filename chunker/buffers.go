@@ -7,8 +7,8 @@ import (
 
 // buffers are where a worker of Scatter collects the records of each part.
 type buffers interface {
-	// add appends records to those of their parts until the buffer of one is full, or nearly so: done records have been taken then, and full
-	// is that part, which has to be emptied before anything else is added; or -1 at the end of recs.
+	// add appends records to those of their parts until the buffer of one is full: done records have been taken then, and full is
+	// that part, which has to be emptied before anything else is added; or -1 at the end of recs.
 	add(recs []byte, parts []uint32) (done, full int)
 	// finish ends a part: content is all that is left of it. Where it reports false, the buffer has to be emptied before.
 	finish(part int) bool
@@ -37,8 +37,8 @@ func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8
 // mostLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
 const mostLines = 2048
 
-// lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for every
-// record to be stored there.
+// lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for
+// every record to be stored there.
 type lineBuffers[E arena.Word] struct{ *cpu.Appender[E] }
 
 func newLineBuffers[E arena.Word](memory []byte, block int) buffers {

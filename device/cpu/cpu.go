@@ -27,6 +27,8 @@
 //	       touched that is slow to touch (select.go, touch.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
+// An Appender does what Load does for who parts records too many for a chunk (appender.go).
+//
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
 // most-significant-digit partition that brings them there.
 package cpu
