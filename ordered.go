@@ -26,11 +26,11 @@ func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error
 	case s.mirrored && !out.isPatient():
 		err = errDisorder // what comes first in the order would be read last
 	case out.isPatient() && !s.opt.Unique:
-		err = s.copyWhileOrdered(ctx, out)
+		err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
 	default:
 		if err = s.copyWhileOrdered(ctx, nothing); err == nil {
 			s.forget(out)
-			err = s.copyWhileOrdered(ctx, out)
+			err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
 		}
 	}
 	if errors.Is(err, errDisorder) {

@@ -127,6 +127,14 @@ func (o *output) assemble(memoryBytes int64, f func() error) error {
 	return o.file.Assemble(memoryBytes, f)
 }
 
+// copying runs f, which writes all records and needs hardly any memory beside.
+func (o *output) copying(f func() error) error {
+	if !o.atOffsets {
+		return f()
+	}
+	return o.file.Copy(f)
+}
+
 // isPatient reports whether what was written can be written again: blocks of a regular file have their places.
 func (o *output) isPatient() bool { return o.atOffsets }
 

@@ -35,6 +35,7 @@ type Output struct {
 
 	written   chunker.Stretches // and not yet on their way to the disk
 	assembler *assembler        // nil: what is written goes to the file as it is
+	copies    bool              // in smaller pieces, see Copy
 }
 
 // OpenOutput begins an output. A nil fsys is SystemFS.
@@ -221,10 +222,25 @@ func (o *Output) Assemble(memoryBytes int64, f func() error) error {
 // and in 1.65 with 1 MiB (cp took 0.47; medians of 11 in random order).
 const pieceBytes = 256 << 10
 
+// copyPieceBytes is pieceBytes of Copy. On that machine, in turns with cp, 1 GiB was copied in 0.42 s, in 0.44 with 128 KiB, and in
+// 0.98 with 256 KiB (cp 0.31; medians of 7). Sorts are no faster with it.
+const copyPieceBytes = 64 << 10
+
+// Copy lets WriteAt write in smaller pieces as long as f runs. It is for who needs hardly any memory but for what is written: nothing
+// was freed just before in larger pieces.
+func (o *Output) Copy(f func() error) error {
+	o.copies = true
+	defer func() { o.copies = false }()
+	return f()
+}
+
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
 	if o.assembler != nil {
 		return o.assembler.writeAt(p, offset)
+	}
+	if o.copies {
+		return inPieces(p, offset, copyPieceBytes, o.writeAt)
 	}
 	return inPieces(p, offset, pieceBytes, o.writeAt)
 }
