@@ -3,7 +3,6 @@ package extsort
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -174,7 +173,7 @@ func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder strin
 	slices.Sort(keys)
 	classifier := chunker.NewClassifier(keys, trialParts)
 	spill, err := chunker.NewSpill(chunker.SpillOptions{
-		Store: oblivion{}, Folders: []string{folder}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: cpuReadBytes,
+		Store: chunker.Oblivion{}, Folders: []string{folder}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: cpuReadBytes,
 	})
 	if err != nil {
 		return 0, false
@@ -188,17 +187,6 @@ func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder strin
 	}
 	return seconds, err == nil
 }
-
-// oblivion is a spill store that keeps nothing.
-type oblivion struct{}
-
-func (oblivion) Create(string) (chunker.SpillFile, error) { return oblivion{}, nil }
-func (oblivion) Free([]string) int64                      { return -1 }
-func (oblivion) WriteAt(p []byte, _ int64) (int, error)   { return len(p), nil }
-func (oblivion) ReadAt([]byte, int64) (int, error)        { return 0, io.EOF }
-func (oblivion) Reserve(int64, int64) error               { return nil }
-func (oblivion) Release(int64, int64)                     {}
-func (oblivion) Close() error                             { return nil }
 
 // timeGather copies 64-byte records from random places: bytes per second of a plain copy, and the seconds that a
 // random place adds to each record.

@@ -25,13 +25,13 @@ func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error
 	switch {
 	case s.mirrored && !out.isPatient():
 		err = errDisorder // what comes first in the order would be read last
-	case out.isPatient() && !s.opt.Unique:
-		err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
-	default:
+	case !out.isPatient() || s.opt.Unique:
 		if err = s.copyWhileOrdered(ctx, nothing); err == nil {
 			s.forget(out)
-			err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
 		}
+	}
+	if err == nil {
+		err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
 	}
 	if errors.Is(err, errDisorder) {
 		s.forget(out)

@@ -53,7 +53,7 @@ func BenchmarkScatter(b *testing.B) {
 		c := NewClassifier(slices.Sorted(slices.Values(keys)), 40)
 		for name, blockBytes := range map[string]int{"block=256KiB": 256 << 10, "block=250000": 250000} {
 			b.Run(fmt.Sprintf("size=%d/%s", size, name), func(b *testing.B) {
-				spill := newTestSpill(b, spec, forgetful{})
+				spill := newTestSpill(b, spec, Oblivion{})
 				data := &Part{Run: MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
 					if _, err := Scatter(b.Context(), k, data, c, spill, ScatterOptions{Workers: 1, BlockBytes: blockBytes}); err != nil {
@@ -65,14 +65,3 @@ func BenchmarkScatter(b *testing.B) {
 		}
 	}
 }
-
-// forgetful is a Store that keeps nothing.
-type forgetful struct{}
-
-func (forgetful) Create(string) (SpillFile, error)       { return forgetful{}, nil }
-func (forgetful) Free([]string) int64                    { return -1 }
-func (forgetful) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (forgetful) ReadAt(p []byte, _ int64) (int, error)  { return len(p), nil }
-func (forgetful) Reserve(int64, int64) error             { return nil }
-func (forgetful) Release(int64, int64)                   {}
-func (forgetful) Close() error                           { return nil }

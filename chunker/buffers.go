@@ -16,16 +16,21 @@ type buffers interface {
 	empty(part int)
 }
 
-// newBuffers makes buffers of so many bytes, whole records, for each part in memory.
+// buffersBytes is the memory of buffers of so many bytes for each part.
+func buffersBytes(parts, block int) int64 {
+	return int64(parts)*int64(block) + int64(cpu.AppenderBytes(min(parts, mostLines)))
+}
+
+// newBuffers makes buffers of so many bytes, whole records, for each part, in memory of buffersBytes.
 func newBuffers(memory []byte, parts, block, size int) buffers {
 	if cpu.CanAppend(block) && parts <= mostLines {
 		switch size { // see MovesWords
 		case 4:
-			return newLineBuffers[uint32](memory, block)
+			return newLineBuffers[uint32](memory, parts, block)
 		case 8:
-			return newLineBuffers[uint64](memory, block)
+			return newLineBuffers[uint64](memory, parts, block)
 		case 16:
-			return newLineBuffers[[2]uint64](memory, block)
+			return newLineBuffers[[2]uint64](memory, parts, block)
 		}
 	}
 	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
@@ -41,8 +46,8 @@ const mostLines = 2048
 // every record to be stored there.
 type lineBuffers[E arena.Word] struct{ *cpu.Appender[E] }
 
-func newLineBuffers[E arena.Word](memory []byte, block int) buffers {
-	return lineBuffers[E]{cpu.NewAppender[E](memory, block)}
+func newLineBuffers[E arena.Word](memory []byte, parts, block int) buffers {
+	return lineBuffers[E]{cpu.NewAppender[E](memory, parts, block)}
 }
 
 func (b lineBuffers[E]) add(recs []byte, parts []uint32) (done, full int) {

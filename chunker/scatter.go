@@ -8,7 +8,6 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 )
 
@@ -25,7 +24,7 @@ const MaxUnitBytes = 256 << 10
 
 // Memory is the memory in bytes that Scatter allocates for so many parts, without the index of their blocks.
 func (o *ScatterOptions) Memory(parts int) int64 {
-	return int64(o.Workers) * (int64(parts)*int64(o.BlockBytes) + cpu.AppenderBytes(min(parts, mostLines)) + int64(o.unitBytes())*5/2)
+	return int64(o.Workers) * (buffersBytes(parts, o.BlockBytes) + int64(o.unitBytes())*5/2)
 }
 
 func (o *ScatterOptions) unitBytes() int {
@@ -103,7 +102,7 @@ func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, opt ScatterOptio
 	size := k.Layout().RecordSize
 	records := max(opt.unitBytes()/max(size, 8), 1)
 	block := max(opt.BlockBytes/size, 1) * size
-	memory, err := arena.Alloc(c.Parts() * block)
+	memory, err := arena.Alloc(int(buffersBytes(c.Parts(), block)))
 	if err != nil {
 		return nil, err
 	}

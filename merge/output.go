@@ -239,10 +239,11 @@ func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
 	if o.assembler != nil {
 		return o.assembler.writeAt(p, offset)
 	}
+	size := int64(pieceBytes)
 	if o.copies {
-		return inPieces(p, offset, copyPieceBytes, o.writeAt)
+		size = copyPieceBytes
 	}
-	return inPieces(p, offset, pieceBytes, o.writeAt)
+	return inPieces(p, offset, size, o.writeAt)
 }
 
 // inPieces has p written in pieces that end at multiples of size in the file.

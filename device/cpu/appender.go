@@ -10,7 +10,7 @@ import (
 // each part is in cache, and goes to its buffer past the caches when it is full (see combiner). It is for one goroutine at a time.
 type Appender[E arena.Word] struct {
 	combiner[E]
-	pending []bool // a line of the part is full, and there is no room for it
+	waiting int // the part of which a line is full, and there is no room for it; -1: none
 }
 
 // appenderLine is the size of a line in bytes.
@@ -22,33 +22,19 @@ func CanAppend(bufferBytes int) bool {
 }
 
 // AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
-func AppenderBytes(parts int) int64 { return int64(parts)*(appenderLine+8+8+1) + appenderLine }
+func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
 
-// NewAppender makes an Appender of the buffers in memory, of so many bytes each. REQUIRES: memory starts as an arena does, and
-// CanAppend.
-func NewAppender[E arena.Word](memory []byte, bufferBytes int) *Appender[E] {
+// NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and behind them
+// AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
+func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
 	var e E
-	parts := len(memory) / bufferBytes
-	elems := arena.View[E](memory)
-	a := &Appender[E]{pending: make([]bool, parts)}
-	a.pool = &pool[E]{elems: elems, block: bufferBytes / int(unsafe.Sizeof(e))}
-	a.line = appenderLine / int(unsafe.Sizeof(e))
-	a.lines = alignedLines[E](parts * a.line)
-	a.next, a.to = make([]uint64, parts), make([]uint64, parts)
+	p := &pool[E]{elems: arena.View[E](memory[:parts*bufferBytes]), block: bufferBytes / int(unsafe.Sizeof(e))}
+	a := &Appender[E]{waiting: -1}
+	a.combiner, _ = newCombiner(p, memory[parts*bufferBytes:], parts, appenderLine)
 	for part := range parts {
-		a.next[part] = uint64(part * a.line)
-		a.to[part] = a.start(part)
+		a.next[part], a.to[part] = uint64(part*a.line), a.start(part)
 	}
 	return a
-}
-
-// alignedLines is memory for lines of so many elements together, which begins with a cache line.
-func alignedLines[E arena.Word](elems int) []E {
-	var e E
-	bytes := elems * int(unsafe.Sizeof(e))
-	words := make([]uint64, (bytes+appenderLine)/8)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(words))) & (appenderLine - 1)
-	return arena.View[E](arena.ByteView(words)[skip:][:bytes])
 }
 
 // start is where the buffer of a part starts in the pool.
@@ -71,7 +57,7 @@ func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
 func (a *Appender[E]) store(part int) bool {
 	to := a.to[part]
 	if to == a.start(part)+uint64(a.pool.block) {
-		a.pending[part] = true
+		a.waiting = part
 		return false
 	}
 	copy(a.pool.elems[to:to+uint64(a.line)], a.lines[part*a.line:])
@@ -88,8 +74,8 @@ func (a *Appender[E]) Buffered(part int) []E {
 // Empty empties the buffer of a part, and puts what waited for that into it.
 func (a *Appender[E]) Empty(part int) {
 	a.to[part] = a.start(part)
-	if a.pending[part] {
-		a.pending[part] = false
+	if a.waiting == part {
+		a.waiting = -1
 		a.store(part)
 	}
 }

@@ -28,12 +28,12 @@ func TestAppender(t *testing.T) {
 }
 
 func testAppender[E arena.Word](t *testing.T, r *rand.Rand, bufferBytes, parts int, element func(i int) E) {
-	memory, err := arena.Alloc(bufferBytes * parts)
+	memory, err := arena.Alloc(bufferBytes*parts + AppenderBytes(parts))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	a := NewAppender[E](memory.Bytes(), bufferBytes)
+	a := NewAppender[E](memory.Bytes(), parts, bufferBytes)
 	capacity := bufferBytes / int(unsafe.Sizeof(element(0)))
 	name := fmt.Sprintf("%T, %d parts of %d bytes", element(0), parts, bufferBytes)
 	for range 2 { // after Finish it begins anew

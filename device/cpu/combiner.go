@@ -32,6 +32,11 @@ type combiner[E arena.Word] struct {
 	zones    int  // that the buckets are spread over
 }
 
+// combinerBytes is the memory of a combiner for so many buckets, with lines of so many bytes.
+func combinerBytes(buckets, lineBytes int) int {
+	return buckets*lineBytes + 3*wholeLines(8*buckets) + wholeLines(4*buckets)
+}
+
 // newCombiner makes a combiner for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
 func newCombiner[E arena.Word](p *pool[E], memory []byte, buckets, lineBytes int) (c combiner[E], rest []byte) {
 	var e E

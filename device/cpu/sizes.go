@@ -175,7 +175,7 @@ func (s *sizes) memory() int64 {
 func (s *sizes) perWorker() int {
 	leaf := wholeLines(s.leaf * s.element)
 	batch := wholeLines(s.batch() * s.element)
-	scatter := s.maxBuckets()*s.line + 3*wholeLines(8*s.maxBuckets()) + wholeLines(4*s.maxBuckets())
+	scatter := combinerBytes(s.maxBuckets(), s.line)
 	if s.carried {
 		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
