@@ -32,7 +32,7 @@ type Source interface {
 }
 
 // Sampled is a Source that may know prefixes (Keyer.Prefix) of some of its records, in no particular order. If there are
-// any, they tell more of its records than ChunkOptions.Sample, which is of all the data.
+// any, they tell more of its records than ChunkOptions.Sample, which is of all the data. They are not to be changed.
 type Sampled interface {
 	Source
 	Sample() []uint64

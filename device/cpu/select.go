@@ -107,10 +107,14 @@ func (s *selection[E]) begin(in *intake, sizes *sizes, touch *touching, pool int
 	in.expected = min(in.expected, int64(s.expected))
 }
 
-// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected.
+// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. The sample stays as it is: it may be the
+// source's own.
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	least, greatest := s.bounds()
-	if sample = s.within(sample); len(sample) == 0 {
+	if !s.takesAll() {
+		sample = s.within(slices.Clone(sample))
+	}
+	if len(sample) == 0 {
 		return nil, least, greatest
 	}
 	low, high = minMax(sample)

@@ -3,8 +3,8 @@ package devicetest
 import (
 	"context"
 	"errors"
-
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/device"
@@ -27,15 +27,18 @@ func testSelect(t *testing.T, d device.Device) {
 				const n = 12_000
 				recs := generate(l, n, random())
 				for _, capacity := range []int64{n, n / 3} {
-					checkSelect(t, d, Case{Layout: l, Recs: recs}, capacity, dist == "uniform" && l.RecordSize > 2)
+					for _, sample := range []int{5000, 50} { // the few are used as they are
+						c := Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, sample)}
+						checkSelect(t, d, c, capacity, dist == "uniform" && l.RecordSize > 2)
+					}
 				}
 			})
 		}
 	}
 }
 
-// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records. manifold says that keys
-// hardly ever come twice.
+// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records, with its sample
+// for all. manifold says that keys hardly ever come twice.
 func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold bool) {
 	t.Helper()
 	size, k := c.Layout.RecordSize, keyer(t, c.Layout)
@@ -50,19 +53,23 @@ func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold
 	want := Sorted(c.Layout, c.Recs)
 	prefixes := make([]uint64, len(want)/size)
 	k.Prefixes(prefixes, want)
+	sample := slices.Clone(c.Sample)
 	low, at := uint64(0), 0
 	for {
 		high := uint64(math.MaxUint64)
 		if end := at + int(capacity)*11/10; end < len(prefixes) {
 			high = max(low, prefixes[end])
 		}
-		src := &SampledSource{Source{Recs: c.Recs, Size: size}, Sampled(c.Layout, c.Recs, 5000)}
+		src := &SampledSource{Source{Recs: c.Recs, Size: size}, sample}
 		n, last, err := selector.Select(context.Background(), src, low, high)
 		if errors.Is(err, device.ErrTooMany) && !manifold {
 			return
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Equal(sample, c.Sample) {
+			t.Fatalf("the sample of the source was changed in loading prefixes from %d to %d", low, high)
 		}
 		if last > high || last < high && n > capacity {
 			t.Fatalf("%d records of prefixes from %d to %d were loaded, up to %d were asked for", n, low, last, high)
