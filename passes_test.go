@@ -96,6 +96,78 @@ func TestPasses(t *testing.T) {
 	}
 }
 
+// TestPassesOfFewKeys asks for passes where there are fewer keys than passes: none takes nothing.
+func TestPassesOfFewKeys(t *testing.T) {
+	k := kindNamed("u64")
+	for keys := 1; keys <= 5; keys++ {
+		data := make([]byte, 8*3000)
+		for i := range 3000 {
+			data[8*i] = byte(i*i*31%keys) + 1
+		}
+		opt := Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out")}
+		report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
+		if want := min(keys, passesInMemory); report.Chunks > want || report.Plan.Chunks != passesInMemory {
+			t.Errorf("%d keys in %d passes, %d were planned, want at most %d", keys, report.Chunks, report.Plan.Chunks, want)
+		}
+	}
+}
+
+// TestSparesMemory plans for what fits memory: it is read several times where that takes less than to touch the memory is expected to,
+// and only if it may be.
+func TestSparesMemory(t *testing.T) {
+	slow := planner{
+		work:  work{records: 1 << 27, size: 8, bare: true, workers: 2, reclaimed: true},
+		rates: defaultRates, records: 1 << 27, capacity: 1 << 29, fanIn: 16, merges: true, rereads: true, again: 20e9,
+	}
+	for _, c := range []struct {
+		name   string
+		change func(p *planner)
+		want   Strategy
+	}{
+		{"slow memory", func(*planner) {}, Reread},
+		{"memory that is there", func(p *planner) { p.work.reclaimed = false }, InCore},
+		{"slow to read", func(p *planner) { p.again = 8e9 }, InCore},
+		{"cannot be read again", func(p *planner) { p.rereads = false }, InCore},
+		{"in order", func(p *planner) { p.ordered, p.rereads = true, false }, Copy},
+	} {
+		p := slow
+		c.change(&p)
+		all := p.weigh(Auto)
+		plan := &SortPlan{Considered: all}
+		if plan.choose(all[0]); plan.Strategy != c.want || plan.TempBytes != 0 || (c.want == Reread) != (plan.Chunks == passesInMemory) {
+			t.Errorf("%s: %s in %d chunks with %d bytes of spill is planned, want %s", c.name, plan.Strategy, plan.Chunks, plan.TempBytes, c.want)
+		}
+		if next := plan.without(Reread); next.Strategy == Reread || next.Strategy != c.want && next.Strategy != InCore {
+			t.Errorf("%s: where nothing can be read again, %s is planned", c.name, next.Strategy)
+		}
+	}
+}
+
+// TestFastToRead is of blocks as they were read on machines with and without, and from a disk.
+func TestFastToRead(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rates [trialReads]float64 // GB/s
+		want  bool
+	}{
+		{"EPYC", [...]float64{37, 33, 24, 20, 20, 16, 14, 14}, true},
+		{"EPYC, stopped now and then", [...]float64{37, 34, 27, 27, 22, 14, 13, 0.4}, true},
+		{"Xeon", [...]float64{13, 12, 11, 10, 9, 9, 8, 7}, false},
+		{"half of it on a disk", [...]float64{37, 33, 24, 20, 1, 1, 1, 1}, false},
+	} {
+		var seconds []float64
+		for _, rate := range c.rates {
+			seconds = append(seconds, maxBlockBytes/(rate*1e9))
+		}
+		if got := fastToRead(seconds); got != c.want {
+			t.Errorf("%s: fast to read: %t", c.name, got)
+		}
+	}
+	if fastToRead(nil) {
+		t.Error("what cannot be read is fast to read")
+	}
+}
+
 // TestPassesInVain begins again in another way where a pass finds that it cannot hold what it must, or that chunks take all or
 // nothing. Errors are errors.
 func TestPassesInVain(t *testing.T) {

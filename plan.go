@@ -159,6 +159,7 @@ func (j *job) work() work {
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
 		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), workers: float64(j.opt.Workers),
 		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(),
+		reclaimed: j.data.Records()*int64(j.size) >= passesFrom && hostTakesMemory(),
 	}
 }
 
@@ -191,8 +192,8 @@ func (p *planner) weigh(forced Strategy) []Candidate {
 	}
 	p.disk.leaveOut(all)
 	if p.inCore().possible {
-		for i := range all { // one chunk needs no other way, whatever the sum of the stages
-			all[i].possible = all[i].possible && (all[i].Strategy == InCore || all[i].Strategy == Copy)
+		for i := range all { // one chunk needs nothing to be spilled, whatever the sum of the stages
+			all[i].possible = all[i].possible && slices.Contains([]Strategy{InCore, Copy, Reread}, all[i].Strategy)
 		}
 	}
 	slices.SortStableFunc(all, byCost)
@@ -247,7 +248,7 @@ func (p *planner) inCore() Candidate {
 		c.possible, c.Why = false, "would leave all devices but one idle"
 	}
 	c.stages = []Stage{
-		p.stage(stageRead, w.readCost(r)+w.sortCost(r)/2+r.startSeconds),
+		p.stage(stageRead, w.readCost(r)+w.touchCost()+w.sortCost(r)/2+r.startSeconds),
 		p.stage(stageWrite, w.sortCost(r)/2+w.writeCost(r)+p.waitCost(w, 0)),
 	}
 	return c.sum()
@@ -261,7 +262,12 @@ func (p *planner) reread() Candidate {
 		c.Why = rereadNeeds
 		return c
 	}
-	c.chunks = passesOf(p.records, p.capacity)
+	touch := 0.0 // what does not fit memory touches all of that in any case
+	if c.chunks = passesOf(p.records, p.capacity); p.records <= p.capacity {
+		c.Why = "reads the input several times, so that it takes less memory, which may be slow to touch"
+		c.chunks = passesInMemory
+		touch = w.touchCost() / passesInMemory
+	}
 	if p.limit > 0 {
 		c.chunks = min(c.chunks, passesOf(p.limit, p.capacity))
 		w.records = min(w.records, float64(p.limit))
@@ -271,7 +277,7 @@ func (p *planner) reread() Candidate {
 	look := p.work.bytes()/p.again + p.work.records*p.work.selectSeconds()/w.workers
 	part := int64(first * w.bytes())
 	c.stages = []Stage{
-		p.stage(stageRead, look+first*sorting/2+r.startSeconds),
+		p.stage(stageRead, look+touch+first*sorting/2+r.startSeconds),
 		{Name: stageWrite, Bytes: part, Seconds: first * (sorting/2 + w.writeCost(r))},
 	}
 	if c.chunks > 1 {

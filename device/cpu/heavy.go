@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+
+	"github.com/extsort/extsort/format"
 )
 
 // heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
@@ -80,6 +82,26 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 		h.slots[c.bucket], h.perBucket[c.bucket] = uint16(len(h.values)), uint64(c.value)
 	}
 	return h
+}
+
+// Counted is about what part of the records of a chunk are only counted, by a sample of their prefixes, which it sorts.
+func Counted(k *format.Keyer, sample []uint64) float64 {
+	if kind := elementOf(k); kind == indexed || len(sample) == 0 {
+		return 0
+	}
+	slices.Sort(sample)
+	counted := 0
+	for from := 0; from < len(sample); {
+		to := from + 1
+		for to < len(sample) && sample[to] == sample[from] {
+			to++
+		}
+		if to-from >= fewestHeavy {
+			counted += to - from
+		}
+		from = to
+	}
+	return float64(counted) / float64(len(sample))
 }
 
 // countHeavy has heavy elements counted. REQUIRES: nothing was added since reset.

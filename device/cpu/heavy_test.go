@@ -180,3 +180,23 @@ func putBackEqual(made device.Chunk) {
 		}
 	}
 }
+
+// TestCounted: what the sample has often is counted, of bare keys.
+func TestCounted(t *testing.T) {
+	often := slices.Concat(slices.Repeat([]uint64{7, 1 << 40}, 300), []uint64{1, 2, 2, 3, 3, 3})
+	for _, c := range []struct {
+		layout string
+		sample []uint64
+		want   float64
+	}{
+		{"u64", often, 600. / 606}, {"u32", often[600:], 0}, {"u64", nil, 0}, {"u128", often, 0},
+	} {
+		k, err := format.NewKeyer(layoutOf(t, c.layout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Counted(k, slices.Clone(c.sample)); got != c.want {
+			t.Errorf("%s: %f, want %f", c.layout, got, c.want)
+		}
+	}
+}
