@@ -117,7 +117,13 @@ func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockW
 	if !ok {
 		return s.store(ctx, chunk, w)
 	}
-	err := s.out.assemble(s.assembly, func() error { return drainer.Drain(ctx, s.limit(), w) })
+	write := func() error { return drainer.Drain(ctx, s.limit(), w) }
+	var err error
+	if stats := chunk.Stats(); float64(stats.Counted) > mostCounted*float64(stats.Records) {
+		err = s.out.copying(write) // there is little memory to give back meanwhile
+	} else {
+		err = s.out.assemble(s.assembly, write)
+	}
 	s.noteChunk(chunk.Stats())
 	return err
 }

@@ -217,6 +217,7 @@ type KeptBlock struct {
 // wall-clock times.
 type Stats struct {
 	Records   int64
+	Counted   int64 // of those, records that are only counted, as there are many of the same: they take no memory
 	Algorithm string
 	Load      float64
 	Sort      float64 // for a device that puts it off: 0, and Store has it

@@ -226,8 +226,8 @@ const pieceBytes = 256 << 10
 // 0.98 with 256 KiB (cp 0.31; medians of 7). Sorts are no faster with it.
 const copyPieceBytes = 64 << 10
 
-// Copy lets WriteAt write in smaller pieces as long as f runs. It is for who needs hardly any memory but for what is written: nothing
-// was freed just before in larger pieces.
+// Copy lets WriteAt write in smaller pieces as long as f runs. It is for who needs hardly any memory but for what is written, as a copy
+// does: nothing was freed just before in larger pieces.
 func (o *Output) Copy(f func() error) error {
 	o.copies = true
 	defer func() { o.copies = false }()

@@ -33,6 +33,9 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 	whole.low, whole.high = s.bounds()
 	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, whole)
 	c.stats.Records = l.loaded.Load()
+	for _, leaf := range c.leaves {
+		c.stats.Counted += leaf.counted
+	}
 	return c.stats.Records, nil
 }
 
