@@ -80,31 +80,22 @@ func (j *job) measuredRates(ctx context.Context) rates {
 // timeReads reads blocks from all over the input, which shows whether it is in the page cache, and gives the bytes of a second. The
 // slowest counts as the others do on average: somebody else may have stopped it.
 func (j *job) timeReads() (bytesPerSecond float64, ok bool) {
-	seconds := j.timedReads()
-	if len(seconds) == 0 {
-		return 0, false
-	}
-	sum, others := 0.0, seconds[:max(len(seconds)-1, 1)]
-	for _, s := range others {
-		sum += s
-	}
-	return float64(len(others)) * maxBlockBytes / sum, true
-}
-
-// timedReads is the seconds that blocks of maxBlockBytes from all over the input took to be read, the least first; none if one could not
-// be read.
-func (j *job) timedReads() (seconds []float64) {
 	block := make([]byte, maxBlockBytes/j.size*j.size)
 	clear(block) // so that it is not touched for the first time by the reading
-	for _, src := range chunker.NewDataset(j.inputs).Split(trialReads) {
+	seconds, slowest := 0.0, 0.0
+	sources := chunker.NewDataset(j.inputs).Split(trialReads)
+	for _, src := range sources {
 		start := time.Now()
 		if _, n, err := src.Next(len(block)/j.size, func(int64, int) []byte { return block }); err != nil || n == 0 {
-			return nil
+			return 0, false
 		}
-		seconds = append(seconds, since(start))
+		one := since(start)
+		seconds, slowest = seconds+one, max(slowest, one)
 	}
-	slices.Sort(seconds)
-	return seconds
+	if n := float64(len(sources)); n > 1 {
+		seconds = (seconds - slowest) * n / (n - 1)
+	}
+	return trialReads * maxBlockBytes / seconds, true
 }
 
 // timeWrite writes to an unlinked file, as spill and output are written.

@@ -38,20 +38,20 @@ func (j *job) mayReread() bool {
 
 const (
 	// passesInMemory is how many passes sort what would fit memory, where that pays: they touch a third of it. On a machine with an EPYC
-	// (Zen 5) whose host takes back what is free, and where one worker reads 20 to 40 GB/s, two workers took 0.59 s for 1 GiB of u64 by
-	// three passes, 0.71 by two, and 0.74 by one, which found out on the way that it takes several; 256 MiB took 0.17, 0.18 and 0.22,
-	// 2 GiB 1.2, 2.1 and 2.3.
+	// (Zen 5) whose host takes back what is free two workers took 0.59 s for 1 GiB of u64 by three passes, 0.71 by two, and 0.74 by
+	// one, which found out on the way that it takes several; 256 MiB took 0.17, 0.18 and 0.22, 2 GiB 1.2, 2.1 and 2.3.
 	passesInMemory = 3
 
 	// sparedFrom is the least data for that, in bytes: 64 and 128 MiB took 0.055 and 0.086 s by one pass, and 0.066 and 0.10 by three.
 	sparedFrom = 256 << 20
 
-	// fastReads is how many bytes a second one worker must read from all over the input for that. On a machine with a Xeon (Emerald
-	// Rapids), where it was 7 to 12 GB/s, three passes took 1.02 to 1.24 times as long as one.
-	fastReads = 14e9
+	// fastReads is how many bytes a second one worker must read from all over the input for that, by timeReads: 11 to 30 GB/s there. On a
+	// machine with a Xeon (Emerald Rapids), where it was 7 to 10 GB/s, three passes took 1.02 to 1.24 times as long as one.
+	fastReads = 10e9
 
-	// mostCounted is the part of the records that may be so frequent that they take no memory, for memory to be what counts. 1 GiB of 16
-	// values was sorted in 0.55 s, and in 2.5 when it was written as what gives memory back (cp took 0.30).
+	// mostCounted is the part of the records that may be so frequent that they are only counted, for the rest to take enough memory that
+	// it matters how fast that is. 1 GiB of 16 values was sorted in 0.55 s, and in 2.5 when it was written as what gives memory back
+	// (cp took 0.30).
 	mostCounted = 0.5
 )
 
@@ -61,14 +61,8 @@ func (j *job) sparesMemory() bool {
 	if few || j.ordered || !hostTakesMemory() || !j.isPatient() || !j.canReread() || cpu.Counted(j.keyer, j.keys()) > mostCounted {
 		return false
 	}
-	return fastToRead(j.timedReads())
-}
-
-// fastToRead reports whether blocks that took so long to be read, the least first, show an input that the page cache holds and that is
-// fast to read. Somebody else may have stopped some of them, and one for long.
-func fastToRead(seconds []float64) bool {
-	n := len(seconds)
-	return n == trialReads && maxBlockBytes/seconds[n/4] >= fastReads && maxBlockBytes/seconds[n-2] >= cachedBytes
+	read, ok := j.timeReads()
+	return ok && read >= fastReads
 }
 
 // mostPassesMoved is how many passes may pay for records that are moved whole: their order is kept account of in all that is read.

@@ -143,31 +143,6 @@ func TestSparesMemory(t *testing.T) {
 	}
 }
 
-// TestFastToRead is of blocks as they were read on machines with and without, and from a disk.
-func TestFastToRead(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		rates [trialReads]float64 // GB/s
-		want  bool
-	}{
-		{"EPYC", [...]float64{37, 33, 24, 20, 20, 16, 14, 14}, true},
-		{"EPYC, stopped now and then", [...]float64{37, 34, 27, 27, 22, 14, 13, 0.4}, true},
-		{"Xeon", [...]float64{13, 12, 11, 10, 9, 9, 8, 7}, false},
-		{"half of it on a disk", [...]float64{37, 33, 24, 20, 1, 1, 1, 1}, false},
-	} {
-		var seconds []float64
-		for _, rate := range c.rates {
-			seconds = append(seconds, maxBlockBytes/(rate*1e9))
-		}
-		if got := fastToRead(seconds); got != c.want {
-			t.Errorf("%s: fast to read: %t", c.name, got)
-		}
-	}
-	if fastToRead(nil) {
-		t.Error("what cannot be read is fast to read")
-	}
-}
-
 // TestPassesInVain begins again in another way where a pass finds that it cannot hold what it must, or that chunks take all or
 // nothing. Errors are errors.
 func TestPassesInVain(t *testing.T) {
