@@ -86,7 +86,7 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 
 // Counted is about what part of the records of a chunk are only counted, by a sample of their prefixes, which it sorts.
 func Counted(k *format.Keyer, sample []uint64) float64 {
-	if kind := elementOf(k); kind == indexed || len(sample) == 0 {
+	if elementOf(k) == indexed || len(sample) == 0 {
 		return 0
 	}
 	slices.Sort(sample)
