@@ -137,9 +137,9 @@ func (k *keeping[E]) index(limit int64) []device.KeptBlock {
 		key := c.opt.Keyer.Append(nil, k.read(at, record))
 		blocks = append(blocks, device.KeptBlock{First: first, Records: n, Key: key})
 		for n > 0 {
-			var stretch []E
-			stretch, at = k.next(at, n)
-			n -= len(stretch)
+			stretch := k.stretch(at, n)
+			at = k.after(at, stretch)
+			n -= stretch
 		}
 	}
 	return blocks
@@ -154,41 +154,51 @@ func (k *keeping[E]) begin(leaf int) cursor {
 	return at
 }
 
+// stretch is how many elements lie together from a place on, n at most, or are all the same. REQUIRES: there are more.
+func (k *keeping[E]) stretch(at cursor, n int) int {
+	if l := &k.chunk.leaves[at.leaf]; l.equal {
+		return int(min(int64(n), l.count-at.at))
+	}
+	return int(min(int64(n), int64(k.chunk.pool.used[at.block])-at.at))
+}
+
+// after is the place so many elements after another. REQUIRES: they are of one stretch.
+func (k *keeping[E]) after(at cursor, stretch int) cursor {
+	c := k.chunk
+	at.at += int64(stretch)
+	switch l := &c.leaves[at.leaf]; {
+	case l.equal:
+		if at.at == l.count {
+			return k.begin(at.leaf + 1)
+		}
+	case at.at == int64(c.pool.used[at.block]):
+		if at.block, at.at = c.pool.next[at.block], 0; at.block == none {
+			return k.begin(at.leaf + 1)
+		}
+	}
+	return at
+}
+
 // equalStretch is how many elements of a leaf without blocks are made at a time.
 const equalStretch = 512
 
-// next gives elements that lie together, n at most, and the place after them. REQUIRES: there are more.
-func (k *keeping[E]) next(at cursor, n int) (elems []E, after cursor) {
-	c := k.chunk
-	l := &c.leaves[at.leaf]
-	if l.equal {
-		elems = make([]E, min(int64(n), equalStretch, l.count-at.at))
-		for i := range elems {
-			elems[i] = l.low
-		}
-		if at.at += int64(len(elems)); at.at == l.count {
-			return elems, k.begin(at.leaf + 1)
-		}
-		return elems, at
-	}
-	elems = c.pool.content(at.block)[at.at:]
-	if len(elems) > n {
-		at.at += int64(n)
-		return elems[:n], at
-	}
-	if at.block, at.at = c.pool.next[at.block], 0; at.block == none {
-		return elems, k.begin(at.leaf + 1)
-	}
-	return elems, at
-}
-
 // read fills dst with the records from a place on.
 func (k *keeping[E]) read(at cursor, dst []byte) []byte {
+	c := k.chunk
+	var equal []E // scratch
 	for rest := dst; len(rest) > 0; {
+		n := k.stretch(at, len(rest)/c.record)
 		var elems []E
-		elems, at = k.next(at, len(rest)/k.chunk.record)
-		recs := moved(rest, k.chunk.codec.records(rest, elems))
-		rest = rest[len(recs):]
+		if l := &c.leaves[at.leaf]; l.equal {
+			n = min(n, equalStretch)
+			equal = slices.Grow(equal[:0], n)[:n]
+			fill(equal, l.low)
+			elems = equal
+		} else {
+			elems = c.pool.content(at.block)[at.at:][:n]
+		}
+		recs := moved(rest, c.codec.records(rest, elems))
+		rest, at = rest[len(recs):], k.after(at, n)
 	}
 	return dst
 }
