@@ -58,11 +58,35 @@ const (
 // sparesMemory reports whether data that fit memory may be worth to be read several times, because memory may be slow to touch.
 func (j *job) sparesMemory() bool {
 	few := j.data.Records()*int64(j.size) < sparedFrom || j.limit() >= 0
-	if few || j.ordered || !hostTakesMemory() || !j.isPatient() || !j.canReread() || cpu.Counted(j.keyer, j.keys()) > mostCounted {
+	if few || j.ordered || !hostTakesMemory() || !j.isPatient() || !j.canReread() || j.counted() > mostCounted {
 		return false
 	}
 	read, ok := j.timeReads()
 	return ok && read >= fastReads
+}
+
+// moved is the prefixes of the sample, in order, whose records a chunk does not only count. Of keys that are not of 4 or 8 bytes each counts
+// as moved: to look at them once more costs too much to rely on it.
+func (j *job) moved() []uint64 {
+	switch {
+	case j.size != 4 && j.size != 8:
+		return slices.Sorted(slices.Values(j.sample.Prefixes))
+	case j.moving == nil:
+		j.moving = cpu.Moved(j.chunkOptions(), j.capacity, j.sample.Prefixes)
+	}
+	return j.moving
+}
+
+// counted is about what part of the records a chunk only counts.
+func (j *job) counted() float64 {
+	n := max(len(j.sample.Prefixes), 1)
+	return float64(n-len(j.moved())) / float64(n)
+}
+
+// roomy is about how many records fit the chunk of a pass, where what it only counts takes no room.
+func (j *job) roomy() int64 {
+	const doubt = 0.02 // of all records: what is not counted after all has to fit, too
+	return max(j.capacity, int64(float64(j.capacity)/(1+doubt-j.counted())))
 }
 
 // mostPassesMoved is how many passes may pay for records that are moved whole: their order is kept account of in all that is read.
@@ -133,9 +157,8 @@ func (j *job) againBytes() float64 {
 
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
 func (j *job) keysFit() bool {
-	keys := j.keys()
-	slices.Sort(keys)
-	most := int(0.9 * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(keys)))
+	keys := j.moved()
+	most := int(0.9 * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(j.sample.Prefixes)))
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
 			return false
@@ -146,7 +169,7 @@ func (j *job) keysFit() bool {
 
 // byPasses sorts the data in passes. It reports false, with nothing lost, when that turns out not to be possible.
 func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err error) {
-	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records()}
+	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records(), room: s.roomy()}
 	slices.Sort(p.keys)
 	p.share = p.firstShare()
 	if err = p.holdInputs(); err == nil {
@@ -191,6 +214,7 @@ type passes struct {
 	out   *output
 	keys  []uint64 // prefixes of the sample, in order
 	all   int64    // records of the input
+	room  int64    // records that are expected to fit a chunk
 	share float64  // of all records that a pass takes, at most
 	low   uint64   // the least prefix that was not taken yet
 	taken int64    // records
@@ -200,8 +224,8 @@ type passes struct {
 // firstShare is what was planned, or fits a chunk, or what the limit asks for: the sample's error then rarely makes it less.
 func (p *passes) firstShare() float64 {
 	share := 1 / float64(max(p.plan.Chunks, 1))
-	if p.all > p.capacity {
-		passes := float64(p.all) / float64(p.capacity)
+	if p.all > p.room {
+		passes := float64(p.all) / float64(p.room)
 		share = passFill(passes, len(p.keys)) / passes
 	}
 	if limit := p.limit(); limit >= 0 && len(p.keys) > 0 {
@@ -298,7 +322,7 @@ func (p *passes) enough() bool { return p.opt.Limit > 0 && p.out.records.Load() 
 // takeLess lets all passes take as little as the first, if that took only n records because memory was slow; but not if they were
 // all that there was room for.
 func (p *passes) takeLess(n int64) {
-	slow := p.all <= p.capacity || 2*n < p.capacity
+	slow := p.all <= p.room || 2*n < p.room
 	if p.begun == 1 && slow {
 		p.share = max(min(p.share, float64(n)/float64(p.all)), p.share/leastPart)
 	}
@@ -315,7 +339,7 @@ const evenPass = 1.04
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
 	left, share := float64(len(p.keys)-from), float64(len(p.keys))*p.share
-	if p.all <= p.capacity {
+	if p.all <= p.room {
 		share *= evenPass
 	}
 	passes := math.Ceil(left / share)

@@ -113,6 +113,7 @@ type planner struct {
 	disk      diskCosts // of spill and output
 	rereads   bool      // the input can be read again and again
 	again     float64   // bytes/s that all workers together read then
+	roomy     int64     // records of a chunk then
 }
 
 // newPlan weighs the strategies and fills in what the chosen one needs.
@@ -146,7 +147,7 @@ func (j *job) planner() *planner {
 	}
 	p.disk = j.diskCosts()
 	if j.mayReread() {
-		p.rereads, p.again = true, j.againBytes()
+		p.rereads, p.again, p.roomy = true, j.againBytes(), j.roomy()
 	}
 	var opt chunker.ScatterOptions
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -263,13 +264,13 @@ func (p *planner) reread() Candidate {
 		return c
 	}
 	touch := 0.0 // what does not fit memory touches all of that in any case
-	if c.chunks = passesOf(p.records, p.capacity); p.records <= p.capacity {
+	if c.chunks = passesOf(p.records, p.roomy); p.records <= p.capacity {
 		c.Why = "reads the input several times, so that it takes less memory, which may be slow to touch"
 		c.chunks = passesInMemory
 		touch = w.touchCost() / passesInMemory
 	}
 	if p.limit > 0 {
-		c.chunks = min(c.chunks, passesOf(p.limit, p.capacity))
+		c.chunks = min(c.chunks, passesOf(p.limit, p.roomy))
 		w.records = min(w.records, float64(p.limit))
 	}
 	first := 1 / float64(max(c.chunks, 1))

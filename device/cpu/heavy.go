@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/device"
 )
 
 // heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
@@ -84,24 +84,36 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	return h
 }
 
-// Counted is about what part of the records of a chunk are only counted, by a sample of their prefixes, which it sorts.
-func Counted(k *format.Keyer, sample []uint64) float64 {
-	if elementOf(k) == indexed || len(sample) == 0 {
-		return 0
+// Moved is those prefixes of a sample, in order, whose records a chunk of so many moves; others it would only count.
+func Moved(opt device.ChunkOptions, records int64, sample []uint64) []uint64 {
+	sample = slices.Sorted(slices.Values(sample))
+	s := newSizes(opt, records)
+	switch elementOf(opt.Keyer) {
+	case key32:
+		return movedOf(&s, newKeys[uint32](opt.Keyer), sample)
+	case key64:
+		return movedOf(&s, newKeys[uint64](opt.Keyer), sample)
 	}
-	slices.Sort(sample)
-	counted := 0
-	for from := 0; from < len(sample); {
-		to := from + 1
-		for to < len(sample) && sample[to] == sample[from] {
-			to++
-		}
-		if to-from >= fewestHeavy {
-			counted += to - from
-		}
-		from = to
+	return sample
+}
+
+// movedOf cuts buckets and chooses heavy elements as Load would.
+func movedOf[E element](s *sizes, codec codec[E], sample []uint64) []uint64 {
+	count := s.buckets(s.records)
+	if len(sample) == 0 || count == 1 {
+		return sample
 	}
-	return float64(counted) / float64(len(sample))
+	var elems []E
+	for _, prefix := range thinned(sample, count) {
+		elems = append(elems, codec.fromPrefix(prefix))
+	}
+	low, high := minMax(elems)
+	low, high = widen(low, high, len(elems))
+	heavy := heaviesOf(elems, fittedBuckets(elems, low, high, count, 0), s.maxHeavies())
+	if heavy == nil {
+		return sample
+	}
+	return slices.DeleteFunc(sample, func(prefix uint64) bool { return slices.Contains(heavy.values, codec.fromPrefix(prefix)) })
 }
 
 // countHeavy has heavy elements counted. REQUIRES: nothing was added since reset.

@@ -181,22 +181,34 @@ func putBackEqual(made device.Chunk) {
 	}
 }
 
-// TestCounted: what the sample has often is counted, of bare keys.
-func TestCounted(t *testing.T) {
-	often := slices.Concat(slices.Repeat([]uint64{7, 1 << 40}, 300), []uint64{1, 2, 2, 3, 3, 3})
+// TestMoved: what the sample has often is not moved but counted, of bare keys, if it is alone in its bucket, and not more than a chunk
+// counts.
+func TestMoved(t *testing.T) {
+	rare := []uint64{1, 2, 2, 3, 3, 3}
+	often := slices.Concat(rare, slices.Repeat([]uint64{1 << 40}, 300), slices.Repeat([]uint64{1 << 62}, 300))
+	var close []uint64
+	for i := range uint64(20) {
+		close = append(close, slices.Repeat([]uint64{i<<58 | i&1}, 100)...)
+	}
+	twins := append(slices.Repeat([]uint64{1 << 40}, 900), slices.Repeat([]uint64{1<<40 + 1}, 900)...)
+	twins = append(twins, 0, 1<<63)
 	for _, c := range []struct {
-		layout string
-		sample []uint64
-		want   float64
+		layout  string
+		records int64
+		sample  []uint64
+		want    []uint64
 	}{
-		{"u64", often, 600. / 606}, {"u32", often[600:], 0}, {"u64", nil, 0}, {"u128", often, 0},
+		{"u64", 1 << 22, often, rare}, {"u64", 1 << 10, often, often}, {"u64", 1 << 22, nil, nil}, {"u128", 1 << 22, often, often},
+		{"u64", 1 << 22, close, nil}, {"u64", 1 << 22, twins, slices.Sorted(slices.Values(twins))},
 	} {
 		k, err := format.NewKeyer(layoutOf(t, c.layout))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Counted(k, slices.Clone(c.sample)); got != c.want {
-			t.Errorf("%s: %f, want %f", c.layout, got, c.want)
+		before := slices.Clone(c.sample)
+		got := Moved(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: 2}, c.records, c.sample)
+		if !slices.Equal(got, c.want) || !slices.Equal(c.sample, before) {
+			t.Errorf("%s, %d records: %d keys are moved, want %d", c.layout, c.records, len(got), len(c.want))
 		}
 	}
 }

@@ -115,6 +115,11 @@ func (in *intake) sample(opt *device.ChunkOptions, buckets int) []uint64 {
 	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
 		all = s.Sample()
 	}
+	return thinned(all, buckets)
+}
+
+// thinned is as much of a sample as is worth to be looked at.
+func thinned(all []uint64, buckets int) []uint64 {
 	step := len(all) / (sampledPerBucket * buckets)
 	if step < 2 {
 		return all

@@ -113,7 +113,15 @@ func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
 			return err
 		}
 		if len(recs) == 0 {
-			break
+			if l.selection == nil {
+				break
+			}
+			roomless := w.scatter.roomless()
+			if roomless == 0 {
+				break
+			}
+			l.room.Add(roomless)
+			continue
 		}
 		l.scatter(w, recs, first)
 		l.selection.judge()

@@ -21,7 +21,7 @@ func newKeyChunk[E element](opt device.ChunkOptions, s sizes) (device.Chunk, err
 	return keyChunk[E]{made}, nil
 }
 
-// Select implements device.Selector.
+// Select implements device.Selector. What is only counted takes no room: there may be more records than the chunk was made for.
 func (c keyChunk[E]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
 	s := newSelection(E(low), E(high))
 	records, err = c.load(ctx, src, s)
@@ -158,8 +158,10 @@ const startOf = 64
 
 // dropper is a worker's share of all buckets.
 type dropper interface {
-	sizeOf(bucket int) int64              // the elements in a bucket
-	dropFrom(bucket int) (elements int64) // empties the buckets from one on
+	sizeOf(bucket int) int64                    // the elements of a bucket that take room
+	countedIn(bucket int) int64                 // those that take none
+	roomless() int64                            // the elements that took none since it was last asked
+	dropFrom(bucket int) (elements, room int64) // empties the buckets from one on; room: of those elements that took any
 }
 
 // leaveOutMore drops the buckets with the greatest elements and leaves those out from now on, if that is worth it or there is no room
@@ -168,11 +170,18 @@ func (s *selection[E]) leaveOutMore(b *buckets[E], workers []dropper) (more bool
 	if s == nil || s.in.reading.records.Load() >= s.in.src.Records() {
 		return false, nil
 	}
+	roomless := int64(0)
+	for _, w := range workers {
+		roomless += w.roomless()
+	}
+	s.in.room.Add(roomless)
 	cut := 0
 	if s.interrupted() {
 		s.interrupt.Store(false)
 		cut = b.of(s.sample[min(int(s.share*float64(len(s.sample))), len(s.sample)-1)])
-	} else if cut = cutOfRoom(s.in.loaded.Load(), b.count(), workers); cut == 0 {
+	} else if roomless > 0 {
+		return true, nil
+	} else if cut = cutOfRoom(b.count(), workers); cut == 0 {
 		return false, device.ErrTooMany
 	}
 	if cut == 0 {
@@ -183,25 +192,33 @@ func (s *selection[E]) leaveOutMore(b *buckets[E], workers []dropper) (more bool
 		return true, nil // more was dropped before, as there was no room
 	}
 	for _, w := range workers {
-		s.in.leaveOut(w.dropFrom(cut))
+		elements, room := w.dropFrom(cut)
+		s.in.loaded.Add(-elements)
+		s.in.room.Add(room)
 	}
 	s.span = last - s.low
 	return true, nil
 }
 
-// cutOfRoom is the bucket from which on to drop, so that three quarters of what is loaded are left, or as little as can be; 0: all is in
-// one bucket.
-func cutOfRoom(loaded int64, buckets int, workers []dropper) int {
-	kept := int64(0)
+// cutOfRoom is the bucket from which on to drop, so that three quarters of what takes room are left, or as little as can be, but not
+// nothing; 0: all is in one bucket.
+func cutOfRoom(buckets int, workers []dropper) int {
+	sizes, counted := make([]int64, buckets), make([]int64, buckets)
+	all := int64(0)
 	for bucket := range buckets {
-		size := int64(0)
 		for _, w := range workers {
-			size += w.sizeOf(bucket)
+			sizes[bucket] += w.sizeOf(bucket)
+			counted[bucket] += w.countedIn(bucket)
 		}
-		if kept > 0 && size > 0 && 4*(kept+size) > 3*loaded {
+		all += sizes[bucket]
+	}
+	room, elements := int64(0), int64(0) // of the buckets before
+	for bucket, size := range sizes {
+		if elements > 0 && size > 0 && 4*(room+size) > 3*all {
 			return bucket
 		}
-		kept += size
+		room += size
+		elements += size + counted[bucket]
 	}
 	return 0
 }

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"bytes"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
 )
 
 // TestWithin holds the assembly to the loop, in place and from one slice to another.
@@ -180,6 +183,60 @@ func (s *lateSource) Next(max int, place func(first int64, n int) []byte) (int64
 	s.records += int64(n)
 	s.read(s.records)
 	return first, n, err
+}
+
+// TestSelectCounted loads what does not fit, of which most is only counted: more than there is room for at a time, with the greatest left
+// out, and each record once.
+func TestSelectCounted(t *testing.T) {
+	r := rand.New(rand.NewPCG(71, 72))
+	const records, room = 300_000, 60_000
+	for _, name := range []string{"u64", "u32"} {
+		l := layoutOf(t, name)
+		recs := devicetest.Distributions["uniform"](l, records, r)
+		for i := range records {
+			if r.IntN(10) < 6 {
+				clear(recs[i*l.RecordSize:][:l.RecordSize])
+				recs[(i+1)*l.RecordSize-1] = byte(1 + 36*r.IntN(7))
+			}
+		}
+		want := devicetest.Sorted(l, recs)
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room, BlockBytes: 1000 * l.RecordSize, Workers: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		c := made.(device.Selector)
+		beyond := false
+		low, at := uint64(0), 0
+		for pass := 0; at < len(want); pass++ {
+			src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: l.RecordSize}, Prefixes: devicetest.Sampled(l, recs, 5000)}
+			n, last, err := c.Select(t.Context(), src, low, math.MaxUint64>>(64-k.PrefixBits()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Sort(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := devicetest.Collector{Size: l.RecordSize}
+			if err := c.Store(t.Context(), -1, &got); err != nil {
+				t.Fatal(err)
+			}
+			stored, err := got.Recs()
+			end := at + int(n)*l.RecordSize
+			if err != nil || end > len(want) || !bytes.Equal(stored, want[at:end]) || n-c.Stats().Counted > room || pass > 8 {
+				t.Fatalf("%s, pass %d: %d records from %d to %d, %d of them counted, are not those that follow: %v", name, pass, n, low, last, c.Stats().Counted, err)
+			}
+			beyond = beyond || n > room
+			low, at = last+1, end
+		}
+		if !beyond {
+			t.Errorf("%s: what is only counted took room", name)
+		}
+	}
 }
 
 // TestTouching counts each byte once, and judges by the median.
