@@ -113,21 +113,27 @@ func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
 			return err
 		}
 		if len(recs) == 0 {
-			if l.selection == nil {
-				break
+			if l.regain(w) {
+				continue
 			}
-			roomless := w.scatter.roomless()
-			if roomless == 0 {
-				break
-			}
-			l.room.Add(roomless)
-			continue
+			break
 		}
 		l.scatter(w, recs, first)
 		l.selection.judge()
 	}
 	w.scatter.settle()
 	return nil
+}
+
+// regain gives back the room of what a worker has only counted, and reports whether there was any. Where everything is loaded, there
+// is room for everything.
+func (l *loading[E]) regain(w *worker[E]) bool {
+	if l.selection == nil {
+		return false
+	}
+	roomless := w.scatter.roomless()
+	l.room.Add(roomless)
+	return roomless > 0
 }
 
 // next reads the next unit.
