@@ -41,7 +41,7 @@ func (j *job) measuredRates(ctx context.Context) rates {
 	defer debug.FreeOSMemory() // what the trials took is not in the budget of what follows
 	r := defaultRates
 	r.measured = true
-	if read, ok := j.timeReads(); ok {
+	if read, ok := j.readTrial(); ok {
 		r.readBytes = read
 	}
 	if seconds, ok := timeWrite(j.opt.TempDirs[0]); ok {

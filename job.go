@@ -43,6 +43,8 @@ type job struct {
 	rates        rates
 	plan         *SortPlan
 
+	readTrial func() (bytesPerSecond float64, ok bool) // timeReads, which is done but once
+
 	spill *chunker.Spill // nil as long as nothing is spilled
 	meter *meter
 
@@ -62,6 +64,7 @@ func beginJob(opt Options, open func(*job) error) (*job, error) {
 	j := &job{opt: opt.withDefaults(), rates: defaultRates}
 	j.budget = budgetOf(j.opt.MemoryBytes)
 	j.meter = &meter{progress: j.opt.Progress}
+	j.readTrial = sync.OnceValues(j.timeReads)
 	if err := open(j); err != nil {
 		return nil, errors.Join(err, j.close())
 	}

@@ -55,13 +55,17 @@ const (
 	mostCounted = 0.5
 )
 
+// reclaimed reports whether the data are so many that it matters that a host takes back what memory is free.
+func (j *job) reclaimed() bool {
+	return j.data.Records()*int64(j.size) >= sparedFrom && hostTakesMemory()
+}
+
 // sparesMemory reports whether data that fit memory may be worth to be read several times, because memory may be slow to touch.
 func (j *job) sparesMemory() bool {
-	few := j.data.Records()*int64(j.size) < sparedFrom || j.limit() >= 0
-	if few || j.ordered || !hostTakesMemory() || !j.isPatient() || !j.canReread() || j.counted() > mostCounted {
+	if !j.reclaimed() || j.limit() >= 0 || j.ordered || !j.isPatient() || !j.canReread() || j.counted() > mostCounted {
 		return false
 	}
-	read, ok := j.timeReads()
+	read, ok := j.readTrial()
 	return ok && read >= fastReads
 }
 
@@ -69,10 +73,11 @@ func (j *job) sparesMemory() bool {
 // as moved: to look at them once more costs too much to rely on it.
 func (j *job) moved() []uint64 {
 	switch {
-	case j.size != 4 && j.size != 8:
-		return slices.Sorted(slices.Values(j.sample.Prefixes))
-	case j.moving == nil:
+	case j.moving != nil:
+	case j.size == 4 || j.size == 8:
 		j.moving = cpu.Moved(j.chunkOptions(), j.capacity, j.sample.Prefixes)
+	default:
+		j.moving = slices.Sorted(slices.Values(j.sample.Prefixes))
 	}
 	return j.moving
 }
@@ -145,7 +150,7 @@ const (
 func (j *job) againBytes() float64 {
 	one := j.rates.readBytes
 	if !j.rates.measured {
-		if timed, ok := j.timeReads(); ok && timed < cachedBytes {
+		if timed, ok := j.readTrial(); ok && timed < cachedBytes {
 			one = timed
 		}
 	}

@@ -159,8 +159,7 @@ func (j *job) work() work {
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
 		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), workers: float64(j.opt.Workers),
-		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(),
-		reclaimed: j.data.Records()*int64(j.size) >= sparedFrom && hostTakesMemory(),
+		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(), reclaimed: j.reclaimed(),
 	}
 }
 

@@ -107,8 +107,7 @@ func movedOf[E element](s *sizes, codec codec[E], sample []uint64) []uint64 {
 	for _, prefix := range thinned(sample, count) {
 		elems = append(elems, codec.fromPrefix(prefix))
 	}
-	low, high := minMax(elems)
-	low, high = widen(low, high, len(elems))
+	elems, low, high := (*selection[E])(nil).cutFrom(elems)
 	heavy := heaviesOf(elems, fittedBuckets(elems, low, high, count, 0), s.maxHeavies())
 	if heavy == nil {
 		return sample

@@ -170,17 +170,13 @@ func (s *selection[E]) leaveOutMore(b *buckets[E], workers []dropper) (more bool
 	if s == nil || s.in.reading.records.Load() >= s.in.src.Records() {
 		return false, nil
 	}
-	roomless := int64(0)
 	for _, w := range workers {
-		roomless += w.roomless()
+		s.in.room.Add(w.roomless())
 	}
-	s.in.room.Add(roomless)
 	cut := 0
 	if s.interrupted() {
 		s.interrupt.Store(false)
 		cut = b.of(s.sample[min(int(s.share*float64(len(s.sample))), len(s.sample)-1)])
-	} else if roomless > 0 {
-		return true, nil
 	} else if cut = cutOfRoom(b.count(), workers); cut == 0 {
 		return false, device.ErrTooMany
 	}
