@@ -112,20 +112,28 @@ func (u *Unique) compact(buf *scratch, recs []byte) {
 	size, wide := u.keyer.Layout().RecordSize, u.keyer.KeySize() > 8
 	buf.recs = buf.recs[:0]
 	from := 0 // where the records that stay and have not been copied begin
+	drop := func(at, end int) {
+		buf.recs = append(buf.recs, recs[from:at]...)
+		from = end
+	}
 	var before uint64
-	for base := 0; base < len(recs); base += len(buf.keys) * size {
-		keys := buf.keys[:min((len(recs)-base)/size, len(buf.keys))]
-		u.keyer.Prefixes(keys, recs[base:base+len(keys)*size])
+	for base, end := 0, 0; base < len(recs); base = end {
+		end = min(base+len(buf.keys)*size, len(recs))
+		if base > 0 && u.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // and so are all between them, which are in order
+			drop(base, end)
+			continue
+		}
+		keys := buf.keys[:(end-base)/size]
+		u.keyer.Prefixes(keys, recs[base:end])
 		for i, key := range keys {
 			at := base + i*size
 			if key == before && at > 0 && (!wide || u.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0) {
-				buf.recs = append(buf.recs, recs[from:at]...)
-				from = at + size
+				drop(at, at+size)
 			}
 			before = key
 		}
 	}
-	buf.recs = append(buf.recs, recs[from:]...)
+	drop(len(recs), len(recs))
 }
 
 // place waits until the blocks before this one are counted, drops its first record if they end with that key,

@@ -3,12 +3,15 @@ package merge
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/extsort/extsort/format"
 )
 
 // TestUniqueOfMerge lets a parallel merge write through all filters.
@@ -38,6 +41,42 @@ func TestUniqueOfMerge(t *testing.T) {
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)
+		}
+	}
+}
+
+// TestUniqueOfStretches has stretches of equal keys that are longer and shorter than what is looked at together, in records that tell
+// which of them was the first, and keys that differ late.
+func TestUniqueOfStretches(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, l := range []format.Layout{fields(t, 6, "0:u16"), fields(t, 24, "0:bytes14")} {
+		k, size := keyer(t, l), l.RecordSize
+		var all, want []byte
+		for key := uint64(0); len(all) < 40_000*size; key += 1 + r.Uint64N(3) {
+			for i := range 1 + r.Uint64N([]uint64{1, 3, 600, 2000}[r.IntN(4)]) {
+				rec := make([]byte, size)
+				binary.LittleEndian.PutUint16(rec, uint16(key))
+				if size > 16 {
+					binary.BigEndian.PutUint64(rec[:8], 0)
+					binary.BigEndian.PutUint32(rec[10:14], uint32(key))
+				}
+				binary.LittleEndian.PutUint32(rec[size-4:], uint32(i))
+				if all = append(all, rec...); i == 0 {
+					want = append(want, rec...)
+				}
+			}
+		}
+		out := newCollector(k, 1<<20)
+		unique := NewUnique(k, out)
+		for first := 0; first*size < len(all); {
+			n := min(1+r.IntN(5000), len(all)/size-first)
+			if err := unique.WriteBlock(t.Context(), int64(first), all[first*size:(first+n)*size]); err != nil {
+				t.Fatal(err)
+			}
+			first += n
+		}
+		if got := out.result(t); !bytes.Equal(got, want) {
+			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d", l, len(got)/size, len(all)/size, len(want)/size)
 		}
 	}
 }
