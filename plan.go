@@ -158,8 +158,9 @@ func (j *job) planner() *planner {
 func (j *job) work() work {
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
-		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), workers: float64(j.opt.Workers),
-		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(), reclaimed: j.reclaimed(),
+		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), counted: cpu.Counts(j.keyer),
+		workers: float64(j.opt.Workers),
+		trends:  allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(), reclaimed: j.reclaimed(),
 	}
 }
 

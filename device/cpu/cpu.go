@@ -6,7 +6,8 @@
 //	bare keys up to 8 bytes    uint64   the same
 //	everything else            uint64   the leading bits of the normalized key, then the record's index
 //
-// but for records up to 16 bytes, which are moved whole (carry.go).
+// but for records up to 16 bytes, which are moved whole (carry.go), and bare keys up to 2 bytes, which are only counted
+// (histogram.go).
 //
 // With the index in their low bits elements are all different, so that an unstable sort of integers gives the
 // stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
@@ -73,6 +74,9 @@ var processorName = sync.OnceValue(func() string {
 
 // MaxRecords is the largest chunk within memoryBytes.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
+		return mostCounted
+	}
 	fits := func(n int64) bool {
 		s := newSizes(opt, n)
 		return s.memory() <= memoryBytes
@@ -100,7 +104,11 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
 	}
 	s := newSizes(opt, opt.Records)
-	if need := s.memory(); opt.MemoryBytes > 0 && need > opt.MemoryBytes {
+	need, tooLittle := s.memory(), opt.MemoryBytes > 0 && s.memory() > opt.MemoryBytes
+	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok && (tooLittle || opt.Records >= int64(valuesOf(h.record))) {
+		return newHistogram(opt, h), nil
+	}
+	if tooLittle {
 		most := d.MaxRecords(opt, opt.MemoryBytes)
 		if most < opt.Records {
 			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)

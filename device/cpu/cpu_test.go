@@ -251,9 +251,22 @@ func allocated(t *testing.T, made device.Chunk) int64 {
 		return allocatedByCarrier(t, c)
 	case *carrier[[2]uint64]:
 		return allocatedByCarrier(t, c)
+	case *histogram:
+		return allocatedByHistogram(t, c)
 	}
 	t.Fatalf("unknown chunk %T", made)
 	return 0
+}
+
+func allocatedByHistogram(t *testing.T, h *histogram) int64 {
+	if err := h.makeWorkers(h.sizes.workers); err != nil {
+		t.Fatal(err)
+	}
+	total := len(h.values) + 8*len(h.ends)
+	for _, w := range h.workers {
+		total += len(w.memory.Bytes())
+	}
+	return int64(total)
 }
 
 func allocatedBy[E element](t *testing.T, c *chunk[E]) int64 {

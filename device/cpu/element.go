@@ -27,7 +27,7 @@ func elementOf(k *format.Keyer) elementKind {
 
 // GivesBack reports whether Drain of such records gives nearly all of the chunk's memory back as it goes on: where an element
 // is the whole record.
-func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed || Moves(k) }
+func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed && !Counts(k) || Moves(k) }
 
 // Selects reports whether the chunks of such records are device.Selectors: where no record stays behind.
 func Selects(k *format.Keyer) bool { return GivesBack(k) }

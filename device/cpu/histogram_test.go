@@ -1,0 +1,164 @@
+package cpu
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format"
+)
+
+// countedLayouts are those of records that are only counted.
+func countedLayouts(t *testing.T) (all []format.Layout) {
+	for _, name := range []string{"u8", "i8", "bytes1", "u16", "i16", "i16be", "bytes2"} {
+		l := layoutOf(t, name)
+		all = append(all, l)
+		l.Key = []format.Field{{Type: l.Key[0].Type, Desc: true}}
+		all = append(all, l)
+	}
+	return all
+}
+
+func histogramOf(t *testing.T, opt device.ChunkOptions) *histogram {
+	t.Helper()
+	made, err := New().NewChunk(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, ok := made.(*histogram)
+	if !ok {
+		t.Fatalf("a chunk of %d records is a %T", opt.Records, made)
+	}
+	return h
+}
+
+// TestHistogram counts what has any bytes, in units that are no whole words.
+func TestHistogram(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, l := range countedLayouts(t) {
+		for _, dist := range []string{"uniform", "equal", "zipf"} {
+			recs := devicetest.Distributions[dist](l, valuesOf(l.RecordSize)+r.IntN(20_000), r)
+			c := devicetest.Case{Layout: l, Recs: recs, Workers: 1 + r.IntN(4), Limit: -1, Units: []int{1, 7_001, 3}}
+			if t.Run(l.String()+" "+dist, func(t *testing.T) { devicetest.Check(t, New(), c) }); t.Failed() {
+				return
+			}
+			c.Limit, c.Block = r.Int64N(int64(len(recs))), 1+r.IntN(10_000)
+			devicetest.Check(t, New(), c)
+		}
+	}
+}
+
+// TestHistogramAgain loads other records into a chunk that has been used.
+func TestHistogramAgain(t *testing.T) {
+	for _, l := range countedLayouts(t) {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := histogramOf(t, device.ChunkOptions{Keyer: k, Records: 1 << 18, BlockBytes: 1 << 14, Workers: 3})
+		for _, n := range []int{1 << 18, 1000, 0} {
+			recs := devicetest.Distributions["uniform"](l, n, rand.New(rand.NewPCG(3, uint64(n))))
+			if _, err := h.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Sort(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := devicetest.Collector{Size: l.RecordSize}
+			if err := h.Store(t.Context(), -1, &w); err != nil {
+				t.Fatal(err)
+			}
+			got, err := w.Recs()
+			if want := devicetest.Sorted(l, recs); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%v: %d records stored of %d, or in another order; error %v", l, len(got)/l.RecordSize, n, err)
+			}
+			if s := h.Stats(); s.Records != int64(n) || s.Counted != s.Records {
+				t.Errorf("%v: %d records, %d of them counted, want %d", l, s.Records, s.Counted, n)
+			}
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHistogramSettles has a worker that has counted nearly as much as its counts can hold: it settles before it counts on.
+func TestHistogramSettles(t *testing.T) {
+	for _, l := range countedLayouts(t) {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 1 << 20
+		h := histogramOf(t, device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 1 << 14, Workers: 1})
+		if err := h.makeWorkers(1); err != nil {
+			t.Fatal(err)
+		}
+		w := h.workers[0]
+		clear(w.counts)
+		w.records = tallied - h.unit
+		var settled []int64
+		in := newIntake(&watchedSource{&devicetest.Source{Recs: make([]byte, n*l.RecordSize), Size: l.RecordSize}, func() {
+			var total int64
+			for _, count := range h.ends {
+				total += count
+			}
+			settled = append(settled, total)
+		}}, &h.sizes)
+		if err := h.count(t.Context(), w, &in); err != nil {
+			t.Fatal(err)
+		}
+		unit := int64(h.unit)
+		if len(settled) < 3 || settled[0] != 0 || settled[1] != unit || settled[2] != unit || slices.Max(h.ends) != n {
+			t.Errorf("%v: settled before each unit %d, and at the end %d, want 0, %d, %d and so on, and %d", l, settled, slices.Max(h.ends), unit, unit, n)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// watchedSource calls something before it is read.
+type watchedSource struct {
+	device.Source
+	before func()
+}
+
+func (s *watchedSource) Next(most int, place func(int64, int) []byte) (first int64, n int, err error) {
+	s.before()
+	return s.Source.Next(most, place)
+}
+
+// TestHistogramMemory: any number of records is sorted in the memory that so many workers have, and few records in less.
+func TestHistogramMemory(t *testing.T) {
+	for _, l := range countedLayouts(t) {
+		k, err := format.NewKeyer(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{1, 2, 64} {
+			for _, memory := range []int64{32 << 10, 1 << 20, 3 << 20, 64 << 20} {
+				opt := device.ChunkOptions{Keyer: k, BlockBytes: 32 << 10, Workers: workers, MemoryBytes: memory}
+				opt.Records = New().MaxRecords(opt, memory)
+				if memory >= 3<<20 != (opt.Records == mostCounted) && memory != 1<<20 {
+					t.Errorf("%v, %d workers: %d records in %d bytes", l, workers, opt.Records, memory)
+				}
+				for ; opt.Records > 0; opt.Records /= 2 {
+					made, err := New().NewChunk(t.Context(), opt)
+					if err != nil {
+						t.Fatalf("%v, %d records, %d workers: %v", l, opt.Records, workers, err)
+					}
+					if got := allocated(t, made); got > memory {
+						t.Errorf("%v, %d records, %d workers: %d bytes are allocated, %d are allowed", l, opt.Records, workers, got, memory)
+					}
+					if err := made.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+	}
+}
