@@ -80,7 +80,7 @@ func fittedBuckets[E element](sample []E, low, high E, count int, tieBits uint) 
 	if crowd <= len(sample)/16 {
 		return plain
 	}
-	best, least := plain, crowd/2+1 // if a few values are most of the sample, no cut can part them
+	best, least := plain, crowd/2+1
 	even := plain.fit(sample, high, count, tieBits, grading{})
 	if crowd := even.crowd(sample, count); crowd < least {
 		best, least = even, crowd/2+1 // graded cells take longer
@@ -194,16 +194,17 @@ func (b *buckets[E]) addCell(bucket uint32, start E, shift uint) {
 // fewestFitted is the least number of buckets that are worth fitting.
 const fewestFitted = 32
 
-// crowd is how many of the sample are in buckets that hold several times their share.
+// crowd is how many of the sample are in buckets that hold several times their share, of elements that can be parted: the most
+// frequent one of a bucket is not among them, if it is most of what is there.
 func (b buckets[E]) crowd(sample []E, count int) int {
-	held := make([]int, b.count())
-	for _, e := range sample {
-		held[b.of(e)]++
-	}
 	crowd, share := 0, len(sample)/count+1
-	for _, n := range held {
-		if n > 3*share {
-			crowd += n
+	for _, c := range candidatesOf(sample, b) {
+		others := c.total
+		if 2*c.count > c.total {
+			others -= c.count
+		}
+		if others > 3*share {
+			crowd += others
 		}
 	}
 	return crowd

@@ -35,19 +35,23 @@ const (
 	countedAtMost = 1 << 27
 )
 
-// heaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
-// more than limit; nil if there are none.
-func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
-	if limit == 0 {
-		return nil
+// candidate is the element that may be heavy in a bucket.
+type candidate[E element] struct {
+	value  E
+	bucket int
+	lead   int
+	count  int // how often the sample has it
+	total  int // elements of the sample in the bucket
+}
+
+// candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there is none any one
+// (Boyer and Moore's majority vote).
+func candidatesOf[E element](sample []E, b buckets[E]) []candidate[E] {
+	candidates := make([]candidate[E], b.count())
+	for i := range candidates {
+		candidates[i].bucket = i
 	}
-	type candidate struct {
-		value              E
-		bucket             int
-		lead, count, total int
-	}
-	candidates := make([]candidate, b.count())
-	for _, e := range sample { // majority vote (Boyer and Moore)
+	for _, e := range sample {
 		switch c := &candidates[b.of(e)]; {
 		case e == c.value && c.lead > 0:
 			c.lead++
@@ -64,13 +68,20 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 			c.count++
 		}
 	}
-	for i := range candidates {
-		candidates[i].bucket = i
+	return candidates
+}
+
+// heaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
+// more than limit; nil if there are none.
+func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
+	if limit == 0 {
+		return nil
 	}
-	candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+	candidates := candidatesOf(sample, b)
+	candidates = slices.DeleteFunc(candidates, func(c candidate[E]) bool {
 		return c.count < fewestHeavy || 2*c.count <= c.total
 	})
-	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.count, a.count) })
+	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
 	candidates = candidates[:min(len(candidates), limit)]
 	if len(candidates) == 0 {
 		return nil

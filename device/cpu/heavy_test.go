@@ -192,6 +192,10 @@ func TestMoved(t *testing.T) {
 	}
 	twins := append(slices.Repeat([]uint64{1 << 40}, 900), slices.Repeat([]uint64{1<<40 + 1}, 900)...)
 	twins = append(twins, 0, 1<<63)
+	var many []uint64 // more than there are buckets
+	for i := range uint64(1000) {
+		many = append(many, slices.Repeat([]uint64{i << 50}, 16)...)
+	}
 	for _, c := range []struct {
 		layout  string
 		records int64
@@ -199,7 +203,7 @@ func TestMoved(t *testing.T) {
 		want    []uint64
 	}{
 		{"u64", 1 << 22, often, rare}, {"u64", 1 << 10, often, often}, {"u64", 1 << 22, nil, nil}, {"u128", 1 << 22, often, often},
-		{"u64", 1 << 22, close, nil}, {"u64", 1 << 22, twins, slices.Sorted(slices.Values(twins))},
+		{"u64", 1 << 22, close, nil}, {"u64", 1 << 22, twins, []uint64{0, 1 << 63}}, {"u64", 1 << 22, many, many},
 	} {
 		k, err := format.NewKeyer(layoutOf(t, c.layout))
 		if err != nil {
