@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
@@ -336,18 +337,15 @@ func (p *passes) takeLess(n int64) {
 // leastPart bounds how much less the passes take because the first took less than it was asked to.
 const leastPart = 16
 
-// evenPass is how much more than its share a pass may take, where all would fit a chunk, if that makes one less of them.
-const evenPass = 1.04
-
 // high is the greatest prefix that the next pass is to take: the passes to come share what is left. Where a limit is all that the
 // first asks for, it takes its share.
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
 	left, share := float64(len(p.keys)-from), float64(len(p.keys))*p.share
-	if p.all <= p.room {
-		share *= evenPass
-	}
 	passes := math.Ceil(left / share)
+	if due := math.Round(1/p.share) - float64(p.begun); p.all <= p.room && due >= 1 {
+		passes = min(passes, due) // which may take more than their share: one more pass would take longer
+	}
 	if left == 0 || passes <= 1 || p.low >= p.keys[len(p.keys)-1] {
 		return math.MaxUint64
 	}
@@ -355,11 +353,18 @@ func (p *passes) high() uint64 {
 	if p.begun == 0 && p.limit() >= 0 {
 		take = share
 	}
-	next := p.keys[min(from+int(take), len(p.keys)-1)]
-	if next == p.keys[from] {
-		return next // which a pass takes alone, rather than nothing
+	at := min(from+int(take), len(p.keys)-1)
+	next := p.keys[at]
+	first, _ := slices.BinarySearch(p.keys, next)
+	end := first + 1 + sort.Search(len(p.keys)-first-1, func(i int) bool { return p.keys[first+1+i] > next })
+	nearer := p.all <= p.room && at-first > end-at // where there is room to take a little more
+	switch {
+	case first > from && !nearer:
+		return next - 1
+	case end == len(p.keys):
+		return math.MaxUint64
 	}
-	return next - 1
+	return next // if it is the first, a pass takes it alone, rather than nothing
 }
 
 // sampledSource is a source with a sample of all its records.
