@@ -71,8 +71,9 @@ type codec[E element] interface {
 	// that it pays to look for the first bits that differ.
 	next(from int) int
 
-	// agreement is the number of leading bits of the key, in whole bytes, that all elems share with pivot.
-	agreement(elems []E, pivot E) int
+	// agreement is the number of leading bits of the key, in whole bytes, that all elems share with pivot. REQUIRES: they hold the key
+	// from bit from on, and tie.
+	agreement(elems []E, pivot E, from int) int
 
 	// rewindow replaces elements by those that hold the key from bit from on.
 	rewindow(elems []E, from int)

@@ -63,8 +63,8 @@ func (k *keys[E]) room(dst []byte) []E {
 
 // The rest is for keys that one element cannot hold.
 
-func (k *keys[E]) tieBits(int) uint     { return 0 }
-func (k *keys[E]) next(int) int         { return 8 * k.keyer.KeySize() }
-func (k *keys[E]) agreement([]E, E) int { return 8 * k.keyer.KeySize() }
-func (k *keys[E]) rewindow([]E, int)    {}
-func (k *keys[E]) less(a, b E) bool     { return a < b }
+func (k *keys[E]) tieBits(int) uint          { return 0 }
+func (k *keys[E]) next(int) int              { return 8 * k.keyer.KeySize() }
+func (k *keys[E]) agreement([]E, E, int) int { return 8 * k.keyer.KeySize() }
+func (k *keys[E]) rewindow([]E, int)         {}
+func (k *keys[E]) less(a, b E) bool          { return a < b }

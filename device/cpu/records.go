@@ -23,7 +23,7 @@ type records struct {
 	indexBits  uint
 	windowBits int // of the key that one element holds
 
-	batches sync.Pool // of *[]byte, each for windowBatch records: made anew for every block, they took 15 MiB beyond a limit of 40
+	batches sync.Pool // of *batch: made anew for every block, they took 15 MiB beyond a limit of 40
 }
 
 func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
@@ -107,45 +107,82 @@ func (r *records) next(from int) int {
 	return -1
 }
 
-func (r *records) agreement(elems []uint64, pivot uint64) int {
-	first := r.keyer.Append(nil, r.record(pivot))
-	key := make([]byte, 0, len(first))
-	for _, e := range elems {
-		key = r.keyer.Append(key[:0], r.record(e))
-		same := 0
-		for same < len(first) && key[same] == first[same] {
-			same++
+func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
+	from, agreed := from+r.windowBits, 8*r.keyer.KeySize()
+	r.inBatches(elems, func(b *batch) {
+		for at := from; at < agreed; at += 64 {
+			width := min(64, agreed-at)
+			first, differ := r.keyer.Window(r.record(pivot), at, width), uint64(0)
+			for _, w := range b.windows(at, width) {
+				differ |= w ^ first
+			}
+			if differ != 0 {
+				agreed = at + width - bits.Len64(differ)
+			}
 		}
-		first = first[:same]
+	})
+	return agreed &^ 7
+}
+
+func (r *records) rewindow(elems []uint64, from int) {
+	if from >= 8*r.keyer.KeySize() {
+		for i, e := range elems {
+			elems[i] = r.index(e)
+		}
+		return
 	}
-	return 8 * len(first)
+	r.inBatches(elems, func(b *batch) {
+		for i, w := range b.windows(from, r.windowBits) {
+			b.elems[i] = w<<r.indexBits | r.index(b.elems[i])
+		}
+	})
 }
 
 // windowBatch is the number of records whose keys are read together: format does that several times as fast in bulk,
 // and the records, which lie anywhere, are gathered with less waiting.
 const windowBatch = 64
 
-func (r *records) rewindow(elems []uint64, from int) {
-	if len(elems) < windowBatch || r.size > 1024 {
-		for i, e := range elems {
-			elems[i] = r.keyer.Window(r.record(e), from, r.windowBits)<<r.indexBits | r.index(e)
-		}
-		return
+// batch is elements whose keys are read together.
+type batch struct {
+	*records
+	elems []uint64
+	recs  []byte // copies of their records; nil: of few, or large ones, there are none
+	space []byte // for the copies
+	keys  [windowBatch]uint64
+}
+
+// inBatches calls f for some elements after the other.
+func (r *records) inBatches(elems []uint64, f func(b *batch)) {
+	b, _ := r.batches.Get().(*batch)
+	if b == nil {
+		b = &batch{records: r}
 	}
-	batch, _ := r.batches.Get().(*[]byte)
-	if batch == nil {
-		batch = new(make([]byte, windowBatch*r.size))
-	}
-	defer r.batches.Put(batch)
-	var windows [windowBatch]uint64
+	defer r.batches.Put(b)
 	for len(elems) > 0 {
 		n := min(windowBatch, len(elems))
-		r.keyer.Windows(windows[:n], r.records(*batch, elems[:n]), from, r.windowBits)
-		for i, w := range windows[:n] {
-			elems[i] = w<<r.indexBits | r.index(elems[i])
+		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
+		if n == windowBatch && r.size <= 1024 {
+			if b.space == nil {
+				b.space = make([]byte, windowBatch*r.size)
+			}
+			b.recs = r.records(b.space, b.elems)
 		}
-		elems = elems[n:]
+		f(b)
 	}
+	b.elems = nil
+}
+
+// windows are n bits of each key, from one on. They are lost with the next call.
+func (b *batch) windows(from, n int) []uint64 {
+	windows := b.keys[:len(b.elems)]
+	if b.recs != nil {
+		b.keyer.Windows(windows, b.recs, from, n)
+		return windows
+	}
+	for i, e := range b.elems {
+		windows[i] = b.keyer.Window(b.record(e), from, n)
+	}
+	return windows
 }
 
 func (r *records) less(a, b uint64) bool {

@@ -181,7 +181,7 @@ func (c *chunk[E]) agreement(ctx context.Context, l leaf[E]) (bits int, err erro
 	bits = 8 * c.opt.Keyer.KeySize()
 	pivot := c.pool.content(l.head)[0]
 	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
-		agreed := c.codec.agreement(c.pool.content(block), pivot)
+		agreed := c.codec.agreement(c.pool.content(block), pivot, l.from)
 		mu.Lock()
 		defer mu.Unlock()
 		bits = min(bits, agreed)

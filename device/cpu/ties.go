@@ -37,7 +37,7 @@ func settle[E element](c codec[E], r *radix[E], group, tmp []E, from int) {
 	}
 	next := c.next(from)
 	if next < 0 {
-		next = c.agreement(group[1:], group[0])
+		next = c.agreement(group[1:], group[0], from)
 	}
 	c.rewindow(group, next)
 	r.sortInPlace(group, tmp)
