@@ -78,6 +78,9 @@ type codec[E element] interface {
 	// rewindow replaces elements by those that hold the key from bit from on.
 	rewindow(elems []E, from int)
 
+	// prefetch asks for the records of elems.
+	prefetch(elems []E)
+
 	// less is the wanted order, whatever bits of the key the elements hold.
 	less(a, b E) bool
 }

@@ -67,4 +67,5 @@ func (k *keys[E]) tieBits(int) uint          { return 0 }
 func (k *keys[E]) next(int) int              { return 8 * k.keyer.KeySize() }
 func (k *keys[E]) agreement([]E, E, int) int { return 8 * k.keyer.KeySize() }
 func (k *keys[E]) rewindow([]E, int)         {}
+func (k *keys[E]) prefetch([]E)              {}
 func (k *keys[E]) less(a, b E) bool          { return a < b }

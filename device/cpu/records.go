@@ -142,6 +142,12 @@ func (r *records) rewindow(elems []uint64, from int) {
 // and the records, which lie anywhere, are gathered with less waiting.
 const windowBatch = 64
 
+// fewGathered records are worth it, if none is larger than mostGathered bytes: of fewer, each is looked at where it lies.
+const (
+	fewGathered  = 8
+	mostGathered = 1024
+)
+
 // batch is elements whose keys are read together.
 type batch struct {
 	*records
@@ -161,7 +167,7 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	for len(elems) > 0 {
 		n := min(windowBatch, len(elems))
 		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
-		if n == windowBatch && r.size <= 1024 {
+		if n >= fewGathered && r.size <= mostGathered {
 			if b.space == nil {
 				b.space = make([]byte, windowBatch*r.size)
 			}

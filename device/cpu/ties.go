@@ -10,16 +10,39 @@ func refine[E element](c codec[E], r *radix[E], a, tmp []E, from int) {
 	if tieBits == 0 {
 		return
 	}
-	for i := 0; i < len(a); {
-		end := i + 1
-		for end < len(a) && a[end]>>tieBits == a[i]>>tieBits {
-			end++
-		}
+	for i, asked := 0, 0; i < len(a); {
+		end := endOfTie(a, i, tieBits)
 		if end-i > 1 {
+			asked = ask(c, a, max(asked, i), end+tiesAhead, tieBits)
 			settle(c, r, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
+}
+
+// endOfTie is the end of the group of ties that begins at i.
+func endOfTie[E element](a []E, i int, tieBits uint) int {
+	end := i + 1
+	for end < len(a) && a[end]>>tieBits == a[i]>>tieBits {
+		end++
+	}
+	return end
+}
+
+// tiesAhead is how many elements are looked at for ties before their turn comes: as many as a processor can ask memory for at a time.
+const tiesAhead = 24
+
+// ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of the last. Larger
+// groups are gathered, which asks for itself.
+func ask[E element](c codec[E], a []E, from, end int, tieBits uint) int {
+	for from < min(end, len(a)) {
+		next := endOfTie(a, from, tieBits)
+		if n := next - from; n > 1 && n < windowBatch {
+			c.prefetch(a[from:next])
+		}
+		from = next
+	}
+	return from
 }
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
