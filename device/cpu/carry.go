@@ -56,6 +56,7 @@ type carrier[R carried] struct {
 	sizes
 	opt   device.ChunkOptions
 	keyer *format.Keyer // of words
+	key   []uint64      // the bits of a word that are of its key
 	pool  *pool[R]
 	table *arena.Memory // of order
 	order order
@@ -97,7 +98,19 @@ func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 		return nil, errors.Join(err, p.memory.Free())
 	}
 	p.touch = &touching{}
-	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
+	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, key: keyBits(layout), pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
+}
+
+// keyBits is a record of whole words in which the bits of the key are set. Records have the same key if they are the same there, as each
+// value of a field has one key.
+func keyBits(l format.Layout) []uint64 {
+	bits := make([]uint64, l.RecordSize/8)
+	for _, f := range l.Key {
+		for i := range f.Type.Size {
+			arena.ByteView(bits)[f.Offset+i] = 0xff
+		}
+	}
+	return bits
 }
 
 // makeWorkers makes the scratch of workers where it is not there yet.

@@ -214,45 +214,35 @@ func (c *carrier[R]) refine(w *carryWorker[R], refs, tmp []uint64, from int) {
 	}
 	var keys []uint64 // whole ones
 	for i, end := 0, 0; i < len(refs); i = end {
-		for end = i + 1; end < len(refs) && refs[end]>>tieBits == refs[i]>>tieBits; end++ {
-		}
+		end = endOfTie(refs, i, tieBits)
 		group := refs[i:end]
 		switch {
-		case len(group) == 1:
+		case len(group) == 1 || c.sameKeys(w, group):
 		case c.longKeys():
-			if !c.sameKeys(w, group) {
-				settle(w.window, &w.radix, group, tmp[i:end], from)
-			}
+			settle(w.window, &w.radix, group, tmp[i:end], from)
 		default:
 			if keys == nil {
 				keys = tmp
 				c.keyer.Prefixes(keys, arena.ByteView(w.recs[:len(refs)]))
 			}
-			orderTies(group, keys, mask)
+			slices.SortStableFunc(group, func(a, b uint64) int { return cmp.Compare(keys[a&mask], keys[b&mask]) })
 		}
 	}
 }
 
 // sameKeys reports whether all records of a group have the same key.
 func (c *carrier[R]) sameKeys(w *carryWorker[R], group []uint64) bool {
-	first := w.window.record(group[0])
-	for _, ref := range group[1:] {
-		if c.keyer.Compare(first, w.window.record(ref)) != 0 {
+	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
+	for k, key := range c.key {
+		first, differ := recs[(group[0]&mask)*words+uint64(k)], uint64(0)
+		for _, ref := range group[1:] {
+			differ |= recs[(ref&mask)*words+uint64(k)] ^ first
+		}
+		if differ&key != 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// orderTies orders references to keys, which are in the order of their places.
-func orderTies(group, keys []uint64, mask uint64) {
-	same := true
-	for _, ref := range group[1:] {
-		same = same && keys[ref&mask] == keys[group[0]&mask]
-	}
-	if !same {
-		slices.SortStableFunc(group, func(a, b uint64) int { return cmp.Compare(keys[a&mask], keys[b&mask]) })
-	}
 }
 
 // gather copies the records of a part in the order of the input.
