@@ -290,7 +290,7 @@ func (p *planner) reread() Candidate {
 	return c.sum()
 }
 
-const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of up to 8, not too often the same, in files that the page cache holds, and an output file"
+const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, not too often the same, in files that the page cache holds, and an output file"
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

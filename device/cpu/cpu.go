@@ -72,7 +72,7 @@ var processorName = sync.OnceValue(func() string {
 	return runtime.GOARCH
 })
 
-// MaxRecords is the largest chunk within memoryBytes.
+// MaxRecords is the largest chunk within memoryBytes: where that is enough to count in, any number that there can be.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
 		return mostCounted

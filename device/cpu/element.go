@@ -26,7 +26,7 @@ func elementOf(k *format.Keyer) elementKind {
 }
 
 // GivesBack reports whether Drain of such records gives nearly all of the chunk's memory back as it goes on: where an element
-// is the whole record.
+// is the whole record, and moved.
 func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed && !Counts(k) || Moves(k) }
 
 // Selects reports whether the chunks of such records are device.Selectors: where no record stays behind.
