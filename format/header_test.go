@@ -2,6 +2,8 @@ package format
 
 import (
 	"bytes"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,7 +21,7 @@ func TestSpecFaults(t *testing.T) {
 		{Spec{RecordSize: -1}, []string{"-R -1"}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on", "7:u16be needs 2 bytes"}},
-		{Spec{RecordSize: 8, Keys: []string{"9223372036854775807:u8"}}, []string{"from byte 9223372036854775807"}},
+		{Spec{RecordSize: 8, Keys: []string{strconv.Itoa(math.MaxInt) + ":u8"}}, []string{"from byte " + strconv.Itoa(math.MaxInt)}},
 		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add -k OFFSET:TYPE"}},
 		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
 		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}}, []string{"excludes -t", "excludes -k", "excludes -R"}},
