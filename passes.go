@@ -70,15 +70,10 @@ func (j *job) sparesMemory() bool {
 	return ok && read >= fastReads
 }
 
-// moved is the prefixes of the sample, in order, whose records a chunk does not only count. Of keys that are not of 4 or 8 bytes each counts
-// as moved: to look at them once more costs too much to rely on it.
+// moved is the prefixes of the sample, in order, whose records a chunk does not only count.
 func (j *job) moved() []uint64 {
-	switch {
-	case j.moving != nil:
-	case j.size == 4 || j.size == 8:
+	if j.moving == nil {
 		j.moving = cpu.Moved(j.chunkOptions(), j.capacity, j.sample.Prefixes)
-	default:
-		j.moving = slices.Sorted(slices.Values(j.sample.Prefixes))
 	}
 	return j.moving
 }
