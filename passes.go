@@ -341,7 +341,7 @@ func (p *passes) high() uint64 {
 	if due := math.Round(1/p.share) - float64(p.begun); p.all <= p.room && due >= 1 {
 		passes = min(passes, due) // which may take more than their share: one more pass would take longer
 	}
-	if left == 0 || passes <= 1 || p.low >= p.keys[len(p.keys)-1] {
+	if left == 0 || passes <= 1 {
 		return math.MaxUint64
 	}
 	take := left / passes
@@ -351,7 +351,7 @@ func (p *passes) high() uint64 {
 	at := min(from+int(take), len(p.keys)-1)
 	next := p.keys[at]
 	first, _ := slices.BinarySearch(p.keys, next)
-	end := first + 1 + sort.Search(len(p.keys)-first-1, func(i int) bool { return p.keys[first+1+i] > next })
+	end := sort.Search(len(p.keys), func(i int) bool { return p.keys[i] > next })
 	nearer := p.all <= p.room && at-first > end-at // where there is room to take a little more
 	switch {
 	case first > from && !nearer:

@@ -7,8 +7,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
@@ -139,13 +137,9 @@ func (c *carrier[R]) makeWorkers(workers int) error {
 	return nil
 }
 
-// each runs f for every worker in a goroutine of its own and waits for all.
+// each runs f for so many workers, see each.
 func (c *carrier[R]) each(ctx context.Context, workers int, f func(ctx context.Context, i int, w *carryWorker[R]) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range workers {
-		group.Go(func() error { return f(ctx, i, c.workers[i]) })
-	}
-	return group.Wait()
+	return each(ctx, c.workers[:workers], f)
 }
 
 // Load reads and scatters in one go, unit by unit.

@@ -105,12 +105,18 @@ func carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
 	return cut, memory[wholeLines(len(arena.ByteView(cut))):]
 }
 
-// each runs f for every worker in a goroutine of its own and waits for all.
+// each runs f for so many workers, see each, and makes errors of faults of the mapping.
 func (c *chunk[E]) each(ctx context.Context, workers int, f func(ctx context.Context, w *worker[E]) error) error {
+	return each(ctx, c.workers[:workers], func(ctx context.Context, _ int, w *worker[E]) error {
+		return c.guarded(func() error { return f(ctx, w) })
+	})
+}
+
+// each runs f for every worker in a goroutine of its own and waits for all.
+func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i int, w W) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for i := range workers {
-		w := c.workers[i]
-		group.Go(func() error { return c.guarded(func() error { return f(ctx, w) }) })
+	for i, w := range workers {
+		group.Go(func() error { return f(ctx, i, w) })
 	}
 	return group.Wait()
 }

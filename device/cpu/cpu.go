@@ -75,7 +75,7 @@ var processorName = sync.OnceValue(func() string {
 // MaxRecords is the largest chunk within memoryBytes: where that is enough to count in, any number that there can be.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
-		return mostCounted
+		return mostTallied
 	}
 	fits := func(n int64) bool {
 		s := newSizes(opt, n)
@@ -104,7 +104,8 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
 	}
 	s := newSizes(opt, opt.Records)
-	need, tooLittle := s.memory(), opt.MemoryBytes > 0 && s.memory() > opt.MemoryBytes
+	need := s.memory()
+	tooLittle := opt.MemoryBytes > 0 && need > opt.MemoryBytes
 	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok && (tooLittle || opt.Records >= int64(valuesOf(h.record))) {
 		return newHistogram(opt, h), nil
 	}

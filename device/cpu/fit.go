@@ -200,7 +200,7 @@ func (b buckets[E]) crowd(sample []E, count int) int {
 	crowd, share := 0, len(sample)/count+1
 	for _, c := range candidatesOf(sample, b) {
 		others := c.total
-		if 2*c.count > c.total {
+		if c.prevails() {
 			others -= c.count
 		}
 		if others > 3*share {

@@ -44,6 +44,9 @@ type candidate[E element] struct {
 	total  int // elements of the sample in the bucket
 }
 
+// prevails reports whether most of the sample in the bucket is the candidate.
+func (c candidate[E]) prevails() bool { return 2*c.count > c.total }
+
 // candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there is none any one
 // (Boyer and Moore's majority vote).
 func candidatesOf[E element](sample []E, b buckets[E]) []candidate[E] {
@@ -79,7 +82,7 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 	}
 	candidates := candidatesOf(sample, b)
 	candidates = slices.DeleteFunc(candidates, func(c candidate[E]) bool {
-		return c.count < fewestHeavy || 2*c.count <= c.total
+		return c.count < fewestHeavy || !c.prevails()
 	})
 	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
 	candidates = candidates[:min(len(candidates), limit)]
@@ -250,13 +253,9 @@ func insertEqual[E element](dst []E, n int, value E) {
 	fill(dst[at:end], value)
 }
 
-// fill makes all elements of a equal to value.
-func fill[E element](a []E, value E) {
-	if len(a) == 0 {
-		return
-	}
-	a[0] = value
-	for done := 1; done < len(a); done *= 2 {
+// fill fills a with the same pattern again and again. REQUIRES: the pattern is not empty.
+func fill[T any](a []T, pattern ...T) {
+	for done := copy(a, pattern); done < len(a); done *= 2 {
 		copy(a[done:], a[:done])
 	}
 }

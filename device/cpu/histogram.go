@@ -9,8 +9,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
@@ -23,8 +21,8 @@ import (
 // Counts reports whether records are only counted, so that a chunk holds any number of them.
 func Counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
 
-// mostCounted is how many records a histogram is said to hold: no file has more, and a few times as many are a number yet.
-const mostCounted = 1 << 50
+// mostTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a number yet.
+const mostTallied = 1 << 50
 
 // histogram is a device.Chunk of records that are only counted.
 type histogram struct {
@@ -56,7 +54,7 @@ func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok 
 	}
 	size := opt.Keyer.Layout().RecordSize
 	s = sizes{record: size, records: opt.Records, unit: unitBytes / size, out: max(1, opt.BlockBytes/size)}
-	s.workers = workersFor(opt.Workers, mostCounted, s.unit)
+	s.workers = workersFor(opt.Workers, mostTallied, s.unit)
 	if memoryBytes > 0 {
 		shared := int64(valuesOf(size) * (size + 8))
 		s.workers = int(min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())))
@@ -99,16 +97,12 @@ func (h *histogram) makeWorkers(workers int) error {
 	return nil
 }
 
-// each runs f for every worker in a goroutine of its own and waits for all.
+// each runs f for so many workers, which it makes, see each.
 func (h *histogram) each(ctx context.Context, workers int, f func(ctx context.Context, w *tally) error) error {
 	if err := h.makeWorkers(workers); err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, w := range h.workers[:workers] {
-		group.Go(func() error { return f(ctx, w) })
-	}
-	return group.Wait()
+	return each(ctx, h.workers[:workers], func(ctx context.Context, _ int, w *tally) error { return f(ctx, w) })
 }
 
 // Load counts the records.
@@ -249,18 +243,11 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 	i := sort.Search(len(h.ends), func(i int) bool { return h.ends[i] > first })
 	for at := int64(0); at < count; i++ {
 		if end := min(h.ends[i]-first, count); end > at {
-			repeat(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record])
+			fill(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...)
 			at = end
 		}
 	}
 	return dst
-}
-
-// repeat fills dst with the same record again and again.
-func repeat(dst, rec []byte) {
-	for done := copy(dst, rec); done < len(dst); done *= 2 {
-		copy(dst[done:], dst[:done])
-	}
 }
 
 func (h *histogram) Stats() device.Stats { return h.stats }

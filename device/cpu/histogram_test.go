@@ -64,16 +64,8 @@ func TestHistogramAgain(t *testing.T) {
 			if _, err := h.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.Sort(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w := devicetest.Collector{Size: l.RecordSize}
-			if err := h.Store(t.Context(), -1, &w); err != nil {
-				t.Fatal(err)
-			}
-			got, err := w.Recs()
-			if want := devicetest.Sorted(l, recs); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%v: %d records stored of %d, or in another order; error %v", l, len(got)/l.RecordSize, n, err)
+			if got := sortAndStore(t, h, l.RecordSize); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
+				t.Errorf("%v: %d records stored of %d, or in another order", l, len(got)/l.RecordSize, n)
 			}
 			if s := h.Stats(); s.Records != int64(n) || s.Counted != s.Records {
 				t.Errorf("%v: %d records, %d of them counted, want %d", l, s.Records, s.Counted, n)
@@ -143,7 +135,7 @@ func TestHistogramMemory(t *testing.T) {
 			for _, memory := range []int64{32 << 10, 1 << 20, 3 << 20, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 32 << 10, Workers: workers, MemoryBytes: memory}
 				opt.Records = New().MaxRecords(opt, memory)
-				if memory >= 3<<20 != (opt.Records == mostCounted) && memory != 1<<20 {
+				if memory >= 3<<20 != (opt.Records == mostTallied) && memory != 1<<20 {
 					t.Errorf("%v, %d workers: %d records in %d bytes", l, workers, opt.Records, memory)
 				}
 				for ; opt.Records > 0; opt.Records /= 2 {

@@ -118,15 +118,8 @@ func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int
 	if share := float64(n) / float64(len(prefixes)); dist == "uniform" && (share < 0.2 || share > 0.4) {
 		t.Errorf("%.2f of all were loaded, want about 0.3", share)
 	}
-	if err := c.Sort(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := devicetest.Collector{Size: size}
-	if err := c.Store(t.Context(), -1, &got); err != nil {
-		t.Fatal(err)
-	}
-	if recs, err := got.Recs(); err != nil || !slices.Equal(recs, want[:end*size]) {
-		t.Errorf("other records were stored than the least: %v", err)
+	if !slices.Equal(sortAndStore(t, c, size), want[:end*size]) {
+		t.Error("other records were stored than the least")
 	}
 	for i := range c.pool.zones {
 		if dist == "uniform" && c.pool.release(i) != nil {
@@ -218,17 +211,10 @@ func TestSelectCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Sort(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got := devicetest.Collector{Size: l.RecordSize}
-			if err := c.Store(t.Context(), -1, &got); err != nil {
-				t.Fatal(err)
-			}
-			stored, err := got.Recs()
+			stored := sortAndStore(t, c, l.RecordSize)
 			end := at + int(n)*l.RecordSize
-			if err != nil || end > len(want) || !bytes.Equal(stored, want[at:end]) || n-c.Stats().Counted > room || pass > 8 {
-				t.Fatalf("%s, pass %d: %d records from %d to %d, %d of them counted, are not those that follow: %v", name, pass, n, low, last, c.Stats().Counted, err)
+			if end > len(want) || !bytes.Equal(stored, want[at:end]) || n-c.Stats().Counted > room || pass > 8 {
+				t.Fatalf("%s, pass %d: %d records from %d to %d, %d of them counted, are not those that follow", name, pass, n, low, last, c.Stats().Counted)
 			}
 			beyond = beyond || n > room
 			low, at = last+1, end

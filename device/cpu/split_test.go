@@ -60,15 +60,8 @@ func TestSortCancelled(t *testing.T) {
 			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
 				t.Fatal(err)
 			}
-			if err := made.Sort(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w := devicetest.Collector{Size: l.RecordSize}
-			if err := made.Store(t.Context(), -1, &w); err != nil {
-				t.Fatal(err)
-			}
-			if got, wrong := w.Recs(); wrong != nil || !bytes.Equal(got, want) {
-				t.Fatalf("%d bytes: not sorted after a Sort that was cancelled after %v: %v", size, after, wrong)
+			if !bytes.Equal(sortAndStore(t, made, l.RecordSize), want) {
+				t.Fatalf("%d bytes: not sorted after a Sort that was cancelled after %v", size, after)
 			}
 		}
 	}
@@ -128,17 +121,11 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 8}); err != nil {
 				t.Fatal(err)
 			}
-			if err := made.Sort(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			w := devicetest.Collector{Size: 8}
-			if err := made.Store(t.Context(), -1, &w); err != nil {
-				t.Fatal(err)
-			}
+			got := sortAndStore(t, made, 8)
 			keys := slices.Clone(arena.View[uint64](recs)) // as much, but faster sorted than by devicetest
 			slices.Sort(keys)
-			if got, wrong := w.Recs(); wrong != nil || !bytes.Equal(got, arena.ByteView(keys)) {
-				t.Errorf("not sorted: %v", wrong)
+			if !bytes.Equal(got, arena.ByteView(keys)) {
+				t.Error("not sorted")
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -72,6 +73,20 @@ func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {
 	if err := c.Sort(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// sortAndStore gives the records that a chunk has loaded, of so many bytes each, in order.
+func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
+	t.Helper()
+	w := devicetest.Collector{Size: size}
+	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w)); err != nil {
+		t.Fatal(err)
+	}
+	recs, err := w.Recs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs
 }
 
 // eachZoned sorts many distributions in chunks of several zones.
