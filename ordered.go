@@ -94,14 +94,14 @@ func mirror(recs []byte, size int) {
 	}
 }
 
-// forget makes the counts and sums, and what filters know, those of a run that has read and written nothing.
+// forget makes the counts and sums, and what filters know, those of a run that has read nothing, and written nothing but what is gone.
 func (s *sorting) forget(out *output) {
 	out.BlockWriter = s.filters(out)
 	s.mu.Lock()
 	s.stats, s.report.Chunks = nil, 0
 	s.mu.Unlock()
 	s.recordsIn.Store(0)
-	out.records.Store(0)
+	out.records.Store(out.gone)
 	if s.sumIn != nil {
 		s.sumIn = &checksum{}
 	}

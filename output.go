@@ -23,6 +23,7 @@ type output struct {
 	abort  func() error
 
 	atOffsets bool         // blocks are written at their places, in any order
+	gone      int64        // records that a stream has, and is not to get again
 	records   atomic.Int64 // that have reached the end of the chain
 	checked   *orderWatch  // nil unless the output is verified as it passes
 }
@@ -70,6 +71,9 @@ func (j *job) isPatient() bool {
 	return !j.toStdout() && err == nil && codec == format.None
 }
 
+// isApart reports whether the output will be such a file, see output.isApart. It may turn out not to be.
+func (j *job) isApart() bool { return !j.toStdout() }
+
 // expected is the number of records that the output will have; -1: not known before the end.
 func (j *job) expected() int64 {
 	n := j.data.Records()
@@ -98,6 +102,9 @@ func (o *output) toFile(j *job) error {
 // filters puts what the options ask for before the end of the chain.
 func (j *job) filters(o *output) device.BlockWriter {
 	var w device.BlockWriter = merge.Observe(o.observe(j), o.sink)
+	if o.gone > 0 {
+		w = merge.Tail(o.gone, w, j.size)
+	}
 	if j.opt.Limit > 0 {
 		w = merge.Head(j.opt.Limit, w, j.size)
 	}
@@ -135,13 +142,23 @@ func (o *output) copying(f func() error) error {
 	return o.file.Copy(f)
 }
 
+// resume has the sort begin again where a stream has the first of its records already: they are the same in any way, and not
+// written again. REQUIRES: no block is being written.
+func (o *output) resume() {
+	if !o.atOffsets {
+		o.gone = o.records.Load()
+	}
+}
+
 // isPatient reports whether what was written can be written again: blocks of a regular file have their places.
 func (o *output) isPatient() bool { return o.atOffsets }
 
+// isApart reports whether the output is a file that nobody reads before it is complete. A stream may end in the input, which has been
+// read when one pass writes the first byte, but not when several do.
+func (o *output) isApart() bool { return o.file != nil && !o.file.IsStream() }
+
 // canRestart reports whether nothing has gone out that could not be taken back.
-func (o *output) canRestart() bool {
-	return o.file != nil && !o.file.IsStream() || o.records.Load() == 0
-}
+func (o *output) canRestart() bool { return o.isApart() || o.records.Load() == 0 }
 
 // giveUp leaves no trace of the output.
 func (o *output) giveUp() error {

@@ -29,12 +29,12 @@ func (j *job) canReread() bool {
 // mayReread reports whether that is to be weighed, or was asked for and can be done.
 func (j *job) mayReread() bool {
 	if j.opt.Strategy == Reread {
-		return j.isPatient() && j.canReread()
+		return j.canReread()
 	}
 	if j.data.Records() <= j.capacity {
 		return j.sparesMemory()
 	}
-	return j.data.Records() <= j.mostReread() && j.isPatient() && j.canReread() && j.keysFit()
+	return j.data.Records() <= j.mostReread() && j.canReread() && j.keysFit()
 }
 
 const (
@@ -63,7 +63,7 @@ func (j *job) reclaimed() bool {
 
 // sparesMemory reports whether data that fit memory may be worth to be read several times, because memory may be slow to touch.
 func (j *job) sparesMemory() bool {
-	if !j.reclaimed() || j.limit() >= 0 || j.ordered || !j.isPatient() || !j.canReread() || j.counted() > mostCounted {
+	if !j.reclaimed() || j.limit() >= 0 || j.ordered || !j.isApart() || !j.canReread() || j.counted() > mostCounted {
 		return false
 	}
 	read, ok := j.readTrial()
@@ -104,15 +104,14 @@ func (j *job) mostReread() int64 {
 // passesFrom is the data, in bytes, from which on it is worth a thought that sorting in core may take more than one pass.
 const passesFrom = 64 << 20
 
-// inPasses reports whether the data are to be sorted in passes. The output must be one that can be written again: passes that were
-// planned may turn out not to be possible; and a stream might end in the input, which has been read when one pass writes the first
-// byte, but not when several do.
+// inPasses reports whether the data are to be sorted in passes. To a stream only one is to write, unless asked for.
 func (s *sorting) inPasses(out *output) bool {
+	few := s.limit() >= 0 // they are taken in one pass
 	switch s.plan.Strategy {
 	case Reread:
-		return out.isPatient() && s.canReread()
+		return (out.isApart() || few || s.plan.Chunks == 1 || s.opt.Strategy == Reread) && s.canReread()
 	case InCore:
-		return s.data.Records()*int64(s.size) >= passesFrom && out.isPatient() && s.canReread()
+		return (out.isApart() || few) && s.data.Records()*int64(s.size) >= passesFrom && s.canReread()
 	}
 	return false
 }
@@ -181,6 +180,7 @@ func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err err
 		p.releaseInputs()
 	}
 	if inVain {
+		out.resume()
 		s.forget(out)
 		return false, nil
 	}

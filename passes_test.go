@@ -71,7 +71,8 @@ func TestPasses(t *testing.T) {
 				opt := Options{Record: k.spec, Unique: choice&1 != 0, Limit: []int64{0, 700}[choice>>1&1]}
 				want := reference(t, k.layout(t), data, opt)
 				opt.Strategy, opt.Workers, opt.Verify = Reread, 1+r.IntN(3), r.IntN(2) == 0
-				opt.Inputs, opt.Output = []string{writeFile(t, data[:700*size]), writeFile(t, data[700*size:])}, filepath.Join(t.TempDir(), "out")
+				opt.Inputs = []string{writeFile(t, data[:700*size]), writeFile(t, data[700*size:])}
+				opt = toAny(t, opt, r.IntN(3))
 				opt.faults.chunkRecords, opt.faults.blockBytes = []int64{3000, 500}[choice>>2], 50*size
 				var mu sync.Mutex
 				passes := 0
@@ -94,6 +95,18 @@ func TestPasses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// toAny has the output be a file, a compressed one or a stream.
+func toAny(t *testing.T, opt Options, kind int) Options {
+	opt.Output, opt.Compress = filepath.Join(t.TempDir(), "out"), "none"
+	switch kind {
+	case 1:
+		opt.Compress = "s2"
+	case 2:
+		opt.Output = ""
+	}
+	return opt
 }
 
 // TestPassesOfFewKeys asks for passes where there are fewer keys than passes: none takes nothing.
@@ -136,7 +149,7 @@ func TestPassesOfCountedKeys(t *testing.T) {
 func TestSparesMemory(t *testing.T) {
 	slow := planner{
 		work:  work{records: 1 << 27, size: 8, bare: true, workers: 2, reclaimed: true},
-		rates: defaultRates, records: 1 << 27, capacity: 1 << 29, fanIn: 16, merges: true, rereads: true, again: 20e9, roomy: 1 << 29,
+		rates: defaultRates, records: 1 << 27, capacity: 1 << 29, fanIn: 16, merges: true, rereads: true, again: 20e9, roomy: 1 << 29, apart: true,
 	}
 	for _, c := range []struct {
 		name   string
@@ -181,12 +194,11 @@ func TestPassesInVain(t *testing.T) {
 		{"broken at a later one", failingPass(2, fault), fault},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, unique := range []bool{false, true} {
-				opt := Options{Record: k.spec, Unique: unique}
+			for choice := range 6 {
+				opt := Options{Record: k.spec, Unique: choice&1 != 0}
 				want := reference(t, k.layout(t), data, opt)
-				opt = small(opt)
+				opt = toAny(t, small(opt), choice/2)
 				opt.Strategy, opt.Verify, opt.Inputs = Reread, r.IntN(2) == 0, []string{writeFile(t, data)}
-				opt.Output = filepath.Join(t.TempDir(), "out")
 				opt.faults.wrapDevice = func(d device.Device) device.Device { return &selectDevice{d, c.change} }
 				if c.want != nil {
 					if _, err := Sort(t.Context(), opt); !errors.Is(err, c.want) {
@@ -266,6 +278,45 @@ func TestPassesGreatestKey(t *testing.T) {
 				return high, nil
 			})
 			checkSort(t, k, data, want, opt)
+		}
+	}
+}
+
+// TestPassesToAStream takes one pass to a stream where that does, but not several, unless asked for: it may end in the input.
+func TestPassesToAStream(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	uniform := k.make(t, "uniform", 40_000, r)
+	few := make([]byte, len(uniform))
+	for at := 0; at < len(few); at += 8 {
+		few[at] = byte(r.IntN(4))
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		opt  Options
+		room int64
+		want Strategy
+		most int // chunks
+	}{
+		{"many", uniform, Options{}, 10_000, MergeRuns, 9},
+		{"many, asked for", uniform, Options{Strategy: Reread}, 10_000, Reread, 9},
+		{"many to a compressed file", uniform, Options{Output: "out", Compress: "s2"}, 10_000, Reread, 9},
+		{"the first", uniform, Options{Limit: 100}, 10_000, InCore, 1},
+		{"the first of what fits", uniform, Options{Limit: 100}, 50_000, InCore, 1},
+		{"few keys", few, Options{}, 10_000, InCore, 1},
+	} {
+		opt := c.opt
+		opt.Record, opt.Inputs, opt.Verify = k.spec, []string{writeFile(t, c.data)}, true
+		want := reference(t, k.layout(t), c.data, opt)
+		if opt.Output != "" {
+			opt.Output = filepath.Join(t.TempDir(), opt.Output)
+		}
+		opt.faults.chunkRecords = c.room
+		report := checkSort(t, k, c.data, want, opt)
+		if report.Strategy != c.want || report.Chunks > c.most || (report.BytesSpilled > 0) != (c.want == MergeRuns) {
+			t.Errorf("%s: sorted by %s in %d chunks with %d bytes of spill, want %s in %d",
+				c.name, report.Strategy, report.Chunks, report.BytesSpilled, c.want, c.most)
 		}
 	}
 }

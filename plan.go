@@ -113,6 +113,7 @@ type planner struct {
 	disk      diskCosts // of spill and output
 	rereads   bool      // the input can be read again and again
 	again     float64   // bytes/s that all workers together read then
+	apart     bool      // the output is a file, and no stream that may end in an input
 	roomy     int64     // records of a chunk then
 }
 
@@ -147,7 +148,7 @@ func (j *job) planner() *planner {
 	}
 	p.disk = j.diskCosts()
 	if j.mayReread() {
-		p.rereads, p.again, p.roomy = true, j.againBytes(), j.roomy()
+		p.rereads, p.again, p.roomy, p.apart = true, j.againBytes(), j.roomy(), j.isApart()
 	}
 	var opt chunker.ScatterOptions
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -282,6 +283,9 @@ func (p *planner) reread() Candidate {
 		{Name: stageWrite, Bytes: part, Seconds: first * (sorting/2 + w.writeCost(r))},
 	}
 	if c.chunks > 1 {
+		if !p.apart {
+			c.possible, c.Why = false, "would still read the input when a stream has some of the output, and may end in it"
+		}
 		c.stages = append(c.stages, Stage{
 			Name: stagePasses, Bytes: int64(w.bytes()) - part,
 			Seconds: float64(c.chunks-1)*look + (1-first)*(sorting+w.writeCost(r)) + p.waitCost(w, 0),
@@ -290,7 +294,7 @@ func (p *planner) reread() Candidate {
 	return c.sum()
 }
 
-const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, not too often the same, in files that the page cache holds, and an output file"
+const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, not too often the same, in files that the page cache holds"
 
 // spreadBytes is the least input that several devices share although one could hold it: every further H200 takes 0.1 s
 // to start, in which one loads this much.

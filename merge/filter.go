@@ -21,6 +21,17 @@ func Head(limit int64, next device.BlockWriter, recordSize int) device.BlockWrit
 	})
 }
 
+// Tail drops the first gone records, which next has already, and passes on the others.
+func Tail(gone int64, next device.BlockWriter, recordSize int) device.BlockWriter {
+	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		drop := min(max(gone-first, 0), int64(len(recs)/recordSize))
+		if recs = recs[drop*int64(recordSize):]; len(recs) == 0 {
+			return nil
+		}
+		return next.WriteBlock(ctx, first+drop, recs)
+	})
+}
+
 // Offset appends a stream to what next has already: record 0 becomes record base. So parts that follow each
 // other without overlap, each sorted by itself, become one output.
 func Offset(base int64, next device.BlockWriter) device.BlockWriter {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -41,6 +42,33 @@ func TestUniqueOfMerge(t *testing.T) {
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)
+		}
+	}
+}
+
+// TestTail writes on behind what a stream has: blocks before that, across its end and behind it.
+func TestTail(t *testing.T) {
+	const size = 3
+	recs := make([]byte, 100*size)
+	for i := range recs {
+		recs[i] = byte(i)
+	}
+	for _, gone := range []int64{0, 1, 9, 10, 55, 100} {
+		var got []byte
+		tail := Tail(gone, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+			if first != gone+int64(len(got)/size) || len(recs) == 0 {
+				t.Errorf("%d gone: %d bytes from record %d on behind %d", gone, len(recs), first, len(got)/size)
+			}
+			got = append(got, recs...)
+			return nil
+		}), size)
+		for first := int64(0); first < 100; first += 10 {
+			if err := tail.WriteBlock(t.Context(), first, recs[first*size:(first+10)*size]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := recs[gone*size:]; !bytes.Equal(got, want) {
+			t.Errorf("%d gone: %d bytes are left, want %d", gone, len(got), len(want))
 		}
 	}
 }
