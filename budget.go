@@ -34,6 +34,7 @@ func (j *job) limitWorkers() {
 
 // divideMemory settles how much of the memory limit chunks and buffers may use and how large they are.
 func (j *job) divideMemory() error {
+	j.limitBudget()
 	j.reserveCodecs(false)
 	j.reservePipe()
 	j.reserveAssembly()
@@ -48,6 +49,23 @@ func (j *job) divideMemory() error {
 		return j.tooLittle()
 	}
 	return nil
+}
+
+const (
+	// enoughForFew is memory with which the first few records of an order take no longer than with more of it: of 1 GiB in a pipe they
+	// took 0.4 to 0.65 s in 32 MiB to 1 GiB, and 0.45 to 3.5 in 4 GiB, which memory that was not used before is slow to touch.
+	enoughForFew = 64 << 20
+
+	// chunkOfLimit is how many times the records of a limit a chunk has at least: all others are left out before anything is spilled.
+	chunkOfLimit = 16
+)
+
+// limitBudget takes no more memory than the first records of the order need, where all of the records do not fit it or may not.
+func (j *job) limitBudget() {
+	n, size := j.data.Records(), int64(j.size)
+	if limit := j.limit(); limit >= 0 && limit < j.budget/(chunkOfLimit*size) && (n < 0 || n > j.budget/size) {
+		j.budget = min(j.budget, max(enoughForFew, chunkOfLimit*limit*size))
+	}
 }
 
 func (j *job) tooLittle() error {

@@ -193,3 +193,38 @@ func writeGenerated(t testing.TB, name string, l format.Layout, dist string, byt
 		}
 	}
 }
+
+// TestMemoryForFew takes memory as a limit needs it, where the records may not fit what is allowed.
+func TestMemoryForFew(t *testing.T) {
+	const allowed = 1 << 30
+	whole := budgetOf(allowed)
+	for _, c := range []struct {
+		name   string
+		opt    Options
+		stream bool
+		want   int64 // of memory at most, and at least half of it
+	}{
+		{"few of a stream", Options{Limit: 1}, true, enoughForFew},
+		{"more of a stream", Options{Limit: 2_000_000}, true, 2_000_000 * 8 * chunkOfLimit},
+		{"most of what may fit", Options{Limit: 1 << 62}, true, whole},
+		{"few of different keys", Options{Limit: 1, Unique: true}, true, whole},
+		{"all of a stream", Options{}, true, whole},
+		{"few of a file that fits", Options{Limit: 1}, false, whole},
+	} {
+		opt := c.opt
+		opt.Record, opt.MemoryBytes, opt.Workers = kindNamed("u64").spec, allowed, 2
+		if opt.Stdin = strings.NewReader("12345678"); !c.stream {
+			opt.Inputs = []string{writeFile(t, make([]byte, 800))}
+		}
+		j, err := newJob(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.budget > c.want || j.budget < c.want/2 {
+			t.Errorf("%s: memory of %d bytes, want up to %d", c.name, j.budget, c.want)
+		}
+		if err := j.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
