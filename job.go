@@ -27,6 +27,7 @@ type job struct {
 	data     chunker.Dataset
 	sample   chunker.Sample // records from places all over the data; from a stream its first
 	moving   []uint64       // what moved gives; nil: it was not asked yet
+	distinct *int64         // what wanted gives for a limit of keys; nil: it was not asked yet
 	ordered  bool           // all of the data looks as if it were in order, or in reverse order
 	mirrored bool           // ordered means in reverse order
 	devices  []device.Device
@@ -200,7 +201,7 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 	}
 	opt := chunker.SpillOptions{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
-		ExpectBytes: expectBytes, Extents: extents, Cached: j.staysInMemory(expectBytes),
+		ExpectBytes: expectBytes, Extents: extents, CachedBytes: j.cachedSpill(),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
 	}
 	if all := j.plan.Considered; len(all) > 0 && all[0].packAll && all[0].temp == expectBytes {

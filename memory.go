@@ -34,12 +34,6 @@ var systemMemory = sync.OnceValue(func() int64 {
 	return int64(machine)
 })
 
-// staysInMemory reports whether so many bytes of spill are read back from memory, in all likelihood; negative: not known.
-func (j *job) staysInMemory(spill int64) bool {
-	most := j.cachedSpill()
-	return most == math.MaxInt64 || spill >= 0 && spill <= most
-}
-
 // cachedSpill is how many bytes of spill are read back from memory, in all likelihood.
 func (j *job) cachedSpill() int64 {
 	if !j.spillsToDisk() {

@@ -3,6 +3,7 @@ package extsort
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,20 +56,19 @@ var (
 	wideSpec    = format.Spec{RecordSize: 64 << 10, Keys: []string{"0:u64"}}
 )
 
-// TestStaysInMemory: little spill does, and all that goes to a file system in memory.
-func TestStaysInMemory(t *testing.T) {
-	onDisk, inMemory := &job{opt: Options{TempDirs: []string{"/proc"}}}, &job{opt: Options{TempDirs: []string{"/dev/shm"}}}
-	if !onDisk.staysInMemory(0) || onDisk.staysInMemory(systemMemory()+1) || onDisk.staysInMemory(-1) {
-		t.Error("on a disk none, more than the memory has, or an unknown amount: only the first stays in memory")
+// TestCachedSpill: a part of the memory's size stays there, and all that goes to a file system in memory.
+func TestCachedSpill(t *testing.T) {
+	cached := func(folders ...string) int64 { return (&job{opt: Options{TempDirs: folders}}).cachedSpill() }
+	if got := cached("/proc"); got <= 0 || got > systemMemory()/2 {
+		t.Errorf("%d bytes that go to a disk stay in memory, which has %d", got, systemMemory())
 	}
 	if !chunker.InMemory("/dev/shm") {
 		t.Skip("no /dev/shm")
 	}
-	if !inMemory.staysInMemory(systemMemory() + 1) {
+	if cached("/dev/shm") != math.MaxInt64 {
 		t.Error("what goes to /dev/shm does not stay in memory")
 	}
-	both := &job{opt: Options{TempDirs: []string{"/dev/shm", "/proc"}}}
-	if both.staysInMemory(systemMemory() + 1) {
+	if cached("/dev/shm", "/proc") != cached("/proc") {
 		t.Error("what goes to a disk, too, stays in memory")
 	}
 }

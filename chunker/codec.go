@@ -43,10 +43,10 @@ const (
 	cacheBytesPerSecond = 4e9
 )
 
-// newCodecChoice makes the choice that opt.Codec names.
-func newCodecChoice(opt *SpillOptions) *codecChoice {
-	c := &codecChoice{coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), rate: DiskBytesPerSecond, workers: float64(opt.Coders)}
-	if opt.Cached {
+// newCodecChoice makes the choice that opt.Codec names, for spill that stays in memory or not.
+func newCodecChoice(opt *SpillOptions, coder *format.BlockCoder, cached bool) *codecChoice {
+	c := &codecChoice{coder: coder, rate: DiskBytesPerSecond, workers: float64(opt.Coders)}
+	if cached {
 		c.rate, c.workers = cacheBytesPerSecond, 1
 	}
 	possible := spillCodecs(opt.Codec)

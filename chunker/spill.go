@@ -30,7 +30,9 @@ type SpillOptions struct {
 	// Extents is how many extents blocks will go to at the same time. Each may leave offsets unused, for which there must be room
 	// too if some is to be reserved.
 	Extents int
-	Cached  bool // so little that it is read back from memory, and hardly from a disk
+	// CachedBytes is how many bytes of spill are read back from memory, and hardly from a disk, if there are no more. What is more
+	// is compressed where that pays before a disk.
+	CachedBytes int64
 
 	BlockBytes int // largest block
 	Workers    int // writers at the same time
@@ -45,9 +47,11 @@ type Spill struct {
 	volumes []*volume
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
+	coder   *format.BlockCoder
 	codec   *codecChoice
-	coded   atomic.Bool // a block became smaller
-	buffers chan []byte // of compressed blocks: who codes a block waits for one
+	beyond  *codecChoice // for all behind the first CachedBytes; nil: it was known before how many there are
+	coded   atomic.Bool  // a block became smaller
+	buffers chan []byte  // of compressed blocks: who codes a block waits for one
 	mu      sync.Mutex
 }
 
@@ -80,7 +84,11 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	if opt.Coders == 0 {
 		opt.Coders = max(opt.Workers, 1)
 	}
-	s := &Spill{opt: opt, codec: newCodecChoice(&opt), buffers: make(chan []byte, opt.Coders)}
+	s := &Spill{opt: opt, coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), buffers: make(chan []byte, opt.Coders)}
+	s.codec = newCodecChoice(&opt, s.coder, opt.ExpectBytes <= opt.CachedBytes)
+	if opt.ExpectBytes < 0 && ChoosesCodec(opt.Codec) {
+		s.beyond = newCodecChoice(&opt, s.coder, false)
+	}
 	for range opt.Coders {
 		s.buffers <- nil // made when first needed
 	}
@@ -155,9 +163,20 @@ func (s *Spill) Codec() string {
 	case s.Written() == 0:
 		return ""
 	case s.coded.Load():
-		return s.codec.decided().String()
+		if codec := s.codec.decided(); codec != format.None || s.beyond == nil {
+			return codec.String()
+		}
+		return s.beyond.decided().String()
 	}
 	return format.None.String()
+}
+
+// choice is how the next block is compressed.
+func (s *Spill) choice() *codecChoice {
+	if s.beyond != nil && s.Written() >= s.opt.CachedBytes {
+		return s.beyond
+	}
+	return s.codec
 }
 
 // Close gives all space back.
@@ -208,10 +227,11 @@ func (s *Spill) put(recs []byte) (Block, error) { return s.putIn(nil, recs) }
 // putIn is put into an extent.
 func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 	stored, codec := recs, format.None
-	if c := s.codec.choose(recs); c != format.None {
+	choice := s.choice()
+	if c := choice.choose(recs); c != format.None {
 		buffer := <-s.buffers
 		defer func() { s.buffers <- buffer }()
-		if stored, codec = s.codec.compress(&buffer, recs, c); codec != format.None {
+		if stored, codec = choice.compress(&buffer, recs, c); codec != format.None {
 			s.coded.Store(true)
 		}
 	}
@@ -296,7 +316,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	if b.Codec == format.None {
 		return dst, nil
 	}
-	return s.codec.coder.Decompress(dst, stored, b.Codec)
+	return s.coder.Decompress(dst, stored, b.Codec)
 }
 
 func (s *Spill) readStored(b *Block, stored []byte) error {

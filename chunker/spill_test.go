@@ -346,7 +346,7 @@ func TestCodecChoice(t *testing.T) {
 		if c.layout != nil {
 			k = c.layout
 		}
-		choice := newCodecChoice(&SpillOptions{Codec: c.codec, Coders: 1, Keyer: k})
+		choice := choiceOf(k, c.codec, 1, false)
 		choice.rate = 1 // so slow that every byte less pays
 		if c.fast {
 			choice.rate = 1e15
@@ -369,7 +369,7 @@ func TestCodecChoice(t *testing.T) {
 			t.Errorf("%s: blocks are compressed by %s, want %s", c.name, got, c.want)
 		}
 	}
-	zstd := newCodecChoice(&SpillOptions{Codec: "zstd", Coders: 1, Keyer: mustKeyer(t, words)})
+	zstd := choiceOf(mustKeyer(t, words), "zstd", 1, false)
 	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" || len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
@@ -378,21 +378,84 @@ func TestCodecChoice(t *testing.T) {
 // TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, and not where the bytes
 // stay in memory, however many workers there are; before a disk the more the more there are.
 func TestCodecGain(t *testing.T) {
-	gain := func(opt SpillOptions) float64 {
-		opt.Keyer = mustKeyer(t, words)
-		return newCodecChoice(&opt).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5, seconds: 4e-10 * (1 << 40)})
+	k := mustKeyer(t, words)
+	gain := func(coders int, cached bool) float64 {
+		return choiceOf(k, "auto", coders, cached).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5, seconds: 4e-10 * (1 << 40)})
 	}
-	one, many := SpillOptions{Coders: 1}, SpillOptions{Coders: 16}
-	if gain(one) <= 0 || gain(many) <= gain(one) {
-		t.Errorf("before a disk: one worker gains %g, 16 %g", gain(one), gain(many))
+	if one, many := gain(1, false), gain(16, false); one <= 0 || many <= one {
+		t.Errorf("before a disk: one worker gains %g, 16 %g", one, many)
 	}
-	c := newCodecChoice(&SpillOptions{Coders: 1, Keyer: mustKeyer(t, words)})
+	c := choiceOf(k, "auto", 1, false)
 	if s2, delta := c.gain(&trial{format.S2, 10, 5, 1}), c.gain(&trial{format.Delta, 10, 5, 1}); delta-s2 != -0.5 {
 		t.Errorf("s2 gains %g, delta, whose way back takes as long as the way there, %g", s2, delta)
 	}
-	one.Cached, many.Cached = true, true
-	if gain(one) >= 0 || gain(many) != gain(one) {
-		t.Errorf("in memory: one worker gains %g, 16 %g", gain(one), gain(many))
+	if one, many := gain(1, true), gain(16, true); one >= 0 || many != one {
+		t.Errorf("in memory: one worker gains %g, 16 %g", one, many)
+	}
+}
+
+// choiceOf is the choice of a codec for records of a keyer, by so many coders.
+func choiceOf(k *format.Keyer, codec string, coders int, cached bool) *codecChoice {
+	return newCodecChoice(&SpillOptions{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders), cached)
+}
+
+// TestCodecBeyond leaves spill as it is as long as it stays in memory, and no longer; where it is known that not all does, none; and
+// where a codec is named, all is compressed by that.
+func TestCodecBeyond(t *testing.T) {
+	const cached = 1 << 20
+	block := make([]byte, 8<<10) // of sorted keys: worth it before a disk
+	for i := range len(block) / 8 {
+		binary.LittleEndian.PutUint64(block[8*i:], uint64(i)*1001)
+	}
+	for _, c := range []struct {
+		codec    string
+		expected int64
+		first    bool // behind cached there is compressed spill, and before
+		beyond   bool
+		want     string
+	}{
+		{"auto", -1, false, true, "delta"},
+		{"auto", cached, false, false, "none"},
+		{"auto", cached + 1, true, true, "delta"},
+		{"delta", -1, true, true, "delta"},
+		{"none", -1, false, false, "none"},
+	} {
+		s, err := NewSpill(SpillOptions{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words), ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, choice := range []*codecChoice{s.codec, s.beyond} { // as fast as these are meant to be, whatever this machine is
+			if choice != nil && choice.rate == DiskBytesPerSecond {
+				choice.rate = 1
+			} else if choice != nil {
+				choice.rate = 1e15
+			}
+		}
+		for _, part := range []struct {
+			until int64
+			want  bool
+		}{{cached, c.first}, {3 * cached, c.beyond}} {
+			coded := false
+			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
+				b, err := s.put(block)
+				if err != nil {
+					t.Fatal(err)
+				}
+				coded = coded || b.Codec != format.None
+				if got, err := s.get(&b, make([]byte, len(block))); err != nil || !bytes.Equal(got, block) {
+					t.Fatalf("%s of %d: other records came back: %v", c.codec, c.expected, err)
+				}
+			}
+			if coded != part.want {
+				t.Errorf("%s of %d: compressed %t, want %t, up to %d bytes", c.codec, c.expected, coded, part.want, part.until)
+			}
+		}
+		if got := s.Codec(); got != c.want {
+			t.Errorf("%s of %d: compressed by %q, want %q", c.codec, c.expected, got, c.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
