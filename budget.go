@@ -242,7 +242,7 @@ func (j *job) chunkOptions() device.ChunkOptions {
 	n := j.data.Records()
 	bytes := n * int64(j.size)
 	few := bytes > j.budget/4 && bytes <= mostPassesMoved*j.budget // what is less fits a chunk for certain
-	if few && cpu.Moves(j.keyer) && (j.isApart() || j.limit() >= 0) && j.canReread() {
+	if few && cpu.Moves(j.keyer) && (j.isApart() || j.wanted() >= 0) && j.canReread() {
 		opt.SourceRecords = n
 	}
 	return opt

@@ -109,7 +109,7 @@ func (s *sorting) forget(out *output) {
 
 // looksSorted reports whether copying is worth a try: the sample is in order, and large enough to mean something.
 func (j *job) looksSorted() bool {
-	return allSeekable(j.inputs) && j.opt.Limit == 0 && j.sampleTells() && j.sample.Descents == 0
+	return allSeekable(j.inputs) && j.sampleTells() && j.sample.Descents == 0
 }
 
 // looksMirrored reports whether copying from the end is worth a try: no key of the sample is greater than the one before it,

@@ -113,7 +113,7 @@ func TestSortNearlySorted(t *testing.T) {
 					swapRecords(data, size, from)
 				}
 				for choice := range 4 {
-					opt := Options{Record: k.spec, Unique: choice&1 != 0}
+					opt := Options{Record: k.spec, Unique: choice&1 != 0, Limit: []int64{0, 0, 7000, 30_000}[r.IntN(4)]}
 					want := reference(t, k.layout(t), data, opt)
 					opt.Inputs, opt.Verify, opt.Workers = []string{writeFile(t, data)}, r.IntN(2) == 0, 1+r.IntN(3)
 					opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
@@ -153,6 +153,7 @@ func TestSortReversed(t *testing.T) {
 		"compressed":          {kind: "u64", opt: Options{Compress: "s2"}, want: Reread},
 		"unique":              {kind: "u64", opt: Options{Unique: true}, want: Reread},
 		"limited":             {kind: "u64", opt: Options{Limit: n - 1}, want: Reread},
+		"limited in order":    {kind: "u64", change: mirror, opt: Options{Limit: n - 1}, want: Copy},
 		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) }, want: Reread},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func (j *job) reclaimed() bool {
 
 // sparesMemory reports whether data that fit memory may be worth to be read several times, because memory may be slow to touch.
 func (j *job) sparesMemory() bool {
-	if !j.reclaimed() || j.limit() >= 0 || j.ordered || !j.isApart() || !j.canReread() || j.counted() > mostCounted {
+	if !j.reclaimed() || j.wanted() >= 0 || j.ordered || !j.isApart() || !j.canReread() || j.counted() > mostCounted {
 		return false
 	}
 	read, ok := j.readTrial()
@@ -106,7 +106,7 @@ const passesFrom = 64 << 20
 
 // inPasses reports whether the data are to be sorted in passes. To a stream only one is to write, unless asked for.
 func (s *sorting) inPasses(out *output) bool {
-	few := s.limit() >= 0 // they are taken in one pass
+	few := s.wanted() >= 0 // they are taken in one pass
 	switch s.plan.Strategy {
 	case Reread:
 		return (out.isApart() || few || s.plan.Chunks == 1 || s.opt.Strategy == Reread) && s.canReread()
@@ -217,6 +217,7 @@ type passes struct {
 	all   int64    // records of the input
 	room  int64    // records that are expected to fit a chunk
 	share float64  // of all records that a pass takes, at most
+	most  float64  // of all records that fit a chunk, or were planned for one
 	low   uint64   // the least prefix that was not taken yet
 	taken int64    // records
 	begun int      // passes
@@ -229,11 +230,46 @@ func (p *passes) firstShare() float64 {
 		passes := float64(p.all) / float64(p.room)
 		share = passFill(passes, len(p.keys)) / passes
 	}
-	if limit := p.limit(); limit >= 0 && len(p.keys) > 0 {
-		wanted, keys := float64(limit)/float64(max(p.all, 1)), float64(len(p.keys))
+	p.most = share
+	if n := p.wanted(); n >= 0 && len(p.keys) > 0 {
+		wanted, keys := float64(n)/float64(max(p.all, 1)), float64(len(p.keys))
 		share = min(share, wanted+4*math.Sqrt(wanted/keys)+8/keys)
 	}
 	return share
+}
+
+// wanted is about how many of the first records of the order are needed; -1: all may be.
+func (j *job) wanted() int64 {
+	if j.opt.Limit == 0 || !j.opt.Unique {
+		return j.limit()
+	}
+	if j.distinct == nil {
+		n := recordsOf(j.opt.Limit, j.data.Records(), j.sample.Prefixes)
+		j.distinct = &n
+	}
+	return *j.distinct
+}
+
+// recordsOf is about how many of so many records, from the least on, have a number of distinct keys, by a sample of prefixes: those
+// between two that are not the same are taken to be different, too. -1: all, and maybe they have not.
+func recordsOf(distinct, records int64, sample []uint64) int64 {
+	sample = slices.Clone(sample)
+	slices.Sort(sample)
+	each := float64(max(records, 0)) / float64(max(len(sample), 1))
+	seen := 0.0
+	for i, key := range sample {
+		switch {
+		case i > 0 && sample[i-1] == key:
+		case i+1 < len(sample) && sample[i+1] == key:
+			seen++
+		default:
+			seen += each
+		}
+		if seen >= float64(distinct) {
+			return max(distinct, int64(each*float64(i)))
+		}
+	}
+	return -1
 }
 
 func (p *passes) run(ctx context.Context) error {
@@ -244,6 +280,7 @@ func (p *passes) run(ctx context.Context) error {
 	first := p.taken
 	p.meter.begin(stagePasses, atOutput, p.due(p.all-first)*int64(p.size))
 	for more && err == nil {
+		p.takeMore()
 		again := p.data.(*watchDataset).Dataset.Split(1)[0] // the first pass has counted the records
 		more, err = p.pass(ctx, again, func(int64) {})
 	}
@@ -329,6 +366,16 @@ func (p *passes) takeLess(n int64) {
 	}
 }
 
+// takeMore lets a pass take more than the one before where there were not as many keys as a limit asks for.
+func (p *passes) takeMore() {
+	if p.opt.Unique && p.wanted() >= 0 {
+		p.share = min(moreForKeys*p.share, p.most)
+	}
+}
+
+// moreForKeys is how many times as many records the next pass takes then.
+const moreForKeys = 16
+
 // leastPart bounds how much less the passes take because the first took less than it was asked to.
 const leastPart = 16
 
@@ -345,7 +392,7 @@ func (p *passes) high() uint64 {
 		return math.MaxUint64
 	}
 	take := left / passes
-	if p.begun == 0 && p.limit() >= 0 {
+	if p.begun == 0 && p.wanted() >= 0 {
 		take = share
 	}
 	at := min(from+int(take), len(p.keys)-1)

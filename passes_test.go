@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,6 +203,7 @@ func TestPassesInVain(t *testing.T) {
 				opt.Strategy, opt.Verify, opt.Inputs = Reread, r.IntN(2) == 0, []string{writeFile(t, data)}
 				opt.faults.wrapDevice = func(d device.Device) device.Device { return &selectDevice{d, c.change} }
 				if c.want != nil {
+					opt.Stdout = io.Discard
 					if _, err := Sort(t.Context(), opt); !errors.Is(err, c.want) {
 						t.Errorf("%v, want %v", err, c.want)
 					}
@@ -244,6 +247,65 @@ func TestPassesForFew(t *testing.T) {
 	report := checkSort(t, k, data, want, opt)
 	if report.Chunks != 1 || asked > ^uint64(0)/20 {
 		t.Errorf("%d passes, the last for keys up to %d", report.Chunks, asked)
+	}
+}
+
+// TestPassesForFewDistinct takes the records that a limit of distinct keys is expected to need, and more if they have not as many keys.
+func TestPassesForFewDistinct(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	const n = 40_000
+	for _, each := range []int{1, 2, 50, n} { // records of a key
+		keys := k.make(t, "uniform", n/each, r)
+		data := bytes.Repeat(keys, each)
+		for _, limit := range []int64{1, 30, 2000, n} {
+			opt := Options{Record: k.spec, Unique: true, Limit: limit}
+			want := reference(t, k.layout(t), data, opt)
+			opt = toAny(t, opt, r.IntN(3))
+			opt.Inputs, opt.Verify, opt.faults.chunkRecords = []string{writeFile(t, data)}, r.IntN(2) == 0, n/2
+			if limit == n {
+				opt.Strategy = Reread // that all are taken in passes is not planned for a stream
+			}
+			passes, asked := 0, uint64(0)
+			opt.faults.wrapDevice = choosing(func(_, high uint64) (uint64, error) {
+				passes, asked = passes+1, high
+				return high, nil
+			})
+			checkSort(t, k, data, want, opt)
+			few := limit*int64(each) < n/20
+			if most := map[bool]int{true: 2, false: 5}[few]; few && passes < 1 || passes > most || few && each == 1 && asked > ^uint64(0)/4 {
+				t.Errorf("%d records of each key, limit %d: %d passes, the last for keys up to %d", each, limit, passes, asked)
+			}
+		}
+	}
+}
+
+// TestRecordsOf expects as many records as there are keys, but for those that are seen to be frequent.
+func TestRecordsOf(t *testing.T) {
+	distinct := make([]uint64, 1000)
+	for i := range distinct {
+		distinct[i] = uint64(999 - i)
+	}
+	half := slices.Clone(distinct) // the least key stands for half of the records
+	clear(half[:500])
+	for _, c := range []struct {
+		name   string
+		keys   int64
+		sample []uint64
+		want   int64
+	}{
+		{"the first", 1, distinct, 1},
+		{"a tenth", 100_000, distinct, 99_000},
+		{"all", 1_000_000, distinct, 999_000},
+		{"more than there are", 1_000_001, distinct, -1},
+		{"behind a frequent key", 2, half, 501_000},
+		{"only the frequent key", 1, half, 1},
+		{"one key", 2, make([]uint64, 1000), -1},
+		{"nothing is known", 1, nil, -1},
+	} {
+		if got := recordsOf(c.keys, 1_000_000, c.sample); got < c.want-1000 || got > c.want+1000 || (got < 0) != (c.want < 0) {
+			t.Errorf("%s: %d records, want %d", c.name, got, c.want)
+		}
 	}
 }
 

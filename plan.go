@@ -105,6 +105,7 @@ type planner struct {
 	partBlock int       // the same of a part
 	fanOut    int       // parts that one pass can fill
 	limit     int64     // 0: all
+	wanted    int64     // records of the order that are needed, about; 0: all
 	ordered   bool      // the sample is in order, or in reverse order so that the input can be copied all the same
 	reversed  bool      // the sample is in reverse order: runs do not overlap
 	sharing   int       // devices that hold all of the data together; 0: they do not, or there is but one
@@ -143,7 +144,7 @@ func (j *job) planner() *planner {
 	p := &planner{
 		work:  j.work(),
 		rates: j.rates, records: j.data.Records(), capacity: j.capacity, cut: j.cut(j.data.Records()),
-		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0),
+		fanIn: j.fanIn(), block: j.storedBlock(), limit: max(j.limit(), 0), wanted: max(j.wanted(), 0),
 		ordered: j.ordered, reversed: j.looksReversed(), sharing: j.sharing(), gpus: j.gpuRates() != nil, merges: j.canMerge(),
 	}
 	p.disk = j.diskCosts()
@@ -229,6 +230,10 @@ func (p *planner) stage(name string, seconds float64) Stage {
 
 func (p *planner) copy() Candidate {
 	w, r := p.work, p.rates
+	written := w
+	if p.limit > 0 {
+		written.records = min(w.records, float64(p.limit))
+	}
 	c := Candidate{Strategy: Copy, possible: p.ordered, Why: "the sample is in order: the input is copied while that holds"}
 	switch {
 	case !p.ordered:
@@ -236,7 +241,7 @@ func (p *planner) copy() Candidate {
 	case p.reversed:
 		c.Why = "the sample is in reverse order: the input is copied from its end while that holds"
 	}
-	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+w.writeCost(r)+p.waitCost(w, 0)+r.startSeconds)}
+	c.stages = []Stage{p.stage(stageCopy, w.readCost(r)+written.writeCost(r)+p.waitCost(written, 0)+r.startSeconds)}
 	return c.sum()
 }
 
@@ -270,9 +275,9 @@ func (p *planner) reread() Candidate {
 		c.chunks = passesInMemory
 		touch = w.touchCost() / passesInMemory
 	}
-	if p.limit > 0 {
-		c.chunks = min(c.chunks, passesOf(p.limit, p.roomy))
-		w.records = min(w.records, float64(p.limit))
+	if p.wanted > 0 {
+		c.chunks = min(c.chunks, passesOf(p.wanted, p.roomy))
+		w.records = min(w.records, float64(p.wanted))
 	}
 	first := 1 / float64(max(c.chunks, 1))
 	sorting := max(w.sortCost(r)-w.readCost(r), 0) // the trial that it is known from reads, too
