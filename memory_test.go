@@ -29,26 +29,29 @@ var memoryCases = []struct {
 	limit    int64 // MiB
 	spill    int64 // MiB at most
 	codec    string
-	workers  int // 0: 2
+	workers  int    // 0: 2
+	output   string // its compression; "": none
 }{
-	{"merge", gensortSpec, MergeRuns, false, 300, 64, 310, "", 0},
-	{"partition", gensortSpec, Partition, false, 300, 64, 310, "", 0},
-	{"pipe", gensortSpec, Auto, true, 300, 64, 310, "", 0},
-	{"keep", gensortSpec, Auto, false, 300, 240, 150, "", 0},
-	{"in core", format.Spec{Type: "u64"}, Auto, false, 300, 400, 0, "", 0},
-	{"counted", format.Spec{Type: "u16"}, Auto, true, 300, 16, 0, "", 40},
-	{"least memory, merge", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 330, "", 0},
-	{"least memory, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 330, "", 0},
-	{"least memory, wide, merge", wideSpec, MergeRuns, false, 160, 16, 500, "", 0},
-	{"least memory, wide, partition", wideSpec, Partition, false, 160, 16, 500, "", 0},
-	{"least memory, zstd", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 500, "zstd", 40},
-	{"least memory, zstd, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 500, "zstd", 40},
-	{"many workers, short records", format.Spec{Type: "bytes3"}, Partition, false, 160, 128, 161, "none", 40},
-	{"zstd", gensortSpec, Auto, true, 300, 64, 310, "zstd", 40},
-	{"s2", gensortSpec, Auto, true, 300, 64, 310, "s2", 40},
-	{"delta", format.Spec{Type: "u64"}, MergeRuns, true, 300, 64, 220, "delta", 0},
-	{"delta, many workers", format.Spec{Type: "u32"}, MergeRuns, false, 160, 48, 90, "delta", 40},
-	{"least memory, delta", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 260, "delta", 40},
+	{"merge", gensortSpec, MergeRuns, false, 300, 64, 310, "", 0, ""},
+	{"partition", gensortSpec, Partition, false, 300, 64, 310, "", 0, ""},
+	{"pipe", gensortSpec, Auto, true, 300, 64, 310, "", 0, ""},
+	{"keep", gensortSpec, Auto, false, 300, 240, 150, "", 0, ""},
+	{"in core", format.Spec{Type: "u64"}, Auto, false, 300, 400, 0, "", 0, ""},
+	{"counted", format.Spec{Type: "u16"}, Auto, true, 300, 16, 0, "", 40, ""},
+	{"least memory, merge", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 330, "", 0, ""},
+	{"least memory, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 330, "", 0, ""},
+	{"least memory, wide, merge", wideSpec, MergeRuns, false, 160, 16, 500, "", 0, ""},
+	{"least memory, wide, partition", wideSpec, Partition, false, 160, 16, 500, "", 0, ""},
+	{"least memory, zstd", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 500, "zstd", 40, ""},
+	{"least memory, zstd, partition", format.Spec{Type: "u64"}, Partition, false, 160, 16, 500, "zstd", 40, ""},
+	{"many workers, short records", format.Spec{Type: "bytes3"}, Partition, false, 160, 128, 161, "none", 40, ""},
+	{"zstd", gensortSpec, Auto, true, 300, 64, 310, "zstd", 40, ""},
+	{"s2", gensortSpec, Auto, true, 300, 64, 310, "s2", 40, ""},
+	{"delta", format.Spec{Type: "u64"}, MergeRuns, true, 300, 64, 220, "delta", 0, ""},
+	{"delta, many workers", format.Spec{Type: "u32"}, MergeRuns, false, 160, 48, 90, "delta", 40, ""},
+	{"least memory, delta", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 260, "delta", 40, ""},
+	{"output by zstd", format.Spec{Type: "bytes20"}, Auto, false, 200, 128, 210, "none", 0, "zstd"},
+	{"output by s2", format.Spec{Type: "bytes20"}, Auto, false, 200, 64, 210, "none", 0, "s2"},
 }
 
 var (
@@ -106,8 +109,8 @@ func TestSortInLittleMemory(t *testing.T) {
 	debug.SetGCPercent(50) // as the command does
 	c := memoryCases[i]
 	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy, Workers: cmp.Or(c.workers, 2),
-		SpillCompress: c.codec,
-		Output:        filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+		SpillCompress: c.codec, Compress: c.output,
+		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	if c.piped {
 		file, err := os.Open(in)
 		if err != nil {
