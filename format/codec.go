@@ -164,8 +164,9 @@ type closedReader struct{}
 
 func (closedReader) Read([]byte) (int, error) { return 0, errors.New("read after close") }
 
-// zstdWindow is the history of what we write: enough for records, and a reader needs little memory.
-const zstdWindow = 512 << 10
+// zstdWindow is the history of what we write. Readers and writers need the less memory, these several times as much for each
+// worker. With 128 KiB six kinds of records came out as large, within 0.5 %, and in the same time as with 512.
+const zstdWindow = 128 << 10
 
 // NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
 // open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same.

@@ -141,7 +141,7 @@ func tooLarge(n, room int) error {
 
 // CodecMemory is an upper estimate, in bytes, of what a codec holds: for a NewWriter with so many workers, or
 // (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make. Those of writers are
-// a line above the most that the Go heap took for them, with its garbage, of 10 runs each with 1 to 16 workers.
+// a line above the most that the Go heap took for them, with its garbage, of 8 runs each with 1 to 16 workers.
 func CodecMemory(c Compression, workers int) int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	w := int64(workers)
@@ -155,11 +155,11 @@ func CodecMemory(c Compression, workers int) int64 {
 	case c == Zstd && workers == 1:
 		return 4 * mib // without goroutines
 	case c == Zstd:
-		return 36*mib + w*6*mib
+		return 16*mib + w*5*mib/2
 	case c == S2 && workers == 0:
 		return 10 * mib
 	case c == S2:
-		return 10*mib + w*7*mib/2
+		return 12*mib + w*7*mib/2
 	}
 	return 0
 }
