@@ -51,7 +51,7 @@ var memoryCases = []struct {
 	{"delta, many workers", format.Spec{Type: "u32"}, MergeRuns, false, 160, 48, 90, "delta", 40, ""},
 	{"least memory, delta", format.Spec{Type: "u64"}, MergeRuns, false, 160, 16, 260, "delta", 40, ""},
 	{"output by zstd", format.Spec{Type: "bytes20"}, Auto, false, 200, 128, 210, "none", 0, "zstd"},
-	{"output by s2", format.Spec{Type: "bytes20"}, Auto, false, 200, 64, 210, "none", 0, "s2"},
+	{"least memory, output by s2", gensortSpec, Auto, false, 160, 16, 400, "none", 0, "s2"},
 }
 
 var (

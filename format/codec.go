@@ -168,6 +168,10 @@ func (closedReader) Read([]byte) (int, error) { return 0, errors.New("read after
 // worker. With 128 KiB six kinds of records came out as large, within 0.5 %, and in the same time as with 512.
 const zstdWindow = 128 << 10
 
+// s2Block is what we compress by itself, for the same reason: with 256 KiB the same records came out at most 0.5 % larger than with
+// 1 MiB.
+const s2Block = 256 << 10
+
 // NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
 // open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
@@ -179,7 +183,7 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(workers), zstd.WithConcurrentBlocks(workers > 1),
 			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
 	case S2:
-		return s2.NewWriter(w, s2.WriterConcurrency(workers)), nil
+		return s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block)), nil
 	}
 	return nopWriteCloser{w}, nil
 }

@@ -159,7 +159,7 @@ func CodecMemory(c Compression, workers int) int64 {
 	case c == S2 && workers == 0:
 		return 10 * mib
 	case c == S2:
-		return 12*mib + w*7*mib/2
+		return 6*mib + w*mib
 	}
 	return 0
 }
