@@ -106,12 +106,13 @@ const passesFrom = 64 << 20
 
 // inPasses reports whether the data are to be sorted in passes. To a stream only one is to write, unless asked for.
 func (s *sorting) inPasses(out *output) bool {
-	few := s.wanted() >= 0 // they are taken in one pass
+	records := s.data.Records()
 	switch s.plan.Strategy {
 	case Reread:
-		return (out.isApart() || few || s.plan.Chunks == 1 || s.opt.Strategy == Reread) && s.canReread()
+		return (out.isApart() || s.plan.Chunks == 1 || s.opt.Strategy == Reread) && s.canReread()
 	case InCore:
-		return (out.isApart() || few) && s.data.Records()*int64(s.size) >= passesFrom && s.canReread()
+		few := s.wanted() >= 0 && s.wanted() <= records/chunkOfLimit // for so few it does not matter whether memory is slow
+		return (out.isApart() || few) && records*int64(s.size) >= passesFrom && s.canReread()
 	}
 	return false
 }
