@@ -230,10 +230,7 @@ func (p *planner) stage(name string, seconds float64) Stage {
 
 func (p *planner) copy() Candidate {
 	w, r := p.work, p.rates
-	written := w
-	if p.limit > 0 {
-		written.records = min(w.records, float64(p.limit))
-	}
+	written := w.atMost(p.limit)
 	c := Candidate{Strategy: Copy, possible: p.ordered, Why: "the sample is in order: the input is copied while that holds"}
 	switch {
 	case !p.ordered:
@@ -277,7 +274,7 @@ func (p *planner) reread() Candidate {
 	}
 	if p.wanted > 0 {
 		c.chunks = min(c.chunks, passesOf(p.wanted, p.roomy))
-		w.records = min(w.records, float64(p.wanted))
+		w = w.atMost(p.wanted)
 	}
 	first := 1 / float64(max(c.chunks, 1))
 	sorting := max(w.sortCost(r)-w.readCost(r), 0) // the trial that it is known from reads, too
@@ -337,7 +334,7 @@ func (p *planner) merge() Candidate {
 	kept.records = float64(min(p.cut.stays, p.records))
 	if p.limit > 0 {
 		merged.records = min(w.records, float64(p.limit)*float64(c.chunks))
-		kept.records = min(kept.records, float64(p.limit))
+		kept = kept.atMost(p.limit)
 	}
 	spilled := merged
 	spilled.records -= kept.records

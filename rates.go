@@ -90,6 +90,14 @@ type gpuRates struct {
 	sortBytes float64 // bytes/s
 }
 
+// atMost is the same work with no more than so many records; 0: with all.
+func (w work) atMost(records int64) work {
+	if records > 0 {
+		w.records = min(w.records, float64(records))
+	}
+	return w
+}
+
 // onOneGPU is the same work where all GPUs but one are idle.
 func (w work) onOneGPU() work {
 	if w.gpus != nil {

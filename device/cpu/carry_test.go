@@ -283,22 +283,9 @@ func TestLoadTakesAll(t *testing.T) {
 			t.Fatalf("%d short deliveries: %d of %d records are loaded: %v", short, got, n, err)
 		}
 	}
-	if got := sortedOf(t, c); !bytes.Equal(got, devicetest.Sorted(l, recs[:n*12])) {
+	if got := sortAndStore(t, c, c.record); !bytes.Equal(got, devicetest.Sorted(l, recs[:n*12])) {
 		t.Error("not sorted")
 	}
-}
-
-func sortedOf[R carried](t *testing.T, c *carrier[R]) []byte {
-	t.Helper()
-	w := devicetest.Collector{Size: c.record}
-	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w)); err != nil {
-		t.Fatal(err)
-	}
-	recs, err := w.Recs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recs
 }
 
 // TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk that is full: none of them takes
@@ -325,7 +312,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
 		t.Fatal(err)
 	}
-	if got := sortedOf(t, c); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
+	if got := sortAndStore(t, c, c.record); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
 		t.Error("not sorted")
 	}
 	taken := map[list]int64{} // in turn, from parts that were not split
