@@ -44,6 +44,6 @@
 //
 //	files, stdin ─ chunker.Dataset ──chunks──▶ device.Chunk: Load ▸ Sort ▸ Store ──blocks──▶ run, merge or output
 //
-// In this package, sort.go tells the story, job.go prepares it, budget.go divides its memory, plan.go and rates.go decide,
+// In this package, sort.go tells the story, job.go prepares it, budget.go divides its memory, planner.go and rates.go decide,
 // strategy.go, keep.go, passes.go, spread.go and partition.go do it, output.go and verify.go finish it.
 package extsort
