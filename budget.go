@@ -5,10 +5,11 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // runtimeBytes is what a run needs besides chunks and buffers: the program's data, stacks, the Go heap with its
@@ -80,12 +81,12 @@ func (j *job) tooLittle() error {
 }
 
 // canMerge reports whether memory is enough to merge at all: blocks of large records may be too large for that.
-func (j *job) canMerge() bool { return merge.Least(j.keyer, j.blockBytes) <= j.mergeBytes() }
+func (j *job) canMerge() bool { return plan.LeastMerge(j.keyer, j.blockBytes) <= j.mergeBytes() }
 
 // leastMemory is the least memory limit, in whole MiB, that leaves enough to merge if what else is reserved stays as it is: with
 // more memory it is never less.
 func (j *job) leastMemory() int64 {
-	budget := merge.Least(j.keyer, j.blockBytes) * 8 / 7 // see mergeBytes
+	budget := plan.LeastMerge(j.keyer, j.blockBytes) * 8 / 7 // see mergeBytes
 	limit := (budget + budgetOf(j.opt.MemoryBytes) - j.budget + runtimeBytes) * 48 / 47
 	return limit>>20<<20 + 1<<20
 }
@@ -154,7 +155,7 @@ func (j *job) reserveSpillCoders() {
 	j.budget -= min(memory(), j.budget/2)
 }
 
-// reserveUnique takes the blocks that a merge.Unique compacts out of the budget, one for each worker.
+// reserveUnique takes the blocks that a sinks.Unique compacts out of the budget, one for each worker.
 func (j *job) reserveUnique() {
 	if j.opt.Unique {
 		j.budget -= min(int64(j.opt.Workers)*int64(j.blockBytes), j.budget/4)
@@ -172,10 +173,10 @@ func (j *job) reservePipe() {
 // assembleAtLeast is the data, in bytes, from which on it is worth a copy to write an output in huge pages.
 const assembleAtLeast = 64 << 20
 
-// reserveAssembly takes the memory of merge.Output.Assemble out of the budget, where it is a small part and the data may be
+// reserveAssembly takes the memory of sinks.Output.Assemble out of the budget, where it is a small part and the data may be
 // sorted in core by a device that gives its memory back meanwhile.
 func (j *job) reserveAssembly() {
-	bytes := merge.AssemblyBytes(j.opt.Workers)
+	bytes := sinks.AssemblyBytes(j.opt.Workers)
 	data := j.data.Records() * int64(j.size) // negative: not known
 	inCore := data < j.budget && j.onCPU() && cpu.GivesBack(j.keyer)
 	if inCore && (data < 0 || data >= assembleAtLeast) && !j.toStdout() && j.budget >= 16*bytes {

@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 var errInjected = errors.New("injected fault")
@@ -35,7 +35,7 @@ func (i *injector) faults(unnamed bool) faults {
 		wrapDataset: func(d chunker.Dataset) chunker.Dataset { return &faultDataset{d, i} },
 		wrapDevice:  func(d device.Device) device.Device { return &faultDevice{d, i} },
 		spillStore:  &faultStore{i},
-		outputFS:    &faultFS{merge.SystemFS, i, unnamed},
+		outputFS:    &faultFS{sinks.SystemFS, i, unnamed},
 	}
 }
 
@@ -181,12 +181,12 @@ func (f *faultSpill) Reserve(off, bytes int64) error {
 func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.SpillFile.Close()) }
 
 type faultFS struct {
-	merge.FS
+	sinks.FS
 	*injector
 	unnamed bool
 }
 
-func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (merge.File, error) {
+func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (sinks.File, error) {
 	if err := f.step("open output"); err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (merge.File,
 	return &faultFile{file, f.injector}, nil
 }
 
-func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (merge.File, error) {
+func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (sinks.File, error) {
 	if !f.unnamed {
 		return nil, errors.ErrUnsupported
 	}
@@ -211,7 +211,7 @@ func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (merge.File, erro
 	return &faultFile{file, f.injector}, nil
 }
 
-func (f *faultFS) Link(file merge.File, name string) error {
+func (f *faultFS) Link(file sinks.File, name string) error {
 	if err := f.step("link output"); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (f *faultFS) Rename(from, to string) error {
 func (f *faultFS) SyncFolder(string) error { return f.step("sync folder") }
 
 type faultFile struct {
-	merge.File
+	sinks.File
 	*injector
 }
 

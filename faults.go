@@ -3,7 +3,7 @@ package extsort
 import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // faults are the seams through which tests make operations fail: the dataset that is read, the device that
@@ -13,7 +13,7 @@ type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset
 	wrapDevice  func(device.Device) device.Device
 	spillStore  chunker.Store
-	outputFS    merge.FS
+	outputFS    sinks.FS
 
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
 	blockBytes   int   // size of blocks, 0: what suits the memory

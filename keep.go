@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/merge"
 )
 
 // Data that fits stays: the last chunk of a merge is not spilled but merged from where it was sorted. The merge needs
@@ -61,7 +61,7 @@ func (j *job) besideMerge(runs int) int64 {
 }
 
 func (j *job) forMerge(runs int) int64 {
-	return merge.MemoryFor(j.keyer, j.blockBytes, j.opt.Workers, runs)
+	return plan.MergeMemory(j.keyer, j.blockBytes, j.opt.Workers, runs)
 }
 
 // keepSlack is left free beside a chunk that stays and the buffers of the merge, for what the Go heap keeps of the

@@ -14,7 +14,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
@@ -70,7 +70,7 @@ func (j *job) writesTo() *chunker.Input {
 	switch {
 	case j.toStdout():
 		out, err = statOf(j.opt.Stdout)
-	case merge.IsDescriptor(j.opt.Output):
+	case sinks.IsDescriptor(j.opt.Output):
 		out, err = os.Stat(j.opt.Output)
 	}
 	if err != nil || !out.Mode().IsRegular() {

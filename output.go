@@ -10,7 +10,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // output is where sorted records go: a chain of writers that ends in a file or a stream. It is a
@@ -18,7 +18,7 @@ import (
 type output struct {
 	device.BlockWriter
 	sink   device.BlockWriter // the end of the chain
-	file   *merge.Output      // nil: a stream that the caller gave
+	file   *sinks.Output      // nil: a stream that the caller gave
 	finish func(records int64) error
 	abort  func() error
 
@@ -37,7 +37,7 @@ func (j *job) openOutput() (*output, error) {
 	}
 	var stream io.Writer = j.opt.Stdout
 	if !j.toStdout() {
-		if o.file, err = merge.OpenOutput(j.opt.Output, j.opt.faults.outputFS); err != nil {
+		if o.file, err = sinks.Open(j.opt.Output, j.opt.faults.outputFS); err != nil {
 			return nil, err
 		}
 		stream = o.file
@@ -88,7 +88,7 @@ func (j *job) expected() int64 {
 
 // toFile writes blocks at their offsets in a regular file.
 func (o *output) toFile(j *job) error {
-	sink, err := merge.NewSink(o.file, merge.SinkOptions{
+	sink, err := sinks.NewSink(o.file, sinks.SinkOptions{
 		RecordSize: j.size, Records: j.expected(), HeaderBytes: len(j.header.Encode(0)),
 		Header: func(records int64) ([]byte, error) { return j.header.Encode(records), nil },
 	})
@@ -101,15 +101,15 @@ func (o *output) toFile(j *job) error {
 
 // filters puts what the options ask for before the end of the chain.
 func (j *job) filters(o *output) device.BlockWriter {
-	var w device.BlockWriter = merge.Observe(o.observe(j), o.sink)
+	var w device.BlockWriter = sinks.Observe(o.observe(j), o.sink)
 	if o.gone > 0 {
-		w = merge.Tail(o.gone, w, j.size)
+		w = sinks.Tail(o.gone, w, j.size)
 	}
 	if j.opt.Limit > 0 {
-		w = merge.Head(j.opt.Limit, w, j.size)
+		w = sinks.Head(j.opt.Limit, w, j.size)
 	}
 	if j.opt.Unique {
-		w = merge.NewUnique(j.keyer, w)
+		w = sinks.NewUnique(j.keyer, w)
 	}
 	return w
 }

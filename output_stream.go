@@ -10,7 +10,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // toStream writes blocks in their order. When a header has to stand before the records and their number is not
@@ -35,7 +35,7 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 	if codec == format.None {
 		records = end
 	}
-	sink := merge.NewStreamSink(records, j.size)
+	sink := sinks.NewStreamSink(records, j.size)
 	o.abort = func() error {
 		sink.Close() // it has failed, or nobody wants its records
 		return end.abort()
@@ -61,7 +61,7 @@ func (o *output) toStream(j *job, w io.Writer, codec format.Compression) error {
 type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
-	file       *merge.Output // nil: a stream that the caller gave
+	file       *sinks.Output // nil: a stream that the caller gave
 	closed     atomic.Bool   // lets no more bytes through
 }
 
@@ -107,7 +107,7 @@ func (e *streamEnd) abort() error {
 }
 
 // toSpill keeps the sorted records until their number is known.
-func (o *output) toSpill(j *job, sink *merge.StreamSink, header func(int64) error, end func() error) error {
+func (o *output) toSpill(j *job, sink *sinks.StreamSink, header func(int64) error, end func() error) error {
 	if err := j.openSpill(-1, 0); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // byPartition sends every record to one of about parts parts by its leading digits or between splitters taken
@@ -86,7 +86,7 @@ func (s *sorting) sortParts(ctx context.Context, parts []*chunker.Part, w device
 	var err error
 	for _, part := range parts {
 		n := part.Records()
-		target := merge.Offset(base, w)
+		target := sinks.Offset(base, w)
 		switch {
 		case n == 0:
 		case s.depth > 0 || part.AllEqual() || n > s.capacity:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // Sorting in passes: each reads the whole input, takes the least keys that were not taken yet, as many as fit memory, sorts them and
@@ -343,7 +343,7 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 	}
 	to := p.out.BlockWriter
 	if p.taken > 0 {
-		to = merge.Offset(p.taken, to)
+		to = sinks.Offset(p.taken, to)
 	}
 	more = last < math.MaxUint64 && p.taken+n < p.all && p.due(n+1) > n
 	if more {

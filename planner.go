@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/merge"
 )
 
 // planner weighs the strategies for one dataset.
@@ -79,7 +79,7 @@ const fewRuns = 8
 func (j *job) fanIn() int {
 	n := 0
 	for workers := j.opt.Workers; workers > 0 && n < fewRuns; workers-- {
-		n = max(n, merge.MaxFanIn(j.keyer, j.blockBytes, workers, j.mergeBytes()))
+		n = max(n, plan.MaxFanIn(j.keyer, j.blockBytes, workers, j.mergeBytes()))
 	}
 	if j.opt.BatchSize > 0 {
 		n = min(n, j.opt.BatchSize)
@@ -324,7 +324,7 @@ func rewritten(runs, fanIn int) float64 {
 	sizes := slices.Repeat([]int{1}, runs) // the least first: what was merged is never less than what will be
 	moved := 0
 	for len(sizes) > fanIn {
-		group := merge.GroupSize(len(sizes), fanIn)
+		group := plan.MergeGroup(len(sizes), fanIn)
 		merged := 0
 		for _, size := range sizes[:group] {
 			merged += size

@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // watchDataset shows every record that is read from a dataset, once, on its way to whoever reads it.
@@ -166,7 +166,7 @@ func (j *job) bytesIn() int64 { return j.recordsIn.Load() * int64(j.size) }
 
 // watched tells Progress of the blocks of a run.
 func (j *job) watched(w device.BlockWriter) device.BlockWriter {
-	return merge.Observe(func(_ int64, recs []byte) error {
+	return sinks.Observe(func(_ int64, recs []byte) error {
 		j.meter.add(atSpill, len(recs))
 		return nil
 	}, w)

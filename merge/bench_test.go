@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // sortedRuns makes runs whose leading 8 bytes have that distribution.
@@ -107,7 +108,7 @@ func BenchmarkUnique(b *testing.B) {
 			}
 			b.SetBytes(int64(len(recs)))
 			for b.Loop() {
-				if err := NewUnique(k, discard).WriteBlock(b.Context(), 0, recs); err != nil {
+				if err := output.NewUnique(k, discard).WriteBlock(b.Context(), 0, recs); err != nil {
 					b.Fatal(err)
 				}
 			}

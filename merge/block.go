@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
@@ -19,18 +20,9 @@ type buffer struct {
 // isNative reports whether records are words that are their own keys, so that there is nothing to extract.
 func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == 8 }
 
-// bufferBytes is what a buffer for n records takes.
-func bufferBytes(k *format.Keyer, n int) int64 {
-	words := int64(n)
-	if !isNative(k) {
-		words += (int64(n)*int64(k.Layout().RecordSize) + 7) / 8
-	}
-	return 8 * words
-}
-
 // newBuffers makes buffers for n records each in one arena. Pages of it that no buffer uses are never touched.
 func newBuffers(k *format.Keyer, buffers, n int) ([]*buffer, *arena.Memory, error) {
-	each := int(bufferBytes(k, n))
+	each := int(plan.MergeBuffer(k, n))
 	memory, err := arena.Alloc(buffers * each)
 	if err != nil {
 		return nil, nil, fmt.Errorf("merge: %w", err)

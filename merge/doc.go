@@ -1,6 +1,4 @@
-// Package merge makes one output of many sorted inputs, and makes sure that the output is whole or not there.
-//
-// # Merging
+// Package merge makes one sorted sequence of many. Where it goes is for package output, below it.
 //
 // Merge takes runs: sorted sequences of blocks that can be read in any order and whose index tells the first key
 // of each block. Streams takes inputs that can only be read from beginning to end, and Stores inputs that write
@@ -38,11 +36,4 @@
 // several at once; for 16 runs of 64-bit keys two-way merges are 1.7 times as fast. Keys of up to 8 bytes that are
 // the whole record are merged alone. Other records are moved once, after their keys and references to them have
 // been merged. Stretches that do not overlap are copied, not merged.
-//
-// # Writing
-//
-// An Output is a file that appears under its name when it is complete and durable; until Commit whatever stood
-// there is untouched, and after Abort, an error or a crash nothing else is left. NewSink and CreateFile make a
-// BlockWriter of it that takes blocks in any order; what is not a regular file is written as a stream, in order,
-// by a StreamSink. Offset, Head, Unique and Observe are BlockWriters that do something on the way to the next.
 package merge

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // TestUniqueOfMerge lets a parallel merge write through all filters.
@@ -31,8 +28,8 @@ func TestUniqueOfMerge(t *testing.T) {
 		limit := int64(len(want)/16 - len(want)/160)
 		out := newCollector(k, 1<<20)
 		var seen atomic.Int64
-		observed := Observe(func(_ int64, recs []byte) error { seen.Add(int64(len(recs) / 16)); return nil }, out)
-		unique := NewUnique(k, Head(limit, observed, 16))
+		observed := output.Observe(func(_ int64, recs []byte) error { seen.Add(int64(len(recs) / 16)); return nil }, out)
+		unique := output.NewUnique(k, output.Head(limit, observed, 16))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if _, err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)
@@ -42,33 +39,6 @@ func TestUniqueOfMerge(t *testing.T) {
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)
-		}
-	}
-}
-
-// TestTail writes on behind what a stream has: blocks before that, across its end and behind it.
-func TestTail(t *testing.T) {
-	const size = 3
-	recs := make([]byte, 100*size)
-	for i := range recs {
-		recs[i] = byte(i)
-	}
-	for _, gone := range []int64{0, 1, 9, 10, 55, 100} {
-		var got []byte
-		tail := Tail(gone, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
-			if first != gone+int64(len(got)/size) || len(recs) == 0 {
-				t.Errorf("%d gone: %d bytes from record %d on behind %d", gone, len(recs), first, len(got)/size)
-			}
-			got = append(got, recs...)
-			return nil
-		}), size)
-		for first := int64(0); first < 100; first += 10 {
-			if err := tail.WriteBlock(t.Context(), first, recs[first*size:(first+10)*size]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want := recs[gone*size:]; !bytes.Equal(got, want) {
-			t.Errorf("%d gone: %d bytes are left, want %d", gone, len(got), len(want))
 		}
 	}
 }
@@ -95,7 +65,7 @@ func TestUniqueOfStretches(t *testing.T) {
 			}
 		}
 		out := newCollector(k, 1<<20)
-		unique := NewUnique(k, out)
+		unique := output.NewUnique(k, out)
 		for first := 0; first*size < len(all); {
 			n := min(1+r.IntN(5000), len(all)/size-first)
 			if err := unique.WriteBlock(t.Context(), int64(first), all[first*size:(first+n)*size]); err != nil {
@@ -113,47 +83,12 @@ func TestOffsetConcatenates(t *testing.T) {
 	out := newCollector(keyer(t, bare(t, "u8")), 9)
 	base := int64(0)
 	for _, part := range []string{"ab", "cde", "f"} {
-		if err := Offset(base, out).WriteBlock(t.Context(), 0, []byte(part)); err != nil {
+		if err := output.Offset(base, out).WriteBlock(t.Context(), 0, []byte(part)); err != nil {
 			t.Fatal(err)
 		}
 		base += int64(len(part))
 	}
 	if got := string(out.result(t)); got != "abcdef" {
 		t.Errorf("parts were appended to %q", got)
-	}
-}
-
-func TestStreamSinkOrders(t *testing.T) {
-	var got strings.Builder
-	s := NewStreamSink(&got, 3)
-	faults := make(chan error)
-	var want strings.Builder
-	for i := range 50 {
-		fmt.Fprintf(&want, "%03d", i)
-		go func() { faults <- s.WriteBlock(context.Background(), int64(i), fmt.Appendf(nil, "%03d", i)) }()
-	}
-	for range 50 {
-		if err := <-faults; err != nil {
-			t.Error(err)
-		}
-	}
-	if got.String() != want.String() || s.Records() != 50 {
-		t.Errorf("the stream has %q", got.String())
-	}
-}
-
-func TestStreamSinkStopsWaiting(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	s := NewStreamSink(&strings.Builder{}, 1)
-	faults := make(chan error)
-	for first := range int64(2) {
-		go func() { faults <- s.WriteBlock(ctx, first+1, []byte("x")) }()
-	}
-	stop := errors.New("stop")
-	cancel(stop)
-	for range 2 {
-		if err := <-faults; !errors.Is(err, stop) {
-			t.Errorf("a cancelled write says %v", err)
-		}
 	}
 }

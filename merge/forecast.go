@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -52,7 +53,7 @@ func checkIndexes(k *format.Keyer, runs []*chunker.Run) error {
 // findDisorder reads block b of a run, after which the run is known to be out of order, to name the record.
 func findDisorder(k *format.Keyer, r int, run *chunker.Run, b int) error {
 	at := &run.Blocks()[b]
-	buf := newBuffer(k, wordBytes(make([]uint64, bufferBytes(k, at.Records)/8)), at.Records)
+	buf := newBuffer(k, wordBytes(make([]uint64, plan.MergeBuffer(k, at.Records)/8)), at.Records)
 	recs, err := run.ReadBlock(b, buf.recs)
 	if err != nil {
 		return err

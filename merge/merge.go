@@ -86,7 +86,7 @@ func startWorkers(ctx context.Context, group *errgroup.Group, n int, opt *Option
 	w device.BlockWriter, m *meters) {
 	for range n {
 		group.Go(func() error {
-			memory, err := arena.Alloc(int(workerBytes(opt)))
+			memory, err := arena.Alloc(int(opt.workerBytes()))
 			if err != nil {
 				return fmt.Errorf("merge: %w", err)
 			}

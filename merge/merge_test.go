@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -262,12 +263,12 @@ func TestMergeWithinMemory(t *testing.T) {
 	blocks := memoryRuns(k, runs, 64)
 	opt := Options{Keyer: k, Workers: 4, BlockBytes: 1024, Limit: -1}
 	for _, workers := range []int{1, 2, 4} {
-		opt.MemoryBytes = int64(20+workers)*bufferBytes(k, 64) + int64(workers)*workerBytes(&opt)
+		opt.MemoryBytes = int64(20+workers)*plan.MergeBuffer(k, 64) + int64(workers)*opt.workerBytes()
 		s, err := opt.divide(20, 64)
 		if err != nil || s.workers != workers {
 			t.Fatalf("memory for %d workers gives %+v, %v", workers, s, err)
 		}
-		used := int64(s.buffers)*bufferBytes(k, 64) + int64(s.workers)*workerBytes(&opt)
+		used := int64(s.buffers)*plan.MergeBuffer(k, 64) + int64(s.workers)*opt.workerBytes()
 		if used > opt.MemoryBytes {
 			t.Errorf("%d bytes of buffers in %d", used, opt.MemoryBytes)
 		}
@@ -279,7 +280,7 @@ func TestMergeWithinMemory(t *testing.T) {
 			t.Fatal("wrong order")
 		}
 	}
-	opt.MemoryBytes = 20 * bufferBytes(k, 64)
+	opt.MemoryBytes = 20 * plan.MergeBuffer(k, 64)
 	if _, err := Merge(context.Background(), opt, blocks, newCollector(k, 1024)); err == nil {
 		t.Error("a merge in less memory than it needs succeeded")
 	}
@@ -288,7 +289,7 @@ func TestMergeWithinMemory(t *testing.T) {
 func TestMaxFanInIsEnough(t *testing.T) {
 	k := keyer(t, fields(t, 100, "0:bytes10"))
 	for _, memory := range []int64{1 << 20, 10 << 20, 1 << 30} {
-		n := MaxFanIn(k, 64<<10, 3, memory)
+		n := plan.MaxFanIn(k, 64<<10, 3, memory)
 		opt := Options{Keyer: k, Workers: 3, BlockBytes: 65500, MemoryBytes: memory}
 		if s, err := opt.divide(n, 655); err != nil || s.workers != 3 {
 			t.Errorf("%d bytes: a merge of MaxFanIn %d runs gets %+v, %v", memory, n, s, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
 
@@ -80,10 +81,10 @@ func renumber(err error, origin []int) error {
 	return err
 }
 
-// nextGroup chooses the neighbours to merge next: of all groups of the size that GroupSize gives, the one with the fewest
+// nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with the fewest
 // records.
 func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
-	size := GroupSize(len(runs), fanIn)
+	size := plan.MergeGroup(len(runs), fanIn)
 	var records int64
 	for _, r := range runs[:size] {
 		records += r.Records()
@@ -96,15 +97,6 @@ func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
 		}
 	}
 	return from, from + size
-}
-
-// GroupSize is how many of more than fanIn runs Reduce merges first: just so many that all later merges, the last one
-// included, have the full fan-in (Knuth, volume 3, section 5.4.9).
-func GroupSize(runs, fanIn int) int {
-	if size := 1 + (runs-1)%(fanIn-1); size > 1 {
-		return size
-	}
-	return fanIn
 }
 
 func mergeGroup(ctx context.Context, opt Options, group []*chunker.Run,

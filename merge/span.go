@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
@@ -72,21 +73,13 @@ func longestOf(stretches []stretch) int {
 
 // newWorker makes a worker that lives in memory, which has workerBytes.
 func newWorker(opt *Options, memory *arena.Memory, w device.BlockWriter, m *meters) *worker {
-	tile := opt.tileRecords()
-	scratch := tilerBytes(opt.Keyer, tile)
+	tile := plan.MergeTile(opt.Keyer, opt.BlockBytes)
+	scratch := len(memory.Bytes()) - opt.BlockBytes
 	return &worker{
 		opt: opt, size: opt.recordSize(), tile: tile, meter: m, cut: newSearcher(opt.Keyer),
 		tiler: newTiler(opt.Keyer, tile, words(memory.Bytes()[:scratch])),
 		out:   newEmitter(opt, memory.Bytes()[scratch:], w, m),
 	}
-}
-
-// tileRecords is how many records are merged at a time.
-func (o *Options) tileRecords() int { return min(tileRecords, max(o.BlockBytes/o.recordSize(), 64)) }
-
-// workerBytes is the memory of one worker.
-func workerBytes(o *Options) int64 {
-	return int64(o.BlockBytes) + tilerBytes(o.Keyer, o.tileRecords())
 }
 
 // mergeAll merges the spans that come, and lets go of the blocks they lie in.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/merge/output"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -61,14 +62,14 @@ func (o *Options) keyBuffers(inputs int, bytes int64) (int, error) {
 		return want, nil
 	}
 	fits := func() int64 {
-		return (o.MemoryBytes - int64(o.Workers)*workerBytes(o)) / (int64(inputs) * max(bytes, 1))
+		return (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / (int64(inputs) * max(bytes, 1))
 	}
 	for o.Workers > 1 && fits() < streamBuffers {
 		o.Workers--
 	}
 	if fits() < 1 {
 		return 0, fmt.Errorf("merge: %d inputs with blocks of %d keys need %d bytes of memory, there are %d",
-			inputs, bytes/8, int64(inputs)*bytes+workerBytes(o), o.MemoryBytes)
+			inputs, bytes/8, int64(inputs)*bytes+o.workerBytes(), o.MemoryBytes)
 	}
 	return int(min(int64(want), fits())), nil
 }
@@ -93,8 +94,8 @@ type storing struct {
 type inlet struct {
 	*feed
 	merge   *storing
-	records int64 // that are to come
-	turns   turns // of blocks, in the order of the input
+	records int64        // that are to come
+	turns   output.Turns // of blocks, in the order of the input
 }
 
 func (m *storing) newInlet(input int, records int64, buffers []*buffer) *inlet {
@@ -145,11 +146,11 @@ func (in *inlet) WriteBlock(ctx context.Context, first int64, recs []byte) error
 	m := in.merge
 	done := make(chan *buffer, 1)
 	b := coming{newBlock(in.input, first, nil, done), make(chan struct{})}
-	if err := in.turns.wait(ctx, first); err != nil {
+	if err := in.turns.Wait(ctx, first); err != nil {
 		return err
 	}
 	err := in.send(ctx, b, recs)
-	in.turns.pass(in.sent, err)
+	in.turns.Pass(in.sent, err)
 	if err != nil {
 		return err
 	}

@@ -187,11 +187,11 @@ func TestStoresWithinMemory(t *testing.T) {
 	for _, memory := range []int64{1000, 30_000, 40_000, 200_000, 1 << 30} {
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 10_000, MemoryBytes: memory}
 		each, err := opt.keyBuffers(3, blockBytes/100*8)
-		used := int64(3*each)*blockBytes/100*8 + int64(opt.Workers)*workerBytes(&opt)
+		used := int64(3*each)*blockBytes/100*8 + int64(opt.Workers)*opt.workerBytes()
 		if err == nil && used > memory {
 			t.Errorf("%d bytes of memory: %d used", memory, used)
 		}
-		if (err != nil) != (memory < workerBytes(&opt)+3*blockBytes/100*8) {
+		if (err != nil) != (memory < opt.workerBytes()+3*blockBytes/100*8) {
 			t.Errorf("%d bytes of memory: %v", memory, err)
 		}
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
 
@@ -47,20 +48,20 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 // streamBlock is how many records a block of an input can have, so that all buffers fit. Workers are given up
 // before blocks become smaller than a few pages.
 func (o *Options) streamBlock(inputs int) (int, error) {
-	perRecord := bufferBytes(o.Keyer, 1)
+	perRecord := plan.MergeBuffer(o.Keyer, 1)
 	records := max(o.BlockBytes/o.recordSize(), 1)
 	if o.MemoryBytes == 0 || inputs == 0 {
 		return records, nil
 	}
 	fits := func() int64 {
-		return (o.MemoryBytes - int64(o.Workers)*workerBytes(o)) / int64(inputs*streamBuffers) / perRecord
+		return (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / int64(inputs*streamBuffers) / perRecord
 	}
 	for o.Workers > 1 && fits()*perRecord < 64<<10 {
 		o.Workers--
 	}
 	if fits() < 1 {
 		return 0, fmt.Errorf("merge: %d inputs with records of %d bytes need %d bytes of memory, there are %d",
-			inputs, o.recordSize(), int64(inputs*streamBuffers)*perRecord+workerBytes(o), o.MemoryBytes)
+			inputs, o.recordSize(), int64(inputs*streamBuffers)*perRecord+o.workerBytes(), o.MemoryBytes)
 	}
 	return int(min(int64(records), fits())), nil
 }

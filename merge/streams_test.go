@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/extsort/extsort/chunker/plan"
 )
 
 func readers(runs [][]byte) []io.Reader {
@@ -96,7 +98,7 @@ func TestStreamsWithinMemory(t *testing.T) {
 			opt.BlockBytes = 100_000
 		}
 		n, err := opt.streamBlock(10)
-		used := int64(10*streamBuffers)*bufferBytes(k, n) + int64(opt.Workers)*workerBytes(&opt)
+		used := int64(10*streamBuffers)*plan.MergeBuffer(k, n) + int64(opt.Workers)*opt.workerBytes()
 		if memory == 5000 || memory == 100_000 {
 			if err == nil {
 				t.Errorf("%d bytes of memory were enough, %d used", memory, used)

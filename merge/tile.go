@@ -7,10 +7,6 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// tileRecords is how many records are merged at a time, at most: with the two buffers for keys and for
-// references they stay in the second-level cache of a core. Between 8 Ki and 64 Ki it makes no difference.
-const tileRecords = 32 << 10
-
 // tiler merges the stretches of one tile by two-way merges in a balanced tree. Level by level everything is
 // moved once, which the caches bear easily; a k-way loser tree moves it only once but makes its log2 k
 // comparisons one after the other, each waiting for the last. For 16 inputs a branch-free loser tree with the
@@ -26,7 +22,7 @@ type tiler struct {
 	scratch [2]sequence
 }
 
-// newTiler makes a tiler for tiles of n records, with memory of tilerBytes.
+// newTiler makes a tiler for tiles of n records, with the memory that plan.MergeWorker says.
 func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	t := &tiler{keyer: k, size: k.Layout().RecordSize, refs: !isWord(k)}
 	for i := range t.scratch {
@@ -47,14 +43,6 @@ func asRefs(words []uint64) []ref {
 
 // isWord reports whether a record is no more than a key that fits a word, and can be rebuilt from it.
 func isWord(k *format.Keyer) bool { return k.Layout().IsBare() && k.KeySize() <= 8 }
-
-// tilerBytes is the memory of a tiler for tiles of n records.
-func tilerBytes(k *format.Keyer, n int) int64 {
-	if isWord(k) {
-		return 2 * 8 * int64(n)
-	}
-	return 2 * 16 * int64(n)
-}
 
 // set makes inputs the stretches to merge, and returns the number of their records. None may be empty. If they
 // are more than a tile, which happens only when there are more inputs than that, the tiler takes more memory.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // writeOutput writes to the file that the flags name, whole or not at all, or to stdout; compressed when the
@@ -37,7 +37,7 @@ func writeCompressed(w io.Writer, c format.Compression, write func(io.Writer) er
 
 // writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
 func writeFile(name string, write func(io.Writer) error) error {
-	out, err := merge.OpenOutput(name, nil)
+	out, err := output.Open(name, nil)
 	if err != nil {
 		return err
 	}

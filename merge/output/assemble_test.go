@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func (f *notedFile) WriteAt(p []byte, offset int64) (int, error) {
 
 func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	t.Helper()
-	out, err := OpenOutput(name, nil)
+	out, err := Open(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"bytes"
@@ -318,7 +318,7 @@ func TestOutputToFIFO(t *testing.T) {
 }
 
 func TestOutputToNull(t *testing.T) {
-	out, err := OpenOutput(os.DevNull, nil)
+	out, err := Open(os.DevNull, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestOutputToNull(t *testing.T) {
 // TestOutputWrittenInSequence is how a compressor uses an Output: the size is what was written.
 func TestOutputWrittenInSequence(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	out, err := OpenOutput(name, nil)
+	out, err := Open(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestWriteBehind(t *testing.T) {
 		"mixed":     func(i int) int { return i * 37 % blocks },
 		"stream":    inTurn,
 	} {
-		out, err := OpenOutput(filepath.Join(t.TempDir(), "out"), nil)
+		out, err := Open(filepath.Join(t.TempDir(), "out"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

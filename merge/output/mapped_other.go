@@ -1,6 +1,6 @@
 //go:build !linux
 
-package merge
+package output
 
 // mapping stands for the memory map of an output, which only Linux has.
 type mapping struct{}

@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func (o takingObserver) TakeBlock(ctx context.Context, first int64, recs []byte,
 type Unique struct {
 	keyer   *format.Keyer
 	next    device.BlockWriter
-	turns   turns
+	turns   Turns
 	kept    atomic.Int64
 	last    []byte // the last record passed on; its turn protects it
 	scratch sync.Pool
@@ -151,7 +151,7 @@ func (u *Unique) compact(buf *scratch, recs []byte) {
 // and says where the rest belongs.
 func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at int64, rest []byte, err error) {
 	size := u.keyer.Layout().RecordSize
-	if err := u.turns.wait(ctx, first); err != nil {
+	if err := u.turns.Wait(ctx, first); err != nil {
 		return 0, nil, err
 	}
 	if u.last != nil && u.keyer.Compare(u.last, out[:size]) == 0 {
@@ -162,6 +162,6 @@ func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at i
 	if len(out) > 0 {
 		u.last = append(u.last[:0], out[len(out)-size:]...)
 	}
-	u.turns.pass(first+int64(len(recs)/size), nil)
+	u.turns.Pass(first+int64(len(recs)/size), nil)
 	return at, out, nil
 }

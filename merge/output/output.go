@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"errors"
@@ -38,8 +38,8 @@ type Output struct {
 	copies    bool              // in smaller pieces, see Copy
 }
 
-// OpenOutput begins an output. A nil fsys is SystemFS.
-func OpenOutput(name string, fsys FS) (*Output, error) {
+// Open begins an output. A nil fsys is SystemFS.
+func Open(name string, fsys FS) (*Output, error) {
 	if fsys == nil {
 		fsys = SystemFS
 	}

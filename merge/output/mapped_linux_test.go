@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestMappedOutput(t *testing.T) {
 	r.Read(data)
 	for _, size := range []int64{reserved - 3*block, reserved, int64(len(data))} {
 		name := filepath.Join(folder, "out")
-		out, err := OpenOutput(name, nil)
+		out, err := Open(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestMappedOutput(t *testing.T) {
 // TestMappedOutputGivenUp leaves nothing of an output that is given up while its pages are still being allocated.
 func TestMappedOutputGivenUp(t *testing.T) {
 	folder := memoryFolder(t)
-	out, err := OpenOutput(filepath.Join(folder, "out"), nil)
+	out, err := Open(filepath.Join(folder, "out"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestMappedOutputGivenUp(t *testing.T) {
 // TestMappedOutputWithoutMemory finds that pages cannot be had, here because the file has become shorter.
 func TestMappedOutputWithoutMemory(t *testing.T) {
 	folder := memoryFolder(t)
-	out, err := OpenOutput(filepath.Join(folder, "out"), nil)
+	out, err := Open(filepath.Join(folder, "out"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package merge
+package output
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestOutputToDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o, err := OpenOutput(fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
+	o, err := Open(fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

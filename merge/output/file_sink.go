@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type SinkOptions struct {
 
 // CreateFile begins an output of records under name. What an Output guarantees holds for it.
 func CreateFile(name string, fsys FS, opt SinkOptions) (Sink, error) {
-	out, err := OpenOutput(name, fsys)
+	out, err := Open(name, fsys)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package merge
+package output
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package merge
+package output
 
 import (
 	"context"
@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// turns lets calls that arrive in any order of their first records go on one after the other in that order.
-// The zero turns begins with record 0.
-type turns struct {
+// Turns lets calls that arrive in any order of their first records go on one after the other in that order.
+// The zero Turns begins with record 0.
+type Turns struct {
 	mu      sync.Mutex
 	next    int64 // first record of the call whose turn it is
 	failed  error
 	waiting map[int64]chan struct{}
 }
 
-// wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
-// After it returned nil, pass must be called.
-func (t *turns) wait(ctx context.Context, first int64) error {
+// Wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
+// After it returned nil, Pass must be called.
+func (t *Turns) Wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
 	if t.failed != nil || first == t.next {
 		defer t.mu.Unlock()
@@ -36,15 +36,15 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 	select {
 	case <-turn:
 	case <-ctx.Done():
-		t.pass(first, context.Cause(ctx))
+		t.Pass(first, context.Cause(ctx))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed
 }
 
-// pass gives the turn to the call whose first record is next; an error ends all turns with it.
-func (t *turns) pass(next int64, err error) {
+// Pass gives the turn to the call whose first record is next; an error ends all turns with it.
+func (t *Turns) Pass(next int64, err error) {
 	if err != nil {
 		t.fail(err)
 		return
@@ -59,7 +59,7 @@ func (t *turns) pass(next int64, err error) {
 }
 
 // fail ends all turns with err, unless another error has.
-func (t *turns) fail(err error) {
+func (t *Turns) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed == nil {
