@@ -39,6 +39,8 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		}
 		return names(verbs), cobra.ShellCompDirectiveDefault
 	}
+	// Cobra's own version flag prints by text/template, which keeps the linker from dropping unused methods.
+	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	out := &heard{Writer: a.stdout}

@@ -32,16 +32,18 @@ func (a *app) sortCommand() *cobra.Command {
 		Use:               "extsort",
 		Long:              rootLong,
 		Example:           rootExample,
-		Version:           version(),
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // a file may be named help
-	cmd.SetVersionTemplate("extsort {{.Version}}\n")
 	addGroups(cmd, f.groups()...)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if asked, _ := cmd.Flags().GetBool("version"); asked {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "extsort", version())
+			return err
+		}
 		return a.sortCheckOrMerge(cmd.Context(), &f, files)
 	}
 	return cmd

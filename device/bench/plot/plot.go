@@ -1,31 +1,27 @@
-// Package plot draws results of package bench: keys per second against the number of keys, both by logarithm, a line for
-// each algorithm, a panel for each kind of key and distribution. It is a package of its own so that only the command
-// carries the drawing library.
+// Package plot draws results of package bench as SVG: keys per second against the number of keys, both by logarithm, a
+// line for each algorithm, a panel for each kind of key and distribution.
 package plot
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"image/color"
+	"html"
 	"io"
 	"math"
 	"slices"
+	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/device/bench"
-	"github.com/extsort/extsort/device/opencl"
 )
 
+// A panel in pixels: the margins are around the axes; the legend stands in the right one.
 const (
-	panelWidth  = 18 * vg.Centimeter
-	panelHeight = 11 * vg.Centimeter
-	columns     = 2
+	width, height            = 720.0, 440.0
+	left, right, top, bottom = 72.0, 168.0, 40.0, 48.0
+	columns                  = 2
 )
 
 // ErrNothing is returned when no result has a rate.
@@ -33,172 +29,115 @@ var ErrNothing = errors.New("plot: nothing was measured")
 
 // WriteSVG draws a report.
 func WriteSVG(w io.Writer, r bench.Report) error {
-	panels, err := panelsOf(r.Results)
-	if err != nil {
-		return err
+	panels := panelsOf(r.Results)
+	if len(panels) == 0 {
+		return ErrNothing
 	}
 	cols := min(columns, len(panels))
 	rows := (len(panels) + cols - 1) / cols
-	canvas := vgsvg.New(panelWidth*vg.Length(cols), panelHeight*vg.Length(rows))
-	page := draw.New(canvas)
-	page.SetColor(color.White) // where pages are dark, text would not be seen
-	page.Fill(page.Path())
-	tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2,
-		PadTop: vg.Centimeter / 4, PadBottom: vg.Centimeter / 4, PadLeft: vg.Centimeter / 4, PadRight: vg.Centimeter / 4}
-	for i, p := range panels {
-		if err := p.draw(tiles.At(page, i%cols, i/cols), r.Device); err != nil {
-			return fmt.Errorf("plot: %w", err)
-		}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" font-family="sans-serif" font-size="12">
+<rect width="100%%" height="100%%" fill="white"/>
+`, width*float64(cols), height*float64(rows)) // filled: where pages are dark, text would not be seen
+	for i, results := range panels {
+		fmt.Fprintf(&b, "<g transform=\"translate(%v,%v)\">\n", width*float64(i%cols), height*float64(i/cols))
+		drawPanel(&b, fmt.Sprintf("%s: %s, %s", r.Device, results[0].Key, results[0].Dist), results)
+		b.WriteString("</g>\n")
 	}
-	_, err = canvas.WriteTo(w)
+	b.WriteString("</svg>\n")
+	_, err := b.WriteTo(w)
 	return err
 }
 
-// panel is the lines of one kind of key and distribution.
-type panel struct {
-	key   opencl.KeyKind
-	dist  string
-	lines []line
-}
-
-// line is the points of one label, in the order of their sizes.
-type line struct {
-	label  string
-	points plotter.XYs
-}
-
-func panelsOf(results []bench.Result) ([]*panel, error) {
-	var panels []*panel
+// panelsOf are the results that have a rate, by kind of key and distribution.
+func panelsOf(results []bench.Result) (panels [][]bench.Result) {
 	for _, r := range results {
 		if r.Rate == 0 {
 			continue
 		}
-		at := slices.IndexFunc(panels, func(p *panel) bool { return p.key == r.Key && p.dist == r.Dist })
+		at := slices.IndexFunc(panels, func(p []bench.Result) bool { return p[0].Key == r.Key && p[0].Dist == r.Dist })
 		if at < 0 {
-			at, panels = len(panels), append(panels, &panel{key: r.Key, dist: r.Dist})
+			at, panels = len(panels), append(panels, nil)
 		}
-		panels[at].add(r)
+		panels[at] = append(panels[at], r)
 	}
-	if len(panels) == 0 {
-		return nil, ErrNothing
-	}
-	return panels, nil
+	return panels
 }
 
-func (p *panel) add(r bench.Result) {
-	point := plotter.XY{X: float64(r.Records), Y: r.Rate}
-	for i := range p.lines {
-		if p.lines[i].label == r.Label {
-			p.lines[i].points = append(p.lines[i].points, point)
-			return
-		}
-	}
-	p.lines = append(p.lines, line{r.Label, plotter.XYs{point}})
-}
-
-// draw draws the panel, and right of it the legend.
-func (p *panel) draw(c draw.Canvas, title string) error {
-	drawn, legend := plot.New(), plot.NewLegend()
-	drawn.Title.Text = fmt.Sprintf("%s: %s, %s", title, p.key, p.dist)
-	drawn.X.Label.Text, drawn.Y.Label.Text = "keys", "keys per second"
-	drawn.X.Scale, drawn.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	drawn.X.Tick.Marker, drawn.Y.Tick.Marker = plot.TickerFunc(powersOfTwo), plot.TickerFunc(decades)
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
-	drawn.Add(grid)
-	for i, l := range p.lines {
-		lines, points, err := plotter.NewLinePoints(l.points)
-		if err != nil {
-			return err
-		}
-		lines.Color, points.Color = colours[i%len(colours)], colours[i%len(colours)]
-		lines.Width = vg.Points(1.2)
-		points.Shape, points.Radius = shapes[i%len(shapes)], vg.Points(2.2)
-		if i >= len(shapes) { // shapes come again
-			lines.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
-		}
-		drawn.Add(lines, points)
-		legend.Add(l.label, lines, points)
-	}
-	widen(drawn)
-	legend.Top, legend.Left, legend.YOffs, legend.Padding = true, true, -vg.Centimeter, vg.Points(3)
-	plain(drawn, &legend)
-	width := legend.Rectangle(c).Size().X + vg.Centimeter/2
-	drawn.Draw(draw.Crop(c, 0, -width, 0, 0))
-	legend.Draw(draw.Crop(c, c.Size().X-width, 0, 0, 0))
-	return nil
-}
-
-// plain sets all text without serifs, which reads better on a screen, and the legend small.
-func plain(p *plot.Plot, legend *plot.Legend) {
-	for _, style := range []*text.Style{
-		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &legend.TextStyle,
-	} {
-		style.Font.Variant = "Sans"
-	}
-	legend.TextStyle.Font.Size = vg.Points(9)
-}
-
-// widen leaves room at the sides, and takes the axis of rates to whole powers.
-func widen(p *plot.Plot) {
-	p.X.Min, p.X.Max = p.X.Min/math.Sqrt2, p.X.Max*math.Sqrt2
-	p.Y.Min = math.Pow10(int(math.Floor(math.Log10(p.Y.Min))))
-	p.Y.Max = math.Pow10(int(math.Ceil(math.Log10(p.Y.Max * 1.05))))
-}
-
-// colours can be told apart by the colour-blind too (Okabe and Ito); shapes help in print.
+// Colours can be told apart by the colour-blind too (Okabe and Ito); the marks, drawn around a point, help in print.
 var (
-	colours = []color.Color{
-		color.RGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF}, color.RGBA{R: 0xD5, G: 0x5E, B: 0x00, A: 0xFF},
-		color.RGBA{R: 0x00, G: 0x9E, B: 0x73, A: 0xFF}, color.RGBA{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF},
-		color.RGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF}, color.RGBA{R: 0x56, G: 0xB4, B: 0xE9, A: 0xFF},
-		color.RGBA{A: 0xFF}, color.RGBA{R: 0x99, G: 0x99, B: 0x33, A: 0xFF},
-		color.RGBA{R: 0xA0, G: 0x00, B: 0x30, A: 0xFF}, color.RGBA{R: 0x80, G: 0x80, B: 0x80, A: 0xFF},
-	}
-	shapes = []draw.GlyphDrawer{
-		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
-		draw.PlusGlyph{}, draw.RingGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{},
+	colours = strings.Fields("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000 #999933 #a00030 #808080")
+	marks   = []string{
+		"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", "m-3 -3h6v6h-6z", "m0 -4l4 7h-8z", "m0 -4l4 4l-4 4l-4 -4z",
+		"m-3 -3l6 6m0 -6l-6 6", "m-4 0h8m-4 -4v8", "m0 4l4 -7h-8z", "m-4 -3h8v6h-8z",
 	}
 )
 
-// powersOfTwo labels a size axis: every power where there is room, else every second or fourth.
-func powersOfTwo(least, most float64) []plot.Tick {
-	from, to := int(math.Ceil(math.Log2(least)-1e-9)), int(math.Floor(math.Log2(most)+1e-9))
-	step := 1 + (to-from)/10
-	var ticks []plot.Tick
-	for power := from; power <= to; power++ {
-		tick := plot.Tick{Value: math.Exp2(float64(power))}
-		if (power-from)%step == 0 {
-			tick.Label = fmt.Sprintf("2^%d", power)
+// drawPanel draws the axes, and the line and legend of each label.
+func drawPanel(b *bytes.Buffer, title string, results []bench.Result) {
+	x, y := axesOf(results)
+	text(b, width/2, 22, "middle", title)
+	text(b, left+(width-left-right)/2, height-10, "middle", "keys")
+	text(b, 8, top-10, "start", "keys per second")
+	drawGrid(b, x, y)
+	var labels []string
+	lines := map[string][]string{}
+	for _, r := range results {
+		if lines[r.Label] == nil {
+			labels = append(labels, r.Label)
 		}
-		ticks = append(ticks, tick)
+		point := fmt.Sprintf("%.1f %.1f", x.at(math.Log2(float64(r.Records))), y.at(math.Log10(r.Rate)))
+		lines[r.Label] = append(lines[r.Label], point)
 	}
-	return ticks
+	for i, label := range labels {
+		colour, mark, dashes := colours[i%len(colours)], marks[i%len(marks)], ""
+		if i >= len(marks) { // marks come again
+			dashes = ` stroke-dasharray="4 2"`
+		}
+		legend := top + 16*float64(i)
+		fmt.Fprintf(b, "<path d=\"M%s\" fill=\"none\" stroke=%q%s/>\n", strings.Join(lines[label], "L"), colour, dashes)
+		fmt.Fprintf(b, "<path d=\"M%s%s\" fill=%q stroke=%q/>\n", strings.Join(lines[label], mark+"M"), mark, colour, colour)
+		fmt.Fprintf(b, "<path d=\"M%v %v%s\" fill=%q stroke=%q/>\n", width-right+16, legend-4, mark, colour, colour)
+		text(b, width-right+26, legend, "start", label)
+	}
 }
 
-// decades labels a rate axis: 1k 10k 100k 1M and so on, with ticks between.
-func decades(least, most float64) []plot.Tick {
-	from, to := int(math.Floor(math.Log10(least)+1e-9)), int(math.Ceil(math.Log10(most)-1e-9))
-	var ticks []plot.Tick
-	for power := from; power <= to; power++ {
-		value := math.Pow10(power)
-		ticks = append(ticks, plot.Tick{Value: value, Label: short(value)})
-		for i := 2.0; i < 10 && power < to; i++ {
-			ticks = append(ticks, plot.Tick{Value: i * value})
-		}
+// An axis puts logarithms from least to most on pixels.
+type axis struct{ least, most, from, to float64 }
+
+func (a axis) at(v float64) float64 { return a.from + (v-a.least)/(a.most-a.least)*(a.to-a.from) }
+
+// axesOf leaves room at the sides, and takes the axis of rates to whole powers of ten.
+func axesOf(results []bench.Result) (x, y axis) {
+	x = axis{math.Inf(1), math.Inf(-1), left, width - right}
+	y = axis{math.Inf(1), math.Inf(-1), height - bottom, top}
+	for _, r := range results {
+		size, rate := math.Log2(float64(r.Records)), math.Log10(r.Rate)
+		x.least, x.most = min(x.least, size-0.5), max(x.most, size+0.5)
+		y.least, y.most = min(y.least, math.Floor(rate)), max(y.most, math.Ceil(rate+0.02))
 	}
-	return ticks
+	return x, y
 }
 
-// short is a power of ten with the letter of its thousands.
-func short(v float64) string {
-	for _, unit := range []struct {
-		size   float64
-		letter string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= unit.size {
-			return fmt.Sprintf("%.0f%s", v/unit.size, unit.letter)
-		}
+// drawGrid labels powers of two of keys, at most eleven of them, and every power of ten of the rate.
+func drawGrid(b *bytes.Buffer, x, y axis) {
+	from, to := math.Ceil(x.least), math.Floor(x.most)
+	for power := from; power <= to; power += 1 + math.Floor((to-from)/11) {
+		gridLine(b, x.at(power), y.from, x.at(power), y.to)
+		text(b, x.at(power), y.from+18, "middle", fmt.Sprintf("2^%v", power))
 	}
-	return fmt.Sprintf("%g", v)
+	for power := y.least; power <= y.most; power++ {
+		gridLine(b, x.from, y.at(power), x.to, y.at(power))
+		short := strings.ReplaceAll(humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "") // 10k, 1M
+		text(b, x.from-6, y.at(power)+4, "end", short)
+	}
+	fmt.Fprintf(b, "<path d=\"M%v %vV%vH%v\" fill=\"none\" stroke=\"black\"/>\n", x.from, y.to, y.from, x.to)
+}
+
+func gridLine(b *bytes.Buffer, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(b, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#e1e1e1\"/>\n", x1, y1, x2, y2)
+}
+
+func text(b *bytes.Buffer, x, y float64, anchor, s string) {
+	fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=%q>%s</text>\n", x, y, anchor, html.EscapeString(s))
 }
