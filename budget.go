@@ -7,7 +7,6 @@ import (
 	"github.com/extsort/extsort/chunker/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
 )
@@ -178,7 +177,7 @@ const assembleAtLeast = 64 << 20
 func (j *job) reserveAssembly() {
 	bytes := sinks.AssemblyBytes(j.opt.Workers)
 	data := j.data.Records() * int64(j.size) // negative: not known
-	inCore := data < j.budget && j.onCPU() && cpu.GivesBack(j.keyer)
+	inCore := data < j.budget && j.onCPU() && j.can().Drains
 	if inCore && (data < 0 || data >= assembleAtLeast) && !j.toStdout() && j.budget >= 16*bytes {
 		j.assembly = bytes
 		j.budget -= bytes
@@ -243,7 +242,7 @@ func (j *job) chunkOptions() device.ChunkOptions {
 	n := j.data.Records()
 	bytes := n * int64(j.size)
 	few := bytes > j.budget/4 && bytes <= mostPassesMoved*j.budget // what is less fits a chunk for certain
-	if few && cpu.Moves(j.keyer) && (j.isApart() || j.wanted() >= 0) && j.canReread() {
+	if few && j.can().WholeRecords && (j.isApart() || j.wanted() >= 0) && j.canReread() {
 		opt.SourceRecords = n
 	}
 	return opt

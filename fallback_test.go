@@ -63,6 +63,10 @@ func (b *brokenChunk) Store(ctx context.Context, limit int64, w device.BlockWrit
 	return err
 }
 
+func (b *brokenChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return b.Store(ctx, limit, w)
+}
+
 // TestFallback lets a GPU fail at each step: one that the planner chose is replaced by the CPU with one warning, one
 // that the user named is an error and leaves the old output alone.
 func TestFallback(t *testing.T) {

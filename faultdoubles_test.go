@@ -118,19 +118,19 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWrite
 // Select, Drain and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked for.
 
 func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
-	n, last, err := c.Chunk.(device.Selector).Select(ctx, src, low, high)
+	n, last, err := c.Chunk.Select(ctx, src, low, high)
 	return n, last, errors.Join(c.step("select"), err)
 }
 
 func (c *faultChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return errors.Join(c.Chunk.(device.Drainer).Drain(ctx, limit, w), c.step("drain"))
+	return errors.Join(c.Chunk.Drain(ctx, limit, w), c.step("drain"))
 }
 
 func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	if err := c.step("keep"); err != nil {
 		return nil, err
 	}
-	kept, err := c.Chunk.(device.Keeper).Keep(ctx, limit, memoryBytes)
+	kept, err := c.Chunk.Keep(ctx, limit, memoryBytes)
 	if kept != nil {
 		read := kept.Read
 		kept.Read = func(i int, dst []byte) ([]byte, error) {

@@ -122,11 +122,10 @@ func (c *cuts) mostOfStream() int64 {
 
 // keepRun makes run number i, the last, of the records that a sorted chunk keeps; nil if it can't.
 func (s *sorting) keepRun(ctx context.Context, chunk device.Chunk, i int) (*chunker.Run, error) {
-	keeper, ok := chunk.(*slot).Chunk.(device.Keeper)
-	if !ok || i == 0 || i >= s.fanIn() {
+	if i == 0 || i >= s.fanIn() {
 		return nil, nil
 	}
-	kept, err := keeper.Keep(ctx, s.limit(), s.besideMerge(i+1))
+	kept, err := chunk.Keep(ctx, s.limit(), s.besideMerge(i+1))
 	if kept == nil || err != nil {
 		return nil, err
 	}

@@ -18,12 +18,12 @@ import (
 //
 // One pass is sorting in core. Then too there may be more of them than memory asks for: memory that was never used may cost more to
 // touch than the input to read. That is planned where reading is fast, see passesInMemory, and found out while memory is touched,
-// see device.Selector. And where only the first records of the order are wanted, few are taken.
+// see device.Chunk. And where only the first records of the order are wanted, few are taken.
 
 // canReread reports whether the input can be read again and again, from the page cache, and each time some of it left out.
 func (j *job) canReread() bool {
 	bytes := j.data.Records() * int64(j.size)
-	return bytes >= 0 && j.onCPU() && cpu.Selects(j.keyer) && allSeekable(j.inputs) && bytes <= j.mappable()
+	return bytes >= 0 && j.onCPU() && j.can().Selects && allSeekable(j.inputs) && bytes <= j.mappable()
 }
 
 // mayReread reports whether that is to be weighed, or was asked for and can be done.
@@ -95,7 +95,7 @@ const mostPassesMoved = 4
 
 // mostReread is how many records may be worth it to read again for every chunk.
 func (j *job) mostReread() int64 {
-	if cpu.Moves(j.keyer) {
+	if j.can().WholeRecords {
 		return mostPassesMoved * j.capacity
 	}
 	return math.MaxInt64
@@ -176,7 +176,7 @@ func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err err
 	if err = p.holdInputs(); err == nil {
 		err = p.run(ctx)
 	}
-	inVain := errors.Is(err, errUnselective) || errors.Is(err, device.ErrTooMany)
+	inVain := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, device.ErrTooMany)
 	if inVain || p.begun <= 1 {
 		p.releaseInputs()
 	}
@@ -206,9 +206,6 @@ func (p *passes) releaseInputs() {
 		in.Release()
 	}
 }
-
-// errUnselective ends passes before the first has read anything: the device has no device.Selector.
-var errUnselective = errors.New("the device cannot leave out records")
 
 // passes is the state between two passes.
 type passes struct {
@@ -324,12 +321,8 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 		return false, err
 	}
 	defer p.pool.put(chunk)
-	selector, ok := chunk.(*slot).Chunk.(device.Selector)
-	if !ok {
-		return false, errUnselective
-	}
 	high := p.high()
-	n, last, err := selector.Select(ctx, &sampledSource{src, p.keys}, p.low, high)
+	n, last, err := chunk.Select(ctx, &sampledSource{src, p.keys}, p.low, high)
 	if err != nil {
 		return false, err
 	}

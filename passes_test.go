@@ -21,7 +21,7 @@ import (
 // selectDevice has chunks that select otherwise.
 type selectDevice struct {
 	device.Device
-	change func(c device.Selector) device.Chunk
+	change func(c device.Chunk) device.Chunk
 }
 
 func (d *selectDevice) NewChunk(ctx context.Context, opt device.ChunkOptions) (device.Chunk, error) {
@@ -29,15 +29,12 @@ func (d *selectDevice) NewChunk(ctx context.Context, opt device.ChunkOptions) (d
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := c.(device.Selector); ok {
-		return d.change(s), nil
-	}
-	return c, nil
+	return d.change(c), nil
 }
 
 // selectChunk is a chunk that selects otherwise.
 type selectChunk struct {
-	device.Selector
+	device.Chunk
 	choose func(low, high uint64) (uint64, error)
 }
 
@@ -46,13 +43,13 @@ func (c *selectChunk) Select(ctx context.Context, src device.Source, low, high u
 	if err != nil {
 		return 0, 0, err
 	}
-	return c.Selector.Select(ctx, src, low, high)
+	return c.Chunk.Select(ctx, src, low, high)
 }
 
 // choosing has chunks ask choose what to take up to.
 func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device) device.Device {
 	return func(d device.Device) device.Device {
-		return &selectDevice{d, func(s device.Selector) device.Chunk { return &selectChunk{s, choose} }}
+		return &selectDevice{d, func(s device.Chunk) device.Chunk { return &selectChunk{s, choose} }}
 	}
 }
 
@@ -186,10 +183,10 @@ func TestPassesInVain(t *testing.T) {
 	fault := errors.New("the chunk is broken")
 	for _, c := range []struct {
 		name   string
-		change func(s device.Selector) device.Chunk
+		change func(s device.Chunk) device.Chunk
 		want   error
 	}{
-		{"never any", func(s device.Selector) device.Chunk { return struct{ device.Chunk }{s} }, nil},
+		{"never any", failingPass(0, errors.ErrUnsupported), nil},
 		{"too many in the first", failingPass(0, device.ErrTooMany), nil},
 		{"too many in a later one", failingPass(2, device.ErrTooMany), nil},
 		{"broken at the first", failingPass(0, fault), fault},
@@ -219,8 +216,8 @@ func TestPassesInVain(t *testing.T) {
 }
 
 // failingPass fails in pass number at, from 0.
-func failingPass(at int, err error) func(device.Selector) device.Chunk {
-	return func(s device.Selector) device.Chunk {
+func failingPass(at int, err error) func(device.Chunk) device.Chunk {
+	return func(s device.Chunk) device.Chunk {
 		passes := 0
 		return &selectChunk{s, func(_, high uint64) (uint64, error) {
 			if passes++; passes > at {

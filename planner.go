@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 )
 
@@ -41,7 +42,7 @@ func (j *job) storedBlock() int {
 	if !j.onCPU() {
 		return j.blockBytes
 	}
-	return cpu.BlockBytes(j.chunkOptions(), j.capacity)
+	return j.devices[0].BlockBytes(j.chunkOptions(), j.capacity)
 }
 
 func (j *job) planner() *planner {
@@ -61,12 +62,16 @@ func (j *job) planner() *planner {
 	return p
 }
 
+// can is what the host's processors do with the records.
+func (j *job) can() device.Capabilities { return cpu.New().Capabilities(j.keyer) }
+
 func (j *job) work() work {
+	can := j.can()
 	return work{
 		records: float64(max(j.data.Records(), 0)), size: float64(j.size),
-		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: cpu.Moves(j.keyer), counted: cpu.Counts(j.keyer),
-		workers: float64(j.opt.Workers),
-		trends:  allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(), reclaimed: j.reclaimed(),
+		bare: j.keyer.Layout().IsBare() && j.keyer.KeySize() <= 8, moved: can.WholeRecords, counted: can.Histogram,
+		workers: float64(j.opt.Workers), selectSeconds: can.SelectSeconds,
+		trends: allSeekable(j.inputs) && j.sample.Trends(), gpus: j.gpuRates(), reclaimed: j.reclaimed(),
 	}
 }
 
@@ -182,7 +187,7 @@ func (p *planner) reread() Candidate {
 	}
 	first := 1 / float64(max(c.chunks, 1))
 	sorting := max(w.sortCost(r)-w.readCost(r), 0) // the trial that it is known from reads, too
-	look := p.work.bytes()/p.again + p.work.records*p.work.selectSeconds()/w.workers
+	look := p.work.bytes()/p.again + p.work.records*p.work.selectSeconds/w.workers
 	part := int64(first * w.bytes())
 	c.stages = []Stage{
 		p.stage(stageRead, look+touch+first*sorting/2+r.startSeconds),

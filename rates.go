@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/extsort/extsort/chunker"
-	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -72,15 +71,16 @@ func (r rates) shown() Rates {
 
 // work is what is to be sorted, as the cost model sees it.
 type work struct {
-	records   float64
-	size      float64 // bytes of a record
-	bare      bool    // the record is its key: nothing to gather
-	moved     bool    // the CPU moves records whole: nothing to gather either, but in cache
-	counted   bool    // the CPU only counts records: nothing to move, and no memory to touch
-	trends    bool    // keys rise or fall with the position
-	reclaimed bool    // the host of a virtual machine takes back what memory is free
-	workers   float64
-	gpus      *gpuRates // all that sort at once; nil: the CPU sorts
+	records       float64
+	size          float64 // bytes of a record
+	bare          bool    // the record is its key: nothing to gather
+	moved         bool    // the CPU moves records whole: nothing to gather either, but in cache
+	counted       bool    // the CPU only counts records: nothing to move, and no memory to touch
+	selectSeconds float64 // that the CPU needs to leave a record out, once it is read
+	trends        bool    // keys rise or fall with the position
+	reclaimed     bool    // the host of a virtual machine takes back what memory is free
+	workers       float64
+	gpus          *gpuRates // all that sort at once; nil: the CPU sorts
 }
 
 // gpuRates are what GPUs do together.
@@ -179,23 +179,6 @@ func (w work) trending(r rates, factor float64) rates {
 // sorters is how many times as fast as one all workers sort. They share the memory: what one did with 2^20 keys in 9.1 ns
 // a key, 16 did with 2^29 in 1.2 ns.
 func (w work) sorters() float64 { return math.Pow(w.workers, 0.8) }
-
-// selectSeconds is to leave a record out, once it is read.
-func (w work) selectSeconds() float64 {
-	switch {
-	case w.moved:
-		return selectMovedSeconds
-	case w.size != 4 && w.size != 8:
-		return selectOddSeconds
-	}
-	return cpu.SelectNanos * 1e-9
-}
-
-// selectOddSeconds is selectSeconds of a bare key that is not loaded by vectors: of 1, 2, 3, 5 and 7 bytes they took 1.2 to 2.1 ns.
-const selectOddSeconds = 1.3e-9
-
-// selectMovedSeconds is selectSeconds of a record that is moved beside its key's prefix: 0.5 ns to make that, 0.7 to keep both or not.
-const selectMovedSeconds = 1.2e-9
 
 // writeCost is writing the output.
 func (w work) writeCost(r rates) float64 { return w.bytes() / r.writeBytes / w.writers() }

@@ -144,6 +144,10 @@ func (c *liarChunk) Store(ctx context.Context, limit int64, w device.BlockWriter
 	}))
 }
 
+func (c *liarChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.Store(ctx, limit, w)
+}
+
 // TestVerify lets a device go wrong in ways that only verification can see, or that must be seen without it.
 func TestVerify(t *testing.T) {
 	k := kindNamed("u64")

@@ -119,8 +119,8 @@ type ChunkOptions struct {
 	Workers     int    // goroutines for each step; 0: GOMAXPROCS
 	Algorithm   string // one of Info.Algorithms; "": the device's choice
 
-	// SourceRecords is how many records the sources have that the chunk takes a part of, see Selector; 0: no more than fit. More
-	// cost time, never correctness.
+	// SourceRecords is how many records the sources have that the chunk takes a part of, see Chunk.Select; 0: no more
+	// than fit. More cost time, never correctness.
 	SourceRecords int64
 
 	// Sample holds prefixes (Keyer.Prefix) of some of the records to come, in no particular order. It steers
@@ -128,13 +128,36 @@ type ChunkOptions struct {
 	Sample []uint64
 }
 
+// Capabilities says what the chunks of a device do with records of one layout.
+type Capabilities struct {
+	// Histogram says that keys are counted and records rebuilt from the counts: a chunk holds any number of them.
+	Histogram bool
+
+	// WholeRecords says that records that are more than a key of 8 bytes are moved whole, with their keys, so that no
+	// step takes them from random places in memory.
+	WholeRecords bool
+
+	Selects bool // Chunk.Select loads by the key; else it fails with errors.ErrUnsupported
+	Drains  bool // Chunk.Drain gives nearly all memory back as it goes on; else it is Store, or nearly so
+	Keeps   bool // Chunk.Keep keeps what there is room for; else it keeps nothing
+
+	SelectSeconds float64 // that a worker needs to leave out a record in Select, beside reading it
+}
+
 // Device sorts chunks. Its methods are safe for concurrent use.
 type Device interface {
 	Info() Info
 
+	// Capabilities says what chunks can do with the records of a keyer.
+	Capabilities(k *format.Keyer) Capabilities
+
 	// MaxRecords is the largest chunk, in records, that can be sorted within memoryBytes of host memory (and
 	// the device's own).
 	MaxRecords(opt ChunkOptions, memoryBytes int64) int64
+
+	// BlockBytes is the size of the blocks that a chunk of so many records is stored in, at most: opt.BlockBytes, or
+	// less where the chunk is small.
+	BlockBytes(opt ChunkOptions, records int64) int
 
 	// NewChunk allocates a chunk. Its memory is allocated here or at first use, and kept until Close.
 	NewChunk(ctx context.Context, opt ChunkOptions) (Chunk, error)
@@ -154,6 +177,24 @@ type Chunk interface {
 	// Store writes the first limit records of the sorted order (all of them for limit < 0) to w.
 	Store(ctx context.Context, limit int64, w BlockWriter) error
 
+	// Drain is Store after which the chunk is empty until the next Load. It gives memory back while it writes, so that
+	// what is written has pages that were just in use: pages that nobody has touched for long may cost more than all the
+	// sorting. A Taker may be given blocks to keep.
+	Drain(ctx context.Context, limit int64, w BlockWriter) error
+
+	// Select is Load of those records of src whose prefix (Keyer.Prefix) is from low to high, for data that is sorted in
+	// several passes, the least keys first. It may leave more out where there is no room for all: those with the greatest
+	// prefixes. Then the records loaded are those from low to last, less than high. It fails with ErrTooMany if it cannot
+	// leave out enough, and with errors.ErrUnsupported, before it has read anything, if Capabilities.Selects is false.
+	// REQUIRES: src knows how many records it has.
+	Select(ctx context.Context, src Source, low, high uint64) (records int64, last uint64, err error)
+
+	// Keep, which follows Sort, makes the first limit records of the sorted order (all of them for limit < 0) readable
+	// where they are until the next Load or Close, as a merge needs them: what is in memory at the end need not be
+	// spilled. It does nothing and returns nil if the chunk would go on to occupy more than memoryBytes of host memory, or
+	// if Capabilities.Keeps is false. Store may still follow it.
+	Keep(ctx context.Context, limit, memoryBytes int64) (*Kept, error)
+
 	// Stats tells of the work since the last Load.
 	Stats() Stats
 
@@ -161,40 +202,8 @@ type Chunk interface {
 	Close() error
 }
 
-// Drainer is a Chunk that can give its memory back while it stores its records. What is written then has pages that were
-// just in use, where pages that nobody has touched for long may cost more than all the sorting.
-type Drainer interface {
-	Chunk
-
-	// Drain is Store after which the chunk is empty until the next Load. A Taker may be given blocks to keep.
-	Drain(ctx context.Context, limit int64, w BlockWriter) error
-}
-
-// Selector is a Chunk that can load some of the records of a source by their keys, for data that is sorted in several passes, the
-// least keys first, each of which reads all of it.
-type Selector interface {
-	Chunk
-
-	// Select is Load of those records of src whose prefix (Keyer.Prefix) is from low to high. It may leave more out, if src
-	// is Sampled: those with the greatest prefixes, where there is no room for all, or where memory that was never used
-	// costs more to touch than src to read once more. Then the records loaded are those from low to last, less than high.
-	// REQUIRES: src knows how many records it has.
-	Select(ctx context.Context, src Source, low, high uint64) (records int64, last uint64, err error)
-}
-
 // ErrTooMany is what Select gives if it cannot leave out enough: most of the records may have the same key.
 var ErrTooMany = errors.New("more records of nearly the same key than fit a chunk")
-
-// Keeper is a Chunk whose sorted records can stay where they are and be read from there, block by block, as a merge
-// needs them: what is in memory at the end need not be spilled.
-type Keeper interface {
-	Chunk
-
-	// Keep, which follows Sort, makes the first limit records of the sorted order (all of them for limit < 0) readable
-	// until the next Load or Close. It does nothing and returns nil if the chunk would go on to occupy more than
-	// memoryBytes of host memory. Store may still follow it.
-	Keep(ctx context.Context, limit, memoryBytes int64) (*Kept, error)
-}
 
 // Kept is the sorted records of a chunk that keeps them.
 type Kept struct {

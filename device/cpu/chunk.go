@@ -63,6 +63,15 @@ func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E
 	return &chunk[E]{sizes: s, opt: opt, codec: c, pool: p, workers: make([]*worker[E], s.workers)}, nil
 }
 
+func newKeyChunk[E element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+	made, err := newChunk(opt, s, newKeys[E](opt.Keyer))
+	if err != nil {
+		return nil, err
+	}
+	made.pool.touch = &touching{}
+	return made, nil
+}
+
 func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	kept, err := arena.Alloc(int(s.records) * s.record)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestWithoutBlocks(t *testing.T) {
 			if _, err := made.Load(ctx, &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
 				t.Fatal(err)
 			}
-			c := inner(made).(*chunk[uint64])
+			c := made.(*chunk[uint64])
 			c.pool.fresh.Store(int64(c.pool.blocks))
 			for i := range c.pool.zones {
 				c.pool.zones[i].fresh.Store(0)
@@ -229,20 +229,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// inner is the chunk that a keyChunk adds to.
-func inner(made device.Chunk) device.Chunk {
-	switch c := made.(type) {
-	case keyChunk[uint32]:
-		return c.chunk
-	case keyChunk[uint64]:
-		return c.chunk
-	}
-	return made
-}
-
 // allocated makes all workers of a chunk and adds up its memory.
 func allocated(t *testing.T, made device.Chunk) int64 {
-	switch c := inner(made).(type) {
+	switch c := made.(type) {
 	case *chunk[uint32]:
 		return allocatedBy(t, c)
 	case *chunk[uint64]:

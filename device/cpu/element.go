@@ -25,16 +25,6 @@ func elementOf(k *format.Keyer) elementKind {
 	}
 }
 
-// GivesBack reports whether Drain of such records gives nearly all of the chunk's memory back as it goes on: where an element
-// is the whole record, and moved.
-func GivesBack(k *format.Keyer) bool { return elementOf(k) != indexed && !Counts(k) || Moves(k) }
-
-// Selects reports whether the chunks of such records are device.Selectors: where no record stays behind.
-func Selects(k *format.Keyer) bool { return GivesBack(k) }
-
-// Moves reports whether records are moved whole, with their keys, so that no step takes them from random places in memory.
-func Moves(k *format.Keyer) bool { return carriedBytes(k) > 0 }
-
 func (k elementKind) bytes() int {
 	if k == key32 {
 		return 4

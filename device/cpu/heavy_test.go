@@ -114,7 +114,7 @@ func TestHeavyLeaves(t *testing.T) {
 					return made.Store(t.Context(), -1, w)
 				})
 				check("keep", func(w device.BlockWriter) error {
-					kept, err := made.(device.Keeper).Keep(t.Context(), -1, 1<<30)
+					kept, err := made.Keep(t.Context(), -1, 1<<30)
 					if err != nil {
 						return err
 					}
@@ -154,7 +154,7 @@ func heavyRecords(l format.Layout, n, values int) []byte {
 
 // countedIn is how many elements of a chunk are in no block.
 func countedIn(made device.Chunk) (n int) {
-	switch c := inner(made).(type) {
+	switch c := made.(type) {
 	case *chunk[uint32]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
@@ -169,7 +169,7 @@ func countedIn(made device.Chunk) (n int) {
 
 // putBackEqual puts what was counted into blocks.
 func putBackEqual(made device.Chunk) {
-	switch c := inner(made).(type) {
+	switch c := made.(type) {
 	case *chunk[uint32]:
 		for i := range c.leaves {
 			c.putEqual(&c.leaves[i])

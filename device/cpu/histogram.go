@@ -18,8 +18,8 @@ import (
 // sort of Seward ("Information sorting in the application of electronic digital computers to business operations", 1954). Any number
 // of them takes the same memory, so that neither a large file nor a stream is ever spilled.
 
-// Counts reports whether records are only counted, so that a chunk holds any number of them.
-func Counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
+// counts reports whether records are only counted, so that a chunk holds any number of them.
+func counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
 
 // mostTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a number yet.
 const mostTallied = 1 << 50
@@ -49,7 +49,7 @@ func valuesOf(record int) int { return 1 << (8 * record) }
 // newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok is false where that is
 // none, or where the records are not those of a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
-	if !Counts(opt.Keyer) {
+	if !counts(opt.Keyer) {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize
@@ -235,6 +235,19 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 		})
 	})
 }
+
+// Drain is Store: counts are little memory.
+func (h *histogram) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return h.Store(ctx, limit, w)
+}
+
+// Select is not supported: any number of records fits.
+func (h *histogram) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
+	return 0, 0, errors.ErrUnsupported
+}
+
+// Keep keeps nothing: there is never a second chunk to merge with.
+func (h *histogram) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // records gives count records of the sorted order from the first on, in dst.
 func (h *histogram) records(dst []byte, first, count int64) []byte {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,20 +10,12 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// keyChunk is a chunk of bare keys: elements are whole records, and can be left out by their values.
-type keyChunk[E element] struct{ *chunk[E] }
-
-func newKeyChunk[E element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
-	made, err := newChunk(opt, s, newKeys[E](opt.Keyer))
-	if err != nil {
-		return nil, err
+// Select implements device.Chunk for bare keys. What is only counted takes no room: there may be more records than the chunk was
+// made for. Of records that stay where they are read to, those left out would leave holes.
+func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
+	if c.keptRecords > 0 {
+		return 0, 0, errors.ErrUnsupported
 	}
-	made.pool.touch = &touching{}
-	return keyChunk[E]{made}, nil
-}
-
-// Select implements device.Selector. What is only counted takes no room: there may be more records than the chunk was made for.
-func (c keyChunk[E]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
 	s := newSelection(E(low), E(high))
 	records, err = c.load(ctx, src, s)
 	if s.high() == E(high) {
@@ -31,7 +24,7 @@ func (c keyChunk[E]) Select(ctx context.Context, src device.Source, low, high ui
 	return records, uint64(s.high()), err
 }
 
-// Select implements device.Selector.
+// Select implements device.Chunk.
 func (c *carrier[R]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
 	s := newSelection(low, high)
 	records, err = c.load(ctx, src, s)
@@ -142,7 +135,7 @@ func (s *selection[E]) judge() {
 	}
 	share := s.shareOf(costs{
 		touch:   pace,
-		again:   (read + SelectNanos) * float64(all),
+		again:   (read + selectSeconds*1e9) * float64(all),
 		memory:  s.expected * s.bytes,
 		touched: float64(touched),
 		moved:   float64(s.in.loaded.Load()) * moveNanos,

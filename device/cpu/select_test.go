@@ -88,7 +88,7 @@ func TestSlowMemory(t *testing.T) {
 
 func testSlowMemory[E element](t *testing.T, z zonedChunk, recs []byte, size int, dist string) {
 	defer z.Close()
-	c := z.Drainer.(keyChunk[E])
+	c := z.Chunk.(*chunk[E])
 	want := devicetest.Sorted(c.opt.Keyer.Layout(), recs)
 	prefixes := make([]uint64, len(want)/size)
 	c.opt.Keyer.Prefixes(prefixes, want)
@@ -146,7 +146,7 @@ func TestSlowMemoryAfterRoom(t *testing.T) {
 			s.interrupt.Store(true)
 		}
 	}
-	n, err := z.Drainer.(keyChunk[uint64]).load(t.Context(), src, s)
+	n, err := z.Chunk.(*chunk[uint64]).load(t.Context(), src, s)
 	if err != nil || !slow {
 		t.Fatalf("%v; memory was found slow: %t", err, slow)
 	}
@@ -202,7 +202,7 @@ func TestSelectCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer made.Close()
-		c := made.(device.Selector)
+		c := made
 		beyond := false
 		low, at := uint64(0), 0
 		for pass := 0; at < len(want); pass++ {
@@ -271,5 +271,3 @@ func TestPaceOf(t *testing.T) {
 		}
 	}
 }
-
-var _ device.Selector = keyChunk[uint64]{}

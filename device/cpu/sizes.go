@@ -106,13 +106,6 @@ func (s *sizes) stints() int {
 // orderBytes is the memory of the ends of stints.
 func (s *sizes) orderBytes() int { return 4 * s.stints() * s.buckets(s.records) }
 
-// BlockBytes is the size of the blocks that a chunk of so many records is stored in, at most: less than opt.BlockBytes where
-// each worker's share of the chunk is small.
-func BlockBytes(opt device.ChunkOptions, records int64) int {
-	s := newSizes(opt, records)
-	return s.out * s.record
-}
-
 // workersFor does not give a worker to less than a unit of records.
 func workersFor(wanted int, records int64, unit int) int {
 	if wanted <= 0 {

@@ -93,11 +93,8 @@ type costs struct {
 	moved   float64 // to move the elements that were loaded by now
 }
 
-// SelectNanos is what it takes to leave a record out, and moveNanos to move one to its bucket.
-const (
-	SelectNanos = 0.2
-	moveNanos   = 2.5
-)
+// moveNanos is what it takes to move a record to its bucket.
+const moveNanos = 2.5
 
 // mostPasses is how many passes are begun at most because memory is slow: more save less each.
 const mostPasses = 8

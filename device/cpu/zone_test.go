@@ -15,7 +15,7 @@ import (
 
 // zonedChunk is a chunk with several zones, as only large ones have them.
 type zonedChunk struct {
-	device.Drainer
+	device.Chunk
 	size  int          // bytes of a record
 	zones []zone       // of its pool
 	used  func() []int // the zones that its leaves are of
@@ -34,8 +34,8 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := zonedChunk{Drainer: made.(device.Drainer), size: l.RecordSize, zones: make([]zone, zones)}
-	switch c := inner(made).(type) {
+	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]zone, zones)}
+	switch c := made.(type) {
 	case *chunk[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
@@ -161,7 +161,7 @@ func TestRenewedAfterGiving(t *testing.T) {
 	c := zoned(t, l, recs, 5)
 	defer c.Close()
 	loadAndSort(t, c, recs)
-	pool := c.Drainer.(keyChunk[uint64]).pool
+	pool := c.Chunk.(*chunk[uint64]).pool
 	before := pool.memory
 	if err := c.Drain(t.Context(), -1, &devicetest.Taker{Collector: devicetest.Collector{Size: 8}}); err != nil {
 		t.Fatal(err)

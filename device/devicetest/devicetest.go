@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		run  func(*testing.T, device.Device)
 	}{
 		{"Info", testInfo},
+		{"Capabilities", testCapabilities},
 		{"Layouts", testLayouts},
 		{"Sizes", testSizes},
 		{"Distributions", testDistributions},

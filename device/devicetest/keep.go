@@ -30,20 +30,21 @@ func testKeep(t *testing.T, d device.Device) {
 	}
 }
 
-// checkKept is Check of what the chunk keeps, if it is a device.Keeper.
+// checkKept is Check of what the chunk keeps.
 func checkKept(t *testing.T, d device.Device, c Case) {
 	t.Helper()
-	chunk := open(t, d, c.options(keyer(t, c.Layout)))
+	k := keyer(t, c.Layout)
+	chunk := open(t, d, c.options(k))
 	defer chunk.Close()
 	load(t, chunk, &Source{Recs: c.Recs, Size: c.Layout.RecordSize}, int64(len(c.Recs)/c.Layout.RecordSize))
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	keeper, ok := chunk.(device.Keeper)
-	if !ok {
+	if !d.Capabilities(k).Keeps {
+		keepNothing(t, chunk)
 		t.Skip("the device keeps nothing")
 	}
-	kept := keep(t, keeper, c.Limit)
+	kept := keep(t, chunk, c.Limit)
 	want := Sorted(c.Layout, c.Recs)
 	if c.Limit >= 0 {
 		want = want[:min(int(c.Limit)*c.Layout.RecordSize, len(want))]
@@ -57,13 +58,21 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	}
 }
 
-func keep(t testing.TB, keeper device.Keeper, limit int64) *device.Kept {
+// keepNothing has a chunk whose device says that it keeps nothing do so.
+func keepNothing(t testing.TB, chunk device.Chunk) {
 	t.Helper()
-	kept, err := keeper.Keep(context.Background(), limit, math.MaxInt64)
+	if kept, err := chunk.Keep(context.Background(), -1, math.MaxInt64); kept != nil || err != nil {
+		t.Fatalf("a device that keeps nothing gave %v, %v", kept, err)
+	}
+}
+
+func keep(t testing.TB, chunk device.Chunk, limit int64) *device.Kept {
+	t.Helper()
+	kept, err := chunk.Keep(context.Background(), limit, math.MaxInt64)
 	if err != nil || kept == nil {
 		t.Fatalf("keep %d records in any memory: %v, %v", limit, kept, err)
 	}
-	if refused, err := keeper.Keep(context.Background(), limit, kept.Bytes-1); refused != nil || err != nil {
+	if refused, err := chunk.Keep(context.Background(), limit, kept.Bytes-1); refused != nil || err != nil {
 		t.Fatalf("keep in %d bytes what takes %d: %v, %v", kept.Bytes-1, kept.Bytes, refused, err)
 	}
 	return kept
@@ -114,10 +123,6 @@ func testDrain(t *testing.T, d device.Device) {
 			c := Case{Layout: l, Recs: uniform(l, int(n), random()), Limit: -1}
 			chunk := open(t, d, c.options(keyer(t, l)))
 			defer chunk.Close()
-			drainer, ok := chunk.(device.Drainer)
-			if !ok {
-				t.Skip("the device gives nothing back")
-			}
 			for _, dist := range []string{"uniform", "equal", "exponential", "uniform"} {
 				for _, limit := range []int64{-1, 0, 1234} {
 					c.Recs = Distributions[dist](l, int(n), random())
@@ -126,7 +131,7 @@ func testDrain(t *testing.T, d device.Device) {
 						t.Fatal(err)
 					}
 					w := Taker{Collector: Collector{Size: l.RecordSize}}
-					if err := drainer.Drain(context.Background(), limit, &w); err != nil {
+					if err := chunk.Drain(context.Background(), limit, &w); err != nil {
 						t.Fatal(err)
 					}
 					got, err := w.Recs()
@@ -149,16 +154,16 @@ func testKeepReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
 			c := Case{Layout: l, Recs: uniform(l, 300_000, random()), Limit: -1}
-			chunk := open(t, d, c.options(keyer(t, l)))
+			k := keyer(t, l)
+			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
-			keeper, ok := chunk.(device.Keeper)
-			if !ok {
+			if !d.Capabilities(k).Keeps {
 				t.Skip("the device keeps nothing")
 			}
 			for _, n := range []int{300_000, 77_777, 300_000, 1000} {
 				c.Recs = uniform(l, n, random())
 				checkOn(t, chunk, c)
-				got, err := readKept(l, c.options(nil).BlockBytes, keep(t, keeper, -1))
+				got, err := readKept(l, c.options(nil).BlockBytes, keep(t, chunk, -1))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,7 +1,10 @@
 package devicetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -19,6 +22,32 @@ func testInfo(t *testing.T, d device.Device) {
 	info := d.Info()
 	if info.Name == "" || info.Kind == "" || info.Units < 1 || len(info.Algorithms) == 0 {
 		t.Errorf("incomplete: %+v", info)
+	}
+}
+
+// testCapabilities has what the device says of its chunks tally with what these do, layout by layout.
+func testCapabilities(t *testing.T, d device.Device) {
+	for name, l := range layouts() {
+		c := Case{Layout: l, Recs: uniform(l, 1000, random())}
+		k := keyer(t, l)
+		opt, can := c.options(k), d.Capabilities(k)
+		if blocks := d.BlockBytes(opt, opt.Records); blocks < l.RecordSize || blocks > opt.BlockBytes {
+			t.Errorf("%s: stored in blocks of %d bytes, asked for %d", name, blocks, opt.BlockBytes)
+		}
+		if can.Histogram && d.MaxRecords(opt, 1<<30) < 1<<40 {
+			t.Errorf("%s: a histogram holds %d records", name, d.MaxRecords(opt, 1<<30))
+		}
+		chunk := open(t, d, opt)
+		_, _, err := chunk.Select(context.Background(), &Source{Recs: c.Recs, Size: l.RecordSize}, 0, math.MaxUint64)
+		if err != nil && (can.Selects || !errors.Is(err, errors.ErrUnsupported)) {
+			t.Errorf("%s: select: %v, the device says %t", name, err, can.Selects)
+		}
+		if can.Selects && can.SelectSeconds <= 0 {
+			t.Errorf("%s: to leave a record out takes %v s", name, can.SelectSeconds)
+		}
+		if err := chunk.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

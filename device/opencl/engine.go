@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/format"
 )
 
 // engine is one opened device: what its chunks share.
@@ -97,6 +98,12 @@ func (e *engine) Info() device.Info {
 	info.LinkRate, info.SortRate = max(info.LinkRate, e.linkRate), max(info.SortRate, e.sortRate)
 	return info
 }
+
+// Capabilities implements device.Device: a chunk's memory is the device's, and its records are stored from there.
+func (e *engine) Capabilities(*format.Keyer) device.Capabilities { return device.Capabilities{} }
+
+// BlockBytes implements device.Device.
+func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
 // MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
 // at a time use a k-th of it. Where only keys would travel, but the device holds more records than the host may, it is

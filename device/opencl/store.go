@@ -5,6 +5,7 @@ package opencl
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -15,6 +16,19 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
+
+// Drain implements device.Chunk.
+func (c *chunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return c.Store(ctx, limit, w)
+}
+
+// Select implements device.Chunk.
+func (c *chunk) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
+	return 0, 0, errors.ErrUnsupported
+}
+
+// Keep implements device.Chunk.
+func (c *chunk) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // Store implements device.Chunk.
 func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
