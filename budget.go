@@ -3,8 +3,7 @@ package extsort
 import (
 	"fmt"
 
-	"github.com/extsort/extsort/chunker"
-	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -146,7 +145,7 @@ func (j *job) reserveBlocks() {
 // reserveSpillCoders takes the memory of compressed spill out of the budget: an eighth of it, where that is enough for one
 // block at a time.
 func (j *job) reserveSpillCoders() {
-	memory := func() int64 { return chunker.SpillCodecMemory(j.opt.SpillCompress, j.spillCoders, j.blockBytes) }
+	memory := func() int64 { return plan.SpillCodecMemory(j.opt.SpillCompress, j.spillCoders, j.blockBytes) }
 	j.spillCoders = j.opt.Workers
 	for j.spillCoders > 1 && memory() > j.budget/8 {
 		j.spillCoders--

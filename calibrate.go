@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
@@ -100,7 +103,7 @@ func (j *job) timeReads() (bytesPerSecond float64, ok bool) {
 
 // timeWrite writes to an unlinked file, as spill and output are written.
 func timeWrite(folder string) (seconds float64, ok bool) {
-	file, err := (chunker.Disk{}).Create(folder)
+	file, err := (spill.Disk{}).Create(folder)
 	if err != nil {
 		return 0, false
 	}
@@ -136,7 +139,7 @@ func timeSort(ctx context.Context, k *format.Keyer, recs []byte) (seconds float6
 	defer chunk.Close()
 	for range 2 { // the first time touches the memory
 		start := time.Now()
-		if _, err = chunk.Load(ctx, chunker.ReaderSource(bytes.NewReader(recs), 0, trialKeys, 8)); err == nil {
+		if _, err = chunk.Load(ctx, input.ReaderSource(bytes.NewReader(recs), 0, trialKeys, 8)); err == nil {
 			if err = chunk.Sort(ctx); err == nil {
 				err = chunk.Store(ctx, -1, nothing)
 			}
@@ -148,13 +151,13 @@ func timeSort(ctx context.Context, k *format.Keyer, recs []byte) (seconds float6
 
 // timeMerge merges runs of n records in memory with one worker.
 func timeMerge(ctx context.Context, k *format.Keyer, n int64) (seconds float64, ok bool) {
-	runs := make([]*chunker.Run, trialRuns)
+	runs := make([]*spill.Run, trialRuns)
 	for i := range runs {
 		recs := trialRecords(k, "sorted", n/trialRuns, uint64(i))
 		if recs == nil {
 			return 0, false
 		}
-		runs[i] = chunker.MemoryRun(k, recs, 1<<13)
+		runs[i] = spill.MemoryRun(k, recs, 1<<13)
 	}
 	opt := merge.Options{Keyer: k, Workers: 1, BlockBytes: maxBlockBytes, Limit: -1}
 	var err error
@@ -172,17 +175,17 @@ func timeScatter(ctx context.Context, k *format.Keyer, recs []byte, folder strin
 	k.Prefixes(keys, recs[:8*trialSample])
 	slices.Sort(keys)
 	classifier := chunker.NewClassifier(keys, trialParts)
-	spill, err := chunker.NewSpill(chunker.SpillOptions{
-		Store: chunker.Oblivion{}, Folders: []string{folder}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: cpuReadBytes,
+	store, err := spill.New(spill.Options{
+		Store: spill.Oblivion{}, Folders: []string{folder}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: cpuReadBytes,
 	})
 	if err != nil {
 		return 0, false
 	}
-	defer spill.Close()
-	data := &chunker.Part{Run: chunker.MemoryRun(k, recs, cpuReadBytes/8)}
+	defer store.Close()
+	data := &chunker.Part{Run: spill.MemoryRun(k, recs, cpuReadBytes/8)}
 	for range 2 {
 		start := time.Now()
-		_, err = chunker.Scatter(ctx, k, data, classifier, spill, chunker.ScatterOptions{Workers: 1, BlockBytes: cpuReadBytes})
+		_, err = chunker.Scatter(ctx, k, data, classifier, store, plan.Scatter{Workers: 1, BlockBytes: cpuReadBytes})
 		seconds = since(start)
 	}
 	return seconds, err == nil

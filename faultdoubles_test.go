@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
@@ -145,18 +146,18 @@ func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*devic
 
 type faultStore struct{ *injector }
 
-func (s *faultStore) Free(folders []string) int64 { return chunker.Disk{}.Free(folders) }
+func (s *faultStore) Free(folders []string) int64 { return spill.Disk{}.Free(folders) }
 
-func (s *faultStore) Create(folder string) (chunker.SpillFile, error) {
+func (s *faultStore) Create(folder string) (spill.File, error) {
 	if err := s.step("create spill"); err != nil {
 		return nil, err
 	}
-	f, err := chunker.Disk{}.Create(folder)
+	f, err := spill.Disk{}.Create(folder)
 	return &faultSpill{f, s.injector}, err
 }
 
 type faultSpill struct {
-	chunker.SpillFile
+	spill.File
 	*injector
 }
 
@@ -164,21 +165,21 @@ func (f *faultSpill) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.step("read spill"); err != nil {
 		return 0, err
 	}
-	return f.SpillFile.ReadAt(p, off)
+	return f.File.ReadAt(p, off)
 }
 
 func (f *faultSpill) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.step("write spill"); err != nil {
 		return 0, err
 	}
-	return f.SpillFile.WriteAt(p, off)
+	return f.File.WriteAt(p, off)
 }
 
 func (f *faultSpill) Reserve(off, bytes int64) error {
-	return errors.Join(f.step("reserve spill"), f.SpillFile.Reserve(off, bytes))
+	return errors.Join(f.step("reserve spill"), f.File.Reserve(off, bytes))
 }
 
-func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.SpillFile.Close()) }
+func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.File.Close()) }
 
 type faultFS struct {
 	sinks.FS

@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	sinks "github.com/extsort/extsort/merge/output"
 )
@@ -12,7 +13,7 @@ import (
 type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset
 	wrapDevice  func(device.Device) device.Device
-	spillStore  chunker.Store
+	spillStore  spill.Store
 	outputFS    sinks.FS
 
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
@@ -51,9 +52,9 @@ func (f *faults) device(d device.Device) device.Device {
 	return f.wrapDevice(d)
 }
 
-func (f *faults) store() chunker.Store {
+func (f *faults) store() spill.Store {
 	if f.spillStore == nil {
-		return chunker.Disk{}
+		return spill.Disk{}
 	}
 	return f.spillStore
 }

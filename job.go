@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -19,7 +21,7 @@ import (
 // job is one sort from its options to its report.
 type job struct {
 	opt    Options // with the defaults filled in
-	inputs []*chunker.Input
+	inputs []*input.Input
 	header *format.Header
 	keyer  *format.Keyer
 	size   int // bytes of a record
@@ -46,7 +48,7 @@ type job struct {
 
 	readTrial func() (bytesPerSecond float64, ok bool) // timeReads, which is done but once
 
-	spill *chunker.Spill // nil as long as nothing is spilled
+	spill *spill.Spill // nil as long as nothing is spilled
 	meter *meter
 
 	recordsIn atomic.Int64 // read from the inputs
@@ -162,7 +164,7 @@ const minWindowBytes = 8 << 20
 
 // openInputs opens the inputs and settles what a record is.
 func (j *job) openInputs(ctx context.Context) (err error) {
-	j.inputs, err = chunker.OpenAll(ctx, j.opt.Record, j.opt.Inputs, j.opt.Stdin, max(j.opt.MemoryBytes/4, minWindowBytes))
+	j.inputs, err = input.Open(ctx, j.opt.Record, j.opt.Inputs, j.opt.Stdin, max(j.opt.MemoryBytes/4, minWindowBytes))
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 	if j.spill != nil {
 		return nil
 	}
-	opt := chunker.SpillOptions{
+	opt := spill.Options{
 		Store: j.opt.faults.store(), Folders: j.opt.TempDirs, Codec: j.opt.SpillCompress, Keyer: j.keyer,
 		ExpectBytes: expectBytes, Extents: extents, CachedBytes: j.cachedSpill(),
 		BlockBytes: j.blockBytes, Workers: j.opt.Workers, Coders: j.spillCoders,
@@ -207,7 +209,7 @@ func (j *job) openSpill(expectBytes int64, extents int) error {
 	if all := j.plan.Considered; len(all) > 0 && all[0].packAll && all[0].temp == expectBytes {
 		opt.Codec, opt.ExpectBytes = "delta", all[0].room
 	}
-	spill, err := chunker.NewSpill(opt)
+	spill, err := spill.New(opt)
 	j.spill = spill
 	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 )
 
@@ -121,7 +122,7 @@ func (c *cuts) mostOfStream() int64 {
 }
 
 // keepRun makes run number i, the last, of the records that a sorted chunk keeps; nil if it can't.
-func (s *sorting) keepRun(ctx context.Context, chunk device.Chunk, i int) (*chunker.Run, error) {
+func (s *sorting) keepRun(ctx context.Context, chunk device.Chunk, i int) (*spill.Run, error) {
 	if i == 0 || i >= s.fanIn() {
 		return nil, nil
 	}
@@ -131,7 +132,7 @@ func (s *sorting) keepRun(ctx context.Context, chunk device.Chunk, i int) (*chun
 	}
 	s.noteChunk(chunk.Stats())
 	s.keptBytes += kept.Bytes
-	run := chunker.KeptRun(s.keyer, kept, func() error { s.pool.put(chunk); return nil })
+	run := spill.KeptRun(s.keyer, kept, func() error { s.pool.put(chunk); return nil })
 	s.meter.add(atSpill, int(run.Records())*s.size)
 	return run, nil
 }

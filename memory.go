@@ -12,7 +12,8 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
 )
@@ -45,7 +46,7 @@ func (j *job) cachedSpill() int64 {
 // spillsToDisk reports whether a folder of spill is on a disk.
 func (j *job) spillsToDisk() bool { return slices.ContainsFunc(j.opt.TempDirs, isOnDisk) }
 
-func isOnDisk(folder string) bool { return !chunker.InMemory(folder) }
+func isOnDisk(folder string) bool { return !spill.InMemory(folder) }
 
 // cacheable is how many bytes the page cache holds until they are read, in all likelihood: Linux begins to write spill to the disk
 // when what is dirty exceeds a tenth of the memory that is not in use.
@@ -65,7 +66,7 @@ func (j *job) mappable() int64 {
 }
 
 // writesTo is the input that is a file and the output, too, which is written in its place; nil: there is none.
-func (j *job) writesTo() *chunker.Input {
+func (j *job) writesTo() *input.Input {
 	out, err := os.FileInfo(nil), os.ErrInvalid
 	switch {
 	case j.toStdout():
@@ -78,7 +79,7 @@ func (j *job) writesTo() *chunker.Input {
 	}
 	for i, opened := range j.inputs {
 		in, missing := os.Stat(opened.Name)
-		if len(j.opt.Inputs) == 0 || j.opt.Inputs[i] == chunker.StandardInput {
+		if len(j.opt.Inputs) == 0 || j.opt.Inputs[i] == input.Stdin {
 			in, missing = statOf(j.opt.Stdin)
 		}
 		if missing == nil && os.SameFile(out, in) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -65,7 +65,7 @@ func TestCachedSpill(t *testing.T) {
 	if got := cached("/proc"); got <= 0 || got > systemMemory()/2 {
 		t.Errorf("%d bytes that go to a disk stay in memory, which has %d", got, systemMemory())
 	}
-	if !chunker.InMemory("/dev/shm") {
+	if !spill.InMemory("/dev/shm") {
 		t.Skip("no /dev/shm")
 	}
 	if cached("/dev/shm") != math.MaxInt64 {

@@ -7,7 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -57,10 +58,10 @@ func (j *job) mergeInputs(ctx context.Context, w *output) error {
 	if j.data.Records() < 0 || !allSeekable(j.inputs) {
 		return j.mergeStreams(ctx, opt, w)
 	}
-	runs := make([]*chunker.Run, len(j.inputs))
+	runs := make([]*spill.Run, len(j.inputs))
 	for i, in := range j.inputs {
 		var err error
-		if runs[i], err = chunker.InputRun(j.keyer, in, j.blockBytes/j.size, j.see); err != nil {
+		if runs[i], err = spill.SortedRun(j.keyer, in.Records, j.blockBytes/j.size, in.ReadRecords, j.see); err != nil {
 			return err
 		}
 	}
@@ -84,7 +85,7 @@ func (j *job) mergeStreams(ctx context.Context, opt merge.Options, w *output) er
 	return err
 }
 
-func allSeekable(inputs []*chunker.Input) bool {
+func allSeekable(inputs []*input.Input) bool {
 	for _, in := range inputs {
 		if !in.Seekable() {
 			return false

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
@@ -126,5 +126,5 @@ func (j *job) looksReversed() bool {
 
 // sampleTells reports whether the sample is large enough for its order to mean something.
 func (j *job) sampleTells() bool {
-	return len(j.sample.Prefixes) >= chunker.SampleLimit(sampleSize, j.size)/2
+	return len(j.sample.Prefixes) >= plan.SampleLimit(sampleSize, j.size)/2
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
@@ -55,7 +55,7 @@ func (j *job) openOutput() (*output, error) {
 }
 
 // toStdout reports whether the records go to the stream that the caller gave.
-func (j *job) toStdout() bool { return j.opt.Output == "" || j.opt.Output == chunker.StandardInput }
+func (j *job) toStdout() bool { return j.opt.Output == "" || j.opt.Output == input.Stdin }
 
 // outputCodec is the compression of the output.
 func (j *job) outputCodec() (format.Compression, error) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/extsort/extsort/chunker"
-	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
 )

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	sinks "github.com/extsort/extsort/merge/output"
 )
@@ -31,8 +32,8 @@ func (s *sorting) byPartition(ctx context.Context, data chunker.Dataset, sample 
 
 // scatterOptions settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker
 // has a block of each part in memory, and the smaller the blocks, the larger their index.
-func (j *job) scatterOptions(records int64, parts int) (opt chunker.ScatterOptions, fit int) {
-	opt = chunker.ScatterOptions{Workers: j.opt.Workers, UnitBytes: chunker.MaxUnitBytes}
+func (j *job) scatterOptions(records int64, parts int) (opt plan.Scatter, fit int) {
+	opt = plan.Scatter{Workers: j.opt.Workers, UnitBytes: plan.MaxUnitBytes}
 	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*opt.Workers) > j.budget {
 		opt.UnitBytes /= 2
 	}
@@ -67,7 +68,7 @@ const cpuReadBytes = 256 << 10
 // minScatterBlock is a page.
 const minScatterBlock = 4 << 10
 
-func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.Classifier, opt chunker.ScatterOptions) ([]*chunker.Part, error) {
+func (s *sorting) scatter(ctx context.Context, data chunker.Dataset, c *chunker.Classifier, opt plan.Scatter) ([]*chunker.Part, error) {
 	if s.depth == 0 {
 		s.meter.begin(stagePartition, atInput, data.Records()*int64(s.size))
 		defer s.endPhase()

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/extsort/extsort/chunker/pipe/pipetest"
+	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
 	"github.com/extsort/extsort/format"
 )
 

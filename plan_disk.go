@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -82,7 +82,7 @@ func (j *job) foreseePacking(d *diskCosts) {
 	switch {
 	case j.opt.SpillCompress == "delta" && d.keeps < 1:
 		d.packing = alwaysPacked
-	case chunker.ChoosesCodec(j.opt.SpillCompress) && d.keeps < worthPacking:
+	case plan.ChoosesCodec(j.opt.SpillCompress) && d.keeps < worthPacking:
 		d.packing = packedIfItPays
 	}
 }
@@ -111,7 +111,7 @@ const (
 
 // roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole pages.
 func roomFor(bytes int64, block int) int64 {
-	return bytes + int64(float64(bytes)*chunker.SpillAlign/(blockFill*float64(max(block, 1))))
+	return bytes + int64(float64(bytes)*plan.SpillAlign/(blockFill*float64(max(block, 1))))
 }
 
 // isShort reports whether there is less room than that.
@@ -149,5 +149,5 @@ func (p *planner) waitCost(w work, spill float64) float64 {
 	if p.disk.outputs {
 		written += w.bytes()
 	}
-	return max(0, written-p.disk.holds) / chunker.DiskBytesPerSecond
+	return max(0, written-p.disk.holds) / plan.DiskBytesPerSecond
 }

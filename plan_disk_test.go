@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -121,24 +122,24 @@ func TestNoRoomForSpill(t *testing.T) {
 
 // narrowStore has files on the disk that take so many bytes together, in pages.
 type narrowStore struct {
-	chunker.Disk
+	spill.Disk
 	room, used, most atomic.Int64
 }
 
 type narrowFile struct {
-	chunker.SpillFile
+	spill.File
 	store *narrowStore
 }
 
 func (s *narrowStore) Free([]string) int64 { return s.room.Load() }
 
-func (s *narrowStore) Create(folder string) (chunker.SpillFile, error) {
+func (s *narrowStore) Create(folder string) (spill.File, error) {
 	f, err := s.Disk.Create(folder)
 	return narrowFile{f, s}, err
 }
 
 func pages(bytes int64) int64 {
-	return (bytes + chunker.SpillAlign - 1) / chunker.SpillAlign * chunker.SpillAlign
+	return (bytes + plan.SpillAlign - 1) / plan.SpillAlign * plan.SpillAlign
 }
 
 func (f narrowFile) WriteAt(p []byte, offset int64) (int, error) {
@@ -147,14 +148,14 @@ func (f narrowFile) WriteAt(p []byte, offset int64) (int, error) {
 	if used > f.store.room.Load() {
 		return 0, syscall.ENOSPC
 	}
-	return f.SpillFile.WriteAt(p, offset)
+	return f.File.WriteAt(p, offset)
 }
 
 func (f narrowFile) Reserve(int64, int64) error { return nil }
 
 func (f narrowFile) Release(offset, bytes int64) {
 	f.store.used.Add(-pages(bytes))
-	f.SpillFile.Release(offset, bytes)
+	f.File.Release(offset, bytes)
 }
 
 // TestSpillFitsTheRoom sorts with less and less room for spill: it is packed, or the input read again where that can be, or the sort

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
@@ -56,7 +55,7 @@ func (j *job) planner() *planner {
 	if j.mayReread() {
 		p.rereads, p.again, p.roomy, p.apart = true, j.againBytes(), j.roomy(), j.isApart()
 	}
-	var opt chunker.ScatterOptions
+	var opt plan.Scatter
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
 	p.partBlock = opt.BlockBytes
 	return p

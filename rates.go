@@ -3,7 +3,7 @@ package extsort
 import (
 	"math"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -193,7 +193,7 @@ func (w work) writers() float64 { return min(w.workers, 4) }
 // scatterCost is sending all records to their parts, by way of a buffer.
 func (w work) scatterCost(r rates) float64 {
 	perRecord := r.scatterCost + scatterCopies*w.size/r.copyBytes
-	if !chunker.MovesWords(int(w.size)) {
+	if !plan.MovesWords(int(w.size)) {
 		perRecord += scatterPlainSeconds
 	}
 	return w.records * perRecord / w.workers

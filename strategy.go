@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/merge"
 )
@@ -38,7 +40,7 @@ func (s *sorting) byMerge(ctx context.Context, data chunker.Dataset, w device.Bl
 
 // sortRuns sorts chunk after chunk, each into a run. It returns no runs when there was but one chunk, which has
 // then gone to w.
-func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.BlockWriter) ([]*chunker.Run, error) {
+func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.BlockWriter) ([]*spill.Run, error) {
 	runs := &runList{}
 	group, groupCtx := errgroup.WithContext(ctx)
 	cuts := s.cutsOf(data)
@@ -60,7 +62,7 @@ func (s *sorting) sortRuns(ctx context.Context, data chunker.Dataset, w device.B
 		}
 		last := src == nil
 		group.Go(func() error { return s.sortRun(groupCtx, chunk, runs, i, last) })
-		if next, ok := src.(chunker.Foreseen); ok {
+		if next, ok := src.(input.Foreseen); ok {
 			group.Go(func() error { next.ReadAhead(groupCtx, cacheable()); return nil })
 		}
 	}
@@ -151,7 +153,7 @@ func (j *job) limit() int64 {
 func (s *sorting) sortRun(ctx context.Context, chunk device.Chunk, runs *runList, i int, last bool) error {
 	err := chunk.Sort(ctx)
 	if err == nil && last {
-		var run *chunker.Run
+		var run *spill.Run
 		if run, err = s.keepRun(ctx, chunk, i); run != nil {
 			runs.set(i, run)
 			return nil // the chunk is free when the run is closed
@@ -167,7 +169,7 @@ func (s *sorting) sortRun(ctx context.Context, chunk device.Chunk, runs *runList
 }
 
 // spillRun spills a sorted chunk.
-func (s *sorting) spillRun(ctx context.Context, chunk device.Chunk) (*chunker.Run, error) {
+func (s *sorting) spillRun(ctx context.Context, chunk device.Chunk) (*spill.Run, error) {
 	writer := s.spill.NewRun()
 	if err := s.store(ctx, chunk, s.watched(writer)); err != nil {
 		writer.Abort()
@@ -177,7 +179,7 @@ func (s *sorting) spillRun(ctx context.Context, chunk device.Chunk) (*chunker.Ru
 }
 
 // mergeRuns merges runs into w, over several levels when they are too many for one.
-func (s *sorting) mergeRuns(ctx context.Context, runs []*chunker.Run, w device.BlockWriter) error {
+func (s *sorting) mergeRuns(ctx context.Context, runs []*spill.Run, w device.BlockWriter) error {
 	if s.depth == 0 {
 		s.report.Strategy = MergeRuns
 		s.meter.begin(stageMerge, atOutput, s.bytesIn())
@@ -231,10 +233,10 @@ func (s *sorting) endPhase() {
 // runList collects runs that are finished in any order.
 type runList struct {
 	mu   sync.Mutex
-	runs []*chunker.Run
+	runs []*spill.Run
 }
 
-func (l *runList) set(i int, r *chunker.Run) {
+func (l *runList) set(i int, r *spill.Run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.runs) <= i {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 )
 
 // Check reads the single input and reports whether it is in order; disorder is a *DisorderError, and the
@@ -91,7 +92,7 @@ func (j *job) verify(ctx context.Context, o *output) error {
 // readBack checks the records of the output file before it gets its name.
 func (j *job) readBack(ctx context.Context, o *output) (*orderWatch, error) {
 	watch := &orderWatch{keyer: j.keyer}
-	src := chunker.ReaderSource(o.file, int64(len(j.header.Encode(0))), j.report.RecordsOut, j.size)
+	src := input.ReaderSource(o.file, int64(len(j.header.Encode(0))), j.report.RecordsOut, j.size)
 	err := readAll(ctx, src, j.opt.Workers, j.readBytes(), j.size, func(first int64, recs []byte) error {
 		j.meter.add(atOutput, len(recs))
 		return watch.see(first, recs)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
@@ -86,9 +87,9 @@ type watchSource struct {
 // Sample tells of the source what the sample of all data does not.
 func (w *watchSource) Sample() []uint64 { return w.sample }
 
-// ReadAhead implements chunker.Foreseen.
+// ReadAhead implements input.Foreseen.
 func (w *watchSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if src, ok := w.Source.(chunker.Foreseen); ok {
+	if src, ok := w.Source.(input.Foreseen); ok {
 		src.ReadAhead(ctx, maxBytes)
 	}
 }
@@ -118,7 +119,7 @@ func (w *watchSource) Map() (device.Mapping, error) {
 
 // watchReader shows the records of an input as they are read in sequence, and names it in its errors.
 type watchReader struct {
-	in   *chunker.Input
+	in   *input.Input
 	r    io.Reader
 	job  *job
 	read int64  // record bytes

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -30,7 +31,7 @@ func TestMapsWholeInputs(t *testing.T) {
 		{n, n*size - 1, false},
 		{n - 1, n * size, false},
 	} {
-		inputs, err := chunker.OpenAll(t.Context(), format.Spec{RecordSize: size}, []string{name}, nil, 1<<20)
+		inputs, err := input.Open(t.Context(), format.Spec{RecordSize: size}, []string{name}, nil, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

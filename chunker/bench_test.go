@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -53,10 +55,10 @@ func BenchmarkScatter(b *testing.B) {
 		c := NewClassifier(slices.Sorted(slices.Values(keys)), 40)
 		for name, blockBytes := range map[string]int{"block=256KiB": 256 << 10, "block=250000": 250000} {
 			b.Run(fmt.Sprintf("size=%d/%s", size, name), func(b *testing.B) {
-				spill := newTestSpill(b, spec, Oblivion{})
-				data := &Part{Run: MemoryRun(k, recs[:n*size], 32<<10)}
+				store := newTestSpill(b, spec, spill.Oblivion{})
+				data := &Part{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
-					if _, err := Scatter(b.Context(), k, data, c, spill, ScatterOptions{Workers: 1, BlockBytes: blockBytes}); err != nil {
+					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1, BlockBytes: blockBytes}); err != nil {
 						b.Fatal(err)
 					}
 				}

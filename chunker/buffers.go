@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu"
 )
@@ -16,15 +17,10 @@ type buffers interface {
 	empty(part int)
 }
 
-// buffersBytes is the memory of buffers of so many bytes for each part.
-func buffersBytes(parts, block int) int64 {
-	return int64(parts)*int64(block) + int64(cpu.AppenderBytes(min(parts, mostLines)))
-}
-
-// newBuffers makes buffers of so many bytes, whole records, for each part, in memory of buffersBytes.
+// newBuffers makes buffers of so many bytes, whole records, for each part, in memory of plan.Scatter's BufferBytes.
 func newBuffers(memory []byte, parts, block, size int) buffers {
-	if cpu.CanAppend(block) && parts <= mostLines {
-		switch size { // see MovesWords
+	if cpu.CanAppend(block) && parts <= plan.MaxLines {
+		switch size { // see plan.MovesWords
 		case 4:
 			return newLineBuffers[uint32](memory, parts, block)
 		case 8:
@@ -35,12 +31,6 @@ func newBuffers(memory []byte, parts, block, size int) buffers {
 	}
 	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
 }
-
-// MovesWords reports whether Scatter moves records of so many bytes as words, which takes them a part of the time.
-func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }
-
-// mostLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
-const mostLines = 2048
 
 // lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for
 // every record to be stored there.

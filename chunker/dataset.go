@@ -1,11 +1,9 @@
 package chunker
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"sync/atomic"
+	"slices"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -35,52 +33,6 @@ type Dataset interface {
 	Close() error
 }
 
-// sectionSource reads the records [first, first+records) of something that can be read at any place.
-type sectionSource struct {
-	first, records int64
-	size           int // bytes of a record
-	claimed        atomic.Int64
-	readRecords    readRecords
-	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
-
-	ahead *ahead       // nil: what lies ahead cannot be asked for
-	asked atomic.Int64 // up to which record that was done
-}
-
-func (s *sectionSource) Records() int64 { return s.records }
-
-func (s *sectionSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
-	at := s.claimed.Add(int64(max)) - int64(max)
-	n := int(min(int64(max), s.records-at))
-	if n <= 0 {
-		return s.records, 0, nil
-	}
-	p := place(at, n)[:n*s.size]
-	if end := at + int64(n); s.ahead.fromDisk() {
-		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
-	}
-	s.ahead.note(len(p))
-	return at, n, s.readRecords(p, s.first+at)
-}
-
-// ReadAhead implements Foreseen.
-func (s *sectionSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if !s.ahead.fromDisk() {
-		return
-	}
-	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
-		s.ahead.to(&s.asked, s.first, at, min(at+s.ahead.step, end))
-	}
-}
-
-// Map implements device.Mapped.
-func (s *sectionSource) Map() (device.Mapping, error) {
-	if s.mapRecords == nil || s.records == 0 {
-		return nil, nil
-	}
-	return s.mapRecords(s.first, s.records)
-}
-
 // evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
 func evenly(records int64, n int, cut func(first, n int64) device.Source) []device.Source {
 	n = int(max(min(int64(n), records), 1))
@@ -92,16 +44,64 @@ func evenly(records int64, n int, cut func(first, n int64) device.Source) []devi
 	return sources
 }
 
-// partialRecord is the error of a stream that ends within a record.
-func partialRecord(name string, bytes int64, size int) error {
-	return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over (is the record size right, or the file cut short?)",
-		name, bytes, size, bytes%int64(size))
+// NewDataset is the dataset of all records of the inputs, one input after another.
+func NewDataset(inputs []*input.Input) Dataset {
+	for _, in := range inputs {
+		if !in.Seekable() {
+			return &stream{Stream: input.NewStream(inputs)}
+		}
+	}
+	return &files{Files: input.NewFiles(inputs), size: inputs[0].Header.Layout().RecordSize}
 }
 
-// ReaderSource is the source of the records that stand in r from the byte base on.
-func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
-	return &sectionSource{records: records, size: size, readRecords: func(p []byte, first int64) error {
-		_, err := r.ReadAt(p, base+first*int64(size))
-		return err
-	}}
+// files is the Dataset of inputs that can all be read at offsets.
+type files struct {
+	*input.Files
+	size int   // bytes of a record
+	cut  int64 // records that Cut has given out
 }
+
+func (f *files) Cut(maxRecords int64) (device.Source, error) {
+	n := min(maxRecords, f.Records()-f.cut)
+	if n <= 0 {
+		return nil, nil
+	}
+	f.cut += n
+	return f.Section(f.cut-n, n), nil
+}
+
+func (f *files) Split(n int) []device.Source { return evenly(f.Records(), n, f.Section) }
+
+func (f *files) Sample(k *format.Keyer, n int) (Sample, error) {
+	return sampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.ReadRecords}, sampleReadersOf(f.size))...)
+}
+
+// stream is the Dataset of inputs of which at least one can be read only in sequence.
+type stream struct {
+	*input.Stream
+	given int64 // records that Cut has given out, at most
+}
+
+func (s *stream) Cut(maxRecords int64) (device.Source, error) {
+	if next, err := s.Peek(1); err != nil || len(next) == 0 {
+		return nil, err
+	}
+	known := min(maxRecords, s.Records()-s.given)
+	s.given += maxRecords
+	return s.Next(maxRecords, known), nil
+}
+
+func (s *stream) Split(int) []device.Source { return []device.Source{s.Next(1<<63-1, s.Records())} }
+
+// Sample reads the first n records ahead, peekBytes at most, and keeps them for the first source: what comes
+// later cannot be known.
+func (s *stream) Sample(k *format.Keyer, n int) (sample Sample, err error) {
+	recs, err := s.Peek(max(min(n, peekBytes/k.Layout().RecordSize), 1))
+	if err == nil {
+		sample.add(k, recs)
+	}
+	return sample, err
+}
+
+// peekBytes bounds what is read ahead of a stream.
+const peekBytes = 1 << 20

@@ -14,6 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -72,7 +75,7 @@ func pack(t testing.TB, data []byte, c format.Compression) []byte {
 
 func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
 	t.Helper()
-	inputs, err := OpenAll(t.Context(), spec, names, stdin, window)
+	inputs, err := input.Open(t.Context(), spec, names, stdin, window)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,7 @@ func everyDataset() []opened {
 		{"streams and files", func(t *testing.T) Dataset {
 			names := pieces(t)
 			names[2] = writeFile(t, pack(t, all[8*333:8*334], format.Zstd))
-			names[1] = StandardInput
+			names[1] = input.Stdin
 			return openData(t, words, names, &slowReader{})
 		}, true},
 		{"members", func(t *testing.T) Dataset {
@@ -318,7 +321,7 @@ func TestSampleOfLargeRecords(t *testing.T) {
 		read++
 		return nil
 	})
-	if err != nil || read != minSample || len(sample.Prefixes) != read || sample.Descents != 0 || sample.Prefixes[read-1] != records-1 {
+	if err != nil || read != plan.SampleLimit(records, size) || len(sample.Prefixes) != read || sample.Descents != 0 || sample.Prefixes[read-1] != records-1 {
 		t.Errorf("%d records are read, %d keys, %d descents, error %v", read, len(sample.Prefixes), sample.Descents, err)
 	}
 }
@@ -399,7 +402,7 @@ func TestPartGivesWholeUnits(t *testing.T) {
 	for i := range recs {
 		recs[i] = byte(i * 7)
 	}
-	p := &Part{Run: MemoryRun(k, recs, 100)}
+	p := &Part{Run: spill.MemoryRun(k, recs, 100)}
 	src, err := p.Cut(1050)
 	if err != nil {
 		t.Fatal(err)

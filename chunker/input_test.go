@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 )
 
@@ -91,7 +93,7 @@ func pipeOf(t *testing.T, data []byte) *os.File {
 
 // readError opens and reads everything, and returns the first error.
 func readError(spec format.Spec, names []string, stdin io.Reader) error {
-	inputs, err := OpenAll(context.Background(), spec, names, stdin, window)
+	inputs, err := input.Open(context.Background(), spec, names, stdin, window)
 	if err != nil {
 		return err
 	}
@@ -199,12 +201,7 @@ func TestChangingFile(t *testing.T) {
 			d, shown := openData(t, words, []string{file}, nil), file
 			switch way {
 			case "mapped":
-				in, err := openInput(t.Context(), words, file, nil, window, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				d = NewDataset([]*Input{in})
-				defer d.Close()
+				d = openData(t, words, append([]string{file}, slices.Repeat([]string{writeFile(t, nil)}, input.MaxOpen)...), nil)
 			case "redirected":
 				f, err := os.Open(file)
 				if err != nil {
@@ -231,7 +228,7 @@ func TestChangingFile(t *testing.T) {
 
 // TestManyInputs reads more files than stay open, and as many, some of which are removed or replaced meanwhile.
 func TestManyInputs(t *testing.T) {
-	for _, n := range []int{maxOpen, maxOpen + 1} {
+	for _, n := range []int{input.MaxOpen, input.MaxOpen + 1} {
 		var names []string
 		var all []byte
 		for i := range n {
@@ -239,11 +236,6 @@ func TestManyInputs(t *testing.T) {
 			names, all = append(names, writeFile(t, data)), append(all, data...)
 		}
 		d := openData(t, words, names, nil)
-		for _, in := range d.(*files).inputs {
-			if _, mapped := in.at.(*mappedFile); mapped != (n > maxOpen) {
-				t.Errorf("%d inputs: mapped is %t", n, mapped)
-			}
-		}
 		if runtime.GOOS != "windows" { // where files that are in use stay
 			if err := errors.Join(os.Remove(names[1]), os.Remove(names[2]), os.WriteFile(names[2], []byte("12345678"), 0o600)); err != nil {
 				t.Fatal(err)
@@ -272,35 +264,4 @@ func readAround(d Dataset, first int, change func() error) error {
 	}
 	_, err = readByCut(d, 8, 1<<40, 100, 2)
 	return errors.Join(err, d.Check())
-}
-
-// countedCloser counts how often it is closed.
-type countedCloser int
-
-func (c *countedCloser) Close() error {
-	*c++
-	return nil
-}
-
-// TestStreamClosesInputs closes what decompresses an input as soon as the input has been read, and nothing twice.
-func TestStreamClosesInputs(t *testing.T) {
-	header, err := format.Spec{Type: "u8"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var closed [2]countedCloser
-	inputs := make([]*Input, 2)
-	for i := range inputs {
-		inputs[i] = &Input{Header: header, Records: -1, stream: strings.NewReader("ab"), close: []io.Closer{&closed[i]}}
-	}
-	s := newStream(inputs, 1)
-	if n, err := s.next(make([]byte, 3)); n != 3 || err != nil || closed != [2]countedCloser{1, 0} {
-		t.Errorf("%d read, %v, closed %v times, want [1 0]", n, err, closed)
-	}
-	if n, err := s.next(make([]byte, 3)); n != 1 || err != nil {
-		t.Errorf("%d read, %v", n, err)
-	}
-	if err := s.Close(); err != nil || closed != [2]countedCloser{1, 1} {
-		t.Errorf("closed %v times, %v, want [1 1]", closed, err)
-	}
 }

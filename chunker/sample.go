@@ -3,6 +3,7 @@ package chunker
 import (
 	"golang.org/x/sync/errgroup"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -43,15 +44,8 @@ const (
 	// and the page is what costs when the file is not in memory.
 	samplePlaces = 16
 
-	// Of large records a sample has fewer: so many that they are maxSampleBytes together, but minSample at least.
-	maxSampleBytes = 32 << 20
-	minSample      = 1 << 10
-
 	sampleBuffer = 64 << 10 // bytes, or one record
 )
-
-// SampleLimit is how many records of a size a sample has that may have n.
-func SampleLimit(n, size int) int { return min(n, max(maxSampleBytes/size, minSample)) }
 
 // sampleReaders is how many places are read at once, at most. Most are pages that nobody has read for long: from a disk they come
 // several at a time as fast as one by one, and in a virtual machine the first look at a page may take 50 µs.
@@ -68,7 +62,7 @@ type readRecords func(p []byte, first int64) error
 // called by one goroutine.
 func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) (Sample, error) {
 	size := k.Layout().RecordSize
-	n = SampleLimit(n, size)
+	n = plan.SampleLimit(n, size)
 	group := min(samplePlaces, max(1, 4096/size), n)
 	places := max(n/group, 1)
 	at := func(i int) int64 { return (records - int64(group)) * int64(i) / int64(max(places-1, 1)) }

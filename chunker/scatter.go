@@ -6,44 +6,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
-// ScatterOptions says how Scatter divides its work and its memory.
-type ScatterOptions struct {
-	Workers    int
-	BlockBytes int // of the buffer of a part, of which every worker has one for each
-	UnitBytes  int // that a worker reads at once; 0: MaxUnitBytes
-}
-
-// MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache with its
-// keys, which take 8 bytes for each record, and its parts. Of shorter records it reads less.
-const MaxUnitBytes = 256 << 10
-
-// Memory is the memory in bytes that Scatter allocates for so many parts, without the index of their blocks.
-func (o *ScatterOptions) Memory(parts int) int64 {
-	return int64(o.Workers) * (buffersBytes(parts, o.BlockBytes) + int64(o.unitBytes())*5/2)
-}
-
-func (o *ScatterOptions) unitBytes() int {
-	if o.UnitBytes == 0 {
-		return MaxUnitBytes
-	}
-	return o.UnitBytes
-}
-
 // Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its
 // own stretch of the input, collects the records of each part in a buffer and spills the buffer when it is full. The
 // blocks of a part are kept in the order of the stretches, so that its records have the order of the input.
-func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, spill *Spill, opt ScatterOptions) ([]*Part, error) {
+func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill, opt plan.Scatter) ([]*Part, error) {
 	sources := data.Split(opt.Workers)
 	scatterers := make([]*scatterer, len(sources))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, src := range sources {
 		group.Go(func() (err error) {
-			if scatterers[i], err = newScatterer(k, c, spill, opt); err != nil {
+			if scatterers[i], err = newScatterer(k, c, store, opt); err != nil {
 				return err
 			}
 			defer scatterers[i].memory.Free()
@@ -55,29 +34,24 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	}
 	parts := make([]*Part, c.Parts())
 	for p := range parts {
-		parts[p] = joinPart(spill, scatterers, p)
+		parts[p] = joinPart(store, scatterers, p)
 	}
 	return parts, nil
 }
 
 // joinPart makes part p of what the workers have of it, in their order.
-func joinPart(spill *Spill, scatterers []*scatterer, p int) *Part {
+func joinPart(store *spill.Spill, scatterers []*scatterer, p int) *Part {
 	part := &Part{equal: true}
-	count := 0
-	for _, s := range scatterers {
-		count += len(s.blocks[p])
-	}
-	blocks := make([]Block, 0, count)
-	for _, s := range scatterers {
-		for _, b := range s.blocks[p] {
-			b.First = endOf(blocks)
-			blocks = append(blocks, b)
-			part.equal = part.equal && bytes.Equal(b.Key, blocks[0].Key)
-		}
+	pieces := make([]*spill.Appender, len(scatterers))
+	for i, s := range scatterers {
+		pieces[i] = &s.pieces[p]
 		part.equal = part.equal && !s.differ[p]
-		s.blocks[p] = nil
 	}
-	part.Run = spill.run(blocks)
+	part.Run = store.Join(pieces)
+	blocks := part.Run.Blocks()
+	for i := range blocks {
+		part.equal = part.equal && bytes.Equal(blocks[i].Key, blocks[0].Key)
+	}
 	return part
 }
 
@@ -85,32 +59,31 @@ func joinPart(spill *Spill, scatterers []*scatterer, p int) *Part {
 type scatterer struct {
 	keyer      *format.Keyer
 	classifier *Classifier
-	spill      *Spill
+	store      *spill.Spill
 	size       int // bytes of a record
 	unit       []byte
 	keys       []uint64
 	parts      []uint32
 
-	memory  *arena.Memory // of the buffers
-	buffers buffers       // of what is not yet spilled
-	blocks  [][]Block     // of each part
-	extents []extent      // where the next blocks of each part go
-	differ  []bool        // there are different keys in a block of the part
+	memory  *arena.Memory    // of the buffers
+	buffers buffers          // of what is not yet spilled
+	pieces  []spill.Appender // of each part, what is spilled
+	differ  []bool           // there are different keys in a block of the part
 }
 
-func newScatterer(k *format.Keyer, c *Classifier, spill *Spill, opt ScatterOptions) (*scatterer, error) {
+func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter) (*scatterer, error) {
 	size := k.Layout().RecordSize
-	records := max(opt.unitBytes()/max(size, 8), 1)
-	block := max(opt.BlockBytes/size, 1) * size
-	memory, err := arena.Alloc(int(buffersBytes(c.Parts(), block)))
+	records := max(opt.Unit()/max(size, 8), 1)
+	opt.BlockBytes = max(opt.BlockBytes/size, 1) * size
+	memory, err := arena.Alloc(int(opt.BufferBytes(c.Parts())))
 	if err != nil {
 		return nil, err
 	}
 	return &scatterer{
-		keyer: k, classifier: c, spill: spill, size: size,
+		keyer: k, classifier: c, store: store, size: size,
 		unit: aligned(records * size), keys: make([]uint64, records), parts: make([]uint32, records),
-		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts(), block, size),
-		blocks: make([][]Block, c.Parts()), extents: make([]extent, c.Parts()), differ: make([]bool, c.Parts()),
+		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts(), opt.BlockBytes, size),
+		pieces: make([]spill.Appender, c.Parts()), differ: make([]bool, c.Parts()),
 	}, nil
 }
 
@@ -154,7 +127,7 @@ func (s *scatterer) scatter(n int) error {
 }
 
 func (s *scatterer) flushAll() error {
-	for p := range s.blocks {
+	for p := range s.pieces {
 		for !s.buffers.finish(p) {
 			if err := s.flush(p); err != nil {
 				return err
@@ -172,11 +145,9 @@ func (s *scatterer) flush(p int) error {
 	if len(recs) == 0 {
 		return nil
 	}
-	b, err := s.spill.putIn(&s.extents[p], recs)
-	if err != nil {
+	if err := s.store.Append(&s.pieces[p], recs); err != nil {
 		return err
 	}
-	s.blocks[p] = append(s.blocks[p], b)
 	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
 	s.buffers.empty(p)
 	return nil

@@ -8,18 +8,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 )
 
-func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
+func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...string) *spill.Spill {
 	t.Helper()
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := NewSpill(SpillOptions{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
+	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +35,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), ScatterOptions{Workers: workers, BlockBytes: 256})
+	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), plan.Scatter{Workers: workers, BlockBytes: 256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,7 @@ func TestScatter(t *testing.T) {
 				sample := slices.Clone(keys[:min(n, 500)])
 				slices.Sort(sample)
 				c := NewClassifier(sample, 6)
-				for _, opt := range []ScatterOptions{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024}, {Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
+				for _, opt := range []plan.Scatter{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024}, {Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
 					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
 					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
 					if err != nil {
@@ -115,7 +119,7 @@ func TestPartOfWideKeys(t *testing.T) {
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), ScatterOptions{Workers: 1, BlockBytes: blockBytes})
+			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +141,7 @@ func classifierOf(splitters ...uint64) *Classifier {
 func TestPartSample(t *testing.T) {
 	k := mustKeyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil), ScatterOptions{Workers: 1, BlockBytes: 80})
+	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil), plan.Scatter{Workers: 1, BlockBytes: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +157,23 @@ func TestPartSample(t *testing.T) {
 	}
 }
 
+// narrowStore is a Store whose files have room for 3000 bytes each.
+type narrowStore struct{ spill.Oblivion }
+
+type narrowFile struct{ spill.File }
+
+func (s narrowStore) Create(folder string) (spill.File, error) {
+	f, err := s.Oblivion.Create(folder)
+	return narrowFile{f}, err
+}
+
+func (f narrowFile) WriteAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > 3000 {
+		return 0, syscall.ENOSPC
+	}
+	return f.File.WriteAt(p, off)
+}
+
 func TestScatterErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var recs []byte
@@ -162,19 +183,29 @@ func TestScatterErrors(t *testing.T) {
 	c := NewClassifier([]uint64{1 << 61, 1 << 62, 1 << 63}, 3)
 	k := mustKeyer(t, words)
 
-	full := newTestSpill(t, words, &memoryStore{room: 3000})
-	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, ScatterOptions{Workers: 3, BlockBytes: 256})
+	full := newTestSpill(t, words, narrowStore{})
+	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, plan.Scatter{Workers: 3, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a full disk")
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), ScatterOptions{Workers: 2, BlockBytes: 256})
+	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), ScatterOptions{Workers: 2, BlockBytes: 256})
+	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a partial record")
+	}
+}
+
+// TestScatterMemory holds what the plan reckons for buffers against what they take.
+func TestScatterMemory(t *testing.T) {
+	for _, parts := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
+		opt := plan.Scatter{Workers: 1, BlockBytes: 256}
+		if got, want := opt.BufferBytes(parts), int64(parts)*256+int64(cpu.AppenderBytes(parts)); got != want {
+			t.Errorf("%d parts: %d bytes are reckoned, %d are taken", parts, got, want)
+		}
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // sortedRuns makes runs whose leading 8 bytes have that distribution.
-func sortedRuns(k *format.Keyer, runs, records int, dist string) []*chunker.Run {
+func sortedRuns(k *format.Keyer, runs, records int, dist string) []*spill.Run {
 	rng := rand.New(rand.NewPCG(1, uint64(runs)))
-	var list []*chunker.Run
+	var list []*spill.Run
 	for r := range runs {
 		keys := make([]uint64, records)
 		for i := range keys {
@@ -32,7 +32,7 @@ func sortedRuns(k *format.Keyer, runs, records int, dist string) []*chunker.Run 
 		}
 		slices.Sort(keys)
 		recs := recordsOf(k, keys)
-		list = append(list, chunker.MemoryRun(k, recs, (1<<20)/k.Layout().RecordSize))
+		list = append(list, spill.MemoryRun(k, recs, (1<<20)/k.Layout().RecordSize))
 	}
 	return list
 }

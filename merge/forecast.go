@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -19,7 +19,7 @@ type place struct {
 // tell before anything is read (Knuth, volume 3, section 5.4.9, "forecasting", there from the last keys in
 // memory). It is also the list of splitters: the start of any block cuts the total order (key, run, position)
 // of all records in two.
-func forecast(runs []*chunker.Run) []place {
+func forecast(runs []*spill.Run) []place {
 	var order []place
 	for r, run := range runs {
 		for b := range run.Blocks() {
@@ -35,10 +35,10 @@ func forecast(runs []*chunker.Run) []place {
 	return order
 }
 
-func keyOf(runs []*chunker.Run, p place) []byte { return runs[p.run].Blocks()[p.block].Key }
+func keyOf(runs []*spill.Run, p place) []byte { return runs[p.run].Blocks()[p.block].Key }
 
 // checkIndexes makes sure that the blocks of every run follow each other in order, on which the forecast relies.
-func checkIndexes(k *format.Keyer, runs []*chunker.Run) error {
+func checkIndexes(k *format.Keyer, runs []*spill.Run) error {
 	for r, run := range runs {
 		blocks := run.Blocks()
 		for b := 1; b < len(blocks); b++ {
@@ -51,7 +51,7 @@ func checkIndexes(k *format.Keyer, runs []*chunker.Run) error {
 }
 
 // findDisorder reads block b of a run, after which the run is known to be out of order, to name the record.
-func findDisorder(k *format.Keyer, r int, run *chunker.Run, b int) error {
+func findDisorder(k *format.Keyer, r int, run *spill.Run, b int) error {
 	at := &run.Blocks()[b]
 	buf := newBuffer(k, wordBytes(make([]uint64, plan.MergeBuffer(k, at.Records)/8)), at.Records)
 	recs, err := run.ReadBlock(b, buf.recs)
@@ -67,7 +67,7 @@ func findDisorder(k *format.Keyer, r int, run *chunker.Run, b int) error {
 }
 
 // largestBlock is the number of records in the largest block of all runs.
-func largestBlock(runs []*chunker.Run) int {
+func largestBlock(runs []*spill.Run) int {
 	n := 0
 	for _, run := range runs {
 		for i := range run.Blocks() {

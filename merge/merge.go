@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"golang.org/x/sync/errgroup"
@@ -15,7 +15,7 @@ import (
 
 // Merge writes the records of all runs to w in order: of records with equal keys, those of earlier runs first.
 // Every block of every run is read once at most. The runs stay open.
-func Merge(ctx context.Context, opt Options, runs []*chunker.Run, w device.BlockWriter) (Stats, error) {
+func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) (Stats, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return Stats{}, err
@@ -49,7 +49,7 @@ func Merge(ctx context.Context, opt Options, runs []*chunker.Run, w device.Block
 // memory into spans, workers merge the spans.
 type merging struct {
 	opt   *Options
-	runs  []*chunker.Run
+	runs  []*spill.Run
 	order []place
 	share share
 

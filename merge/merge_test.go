@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -64,10 +64,10 @@ func sortedParts(k *format.Keyer, parts [][]byte) (runs [][]byte, want []byte) {
 	return runs, sorted(k, bytes.Join(parts, nil))
 }
 
-func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*chunker.Run {
-	var runs []*chunker.Run
+func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*spill.Run {
+	var runs []*spill.Run
 	for _, p := range parts {
-		runs = append(runs, chunker.MemoryRun(k, p, blockRecords))
+		runs = append(runs, spill.MemoryRun(k, p, blockRecords))
 	}
 	return runs
 }

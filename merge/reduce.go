@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 )
 
@@ -15,7 +15,7 @@ import (
 // written.
 type RunWriter interface {
 	device.BlockWriter
-	Finish() (*chunker.Run, error)
+	Finish() (*spill.Run, error)
 	Abort() error
 }
 
@@ -26,16 +26,16 @@ type RunWriter interface {
 //
 // The runs that are left belong to the caller, also after an error, when no record has been lost: those of merges
 // that were complete are among them.
-func Reduce(ctx context.Context, opt Options, runs []*chunker.Run, fanIn int,
-	newRun func() (RunWriter, error)) ([]*chunker.Run, Stats, error) {
+func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func() (RunWriter, error)) ([]*spill.Run, Stats, error) {
 	left, _, stats, err := reduce(ctx, opt, runs, fanIn, newRun)
 	return left, stats, err
 }
 
 // MergeLevels is Reduce and then Merge of what is left, into w. A DisorderError names the input by its number in
 // runs, which after a Reduce of one's own it could not.
-func MergeLevels(ctx context.Context, opt Options, runs []*chunker.Run, fanIn int,
-	newRun func() (RunWriter, error), w device.BlockWriter) ([]*chunker.Run, Stats, error) {
+func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func() (RunWriter, error), w device.BlockWriter) ([]*spill.Run, Stats, error) {
 	left, origin, stats, err := reduce(ctx, opt, runs, fanIn, newRun)
 	if err != nil {
 		return left, stats, err
@@ -45,8 +45,8 @@ func MergeLevels(ctx context.Context, opt Options, runs []*chunker.Run, fanIn in
 }
 
 // reduce is Reduce; origin says for every run that is left which run was, or was the first, in its place.
-func reduce(ctx context.Context, opt Options, runs []*chunker.Run, fanIn int,
-	newRun func() (RunWriter, error)) (left []*chunker.Run, origin []int, stats Stats, err error) {
+func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func() (RunWriter, error)) (left []*spill.Run, origin []int, stats Stats, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
 		return runs, nil, stats, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: give it more memory or files",
 			len(runs), fanIn)
@@ -83,7 +83,7 @@ func renumber(err error, origin []int) error {
 
 // nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with the fewest
 // records.
-func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
+func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
 	size := plan.MergeGroup(len(runs), fanIn)
 	var records int64
 	for _, r := range runs[:size] {
@@ -99,8 +99,8 @@ func nextGroup(runs []*chunker.Run, fanIn int) (from, to int) {
 	return from, from + size
 }
 
-func mergeGroup(ctx context.Context, opt Options, group []*chunker.Run,
-	newRun func() (RunWriter, error)) (*chunker.Run, Stats, error) {
+func mergeGroup(ctx context.Context, opt Options, group []*spill.Run,
+	newRun func() (RunWriter, error)) (*spill.Run, Stats, error) {
 	w, err := newRun()
 	if err != nil {
 		return nil, Stats{}, err
@@ -116,7 +116,7 @@ func mergeGroup(ctx context.Context, opt Options, group []*chunker.Run,
 	return run, stats, nil
 }
 
-func closeRuns(runs []*chunker.Run) error {
+func closeRuns(runs []*spill.Run) error {
 	var faults []error
 	for _, r := range runs {
 		faults = append(faults, r.Close())

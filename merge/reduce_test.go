@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -19,8 +19,8 @@ type memoryWriter struct {
 	fault   error // of Finish
 }
 
-func (w memoryWriter) Finish() (*chunker.Run, error) {
-	return chunker.MemoryRun(w.k, w.recs, 32), w.fault
+func (w memoryWriter) Finish() (*spill.Run, error) {
+	return spill.MemoryRun(w.k, w.recs, 32), w.fault
 }
 
 func (w memoryWriter) Abort() error {
@@ -55,9 +55,9 @@ func TestReduce(t *testing.T) {
 
 func TestReduceMovesLittle(t *testing.T) {
 	k := keyer(t, bare(t, "u8"))
-	var runs []*chunker.Run
+	var runs []*spill.Run
 	for _, n := range []int{900, 5, 900, 3, 4, 900} {
-		runs = append(runs, chunker.MemoryRun(k, make([]byte, n), 100))
+		runs = append(runs, spill.MemoryRun(k, make([]byte, n), 100))
 	}
 	if from, to := nextGroup(runs, 5); from != 3 || to != 5 {
 		t.Errorf("runs %d to %d are merged first; 3 to 5 are the smallest pair", from, to)

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
@@ -157,7 +157,7 @@ func (m *streaming) read(ctx context.Context, f *feed) error {
 func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
 	began := time.Now()
-	n, err := chunker.ReadFull(f.r, buf.recs)
+	n, err := input.ReadFull(f.r, buf.recs)
 	m.meter.read.Add(int64(time.Since(began)))
 	m.meter.bytes.Add(int64(n))
 	switch {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/arena"
 )
 
@@ -33,9 +33,9 @@ type Output struct {
 	file   File
 	size   atomic.Int64 // bytes that Write has written
 
-	written   chunker.Stretches // and not yet on their way to the disk
-	assembler *assembler        // nil: what is written goes to the file as it is
-	copies    bool              // in smaller pieces, see Copy
+	written   spill.Stretches // and not yet on their way to the disk
+	assembler *assembler      // nil: what is written goes to the file as it is
+	copies    bool            // in smaller pieces, see Copy
 }
 
 // Open begins an output. A nil fsys is SystemFS.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/input/pipe"
 )
 
 // StreamSink is a BlockWriter that writes the blocks in order to a stream: a pipe, or a compressor on top of a

@@ -1,10 +1,11 @@
-package chunker
+package spill
 
 import (
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -35,27 +36,23 @@ const (
 	codecTrials   = 4
 	betweenTrials = 16
 
-	// DiskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
-	// disk of the middle class, each way, by all workers together. A block that is compressed saves its difference twice.
-	DiskBytesPerSecond = 1.5e9
-
-	// cacheBytesPerSecond is the same for spill that stays in memory: each worker copies it to the page cache and back.
+	// cacheBytesPerSecond is plan.DiskBytesPerSecond for spill that stays in memory: each worker copies it to the page cache and back.
 	cacheBytesPerSecond = 4e9
 )
 
 // newCodecChoice makes the choice that opt.Codec names, for spill that stays in memory or not.
-func newCodecChoice(opt *SpillOptions, coder *format.BlockCoder, cached bool) *codecChoice {
-	c := &codecChoice{coder: coder, rate: DiskBytesPerSecond, workers: float64(opt.Coders)}
+func newCodecChoice(opt *Options, coder *format.BlockCoder, cached bool) *codecChoice {
+	c := &codecChoice{coder: coder, rate: plan.DiskBytesPerSecond, workers: float64(opt.Coders)}
 	if cached {
 		c.rate, c.workers = cacheBytesPerSecond, 1
 	}
-	possible := spillCodecs(opt.Codec)
+	possible := plan.SpillCodecs(opt.Codec)
 	if !c.coder.Packs() {
 		possible = slices.DeleteFunc(possible, func(codec format.Compression) bool { return codec == format.Delta })
 	}
 	switch {
 	case len(possible) == 0:
-	case ChoosesCodec(opt.Codec):
+	case plan.ChoosesCodec(opt.Codec):
 		for _, codec := range possible {
 			c.trials = append(c.trials, trial{codec: codec})
 		}
@@ -63,34 +60,6 @@ func newCodecChoice(opt *SpillOptions, coder *format.BlockCoder, cached bool) *c
 		c.codec = possible[0]
 	}
 	return c
-}
-
-// ChoosesCodec reports whether a SpillOptions.Codec of that name leaves the choice to trials.
-func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
-
-// spillCodecs are the compressions that a SpillOptions.Codec of that name may choose from.
-func spillCodecs(name string) []format.Compression {
-	switch name {
-	case "", "auto":
-		return []format.Compression{format.Delta, format.S2}
-	case "delta":
-		return []format.Compression{format.Delta}
-	case "s2":
-		return []format.Compression{format.S2}
-	case "zstd":
-		return []format.Compression{format.Zstd}
-	}
-	return nil
-}
-
-// SpillCodecMemory is an upper estimate, in bytes, of what the compression of spill takes by the name of SpillOptions.Codec, for so
-// many blocks of blockBytes that are compressed or decompressed at the same time.
-func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
-	most := int64(0)
-	for _, c := range spillCodecs(name) {
-		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
-	}
-	return most
 }
 
 // choose is the compression of this block.

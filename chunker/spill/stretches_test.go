@@ -1,4 +1,4 @@
-package chunker
+package spill
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package chunker
+package spill
 
 import (
 	"bytes"
@@ -15,8 +15,46 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
+
+var words = format.Spec{Type: "u64"}
+
+// numbered are n 8-byte records with the numbers from first on, so that each place is known by its content.
+func numbered(first, n int) []byte {
+	recs := make([]byte, 0, 8*n)
+	for i := range n {
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
+	}
+	return recs
+}
+
+func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
+	t.Helper()
+	header, err := spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := format.NewKeyer(header.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
+	t.Helper()
+	if len(folders) == 0 {
+		folders = []string{t.TempDir()}
+	}
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
 
 // memoryStore is a Store in memory whose files have room for so many bytes each; 0: no bound.
 type memoryStore struct {
@@ -28,7 +66,7 @@ type memoryStore struct {
 
 func (s *memoryStore) Free([]string) int64 { return -1 }
 
-func (s *memoryStore) Create(folder string) (SpillFile, error) {
+func (s *memoryStore) Create(folder string) (File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files = append(s.files, &memoryFile{folder: folder, room: s.room, slow: s.slow})
@@ -140,7 +178,7 @@ func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
 			folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-			s, err := NewSpill(SpillOptions{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words), ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
+			s, err := New(Options{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words), ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +221,7 @@ func TestSpillUsesAllFolders(t *testing.T) {
 	for i, folder := range folders {
 		blocks := 0
 		for _, f := range store.in(folder) {
-			blocks += (len(f.data) + SpillAlign - 1) / SpillAlign
+			blocks += (len(f.data) + plan.SpillAlign - 1) / plan.SpillAlign
 		}
 		if blocks < 60 || blocks > 140 { // writers avoid each other's files
 			t.Errorf("folder %d has %d of 300 blocks", i, blocks)
@@ -198,14 +236,14 @@ func TestSpillUsesAllFolders(t *testing.T) {
 			t.Errorf("file %d is not closed", i)
 		}
 	}
-	if released != 300*SpillAlign {
-		t.Errorf("%d of 300 blocks were released", released/SpillAlign)
+	if released != 300*plan.SpillAlign {
+		t.Errorf("%d of 300 blocks were released", released/plan.SpillAlign)
 	}
 }
 
 // TestSpillOfLittle expects fewer bytes than it has files.
 func TestSpillOfLittle(t *testing.T) {
-	s, err := NewSpill(SpillOptions{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80, Workers: 16})
+	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80, Workers: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +258,7 @@ func TestSpillFullFolder(t *testing.T) {
 	folders := []string{t.TempDir(), t.TempDir()}
 	s := newTestSpill(t, words, store, folders...)
 	for _, f := range store.in(folders[0]) {
-		f.room = 3 * SpillAlign
+		f.room = 3 * plan.SpillAlign
 	}
 	run, err := writeRun(s, numbered(0, 1000), 10)
 	if err != nil {
@@ -262,7 +300,7 @@ func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
-		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words), BlockBytes: 8000})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words), BlockBytes: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,12 +341,12 @@ func TestRunWriterIndex(t *testing.T) {
 }
 
 func TestSpillFolders(t *testing.T) {
-	opt := SpillOptions{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words), BlockBytes: 100}
-	if _, err := NewSpill(opt); err == nil || !strings.Contains(err.Error(), "missing") || !strings.Contains(err.Error(), "-T") {
+	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words), BlockBytes: 100}
+	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") || !strings.Contains(err.Error(), "-T") {
 		t.Errorf("a folder that does not exist: %v", err)
 	}
 	opt.Folders, opt.ExpectBytes = []string{t.TempDir()}, 1<<60
-	if _, err := NewSpill(opt); err == nil || !strings.Contains(err.Error(), opt.Folders[0]) {
+	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), opt.Folders[0]) {
 		t.Errorf("more than any disk has: %v", err)
 	}
 }
@@ -396,7 +434,7 @@ func TestCodecGain(t *testing.T) {
 
 // choiceOf is the choice of a codec for records of a keyer, by so many coders.
 func choiceOf(k *format.Keyer, codec string, coders int, cached bool) *codecChoice {
-	return newCodecChoice(&SpillOptions{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders), cached)
+	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders), cached)
 }
 
 // TestCodecBeyond leaves spill as it is as long as it stays in memory, and no longer; where it is known that not all does, none; and
@@ -420,12 +458,12 @@ func TestCodecBeyond(t *testing.T) {
 		{"delta", -1, true, true, "delta"},
 		{"none", -1, false, false, "none"},
 	} {
-		s, err := NewSpill(SpillOptions{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words), ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
+		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words), ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, choice := range []*codecChoice{s.codec, s.beyond} { // as fast as these are meant to be, whatever this machine is
-			if choice != nil && choice.rate == DiskBytesPerSecond {
+			if choice != nil && choice.rate == plan.DiskBytesPerSecond {
 				choice.rate = 1
 			} else if choice != nil {
 				choice.rate = 1e15
@@ -466,11 +504,11 @@ type reservedStore struct {
 }
 
 type reservedFile struct {
-	SpillFile
+	File
 	store *reservedStore
 }
 
-func (s *reservedStore) Create(folder string) (SpillFile, error) {
+func (s *reservedStore) Create(folder string) (File, error) {
 	f, err := s.Disk.Create(folder)
 	return reservedFile{f, s}, err
 }
@@ -494,7 +532,7 @@ func TestReserveForExtents(t *testing.T) {
 			t.Skip("the disk is nearly full")
 		}
 		store := &reservedStore{}
-		s, err := NewSpill(SpillOptions{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

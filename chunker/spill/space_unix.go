@@ -1,6 +1,6 @@
 //go:build unix && !netbsd && !openbsd && !solaris && !illumos && !aix
 
-package chunker
+package spill
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build !windows && (!unix || netbsd || openbsd || solaris || illumos || aix)
 
-package chunker
+package spill
 
 // FreeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
 func FreeSpace(string) int64 { return -1 }

@@ -1,4 +1,4 @@
-package chunker
+package input
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/extsort/extsort/chunker/pipe"
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
 )
 
@@ -27,10 +27,10 @@ type Input struct {
 	close  []io.Closer
 }
 
-// StandardInput is the name that stands for standard input, and shownStdin what messages call it.
+// Stdin is the name that stands for standard input, and shownStdin what messages call it.
 const (
-	StandardInput = "-"
-	shownStdin    = "standard input"
+	Stdin      = "-"
+	shownStdin = "standard input"
 )
 
 // sniffBytes is enough to recognise every compression.
@@ -49,7 +49,7 @@ type seekable interface {
 // openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, by
 // calls or through a map; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
 func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
-	if name == StandardInput {
+	if name == Stdin {
 		return openStdin(ctx, spec, stdin, windowBytes)
 	}
 	if name == "" {
@@ -62,7 +62,7 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s: is a directory", name)
 	}
-	file, err := open(ctx, name, info)
+	file, err := openNamed(ctx, name, info)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
@@ -78,9 +78,9 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 	return openFile(spec, name, file, info.Size(), mapped)
 }
 
-// open opens a file. The system opens a FIFO only when somebody opens its other end, too: from then on, if that is later than ctx
+// openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: from then on, if that is later than ctx
 // is cancelled, nobody needs it.
-func open(ctx context.Context, name string, info os.FileInfo) (*os.File, error) {
+func openNamed(ctx context.Context, name string, info os.FileInfo) (*os.File, error) {
 	if info.Mode().IsRegular() {
 		return os.Open(name)
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package chunker
+package spill
 
 import "os"
 
@@ -12,7 +12,3 @@ func punch(*os.File, int64, int64) {}
 
 // InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.
 func InMemory(string) bool { return false }
-
-func willNeed(*os.File, int64, int64) {}
-
-func fetchedBytes() int64 { return 0 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/extsort/extsort/chunker/pipe/pipetest"
+	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
 )
 
 // feed writes pieces to a pipe and closes it.

@@ -1,4 +1,4 @@
-package chunker
+package spill
 
 import (
 	"io"
@@ -10,14 +10,14 @@ import (
 // Store makes spill files: on a [Disk], nowhere ([Oblivion]), or as a test double that injects faults.
 type Store interface {
 	// Create makes an empty file in folder that nobody else can open, and that vanishes when it is closed.
-	Create(folder string) (SpillFile, error)
+	Create(folder string) (File, error)
 
 	// Free is the number of bytes that there is room for in the folders together; -1 when that is not known.
 	Free(folders []string) int64
 }
 
-// SpillFile is one file of spill. Its methods are safe for concurrent use on disjoint stretches.
-type SpillFile interface {
+// File is one file of spill. Its methods are safe for concurrent use on disjoint stretches.
+type File interface {
 	io.ReaderAt
 	io.WriterAt
 	Reserve(offset, bytes int64) error // makes sure that writing there finds room
@@ -47,7 +47,7 @@ func (Disk) Free(folders []string) (free int64) {
 }
 
 // Create makes an unlinked file in folder.
-func (Disk) Create(folder string) (SpillFile, error) {
+func (Disk) Create(folder string) (File, error) {
 	f, err := openUnlinked(folder)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func createAndRemove(folder string) (*os.File, error) {
 type Oblivion struct{}
 
 // Create implements Store.
-func (Oblivion) Create(string) (SpillFile, error) { return forgotten{}, nil }
+func (Oblivion) Create(string) (File, error) { return forgotten{}, nil }
 
 // Free implements Store.
 func (Oblivion) Free([]string) int64 { return -1 }

@@ -1,11 +1,16 @@
-package chunker
+package input
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/extsort/extsort/format"
 )
 
 // askedRecords collects what is asked for.
@@ -90,7 +95,7 @@ func TestReadAhead(t *testing.T) {
 	var fetched atomic.Int64
 	a.fetched = func() int64 { return fetched.Add(1 << 30) }
 	reads := func(p []byte, first int64) error { return nil }
-	src := &sectionSource{first: 1000, records: records, size: size, readRecords: reads, ahead: a}
+	src := &section{first: 1000, records: records, size: size, readRecords: reads, ahead: a}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -123,7 +128,7 @@ func TestReadAheadBefore(t *testing.T) {
 	const size, records = 100, 1_000_000
 	var asked askedRecords
 	a := newAhead(size, asked.askFor)
-	src := &sectionSource{records: records, size: size, ahead: a, readRecords: func([]byte, int64) error { return nil }}
+	src := &section{records: records, size: size, ahead: a, readRecords: func([]byte, int64) error { return nil }}
 	src.ReadAhead(t.Context(), 10<<20)
 	if len(asked.ranges) > 0 {
 		t.Errorf("%v was asked for, and nothing told of a disk", asked.ranges)
@@ -153,10 +158,19 @@ func TestReadAheadBefore(t *testing.T) {
 // TestFilesEach finds records in several files, of which some are empty.
 func TestFilesEach(t *testing.T) {
 	var names []string
-	for _, n := range []int{100, 0, 1, 50, 0} {
-		names = append(names, writeFile(t, numbered(0, n)))
+	for i, n := range []int{100, 0, 1, 50, 0} {
+		name := filepath.Join(t.TempDir(), strconv.Itoa(i))
+		if err := os.WriteFile(name, make([]byte, 8*n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
 	}
-	f := openData(t, words, names, nil).(*files)
+	inputs, err := Open(t.Context(), format.Spec{Type: "u64"}, names, nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFiles(inputs)
+	defer f.Close()
 	for first := range f.Records() {
 		for n := int64(1); first+n <= f.Records(); n++ {
 			next := first

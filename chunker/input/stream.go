@@ -1,4 +1,4 @@
-package chunker
+package input
 
 import (
 	"errors"
@@ -7,15 +7,13 @@ import (
 	"sync"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/format"
 )
 
-// stream is the Dataset of inputs of which at least one can be read only in sequence.
-type stream struct {
+// Stream is inputs of which at least one can be read only in sequence: their records, one input after another.
+type Stream struct {
 	inputs  []*Input
 	size    int   // bytes of a record
 	records int64 // -1: not known
-	given   int64 // records that Cut has given out, at most
 
 	mu      sync.Mutex
 	current int       // input that is being read
@@ -25,8 +23,9 @@ type stream struct {
 	err     error     // sticks
 }
 
-func newStream(inputs []*Input, size int) *stream {
-	s := &stream{inputs: inputs, size: size}
+// NewStream joins inputs.
+func NewStream(inputs []*Input) *Stream {
+	s := &Stream{inputs: inputs, size: inputs[0].Header.Layout().RecordSize}
 	for _, in := range inputs {
 		if in.Records < 0 || s.records < 0 {
 			s.records = -1
@@ -37,63 +36,38 @@ func newStream(inputs []*Input, size int) *stream {
 	return s
 }
 
-func (s *stream) Records() int64 { return s.records }
+// Records is the number of records, or -1 when it is not known before the end.
+func (s *Stream) Records() int64 { return s.records }
 
-func (s *stream) Cut(maxRecords int64) (device.Source, error) {
-	more, err := s.more()
-	if err != nil || !more {
-		return nil, err
-	}
-	known := min(maxRecords, s.records-s.given)
-	s.given += maxRecords
-	return &streamSource{stream: s, left: maxRecords, known: known}, nil
+// Next is the source of the next records, maxRecords at most, of which known are there if Records is known. It must be
+// read to its end before the next one is.
+func (s *Stream) Next(maxRecords, known int64) device.Source {
+	return &streamSource{stream: s, left: maxRecords, known: known}
 }
 
-func (s *stream) Split(int) []device.Source {
-	return []device.Source{&streamSource{stream: s, left: 1<<63 - 1, known: s.records}}
-}
+// Check reports that an input has changed while it was read.
+func (s *Stream) Check() error { return checkInputs(s.inputs) }
 
-// Sample reads the first n records ahead, sampleBytes at most, and keeps them for the first source: what comes
-// later cannot be known.
-func (s *stream) Sample(k *format.Keyer, n int) (Sample, error) {
-	if err := s.peek(max(min(n, sampleBytes/s.size), 1)); err != nil {
-		return Sample{}, err
-	}
-	var sample Sample
-	sample.add(k, s.peeked)
-	return sample, nil
-}
+// Close closes the inputs.
+func (s *Stream) Close() error { return closeInputs(s.inputs) }
 
-// sampleBytes bounds what is read ahead of a stream.
-const sampleBytes = 1 << 20
-
-func (s *stream) Check() error { return checkInputs(s.inputs) }
-
-func (s *stream) Close() error { return closeInputs(s.inputs) }
-
-// more reports whether another record comes, and keeps it.
-func (s *stream) more() (bool, error) {
-	err := s.peek(1)
-	return len(s.peeked) > 0, err
-}
-
-// peek makes sure that the next n records, or as many as still come, lie in peeked.
-func (s *stream) peek(n int) error {
+// Peek reads the next n records, or as many as still come, and keeps them for the next source.
+func (s *Stream) Peek(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have := len(s.peeked)
 	if have >= n*s.size {
-		return nil
+		return s.peeked, nil
 	}
 	ahead := make([]byte, n*s.size)
 	copy(ahead, s.peeked)
 	m, err := s.fill(ahead[have:])
 	s.peeked = ahead[:have+m]
-	return err
+	return s.peeked, err
 }
 
 // next reads up to len(p) bytes of whole records. It returns 0 only at the end or with an error.
-func (s *stream) next(p []byte) (int, error) {
+func (s *Stream) next(p []byte) (int, error) {
 	n := copy(p, s.peeked)
 	s.peeked = s.peeked[n:]
 	m, err := s.fill(p[n:])
@@ -101,7 +75,7 @@ func (s *stream) next(p []byte) (int, error) {
 }
 
 // fill reads whole records from the current input and those after it until p is full.
-func (s *stream) fill(p []byte) (int, error) {
+func (s *Stream) fill(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && s.err == nil && s.current < len(s.inputs) {
 		m, ended, err := s.fillFromCurrent(p[n:])
@@ -117,7 +91,7 @@ func (s *stream) fill(p []byte) (int, error) {
 	return n, s.err
 }
 
-func (s *stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
+func (s *Stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
 	in := s.inputs[s.current]
 	if s.reader == nil {
 		s.reader = in.Sequence()
@@ -147,6 +121,12 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
+// partialRecord is the error of a stream that ends within a record.
+func partialRecord(name string, bytes int64, size int) error {
+	return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over (is the record size right, or the file cut short?)",
+		name, bytes, size, bytes%int64(size))
+}
+
 // CheckEnd holds the record bytes that came from an input against what must be there.
 func (in *Input) CheckEnd(bytes int64) error {
 	size := in.Header.Layout().RecordSize
@@ -170,7 +150,7 @@ func (in *Input) Sequence() io.Reader {
 
 // streamSource is the next left records of a stream.
 type streamSource struct {
-	stream *stream
+	stream *Stream
 	first  int64
 	left   int64
 	known  int64 // records to come, when the stream knows

@@ -1,6 +1,6 @@
 //go:build unix
 
-package chunker
+package input
 
 import (
 	"fmt"

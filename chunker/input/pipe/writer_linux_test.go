@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/extsort/extsort/chunker/pipe/pipetest"
+	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
 )
 
 // pipeData is more than two pages of a pipe writer, in pieces of which most are odd.

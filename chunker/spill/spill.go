@@ -1,4 +1,4 @@
-package chunker
+package spill
 
 import (
 	"context"
@@ -14,11 +14,12 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/zeebo/xxh3"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
-// SpillOptions says where spill goes and how.
-type SpillOptions struct {
+// Options says where spill goes and how.
+type Options struct {
 	Store   Store // nil: Disk
 	Folders []string
 	Codec   string // auto, none, delta, s2, zstd; "": auto
@@ -43,7 +44,7 @@ type SpillOptions struct {
 // at a time write to a file, so there are more files than writers, and a writer takes one that nobody writes to. Its
 // methods are safe for concurrent use.
 type Spill struct {
-	opt     SpillOptions
+	opt     Options
 	volumes []*volume
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
@@ -59,7 +60,7 @@ type Spill struct {
 // to the file system and not used again, since file offsets cost nothing.
 type volume struct {
 	folder string
-	file   SpillFile
+	file   File
 	end    atomic.Int64
 	full   atomic.Bool
 	busy   atomic.Int32 // writers
@@ -69,15 +70,12 @@ type volume struct {
 const maxVolumes = 32
 
 // volumesPerFolder is how many files are made in each folder for so many writers in all.
-func (o *SpillOptions) volumesPerFolder() int {
+func (o *Options) volumesPerFolder() int {
 	return min(maxVolumes, max(1, (2*o.Workers+len(o.Folders)-1)/len(o.Folders)))
 }
 
-// SpillAlign is the alignment of blocks in a file: a page, so that releasing a block frees all of its pages.
-const SpillAlign = 4096
-
-// NewSpill makes sure that the folders exist and have room, and makes files in each.
-func NewSpill(opt SpillOptions) (*Spill, error) {
+// New makes sure that the folders exist and have room, and makes files in each.
+func New(opt Options) (*Spill, error) {
 	if opt.Store == nil {
 		opt.Store = Disk{}
 	}
@@ -86,7 +84,7 @@ func NewSpill(opt SpillOptions) (*Spill, error) {
 	}
 	s := &Spill{opt: opt, coder: format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), buffers: make(chan []byte, opt.Coders)}
 	s.codec = newCodecChoice(&opt, s.coder, opt.ExpectBytes <= opt.CachedBytes)
-	if opt.ExpectBytes < 0 && ChoosesCodec(opt.Codec) {
+	if opt.ExpectBytes < 0 && plan.ChoosesCodec(opt.Codec) {
 		s.beyond = newCodecChoice(&opt, s.coder, false)
 	}
 	for range opt.Coders {
@@ -125,7 +123,7 @@ func plainCause(err error) error {
 }
 
 // checkRoom reports too little free space in the folders together.
-func (o *SpillOptions) checkRoom(need int64) error {
+func (o *Options) checkRoom(need int64) error {
 	free := o.Store.Free(o.Folders)
 	if free < 0 || need <= free {
 		return nil
@@ -245,7 +243,7 @@ func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
 func (s *Spill) write(b *Block, stored []byte, e *extent) error {
-	size := (int64(len(stored)) + SpillAlign - 1) &^ (SpillAlign - 1)
+	size := (int64(len(stored)) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1)
 	for {
 		b.Volume, b.Offset = s.place(e, size)
 		v := s.volumes[b.Volume]
@@ -344,7 +342,7 @@ func (s *Spill) drop(b *Block) {
 		return
 	}
 	b.taken = true
-	size := (int64(b.Bytes) + SpillAlign - 1) &^ (SpillAlign - 1)
+	size := (int64(b.Bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1)
 	s.volumes[b.Volume].file.Release(b.Offset, size)
 }
 
@@ -395,4 +393,36 @@ func (s *Spill) run(blocks []Block) *Run {
 		drop:  s.drop,
 		close: func() error { s.release(blocks); return nil },
 	}
+}
+
+// Appender takes the blocks of one run in order, and keeps them together on disk. It is for one goroutine at a time.
+type Appender struct {
+	blocks []Block
+	extent extent
+}
+
+// Append stores records as the next block.
+func (s *Spill) Append(a *Appender, recs []byte) error {
+	b, err := s.putIn(&a.extent, recs)
+	if err == nil {
+		a.blocks = append(a.blocks, b)
+	}
+	return err
+}
+
+// Join is the run of what was appended to all, one after another.
+func (s *Spill) Join(all []*Appender) *Run {
+	count := 0
+	for _, a := range all {
+		count += len(a.blocks)
+	}
+	blocks := make([]Block, 0, count)
+	for _, a := range all {
+		for _, b := range a.blocks {
+			b.First = endOf(blocks)
+			blocks = append(blocks, b)
+		}
+		a.blocks = nil
+	}
+	return s.run(blocks)
 }

@@ -1,4 +1,4 @@
-package chunker
+package spill
 
 import "golang.org/x/sys/windows"
 

@@ -1,9 +1,8 @@
-package chunker
+package spill
 
 import (
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -92,22 +91,22 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 	return r
 }
 
-// InputRun is the run that a seekable input is which is already sorted, in blocks of blockRecords records. seen is
+// SortedRun is the run that sorted records are which read gives from any index on, in blocks of blockRecords. seen is
 // shown the records of every block that is read.
-func InputRun(k *format.Keyer, in *Input, blockRecords int, seen func(recs []byte)) (*Run, error) {
+func SortedRun(k *format.Keyer, records int64, blockRecords int, read func(p []byte, first int64) error, seen func(recs []byte)) (*Run, error) {
 	size := k.Layout().RecordSize
 	r := &Run{keyer: k, close: func() error { return nil }}
 	record := make([]byte, size)
-	for first := int64(0); first < in.Records; first += int64(blockRecords) {
-		if err := in.ReadRecords(record, first); err != nil {
+	for first := int64(0); first < records; first += int64(blockRecords) {
+		if err := read(record, first); err != nil {
 			return nil, err
 		}
-		n := int(min(int64(blockRecords), in.Records-first))
+		n := int(min(int64(blockRecords), records-first))
 		r.blocks = append(r.blocks, Block{First: first, Records: n, Bytes: n * size, Key: k.Append(nil, record)})
 	}
 	r.read = func(b *Block, dst []byte) ([]byte, error) {
 		dst = dst[:b.Bytes]
-		err := in.ReadRecords(dst, b.First)
+		err := read(dst, b.First)
 		if err == nil {
 			seen(dst)
 		}
@@ -124,39 +123,6 @@ func (r *Run) slice(i, j int) *Run {
 		blocks[n].First -= base
 	}
 	return &Run{keyer: r.keyer, blocks: blocks, read: r.read, close: func() error { return nil }}
-}
-
-// runReader reads records of a run from any place. It keeps the block that it read last, and one buffer for all.
-type runReader struct {
-	run    *Run
-	recs   []byte // of block
-	block  int
-	buffer []byte
-}
-
-// read fills p with the records from index first on.
-func (r *runReader) read(p []byte, first int64) error {
-	blocks, size := r.run.blocks, r.run.keyer.Layout().RecordSize
-	i := sort.Search(len(blocks), func(i int) bool { return endOf(blocks[:i+1]) > first })
-	for ; len(p) > 0; i++ {
-		if err := r.open(i); err != nil {
-			return err
-		}
-		n := copy(p, r.recs[int(first-blocks[i].First)*size:])
-		p, first = p[n:], first+int64(n/size)
-	}
-	return nil
-}
-
-// open reads block i unless it is the one that is there.
-func (r *runReader) open(i int) (err error) {
-	if r.recs != nil && r.block == i {
-		return nil
-	}
-	r.buffer = slices.Grow(r.buffer[:0], r.run.BlockBytes(i))
-	r.recs, err = r.run.ReadBlock(i, r.buffer[:r.run.BlockBytes(i)])
-	r.block = i
-	return err
 }
 
 // checkIndex reports blocks that overlap or are missing: a mistake of whoever wrote the run, and the records

@@ -1,0 +1,78 @@
+package input
+
+import (
+	"sort"
+
+	"github.com/extsort/extsort/device"
+)
+
+// Files are inputs that can all be read at offsets: their records, one file after another.
+type Files struct {
+	inputs []*Input
+	starts []int64 // index of the first record of each input, and at the end the number of records
+	size   int     // bytes of a record
+	ahead  *ahead
+}
+
+// NewFiles joins inputs. REQUIRES: all are Seekable.
+func NewFiles(inputs []*Input) *Files {
+	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize}
+	for _, in := range inputs {
+		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
+	}
+	f.ahead = newAhead(f.size, f.askFor)
+	return f
+}
+
+// Records is the number of records.
+func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
+
+// Section is the source of n records from index first on. Several may be read at the same time.
+func (f *Files) Section(first, n int64) device.Source {
+	return &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, mapRecords: f.mapRecords, ahead: f.ahead}
+}
+
+// mapRecords maps n records from index first on, if one file has all of them.
+func (f *Files) mapRecords(first, n int64) (device.Mapping, error) {
+	i := f.inputOf(first)
+	if first+n > f.starts[i+1] {
+		return nil, nil
+	}
+	return f.inputs[i].mapRecords(first-f.starts[i], n)
+}
+
+func (f *Files) inputOf(record int64) int {
+	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
+}
+
+// ReadRecords fills p with the records from index first on, from as many files as that takes.
+func (f *Files) ReadRecords(p []byte, first int64) error {
+	i := f.inputOf(first)
+	for len(p) > 0 {
+		n := int(min(int64(len(p)/f.size), f.starts[i+1]-first)) * f.size
+		if err := f.inputs[i].ReadRecords(p[:n], first-f.starts[i]); err != nil {
+			return err
+		}
+		p, first, i = p[n:], first+int64(n/f.size), i+1
+	}
+	return nil
+}
+
+// askFor has the system read n records from index first on, from as many files as that takes.
+func (f *Files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
+
+// each calls do for the inputs that have n records from index first on, each with those of them that it has.
+func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
+	for i := f.inputOf(first); n > 0; i++ {
+		if part := min(n, f.starts[i+1]-first); part > 0 {
+			do(f.inputs[i], first-f.starts[i], part)
+			first, n = first+part, n-part
+		}
+	}
+}
+
+// Check reports that an input has changed while it was read.
+func (f *Files) Check() error { return checkInputs(f.inputs) }
+
+// Close closes the inputs.
+func (f *Files) Close() error { return closeInputs(f.inputs) }

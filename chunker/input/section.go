@@ -1,0 +1,63 @@
+package input
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/device"
+)
+
+// section reads the records [first, first+records) of something that can be read at any place.
+type section struct {
+	first, records int64
+	size           int // bytes of a record
+	claimed        atomic.Int64
+	readRecords    func(p []byte, first int64) error
+	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
+
+	ahead *ahead       // nil: what lies ahead cannot be asked for
+	asked atomic.Int64 // up to which record that was done
+}
+
+func (s *section) Records() int64 { return s.records }
+
+func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	at := s.claimed.Add(int64(max)) - int64(max)
+	n := int(min(int64(max), s.records-at))
+	if n <= 0 {
+		return s.records, 0, nil
+	}
+	p := place(at, n)[:n*s.size]
+	if end := at + int64(n); s.ahead.fromDisk() {
+		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
+	}
+	s.ahead.note(len(p))
+	return at, n, s.readRecords(p, s.first+at)
+}
+
+// ReadAhead implements Foreseen.
+func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
+	if !s.ahead.fromDisk() {
+		return
+	}
+	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
+		s.ahead.to(&s.asked, s.first, at, min(at+s.ahead.step, end))
+	}
+}
+
+// Map implements device.Mapped.
+func (s *section) Map() (device.Mapping, error) {
+	if s.mapRecords == nil || s.records == 0 {
+		return nil, nil
+	}
+	return s.mapRecords(s.first, s.records)
+}
+
+// ReaderSource is the source of the records that stand in r from the byte base on.
+func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
+	return &section{records: records, size: size, readRecords: func(p []byte, first int64) error {
+		_, err := r.ReadAt(p, base+first*int64(size))
+		return err
+	}}
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package input
+
+import "os"
+
+func willNeed(*os.File, int64, int64) {}
+
+func fetchedBytes() int64 { return 0 }

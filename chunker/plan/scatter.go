@@ -1,0 +1,46 @@
+package plan
+
+// Scatter says how a pass that sends records to parts divides its work and its memory.
+type Scatter struct {
+	Workers    int
+	BlockBytes int // of the buffer of a part, of which every worker has one for each
+	UnitBytes  int // that a worker reads at once; 0: MaxUnitBytes
+}
+
+// MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache with its
+// keys, which take 8 bytes for each record, and its parts. Of shorter records it reads less.
+const MaxUnitBytes = 256 << 10
+
+// MaxLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
+const MaxLines = 2048
+
+// Memory is the memory in bytes that the pass allocates for so many parts, without the index of their blocks.
+func (s *Scatter) Memory(parts int) int64 {
+	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.Unit())*5/2)
+}
+
+// BufferBytes is the memory of one worker's buffers for so many parts.
+func (s *Scatter) BufferBytes(parts int) int64 {
+	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
+}
+
+// Unit is what a worker reads at once.
+func (s *Scatter) Unit() int {
+	if s.UnitBytes == 0 {
+		return MaxUnitBytes
+	}
+	return s.UnitBytes
+}
+
+// lineBytes is what a line of each part takes, with the three words and the number that tell where it goes. A test of
+// package chunker holds it against the memory of cpu.Appender.
+func lineBytes(parts int) int64 {
+	const line, cacheLines = 256, 128
+	words, numbers := roundUp(8*parts, cacheLines), roundUp(4*parts, cacheLines)
+	return int64(parts*line + 3*words + numbers)
+}
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// MovesWords reports whether records of so many bytes are moved to their parts as words, which takes a part of the time.
+func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }

@@ -1,0 +1,40 @@
+package plan
+
+import "github.com/extsort/extsort/format"
+
+const (
+	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block frees all of its pages.
+	SpillAlign = 4096
+
+	// DiskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
+	// disk of the middle class, each way, by all workers together. A block that is compressed saves its difference twice.
+	DiskBytesPerSecond = 1.5e9
+)
+
+// ChoosesCodec reports whether a spill codec of that name leaves the choice to trials.
+func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
+
+// SpillCodecs are the compressions that a spill codec of that name may choose from.
+func SpillCodecs(name string) []format.Compression {
+	switch name {
+	case "", "auto":
+		return []format.Compression{format.Delta, format.S2}
+	case "delta":
+		return []format.Compression{format.Delta}
+	case "s2":
+		return []format.Compression{format.S2}
+	case "zstd":
+		return []format.Compression{format.Zstd}
+	}
+	return nil
+}
+
+// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for so many blocks of blockBytes
+// that are compressed or decompressed at the same time.
+func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
+	most := int64(0)
+	for _, c := range SpillCodecs(name) {
+		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
+	}
+	return most
+}
