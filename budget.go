@@ -7,7 +7,6 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	sinks "github.com/extsort/extsort/merge/output"
 )
 
 // runtimeBytes is what a run needs besides chunks and buffers: the program's data, stacks, the Go heap with its
@@ -36,7 +35,6 @@ func (j *job) divideMemory() error {
 	j.limitBudget()
 	j.reserveCodecs(false)
 	j.reservePipe()
-	j.reserveAssembly()
 	j.blockBytes = j.opt.faults.block(j.chooseBlocks(), j.size)
 	j.budget -= j.indexBytes(j.blockBytes)
 	j.reserveBlocks()
@@ -153,7 +151,7 @@ func (j *job) reserveSpillCoders() {
 	j.budget -= min(memory(), j.budget/2)
 }
 
-// reserveUnique takes the blocks that a sinks.Unique compacts out of the budget, one for each worker.
+// reserveUnique takes the blocks that a Unique filter compacts out of the budget, one for each worker.
 func (j *job) reserveUnique() {
 	if j.opt.Unique {
 		j.budget -= min(int64(j.opt.Workers)*int64(j.blockBytes), j.budget/4)
@@ -165,21 +163,6 @@ func (j *job) reservePipe() {
 	if j.toStdout() && j.budget >= 16*pipe.WriterBytes {
 		j.pipeBytes = pipe.WriterBytes
 		j.budget -= j.pipeBytes
-	}
-}
-
-// assembleAtLeast is the data, in bytes, from which on it is worth a copy to write an output in huge pages.
-const assembleAtLeast = 64 << 20
-
-// reserveAssembly takes the memory of sinks.Output.Assemble out of the budget, where it is a small part and the data may be
-// sorted in core by a device that gives its memory back meanwhile.
-func (j *job) reserveAssembly() {
-	bytes := sinks.AssemblyBytes(j.opt.Workers)
-	data := j.data.Records() * int64(j.size) // negative: not known
-	inCore := data < j.budget && j.onCPU() && j.can().Drains
-	if inCore && (data < 0 || data >= assembleAtLeast) && !j.toStdout() && j.budget >= 16*bytes {
-		j.assembly = bytes
-		j.budget -= bytes
 	}
 }
 

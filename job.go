@@ -41,7 +41,6 @@ type job struct {
 	slots        int   // chunks in flight on each GPU
 	codecWorkers int   // that compress the output
 	spillCoders  int   // blocks of spill that are compressed or decompressed at the same time
-	assembly     int64 // bytes of memory to collect an output in that is sorted in core; 0: none
 	pipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	rates        rates
 	plan         *SortPlan

@@ -126,14 +126,6 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 	}
 }
 
-// assemble runs f, which writes all records from memory that it gives back meanwhile.
-func (o *output) assemble(memoryBytes int64, f func() error) error {
-	if !o.atOffsets {
-		return f()
-	}
-	return o.file.Assemble(memoryBytes, f)
-}
-
 // copying runs f, which writes all records and needs hardly any memory beside.
 func (o *output) copying(f func() error) error {
 	if !o.atOffsets {

@@ -120,7 +120,7 @@ func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockW
 	if stats := chunk.Stats(); float64(stats.Counted) > mostCounted*float64(stats.Records) {
 		err = s.out.copying(write) // there is little memory to give back meanwhile
 	} else {
-		err = s.out.assemble(s.assembly, write)
+		err = write()
 	}
 	s.noteChunk(chunk.Stats())
 	return err

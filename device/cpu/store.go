@@ -21,7 +21,7 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 }
 
 // Drain gives the memory of a zone back when the last of its records have been written, as much at a time as is written
-// next. It pays most where the writer takes the same pages for what is written, see output.Output.Assemble.
+// next. It pays most where the writer takes the same pages for what is written.
 //
 // A writer that takes memory over gets the zones' memory instead, with later records in it.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {

@@ -33,8 +33,6 @@ type File interface {
 	io.ReaderAt
 	// Reserve makes sure that the file can grow to that many bytes, where the file system can promise it.
 	Reserve(bytes int64) error
-	// LikesHugePages reports whether the system may take a huge page for a whole aligned one that is written at once.
-	LikesHugePages() bool
 	// WriteBehind lets the system begin to write n bytes at offset to the disk, if it can be told so.
 	WriteBehind(offset, n int64)
 	Truncate(bytes int64) error

@@ -78,9 +78,6 @@ func notEnough(st *unix.Statfs_t) error {
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
 
-// LikesHugePages is true for file systems on disks, which may have large folios.
-func (f systemFile) LikesHugePages() bool { return f.mapped == nil || f.mapped.bytes == nil }
-
 // WriteBehind does not wait, and needs no error: Sync would report it.
 func (f systemFile) WriteBehind(offset, n int64) {
 	if f.mapped.covers(offset, int(n)) {

@@ -19,8 +19,5 @@ func newSystemFile(f *os.File) File { return systemFile{File: f} }
 // Reserve promises nothing: a full disk shows when it is written to.
 func (systemFile) Reserve(int64) error { return nil }
 
-// LikesHugePages is not known.
-func (systemFile) LikesHugePages() bool { return false }
-
 // WriteBehind leaves the time to the system.
 func (systemFile) WriteBehind(int64, int64) {}

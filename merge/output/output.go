@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/device/arena"
 )
 
 // Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
@@ -33,9 +32,8 @@ type Output struct {
 	file   File
 	size   atomic.Int64 // bytes that Write has written
 
-	written   spill.Stretches // and not yet on their way to the disk
-	assembler *assembler      // nil: what is written goes to the file as it is
-	copies    bool            // in smaller pieces, see Copy
+	written spill.Stretches // and not yet on their way to the disk
+	copies  bool            // in smaller pieces, see Copy
 }
 
 // Open begins an output. A nil fsys is SystemFS.
@@ -197,25 +195,6 @@ func (o *Output) Reserve(bytes int64) error {
 // little left to wait for: with 1 MiB blocks, 768 MiB and their fsync took 0.34 instead of 0.63 s.
 const writeBehindBytes = 1 << 20
 
-// Assemble lets WriteAt collect pieces in so much memory until they fill whole huge pages, as long as f runs; each byte may
-// come once in that time. It is for writers who give memory back while they write. It does nothing where the file system
-// has no use for it.
-func (o *Output) Assemble(memoryBytes int64, f func() error) error {
-	if memoryBytes < arena.HugePage || o.stream || !o.file.LikesHugePages() {
-		return f()
-	}
-	a, err := newAssembler(memoryBytes, o.writeAt)
-	if err != nil {
-		return err
-	}
-	o.assembler = a
-	if err = f(); err == nil {
-		err = a.flush()
-	}
-	o.assembler = nil
-	return errors.Join(err, a.memory.Free())
-}
-
 // pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large folios takes pages
 // for as much as is written at once, and the larger they are, the less likely are they some that were just freed. On a virtual
 // machine, whose memory is slow when first touched, 1 GiB that was in order already was copied in 0.48 s, in 0.49 with 128 KiB,
@@ -236,9 +215,6 @@ func (o *Output) Copy(f func() error) error {
 
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
-	if o.assembler != nil {
-		return o.assembler.writeAt(p, offset)
-	}
 	size := int64(pieceBytes)
 	if o.copies {
 		size = copyPieceBytes

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -418,6 +419,36 @@ func TestWriteBehind(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// notedFile notes what is written, and fails write number failAt.
+type notedFile struct {
+	File
+	mu     sync.Mutex
+	writes [][2]int64 // offset, bytes
+	failAt int        // counted from 1; 0: none
+}
+
+func (f *notedFile) WriteAt(p []byte, offset int64) (int, error) {
+	f.mu.Lock()
+	f.writes = append(f.writes, [2]int64{offset, int64(len(p))})
+	failed := len(f.writes) == f.failAt
+	f.mu.Unlock()
+	if failed {
+		return 0, errInjected
+	}
+	return f.File.WriteAt(p, offset)
+}
+
+func openNoted(t *testing.T, name string) (*Output, *notedFile) {
+	t.Helper()
+	out, err := Open(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &notedFile{File: out.file}
+	out.file = file
+	return out, file
 }
 
 // TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells what was
