@@ -21,7 +21,7 @@ type Resident struct {
 	info    device.Info
 	ctx     *cl.Context
 	queue   *cl.Queue
-	sorters map[string]algo.Sorter
+	sorters map[string]*algo.Sorter
 	given   Case // what keys is
 	keys    *residentKeys
 }
@@ -41,7 +41,7 @@ func NewResident(info device.Info) (*Resident, error) {
 		ctx.Release()
 		return nil, err
 	}
-	return &Resident{info: info, ctx: ctx, queue: queue, sorters: map[string]algo.Sorter{}}, nil
+	return &Resident{info: info, ctx: ctx, queue: queue, sorters: map[string]*algo.Sorter{}}, nil
 }
 
 // Info implements Bed.
@@ -90,7 +90,7 @@ func (b *Resident) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 const mostSorters = 32
 
 // sorter makes the case's sorter, or has it still.
-func (b *Resident) sorter(c Case) (algo.Sorter, error) {
+func (b *Resident) sorter(c Case) (*algo.Sorter, error) {
 	name := fmt.Sprint(c.Algorithm, c.Params)
 	if s := b.sorters[name]; s != nil {
 		return s, nil
@@ -98,7 +98,7 @@ func (b *Resident) sorter(c Case) (algo.Sorter, error) {
 	if len(b.sorters) == mostSorters {
 		b.dropSorters()
 	}
-	s, err := algo.New(b.ctx, b.ctx.Device(), c.Algorithm, c.Params)
+	s, err := algo.New(b.ctx, c.Algorithm, c.Params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannot, err)
 	}

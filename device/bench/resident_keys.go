@@ -65,12 +65,13 @@ func (k *residentKeys) upload(q *cl.Queue) error {
 }
 
 // sort sorts a fresh copy and returns how long the device took.
-func (k *residentKeys) sort(q *cl.Queue, s algo.Sorter) (float64, error) {
+func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 	if err := k.reset(q); err != nil {
 		return 0, err
 	}
 	var watch stopwatch
-	traced := algo.Trace(s, watch.add)
+	s.Trace(watch.add)
+	defer s.Trace(nil)
 	started := time.Now()
 	if err := s.Sort(q, &k.data, 0, k.data.KeyBits); err != nil {
 		return 0, err
@@ -78,11 +79,9 @@ func (k *residentKeys) sort(q *cl.Queue, s algo.Sorter) (float64, error) {
 	if err := q.Finish(); err != nil {
 		return 0, err
 	}
-	wall := time.Since(started).Seconds()
-	if !traced || len(watch.events) == 0 {
-		return wall, nil
+	if len(watch.events) == 0 { // fewer than two keys
+		return time.Since(started).Seconds(), nil
 	}
-	algo.Trace(s, nil)
 	return watch.seconds()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -37,7 +38,7 @@ type chunk struct {
 // built is the kernels that a chunk needs.
 type built struct {
 	program *program
-	sorter  *chooser
+	sorter  chooser
 	err     error
 }
 
@@ -97,9 +98,11 @@ func (c *chunk) prepare(s *session) built {
 	if b.err != nil {
 		return b
 	}
-	chooser, err := s.sorter(c.opt.Algorithm)
-	if b.sorter, b.err = chooser, err; err == nil {
-		b.err = s.warm(chooser, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
+	if c.opt.Algorithm != "" {
+		_, b.err = s.sorter(c.opt.Algorithm, algo.Params{})
+	}
+	if b.sorter = (chooser{s, c.opt.Algorithm}); b.err == nil {
+		b.err = s.warm(b.sorter, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
 	}
 	return b
 }

@@ -34,9 +34,9 @@ type session struct {
 	ctx   *cl.Context
 	admin *cl.Queue // for mapping memory, which would wait for transfers on any other queue
 
-	mu       sync.Mutex
-	programs map[string]func() (*program, error)
-	sorters  map[string]func() (algo.Sorter, error) // see choose.go
+	programs onceMap[*program]
+	sorters  onceMap[*algo.Sorter] // see choose.go
+	fallback func() string         // the algorithm where nothing was measured
 	tuning   *Tuning
 
 	warmed  map[string]bool // what warm has done, under sorting
@@ -74,8 +74,8 @@ func (e *engine) begin() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx, warmed: map[string]bool{},
-		programs: map[string]func() (*program, error){}, sorters: map[string]func() (algo.Sorter, error){}}
+	s := &session{ctx: ctx, tuning: e.opt.Tuning, warmed: map[string]bool{},
+		fallback: sync.OnceValue(func() string { return defaultAlgorithm(ctx) })}
 	if s.admin, err = ctx.NewQueue(); err == nil {
 		s.kernels, err = ctx.NewQueue()
 	}
@@ -85,7 +85,6 @@ func (e *engine) begin() (*session, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.tuning = e.opt.Tuning
 	e.opened = s
 	return s, nil
 }
@@ -157,16 +156,8 @@ func (e *engine) Close() error {
 }
 
 func (s *session) close() {
-	for _, made := range s.sorters {
-		if sorter, err := made(); err == nil {
-			sorter.Close()
-		}
-	}
-	for _, made := range s.programs {
-		if p, err := made(); err == nil {
-			p.release()
-		}
-	}
+	s.sorters.each((*algo.Sorter).Close)
+	s.programs.each((*program).release)
 	s.admin.Release()
 	s.kernels.Release()
 	s.ctx.Release()

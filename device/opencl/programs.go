@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 	"github.com/extsort/extsort/format"
@@ -34,15 +33,9 @@ func (p *program) release() {
 
 // program builds a source with its kernels once per session and set of defines; others wait for the same build.
 func (s *session) program(source string, defines cl.Defines, names ...string) (*program, error) {
-	key := fmt.Sprint(names[0], defines)
-	s.mu.Lock()
-	made, ok := s.programs[key]
-	if !ok {
-		made = sync.OnceValues(func() (*program, error) { return s.buildProgram(source, defines, names) })
-		s.programs[key] = made
-	}
-	s.mu.Unlock()
-	return made()
+	return s.programs.get(fmt.Sprint(names[0], defines), func() (*program, error) {
+		return s.buildProgram(source, defines, names)
+	})
 }
 
 func (s *session) buildProgram(source string, defines cl.Defines, names []string) (*program, error) {

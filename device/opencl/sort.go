@@ -83,7 +83,7 @@ func (c *chunk) sortBits(b *built, varying uint64) error {
 		return nil
 	}
 	c.stats.Algorithm, _ = b.sorter.choice(kindOfData(d), d.N)
-	err := b.sorter.Sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
+	err := b.sorter.sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
 	c.stats.Passes = d.Passes
 	return err
 }

@@ -11,7 +11,7 @@ import (
 // warm builds the kernels for sorting n keys of a kind, which a sorter does at its first sort, by sorting a few. It
 // runs while records are read, so that the first real sort does not wait for the compiler (1.3 s on an H200 whose
 // driver has nothing cached).
-func (s *session) warm(c *chooser, kind KeyKind, n int64) error {
+func (s *session) warm(c chooser, kind KeyKind, n int64) error {
 	const few = 64
 	s.sorting.Lock()
 	defer s.sorting.Unlock()
@@ -20,7 +20,7 @@ func (s *session) warm(c *chooser, kind KeyKind, n int64) error {
 	if s.warmed[key] {
 		return nil
 	}
-	sorter, err := s.made(name, p)
+	sorter, err := s.sorter(name, p)
 	if err != nil {
 		return nil // parameters of another driver: Sort has a way out
 	}

@@ -3,13 +3,14 @@
 package algo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Data is what a Sorter sorts: n keys, each a native word, alone or with a 32-bit value that goes with it.
+// Data is what a Sorter sorts: N keys, each a native word, alone or with a 32-bit value that goes with it.
 // On return from Sort, Keys and Values hold the result; a Sorter may have swapped them with KeysTmp and ValuesTmp.
 // The buffers have room for at least N words (N uint32 in Values and ValuesTmp).
 type Data struct {
@@ -23,23 +24,28 @@ type Data struct {
 	Passes int // radix passes over the data; each Sort adds its own
 }
 
-// Sorter is one algorithm on one device. Its methods may be called by several goroutines; the commands go to the
-// queue given.
-type Sorter interface {
-	// Sort orders d stably by the bits fromBit ≤ b < toBit of the key, all others ignored. It may return before
-	// the device is done: q's next command sees the result.
-	Sort(q *cl.Queue, d *Data, fromBit, toBit int) error
-
-	Close()
+// check refuses data that no kernel here can sort.
+func (d *Data) check(fromBit, toBit int) error {
+	var faults []error
+	if d.WordBytes != 4 && d.WordBytes != 8 {
+		faults = append(faults, fmt.Errorf("keys of %d bytes", d.WordBytes))
+	}
+	if fromBit < 0 || fromBit > toBit || toBit > 8*d.WordBytes {
+		faults = append(faults, fmt.Errorf("bits %d to %d of a word of %d bytes", fromBit, toBit, d.WordBytes))
+	}
+	if d.N < 0 || d.N > 0 && (d.Keys == nil || d.KeysTmp == nil || (d.Values == nil) != (d.ValuesTmp == nil)) {
+		faults = append(faults, fmt.Errorf("%d keys without the buffers for them", d.N))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("sort on an OpenCL device: %w", err)
+	}
+	return nil
 }
-
-// maker makes a Sorter for one device.
-type maker func(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error)
 
 // makers lists the algorithms, the default first.
 var makers = []struct {
 	name string
-	make maker
+	make func(ctx *cl.Context, p Params) (*Sorter, error)
 }{
 	{"count-scan-reorder", newCountScanReorder},
 	{"onesweep", newOnesweep},
@@ -61,14 +67,19 @@ func Names() []string {
 }
 
 // New makes the sorter of that name, or the default for "". Kernels may be built here or at first use.
-func New(ctx *cl.Context, dev *cl.Device, name string, p Params) (Sorter, error) {
+func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 	if name == "" {
 		name = makers[0].name
 	}
 	for _, m := range makers {
-		if m.name == name {
-			return m.make(ctx, dev, p)
+		if m.name != name {
+			continue
 		}
+		s, err := m.make(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return s, nil
 	}
 	return nil, fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
 }

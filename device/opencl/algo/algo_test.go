@@ -207,9 +207,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newSorter(t testing.TB, ctx *cl.Context, name string, p Params) Sorter {
+func newSorter(t testing.TB, ctx *cl.Context, name string, p Params) *Sorter {
 	t.Helper()
-	s, err := New(ctx, ctx.Device(), name, p)
+	s, err := New(ctx, name, p)
 	must(t, err)
 	t.Cleanup(s.Close)
 	return s
@@ -224,7 +224,7 @@ func sizes(tile int) []int {
 
 func isQuadratic(name string) bool { return strings.HasPrefix(name, "selection") }
 
-func testSort(t *testing.T, s Sorter, ctx *cl.Context, q *cl.Queue, k kind, d dist, n, fromBit, toBit int) {
+func testSort(t *testing.T, s *Sorter, ctx *cl.Context, q *cl.Queue, k kind, d dist, n, fromBit, toBit int) {
 	t.Helper()
 	b := newBed(t, ctx, q, k, pack(makeKeys(d, n, uint64(n)), k.wordBytes))
 	defer b.close()

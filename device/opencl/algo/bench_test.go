@@ -187,7 +187,7 @@ func sizeName(n int) string {
 
 // measure sorts b.N times and reports the median rate by the device's clock, from the begin of the first kernel to the
 // end of the last. The first sort, which builds the kernels, is not counted.
-func measure(b *testing.B, bed *bed, s Sorter) {
+func measure(b *testing.B, bed *bed, s *Sorter) {
 	bed.t = b
 	bits := 8 * bed.data.WordBytes
 	bed.reset()
@@ -199,7 +199,7 @@ func measure(b *testing.B, bed *bed, s Sorter) {
 		bed.checkLarge()
 	}
 	rec := &recorder{}
-	Trace(s, rec.add)
+	s.Trace(rec.add)
 	var spans []time.Duration
 	var all times
 	b.SetBytes(int64(len(bed.words)))
@@ -308,7 +308,7 @@ func BenchmarkSweep(b *testing.B) {
 					}
 					label := fmt.Sprintf("algorithm=%s/key=%s/n=%s/%+v", name, k, sizeName(n), p)
 					b.Run(strings.ReplaceAll(label, " ", ","), func(b *testing.B) {
-						s, err := New(ctx, ctx.Device(), name, p)
+						s, err := New(ctx, name, p)
 						if err != nil {
 							b.Skip(err)
 						}

@@ -3,8 +3,11 @@
 package algo
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"strings"
 
@@ -14,12 +17,27 @@ import (
 //go:embed kernels/*.cl
 var sources embed.FS
 
+// Fingerprint tells one set of kernels from another: what was measured with others does not count.
+func Fingerprint() string {
+	h := sha256.New()
+	names, _ := fs.Glob(sources, "kernels/*.cl") // embedded: reading cannot fail
+	for _, name := range names {
+		text, _ := sources.ReadFile(name)
+		h.Write([]byte(name))
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
 // variant is what a program is built for: the types of the data.
 type variant struct {
 	wordBytes int
 	values    bool
 	wide      bool // positions have 64 bits
 }
+
+// wideFrom is where positions get 64 bits: below, 32 bits have room for a position and the two flags of onesweep.
+const wideFrom = 1 << 30
 
 func variantOf(d *Data, alwaysWide bool) variant {
 	return variant{wordBytes: d.WordBytes, values: d.Values != nil, wide: alwaysWide || d.N >= wideFrom}
@@ -44,17 +62,6 @@ func asFlag(set bool) int {
 	return 0
 }
 
-// builder builds programs for one variant on one device. The first error sticks: what is built after it is nil, and
-// err tells.
-type builder struct {
-	ctx *cl.Context
-	v   variant
-	err error
-
-	programs []*cl.Program
-	kernels  []*cl.Kernel
-}
-
 // geometry is the shape of a kernel's work-groups: from it come both the defines and the launch.
 type geometry struct {
 	groupSize int
@@ -66,55 +73,86 @@ func (g geometry) tile() int64 { return int64(g.groupSize) * int64(g.items) }
 
 func (g geometry) radix() int64 { return 1 << g.digitBits }
 
-func (g geometry) defines() cl.Defines {
-	return cl.Defines{"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits}
-}
-
 // groupsFor is the number of tiles, the last perhaps not full.
 func (g geometry) groupsFor(n int64) int64 { return (n + g.tile() - 1) / g.tile() }
 
-// program builds prelude.cl and the named files as one.
-func (b *builder) program(g geometry, more cl.Defines, files ...string) *program {
-	if b.err != nil {
-		return &program{b: b}
+// limits are what kernels can be built for.
+type limits struct {
+	digitBits  int   // at most
+	groupUnit  int   // work-groups are a multiple of it
+	leastGroup int64 // and have so many work-items at least
+	localBytes int64 // that a work-group takes
+}
+
+// check says why kernels of this shape could not work on a device.
+func (g geometry) check(dev *cl.Device, l limits) error {
+	switch {
+	case g.digitBits < 1 || g.digitBits > l.digitBits:
+		return fmt.Errorf("digits of %d bits: use 1 to %d", g.digitBits, l.digitBits)
+	case g.items < 1 || g.items > 64:
+		return fmt.Errorf("%d keys per work-item: use 1 to 64", g.items)
+	case g.groupSize%l.groupUnit != 0 || int64(g.groupSize) < max(l.leastGroup, 1) || g.groupSize > dev.MaxGroup:
+		return fmt.Errorf("work-groups of %d: use a multiple of %d from %d to %d",
+			g.groupSize, l.groupUnit, max(l.leastGroup, 1), dev.MaxGroup)
+	case l.localBytes > dev.LocalBytes:
+		return fmt.Errorf("%d work-items with %d keys: need %d bytes of local memory, of which there are %d",
+			g.groupSize, g.items, l.localBytes, dev.LocalBytes)
 	}
+	return nil
+}
+
+// builder builds programs for one variant on one device. The first error sticks: what is built after it is nil.
+type builder struct {
+	ctx *cl.Context
+	v   variant
+	err error
+
+	programs []*cl.Program
+	kernels  []*cl.Kernel
+}
+
+func (b *builder) device() *cl.Device { return b.ctx.Device() }
+
+// program builds prelude.cl and the named files as one, and returns what makes its kernels.
+func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
 	defines := b.v.defines()
-	maps.Copy(defines, g.defines())
+	maps.Copy(defines, cl.Defines{"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits})
 	maps.Copy(defines, more)
 	var source strings.Builder
 	for _, name := range append([]string{"prelude"}, files...) {
 		text, err := sources.ReadFile("kernels/" + name + ".cl")
 		if err != nil {
-			b.err = err
+			b.fail(err)
 		}
 		source.Write(text)
 	}
-	built, err := b.ctx.Build(source.String(), defines)
-	if err != nil {
-		b.err = fmt.Errorf("%s.cl: %w", files[len(files)-1], err)
-		return &program{b: b}
+	var made *cl.Program
+	if b.err == nil {
+		var err error
+		if made, err = b.ctx.Build(source.String(), defines); err != nil {
+			b.fail(fmt.Errorf("%s.cl: %w", files[len(files)-1], err))
+		} else {
+			b.programs = append(b.programs, made)
+		}
 	}
-	b.programs = append(b.programs, built)
-	return &program{b: b, built: built}
+	return func(name string) *cl.Kernel { return b.kernel(made, name) }
 }
 
-// program is a built program whose kernels belong to a builder.
-type program struct {
-	b     *builder
-	built *cl.Program
-}
-
-func (p *program) kernel(name string) *cl.Kernel {
-	if p.b.err != nil {
+func (b *builder) kernel(p *cl.Program, name string) *cl.Kernel {
+	if b.err != nil {
 		return nil
 	}
-	k, err := p.built.Kernel(name)
-	if err != nil {
-		p.b.err = err
-		return nil
-	}
-	p.b.kernels = append(p.b.kernels, k)
+	k, err := p.Kernel(name)
+	b.fail(err)
+	b.kernels = append(b.kernels, k)
 	return k
+}
+
+// fail keeps the first error.
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
 }
 
 // release gives back all that was built.
@@ -127,3 +165,7 @@ func (b *builder) release() {
 	}
 	b.kernels, b.programs = nil, nil
 }
+
+// sections is how many work-groups keep the device busy: some for each compute unit, so that while one waits the
+// others work ("usually a factor of 4 to 8", Harada & Howes).
+func sections(d *cl.Device, perUnit int) int64 { return int64(max(1, d.Units) * perUnit) }

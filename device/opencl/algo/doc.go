@@ -6,11 +6,12 @@
 //
 // # How it fits together
 //
-// A radix Sorter (radix.go) does what its methods share. It counts all digits of the keys at once (histogram.cl) and
-// leaves out those that are constant. A sample is looked at first (sample.go): where it shows that all digits vary, nobody
-// waits for the histogram. 64-bit keys may need less (leading.go): where their leading bits tell most of
-// them apart only those are sorted by passes, and the neighbours that tie are put in order in place (repair.cl), or,
-// where they are too many after all, the passes run over all bits. A method runs the passes:
+// A radix sort (radix.go) does what its methods share. It counts all digits of the keys at once (histogram.cl) and
+// leaves out those that are constant. A sample is looked at first (sample.go): where it shows that all digits vary,
+// nobody waits for the histogram. 64-bit keys may need less (leading.go): where their leading bits tell most of them
+// apart only those are sorted by passes, and the neighbours that tie are put in order in place (repair.cl), or, where
+// they are too many after all, the passes run over all bits. A method runs the passes; those but onesweep's and
+// hybrid's have one driver (counting.go):
 //
 //	count-scan-reorder  Harada & Howes  8 bits a pass; with DigitBits 4 the published form
 //	onesweep            Adinets & Merrill  the fastest of them where rank.cl's ballots work, see Ranking
@@ -24,7 +25,7 @@
 //
 // Kernels are built for a variant, the types of the data, at its first use. The shape of work-groups is a geometry: the
 // defines of the build and the launch both come from it, so that they cannot disagree. Scratch memory belongs to a
-// queue, whose commands run one after the other; ScratchBytes bounds it.
+// queue, whose commands run one after the other.
 //
 // Ranks are never taken from the order of atomic operations, barriers are uniform, and only onesweep waits for other
 // work-groups, within bounds and with a way out.

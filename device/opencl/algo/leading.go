@@ -9,19 +9,57 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
+// sampler reads some keys of the data back, from which the sort is planned: sample.cl.
+type sampler struct {
+	geometry geometry
+	from     int64
+	kernel   *cl.Kernel
+}
+
+const (
+	sampleKeys = 2048
+	sampleFrom = 1 << 20 // fewer keys are sorted before the sample is back
+)
+
+func buildSampler(b *builder, from int64) *sampler {
+	if from <= 0 {
+		from = sampleFrom
+	}
+	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 1, digitBits: 8}
+	return &sampler{geometry: g, from: from, kernel: b.program(g, nil, "sample")("sample")}
+}
+
+// look takes a sample, or returns none where there are too few keys for it to pay. It waits for the device.
+func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
+	if r.d.N < s.from {
+		return &sampled{}
+	}
+	size := int(min(r.d.N, sampleKeys))
+	buffer := r.buffer("sample", 2*sampleKeys*int64(r.v.wordBytes))
+	r.launch(s.kernel, s.geometry.groupsFor(int64(size)), s.geometry.groupSize, r.d.Keys, buffer, r.n(), uint32(size))
+	words := r.words(buffer, 2*size, r.v.wordBytes)
+	if r.err != nil {
+		return &sampled{}
+	}
+	for i, key := range words {
+		words[i] = key << (64 - toBit) >> (64 - toBit) >> fromBit
+	}
+	return &sampled{keys: words[:size], after: words[size:]}
+}
+
 // leading sorts 64-bit keys by their leading bits only, and repairs the neighbours that tie: repair.cl. With random
 // keys half of the passes or more are saved. A sample decides, and what it missed is noticed while repairing.
 type leading struct {
 	geometry          geometry
-	groups            int64
+	sections          int64
 	clear, find, sort *cl.Kernel
 }
 
 func buildLeading(b *builder) *leading {
-	g := geometry{groupSize: min(256, b.ctx.Device().MaxGroup), items: 8, digitBits: 8}
-	p := b.program(g, nil, "repair")
-	return &leading{geometry: g, groups: sections(b.ctx.Device(), 8), clear: p.kernel("repair_clear"),
-		find: p.kernel("repair_find"), sort: p.kernel("repair_sort")}
+	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 8, digitBits: 8}
+	kernel := b.program(g, nil, "repair")
+	return &leading{geometry: g, sections: sections(b.device(), 8),
+		clear: kernel("repair_clear"), find: kernel("repair_find"), sort: kernel("repair_sort")}
 }
 
 // tieBit is the lowest bit that need be sorted by passes; fromBit or less when that is all of them.
@@ -39,12 +77,12 @@ func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
 	heads, capacity := r.d.KeysTmp, min(r.d.N, math.MaxUint32) // the other keys are not needed any more
 	state := r.buffer("repair", 8)
-	args := []any{uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}
+	args := []any{r.d.Keys, heads, state, r.n(),
+		uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}
+	size := l.geometry.groupSize
 	r.launch(l.clear, 1, 2, state)
-	r.launch(l.find, min(l.groups, l.geometry.groupsFor(r.d.N)), l.geometry.groupSize,
-		append([]any{r.d.Keys, heads, state, r.n()}, args...)...)
-	sorting := append([]any{r.d.Keys, heads, state, r.n()}, args...)
-	r.launch(l.sort, l.groups, l.geometry.groupSize, append(sorting, r.d.Values)...)
-	result := r.words(state, 2)
+	r.launch(l.find, min(l.sections, l.geometry.groupsFor(r.d.N)), size, args...)
+	r.launch(l.sort, l.sections, size, append(args, r.d.Values)...)
+	result := r.words(state, 2, 4)
 	return r.err != nil || int64(result[0]) <= capacity && result[1] == 0
 }

@@ -3,147 +3,140 @@
 package algo
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// onesweep is Adinets & Merrill's sort, onesweep.cl. Where it cannot run, or gives up, the passes are those of
-// countScanReorder.
+// onesweep is the kernels of Adinets & Merrill's sort for one variant, onesweep.cl. Where it cannot run, or gives up,
+// the passes are those of count-scan-reorder.
 type onesweep struct {
-	dev      *cl.Device
-	p        Params
-	portable *countScanReorder
+	geometry
+	sections     int64
+	stateBytes   int64
+	clear, sweep *cl.Kernel
+	portable     func() (passes, error) // built when a pass gives up
 
 	abortAt int // for tests: the pass, counted from 1, that finds the sort given up
 }
 
-func newOnesweep(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
-	m := &onesweep{dev: dev, p: p, portable: &countScanReorder{dev: dev, p: Params{DigitBits: p.DigitBits}}}
-	if err := m.shape(variant{wordBytes: 4}, max(p.Ranking, RankMasks)).check(dev, 4, false); err != nil {
-		return nil, fmt.Errorf("onesweep: %w", err)
-	}
-	return newRadix(ctx, m, p), nil
+func newOnesweep(ctx *cl.Context, p Params) (*Sorter, error) {
+	m, err := onesweepMethod(ctx.Device(), p)
+	return newRadix(ctx, p, m), err
 }
 
-func (m *onesweep) digitBits() int { return m.shape(variant{wordBytes: 4}, RankMasks).digitBits }
-
-// shape: the fastest on an H200 for 2^28 random keys (BenchmarkSweep): keys of 4 bytes 47.2 Gkeys/s with 512 × 20, 43.9 with
-// 384 × 20, the other way round with values, 32.5 and 26.8; keys of 8 bytes 16.2 with 256 × 14, 11.9 with 384 × 14, 12.5 with
-// 512 × 11, the other way round with values, 12.5 with 384 × 14, 11.2 with 256 × 14. Masks take local memory themselves.
-func (m *onesweep) shape(v variant, ranking Ranking) ranked {
-	switch {
-	case ranking == RankMasks || ranking == RankSubgroups:
-		return newRanked(m.dev, m.p, v.wordBytes, ranking, 256, 16)
-	case v.wordBytes == 4 && v.values:
-		return newRanked(m.dev, m.p, v.wordBytes, ranking, 384, 20)
-	case v.wordBytes == 4:
-		return newRanked(m.dev, m.p, v.wordBytes, ranking, 512, 20)
-	case v.values:
-		return newRanked(m.dev, m.p, v.wordBytes, ranking, 384, 14)
-	}
-	return newRanked(m.dev, m.p, v.wordBytes, ranking, 256, 14)
+func onesweepMethod(dev *cl.Device, p Params) (method, error) {
+	s := onesweepShape(dev, p, variant{wordBytes: 4}, max(p.Ranking, RankMasks))
+	build := func(b *builder) passes { return buildOnesweep(b, p) }
+	return method{s.digitBits, build}, s.check(dev, 4, false)
 }
 
-// onesweepPasses are the kernels of onesweep for one variant.
-type onesweepPasses struct {
-	method      *onesweep
-	geometry    geometry
-	stateBytes  int64
-	clear, pass *cl.Kernel
-	portable    func() (passes, error) // built when a pass gives up
+// onesweepTuning is the fastest work-groups with keys per work-item where masks are not needed.
+// Measured on an NVIDIA H200, driver 580, 2^28 random keys, by BenchmarkSweep.
+var onesweepTuning = map[variant]struct{ groupSize, items int }{
+	{wordBytes: 4}:               {512, 20},
+	{wordBytes: 4, values: true}: {384, 20},
+	{wordBytes: 8}:               {256, 14},
+	{wordBytes: 8, values: true}: {384, 14},
 }
 
-func (m *onesweep) build(b *builder) passes {
-	nvidia := strings.Contains(m.dev.Vendor, "NVIDIA")
-	if b.v.wide && !nvidia && !m.dev.Has("cl_khr_int64_base_atomics") {
-		return m.portable.build(b) // 64-bit states cannot be told to other groups here
+// onesweepShape is as measured, or smaller where masks take local memory themselves.
+func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked {
+	if ranking == RankMasks || ranking == RankSubgroups {
+		return newRanked(dev, p, v.wordBytes, ranking, 256, 16)
 	}
-	shape := m.shape(b.v, m.ranking(b))
+	v.wide = false
+	best := onesweepTuning[v]
+	return newRanked(dev, p, v.wordBytes, ranking, best.groupSize, best.items)
+}
+
+func buildOnesweep(b *builder, p Params) passes {
+	dev := b.device()
+	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: p.DigitBits}) }
+	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
+	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {
+		return fallback() // 64-bit states cannot be told to other groups here
+	}
+	shape := onesweepShape(dev, p, b.v, rankingFor(b.ctx, p))
 	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
-	p := shape.program(b, m.dev, states, "rank", "onesweep")
-	portable := sync.OnceValues(func() (passes, error) { made := m.portable.build(b); return made, b.err })
-	return &onesweepPasses{method: m, geometry: shape.geometry, stateBytes: b.v.offsetBytes(), portable: portable,
-		clear: p.kernel("onesweep_clear"), pass: p.kernel("onesweep_pass")}
+	kernel := shape.program(b, states, "rank", "onesweep")
+	return &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
+		clear: kernel("onesweep_clear"), sweep: kernel("onesweep_pass"),
+		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
 }
 
-// ranking is the one asked for, or the fastest that the device can do.
-func (m *onesweep) ranking(b *builder) Ranking {
-	if m.p.Ranking != RankAuto {
-		return m.p.Ranking
-	}
+// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl), which is found out by building
+// and running a kernel that tries it. With ballots it is the fastest of the sorts.
+func HasBallots(ctx *cl.Context) bool { return rankingFor(ctx, Params{}) != RankMasks }
+
+// rankingFor is the ranking asked for, or the fastest that the device can do.
+func rankingFor(ctx *cl.Context, p Params) Ranking {
+	dev := ctx.Device()
 	switch {
-	case strings.Contains(m.dev.Vendor, "NVIDIA") && probe(b, m.dev, RankBallots):
+	case p.Ranking != RankAuto:
+		return p.Ranking
+	case strings.Contains(dev.Vendor, "NVIDIA") && probe(ctx, RankBallots):
 		return RankBallots
-	case m.dev.Has("cl_khr_subgroup_ballot") && probe(b, m.dev, RankSubgroups):
+	case dev.Has("cl_khr_subgroup_ballot") && probe(ctx, RankSubgroups):
 		return RankSubgroups
 	}
 	return RankMasks
 }
 
-// sort queues all passes, then looks whether one of them gave up.
-func (o *onesweepPasses) sort(r *run, digits []digit, bases *cl.Buffer) {
+// sort queues all passes, then looks whether one of them gave up, and runs those that are left without looking back.
+func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 	tickets := r.buffer("tickets", 4*64)
 	abort := r.buffer("abort", 4)
 	r.fill(abort, 0)
 	before := make([]Data, len(digits))
 	for i, digit := range digits {
-		if i+1 == o.method.abortAt {
+		if i+1 == o.abortAt {
 			r.fill(abort, uint32(i+1))
 		}
 		before[i] = *r.d
-		o.one(r, i, digit, bases, tickets, abort)
+		o.pass(r, i, digit, bases, tickets, abort)
 	}
-	if failed := r.words(abort, 1)[0]; failed != 0 && r.err == nil {
-		*r.d = before[failed-1]
-		o.goOn(r, digits[failed-1:], bases)
-	}
-}
-
-// goOn runs the passes that are left without looking back.
-func (o *onesweepPasses) goOn(r *run, digits []digit, bases *cl.Buffer) {
-	portable, err := o.portable()
-	if err != nil {
-		r.err = err
+	failed := r.flag(abort)
+	if failed == 0 || r.err != nil {
 		return
 	}
-	portable.sort(r, digits, bases)
+	*r.d = before[failed-1]
+	rest, err := o.portable()
+	if r.err = err; err == nil {
+		rest.sort(r, digits[failed-1:], bases)
+	}
 }
 
-func (o *onesweepPasses) one(r *run, pass int, at digit, bases, tickets, abort *cl.Buffer) {
-	g := o.geometry
-	tiles := g.groupsFor(r.d.N)
-	words := tiles * g.radix()
+func (o *onesweep) pass(r *run, pass int, at digit, bases, tickets, abort *cl.Buffer) {
+	tiles := o.groupsFor(r.d.N)
+	words := tiles * o.radix()
 	states := r.buffer("states", o.stateBytes*words)
-	r.launch(o.clear, min(sections(o.method.dev, 8), tiles), g.groupSize, states, tickets, uint64(words), uint32(pass))
-	shift, mask := at.args()
-	r.move(o.pass, tiles, g.groupSize, r.d.Keys, r.d.KeysTmp, bases, states, tickets, abort, r.n(), uint32(pass),
-		uint32(at.place), shift, mask)
-	r.swap()
+	r.launch(o.clear, min(o.sections, tiles), o.groupSize, states, tickets, uint64(words), uint32(pass))
+	r.move(o.sweep, tiles, o.groupSize, bases, states, tickets, abort, r.n(), uint32(pass),
+		uint32(at.place), uint32(at.shift), at.mask)
 }
 
-// probe reports whether a ranking that needs inline PTX gives the right ranks on this device, by trying.
-func probe(b *builder, dev *cl.Device, ranking Ranking) bool {
-	own := &builder{ctx: b.ctx, v: variant{wordBytes: 4}}
-	defer own.release()
-	g := newRanked(dev, Params{}, 4, ranking, 256, 6)
-	k := g.program(own, dev, nil, "rank", "probe").kernel("probe")
-	if own.err != nil {
+// probe reports whether a ranking that only some devices have gives the right ranks on this one, by trying.
+func probe(ctx *cl.Context, ranking Ranking) bool {
+	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
+	defer b.release()
+	g := newRanked(ctx.Device(), Params{}, 4, ranking, 256, 6)
+	k := g.program(b, nil, "rank", "probe")("probe")
+	if b.err != nil {
 		return false
 	}
-	q, err := b.ctx.NewQueue()
+	q, err := ctx.NewQueue()
 	if err != nil {
 		return false
 	}
 	defer q.Release()
 	const groups = 4
-	r := &run{ctx: b.ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
+	r := &run{ctx: ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
 	ok := r.buffer("ok", 4*groups*int64(g.groupSize))
 	defer ok.Release()
 	r.launch(k, groups, g.groupSize, ok)
-	for _, good := range r.words(ok, groups*g.groupSize) {
+	for _, good := range r.words(ok, groups*g.groupSize, 4) {
 		if good != 1 {
 			return false
 		}

@@ -3,10 +3,7 @@
 package algo
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -17,9 +14,6 @@ type digit struct {
 	shift int
 	mask  uint32
 }
-
-// args are the arguments by which a kernel knows the digit.
-func (g digit) args() (shift, mask uint32) { return uint32(g.shift), g.mask }
 
 // digitsOf cuts the bits from ≤ b < to into digits, the last perhaps narrower.
 func digitsOf(from, to, bits int) []digit {
@@ -32,12 +26,9 @@ func digitsOf(from, to, bits int) []digit {
 }
 
 // method is what the radix sorts differ in.
-type method interface {
-	// digitBits is how many bits a pass sorts by.
-	digitBits() int
-
-	// build makes the kernels for a variant.
-	build(b *builder) passes
+type method struct {
+	digitBits int // that a pass sorts by
+	build     func(b *builder) passes
 }
 
 // passes are a method's kernels for one variant.
@@ -47,155 +38,86 @@ type passes interface {
 	sort(r *run, digits []digit, bases *cl.Buffer)
 }
 
-// radix is a Sorter that sorts digit by digit, least significant first, by passes that are stable.
+// radix sorts digit by digit, least significant first, by passes that are stable.
 type radix struct {
-	ctx     *cl.Context
-	method  method
-	p       Params
-	mu      sync.Mutex
-	engines map[variant]*engine
-	spaces  map[*cl.Queue]*space
-	hybrid  bool // hybrid and tail are tried
-	trace   func(kernel string, e *cl.Event)
-}
-
-// engine is all that is built for one variant.
-type engine struct {
-	builder   *builder
-	histogram *histogram
+	digitBits int
 	passes    passes
+	histogram *histogram
 	sampler   *sampler
 	leading   *leading // nil where it cannot pay
-	hybrid    *hybrid  // nil likewise
-	tail      *tail    // nil likewise
+	hybrid    *hybrid  // nil but for the algorithm of that name, as is tail
+	tail      *tail
 }
 
-func newRadix(ctx *cl.Context, m method, p Params) *radix {
-	return &radix{ctx: ctx, method: m, p: p, engines: map[variant]*engine{}, spaces: map[*cl.Queue]*space{}}
+func newRadix(ctx *cl.Context, p Params, m method) *Sorter {
+	return makeSorter(ctx, p, func(b *builder) engine { return buildRadix(b, p, m) })
 }
 
-// engine builds the kernels for a variant at its first use.
-func (x *radix) engine(v variant) (*engine, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if e := x.engines[v]; e != nil {
-		return e, nil
+func buildRadix(b *builder, p Params, m method) *radix {
+	x := &radix{digitBits: m.digitBits, histogram: buildHistogram(b, m.digitBits), passes: m.build(b)}
+	x.sampler = buildSampler(b, p.LeadingKeys)
+	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
+		x.leading = buildLeading(b)
 	}
-	b := &builder{ctx: x.ctx, v: v}
-	e := &engine{builder: b, histogram: buildHistogram(b, x.method.digitBits()), passes: x.method.build(b)}
-	e.sampler = buildSampler(b, x.p.LeadingKeys)
-	if v.wordBytes == 8 && x.p.LeadingKeys >= 0 {
-		e.leading = buildLeading(b)
-	}
-	if x.hybrid && !v.values && !v.wide {
-		e.hybrid = buildHybrid(b, x.p)
-	}
-	if x.hybrid && v.values && !v.wide {
-		e.tail = buildTail(b, x.p, x.method.digitBits())
-	}
-	if b.err != nil {
-		b.release()
-		return nil, b.err
-	}
-	x.engines[v] = e
-	return e, nil
+	return x
 }
 
-// space is the scratch memory for a queue.
-func (x *radix) space(q *cl.Queue) *space {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.spaces[q] == nil {
-		x.spaces[q] = &space{buffers: map[string]*cl.Buffer{}}
+// sort sorts by all digits that are not constant, or by the leading ones where that is enough.
+func (x *radix) sort(r *run, fromBit, toBit int) {
+	seen := x.sampler.look(r, fromBit, toBit)
+	if x.hybrid.sort(r, seen, fromBit, toBit) || x.tail.sort(x, r, seen, fromBit, toBit) {
+		return
 	}
-	return x.spaces[q]
-}
-
-// Sort sorts by all digits that are not constant, or by the leading ones where that is enough.
-func (x *radix) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
-	if err := d.check(fromBit, toBit); err != nil {
-		return err
-	}
-	if d.N < 2 || fromBit == toBit {
-		return nil
-	}
-	v := variantOf(d, x.p.Wide)
-	e, err := x.engine(v)
-	if err != nil {
-		return err
-	}
-	s := x.space(q)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &run{ctx: x.ctx, q: q, d: d, v: v, space: s, trace: x.trace}
-	seen := e.sampler.look(r, fromBit, toBit)
-	if e.hybrid.sort(r, seen, fromBit, toBit) {
-		return r.err
-	}
-	if e.tail.sort(x, e, r, seen, fromBit, toBit) {
-		return r.err
-	}
-	if tieBit := e.leading.tieBit(seen, d.N, fromBit, toBit); tieBit > fromBit {
-		x.digits(r, e, seen, fromBit, tieBit, toBit)
-		if e.leading.repair(r, fromBit, tieBit, toBit) {
-			return r.err
+	if tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit); tieBit > fromBit {
+		x.digits(r, seen, fromBit, tieBit, toBit)
+		if x.leading.repair(r, fromBit, tieBit, toBit) {
+			return
 		}
 	}
-	x.digits(r, e, seen, fromBit, fromBit, toBit)
-	return r.err
+	x.digits(r, seen, fromBit, fromBit, toBit)
 }
 
-// digits runs a pass for every digit from lowBit on that varies. Only where the sample, which begins with fromBit, does
-// not show that all of them do, the histogram is waited for.
-func (x *radix) digits(r *run, e *engine, seen *sampled, fromBit, lowBit, toBit int) {
-	all := digitsOf(lowBit, toBit, x.method.digitBits())
-	bases, varies := e.histogram.run(r, lowBit, toBit, len(all))
-	varying := all
-	if slices.ContainsFunc(all, func(g digit) bool { return !seen.shows(g.shift-fromBit, uint64(g.mask)) }) {
-		flags := r.words(varies, len(all))
-		varying = nil
-		for i, digit := range all {
-			if flags[i] != 0 {
-				varying = append(varying, digit)
-			}
-		}
+// digits runs a pass for every digit from lowBit on that varies. The histogram is waited for only where the sample,
+// which begins with fromBit, does not show that all of them do.
+func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
+	varying := digitsOf(lowBit, toBit, x.digitBits)
+	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying))
+	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
+		flags := r.words(varies, len(varying), 4)
+		varying = slices.DeleteFunc(varying, func(d digit) bool { return flags[d.place] == 0 })
 	}
 	if r.err == nil && len(varying) > 0 {
-		e.passes.sort(r, varying, bases)
+		x.passes.sort(r, varying, bases)
 		r.d.Passes += len(varying)
 	}
 }
 
-// Close gives kernels and scratch memory back.
-func (x *radix) Close() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, e := range x.engines {
-		e.builder.release()
-	}
-	for _, s := range x.spaces {
-		for _, b := range s.buffers {
-			b.Release()
-		}
-	}
-	clear(x.engines)
-	clear(x.spaces)
+// histogram counts all digits of the keys at once, see histogram.cl.
+type histogram struct {
+	geometry
+	sections           int64
+	clear, count, scan *cl.Kernel
 }
 
-// check refuses data that no kernel here can sort.
-func (d *Data) check(fromBit, toBit int) error {
-	var faults []error
-	if d.WordBytes != 4 && d.WordBytes != 8 {
-		faults = append(faults, fmt.Errorf("keys of %d bytes", d.WordBytes))
-	}
-	if fromBit < 0 || fromBit > toBit || toBit > 8*d.WordBytes {
-		faults = append(faults, fmt.Errorf("bits %d to %d of a word of %d bytes", fromBit, toBit, d.WordBytes))
-	}
-	if d.N < 0 || d.N > 0 && (d.Keys == nil || d.KeysTmp == nil || (d.Values == nil) != (d.ValuesTmp == nil)) {
-		faults = append(faults, fmt.Errorf("%d keys without the buffers for them", d.N))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("sort on an OpenCL device: %w", err)
-	}
-	return nil
+const histogramUnroll = 8
+
+func buildHistogram(b *builder, digitBits int) *histogram {
+	g := geometry{groupSize: min(256, b.device().MaxGroup), items: histogramUnroll, digitBits: digitBits}
+	places := (8*b.v.wordBytes + digitBits - 1) / digitBits
+	kernel := b.program(g, cl.Defines{"HIST_UNROLL": histogramUnroll, "HIST_PLACES": places}, "histogram")
+	return &histogram{geometry: g, sections: sections(b.device(), 8),
+		clear: kernel("histogram_clear"), count: kernel("histogram_count"), scan: kernel("histogram_scan")}
+}
+
+// run tells where the keys of each digit value begin, and which places vary, both in memory of the device.
+func (h *histogram) run(r *run, fromBit, toBit, places int) (bases, varies *cl.Buffer) {
+	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
+	counts := r.buffer("counts", 8*words)
+	bases = r.offsets("bases", words)
+	varies = r.buffer("varies", 4*64)
+	r.launch(h.clear, 1, h.groupSize, counts, uint32(2*words))
+	r.launch(h.count, min(h.sections, h.groupsFor(r.d.N)), h.groupSize,
+		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit))
+	r.launch(h.scan, int64(places), int(h.radix()), counts, bases, varies, r.n())
+	return bases, varies
 }

@@ -22,14 +22,15 @@ func TestDefaultsFit(t *testing.T) {
 				t.Errorf("%s: hybrid: %v", name, err)
 			}
 			for _, wide := range []bool{false, true} {
-				if err := (&countScanReorder{dev: dev}).shape(wordBytes).check(dev, wordBytes, wide); err != nil {
+				if err := countScanReorderShape(dev, Params{}, wordBytes).check(dev, wordBytes, wide); err != nil {
 					t.Errorf("%s: count-scan-reorder: %v", name, err)
 				}
 				for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups, RankWarpMasks} {
 					if ranking == RankWarpMasks && dev.LocalBytes < 48<<10 {
 						continue // NVIDIA's alone
 					}
-					if err := (&onesweep{dev: dev}).shape(variant{wordBytes: wordBytes}, ranking).check(dev, wordBytes, wide); err != nil {
+					shape := onesweepShape(dev, Params{}, variant{wordBytes: wordBytes}, ranking)
+					if err := shape.check(dev, wordBytes, wide); err != nil {
 						t.Errorf("%s: onesweep, ranking %d: %v", name, ranking, err)
 					}
 				}
@@ -43,12 +44,12 @@ func TestLocalBytes(t *testing.T) {
 	ctx, _ := openDevice(t)
 	for _, v := range []variant{{4, false, false}, {8, true, true}} {
 		b := &builder{ctx: ctx, v: v}
-		m := &countScanReorder{dev: ctx.Device()}
-		passes := m.build(b).(*csrPasses)
+		passes := buildCountScanReorder(b, Params{})
 		must(t, b.err)
-		usage, err := passes.reorder.Usage()
+		usage, err := passes.moving.Usage()
 		must(t, err)
-		if bound := m.shape(v.wordBytes).localBytes(v.wordBytes, v.wide); usage.LocalBytes > bound || usage.LocalBytes < bound/2 {
+		shape := countScanReorderShape(ctx.Device(), Params{}, v.wordBytes)
+		if bound := shape.localBytes(v.wordBytes, v.wide); usage.LocalBytes > bound || usage.LocalBytes < bound/2 {
 			t.Errorf("%+v: %d bytes of local memory, computed %d", v, usage.LocalBytes, bound)
 		}
 		b.release()

@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// space is the scratch memory of the sorts on one queue. Commands of a queue run one after the other, so that one
-// sort's scratch can be the next one's; the lock is held while a sort queues its commands.
+// space is the scratch memory of the sorts on one queue, whose commands run one after the other, so that one sort's
+// scratch can be the next one's. The lock is held while a sort queues its commands.
 type space struct {
 	mu      sync.Mutex
 	buffers map[string]*cl.Buffer
@@ -23,30 +23,30 @@ type run struct {
 	d     *Data
 	v     variant
 	space *space
-	trace func(kernel string, e *cl.Event) // told of every launch; may be nil
+	trace func(kernel string, e *cl.Event) // may be nil
 	err   error
 }
 
 // buffer is scratch memory of at least that many bytes, the same for the same name until it must grow. A buffer
 // that is replaced lives on until the commands that use it are done.
 func (r *run) buffer(name string, bytes int64) *cl.Buffer {
-	if old := r.space.buffers[name]; old != nil {
-		if old.Bytes() >= bytes || r.err != nil {
-			return old
-		}
-		old.Release()
-		delete(r.space.buffers, name)
+	old := r.space.buffers[name]
+	if r.err != nil || old != nil && old.Bytes() >= bytes {
+		return old
 	}
-	if r.err != nil {
-		return nil
-	}
+	old.Release()
+	delete(r.space.buffers, name)
 	b, err := r.ctx.NewBuffer(bytes)
-	if err != nil {
-		r.err = err
+	if r.err = err; err != nil {
 		return nil
 	}
 	r.space.buffers[name] = b
 	return b
+}
+
+// offsets is buffer for so many positions.
+func (r *run) offsets(name string, length int64) *cl.Buffer {
+	return r.buffer(name, r.v.offsetBytes()*length)
 }
 
 // launch queues groups work-groups of size work-items.
@@ -55,18 +55,19 @@ func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 		return
 	}
 	e, err := r.q.Launch(k, int(groups)*size, size, args)
-	r.err = err
-	if r.trace != nil && err == nil {
+	if r.err = err; err == nil && r.trace != nil {
 		r.trace(k.Name(), e)
 	}
 }
 
-// move is launch for kernels that move the data: the buffers of values are appended to args where there are values.
+// move launches a kernel that moves the data to the other buffers, which then are the data.
 func (r *run) move(k *cl.Kernel, groups int64, size int, args ...any) {
+	all := append([]any{r.d.Keys, r.d.KeysTmp}, args...)
 	if r.v.values {
-		args = append(args, r.d.Values, r.d.ValuesTmp)
+		all = append(all, r.d.Values, r.d.ValuesTmp)
 	}
-	r.launch(k, groups, size, args...)
+	r.launch(k, groups, size, all...)
+	r.swap()
 }
 
 // swap makes what was written the data.
@@ -76,21 +77,26 @@ func (r *run) swap() {
 	d.Values, d.ValuesTmp = d.ValuesTmp, d.Values
 }
 
-// words reads n words of 32 bits back, waiting for all that was queued before.
-func (r *run) words(b *cl.Buffer, n int) []uint32 {
+// words reads n words of 4 or 8 bytes back, waiting for all that was queued before.
+func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
+	words := make([]uint64, n)
 	if r.err != nil {
-		return make([]uint32, n)
+		return words
 	}
-	raw := make([]byte, 4*n)
+	raw := make([]byte, wordBytes*n)
 	r.err = r.q.Download(raw, b, 0)
-	words := make([]uint32, n)
 	for i := range words {
-		words[i] = binary.NativeEndian.Uint32(raw[4*i:])
+		if wordBytes == 8 {
+			words[i] = binary.NativeEndian.Uint64(raw[8*i:])
+		} else {
+			words[i] = uint64(binary.NativeEndian.Uint32(raw[4*i:]))
+		}
 	}
 	return words
 }
 
-func (r *run) n() uint64 { return uint64(r.d.N) }
+// flag reads the first word of a buffer back.
+func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
 
 // fill sets the first word of a buffer.
 func (r *run) fill(b *cl.Buffer, word uint32) {
@@ -98,3 +104,5 @@ func (r *run) fill(b *cl.Buffer, word uint32) {
 		_, r.err = r.q.Fill(b, word, 0, 4)
 	}
 }
+
+func (r *run) n() uint64 { return uint64(r.d.N) }

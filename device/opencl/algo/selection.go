@@ -3,97 +3,46 @@
 package algo
 
 import (
+	"cmp"
 	"fmt"
-	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
 // selection is Bainville's sort in one launch, selection.cl or selection_blocks.cl.
 type selection struct {
-	ctx      *cl.Context
-	file     string
 	geometry geometry
-	defines  cl.Defines
-	wide     bool
-	trace    func(kernel string, e *cl.Event)
-
-	mu      sync.Mutex
-	engines map[variant]*selectionEngine
+	kernel   *cl.Kernel
 }
 
-// selectionEngine is the kernel for one variant.
-type selectionEngine struct {
-	builder *builder
-	kernel  *cl.Kernel
+func newSelection(ctx *cl.Context, p Params) (*Sorter, error) {
+	return makeSelection(ctx, p, "selection", 0)
 }
 
-func newSelection(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
-	return makeSelection(ctx, dev, p, "selection", nil)
-}
-
-func newSelectionBlocks(ctx *cl.Context, dev *cl.Device, p Params) (Sorter, error) {
-	factor := 8
-	override(&factor, p.BlockFactor)
+func newSelectionBlocks(ctx *cl.Context, p Params) (*Sorter, error) {
+	factor := cmp.Or(p.BlockFactor, 8)
 	if factor < 1 || factor > 32 {
-		return nil, fmt.Errorf("selection-blocks: block factor %d: use 1 to 32", factor)
+		return nil, fmt.Errorf("block factor %d: use 1 to 32", factor)
 	}
-	return makeSelection(ctx, dev, p, "selection_blocks", cl.Defines{"BLOCK_FACTOR": factor})
+	return makeSelection(ctx, p, "selection_blocks", factor)
 }
 
-func makeSelection(ctx *cl.Context, dev *cl.Device, p Params, file string, defines cl.Defines) (Sorter, error) {
-	g := geometry{groupSize: min(64, dev.MaxGroup), items: 1, digitBits: 1}
-	override(&g.groupSize, p.GroupSize)
-	if g.groupSize < 1 || g.groupSize > dev.MaxGroup || int64(8*g.groupSize*defines["BLOCK_FACTOR"]) > dev.LocalBytes {
-		return nil, fmt.Errorf("%s: work-groups of %d are too large for this device", file, g.groupSize)
+// makeSelection makes the sort of a file whose only kernel has its name, with blocks of factor keys per work-item.
+func makeSelection(ctx *cl.Context, p Params, file string, factor int) (*Sorter, error) {
+	dev := ctx.Device()
+	g := geometry{groupSize: cmp.Or(p.GroupSize, min(64, dev.MaxGroup)), items: 1, digitBits: 1}
+	l := limits{digitBits: 1, groupUnit: 1, localBytes: int64(8 * g.groupSize * factor)}
+	if err := g.check(dev, l); err != nil {
+		return nil, err
 	}
-	return &selection{ctx: ctx, file: file, geometry: g, defines: defines, wide: p.Wide,
-		engines: map[variant]*selectionEngine{}}, nil
+	return makeSorter(ctx, p, func(b *builder) engine {
+		return &selection{g, b.program(g, cl.Defines{"BLOCK_FACTOR": factor}, file)(file)}
+	}), nil
 }
 
-func (s *selection) engine(v variant) (*cl.Kernel, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.engines[v]; e != nil {
-		return e.kernel, nil
-	}
-	b := &builder{ctx: s.ctx, v: v}
-	k := b.program(s.geometry, s.defines, s.file).kernel(s.file)
-	if b.err != nil {
-		b.release()
-		return nil, b.err
-	}
-	s.engines[v] = &selectionEngine{b, k}
-	return k, nil
-}
-
-// Sort compares every key with every other.
-func (s *selection) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
-	if err := d.check(fromBit, toBit); err != nil {
-		return err
-	}
-	if d.N < 2 || fromBit == toBit {
-		return nil
-	}
-	v := variantOf(d, s.wide)
-	k, err := s.engine(v)
-	if err != nil {
-		return err
-	}
-	r := &run{ctx: s.ctx, q: q, d: d, v: v, trace: s.trace}
+// sort compares every key with every other.
+func (s *selection) sort(r *run, fromBit, toBit int) {
 	mask := ^uint64(0) >> (64 - (toBit - fromBit))
-	r.move(k, s.geometry.groupsFor(d.N), s.geometry.groupSize, d.Keys, d.KeysTmp, r.n(), uint32(fromBit), mask)
-	r.swap()
-	d.Passes++
-	return r.err
-}
-
-// Close gives the kernels back.
-func (s *selection) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.engines {
-		e.builder.release()
-	}
-	clear(s.engines)
+	r.move(s.kernel, s.geometry.groupsFor(r.d.N), s.geometry.groupSize, r.n(), uint32(fromBit), mask)
+	r.d.Passes++
 }

@@ -14,18 +14,18 @@
 //
 // prelude.cl and localsplit.cl stand before this file.
 
-__kernel void split_bits(__global const word_t *keys, __global offset_t *bits, ulong n, uint shift)
+__kernel void split_bits(__global const word_t *keys, __global offset_t *bits, ulong n, uint shift, uint mask)
 {
 	for (ulong i = get_global_id(0); i <= n; i += get_global_size(0))
-		bits[i] = i < n ? digit_of(keys[i], shift, 1) : 0;
+		bits[i] = i < n ? digit_of(keys[i], shift, mask) : 0;
 }
 
 __kernel void split_scatter(__global const word_t *keysIn, __global word_t *keysOut, __global const offset_t *onesBefore,
-	ulong n, uint shift VALUE_BUFFERS)
+	ulong n, uint shift, uint mask VALUE_BUFFERS)
 {
 	for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
 		word_t key = keysIn[i];
-		ulong to = digit_of(key, shift, 1) ? n - onesBefore[n] + onesBefore[i] : i - onesBefore[i];
+		ulong to = digit_of(key, shift, mask) ? n - onesBefore[n] + onesBefore[i] : i - onesBefore[i];
 		keysOut[to] = key;
 #if HAS_VALUES
 		valuesOut[to] = valuesIn[i];

@@ -1,0 +1,144 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// counting is the passes of the sorts that count, scan and move: a work-group counts the digits of its part of the
+// keys into a column of a table, the scan of the rows says where each digit of each part goes, and there it is moved.
+type counting struct {
+	geometry
+	sections int64 // work-groups at most, each for several tiles; 0: one for each tile
+	scanner  *scanner
+	count    *cl.Kernel
+	moving   *cl.Kernel
+
+	table   func(n, groups int64) int64 // length of the table; nil: a column for each group
+	sorting bool                        // count also sorts each tile, into the other buffers
+	byRow   bool                        // each row is scanned from where the histogram of all keys says
+}
+
+func buildCounting(b *builder, g geometry, kernel func(string) *cl.Kernel, count, moving string) *counting {
+	return &counting{geometry: g, scanner: buildScanner(b), count: kernel(count), moving: kernel(moving)}
+}
+
+func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
+	groups := c.groupsFor(r.d.N)
+	if c.sections > 0 {
+		groups = min(groups, c.sections)
+	}
+	length := groups * c.radix()
+	if c.table != nil {
+		length = c.table(r.d.N, groups)
+	}
+	table := r.offsets("table", length)
+	for _, digit := range digits {
+		args := []any{table, r.n(), uint32(digit.shift), digit.mask}
+		if c.sorting {
+			r.move(c.count, groups, c.groupSize, args...)
+		} else {
+			r.launch(c.count, groups, c.groupSize, append([]any{r.d.Keys}, args...)...)
+		}
+		if c.byRow {
+			c.scanner.scanRows(r, table, bases, int64(digit.place)*c.radix(), c.radix(), groups)
+		} else {
+			c.scanner.scan(r, table, length)
+		}
+		r.move(c.moving, groups, c.groupSize, args...)
+	}
+}
+
+// newCountScanReorder makes Harada & Howes's sort with digits of up to 8 bits, count_scan_reorder.cl, or with 4 bits
+// as it was published, count_scan_reorder_4.cl.
+func newCountScanReorder(ctx *cl.Context, p Params) (*Sorter, error) {
+	if p.DigitBits == 4 {
+		return newRadix(ctx, p, method{4, func(b *builder) passes { return buildPublished(b, p) }}), nil
+	}
+	s := countScanReorderShape(ctx.Device(), p, 4)
+	if err := s.check(ctx.Device(), 4, false); err != nil {
+		return nil, err
+	}
+	return newRadix(ctx, p, method{s.digitBits, func(b *builder) passes { return buildCountScanReorder(b, p) }}), nil
+}
+
+// countScanReorderShape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks
+// included, and leave room for several work-groups per unit. Masks are made on any device.
+func countScanReorderShape(dev *cl.Device, p Params, wordBytes int) ranked {
+	return newRanked(dev, p, wordBytes, cmp.Or(p.Ranking, RankMasks), 256, 16)
+}
+
+func buildCountScanReorder(b *builder, p Params) *counting {
+	s := countScanReorderShape(b.device(), p, b.v.wordBytes)
+	c := buildCounting(b, s.geometry, s.program(b, nil, "rank", "count_scan_reorder"), "count", "reorder")
+	c.sections, c.byRow = cmp.Or(int64(p.Groups), sections(b.device(), 8)), true
+	return c
+}
+
+func buildPublished(b *builder, p Params) *counting {
+	g := geometry{groupSize: 64, items: 4, digitBits: 4}
+	c := buildCounting(b, g, b.program(g, nil, "count_scan_reorder_4"), "count_items", "reorder_packed")
+	c.sections = cmp.Or(int64(p.Groups), sections(b.device(), 16))
+	return c
+}
+
+// newSplit makes Dillhoff's sort, split.cl: with digits of 1 bit the kernels without local buckets, whose table has an
+// entry for each key and one for the sum.
+func newSplit(ctx *cl.Context, p Params) (*Sorter, error) {
+	return newTiled(ctx, p, func(b *builder, g geometry) *counting {
+		kernel := b.program(g, nil, "localsplit", "split")
+		if g.digitBits > 1 {
+			return buildCounting(b, g, kernel, "split_count", "split_buckets")
+		}
+		c := buildCounting(b, g, kernel, "split_bits", "split_scatter")
+		c.sections, c.table = sections(b.device(), 16), func(n, _ int64) int64 { return n + 1 }
+		return c
+	})
+}
+
+// newTile makes the sort that Koppelman analyses, tile.cl: his h, e and B are DigitBits, Items and GroupSize.
+func newTile(ctx *cl.Context, p Params) (*Sorter, error) {
+	return newTiled(ctx, p, func(b *builder, g geometry) *counting {
+		c := buildCounting(b, g, b.program(g, nil, "localsplit", "tile"), "tile_sort", "tile_scatter")
+		c.sorting = true
+		return c
+	})
+}
+
+// newTiled makes a sort whose tiles are sorted by localsplit.cl. The defaults are Koppelman's examples.
+func newTiled(ctx *cl.Context, p Params, build func(*builder, geometry) *counting) (*Sorter, error) {
+	dev := ctx.Device()
+	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, dev.MaxGroup)), items: cmp.Or(p.Items, 4),
+		digitBits: cmp.Or(p.DigitBits, 4)}
+	local := g.tile()*12 + 8*int64(g.groupSize) + 4*g.radix() + 64
+	if err := g.check(dev, limits{digitBits: 8, groupUnit: 1, localBytes: local}); err != nil {
+		return nil, err
+	}
+	return newRadix(ctx, p, method{g.digitBits, func(b *builder) passes { return build(b, g) }}), nil
+}
+
+const (
+	binningLanes = 32  // work-items of a chunk
+	binningChunk = 256 // keys of a chunk, which has a column of its own
+)
+
+// newBinning makes the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
+func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
+	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes, digitBits: cmp.Or(p.DigitBits, 4)}
+	if g.digitBits != 2 && g.digitBits != 4 {
+		return nil, fmt.Errorf("digits of %d bits: use 2 or 4", g.digitBits)
+	}
+	local := int64(g.groupSize/binningLanes) << 10
+	if err := g.check(ctx.Device(), limits{4, binningLanes, binningLanes, local}); err != nil {
+		return nil, err
+	}
+	return newRadix(ctx, p, method{g.digitBits, func(b *builder) passes {
+		c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
+		c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
+		return c
+	}}), nil
+}
