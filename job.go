@@ -182,7 +182,7 @@ func (j *job) openInputs(ctx context.Context) (err error) {
 	j.limitWorkers()
 	j.data = &watchDataset{
 		Dataset: j.opt.faults.dataset(chunker.NewDataset(j.inputs)), size: j.size, seen: j.see,
-		seekable: allSeekable(j.inputs), mayMap: j.mappable,
+		mayMap: j.mappable,
 	}
 	return nil
 }

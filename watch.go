@@ -21,11 +21,6 @@ type watchDataset struct {
 	size int // bytes of a record
 	seen func(recs []byte)
 
-	seekable bool     // samples are from all over the dataset
-	trend    []uint64 // the prefixes of the last sample by their positions, if position tells something of the key; else nil
-	knots    []uint64 // of trend; nil until a source needs them
-	given    int64    // records that Cut has given out
-
 	// mayMap is how many bytes all records may have at most to be left where they lie, see device.Mapped. It is asked for
 	// such records only: to read the limits of the machine takes longer than to sort a small file.
 	mayMap func() int64
@@ -37,36 +32,7 @@ func (w *watchDataset) Cut(maxRecords int64) (device.Source, error) {
 	if src == nil || err != nil {
 		return nil, err
 	}
-	first := w.given
-	w.given += max(src.Records(), 0)
-	return &watchSource{Source: src, watch: w, sample: w.sampleOf(first, src.Records())}, nil
-}
-
-// Sample takes a sample, and keeps it for the sources where keys rise or fall with the position.
-func (w *watchDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
-	sample, err := w.Dataset.Sample(k, n)
-	if w.seekable && sample.Trends() {
-		w.trend, w.knots = sample.Prefixes, nil
-	}
-	return sample, err
-}
-
-// sampleOf is the sample of n records from index first on, if they are but a part and have other keys than the rest, as those
-// of a log that is nearly sorted by time. Cut by the sample of all data, most would lie in a few buckets: 256 MiB of such u64
-// took 0.44 s in 64 MiB of memory, and 0.36 with this.
-func (w *watchDataset) sampleOf(first, n int64) []uint64 {
-	total, keys := w.Records(), int64(len(w.trend))
-	if total <= 0 || n <= 0 || n == total || keys == 0 {
-		return nil
-	}
-	own := w.trend[first*keys/total : (first+n)*keys/total]
-	if len(own) >= fewestSampled {
-		return own
-	}
-	if w.knots == nil {
-		w.knots = knotsOf(w.trend)
-	}
-	return along(w.knots, float64(first)/float64(total), float64(n)/float64(total), own)
+	return &watchSource{Source: src, watch: w}, nil
 }
 
 // Split splits the dataset and watches the sources.
@@ -80,12 +46,8 @@ func (w *watchDataset) Split(n int) []device.Source {
 
 type watchSource struct {
 	device.Source
-	watch  *watchDataset
-	sample []uint64
+	watch *watchDataset
 }
-
-// Sample tells of the source what the sample of all data does not.
-func (w *watchSource) Sample() []uint64 { return w.sample }
 
 // ReadAhead implements input.Foreseen.
 func (w *watchSource) ReadAhead(ctx context.Context, maxBytes int64) {
