@@ -28,7 +28,6 @@ type job struct {
 
 	data     chunker.Dataset
 	sample   chunker.Sample // records from places all over the data; from a stream its first
-	moving   []uint64       // what moved gives; nil: it was not asked yet
 	distinct *int64         // what wanted gives for a limit of keys; nil: it was not asked yet
 	ordered  bool           // all of the data looks as if it were in order, or in reverse order
 	mirrored bool           // ordered means in reverse order

@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
 	sinks "github.com/extsort/extsort/merge/output"
 )
 
@@ -63,31 +62,11 @@ func (j *job) reclaimed() bool {
 
 // sparesMemory reports whether data that fit memory may be worth to be read several times, because memory may be slow to touch.
 func (j *job) sparesMemory() bool {
-	if !j.reclaimed() || j.wanted() >= 0 || j.ordered || !j.isApart() || !j.canReread() || j.counted() > mostCounted {
+	if !j.reclaimed() || j.wanted() >= 0 || j.ordered || !j.isApart() || !j.canReread() {
 		return false
 	}
 	read, ok := j.readTrial()
 	return ok && read >= fastReads
-}
-
-// moved is the prefixes of the sample, in order, whose records a chunk does not only count.
-func (j *job) moved() []uint64 {
-	if j.moving == nil {
-		j.moving = cpu.Moved(j.chunkOptions(), j.capacity, j.sample.Prefixes)
-	}
-	return j.moving
-}
-
-// counted is about what part of the records a chunk only counts.
-func (j *job) counted() float64 {
-	n := max(len(j.sample.Prefixes), 1)
-	return float64(n-len(j.moved())) / float64(n)
-}
-
-// roomy is about how many records fit the chunk of a pass, where what it only counts takes no room.
-func (j *job) roomy() int64 {
-	const doubt = 0.02 // of all records: what is not counted after all has to fit, too
-	return max(j.capacity, int64(float64(j.capacity)/(1+doubt-j.counted())))
 }
 
 // mostPassesMoved is how many passes may pay for records that are moved whole: their order is kept account of in all that is read.
@@ -158,7 +137,7 @@ func (j *job) againBytes() float64 {
 
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
 func (j *job) keysFit() bool {
-	keys := j.moved()
+	keys := slices.Sorted(slices.Values(j.sample.Prefixes))
 	most := int(0.9 * float64(j.capacity) / float64(max(j.data.Records(), 1)) * float64(len(j.sample.Prefixes)))
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
@@ -170,7 +149,7 @@ func (j *job) keysFit() bool {
 
 // byPasses sorts the data in passes. It reports false, with nothing lost, when that turns out not to be possible.
 func (s *sorting) byPasses(ctx context.Context, out *output) (done bool, err error) {
-	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records(), room: s.roomy()}
+	p := &passes{sorting: s, out: out, keys: s.keys(), all: s.data.Records(), room: s.capacity}
 	slices.Sort(p.keys)
 	p.share = p.firstShare()
 	if err = p.holdInputs(); err == nil {

@@ -124,31 +124,12 @@ func TestPassesOfFewKeys(t *testing.T) {
 	}
 }
 
-// TestPassesOfCountedKeys sorts more than fits a chunk in one pass, as hardly any of it takes room.
-func TestPassesOfCountedKeys(t *testing.T) {
-	k := kindNamed("u64")
-	const records, room = 400_000, 100_000
-	r := seeded(t)
-	data := k.make(t, "uniform", records, r)
-	for i := range records {
-		if r.IntN(50) > 0 {
-			copy(data[8*i:8*i+8], []byte{0, 0, 0, 0, 0, 0, 0, byte(31 * r.IntN(5))})
-		}
-	}
-	opt := Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out"), Workers: 3, Verify: true}
-	opt.faults.chunkRecords = room
-	report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
-	if report.Strategy != InCore || report.Chunks != 1 || report.BytesSpilled > 0 {
-		t.Errorf("sorted by %s in %d chunks, %d bytes spilled", report.Strategy, report.Chunks, report.BytesSpilled)
-	}
-}
-
 // TestSparesMemory plans for what fits memory: it is read several times where that takes less than to touch the memory is expected to,
 // and only if it may be.
 func TestSparesMemory(t *testing.T) {
 	slow := planner{
 		work:  work{records: 1 << 27, size: 8, bare: true, workers: 2, reclaimed: true},
-		rates: defaultRates, records: 1 << 27, capacity: 1 << 29, fanIn: 16, merges: true, rereads: true, again: 20e9, roomy: 1 << 29, apart: true,
+		rates: defaultRates, records: 1 << 27, capacity: 1 << 29, fanIn: 16, merges: true, rereads: true, again: 20e9, apart: true,
 	}
 	for _, c := range []struct {
 		name   string
@@ -346,10 +327,6 @@ func TestPassesToAStream(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
 	uniform := k.make(t, "uniform", 40_000, r)
-	few := make([]byte, len(uniform))
-	for at := 0; at < len(few); at += 8 {
-		few[at] = byte(r.IntN(4))
-	}
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -363,7 +340,6 @@ func TestPassesToAStream(t *testing.T) {
 		{"many to a compressed file", uniform, Options{Output: "out", Compress: "s2"}, 10_000, Reread, 9},
 		{"the first", uniform, Options{Limit: 100}, 10_000, InCore, 1},
 		{"the first of what fits", uniform, Options{Limit: 100}, 50_000, InCore, 1},
-		{"few keys", few, Options{}, 10_000, InCore, 1},
 	} {
 		opt := c.opt
 		opt.Record, opt.Inputs, opt.Verify = k.spec, []string{writeFile(t, c.data)}, true

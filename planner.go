@@ -33,7 +33,6 @@ type planner struct {
 	rereads   bool      // the input can be read again and again
 	again     float64   // bytes/s that all workers together read then
 	apart     bool      // the output is a file, and no stream that may end in an input
-	roomy     int64     // records of a chunk then
 }
 
 // storedBlock is the size of the blocks of a run: small chunks are stored in smaller ones than are wanted.
@@ -53,7 +52,7 @@ func (j *job) planner() *planner {
 	}
 	p.disk = j.diskCosts()
 	if j.mayReread() {
-		p.rereads, p.again, p.roomy, p.apart = true, j.againBytes(), j.roomy(), j.isApart()
+		p.rereads, p.again, p.apart = true, j.againBytes(), j.isApart()
 	}
 	var opt plan.Scatter
 	opt, p.fanOut = j.scatterOptions(max(p.records, 0), p.parts())
@@ -175,13 +174,13 @@ func (p *planner) reread() Candidate {
 		return c
 	}
 	touch := 0.0 // what does not fit memory touches all of that in any case
-	if c.chunks = passesOf(p.records, p.roomy); p.records <= p.capacity {
+	if c.chunks = passesOf(p.records, p.capacity); p.records <= p.capacity {
 		c.Why = "reads the input several times, so that it takes less memory, which may be slow to touch"
 		c.chunks = passesInMemory
 		touch = w.touchCost() / passesInMemory
 	}
 	if p.wanted > 0 {
-		c.chunks = min(c.chunks, passesOf(p.wanted, p.roomy))
+		c.chunks = min(c.chunks, passesOf(p.wanted, p.capacity))
 		w = w.atMost(p.wanted)
 	}
 	first := 1 / float64(max(c.chunks, 1))

@@ -95,7 +95,6 @@ func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 	if err != nil {
 		return nil, errors.Join(err, p.memory.Free())
 	}
-	p.touch = &touching{}
 	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, key: keyBits(layout), pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
 }
 
@@ -156,7 +155,7 @@ func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[u
 		return 0, err
 	}
 	in := newIntake(src, &c.sizes)
-	s.begin(&in, &c.sizes, c.pool.touch, len(c.pool.memory.Bytes()), func(prefix uint64) uint64 { return prefix })
+	s.begin(&in, func(prefix uint64) uint64 { return prefix })
 	workers := workersFor(c.sizes.workers, in.expected, c.unit)
 	if err := c.makeWorkers(workers); err != nil {
 		return 0, err
@@ -183,7 +182,7 @@ func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[u
 			err = l.work(ctx, 0, nil, 0)
 		}
 		if err == nil {
-			more, err = s.leaveOutMore(&l.buckets, c.droppers(workers))
+			more, err = s.makeRoom(&l.buckets, c.droppers(workers))
 		}
 		if err != nil {
 			return 0, err
@@ -213,7 +212,7 @@ func (c *carrier[R]) droppers(workers int) (all []dropper) {
 	return all
 }
 
-// work scatters recs, if any, and what it reads as long as it is admitted and there is more, and until more is to be left out.
+// work scatters recs, if any, and what it reads as long as it is admitted and there is more.
 func (l *carrying[R]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
 	w := l.workers[worker]
 	defer storeFence() // others may get its blocks
@@ -221,9 +220,8 @@ func (l *carrying[R]) work(ctx context.Context, worker int, recs []byte, first i
 		if len(recs) > 0 {
 			l.scatter(w, recs)
 			w.lines.counts(l.order.note(worker, first, int64(len(recs)/l.carrier.record)))
-			l.selection.judge()
 		}
-		if l.selection.interrupted() || !l.order.admit(worker) {
+		if !l.order.admit(worker) {
 			return nil
 		}
 		if recs, first, err = l.read(ctx, &l.intake, w); err != nil {

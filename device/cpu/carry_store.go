@@ -34,7 +34,6 @@ func (c *carrier[R]) Drain(ctx context.Context, limit int64, w device.BlockWrite
 	}
 	taken, err := drain(ctx, w, zones.counted(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
 	c.pool.shared = c.pool.shared || taken
-	c.pool.touch.forget()
 	return err
 }
 

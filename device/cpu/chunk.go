@@ -64,12 +64,7 @@ func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E
 }
 
 func newKeyChunk[E element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
-	made, err := newChunk(opt, s, newKeys[E](opt.Keyer))
-	if err != nil {
-		return nil, err
-	}
-	made.pool.touch = &touching{}
-	return made, nil
+	return newChunk(opt, s, newKeys[E](opt.Keyer))
 }
 
 func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {

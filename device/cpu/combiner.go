@@ -154,19 +154,15 @@ func (c *combiner[E]) sizeOf(bucket int) int64 {
 	return int64(blocks*(mask+1) + to&mask + c.inLine(bucket))
 }
 
-// countedIn and roomless are nothing: all elements take room.
-func (c *combiner[E]) countedIn(int) int64 { return 0 }
-func (c *combiner[E]) roomless() int64     { return 0 }
-
-// dropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had, which all took room.
-func (c *combiner[E]) dropFrom(from int) (elements, room int64) {
+// dropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had.
+func (c *combiner[E]) dropFrom(from int) (elements int64) {
 	for bucket := from; bucket < c.used; bucket++ {
 		elements += c.sizeOf(bucket)
 		c.pool.spare(c.lists[bucket], int64(c.taken[bucket]))
 		c.lists[bucket], c.to[bucket], c.taken[bucket] = emptyList, 0, 0
 		c.next[bucket] = uint64(bucket * c.line)
 	}
-	return elements, elements
+	return elements
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

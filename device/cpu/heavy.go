@@ -6,8 +6,6 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
-
-	"github.com/extsort/extsort/device"
 )
 
 // heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
@@ -96,37 +94,6 @@ func heaviesOf[E element](sample []E, b buckets[E], limit int) *heavies[E] {
 		h.slots[c.bucket], h.perBucket[c.bucket] = uint16(len(h.values)), uint64(c.value)
 	}
 	return h
-}
-
-// Moved is those prefixes of a sample, in order, whose records a chunk of so many moves; others it would only count.
-func Moved(opt device.ChunkOptions, records int64, sample []uint64) []uint64 {
-	sample = slices.Sorted(slices.Values(sample))
-	s := newSizes(opt, records)
-	switch elementOf(opt.Keyer) {
-	case key32:
-		return movedOf(&s, newKeys[uint32](opt.Keyer), sample)
-	case key64:
-		return movedOf(&s, newKeys[uint64](opt.Keyer), sample)
-	}
-	return sample
-}
-
-// movedOf cuts buckets and chooses heavy elements as Load would.
-func movedOf[E element](s *sizes, codec codec[E], sample []uint64) []uint64 {
-	count := s.buckets(s.records)
-	if len(sample) == 0 || count == 1 {
-		return sample
-	}
-	var elems []E
-	for _, prefix := range thinned(sample, count) {
-		elems = append(elems, codec.fromPrefix(prefix))
-	}
-	elems, low, high := (*selection[E])(nil).cutFrom(elems)
-	heavy := heaviesOf(elems, fittedBuckets(elems, low, high, count, 0), s.maxHeavies())
-	if heavy == nil {
-		return sample
-	}
-	return slices.DeleteFunc(sample, func(prefix uint64) bool { return slices.Contains(heavy.values, codec.fromPrefix(prefix)) })
 }
 
 // countHeavy has heavy elements counted. REQUIRES: nothing was added since reset.

@@ -181,42 +181,6 @@ func putBackEqual(made device.Chunk) {
 	}
 }
 
-// TestMoved: what the sample has often is not moved but counted, of bare keys, if it is alone in its bucket, and not more than a chunk
-// counts.
-func TestMoved(t *testing.T) {
-	rare := []uint64{1, 2, 2, 3, 3, 3}
-	often := slices.Concat(rare, slices.Repeat([]uint64{1 << 40}, 300), slices.Repeat([]uint64{1 << 62}, 300))
-	var close []uint64
-	for i := range uint64(20) {
-		close = append(close, slices.Repeat([]uint64{i<<58 | i&1}, 100)...)
-	}
-	twins := append(slices.Repeat([]uint64{1 << 40}, 900), slices.Repeat([]uint64{1<<40 + 1}, 900)...)
-	twins = append(twins, 0, 1<<63)
-	var many []uint64 // more than there are buckets
-	for i := range uint64(1000) {
-		many = append(many, slices.Repeat([]uint64{i << 50}, 16)...)
-	}
-	for _, c := range []struct {
-		layout  string
-		records int64
-		sample  []uint64
-		want    []uint64
-	}{
-		{"u64", 1 << 22, often, rare}, {"u64", 1 << 10, often, often}, {"u64", 1 << 22, nil, nil}, {"u128", 1 << 22, often, often},
-		{"u64", 1 << 22, close, nil}, {"u64", 1 << 22, twins, []uint64{0, 1 << 63}}, {"u64", 1 << 22, many, many},
-	} {
-		k, err := format.NewKeyer(layoutOf(t, c.layout))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := slices.Clone(c.sample)
-		got := Moved(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: 2}, c.records, c.sample)
-		if !slices.Equal(got, c.want) || !slices.Equal(c.sample, before) {
-			t.Errorf("%s, %d records: %d keys are moved, want %d", c.layout, c.records, len(got), len(c.want))
-		}
-	}
-}
-
 // TestStatsCounted: what is only counted is in the stats of a chunk, that of each Load alone.
 func TestStatsCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))

@@ -3,47 +3,26 @@ package cpu
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/extsort/extsort/device"
 )
 
 // intake hands the records of a source to workers in units.
 type intake struct {
-	src      device.Source
-	expected int64         // records, if the source knows how many come, else as many as there is room for
-	unit     int           // records
-	record   int           // bytes
-	room     *atomic.Int64 // records that may yet be claimed
-	loaded   *atomic.Int64
-	reading  *reading // nil: nobody wants to know
-}
-
-// reading tells what a source has delivered, and how long that took all workers together.
-type reading struct {
-	records     atomic.Int64
-	nanoseconds atomic.Int64
-
-	startRecords, startNanos int64 // for pace
-}
-
-// pace is what a record takes, in ns, by those that came after the first so many; 0: not known yet. REQUIRES: one goroutine at a time.
-func (r *reading) pace(start int64) float64 {
-	records, nanos := r.records.Load(), r.nanoseconds.Load()
-	switch {
-	case records < start:
-		return 0
-	case r.startRecords == 0:
-		r.startRecords, r.startNanos = records, nanos
-		return 0
-	case records < r.startRecords+start:
-		return 0
-	}
-	return float64(nanos-r.startNanos) / float64(records-r.startRecords)
+	src       device.Source
+	expected  int64         // records, if the source knows how many come, else as many as there is room for
+	unit      int           // records
+	record    int           // bytes
+	room      *atomic.Int64 // records that may yet be claimed
+	delivered *atomic.Int64 // records that were read
+	loaded    *atomic.Int64 // and not left out
 }
 
 func newIntake(src device.Source, s *sizes) intake {
-	in := intake{src: src, expected: s.records, unit: s.unit, record: s.record, room: new(atomic.Int64), loaded: new(atomic.Int64)}
+	in := intake{
+		src: src, expected: s.records, unit: s.unit, record: s.record,
+		room: new(atomic.Int64), delivered: new(atomic.Int64), loaded: new(atomic.Int64),
+	}
 	if n := src.Records(); n >= 0 {
 		in.expected = min(in.expected, n)
 	}
@@ -61,38 +40,23 @@ func (in *intake) next(ctx context.Context, place func(first int64, n int) []byt
 	if claim == 0 {
 		return nil, 0, nil
 	}
-	start := in.reading.begin()
 	first, n, err := in.src.Next(int(claim), func(first int64, n int) []byte {
 		recs = place(first, n)
 		return recs
 	})
-	in.reading.end(start, n)
 	if err != nil {
 		return nil, 0, err
 	}
 	in.room.Add(claim - int64(n))
+	in.delivered.Add(int64(n))
 	in.loaded.Add(int64(n))
 	return recs[:n*in.record], first, nil
 }
 
-// leaveOut says that n records, which next gave, take no room.
+// leaveOut says that n records, which next gave, were left out.
 func (in *intake) leaveOut(n int64) {
 	in.room.Add(n)
 	in.loaded.Add(-n)
-}
-
-func (r *reading) begin() (start time.Time) {
-	if r != nil {
-		start = time.Now()
-	}
-	return start
-}
-
-func (r *reading) end(start time.Time, records int) {
-	if r != nil {
-		r.nanoseconds.Add(time.Since(start).Nanoseconds())
-		r.records.Add(int64(records))
-	}
 }
 
 func (in *intake) claim() int64 {

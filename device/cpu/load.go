@@ -24,7 +24,7 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 		return 0, err
 	}
 	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes), selection: s}
-	s.begin(&l.intake, &c.sizes, c.pool.touch, len(c.pool.memory.Bytes()), c.codec.fromPrefix)
+	s.begin(&l.intake, c.codec.fromPrefix)
 	l.count, l.workers = c.buckets(l.expected), workersFor(c.sizes.workers, l.expected, c.unit)
 	if err := l.run(ctx); err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 			return err
 		}
 		recs = nil
-		if more, err = l.selection.leaveOutMore(&l.buckets, l.droppers()); err != nil {
+		if more, err = l.selection.makeRoom(&l.buckets, l.droppers()); err != nil {
 			return err
 		}
 	}
@@ -105,35 +105,19 @@ func (l *loading[E]) droppers() (all []dropper) {
 	return all
 }
 
-// work reads and scatters until there is no more, or no room, or more is to be left out.
+// work reads and scatters until there is no more, or no room.
 func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
-	for !l.selection.interrupted() {
+	for {
 		recs, first, err := l.next(ctx, w)
 		if err != nil {
 			return err
 		}
 		if len(recs) == 0 {
-			if l.regain(w) {
-				continue
-			}
-			break
+			w.scatter.settle()
+			return nil
 		}
 		l.scatter(w, recs, first)
-		l.selection.judge()
 	}
-	w.scatter.settle()
-	return nil
-}
-
-// regain gives back the room of what a worker has only counted, and reports whether there was any. Where everything is loaded, there
-// is room for everything.
-func (l *loading[E]) regain(w *worker[E]) bool {
-	if l.selection == nil {
-		return false
-	}
-	roomless := w.scatter.roomless()
-	l.room.Add(roomless)
-	return roomless > 0
 }
 
 // next reads the next unit.

@@ -36,7 +36,6 @@ type pool[E arena.Word] struct {
 	extent int          // blocks that a zone gets at a time
 	zones  []zone
 	spares spares
-	touch  *touching // nil: nobody wants to know
 }
 
 // spares are blocks that may be used in any zone, before any that were never used.
@@ -92,38 +91,22 @@ func (p *pool[E]) takeFrom(zone int) uint32 {
 	if b := z.takeFresh(); b != none {
 		return b
 	}
-	b, end := p.takeLocked(z)
-	if end > 0 {
-		p.touch.first(p.bytesOf(int64(b), int64(b)+1), len(p.bytesOf(int64(b), end)), end)
-	}
-	return b
-}
-
-// takeLocked gives a block of the zone that was freed, or one of nobody's, or none. If it is the first of an extent that nobody has
-// had before, end is where that ends.
-func (p *pool[E]) takeLocked(z *zone) (block uint32, end int64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if b := z.takeFreed(p.next); b != none {
-		return b, 0
+		return b
 	}
 	if b := z.takeFresh(); b != none { // somebody else was faster to get an extent
-		return b, 0
+		return b
 	}
 	if b := p.takeSpare(); b != none {
-		return b, 0
+		return b
 	}
 	from := p.fresh.Add(int64(p.extent)) - int64(p.extent)
 	if from >= int64(p.blocks) {
-		return none, 0
+		return none
 	}
-	end = min(from+int64(p.extent), int64(p.blocks))
-	return z.grow(uint32(from), uint32(end)), end
-}
-
-// bytesOf is the memory of the blocks from one to another.
-func (p *pool[E]) bytesOf(from, end int64) []byte {
-	return arena.ByteView(p.elems[from<<p.shift : end<<p.shift])
+	return z.grow(uint32(from), uint32(min(from+int64(p.extent), int64(p.blocks))))
 }
 
 // spare takes blocks that belonged to some zone. No zone can be released before the next reset.

@@ -137,7 +137,6 @@ type scatterer[E element] struct {
 	heavy   *heavies[E] // elements that are counted instead, or nil
 	counts  []int64     // how often each of them came
 	counted int         // elements added since the counters in next were empty
-	noted   int64       // of counts, what roomless has told
 }
 
 // newScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
@@ -151,7 +150,7 @@ func newScatterer[E element](p *pool[E], memory []byte, buckets, lineBytes int) 
 // zones from zone on.
 func (s *scatterer[E]) reset(buckets, zone, zones int) {
 	s.combiner.reset(buckets, zone, zones)
-	s.heavy, s.counted, s.noted = nil, 0, 0
+	s.heavy, s.counted = nil, 0
 }
 
 // add distributes elems.
@@ -199,40 +198,24 @@ func (s *scatterer[E]) settle() {
 	storeFence()
 }
 
-// countedIn is how many elements of a bucket were only counted. REQUIRES: nothing was added since settle.
-func (s *scatterer[E]) countedIn(bucket int) int64 {
+// sizeOf is the number of elements in a bucket. REQUIRES: nothing was added since settle.
+func (s *scatterer[E]) sizeOf(bucket int) int64 {
 	_, counted := s.countOf(bucket)
-	return counted
+	return s.combiner.sizeOf(bucket) + counted
 }
 
-// roomless is how many elements were only counted since it was last asked: they take no room.
-func (s *scatterer[E]) roomless() int64 {
-	if s.heavy == nil {
-		return 0
-	}
-	s.emptyCounters()
-	before := s.noted
-	s.noted = 0
-	for _, n := range s.counts {
-		s.noted += n
-	}
-	return s.noted - before
-}
-
-// dropFrom empties the buckets from one on, and returns how many elements they had, and how many of them took room. REQUIRES: nothing
-// was added since settle and roomless.
-func (s *scatterer[E]) dropFrom(from int) (elements, room int64) {
-	elements, room = s.combiner.dropFrom(from)
+// dropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added since settle.
+func (s *scatterer[E]) dropFrom(from int) (elements int64) {
+	elements = s.combiner.dropFrom(from)
 	if s.heavy != nil {
 		for _, slot := range s.heavy.slots[from:] {
 			if slot > 0 {
 				elements += s.counts[slot-1]
-				s.noted -= s.counts[slot-1]
 				s.counts[slot-1] = 0
 			}
 		}
 	}
-	return elements, room
+	return elements
 }
 
 // finish writes the lines that are not full. After it, lists are the buckets.

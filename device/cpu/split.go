@@ -74,12 +74,8 @@ func (c *chunk[E]) affordable(i, wanted int) int {
 	return min(wanted, count())
 }
 
-// owed is the number of blocks that putEqual may yet need for counted elements. Where more elements were loaded than there is room for,
-// it is not to be called: what is free next to a full chunk is always enough to cut around them.
+// owed is the number of blocks that putEqual may yet need for counted elements.
 func (c *chunk[E]) owed() (blocks int64) {
-	if c.stats.Records > c.sizes.records {
-		return 0
-	}
 	for i := range c.leaves {
 		blocks += (c.leaves[i].counted + int64(c.pool.block) - 1) / int64(c.pool.block)
 	}

@@ -27,7 +27,6 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	taken, err := drain(ctx, w, c.newUsage(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
 	c.pool.shared = c.pool.shared || taken
-	c.pool.touch.forget()
 	return err
 }
 
