@@ -1,0 +1,104 @@
+// Package house checks the shape of the module: which package imports which, how large types are, what the API says,
+// how long lines are. It has tests only.
+package house
+
+import (
+	"bufio"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	modulePath = "github.com/extsort/extsort"
+	root       = "../.."
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; refused where CI is set")
+
+// updating says whether golden files are to be written.
+func updating(t *testing.T) bool {
+	t.Helper()
+	if *update && os.Getenv("CI") != "" {
+		t.Fatal("-update is refused where CI is set: a golden file changes in a commit that explains it")
+	}
+	return *update
+}
+
+// goFile is a .go file of the module, whatever it is built for.
+type goFile struct {
+	folder string // of the module, "." for the root
+	name   string
+	text   string
+}
+
+func (f goFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+func (f goFile) parse(t *testing.T, mode parser.Mode) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), f.folder+"/"+f.name, f.text, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// goFiles reads all files of the module.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		hidden := strings.HasPrefix(entry.Name(), ".") && path != root
+		if entry.IsDir() && (hidden || entry.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		files = append(files, goFile{filepath.ToSlash(folder), entry.Name(), string(text)})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 200 {
+		t.Fatalf("only %d files were seen", len(files))
+	}
+	return files
+}
+
+// table reads the rows of a file in testdata: fields between blanks, and no comments.
+func table(t *testing.T, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var rows [][]string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if fields := strings.Fields(text); len(fields) > 0 {
+			rows = append(rows, fields)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}

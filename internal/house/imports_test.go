@@ -1,0 +1,218 @@
+package house
+
+import (
+	"go/parser"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers of the house, from the ground up. A package imports those of its own layer and of the layers below.
+var layers = []string{"format", "device", "chunker", "merge", "engine", "root", "cmd"}
+
+// house names every package and its layer. What is to come may be missing.
+var house = []struct{ folder, layer string }{
+	{"format", "format"},
+
+	{"device", "device"},
+	{"device/arena", "device"},
+	{"device/bench", "device"},
+	{"device/bench/plot", "device"},
+	{"device/cpu", "device"},
+	{"device/cpu/pool", "device"},  // to come
+	{"device/cpu/radix", "device"}, // to come
+	{"device/devicetest", "device"},
+	{"device/opencl", "device"},
+	{"device/opencl/algo", "device"},
+	{"device/opencl/cl", "device"},
+	{"device/tune", "device"},
+
+	{"chunker", "chunker"},
+	{"chunker/input", "chunker"}, // to come
+	{"chunker/pipe", "chunker"},
+	{"chunker/pipe/pipetest", "chunker"},
+	{"chunker/plan", "chunker"},
+	{"chunker/spill", "chunker"}, // to come
+
+	{"merge", "merge"},
+	{"merge/output", "merge"},
+
+	{"internal/engine", "engine"}, // to come
+
+	{".", "root"},
+
+	{"cmd/compare", "cmd"},
+	{"cmd/extsort", "cmd"},
+	{"internal/soak", "cmd"}, // to come
+}
+
+// complete says that the packages to come have come: then each name in house has to be a package's.
+const complete = false
+
+// never lists what layers alone do not forbid. "dir/..." is dir and all below it.
+var never = []struct {
+	from, to, except []string
+	reason           string
+}{
+	{
+		from: []string{"chunker/plan"},
+		to: []string{modulePath + "/...",
+			"os/...", "io/...", "net/...", "syscall", "unsafe", "runtime/...", "golang.org/..."},
+		except: []string{modulePath + "/format"},
+		reason: "a plan is pure and made of facts",
+	},
+	{
+		from:   []string{"device"},
+		to:     []string{modulePath + "/device/..."},
+		reason: "the contract knows no device",
+	},
+	{
+		from:   []string{"device/cpu/..."},
+		to:     []string{modulePath + "/device/opencl/..."},
+		reason: "devices do not know each other",
+	},
+	{
+		from:   []string{"device/opencl/..."},
+		to:     []string{modulePath + "/device/cpu/..."},
+		reason: "devices do not know each other",
+	},
+	{
+		from:   []string{"chunker/...", "merge/..."},
+		to:     []string{modulePath + "/device/cpu/...", modulePath + "/device/opencl/..."},
+		reason: "chunks are asked by their contract",
+	},
+	{
+		from: []string{"device", "device/cpu/...", "device/opencl/...", "chunker/...", "merge/...",
+			"internal/engine", "."},
+		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
+			modulePath + "/chunker/pipe/pipetest"},
+		reason: "tools are no part of a sort",
+	},
+	{
+		from:   []string{"..."},
+		to:     []string{"gonum.org/..."},
+		except: []string{"cmd/compare"},
+		reason: "too large for what everybody installs",
+	},
+}
+
+// knownImports are violations that stand today; one that is gone goes from here, too.
+var knownImports = map[string]string{
+	"chunker imports device/cpu": "until devices say their capabilities",
+	". imports device/tune":      "until profiles are data of the plan",
+}
+
+func matches(pattern, name string) bool {
+	dir, below := strings.CutSuffix(pattern, "...")
+	dir = strings.TrimSuffix(dir, "/")
+	return name == dir || below && (dir == "" || strings.HasPrefix(name, dir+"/"))
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+}
+
+// layerOf is the index in layers of a package.
+func layerOf(folder string) int {
+	for _, h := range house {
+		if h.folder == folder {
+			return slices.Index(layers, h.layer)
+		}
+	}
+	return -1
+}
+
+// folderOf is the folder of a package of ours.
+func folderOf(importPath string) (folder string, ours bool) {
+	if importPath == modulePath {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, modulePath+"/")
+}
+
+// TestImports reads the imports of every file.
+func TestImports(t *testing.T) {
+	seen, known := map[string]bool{}, map[string]bool{}
+	for _, f := range goFiles(t) {
+		if f.isTest() {
+			continue
+		}
+		if !seen[f.folder] && layerOf(f.folder) < 0 {
+			t.Errorf("package %s has no place in the house: add it to the table", f.folder)
+		}
+		seen[f.folder] = true
+		for _, spec := range f.parse(t, parser.ImportsOnly).Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to, _ := folderOf(name)
+			fault, reason := f.folder+" imports "+to, forbidden(f.folder, name)
+			if _, ok := knownImports[fault]; ok && reason != "" {
+				known[fault] = true
+			} else if reason != "" {
+				t.Errorf("%s/%s: %s: %s", f.folder, f.name, fault, reason)
+			}
+		}
+	}
+	for fault := range knownImports {
+		if !known[fault] {
+			t.Errorf("%q stands no longer: take it from the exceptions", fault)
+		}
+	}
+	for _, h := range house {
+		if !seen[h.folder] && complete {
+			t.Errorf("there is no package %s: take it from the table", h.folder)
+		}
+	}
+}
+
+// forbidden says why a package may not import another one, "" if it may.
+func forbidden(from, name string) string {
+	if to, ours := folderOf(name); ours && layerOf(from) >= 0 && layerOf(to) > layerOf(from) {
+		return layers[layerOf(to)] + " comes after " + layers[layerOf(from)]
+	}
+	for _, n := range never {
+		excepted := slices.Contains(n.except, name) || slices.Contains(n.except, from)
+		if matchesAny(n.from, from) && matchesAny(n.to, name) && !excepted {
+			return n.reason
+		}
+	}
+	return ""
+}
+
+// TestForbidden holds the directions that the house stands on.
+func TestForbidden(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"chunker/plan", modulePath + "/format", false},
+		{"chunker/plan", modulePath + "/device", true},
+		{"chunker/plan", modulePath + "/internal/engine", true},
+		{"chunker/plan", "os", true},
+		{"chunker/plan", "os/exec", true},
+		{"chunker/plan", "math/bits", false},
+		{"internal/engine", modulePath + "/chunker/plan", false},
+		{"internal/engine", modulePath + "/cmd/extsort", true},
+		{"internal/engine", modulePath, true},
+		{"merge", modulePath + "/internal/engine", true},
+		{"merge/output", modulePath + "/internal/engine", true},
+		{"merge", modulePath + "/chunker/spill", false},
+		{"chunker", modulePath + "/merge", true},
+		{"chunker/input", modulePath + "/device/cpu/radix", true},
+		{"device/cpu/radix", modulePath + "/device/opencl/cl", true},
+		{"device", modulePath + "/device/cpu", true},
+		{"format", modulePath + "/device", true},
+		{".", modulePath + "/internal/engine", false},
+		{".", modulePath + "/device/bench", true},
+		{"cmd/extsort", modulePath + "/device/bench", false},
+		{"cmd/extsort", "gonum.org/v1/plot", true},
+		{"cmd/compare", "gonum.org/v1/plot", false},
+	} {
+		if reason := forbidden(c.from, c.to); (reason != "") != c.want {
+			t.Errorf("%s imports %s: %q", c.from, c.to, reason)
+		}
+	}
+}

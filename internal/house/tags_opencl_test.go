@@ -1,0 +1,5 @@
+//go:build opencl
+
+package house
+
+const buildTags = "opencl"
