@@ -83,6 +83,9 @@ func (j *job) measuredRates(ctx context.Context) rates {
 // timeReads reads blocks from all over the input, which shows whether it is in the page cache, and gives the bytes of a second. The
 // slowest counts as the others do on average: somebody else may have stopped it.
 func (j *job) timeReads() (bytesPerSecond float64, ok bool) {
+	if j.opt.faults.readBytes > 0 {
+		return j.opt.faults.readBytes, true
+	}
 	block := make([]byte, maxBlockBytes/j.size*j.size)
 	clear(block) // so that it is not touched for the first time by the reading
 	seconds, slowest := 0.0, 0.0

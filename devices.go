@@ -62,7 +62,7 @@ func (j *job) openNamed(name string) error {
 	if name == deviceCPU || name == "0" {
 		return j.openDevice(cpu.New().Info()) // without starting the drivers of GPUs, which takes up to a second
 	}
-	list := Devices()
+	list := j.opt.faults.devices()
 	found, err := opencl.Select(list.Devices, name)
 	if err != nil {
 		return withNote(err, list.Note)
@@ -103,6 +103,9 @@ func (j *job) openDevice(info device.Info) error {
 }
 
 func (j *job) openCL(info device.Info) (device.Device, error) {
+	if gpus := j.opt.faults.gpus; gpus != nil {
+		return gpus[info.Index-1], nil
+	}
 	return opencl.Open(info.Index, opencl.Options{
 		MemoryBytes: j.opt.DeviceMemory, Algorithm: j.opt.Algorithm, LinkRate: info.LinkRate,
 		Tuning: tune.Load(info),
@@ -121,10 +124,10 @@ func checkAlgorithm(info device.Info, name string) error {
 func (j *job) chooseDevices(ctx context.Context) error {
 	processor := cpu.New().Info()
 	needed := checkAlgorithm(processor, j.opt.Algorithm) != nil // only a GPU has it
-	if !needed && !(opencl.Installed() && j.gpuMayPay(ctx)) {
+	if !needed && !(j.opt.faults.mayHaveGPU() && j.gpuMayPay(ctx)) {
 		return j.openDevice(processor) // and neither was the machine measured nor a driver started for nothing
 	}
-	list := Devices()
+	list := j.opt.faults.devices()
 	for _, info := range list.Devices[1:] {
 		useful := info.Kind == device.GPU || info.Kind == device.Accelerator
 		if useful && (needed && j.openDevice(info) == nil || !needed && j.openIfFaster(info)) {

@@ -4,6 +4,8 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
 	sinks "github.com/extsort/extsort/merge/output"
 )
 
@@ -20,6 +22,9 @@ type faults struct {
 	blockBytes   int   // size of blocks, 0: what suits the memory
 	moreDevices  int   // CPU devices that are opened beside those that were asked for
 	chosenGPU    bool  // the devices count as GPUs that the planner chose
+
+	readBytes float64         // bytes/s that timeReads gives; 0: it reads
+	gpus      []device.Device // in place of this machine's OpenCL devices, Info.Index counts from 1; nil: those
 }
 
 // capped is the capacity of a chunk where n records fit the memory.
@@ -51,6 +56,21 @@ func (f *faults) device(d device.Device) device.Device {
 	}
 	return f.wrapDevice(d)
 }
+
+// devices are the devices that there are.
+func (f *faults) devices() DeviceList {
+	if f.gpus == nil {
+		return Devices()
+	}
+	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
+	for _, d := range f.gpus {
+		list.Devices = append(list.Devices, d.Info())
+	}
+	return list
+}
+
+// mayHaveGPU reports whether devices may have more than the CPU.
+func (f *faults) mayHaveGPU() bool { return len(f.gpus) > 0 || f.gpus == nil && opencl.Installed() }
 
 func (f *faults) store() spill.Store {
 	if f.spillStore == nil {

@@ -46,7 +46,7 @@ func (j *job) cachedSpill() int64 {
 // spillsToDisk reports whether a folder of spill is on a disk.
 func (j *job) spillsToDisk() bool { return slices.ContainsFunc(j.opt.TempDirs, isOnDisk) }
 
-func isOnDisk(folder string) bool { return !spill.InMemory(folder) }
+var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
 
 // cacheable is how many bytes the page cache holds until they are read, in all likelihood: Linux begins to write spill to the disk
 // when what is dirty exceeds a tenth of the memory that is not in use.
