@@ -34,15 +34,22 @@ func (shop *workshop) inspect(ctx context.Context, w workload, file string, reco
 	return found, parsed
 }
 
-// parseContents finds the line of statistics among what extsort said.
-func parseContents(said []byte) (c contents, err error) {
+// statistics reads the line of --stats=json among what extsort said, if there is one.
+func statistics(said []byte, into any) (found bool, err error) {
 	for line := range bytes.Lines(said) {
 		if bytes.HasPrefix(line, []byte("{")) {
-			err := json.Unmarshal(line, &c)
-			return c, err
+			return true, json.Unmarshal(line, into)
 		}
 	}
-	return c, fmt.Errorf("extsort -c --stats=json told nothing: %q", said)
+	return false, nil
+}
+
+func parseContents(said []byte) (c contents, err error) {
+	found, err := statistics(said, &c)
+	if !found {
+		err = fmt.Errorf("extsort -c --stats=json told nothing: %q", said)
+	}
+	return c, err
 }
 
 // check says what is wrong with an output.

@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // contender is one way to sort, or to copy, the data of a workload.
 type contender struct {
@@ -31,36 +34,68 @@ const (
 // yardsticks are what reading and writing the data costs: once; once with the wait for the disk that extsort ends
 // with, too; and twice, which is what sorting out of core needs.
 func yardsticks() []contender {
-	once := func(in, out string) script { return single("cp", in, out) }
-	return []contender{
-		{name: copyOnce, kind: yardstick, copies: true, script: once},
-		{name: "cp, then sync", kind: yardstick, copies: true, script: func(in, out string) script {
-			return append(once(in, out), single("sync", out)...)
-		}},
+	return []contender{copier(copyOnce, false), copier("cp, then sync", true),
 		{name: copyTwice, kind: yardstick, copies: true, script: func(in, out string) script {
-			return append(once(in, "copy"), once("copy", out)...)
+			return append(single("cp", in, "copy"), single("cp", "copy", out)...)
 		}},
 	}
+}
+
+// copier copies once, and waits for the disk or not.
+func copier(name string, sync bool) contender {
+	return contender{name: name, kind: yardstick, copies: true, script: func(in, out string) script {
+		s := single("cp", in, out)
+		if sync {
+			s = append(s, single("sync", out)...)
+		}
+		return s
+	}}
+}
+
+// route is how data comes to extsort and from it.
+type route int
+
+const (
+	toFile       route = iota // extsort -o out in
+	toStdout                  // extsort in > out
+	throughPipes              // cat in | extsort | cat > out
+)
+
+// sorter is a contender that runs a line by a route.
+func sorter(name string, way route, line command) contender {
+	return contender{name: name, kind: own, script: func(in, out string) script { return way.script(line, in, out) }}
+}
+
+func (way route) script(line command, in, out string) script {
+	switch way {
+	case toStdout:
+		return script{{commands: []command{append(slices.Clip(line), in)}, output: out}}
+	case throughPipes:
+		return script{{commands: []command{{"cat", in}, line, {"cat"}}, output: out}}
+	}
+	return script{{commands: []command{append(slices.Clip(line), "-o", out, in)}}}
 }
 
 // ownContenders are extsort with each memory limit, from file to file and through pipes.
 func ownContenders(w workload, memories []int64, devices []string) []contender {
 	var all []contender
 	for _, memory := range memories {
-		sort := append(command{"extsort"}, w.describe...)
-		sort = append(sort, "-S", exactSize(memory), "-T", ".")
-		for _, d := range devices {
-			sort = append(sort, "-d", d)
-		}
-		all = append(all,
-			contender{name: "extsort", kind: own, memory: memory, script: func(in, out string) script {
-				return single(sort[0], append(sort[1:len(sort):len(sort)], "-o", out, in)...)
-			}},
-			contender{name: "extsort, pipes", kind: own, memory: memory, script: func(in, out string) script {
-				return script{{commands: []command{{"cat", in}, sort, {"cat"}}, output: out}}
-			}})
+		line := sortLine("extsort", w, memory, devices)
+		files, pipes := sorter("extsort", toFile, line), sorter("extsort, pipes", throughPipes, line)
+		files.memory, pipes.memory = memory, memory
+		all = append(all, files, pipes)
 	}
 	return all
+}
+
+// sortLine is the command of a tool that sorts, but for its files.
+func sortLine(tool string, w workload, memory int64, devices []string, more ...string) command {
+	line := append(command{tool}, w.describe...)
+	line = append(line, "-S", exactSize(memory), "-T", ".")
+	for _, d := range devices {
+		line = append(line, "-d", d)
+	}
+	return append(line, more...)
 }
 
 // exactSize is a number of bytes as extsort and GNU sort read it.

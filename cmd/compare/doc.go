@@ -1,8 +1,15 @@
-// Compare times extsort beside what its users could run instead, on the machine at hand, and checks every output.
+// Compare times extsort on the machine at hand: beside what its users could run instead (the race), and beside itself
+// (the table of workloads, by which changes are decided).
 //
-//	go run ./cmd/compare                                             1 GiB of each kind of data, in memory and out of core
-//	go run ./cmd/compare --workloads u64 --memory 256M --size 1G     one kind of data, one memory limit
-//	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg          a quick look, with a plot
+//	go run ./cmd/compare                                         1 GiB of each kind of data, in memory and out of core
+//	go run ./cmd/compare --workloads u64 --memory 256M           one kind of data, one memory limit
+//	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg      a quick look, with a plot
+//	go run ./cmd/compare --table                                 the table; takes hours, and goes on where it was stopped
+//	go run ./cmd/compare --table --rows zipf/*/pipe              the rows zipf/in-core/pipe, zipf/quarter/pipe, …
+//	go run ./cmd/compare --table --versions old=a,new=b          two commands side by side, and where b is slower
+//	go run ./cmd/compare --table --report                        print the file of the table once more
+//
+// # The race
 //
 // A workload is a file of test data, made by `extsort gen`. A contender is a program, or a pipeline of programs, that
 // sorts that file into another: extsort with each memory limit, from file to file and through pipes; the yardsticks cp
@@ -14,6 +21,22 @@
 // the checksum of its records, whatever their order, must be that of the input. A peer that sorts another form of the
 // data, for example lines of text, gets that form made before the clock starts, and its output is turned back to be
 // checked. The report is Markdown on standard output; --json and --svg write the same figures to files.
+//
+// # The table of workloads
+//
+// A row is a kind of data, a memory limit and a place, as in u64/quarter/ext4: the data fits (in-core) or is 4 or 16
+// times the limit; input, output and spill are files on the disk of --work, or in a tmpfs, or input and output come
+// and go through pipes. Contenders are cp, cp and sync, which is as durable as extsort -o, each version of extsort, the
+// last version with each strategy forced, and in tmpfs the first version with its output redirected.
+//
+// All runs of a row, of all contenders, are made in one random order. Before each the outputs are gone, the memory and
+// the disk have settled, and the input is in the page cache. The first output of each contender is checked. Each run is
+// appended to the file --out as a line of JSON, with the seed of the order. Runs that stand there are not made again.
+//
+// The report has for each row the medians, their ratios, the strategy that was predicted and the one that ran,
+// predicted over measured seconds, and the regret, which is the median over that of the best forced strategy. Below the
+// table stand the rows that are beyond the bounds. A row is marked "slower" where the last version is slower than the
+// first by more than 5 % and neither median lies within the spread of the other, and "slower?" where one does.
 //
 // Nothing is left behind: the data stands in a folder of its own, which is removed at the end, also after Ctrl-C.
 package main

@@ -47,11 +47,12 @@ func parquet(w workload) form {
 		columns = "('0x' || line)::UINTEGER AS k"
 	}
 	f.pack = func(file string) command {
-		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_csv('/dev/stdin', header=false, auto_detect=false, columns={'line': 'VARCHAR'})) "+
-			"TO '%s' (FORMAT parquet)", columns, file))
+		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_csv('/dev/stdin', header=false, auto_detect=false, "+
+			"columns={'line': 'VARCHAR'})) TO '%s' (FORMAT parquet)", columns, file))
 	}
 	f.unpack = func(file string) command {
-		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_parquet('%s')) TO '/dev/stdout' (FORMAT csv, HEADER false)", back, file))
+		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_parquet('%s')) TO '/dev/stdout' (FORMAT csv, HEADER false)",
+			back, file))
 	}
 	return f
 }

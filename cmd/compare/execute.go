@@ -12,8 +12,24 @@ import (
 
 // measurement is what one run of a script needed.
 type measurement struct {
-	seconds float64
-	peak    int64 // bytes of anonymous memory of all its processes together, as sampled; 0: not known
+	seconds   float64
+	processor float64 // seconds of all its processes, in the system and out of it
+	peak      int64   // bytes of anonymous memory of all its processes together, as sampled; 0: not known
+	disk      traffic
+	said      []byte // on standard error
+}
+
+// traffic is what went to and from disks, in bytes, as the system counts it for a process; 0: nothing, or not known.
+type traffic struct {
+	read, written int64
+}
+
+// add counts what a process needed that has ended.
+func (m *measurement) add(state *os.ProcessState) {
+	m.processor += (state.UserTime() + state.SystemTime()).Seconds()
+	disk := diskTraffic(state)
+	m.disk.read += disk.read
+	m.disk.written += disk.written
 }
 
 // execute runs a script and measures it, from before its first program starts to after its last one has ended.
@@ -21,9 +37,7 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 	var m measurement
 	begin := time.Now()
 	for _, p := range s {
-		peak, err := shop.runPipeline(ctx, p)
-		m.peak = max(m.peak, peak)
-		if err != nil {
+		if err := shop.runPipeline(ctx, p, &m); err != nil {
 			return m, err
 		}
 	}
@@ -31,8 +45,8 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 	return m, nil
 }
 
-// runPipeline starts all commands, waits for them, and returns the peak of their memory.
-func (shop *workshop) runPipeline(ctx context.Context, p pipeline) (peak int64, err error) {
+// runPipeline starts all commands, waits for them, and adds what they needed.
+func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measurement) error {
 	ctx, cancel := context.WithCancel(ctx) // ends what was started when a later command does not start
 	defer cancel()
 	cmds := make([]*exec.Cmd, len(p.commands))
@@ -51,15 +65,19 @@ func (shop *workshop) runPipeline(ctx context.Context, p pipeline) (peak int64, 
 	if err != nil {
 		cancel()
 		waitAll(cmds)
-		return 0, err
+		return err
 	}
 	watch := watchMemory(cmds)
 	failed, err := waitAll(cmds)
-	peak = watch.stop()
-	if err != nil {
-		return peak, failure(ctx, p.commands[failed], err, said[failed].Bytes())
+	m.peak = max(m.peak, watch.stop())
+	for i, cmd := range cmds {
+		m.add(cmd.ProcessState)
+		m.said = append(m.said, said[i].Bytes()...)
 	}
-	return peak, nil
+	if err != nil {
+		return failure(ctx, p.commands[failed], err, said[failed].Bytes())
+	}
+	return nil
 }
 
 // connect ties each command's output to the next one's input by a pipe of the system, which no goroutine of ours

@@ -121,7 +121,10 @@ func TestWorkshopLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop, err := openWorkshop(context.Background(), settings{dir: dir, extsort: self}, io.Discard)
+	at := func(path string) settings {
+		return settings{work: dir, table: tableSettings{versions: []version{{Name: "extsort", path: path}}}}
+	}
+	shop, err := openWorkshop(context.Background(), at(self), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +135,8 @@ func TestWorkshopLeavesNothing(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if _, err := openWorkshop(context.Background(), settings{dir: dir, extsort: filepath.Join(dir, "none")}, io.Discard); err == nil {
+	missing := at(filepath.Join(dir, "none"))
+	if _, err := openWorkshop(context.Background(), missing, io.Discard); err == nil {
 		t.Error("a command that is not there was taken")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

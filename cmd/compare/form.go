@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// form is how a contender wants the data: raw, which is the zero form, or made from it record by record, and perhaps packed by a program of
-// the contender's own. Making it and turning it back is not timed.
+// form is how a contender wants the data: raw, which is the zero form, or made from it record by record, and perhaps
+// packed by a program of the contender's own. Making it and turning it back is not timed.
 type form struct {
 	name   string // suffix of the files; "" is raw
 	encode func(dst []byte, record []byte, w workload) []byte
@@ -60,8 +60,11 @@ func bigEndian(record []byte, w workload) []byte {
 	return turned
 }
 
+// turn appends a block that is made from another one.
+type turn func(dst, block []byte) ([]byte, error)
+
 // translate reads blocks of a size, turns each into another and writes those. It ends with the context.
-func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn func(dst, block []byte) ([]byte, error)) error {
+func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn turn) error {
 	in, out := bufio.NewReaderSize(src, 1<<20), bufio.NewWriterSize(dst, 1<<20)
 	block, turned := make([]byte, size), []byte(nil)
 	for n := int64(0); ; n++ {

@@ -100,12 +100,33 @@ func (in *inputs) packed(ctx context.Context, f form, name string, src io.Reader
 
 // copyTo is a copy of a file that is on the disk, too.
 func (in *inputs) copyTo(name, target string) error {
-	src, err := os.Open(in.shop.path(name))
+	return copyFile(in.shop.path(target), in.shop.path(name))
+}
+
+// copyInto is a copy of the raw data in the folder of another workshop.
+func (in *inputs) copyInto(shop *workshop) (*inputs, error) {
+	copied := &inputs{shop: shop, w: in.w, want: in.want, made: map[string]error{"": nil}}
+	return copied, copyFile(shop.path(in.rawName()), in.shop.path(in.rawName()))
+}
+
+// warm brings the raw data into the page cache.
+func (in *inputs) warm() error {
+	f, err := os.Open(in.shop.path(in.rawName()))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, 1<<20))
+	return err
+}
+
+func copyFile(target, source string) error {
+	src, err := os.Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := os.Create(in.shop.path(target))
+	dst, err := os.Create(target)
 	if err != nil {
 		return err
 	}

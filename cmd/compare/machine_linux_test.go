@@ -3,7 +3,8 @@ package main
 import "testing"
 
 func TestFileSystem(t *testing.T) {
-	mounts := []byte("/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/b /data xfs rw 0 0\n/dev/c /data btrfs rw 0 0\nbad\n")
+	mounts := []byte("/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n" +
+		"/dev/b /data xfs rw 0 0\n/dev/c /data btrfs rw 0 0\nbad\n")
 	for dir, want := range map[string]string{
 		"/": "ext4", "/home/me": "ext4", "/tmp": "tmpfs", "/tmp/x": "tmpfs", "/tmpfile": "ext4", "/data/big": "btrfs",
 	} {

@@ -63,17 +63,29 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 	}
 }
 
-// compare reads the flags, races the contenders of each workload and reports.
+// compare reads the flags and does what they say.
 func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, err := parseSettings(args, stderr)
 	if err != nil {
 		return err
+	}
+	if s.table.report {
+		return printTable(stdout, s.table.out)
 	}
 	shop, err := openWorkshop(ctx, s, stderr)
 	if err != nil {
 		return err
 	}
 	defer shop.close()
+	if s.table.on {
+		return shop.makeTable(ctx, stdout)
+	}
+	return shop.raceAll(ctx, args, stdout)
+}
+
+// raceAll races the contenders of each workload and reports.
+func (shop *workshop) raceAll(ctx context.Context, args []string, stdout io.Writer) error {
+	s := shop.settings
 	r := report{Machine: shop.machine, Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}
 	peers, missing := shop.findPeers(ctx)
 	r.Missing = missing

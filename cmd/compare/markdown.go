@@ -13,7 +13,8 @@ func (r *report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Machine: %s  \nVersions: %s  \nCommand: `%s`  \n", r.Machine, strings.Join(r.Versions, "; "),
 		strings.TrimSpace("go run ./cmd/compare "+command(r.Arguments).String()))
-	fmt.Fprintf(&b, "Medians of %d runs in turns, after one that does not count, with the least and the most; every output was checked.\n", r.Runs)
+	fmt.Fprintf(&b, "Medians of %d runs in turns, after one that does not count, with the least and the most; "+
+		"every output was checked.\n", r.Runs)
 	for _, s := range r.Workloads {
 		s.appendMarkdown(&b)
 	}
@@ -46,7 +47,8 @@ func appendReasons(b *strings.Builder, title string, reasons []string) {
 // row is the result as a line of the table.
 func (r result) row() string {
 	if r.Failed != "" {
-		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, known(r.Memory), strings.ReplaceAll(r.Failed, "|", "\\|"))
+		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, known(r.Memory),
+			strings.ReplaceAll(r.Failed, "|", "\\|"))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.2f | %s |\n", r.Name, known(r.Memory), r.Summary,
 		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, known(r.PeakMemory))

@@ -69,7 +69,8 @@ func sortContenders(shop *workshop, w workload) ([]contender, error) {
 	}
 	var all []contender
 	for _, memory := range shop.memories {
-		sort := command{"LC_ALL=C", "sort", "-S", exactSize(memory), "-T", ".", "--parallel=" + strconv.Itoa(runtime.NumCPU())}
+		sort := command{"LC_ALL=C", "sort", "-S", exactSize(memory), "-T", ".",
+			"--parallel=" + strconv.Itoa(runtime.NumCPU())}
 		if !w.isNumber() {
 			sort = append(sort, "-s", "-k", "1.1,1."+strconv.Itoa(2*w.keySize))
 		}

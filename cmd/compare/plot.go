@@ -59,7 +59,8 @@ func drawPanels(w io.Writer, panels []*plot.Plot, heights []vg.Length, total vg.
 	page := draw.New(canvas)
 	top := total
 	for i, panel := range panels {
-		panel.Draw(draw.Crop(page, 2*vg.Millimeter, -4*vg.Millimeter, top-heights[i]+2*vg.Millimeter, top-total-2*vg.Millimeter))
+		panel.Draw(draw.Crop(page, 2*vg.Millimeter, -4*vg.Millimeter,
+			top-heights[i]+2*vg.Millimeter, top-total-2*vg.Millimeter))
 		top -= heights[i]
 	}
 	var svg bytes.Buffer

@@ -86,13 +86,7 @@ func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) 
 		return m, err
 	}
 	shop := in.shop
-	defer func() {
-		for _, file := range []string{output, "copy"} {
-			if e := os.Remove(shop.path(file)); e != nil && !errors.Is(e, os.ErrNotExist) {
-				err = errors.Join(err, e)
-			}
-		}
-	}()
+	defer func() { err = errors.Join(err, shop.removeOutputs()) }()
 	if err := shop.settle(in.w.bytes(shop.bytes)); err != nil {
 		return m, err
 	}
@@ -106,6 +100,17 @@ func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) 
 		return m, err
 	}
 	return m, shop.check(ctx, in.w, l.contender, output, in.want)
+}
+
+// removeOutputs removes what a run has made.
+func (shop *workshop) removeOutputs() error {
+	var faults []error
+	for _, file := range []string{output, "copy"} {
+		if err := os.Remove(shop.path(file)); !errors.Is(err, os.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // label is the name with the memory limit.

@@ -17,7 +17,8 @@ func sampleReport() report {
 		Results: []result{
 			{Name: copyOnce, Kind: yardstick, Command: "cp in out", Seconds: []float64{1.1, 1.07374, 1}},
 			{Name: copyTwice, Kind: yardstick, Command: "cp in copy && cp copy out", Seconds: []float64{4.29497}},
-			{Name: "extsort", Kind: own, Memory: 256 << 20, Command: "extsort -t u64", Seconds: []float64{2.14748}, PeakMemory: 200 << 20},
+			{Name: "extsort", Kind: own, Memory: 256 << 20, Command: "extsort -t u64", Seconds: []float64{2.14748},
+				PeakMemory: 200 << 20},
 			{Name: "NumPy", Kind: peer, Command: "python3", Failed: "out of memory"},
 		}}
 	for i := range s.Results {

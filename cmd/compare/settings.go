@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 type settings struct {
 	extsort   string // the command to time; "": build it
 	devices   []string
-	dir       string // where the folder of the data is made
+	work      string // where the folder of the data is made
 	keep      bool
 	workloads []workload
 	bytes     int64   // of each workload
@@ -27,47 +28,102 @@ type settings struct {
 	peers     []string // nil: all
 	jsonFile  string
 	svgFile   string
+	table     tableSettings
+}
+
+// tableSettings are the flags of the table of workloads.
+type tableSettings struct {
+	on       bool
+	report   bool // only print what the file holds
+	out      string
+	tmpfs    string
+	rows     []string // patterns; none: all rows
+	versions []version
+	forced   int // runs of each forced strategy
+	seed     uint64
+}
+
+// rawFlags are values of flags that are still to be read.
+type rawFlags struct {
+	size, textLimit                      string
+	workloads, memories, peers, versions []string
 }
 
 func parseSettings(args []string, stderr io.Writer) (settings, error) {
-	s := settings{}
-	var bytes, textLimit string
-	var workloads, memories, peers []string
+	var s settings
+	var t rawFlags
 	f := pflag.NewFlagSet("compare", pflag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&s.extsort, "extsort", "", "time the command at this `PATH`; otherwise it is built from this module")
-	f.StringSliceVarP(&s.devices, "device", "d", nil, "have extsort sort on these devices")
-	f.StringVar(&s.dir, "dir", defaultDir(), "make the folder of the data in `DIR`: choose the file system")
-	f.BoolVar(&s.keep, "keep", false, "leave the data there at the end")
-	f.StringSliceVar(&workloads, "workloads", workloadNames(), "the kinds of data")
-	f.StringVar(&bytes, "size", "1G", "bytes of each workload")
-	f.StringSliceVar(&memories, "memory", nil, "memory limits; otherwise four times the size and a quarter of it")
-	f.IntVar(&s.runs, "runs", 5, "runs of each contender that count; one more comes first and does not")
-	f.StringVar(&textLimit, "text-limit", "256M", "have text sorted only up to this `SIZE` of data, since it takes long")
-	f.StringSliceVar(&peers, "peers", []string{"all"}, "run of the peers only these: all, none, or of "+strings.Join(peerNames(), " "))
-	f.StringVar(&s.jsonFile, "json", "", "write the figures to this `FILE`, too")
-	f.StringVar(&s.svgFile, "svg", "", "draw the medians as bars into this `FILE`")
+	s.commonFlags(f, &t)
+	s.raceFlags(f, &t)
+	s.tableFlags(f, &t)
 	f.Usage = func() {
-		fmt.Fprintf(stderr, "Time extsort beside cp and other programs that sort, and check every output.\n\nUsage:\n  go run ./cmd/compare [flags]\n\n%s",
-			f.FlagUsages())
+		fmt.Fprintf(stderr, "Time extsort beside cp and other programs that sort, and check the outputs.\n\n"+
+			"Usage:\n  go run ./cmd/compare [flags]          race against the peers\n"+
+			"  go run ./cmd/compare --table [flags]  the table of workloads\n\n%s", f.FlagUsages())
 	}
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
+	return s, s.read(t, f.Args())
+}
+
+func (s *settings) commonFlags(f *pflag.FlagSet, t *rawFlags) {
+	f.StringVar(&s.extsort, "extsort", "", "time the command at this `PATH`; otherwise it is built from this module")
+	f.StringSliceVarP(&s.devices, "device", "d", nil, "have extsort sort on these devices")
+	f.StringVar(&s.work, "work", defaultDir(), "make the folder of the data in `DIR`: choose the file system")
+	f.BoolVar(&s.keep, "keep", false, "leave the data there at the end")
+	f.StringVar(&t.size, "size", "1G", "bytes of each workload")
+	f.IntVar(&s.runs, "runs", 5, "runs of each contender that count")
+}
+
+func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
+	f.StringSliceVar(&t.workloads, "workloads", workloadNames(), "race: the kinds of data")
+	f.StringSliceVar(&t.memories, "memory", nil,
+		"race: memory limits; otherwise four times the size and a quarter of it")
+	f.StringVar(&t.textLimit, "text-limit", "256M",
+		"race: have text sorted only up to this `SIZE` of data, since it takes long")
+	f.StringSliceVar(&t.peers, "peers", []string{"all"},
+		"race: run of the peers only these: all, none, or of "+strings.Join(peerNames(), " "))
+	f.StringVar(&s.jsonFile, "json", "", "race: write the figures to this `FILE`, too")
+	f.StringVar(&s.svgFile, "svg", "", "race: draw the medians as bars into this `FILE`")
+}
+
+func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
+	f.BoolVar(&s.table.on, "table", false, "make the table of workloads")
+	f.BoolVar(&s.table.report, "report", false, "table: only print what the file holds")
+	f.StringVar(&s.table.out, "out", "table.jsonl",
+		"table: append each run to this `FILE`; runs that stand there are not made again")
+	f.StringVar(&s.table.tmpfs, "tmpfs", "/dev/shm", "table: make the folder for the rows in memory in `DIR`")
+	f.StringSliceVar(&s.table.rows, "rows", nil,
+		"table: make only rows that match one of these `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
+	f.StringSliceVar(&t.versions, "versions", nil, "table: compare commands, as `NAME=PATH`,NAME=PATH")
+	f.IntVar(&s.table.forced, "forced", 3, "table: runs of each forced strategy, with the last version")
+	f.Uint64Var(&s.table.seed, "seed", 0, "table: seed of the order of the runs; 0: by the clock")
+}
+
+// read takes the values that need more than a look, and says everything that is wrong with the flags.
+func (s *settings) read(t rawFlags, operands []string) error {
 	var faults faults
-	if f.NArg() > 0 {
-		faults.add(fmt.Errorf("unexpected operand %q", f.Arg(0)))
+	if len(operands) > 0 {
+		faults.add("unexpected operand %q", operands[0])
 	}
-	s.bytes, s.textLimit = faults.size("--size", bytes), faults.size("--text-limit", textLimit)
-	s.workloads, s.memories = faults.workloads(workloads), faults.memories(memories, s.bytes)
-	s.peers = faults.peers(peers)
+	s.bytes, s.textLimit = faults.size("--size", t.size), faults.size("--text-limit", t.textLimit)
+	s.workloads, s.memories = faults.workloads(t.workloads), faults.memories(t.memories, s.bytes)
+	s.peers = faults.peers(t.peers)
 	if s.runs < 1 {
-		faults.add(fmt.Errorf("--runs %d: at least one run must count", s.runs))
+		faults.add("--runs %d: at least one run must count", s.runs)
 	}
 	if s.bytes < 1<<10 {
-		faults.add(fmt.Errorf("--size %s: at least 1K is needed for a time that means something", bytes))
+		faults.add("--size %s: at least 1K is needed for a time that means something", t.size)
 	}
-	return s, errors.Join(faults...)
+	s.table.versions = faults.versions(t.versions, s.extsort)
+	for _, pattern := range s.table.rows {
+		if !rowPattern(pattern).valid() {
+			faults.add("--rows %s: not a pattern of one to three parts", pattern)
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // defaultDir is a folder for large files: /tmp is memory on many systems.
@@ -84,12 +140,12 @@ func defaultDir() string {
 // faults gathers what is wrong with the flags, so that all of it is told at once.
 type faults []error
 
-func (f *faults) add(err error) { *f = append(*f, err) }
+func (f *faults) add(text string, args ...any) { *f = append(*f, fmt.Errorf(text, args...)) }
 
 func (f *faults) size(name, text string) int64 {
 	n, err := format.ParseSize(text)
 	if err != nil {
-		f.add(fmt.Errorf("%s: %w", name, err))
+		f.add("%s: %w", name, err)
 	}
 	return n
 }
@@ -99,7 +155,7 @@ func (f *faults) workloads(names []string) []workload {
 	for _, name := range names {
 		at := slices.IndexFunc(allWorkloads, func(w workload) bool { return w.Name == name })
 		if at < 0 {
-			f.add(fmt.Errorf("unknown workload %q: use %s", name, strings.Join(workloadNames(), " ")))
+			f.add("unknown workload %q: use %s", name, strings.Join(workloadNames(), " "))
 			continue
 		}
 		found = append(found, allWorkloads[at])
@@ -134,8 +190,31 @@ func (f *faults) peers(names []string) []string {
 	}
 	for _, name := range names {
 		if !slices.Contains(peerNames(), name) {
-			f.add(fmt.Errorf("unknown peer %q: use all, none, or of %s", name, strings.Join(peerNames(), " ")))
+			f.add("unknown peer %q: use all, none, or of %s", name, strings.Join(peerNames(), " "))
 		}
 	}
 	return names
+}
+
+// versions are the commands that the table compares; without any named it is the one of the race.
+func (f *faults) versions(texts []string, extsort string) []version {
+	if len(texts) == 0 {
+		return []version{{Name: "extsort", path: extsort}}
+	}
+	if extsort != "" {
+		f.add("--extsort and --versions exclude each other")
+	}
+	var found []version
+	for _, text := range texts {
+		name, path, _ := strings.Cut(text, "=")
+		if name == "" || path == "" || strings.ContainsAny(name, " |/") {
+			f.add("--versions %s: use NAME=PATH", text)
+			continue
+		}
+		if slices.ContainsFunc(found, func(v version) bool { return v.Name == name }) {
+			f.add("--versions: %s is named twice", name)
+		}
+		found = append(found, version{Name: name, path: filepath.Clean(path)})
+	}
+	return found
 }

@@ -21,7 +21,8 @@ func TestSettingsDefaults(t *testing.T) {
 }
 
 func TestSettingsGiven(t *testing.T) {
-	s, err := parseSettings(strings.Fields("--workloads u32,gensort --memory 16M,1G --memory 16M --size 64M --peers none"), io.Discard)
+	flags := "--workloads u32,gensort --memory 16M,1G --memory 16M --size 64M --peers none"
+	s, err := parseSettings(strings.Fields(flags), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,3 +28,11 @@ func ratio(a, b float64) float64 {
 	}
 	return a / b
 }
+
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return ratio(sum, float64(len(values)))
+}

@@ -25,7 +25,7 @@ type workshop struct {
 
 // openWorkshop makes the folder and has extsort at hand.
 func openWorkshop(ctx context.Context, s settings, log io.Writer) (*workshop, error) {
-	dir, err := os.MkdirTemp(s.dir, "extsort-compare-")
+	dir, err := os.MkdirTemp(s.work, "extsort-compare-")
 	if err != nil {
 		return nil, err
 	}
@@ -50,22 +50,31 @@ func (shop *workshop) close() {
 
 func (shop *workshop) say(line string, args ...any) { fmt.Fprintf(shop.log, line+"\n", args...) }
 
-// findExtsort takes the command that was named, or builds the one of this module.
+// findExtsort finds the versions of extsort. The first of them makes and checks the data.
 func (shop *workshop) findExtsort(ctx context.Context) error {
-	if shop.extsort != "" {
-		path, err := exec.LookPath(shop.extsort)
-		if err == nil {
-			path, err = filepath.Abs(path)
+	for i := range shop.table.versions {
+		v := &shop.table.versions[i]
+		if v.path == "" {
+			v.path = filepath.Join(shop.dir, "extsort.exe") // the suffix matters on Windows and harms nowhere
+			if err := build(ctx, v.path); err != nil {
+				return err
+			}
 		}
-		shop.tools["extsort"] = path
-		return err
+		if err := v.find(); err != nil {
+			return err
+		}
+		shop.tools[v.tool()] = v.path
 	}
-	target := filepath.Join(shop.dir, "extsort.exe") // the suffix matters on Windows and harms nowhere
+	shop.tools["extsort"] = shop.table.versions[0].path
+	return nil
+}
+
+// build makes the command of this module.
+func build(ctx context.Context, target string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-o", target, "github.com/extsort/extsort/cmd/extsort")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build extsort: %w\n%sstart this in the module, or name a command by --extsort", err, out)
 	}
-	shop.tools["extsort"] = target
 	return nil
 }
 

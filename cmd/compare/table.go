@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+)
+
+// table makes the table of workloads, on the disk of its workshop and in memory.
+type table struct {
+	*workshop
+	inMemory *workshop // nil: rows in tmpfs are skipped
+	rows     []row
+	log      *tableLog
+	made     int // of the runs to make
+	toMake   int
+}
+
+// tableRun is one run of an entrant.
+type tableRun struct {
+	entrant
+	number int
+}
+
+// makeTable makes the runs that the file does not hold yet, and prints what it holds then.
+func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
+	t := &table{workshop: shop}
+	if shop.table.seed == 0 {
+		shop.table.seed = uint64(time.Now().UnixNano())
+	}
+	s, err := t.begin(ctx)
+	if t.inMemory != nil {
+		defer t.inMemory.close()
+	}
+	if err != nil {
+		return err
+	}
+	if t.log, err = openLog(shop.table.out, s); err != nil {
+		return err
+	}
+	defer t.log.file.Close()
+	if err := t.run(ctx); err != nil {
+		return err
+	}
+	report := newTableReport(t.log)
+	return errors.Join(report.write(stdout), report.verdict())
+}
+
+// begin picks the rows, and says what the runs are of.
+func (t *table) begin(ctx context.Context) (start, error) {
+	s := start{Started: time.Now().UTC().Truncate(time.Second), Machine: t.machine, Size: t.bytes}
+	if err := t.identify(ctx); err != nil {
+		return s, err
+	}
+	s.Versions = t.table.versions
+	disk := t.machine.FileSystem
+	if disk == "" || disk == inTmpfs {
+		disk = "work"
+	}
+	all := allRows([]string{disk, inPipe, inTmpfs})
+	if t.rows = pick(all, t.table.rows); len(t.rows) == 0 {
+		return s, fmt.Errorf("--rows %q picks none: they are %s and so on", t.table.rows, all[0].name())
+	}
+	if slices.ContainsFunc(t.rows, row.inTmpfs) {
+		if err := t.openTmpfs(); err != nil {
+			t.say("skipped: rows in tmpfs: %v", err)
+			s.Skipped = append(s.Skipped, fmt.Sprintf("tmpfs: %v", err))
+			t.rows = slices.DeleteFunc(t.rows, row.inTmpfs)
+		}
+	}
+	return s, nil
+}
+
+// identify finds out which versions there are.
+func (t *table) identify(ctx context.Context) error {
+	for i := range t.table.versions {
+		v := &t.table.versions[i]
+		var err error
+		if v.Told, err = t.firstLine(ctx, v.tool(), "--version"); err != nil {
+			return fmt.Errorf("%s --version: %w", v.path, err)
+		}
+		if err := v.identify(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tmpfsRoom is how many times the data a sort in tmpfs needs: input, output, spill, and its own memory.
+const tmpfsRoom = 6
+
+// openTmpfs makes the folder of the rows in tmpfs.
+func (t *table) openTmpfs() error {
+	dir := t.table.tmpfs
+	if fs := describeMachine(dir).FileSystem; fs != inTmpfs {
+		return fmt.Errorf("%s is no tmpfs", dir)
+	}
+	if free := freeMemory(dir); free < tmpfsRoom*t.bytes {
+		return fmt.Errorf("%s has room for %s of %s", dir, binarySize(free), binarySize(tmpfsRoom*t.bytes))
+	}
+	dir, err := os.MkdirTemp(dir, "extsort-compare-")
+	if err != nil {
+		return err
+	}
+	shop := *t.workshop
+	shop.dir = dir
+	t.inMemory = &shop
+	return nil
+}
+
+// run makes all runs, workload by workload.
+func (t *table) run(ctx context.Context) error {
+	t.forecast()
+	for len(t.rows) > 0 {
+		w := t.rows[0].workload
+		end := slices.IndexFunc(t.rows, func(r row) bool { return r.workload.Name != w.Name })
+		if end < 0 {
+			end = len(t.rows)
+		}
+		if err := t.runWorkload(ctx, w, t.rows[:end]); err != nil {
+			return err
+		}
+		t.rows = t.rows[end:]
+	}
+	return nil
+}
+
+// forecast says how long it will take.
+func (t *table) forecast() {
+	for _, r := range t.rows {
+		t.toMake += len(t.missing(r))
+	}
+	t.say("%d runs in %d rows, about %s; the seed of their order is %d", t.toMake, len(t.rows), t.remaining(t.rows),
+		t.table.seed)
+}
+
+// remaining is how long the missing runs of rows will take.
+func (t *table) remaining(rows []row) time.Duration {
+	var sum time.Duration
+	for _, r := range rows {
+		sum += time.Duration(len(t.missing(r))) * t.log.expect(r.name(), t.bytes)
+	}
+	return sum.Round(time.Second)
+}
+
+// missing are the runs of a row that the file does not hold, in random order: the same one for the same seed.
+func (t *table) missing(r row) []tableRun {
+	var runs []tableRun
+	for _, e := range t.entrants(r) {
+		for n := range e.runs {
+			if !t.log.settles(r.name(), e, n+1) {
+				runs = append(runs, tableRun{e, n + 1})
+			}
+		}
+	}
+	shuffle(runs, t.table.seed, r.name())
+	return runs
+}
+
+// shuffle orders the runs of a row by a seed.
+func shuffle(runs []tableRun, seed uint64, row string) {
+	sum := fnv.New64a()
+	sum.Write([]byte(row))
+	random := rand.New(rand.NewPCG(seed, sum.Sum64()))
+	random.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+}
+
+// runWorkload makes the data and the runs of rows that sort it.
+func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
+	if !slices.ContainsFunc(rows, func(r row) bool { return len(t.missing(r)) > 0 }) {
+		return nil
+	}
+	t.say("%s: %s; about %s are left", w.Name, w.describeSize(t.bytes), t.remaining(t.rows))
+	in, err := t.newInputs(ctx, w)
+	defer in.remove()
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.inTmpfs() && in.shop == t.workshop { // such rows come last
+			in, err = in.copyInto(t.inMemory)
+			defer in.remove()
+			if err != nil {
+				return err
+			}
+		}
+		if err := t.runRow(ctx, r, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runRow makes the runs of a row. After one that shows that a forced strategy is impossible here, or that fails, there
+// are none of that contender.
+func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
+	checked := map[string]bool{}
+	over := map[string]bool{}
+	for _, run := range t.missing(r) {
+		t.made++
+		if over[run.name] {
+			continue
+		}
+		begin := time.Now()
+		e := entry{Row: r.name(), Contender: run.name, Run: run.number, Seed: t.table.seed}
+		err := t.once(ctx, &e, run.entrant, in, !checked[run.name])
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		checked[run.name] = true
+		if err != nil {
+			e.Failed = err.Error()
+		}
+		e.Took = time.Since(begin).Seconds()
+		over[run.name] = err != nil || !run.follows(e)
+		t.say("  [%d/%d] %-26s %-16s %d: %8.3f s %s%s",
+			t.made, t.toMake, e.Row, e.Contender, e.Run, e.Seconds, e.Ran, e.Failed)
+		if err := t.log.add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once brings the machine into the same state, runs the contender, and removes what it made.
+func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, check bool) (err error) {
+	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
+	if err := t.settle(in.w.bytes(t.bytes)); err != nil {
+		return err
+	}
+	if err := t.must(ctx, command{"sync"}, nil, nil); err != nil {
+		return err
+	}
+	if err := in.warm(); err != nil {
+		return err
+	}
+	m, err := in.shop.execute(ctx, run.script(in.rawName(), output))
+	if err != nil {
+		return err
+	}
+	e.Seconds, e.Processor, e.Peak, e.Read, e.Written = m.seconds, m.processor, m.peak, m.disk.read, m.disk.written
+	e.listen(m.said)
+	if check {
+		return in.shop.check(ctx, in.w, run.contender, output, in.want)
+	}
+	return nil
+}
+
+// follows reports whether a run followed the strategy that it was forced to, as far as it told.
+func (e entrant) follows(run entry) bool {
+	return e.strategy == "" || run.Ran == "" || run.Ran == e.strategy
+}
+
+// settles reports whether the run of an entrant need not be made: it stands here, or one that shows that its strategy
+// is impossible. A run that failed is made again.
+func (l *tableLog) settles(row string, e entrant, number int) bool {
+	return slices.ContainsFunc(l.of(row, e.name), func(run entry) bool {
+		return run.Failed == "" && (run.Run == number || !e.follows(run))
+	})
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// start is the line that each start of the table writes ahead of its runs.
+type start struct {
+	Started  time.Time `json:"started"`
+	Machine  machine   `json:"machine"`
+	Size     int64     `json:"size"` // bytes of each workload
+	Versions []version `json:"versions"`
+	Skipped  []string  `json:"skipped,omitempty"` // places, and why
+}
+
+// entry is the line of one run.
+type entry struct {
+	Row       string  `json:"row"`
+	Contender string  `json:"contender"`
+	Run       int     `json:"run"`
+	Seed      uint64  `json:"seed"` // of the order of the runs of its row
+	Seconds   float64 `json:"seconds"`
+	Processor float64 `json:"processor_seconds"`
+	Peak      int64   `json:"peak_memory,omitempty"`
+	Read      int64   `json:"disk_bytes_read,omitempty"`
+	Written   int64   `json:"disk_bytes_written,omitempty"`
+	Failed    string  `json:"failed,omitempty"`
+	Took      float64 `json:"took"` // seconds, with all that is not timed
+
+	// What extsort told; absent what it did not.
+	Ran              string  `json:"ran,omitempty"`
+	Spilled          int64   `json:"bytes_spilled,omitempty"`
+	Predicted        string  `json:"predicted,omitempty"`
+	PredictedSeconds float64 `json:"predicted_seconds,omitempty"`
+}
+
+// told are the fields of extsort's --stats=json that the table needs.
+type told struct {
+	Strategy string `json:"strategy"`
+	Spilled  int64  `json:"bytes_spilled"`
+	Plan     struct {
+		Strategy string  `json:"strategy"`
+		Seconds  float64 `json:"seconds"`
+	} `json:"plan"`
+}
+
+// listen takes what extsort told from what it said; other commands tell nothing.
+func (e *entry) listen(said []byte) {
+	var t told
+	if found, err := statistics(said, &t); !found || err != nil {
+		return
+	}
+	e.Ran, e.Spilled = t.Strategy, t.Spilled
+	e.Predicted, e.PredictedSeconds = t.Plan.Strategy, t.Plan.Seconds
+}
+
+// tableLog is what the file of the table holds.
+type tableLog struct {
+	starts []start
+	runs   []entry
+	whole  int64 // bytes of whole lines
+	file   *os.File
+}
+
+// readLog reads the file. A last line that a crash has cut off counts for nothing.
+func readLog(name string) (*tableLog, error) {
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	l := &tableLog{whole: int64(bytes.LastIndexByte(text, '\n') + 1)}
+	for line := range bytes.Lines(text[:l.whole]) {
+		if err := l.take(line); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", name, len(l.starts)+len(l.runs)+1, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *tableLog) take(line []byte) error {
+	var e entry
+	var s start
+	if err := errors.Join(json.Unmarshal(line, &e), json.Unmarshal(line, &s)); err != nil {
+		return err
+	}
+	if e.Row != "" {
+		l.runs = append(l.runs, e)
+	} else {
+		l.starts = append(l.starts, s)
+	}
+	return nil
+}
+
+// openLog reads the file and opens it for more. REQUIRES: runs of the same size, and of the same commands by the same
+// names.
+func openLog(name string, s start) (*tableLog, error) {
+	l, err := readLog(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.agrees(s); err != nil {
+		return nil, fmt.Errorf("%s: %w: name another file by --out", name, err)
+	}
+	if l.file, err = os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666); err != nil {
+		return nil, err
+	}
+	l.starts = append(l.starts, s)
+	return l, errors.Join(l.file.Truncate(l.whole), l.write(s))
+}
+
+func (l *tableLog) agrees(s start) error {
+	for _, before := range l.starts {
+		if before.Size != s.Size {
+			return fmt.Errorf("its runs are of %s of data, not of %s", binarySize(before.Size), binarySize(s.Size))
+		}
+		for _, v := range s.Versions {
+			other := func(w version) bool { return w.Name == v.Name && w.Sum != v.Sum }
+			if slices.ContainsFunc(before.Versions, other) {
+				return fmt.Errorf("its runs of %s are those of another command", v.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// add appends a run. A line is written by one call, so that the file is whole whenever the program ends.
+func (l *tableLog) add(e entry) error {
+	l.runs = append(l.runs, e)
+	return l.write(e)
+}
+
+func (l *tableLog) write(line any) error {
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	_, err = l.file.Write(append(text, '\n'))
+	return err
+}
+
+// of are the runs of a contender in a row.
+func (l *tableLog) of(row, contender string) []entry {
+	var found []entry
+	for _, e := range l.runs {
+		if e.Row == row && e.Contender == contender {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// expect is how long a run of a row will take with all that is not timed: as the row's runs did, or else all, or else
+// as a slow disk lets expect.
+func (l *tableLog) expect(row string, size int64) time.Duration {
+	var same, all []float64
+	for _, e := range l.runs {
+		all = append(all, e.Took)
+		if e.Row == row {
+			same = append(same, e.Took)
+		}
+	}
+	seconds := 0.1 + 5*float64(size)/(1<<30)
+	if len(same) > 0 {
+		seconds = mean(same)
+	} else if len(all) > 0 {
+		seconds = mean(all)
+	}
+	return time.Duration(seconds * float64(time.Second))
+}

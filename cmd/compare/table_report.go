@@ -1,0 +1,307 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// The bounds beyond which the table complains of a row.
+const (
+	maxSlower    = 1.05 // last version to first
+	minPredicted = 0.6  // predicted to measured
+	maxPredicted = 1.6
+	maxRegret    = 1.15 // to the best forced strategy
+	maxPerTmpfs  = 1.1  // in tmpfs, to the better way of writing of the first version
+)
+
+// tableReport is what the file of the table says.
+type tableReport struct {
+	start   start // the last one
+	skipped []string
+	results []rowResult
+}
+
+// rowResult is one row with its figures. Medians that are not known are 0.
+type rowResult struct {
+	name       string
+	runs       int // of the version that has the fewest
+	autos      []summary
+	copy, sync summary
+	redirected summary  // the first version, > out
+	best       summary  // of the forced strategies
+	bestName   string   //
+	ran        []string // strategies
+	predicted  []string
+	prediction float64 // seconds
+	processor  float64 // seconds
+	spilled    float64 // bytes
+	written    float64 // bytes, to disks
+	failed     []string
+	ownFailed  bool
+}
+
+// printTable reports from the file alone.
+func printTable(w io.Writer, name string) error {
+	l, err := readLog(name)
+	if err != nil {
+		return err
+	}
+	if len(l.starts) == 0 {
+		return fmt.Errorf("%s holds no table", name)
+	}
+	return newTableReport(l).write(w)
+}
+
+func newTableReport(l *tableLog) *tableReport {
+	t := &tableReport{start: l.starts[len(l.starts)-1]}
+	for _, s := range l.starts {
+		t.skipped = append(t.skipped, s.Skipped...)
+	}
+	slices.Sort(t.skipped)
+	t.skipped = slices.Compact(t.skipped)
+	var names []string
+	for _, e := range l.runs {
+		names = append(names, e.Row)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(slices.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	for _, name := range slices.Compact(names) {
+		t.results = append(t.results, l.result(name, t.start.Versions))
+	}
+	return t
+}
+
+// result gathers a row. What the plan was and how it went is told of the last version.
+func (l *tableLog) result(name string, versions []version) rowResult {
+	first, last := versions[0], versions[len(versions)-1]
+	r := rowResult{name: name, copy: l.summary(name, plainCopy), sync: l.summary(name, syncedCopy),
+		redirected: l.summary(name, first.redirected())}
+	r.runs = len(l.done(name, last.auto()))
+	for _, v := range versions {
+		r.autos = append(r.autos, l.summary(name, v.auto()))
+		r.runs = min(r.runs, len(l.done(name, v.auto())))
+	}
+	r.describe(l.done(name, last.auto()))
+	for _, strategy := range forcible {
+		r.consider(strategy, l.done(name, last.forced(strategy)))
+	}
+	r.findFailures(l)
+	return r
+}
+
+// describe takes from the runs of auto what the plan was and how it went.
+func (r *rowResult) describe(runs []entry) {
+	r.prediction = medianOf(runs, func(e entry) float64 { return e.PredictedSeconds })
+	r.processor = medianOf(runs, func(e entry) float64 { return e.Processor })
+	r.spilled = medianOf(runs, func(e entry) float64 { return float64(e.Spilled) })
+	r.written = medianOf(runs, func(e entry) float64 { return float64(e.Written) })
+	for _, e := range runs {
+		r.ran, r.predicted = append(r.ran, e.Ran), append(r.predicted, e.Predicted)
+	}
+	for _, names := range []*[]string{&r.ran, &r.predicted} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+}
+
+// consider takes a forced strategy if it is the best so far. Runs that did not follow it do not count.
+func (r *rowResult) consider(strategy string, runs []entry) {
+	runs = slices.DeleteFunc(runs, func(e entry) bool { return !entrant{strategy: strategy}.follows(e) })
+	s := summarize(each(runs, func(e entry) float64 { return e.Seconds }))
+	if s.Median > 0 && (r.bestName == "" || s.Median < r.best.Median) {
+		r.best, r.bestName = s, strategy
+	}
+}
+
+// findFailures takes the failures of contenders that have no run that did not fail.
+func (r *rowResult) findFailures(l *tableLog) {
+	for _, e := range l.runs {
+		if e.Row != r.name || e.Failed == "" || len(l.done(e.Row, e.Contender)) > 0 {
+			continue
+		}
+		r.failed = append(r.failed, e.Contender+": "+e.Failed)
+		r.ownFailed = r.ownFailed || e.Contender != plainCopy && e.Contender != syncedCopy
+	}
+	slices.Sort(r.failed)
+	r.failed = slices.Compact(r.failed)
+}
+
+// done are the runs of a contender in a row that did not fail.
+func (l *tableLog) done(row, contender string) []entry {
+	return slices.DeleteFunc(l.of(row, contender), func(e entry) bool { return e.Failed != "" })
+}
+
+func (l *tableLog) summary(row, contender string) summary {
+	return summarize(each(l.done(row, contender), func(e entry) float64 { return e.Seconds }))
+}
+
+func each(runs []entry, of func(entry) float64) []float64 {
+	var values []float64
+	for _, e := range runs {
+		values = append(values, of(e))
+	}
+	return values
+}
+
+func medianOf(runs []entry, of func(entry) float64) float64 { return summarize(each(runs, of)).Median }
+
+// auto is the last version; before is the first one.
+func (r rowResult) auto() summary   { return r.autos[len(r.autos)-1] }
+func (r rowResult) before() summary { return r.autos[0] }
+
+func (r rowResult) change() float64   { return ratio(r.auto().Median, r.before().Median) }
+func (r rowResult) foreseen() float64 { return ratio(r.prediction, r.auto().Median) }
+func (r rowResult) regret() float64   { return ratio(r.auto().Median, r.best.Median) }
+
+// slower says whether the last version is slower than the first, and whether that is beyond the spread: neither median
+// lies within what the other version took.
+func (r rowResult) slower() string {
+	switch {
+	case r.change() <= maxSlower:
+		return ""
+	case r.auto().Median > r.before().Max && r.before().Median < r.auto().Min:
+		return "**slower**"
+	}
+	return "slower?"
+}
+
+// perTmpfs is the last version to the better way of writing of the first one.
+func (r rowResult) perTmpfs() float64 {
+	if r.redirected.Median == 0 {
+		return 0
+	}
+	return ratio(r.auto().Median, min(r.redirected.Median, r.before().Median))
+}
+
+// verdict is an error if extsort itself failed.
+func (t *tableReport) verdict() error {
+	if slices.ContainsFunc(t.results, func(r rowResult) bool { return r.ownFailed }) {
+		return errWrong
+	}
+	return nil
+}
+
+// write prints the table as Markdown, and below it what there is to complain of.
+func (t *tableReport) write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Machine: %s  \nData: %s a row  \n", t.start.Machine, binarySize(t.start.Size))
+	for _, v := range t.start.Versions {
+		fmt.Fprintf(&b, "Version %s: %s (%s)  \n", v.Name, v.Told, v.Sum)
+	}
+	b.WriteString("Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
+		"cp is cat into cat.\n\n")
+	t.writeRows(&b)
+	t.complain(&b)
+	appendReasons(&b, "Skipped:", t.skipped)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// column is one column of the table.
+type column struct {
+	title string
+	left  bool
+	cell  func(rowResult) string
+}
+
+// columns are those that the table has, more with several versions.
+func (t *tableReport) columns() []column {
+	all := []column{{"row", true, func(r rowResult) string { return r.name }},
+		{"runs", false, func(r rowResult) string { return fmt.Sprint(r.runs) }}}
+	for i, v := range t.start.Versions {
+		all = append(all, column{v.Name, false, func(r rowResult) string { return seconds(r.autos[i]) }})
+	}
+	if n := len(t.start.Versions); n > 1 {
+		title := t.start.Versions[n-1].Name + " / " + t.start.Versions[0].Name
+		all = append(all, column{title, false, func(r rowResult) string {
+			return strings.TrimSpace(times(r.change()) + " " + r.slower())
+		}})
+	}
+	return append(all, planColumns...)
+}
+
+// planColumns are about the last version.
+var planColumns = []column{
+	{"cp", false, func(r rowResult) string { return seconds(r.copy) }},
+	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
+	{"× cp", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.copy.Median)) }},
+	{"× cp+sync", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.sync.Median)) }},
+	{"`> out`", false, func(r rowResult) string { return seconds(r.redirected) }},
+	{"predicted", true, func(r rowResult) string { return strings.Join(r.predicted, ", ") }},
+	{"ran", true, func(r rowResult) string { return strings.Join(r.ran, ", ") }},
+	{"predicted / measured", false, func(r rowResult) string { return times(r.foreseen()) }},
+	{"best forced", true, func(r rowResult) string { return strings.TrimSpace(r.bestName + " " + seconds(r.best)) }},
+	{"regret", false, func(r rowResult) string { return times(r.regret()) }},
+	{"processor s", false, func(r rowResult) string { return times(r.processor) }},
+	{"spilled", false, func(r rowResult) string { return known(int64(r.spilled)) }},
+	{"to disk", false, func(r rowResult) string { return known(int64(r.written)) }},
+}
+
+// seconds is a summary, or nothing for one of no runs.
+func seconds(s summary) string {
+	if s.Median == 0 {
+		return ""
+	}
+	return s.String()
+}
+
+func (t *tableReport) writeRows(b *strings.Builder) {
+	columns := t.columns()
+	line := func(of func(column) string) {
+		for _, c := range columns {
+			fmt.Fprintf(b, "| %s ", of(c))
+		}
+		b.WriteString("|\n")
+	}
+	line(func(c column) string { return c.title })
+	line(func(c column) string {
+		if c.left {
+			return "---"
+		}
+		return "--:"
+	})
+	for _, r := range t.results {
+		line(func(c column) string { return c.cell(r) })
+	}
+}
+
+// complain lists the rows that are beyond the bounds.
+func (t *tableReport) complain(b *strings.Builder) {
+	beyond := func(title string, cell func(rowResult) string) {
+		var found []string
+		for _, r := range t.results {
+			if text := cell(r); text != "" {
+				found = append(found, r.name+": "+text)
+			}
+		}
+		appendReasons(b, fmt.Sprintf("%s: %d of %d rows", title, len(found), len(t.results)), found)
+	}
+	beyond("Failed", func(r rowResult) string { return strings.Join(r.failed, "; ") })
+	beyond("Slower by more than 5 %", func(r rowResult) string { return above(r.change(), maxSlower, " "+r.slower()) })
+	beyond("Ran another strategy than predicted", func(r rowResult) string {
+		if slices.Equal(r.ran, r.predicted) || slices.Contains(r.predicted, "") {
+			return ""
+		}
+		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ran, ", ")
+	})
+	beyond("Predicted over measured beyond 0.6 to 1.6", func(r rowResult) string {
+		if p := r.foreseen(); p > 0 && p < minPredicted {
+			return times(p)
+		}
+		return above(r.foreseen(), maxPredicted, "")
+	})
+	beyond("Regret above 1.15", func(r rowResult) string { return above(r.regret(), maxRegret, " "+r.bestName) })
+	beyond("In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version", func(r rowResult) string {
+		return above(r.perTmpfs(), maxPerTmpfs, "")
+	})
+}
+
+// above is a ratio with a remark if it is above a bound, and otherwise nothing.
+func above(ratio, bound float64, remark string) string {
+	if ratio <= bound {
+		return ""
+	}
+	return times(ratio) + remark
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// tableWorkloads are the kinds of data of the table, in its order.
+var tableWorkloads = []workload{
+	{"u64", "64-bit keys, uniform", []string{"-t", "u64"}, 8, 8, "uniform"},
+	{"u32", "32-bit keys, uniform", []string{"-t", "u32"}, 4, 4, "uniform"},
+	{"zipf", "64-bit keys, zipf", []string{"-t", "u64"}, 8, 8, "zipf"},
+	{"sorted", "64-bit keys, already sorted", []string{"-t", "u64"}, 8, 8, "sorted"},
+	{"nearly-sorted", "64-bit keys, nearly sorted", []string{"-t", "u64"}, 8, 8, "nearly-sorted"},
+	{"100-byte", "100-byte records, 10-byte keys", []string{"-R", "100", "-k", "0:bytes10"}, 100, 10, "uniform"},
+	{"16-byte", "16-byte records, 64-bit keys", []string{"-R", "16", "-k", "0:u64"}, 16, 8, "uniform"},
+	{"bytes20", "20-byte keys, uniform", []string{"-t", "bytes20"}, 20, 20, "uniform"},
+}
+
+// share is a memory limit in proportion to the data.
+type share struct {
+	name      string
+	times, of int64 // times the size of the data, divided
+}
+
+var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1, 16}}
+
+func (s share) limit(bytes int64) int64 { return max(bytes*s.times/s.of, leastMemory) }
+
+// The places that are not named by the file system of the disk.
+const (
+	inPipe  = "pipe"
+	inTmpfs = "tmpfs"
+)
+
+// row is one line of the table. Its place is where input, output and spill stand: the name of a file system, or a pipe,
+// which is on the disk, too.
+type row struct {
+	workload workload
+	share    share
+	place    string
+}
+
+func (r row) name() string  { return r.workload.Name + "/" + r.share.name + "/" + r.place }
+func (r row) inTmpfs() bool { return r.place == inTmpfs }
+
+// rowPattern is parts as path.Match takes them, for the workload, the memory and the place. What is left out matches.
+type rowPattern string
+
+func (p rowPattern) valid() bool {
+	_, err := path.Match(string(p), "")
+	return err == nil && p != "" && strings.Count(string(p), "/") < 3
+}
+
+func (p rowPattern) matches(name string) bool {
+	parts := strings.Split(string(p), "/")
+	of := strings.Split(name, "/")
+	fits, _ := path.Match(string(p), strings.Join(of[:min(len(parts), len(of))], "/"))
+	return fits
+}
+
+// allRows are the rows at these places, in the order of the table: the places follow each other within a workload, so
+// that the input in memory is there no longer than it must.
+func allRows(places []string) []row {
+	var rows []row
+	for _, w := range tableWorkloads {
+		for _, p := range places {
+			for _, s := range tableShares {
+				rows = append(rows, row{w, s, p})
+			}
+		}
+	}
+	return rows
+}
+
+// pick leaves the rows that match one of the patterns.
+func pick(rows []row, patterns []string) []row {
+	if len(patterns) == 0 {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(r row) bool {
+		return !slices.ContainsFunc(patterns, func(p string) bool { return rowPattern(p).matches(r.name()) })
+	})
+}
+
+// rank orders the names of rows as the table does.
+func rank(name string) []int {
+	parts := append(strings.Split(name, "/"), "", "")
+	return []int{
+		slices.IndexFunc(tableWorkloads, func(w workload) bool { return w.Name == parts[0] }),
+		slices.Index([]string{inPipe, inTmpfs}, parts[2]),
+		slices.IndexFunc(tableShares, func(s share) bool { return s.name == parts[1] }),
+	}
+}
+
+// entrant is a contender of a row.
+type entrant struct {
+	contender
+	strategy string // that it is forced to; "": none
+	runs     int
+}
+
+// The names of entrants; the report finds their runs by them.
+const (
+	plainCopy  = "cp"
+	syncedCopy = "cp+sync"
+)
+
+func (v version) auto() string                  { return v.Name + " auto" }
+func (v version) forced(strategy string) string { return v.Name + " " + strategy }
+func (v version) redirected() string            { return v.Name + " > out" }
+
+// forcible are the strategies that --strategy takes and one device can follow.
+var forcible = []string{"merge", "partition", "reread"}
+
+// entrants are all that run in a row: the yardsticks, each version, the last one with each strategy forced, and in
+// tmpfs the first one with its output redirected.
+func (s settings) entrants(r row) []entrant {
+	all := []entrant{
+		{contender: r.copier(plainCopy, false), runs: s.runs},
+		{contender: r.copier(syncedCopy, true), runs: s.runs},
+	}
+	versions, way := s.table.versions, toFile
+	if r.place == inPipe {
+		way = throughPipes
+	}
+	for _, v := range versions {
+		all = append(all, entrant{contender: sorter(v.auto(), way, s.sortLine(r, v)), runs: s.runs})
+	}
+	last := versions[len(versions)-1]
+	for _, strategy := range forcible {
+		line := s.sortLine(r, last, "--strategy", strategy)
+		all = append(all, entrant{sorter(last.forced(strategy), way, line), strategy, s.table.forced})
+	}
+	if r.inTmpfs() {
+		first := versions[0]
+		c := sorter(first.redirected(), toStdout, s.sortLine(r, first))
+		all = append(all, entrant{contender: c, runs: s.runs})
+	}
+	return all
+}
+
+// sortLine is the command of a version, but for its files. Without --explain the plan is not told.
+func (s settings) sortLine(r row, v version, more ...string) command {
+	more = append([]string{"--stats=json", "--explain"}, more...)
+	return sortLine(v.tool(), r.workload, r.share.limit(s.bytes), s.devices, more...)
+}
+
+// copier is a yardstick: cp, or cat into cat in the rows of pipes.
+func (r row) copier(name string, sync bool) contender {
+	c := copier(name, sync)
+	if r.place != inPipe {
+		return c
+	}
+	plain := c.script
+	c.script = func(in, out string) script {
+		s := plain(in, out)
+		s[0] = pipeline{commands: []command{{"cat", in}, {"cat"}}, output: out}
+		return s
+	}
+	return c
+}
