@@ -2,9 +2,9 @@ package format
 
 import "slices"
 
-// conversion is the way from the raw numbers of bare records of 4 or 8 bytes to normalized keys, or back, for vectors of them:
-// swap bytes, flip what is in before, flip what is in spread if the sign bit is set, flip what is in after, swap bytes. The zero
-// conversion is none. It is laid out as convert_amd64.s reads it.
+// conversion is the way from the raw numbers of bare records of 4 or 8 bytes to normalized keys, or back, for
+// vectors of them: swap bytes, flip what is in before, flip what is in spread if the sign bit is set, flip what is
+// in after, swap bytes. The zero conversion is none. convert_amd64.s knows its offsets.
 type conversion struct {
 	swapFirst             [16]byte // where each byte comes from
 	before, spread, after uint64   // of numbers of 4 bytes in both halves
@@ -18,7 +18,7 @@ func (k *Keyer) setConversions() {
 		return
 	}
 	p := &k.prefix[0]
-	same, raw := orderOfBytes(size, false), orderOfBytes(size, p.load >= load2BE)
+	same, raw := orderOfBytes(size, false), orderOfBytes(size, p.bigEndian)
 	both := func(v uint64) uint64 {
 		if size == 4 {
 			v |= v << 32

@@ -20,55 +20,42 @@ func (k *Keyer) inVectors(n int) int {
 	return n &^ (vectorNumbers - 1)
 }
 
-// vectorKeys is Prefixes for the first records: as many as it returns.
-func (k *Keyer) vectorKeys(dst []uint64, recs []byte) (done int) {
+// vectorKeys is Prefixes, or Prefixes32, for the first records: as many as it returns.
+func vectorKeys[T uint32 | uint64](k *Keyer, dst []T, recs []byte) (done int) {
 	if done = k.inVectors(len(dst)); done == 0 {
 		return 0
 	}
-	from, to := first(recs[:done*k.layout.RecordSize]), unsafe.Pointer(&dst[:done][0])
-	if k.layout.RecordSize == 4 {
-		convertWider(to, from, done, &k.toKeys)
-	} else {
+	to, from := pointer(dst), pointer(recs[:done*k.layout.RecordSize])
+	switch {
+	case k.layout.RecordSize == 8:
 		convert64(to, from, done, &k.toKeys)
+	case unsafe.Sizeof(dst[0]) == 8:
+		convertWider(to, from, done, &k.toKeys)
+	default:
+		convert32(to, from, done, &k.toKeys)
 	}
 	return done
 }
 
-// vectorRecords is Records for the first keys: as many as it returns.
-func (k *Keyer) vectorRecords(dst []byte, keys []uint64) (done int) {
+// vectorRecords is Records, or Records32, for the first keys: as many as it returns.
+func vectorRecords[T uint32 | uint64](k *Keyer, dst []byte, keys []T) (done int) {
 	if done = k.inVectors(len(keys)); done == 0 {
 		return 0
 	}
-	from, to := unsafe.Pointer(&keys[:done][0]), first(dst[:done*k.layout.RecordSize])
-	if k.layout.RecordSize == 4 {
-		convertNarrower(to, from, done, &k.toRecords)
-	} else {
+	to, from := pointer(dst[:done*k.layout.RecordSize]), pointer(keys)
+	switch {
+	case k.layout.RecordSize == 8:
 		convert64(to, from, done, &k.toRecords)
+	case unsafe.Sizeof(keys[0]) == 8:
+		convertNarrower(to, from, done, &k.toRecords)
+	default:
+		convert32(to, from, done, &k.toRecords)
 	}
 	return done
 }
 
-// vectorKeys32 is vectorKeys for Prefixes32, whose records have 4 bytes if they have a conversion.
-func (k *Keyer) vectorKeys32(dst []uint32, recs []byte) (done int) {
-	if done = k.inVectors(len(dst)); done == 0 {
-		return 0
-	}
-	convert32(unsafe.Pointer(&dst[:done][0]), first(recs[:4*done]), done, &k.toKeys)
-	return done
-}
-
-// vectorRecords32 is vectorRecords for Records32.
-func (k *Keyer) vectorRecords32(dst []byte, keys []uint32) (done int) {
-	if done = k.inVectors(len(keys)); done == 0 {
-		return 0
-	}
-	convert32(first(dst[:4*done]), unsafe.Pointer(&keys[:done][0]), done, &k.toRecords)
-	return done
-}
-
-func first(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
-
-// The assembly converts n numbers at src to numbers at dst. REQUIRES: hasVectors; n is a multiple of vectorNumbers, and not 0.
+// The assembly converts n numbers at src to numbers at dst: of 8 bytes, of 4, from 4 to 8 and from 8 to 4.
+// REQUIRES: hasVectors; n is a multiple of vectorNumbers, and not 0.
 
 //go:noescape
 func convert64(dst, src unsafe.Pointer, n int, c *conversion)
@@ -76,8 +63,6 @@ func convert64(dst, src unsafe.Pointer, n int, c *conversion)
 //go:noescape
 func convert32(dst, src unsafe.Pointer, n int, c *conversion)
 
-// convertWider converts numbers of 4 bytes to numbers of 8, convertNarrower those of 8 to numbers of 4.
-//
 //go:noescape
 func convertWider(dst, src unsafe.Pointer, n int, c *conversion)
 

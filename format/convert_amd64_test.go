@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // withoutVectors runs a test as on a processor that cannot convert vectors.
@@ -34,7 +35,7 @@ func TestVectorsConvertWhatTheyClaim(t *testing.T) {
 				memory := records(rand.New(rand.NewPCG(uint64(n), uint64(shift))), n+1, size)
 				recs := memory[shift:][: n*size : n*size]
 				keys := slices.Repeat([]uint64{behind}, n+1)
-				done := k.vectorKeys(keys[:n], recs)
+				done := vectorKeys(k, keys[:n], recs)
 				if done != n/vectorNumbers*vectorNumbers {
 					t.Fatalf("%s: %d of %d keys by vectors", s, done, n)
 				}
@@ -48,7 +49,7 @@ func TestVectorsConvertWhatTheyClaim(t *testing.T) {
 					}
 				}
 				back := slices.Repeat([]byte{behind}, (n+1)*size)
-				if again := k.vectorRecords(back[shift:][:n*size], keys[:n]); again != done {
+				if again := vectorRecords(k, back[shift:][:n*size], keys[:n]); again != done {
 					t.Fatalf("%s: %d of %d records by vectors, want %d", s, again, n, done)
 				}
 				want := slices.Repeat([]byte{behind}, len(back))
@@ -80,4 +81,16 @@ func FuzzConversions(f *testing.F) {
 		}
 		checkInverse(t, k, recs, keys)
 	})
+}
+
+// convert_amd64.s reads the fields of a conversion at these offsets.
+func TestConversionOffsets(t *testing.T) {
+	var c conversion
+	got := []uintptr{
+		unsafe.Offsetof(c.swapFirst), unsafe.Offsetof(c.before), unsafe.Offsetof(c.spread), unsafe.Offsetof(c.after),
+		unsafe.Offsetof(c.swapLast),
+	}
+	if want := []uintptr{0, 16, 24, 32, 40}; !slices.Equal(got, want) {
+		t.Errorf("fields at %v, the assembly expects %v", got, want)
+	}
 }

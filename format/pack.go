@@ -50,8 +50,8 @@ func NewPacker(l Layout) *Packer {
 	n := columnBytes(key.Type.Size)
 	first := newPiece(key, 0, n, l.RecordSize)
 	p.columns = append(p.columns, first)
-	p.cover(0, first.offset)
-	p.cover(first.offset+n, l.RecordSize)
+	p.cover(0, first.start)
+	p.cover(first.start+n, l.RecordSize)
 	return p
 }
 

@@ -3,18 +3,19 @@ package format
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // piece is up to 8 consecutive bytes of the normalized key as a number, and how to compute it from a record
 // without a branch on the data:
 //
-//	load    1, 2, 4 or 8 bytes at offset, little- or big-endian
-//	narrow  >> down & mask, which keeps the wanted bytes of a load of 8
+//	load    the 8 bytes from load on, little- or big-endian, with zeros where the record is shorter
+//	narrow  >> down & mask
 //	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
 //	place   << left or >> right, to where it stands in a window of the key
 type piece struct {
-	offset      int // bytes from the start of the record
-	load        load
+	start, load int // of its bytes, and of the 8 bytes around them, in the record
+	bigEndian   bool
 	down        uint8
 	up          uint8 // moves the sign bit to bit 63
 	left, right uint8
@@ -23,29 +24,24 @@ type piece struct {
 	flip        uint64
 }
 
-// load is the way to read a number from a record.
-type load uint8
-
-const (
-	load1 load = iota
-	load2
-	load4
-	load8
-	load2BE
-	load4BE
-	load8BE
-	loadOdd // big-endian, of 3, 5, 6 or 7 bytes in records shorter than 8: mask tells how many
-)
-
 // newPiece is bytes at to at+n of the normalized form of field f.
 // REQUIRES: 1 ≤ n ≤ 8; for numbers at is 0 or 8 and n is 8 or the size of f.
 func newPiece(f Field, at, n, recordSize int) piece {
 	width := uint(8 * n)
-	p := piece{offset: f.Offset + at, up: uint8(64 - width), mask: ^uint64(0) >> (64 - width)}
+	p := piece{start: f.Offset + at, up: uint8(64 - width), mask: ^uint64(0) >> (64 - width)}
+	p.bigEndian = n > 1 && !f.Type.littleEndian()
 	if f.Type.littleEndian() {
-		p.offset = f.Offset + f.Type.Size - at - n
+		p.start = f.Offset + f.Type.Size - at - n
 	}
-	p.chooseLoad(n, f.Type.littleEndian(), recordSize)
+	p.load = min(p.start, max(recordSize, 8)-8) // stays in the record, if that is long enough
+	if recordSize < 8 {
+		p.load = p.start
+	}
+	before := p.start - p.load
+	p.down = uint8(8 * before)
+	if p.bigEndian {
+		p.down = uint8(8 * (8 - before - n))
+	}
 	sign := uint64(1) << (width - 1)
 	if at == 0 && (f.Type.Kind == Signed || f.Type.Kind == Float) {
 		p.flip = sign
@@ -59,52 +55,32 @@ func newPiece(f Field, at, n, recordSize int) piece {
 	return p
 }
 
-func (p *piece) chooseLoad(n int, littleEndian bool, recordSize int) {
-	switch {
-	case n == 1:
-		p.load = load1
-	case n == 2 || n == 4 || n == 8:
-		p.load = load(bits.TrailingZeros(uint(n)))
-		if !littleEndian {
-			p.load += load2BE - load2
-		}
-	case recordSize < 8:
-		p.load = loadOdd
-	default: // a load of 8 bytes that has the wanted ones inside it and stays in the record
-		p.load = load8BE
-		end := p.offset + n
-		p.offset = min(p.offset, recordSize-8)
-		p.down = uint8(8 * (p.offset + 8 - end))
-	}
-}
-
+// raw is the number as it stands in the record.
 func (p *piece) raw(rec []byte) uint64 {
-	b := rec[p.offset:]
-	switch p.load {
-	case load1:
-		return uint64(b[0])
-	case load2:
-		return uint64(binary.LittleEndian.Uint16(b))
-	case load4:
-		return uint64(binary.LittleEndian.Uint32(b))
-	case load8:
-		return binary.LittleEndian.Uint64(b)
-	case load2BE:
-		return uint64(binary.BigEndian.Uint16(b))
-	case load4BE:
-		return uint64(binary.BigEndian.Uint32(b))
-	case load8BE:
-		return binary.BigEndian.Uint64(b) >> (p.down & 63) & p.mask
+	v := word(rec[p.load:])
+	if p.bigEndian {
+		v = bits.ReverseBytes64(v)
 	}
-	return oddNumber(b[:p.bytes()])
+	return v >> (p.down & 63) & p.mask
 }
 
-func oddNumber(b []byte) uint64 {
-	var v uint64
-	for _, c := range b {
-		v = v<<8 | uint64(c)
+// word is the first 8 bytes of b, as if zeros followed it. REQUIRES: len(b) > 0.
+func word(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b)
 	}
-	return v
+	return shortWord(b)
+}
+
+// shortWord is word for up to 7 bytes: from loads at both ends, which may overlap.
+func shortWord(b []byte) uint64 {
+	switch n := len(b); {
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(n-4))
+	case n >= 2:
+		return uint64(binary.LittleEndian.Uint16(b)) | uint64(binary.LittleEndian.Uint16(b[n-2:]))<<(8*(n-2))
+	}
+	return uint64(b[0])
 }
 
 // bytes is the number of key bytes in the piece.
@@ -159,20 +135,9 @@ func (k *Keyer) fieldAt(at int) int {
 	if at >= k.keySize {
 		return len(k.starts)
 	}
-	i := len(k.starts) - 1
-	if i > 8 { // keys of many fields
-		lo, hi := 0, len(k.starts)
-		for hi-lo > 1 {
-			if mid := (lo + hi) / 2; k.starts[mid] <= at {
-				lo = mid
-			} else {
-				hi = mid
-			}
-		}
-		return lo
-	}
-	for k.starts[i] > at {
-		i--
+	i, found := slices.BinarySearch(k.starts, at)
+	if !found {
+		i-- // it begins before
 	}
 	return i
 }
