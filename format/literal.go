@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"text/scanner"
 )
 
 // The header of an npy file is a Python literal. parseLiteral reads what such headers are made of: strings,
@@ -17,45 +18,36 @@ type tuple []any
 const maxLiteralDepth = 32
 
 type literalParser struct {
-	text  string
-	at    int
+	scanner.Scanner
+	token rune // the next one
 	depth int
 }
 
 func parseLiteral(text string) (any, error) {
-	p := &literalParser{text: text}
+	var p literalParser
+	p.Init(strings.NewReader(text))
+	p.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanChars | scanner.ScanStrings
+	p.Whitespace |= 1                           // NUL pads some headers
+	p.Error = func(*scanner.Scanner, string) {} // it complains of what Python allows; we find the rest
+	p.next()
 	v, err := p.value()
-	if err == nil {
-		if p.skipSpace(); p.at < len(p.text) {
-			err = errors.New("something follows the literal")
-		}
+	if err == nil && p.token != scanner.EOF {
+		err = errors.New("something follows the literal")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("character %d of the header: %w", p.at, err)
+		return nil, fmt.Errorf("character %d of the header: %w", p.Offset, err)
 	}
 	return v, nil
 }
 
-func (p *literalParser) skipSpace() {
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n\x00", p.text[p.at]) >= 0 {
-		p.at++
-	}
-}
+func (p *literalParser) next() { p.token = p.Scan() }
 
-// peek is the next byte that is no space, or 0 at the end.
-func (p *literalParser) peek() byte {
-	if p.skipSpace(); p.at < len(p.text) {
-		return p.text[p.at]
-	}
-	return 0
-}
-
-// accept consumes c if it is next.
-func (p *literalParser) accept(c byte) bool {
-	if p.peek() != c {
+// accept consumes the token if it is next.
+func (p *literalParser) accept(token rune) bool {
+	if p.token != token {
 		return false
 	}
-	p.at++
+	p.next()
 	return true
 }
 
@@ -64,158 +56,126 @@ func (p *literalParser) value() (any, error) {
 		return nil, errors.New("the literal is nested too deeply")
 	}
 	defer func() { p.depth-- }()
-	switch c := p.peek(); {
-	case c == '{':
+	switch p.token {
+	case '{':
 		return p.dict()
-	case c == '[':
-		return p.list()
-	case c == '(':
-		return p.tuple()
-	case c == '\'' || c == '"':
+	case '[':
+		list, _, err := p.list(']')
+		return list, err
+	case '(':
+		list, comma, err := p.list(')')
+		if err == nil && len(list) == 1 && !comma {
+			return list[0], nil // parentheses only
+		}
+		return tuple(list), err
+	case scanner.Char, scanner.String:
 		return p.str()
-	case c == '-' || c >= '0' && c <= '9':
+	case '-', scanner.Int:
 		return p.integer()
+	case scanner.EOF:
+		return nil, errors.New("the literal ends too early")
 	}
 	return p.word()
 }
 
 // word reads a constant, or a string with a prefix as Python 2 wrote it.
 func (p *literalParser) word() (any, error) {
-	rest := p.text[p.at:]
-	for word, v := range map[string]any{"True": true, "False": false, "None": nil} {
-		if strings.HasPrefix(rest, word) {
-			p.at += len(word)
-			return v, nil
+	word := p.TokenText()
+	p.next()
+	switch word {
+	case "True", "False":
+		return word == "True", nil
+	case "None":
+		return nil, nil
+	case "u", "b":
+		if p.token == scanner.Char || p.token == scanner.String {
+			return p.str()
 		}
-	}
-	if len(rest) > 1 && (rest[0] == 'u' || rest[0] == 'b') && (rest[1] == '\'' || rest[1] == '"') {
-		p.at++
-		return p.str()
-	}
-	if rest == "" {
-		return nil, errors.New("the literal ends too early")
 	}
 	return nil, errors.New("not a Python literal of the kind that headers have")
 }
 
 func (p *literalParser) integer() (any, error) {
-	start := p.at
-	p.accept('-')
-	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
-		p.at++
+	sign := ""
+	if p.accept('-') {
+		sign = "-"
 	}
-	v, err := strconv.ParseInt(p.text[start:p.at], 10, 64)
+	v, err := strconv.ParseInt(sign+p.TokenText(), 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a number of 64 bits", p.text[start:p.at])
+		return nil, fmt.Errorf("%q is not a number of 64 bits", sign+p.TokenText())
 	}
-	if p.at < len(p.text) && p.text[p.at] == 'L' { // Python 2
-		p.at++
+	if p.next(); p.token == scanner.Ident && p.TokenText() == "L" { // Python 2
+		p.next()
 	}
 	return v, nil
 }
 
-// items reads values up to the closing bracket; trailing tells whether a comma came last.
-func (p *literalParser) items(closing byte) (items []any, trailing bool, err error) {
-	p.at++
-	for !p.accept(closing) {
-		if len(items) > 0 && !trailing {
-			return nil, false, fmt.Errorf("a comma or %q is missing", closing)
+// items reads what stands between brackets, each item by add; trailing tells whether a comma came last.
+func (p *literalParser) items(closing rune, add func() error) (trailing bool, err error) {
+	p.next()
+	for first := true; !p.accept(closing); first = false {
+		if !first && !trailing {
+			return false, fmt.Errorf("a comma or %q is missing", closing)
 		}
+		if err := add(); err != nil {
+			return false, err
+		}
+		trailing = p.accept(',')
+	}
+	return trailing, nil
+}
+
+func (p *literalParser) list(closing rune) (list []any, trailing bool, err error) {
+	trailing, err = p.items(closing, func() error {
 		v, err := p.value()
-		if err != nil {
-			return nil, false, err
-		}
-		items, trailing = append(items, v), p.accept(',')
-	}
-	return items, trailing, nil
-}
-
-func (p *literalParser) list() (any, error) {
-	items, _, err := p.items(']')
-	if items == nil {
-		items = []any{}
-	}
-	return items, err
-}
-
-func (p *literalParser) tuple() (any, error) {
-	items, trailing, err := p.items(')')
-	if err == nil && len(items) == 1 && !trailing {
-		return items[0], nil // parentheses only
-	}
-	return tuple(items), err
+		list = append(list, v)
+		return err
+	})
+	return list, trailing, err
 }
 
 func (p *literalParser) dict() (any, error) {
-	p.at++
-	dict, comma := map[string]any{}, true
-	for !p.accept('}') {
-		if !comma {
-			return nil, errors.New("a comma or '}' is missing")
-		}
+	dict := map[string]any{}
+	_, err := p.items('}', func() error {
 		k, err := p.value()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		key, ok := k.(string)
 		if !ok || !p.accept(':') {
-			return nil, errors.New("a dictionary needs 'key': value")
+			return errors.New("a dictionary needs 'key': value")
 		}
 		if _, twice := dict[key]; twice {
-			return nil, fmt.Errorf("key %q stands there twice", key)
+			return fmt.Errorf("key %q stands there twice", key)
 		}
-		if dict[key], err = p.value(); err != nil {
-			return nil, err
-		}
-		comma = p.accept(',')
-	}
-	return dict, nil
+		dict[key], err = p.value()
+		return err
+	})
+	return dict, err
 }
 
 func (p *literalParser) str() (any, error) {
-	quote := p.text[p.at]
-	p.at++
+	text := p.TokenText()
+	quote, rest := text[0], text[1:]
 	var s strings.Builder
-	for p.at < len(p.text) {
-		c := p.text[p.at]
-		p.at++
-		switch c {
-		case quote:
-			return s.String(), nil
-		case '\n':
-			return nil, errors.New("a string does not end on its line")
-		case '\\':
-			if err := p.escape(&s); err != nil {
-				return nil, err
-			}
-		default:
-			s.WriteByte(c)
+	for rest != "" && rest[0] != quote {
+		if len(rest) > 1 && rest[0] == '\\' && (rest[1] == '\'' || rest[1] == '"') { // Go knows the one or the other
+			s.WriteByte(rest[1])
+			rest = rest[2:]
+			continue
 		}
+		r, _, tail, err := strconv.UnquoteChar(rest, quote)
+		if err != nil {
+			return nil, fmt.Errorf("unknown escape in %s", text)
+		}
+		s.WriteRune(r)
+		rest = tail
 	}
-	return nil, errors.New("a string does not end")
-}
-
-func (p *literalParser) escape(s *strings.Builder) error {
-	if p.at >= len(p.text) {
-		return errors.New("a string does not end")
+	if rest == "" {
+		return nil, errors.New("a string does not end on its line")
 	}
-	c := p.text[p.at]
-	p.at++
-	if at := strings.IndexByte(`\'"ntr`, c); at >= 0 {
-		s.WriteByte("\\'\"\n\t\r"[at])
-		return nil
-	}
-	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-	if digits == 0 || p.at+digits > len(p.text) {
-		return fmt.Errorf("unknown escape \\%c", c)
-	}
-	v, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
-	if err != nil || v > 0x10ffff {
-		return fmt.Errorf("escape \\%c needs %d hexadecimal digits", c, digits)
-	}
-	p.at += digits
-	s.WriteRune(rune(v))
-	return nil
+	p.next()
+	return s.String(), nil
 }
 
 // pyRepr writes a value as Python's repr does.
@@ -257,24 +217,14 @@ func pyQuote(s string) string {
 		quote = `"`
 	}
 	var b strings.Builder
-	b.WriteString(quote)
 	for _, r := range s {
-		switch {
-		case r == '\\' || string(r) == quote:
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
+		if at := strings.IndexRune("\\\n\r\t"+quote, r); at >= 0 {
+			b.WriteString(`\` + (`\nrt` + quote)[at:at+1])
+		} else if r < ' ' || r == 0x7f {
 			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
+		} else {
 			b.WriteRune(r)
 		}
 	}
-	b.WriteString(quote)
-	return b.String()
+	return quote + b.String() + quote
 }
