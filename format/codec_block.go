@@ -9,22 +9,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// BlockCoder compresses and decompresses blocks on their own, so that spill can be read at any block. A block does not
-// carry its compression: who writes it notes that. Its methods are safe for concurrent use.
+// BlockCoder compresses and decompresses blocks on their own, so that spill can be read at any block. A block does
+// not carry its compression: who writes it notes that. Its methods are safe for concurrent use.
 type BlockCoder struct {
 	packer  *Packer              // nil: it cannot Delta
 	encoder func() *zstd.Encoder // made when first needed, as is the decoder
 	decoder func() *zstd.Decoder
 }
 
-// NewBlockCoder makes a coder for blocks of records of that layout. It keeps what zstd needs for so many blocks at the same time:
-// further callers wait.
+// NewBlockCoder makes a coder for blocks of records of a layout. It holds what zstd needs for atOnce blocks at the
+// same time: further callers wait.
 func NewBlockCoder(l Layout, atOnce int) *BlockCoder {
 	return &BlockCoder{
 		packer: NewPacker(l),
 		encoder: sync.OnceValue(func() *zstd.Encoder {
-			return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(atOnce), zstd.WithEncoderLevel(zstd.SpeedFastest),
-				zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false)))
+			return must(zstd.NewWriter(nil, append(zstdOptions(atOnce), zstd.WithEncoderCRC(false))...))
 		}),
 		decoder: sync.OnceValue(func() *zstd.Decoder {
 			return must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(atOnce), zstd.WithDecodeAllCapLimit(true)))
@@ -43,9 +42,8 @@ func must[T any](coder T, err error) T {
 // Packs reports whether the records can be compressed by Delta.
 func (b *BlockCoder) Packs() bool { return b.packer != nil }
 
-// BlockMemory is an upper estimate, in bytes, of what so many blocks of blockBytes that are compressed or decompressed at
-// the same time take, each with a buffer of MaxCompressed bytes: two thirds of it are in use, measured, and the rest is
-// garbage that the collector has not yet found.
+// BlockMemory is an upper estimate, in bytes, of what atOnce blocks of blockBytes that are compressed or decompressed
+// at the same time take, each with a buffer of MaxCompressed bytes. A third of it is for garbage.
 func BlockMemory(c Compression, atOnce, blockBytes int) int64 {
 	const kib = 1 << 10
 	each := MaxCompressed(blockBytes, c)
@@ -75,7 +73,8 @@ func MaxCompressed(n int, c Compression) int {
 }
 
 // Compress compresses src into the memory of dst and returns it.
-// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2, Zstd or, for whole records, Delta; dst and src do not overlap.
+// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2, Zstd or, for whole records, Delta; dst and src do
+// not overlap.
 func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 	if need := MaxCompressed(len(src), c); len(dst) < need {
 		return nil, fmt.Errorf("compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst), need)
@@ -96,52 +95,37 @@ func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 }
 
 // Decompress is the inverse of Compress. A block that holds more than len(dst) bytes is an error, found without
-// allocating them. Of Delta, dst has to have the size of what was compressed, and src is copied where it has not the capacity of
-// MaxCompressed.
-func (b *BlockCoder) Decompress(dst, src []byte, c Compression) ([]byte, error) {
-	switch c {
-	case None:
-		if len(src) > len(dst) {
-			return nil, tooLarge(len(src), len(dst))
-		}
+// allocating them. Of Delta, dst has to have the size of what was compressed, and src is copied where it has not the
+// capacity of MaxCompressed.
+func (b *BlockCoder) Decompress(dst, src []byte, c Compression) (out []byte, err error) {
+	size := len(src)
+	switch {
+	case c == None && size <= len(dst):
 		return dst[:copy(dst, src)], nil
-	case S2:
-		n, err := s2.DecodedLen(src)
-		if err != nil {
-			return nil, fmt.Errorf("decompress s2 block: %w", err)
+	case c == None:
+	case c == S2:
+		if size, err = s2.DecodedLen(src); err == nil && size <= len(dst) {
+			out, err = s2.Decode(dst[:size], src)
 		}
-		if n > len(dst) {
-			return nil, tooLarge(n, len(dst))
-		}
-		out, err := s2.Decode(dst[:n], src)
-		if err != nil {
-			return nil, fmt.Errorf("decompress s2 block: %w", err)
-		}
-		return out, nil
-	case Zstd:
-		out, err := b.decoder().DecodeAll(src, dst[:0:len(dst)])
-		if err != nil {
-			return nil, fmt.Errorf("decompress zstd block: %w", err)
-		}
-		if len(out) > len(dst) {
-			return nil, tooLarge(len(out), len(dst))
-		}
-		return out, nil
-	case Delta:
-		if b.Packs() {
-			return dst, b.packer.Unpack(dst, slices.Grow(src, packPadding))
-		}
+	case c == Zstd:
+		out, err = b.decoder().DecodeAll(src, dst[:0:len(dst)])
+		size = len(out)
+	case c == Delta && b.Packs():
+		return dst, b.packer.Unpack(dst, slices.Grow(src, packPadding))
+	default:
+		return nil, fmt.Errorf("%v does not compress these blocks", c)
 	}
-	return nil, fmt.Errorf("%v does not compress these blocks", c)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %v block: %w", c, err)
+	}
+	if size > len(dst) {
+		return nil, fmt.Errorf("decompress block: it holds %d bytes, where %d were expected", size, len(dst))
+	}
+	return out, nil
 }
 
-func tooLarge(n, room int) error {
-	return fmt.Errorf("decompress block: it holds %d bytes, where %d were expected", n, room)
-}
-
-// CodecMemory is an upper estimate, in bytes, of what a codec holds: for a NewWriter with so many workers, or
-// (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make. Those of writers are
-// a line above the most that the Go heap took for them, with its garbage, of 8 runs each with 1 to 16 workers.
+// CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
+// workers, or (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make.
 func CodecMemory(c Compression, workers int) int64 {
 	const kib, mib = 1 << 10, 1 << 20
 	w := int64(workers)

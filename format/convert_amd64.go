@@ -39,22 +39,20 @@ func vectorKeys[T uint32 | uint64](k *Keyer, dst []T, recs []byte) (done int) {
 
 // vectorRecords is Records, or Records32, for the first keys: as many as it returns.
 func vectorRecords[T uint32 | uint64](k *Keyer, dst []byte, keys []T) (done int) {
-	if done = k.inVectors(len(keys)); done == 0 {
+	size := k.layout.RecordSize
+	if done = k.inVectors(len(keys)); done == 0 || size != int(unsafe.Sizeof(keys[0])) {
 		return 0
 	}
-	to, from := pointer(dst[:done*k.layout.RecordSize]), pointer(keys)
-	switch {
-	case k.layout.RecordSize == 8:
+	to, from := pointer(dst[:done*size]), pointer(keys)
+	if size == 8 {
 		convert64(to, from, done, &k.toRecords)
-	case unsafe.Sizeof(keys[0]) == 8:
-		convertNarrower(to, from, done, &k.toRecords)
-	default:
+	} else {
 		convert32(to, from, done, &k.toRecords)
 	}
 	return done
 }
 
-// The assembly converts n numbers at src to numbers at dst: of 8 bytes, of 4, from 4 to 8 and from 8 to 4.
+// The assembly converts n numbers at src to numbers at dst: of 8 bytes, of 4, and from 4 to 8.
 // REQUIRES: hasVectors; n is a multiple of vectorNumbers, and not 0.
 
 //go:noescape
@@ -65,6 +63,3 @@ func convert32(dst, src unsafe.Pointer, n int, c *conversion)
 
 //go:noescape
 func convertWider(dst, src unsafe.Pointer, n int, c *conversion)
-
-//go:noescape
-func convertNarrower(dst, src unsafe.Pointer, n int, c *conversion)

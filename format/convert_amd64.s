@@ -79,21 +79,3 @@ loop:
 	JNZ          loop
 	VZEROUPPER
 	RET
-
-// func convertNarrower(dst, src unsafe.Pointer, n int, c *conversion)
-TEXT ·convertNarrower(SB), NOSPLIT, $0-32
-	BEGIN
-
-loop:
-	VMOVDQU 0(SI), Y0
-	VMOVDQU 32(SI), Y1
-	VSHUFPS $0x88, Y1, Y0, Y0 // the low halves of 0, 1, 4, 5, 2, 3, 6, 7
-	VPERMQ  $0xD8, Y0, Y0
-	CONVERT(VPCMPGTD, Y0, Y2)
-	VMOVDQU Y0, (DI)
-	ADDQ    $64, SI
-	ADDQ    $32, DI
-	SUBQ    $8, CX
-	JNZ     loop
-	VZEROUPPER
-	RET

@@ -146,8 +146,8 @@ func (g *Generator) floatBits(f Field, u uint64) uint64 {
 	return math.Float64bits(v)
 }
 
-// stretch is bits from to from+n, 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
-func stretch(x uint64, from, n uint) uint64 {
+// chainBits is bits from to from+n, 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
+func chainBits(x uint64, from, n uint) uint64 {
 	first, skip := from/64, from%64
 	v := link(x, first) << skip
 	if skip+n > 64 {
@@ -186,12 +186,12 @@ func (g *Generator) putKey(rec []byte, x uint64) {
 func (g *Generator) putField(dst []byte, f *Field, x uint64, at uint) {
 	littleEndian := f.Type.littleEndian()
 	if f.Type.Kind == Float {
-		putNumber(dst, g.floatBits(*f, stretch(x, at, floatDigits(f.Type))), littleEndian)
+		putNumber(dst, g.floatBits(*f, chainBits(x, at, floatDigits(f.Type))), littleEndian)
 		return
 	}
 	for done := 0; done < len(dst); done += 8 {
 		n := min(8, len(dst)-done)
-		v := stretch(x, at+uint(8*done), uint(8*n))
+		v := chainBits(x, at+uint(8*done), uint(8*n))
 		if f.Desc {
 			v = ^v
 		}
@@ -206,21 +206,15 @@ func (g *Generator) putField(dst []byte, f *Field, x uint64, at uint) {
 	}
 }
 
+// putNumber writes the low bytes of v.
 func putNumber(dst []byte, v uint64, littleEndian bool) {
-	if len(dst) == 8 && littleEndian {
-		binary.LittleEndian.PutUint64(dst, v)
-		return
-	}
-	if len(dst) == 8 {
-		binary.BigEndian.PutUint64(dst, v)
-		return
-	}
-	for i := range dst {
-		shift := 8 * i
-		if !littleEndian {
-			shift = 8 * (len(dst) - 1 - i)
-		}
-		dst[i] = byte(v >> shift)
+	var b [8]byte
+	if littleEndian {
+		binary.LittleEndian.PutUint64(b[:], v)
+		copy(dst, b[:])
+	} else {
+		binary.BigEndian.PutUint64(b[:], v)
+		copy(dst, b[8-len(dst):])
 	}
 }
 
@@ -232,9 +226,7 @@ func (g *Generator) payload(rec []byte, index uint64) {
 		binary.LittleEndian.PutUint64(rec, mix(state))
 		state += golden
 	}
-	for i, v := 0, mix(state); i < len(rec); i++ {
-		rec[i] = byte(v >> (8 * i))
-	}
+	putNumber(rec, mix(state), true)
 }
 
 const hexDigits = "0123456789ABCDEF"

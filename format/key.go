@@ -1,6 +1,9 @@
 package format
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Keyer turns the key fields of a record into its normalized key: an unsigned big-endian bit string of
 // KeySize bytes whose memcmp order is the wanted order.
@@ -68,15 +71,14 @@ func PrefixOf(key []byte) (prefix uint64) {
 // whichever has the RecordSize.
 func (k *Keyer) Identity() bool {
 	f := k.layout.Key[0]
-	if !k.layout.IsBare() || f.Desc {
+	if !k.layout.IsBare() || f.Desc || f.Type.Kind != Unsigned && f.Type.Kind != Bytes {
 		return false
 	}
-	switch {
-	case f.Type.Size == 1:
-		return f.Type.Kind == Unsigned || f.Type.Kind == Bytes
-	case f.Type.Size == 2 || f.Type.Size == 4 || f.Type.Size == 8:
-		bigEndian := f.Type.BigEndian || f.Type.Kind == Bytes
-		return (f.Type.Kind == Unsigned || f.Type.Kind == Bytes) && bigEndian == hostBigEndian
+	switch f.Type.Size {
+	case 1:
+		return true
+	case 2, 4, 8:
+		return f.Type.littleEndian() != hostBigEndian
 	}
 	return false
 }
@@ -94,9 +96,7 @@ func (f Field) appendNormalized(dst, rec []byte) []byte {
 	dst = append(dst, rec[f.Offset:f.Offset+f.Type.Size]...)
 	key := dst[start:]
 	if f.Type.littleEndian() {
-		for i, j := 0, len(key)-1; i < j; i, j = i+1, j-1 {
-			key[i], key[j] = key[j], key[i]
-		}
+		slices.Reverse(key)
 	}
 	invert := f.Desc
 	switch {
@@ -118,22 +118,14 @@ func (f Field) appendNormalized(dst, rec []byte) []byte {
 // Compare orders two records by their keys: negative, zero or positive as a's key is less than, equal to or
 // greater than b's. It looks only at as many fields as it needs and does not allocate.
 func (k *Keyer) Compare(a, b []byte) int {
-	if k.simple == nil {
-		return k.compareWide(a, b)
-	}
 	for i := range k.simple {
-		p := &k.simple[i]
-		if x, y := p.value(a), p.value(b); x != y {
-			if x < y {
-				return -1
-			}
-			return 1
+		if c := k.simple[i].compare(a, b); c != 0 {
+			return c
 		}
 	}
-	return 0
-}
-
-func (k *Keyer) compareWide(a, b []byte) int {
+	if k.simple != nil {
+		return 0
+	}
 	for _, f := range k.layout.Key {
 		if c := f.compare(a, b, k.layout.RecordSize); c != 0 {
 			return c
@@ -152,10 +144,8 @@ func (f Field) compare(a, b []byte, recordSize int) int {
 	}
 	for at := 0; at < f.Type.Size; at += 8 {
 		p := newPiece(f, at, min(8, f.Type.Size-at), recordSize)
-		if x, y := p.value(a), p.value(b); x < y {
-			return -1
-		} else if x > y {
-			return 1
+		if c := p.compare(a, b); c != 0 {
+			return c
 		}
 	}
 	return 0

@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,16 +40,10 @@ func ParseField(s string) (Field, error) {
 }
 
 func parseDirection(words []string) (desc bool, err error) {
-	if len(words) == 0 {
-		return false, nil
+	if len(words) > 0 && words[0] != "desc" && words[0] != "asc" {
+		return false, fmt.Errorf("direction %q: only desc (or asc, the default) may follow the type", words[0])
 	}
-	switch words[0] {
-	case "desc":
-		return true, nil
-	case "asc":
-		return false, nil
-	}
-	return false, fmt.Errorf("direction %q: only desc (or asc, the default) may follow the type", words[0])
+	return len(words) > 0 && words[0] == "desc", nil
 }
 
 // String spells the field as ParseField reads it.
@@ -109,12 +104,11 @@ func (l Layout) KeySize() int {
 // Reverse is the layout whose order is the opposite: every field changes its direction.
 // Sorting by it is still stable: equal keys keep their input order.
 func (l Layout) Reverse() Layout {
-	fields := make([]Field, len(l.Key))
-	for i, f := range l.Key {
-		f.Desc = !f.Desc
-		fields[i] = f
+	l.Key = slices.Clone(l.Key)
+	for i := range l.Key {
+		l.Key[i].Desc = !l.Key[i].Desc
 	}
-	return Layout{RecordSize: l.RecordSize, Key: fields}
+	return l
 }
 
 // IsBare reports whether the key is the whole record, so that equal keys are equal records

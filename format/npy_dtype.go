@@ -199,23 +199,14 @@ func (s Spec) npyLayout(d dtype) (Layout, error) {
 			return Layout{}, fmt.Errorf("the array has dtype %s, not -t %s: leave -t out", d.text, s.Type)
 		}
 	}
-	l := Layout{RecordSize: d.size}
-	if len(s.Keys) == 0 {
-		f, err := d.onlyKey()
-		if err != nil {
-			return Layout{}, err
-		}
-		l.Key = []Field{f}
-		return l, l.Validate()
+	if len(s.Keys) > 0 {
+		return s.keyedLayout(d.size, d.resolve)
 	}
-	var faults []error
-	for _, key := range s.Keys {
-		f, err := d.resolve(key)
-		l.Key, faults = append(l.Key, f), append(faults, err)
-	}
-	if err := errors.Join(faults...); err != nil {
+	f, err := d.onlyKey()
+	if err != nil {
 		return Layout{}, err
 	}
+	l := Layout{RecordSize: d.size, Key: []Field{f}}
 	return l, l.Validate()
 }
 

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Order is what is known about the order of a stretch of consecutive records. Indexes are those of the stream,
-// -1 where there is no such record.
+// Order is what is known about the order of consecutive records. Indexes are those of the stream, -1 where there is
+// no such record.
 type Order struct {
-	First          int64 // index of the stretch's first record
+	First          int64 // index of the first record
 	Records        int64
 	FirstDisorder  int64 // the first record that is less than the one before it
 	FirstDuplicate int64 // the first record whose key equals that of the one before it
@@ -32,23 +32,23 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	previous := k.Prefix(recs)
 	for at := int64(1); at < o.Records; at += blockKeys {
 		n := min(o.Records-at, blockKeys)
-		stretch := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
+		part := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
 		keys := block[:n]
-		k.Prefixes(keys, stretch[size:])
+		k.Prefixes(keys, part[size:])
 		rising := risingKeys(keys, previous)
 		if rising > 0 {
 			previous = keys[rising-1]
 		}
 		if k.keySize > 8 || !o.countEqual(keys[rising:], previous) {
-			o.noteEach(k, first+at+int64(rising), keys[rising:], stretch[rising*size:], previous)
+			o.noteEach(k, first+at+int64(rising), keys[rising:], part[rising*size:], previous)
 		}
 		previous = keys[n-1]
 	}
 	return o
 }
 
-// noteEach looks at each of some records, whose prefixes are keys. The record before the first, with the prefix previous, is the first
-// of recs.
+// noteEach looks at each of some records, whose prefixes are keys. The record before them, with the prefix previous,
+// is the first of recs.
 func (o *Order) noteEach(k *Keyer, first int64, keys []uint64, recs []byte, previous uint64) {
 	size := k.layout.RecordSize
 	for i, prefix := range keys {
@@ -70,8 +70,8 @@ func risingKeys(keys []uint64, previous uint64) int {
 	return len(keys)
 }
 
-// countEqual counts the whole keys that equal the one before them, without a branch that depends on which ones these are. It does
-// not, and reports false, where one must be looked at: it is the first of them, or there is disorder.
+// countEqual counts the keys that equal the one before them, without a branch on the data. It reports false where
+// records must be looked at: there is disorder, or the first duplicate.
 func (o *Order) countEqual(keys []uint64, previous uint64) bool {
 	var fallen uint64
 	equal := int64(0)
@@ -118,13 +118,10 @@ func (o *Order) note(index int64, less bool) {
 // FirstFault is the first record that is out of order, or -1. If records are to be unique, one that equals its
 // predecessor is out of order too.
 func (o Order) FirstFault(unique bool) int64 {
-	if !unique || o.FirstDuplicate < 0 {
+	if !unique {
 		return o.FirstDisorder
 	}
-	if o.FirstDisorder < 0 {
-		return o.FirstDuplicate
-	}
-	return min(o.FirstDisorder, o.FirstDuplicate)
+	return earlier(o.FirstDisorder, o.FirstDuplicate)
 }
 
 // Join is the order of a followed by b. REQUIRES: b.First == a.First+a.Records.
@@ -147,19 +144,15 @@ func (a Order) Join(b Order) Order {
 	return joined
 }
 
-func earlier(a, b int64) int64 {
-	if a < 0 {
-		return b
-	}
-	return a
-}
+// earlier is the lesser of two indexes, of which -1 is none.
+func earlier(a, b int64) int64 { return int64(min(uint64(a), uint64(b))) }
 
 // OrderCheck joins the blocks of a stream that come in any order. Its memory grows only with the number of
 // gaps. The zero OrderCheck is ready for use, by several goroutines.
 type OrderCheck struct {
 	mu      sync.Mutex
-	byFirst map[int64]Order // stretches that do not touch each other
-	byEnd   map[int64]int64 // index after a stretch → its First
+	byFirst map[int64]Order // parts that do not touch each other
+	byEnd   map[int64]int64 // index after a part → its First
 }
 
 // Add adds a block that CheckBlock has looked at.

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -86,6 +87,8 @@ func shortWord(b []byte) uint64 {
 // bytes is the number of key bytes in the piece.
 func (p *piece) bytes() int { return (64 - int(p.up)) / 8 }
 
+func (p *piece) compare(a, b []byte) int { return cmp.Compare(p.value(a), p.value(b)) }
+
 // value is the piece of rec's key, not yet placed.
 func (p *piece) value(rec []byte) uint64 { return p.normalized(p.raw(rec)) }
 
@@ -93,8 +96,8 @@ func (p *piece) normalized(v uint64) uint64 {
 	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip
 }
 
-// inverse is the raw number of which v is the normalized one. The sign bit is not in spread, so it can be read from v
-// once flip is undone.
+// inverse is the raw number of which v is the normalized one: the sign bit, which is not in spread, stands in v once
+// flip is undone.
 func (p *piece) inverse(v uint64) uint64 {
 	v ^= p.flip
 	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread

@@ -77,20 +77,21 @@ func (s Spec) rawLayout() (Layout, error) {
 	if len(s.Keys) == 0 {
 		return wholeLayout(s.RecordSize)
 	}
-	l := Layout{RecordSize: s.RecordSize}
+	return s.keyedLayout(s.RecordSize, ParseField)
+}
+
+// keyedLayout is the layout of records of size bytes whose keys parse reads.
+func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layout, error) {
+	l := Layout{RecordSize: size}
 	var faults []error
 	for _, key := range s.Keys {
-		f, err := ParseField(key)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		l.Key = append(l.Key, f)
+		f, err := parse(key)
+		l.Key, faults = append(l.Key, f), append(faults, err)
 	}
-	if len(faults) == 0 {
-		faults = append(faults, l.Validate())
+	if err := errors.Join(faults...); err != nil {
+		return Layout{}, err
 	}
-	return l, errors.Join(faults...)
+	return l, l.Validate()
 }
 
 func wholeLayout(size int) (Layout, error) {
