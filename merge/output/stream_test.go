@@ -131,12 +131,12 @@ func TestStreamSinkWaitsForRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first == 0 {
-			s.until(func() bool { return len(s.taken) == 0 })
+			s.until(func() bool { return len(s.pending) == 0 && s.writing })
 		}
 	}
 	given := make(chan error)
 	go func() { given <- give(queued + 1) }()
-	s.until(func() bool { return len(s.waiting) == 1 })
+	s.until(func() bool { return s.room != nil })
 	for range queued / 2 {
 		select {
 		case <-given:
