@@ -31,7 +31,7 @@ func (s *sorting) byCopy(ctx context.Context, out *output) (done bool, err error
 		}
 	}
 	if err == nil {
-		err = out.copying(func() error { return s.copyWhileOrdered(ctx, out) })
+		err = s.copyWhileOrdered(ctx, out)
 	}
 	if errors.Is(err, errDisorder) {
 		s.forget(out)

@@ -126,14 +126,6 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 	}
 }
 
-// copying runs f, which writes all records and needs hardly any memory beside.
-func (o *output) copying(f func() error) error {
-	if !o.atOffsets {
-		return f()
-	}
-	return o.file.Copy(f)
-}
-
 // resume has the sort begin again where a stream has the first of its records already: they are the same in any way, and not
 // written again. REQUIRES: no block is being written.
 func (o *output) resume() {

@@ -115,13 +115,7 @@ func (s *sorting) storeOnly(ctx context.Context, chunk device.Chunk, w device.Bl
 
 // drain writes a sorted chunk for which there is no other use.
 func (s *sorting) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
-	write := func() error { return chunk.Drain(ctx, s.limit(), w) }
-	var err error
-	if stats := chunk.Stats(); float64(stats.Counted) > mostCounted*float64(stats.Records) {
-		err = s.out.copying(write) // there is little memory to give back meanwhile
-	} else {
-		err = write()
-	}
+	err := chunk.Drain(ctx, s.limit(), w)
 	s.noteChunk(chunk.Stats())
 	return err
 }

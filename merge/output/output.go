@@ -33,7 +33,6 @@ type Output struct {
 	size   atomic.Int64 // bytes that Write has written
 
 	written spill.Stretches // and not yet on their way to the disk
-	copies  bool            // in smaller pieces, see Copy
 }
 
 // Open begins an output. A nil fsys is SystemFS.
@@ -195,46 +194,23 @@ func (o *Output) Reserve(bytes int64) error {
 // little left to wait for: with 1 MiB blocks, 768 MiB and their fsync took 0.34 instead of 0.63 s.
 const writeBehindBytes = 1 << 20
 
-// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large folios takes pages
-// for as much as is written at once, and the larger they are, the less likely are they some that were just freed. On a virtual
-// machine, whose memory is slow when first touched, 1 GiB that was in order already was copied in 0.48 s, in 0.49 with 128 KiB,
-// and in 1.65 with 1 MiB (cp took 0.47; medians of 11 in random order).
-const pieceBytes = 256 << 10
-
-// copyPieceBytes is pieceBytes of Copy. On that machine, in turns with cp, 1 GiB was copied in 0.42 s, in 0.44 with 128 KiB, and in
-// 0.98 with 256 KiB (cp 0.31; medians of 7). Sorts are no faster with it.
-const copyPieceBytes = 64 << 10
-
-// Copy lets WriteAt write in smaller pieces as long as f runs. It is for who needs hardly any memory but for what is written, as a copy
-// does: nothing was freed just before in larger pieces.
-func (o *Output) Copy(f func() error) error {
-	o.copies = true
-	defer func() { o.copies = false }()
-	return f()
-}
+// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large folios
+// takes pages for as much as is written at once, and small ones are more likely to be some that were just freed, where
+// the first touch of others is slow.
+const pieceBytes = 64 << 10
 
 // WriteAt writes at an offset, for several goroutines at once.
-func (o *Output) WriteAt(p []byte, offset int64) (int, error) {
-	size := int64(pieceBytes)
-	if o.copies {
-		size = copyPieceBytes
-	}
-	return inPieces(p, offset, size, o.writeAt)
-}
-
-// inPieces has p written in pieces that end at multiples of size in the file.
-func inPieces(p []byte, offset, size int64, write func(piece []byte, offset int64) (int, error)) (n int, err error) {
+func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) && err == nil {
 		at := offset + int64(n)
 		var written int
-		written, err = write(p[n:min(len(p), n+int(size-at%size))], at)
+		written, err = o.writePiece(p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))], at)
 		n += written
 	}
 	return n, err
 }
 
-// writeAt gives p to the file at once.
-func (o *Output) writeAt(p []byte, offset int64) (int, error) {
+func (o *Output) writePiece(p []byte, offset int64) (int, error) {
 	n, err := o.file.WriteAt(p, offset)
 	if err != nil {
 		return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))

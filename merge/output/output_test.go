@@ -485,30 +485,3 @@ func TestWriteAtPieces(t *testing.T) {
 		t.Errorf("the third write fails: %d bytes, %v", n, err)
 	}
 }
-
-// TestCopyPieces writes in smaller pieces within Copy, and no longer after it.
-func TestCopyPieces(t *testing.T) {
-	data := make([]byte, 2*copyPieceBytes+10)
-	rand.NewChaCha8([32]byte{3}).Read(data)
-	name := filepath.Join(t.TempDir(), "out")
-	out, file := openNoted(t, name)
-	write := func(offset int64) {
-		if n, err := out.WriteAt(data, offset); n != len(data) || err != nil {
-			t.Fatalf("%d bytes, %v", n, err)
-		}
-	}
-	const behind = 4 * pieceBytes
-	if err := out.Copy(func() error { write(5); return errInjected }); !errors.Is(err, errInjected) {
-		t.Errorf("the function's error came out as %v", err)
-	}
-	write(behind)
-	out.file = file.File
-	if err := out.Commit(behind + int64(len(data))); err != nil {
-		t.Fatal(err)
-	}
-	want := [][2]int64{{5, copyPieceBytes - 5}, {copyPieceBytes, copyPieceBytes}, {2 * copyPieceBytes, 15}, {behind, int64(len(data))}}
-	content, err := os.ReadFile(name)
-	if err != nil || !slices.Equal(file.writes, want) || !bytes.Equal(content[5:5+len(data)], data) || !bytes.Equal(content[behind:], data) {
-		t.Errorf("%v, in writes %v, want %v", err, file.writes, want)
-	}
-}
