@@ -254,8 +254,8 @@ func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.File.ReadAt(p, off)
 }
 
-func (f *faultFile) Reserve(n int64) error {
-	return errors.Join(f.step("reserve output"), f.File.Reserve(n))
+func (f *faultFile) Reserve(n int64, writers int) error {
+	return errors.Join(f.step("reserve output"), f.File.Reserve(n, writers))
 }
 
 func (f *faultFile) Truncate(n int64) error {

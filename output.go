@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	sinks "github.com/extsort/extsort/merge/output"
@@ -17,15 +18,12 @@ import (
 // device.BlockWriter.
 type output struct {
 	device.BlockWriter
-	sink   device.BlockWriter // the end of the chain
-	file   *sinks.Output      // nil: a stream that the caller gave
-	finish func(records int64) error
-	abort  func() error
+	sink *sinks.Sink   // the end of the chain
+	file *sinks.Output // nil: a stream that the caller gave
 
-	atOffsets bool         // blocks are written at their places, in any order
-	gone      int64        // records that a stream has, and is not to get again
-	records   atomic.Int64 // that have reached the end of the chain
-	checked   *orderWatch  // nil unless the output is verified as it passes
+	gone    int64        // records that a stream has, and is not to get again
+	records atomic.Int64 // that have reached the end of the chain
+	checked *orderWatch  // nil unless the output is verified as it passes
 }
 
 // openOutput begins the output. Nothing stands under its name before finish.
@@ -42,13 +40,21 @@ func (j *job) openOutput() (*output, error) {
 		}
 		stream = o.file
 	}
-	if o.file != nil && !o.file.IsStream() && codec == format.None {
-		err = o.toFile(j)
-	} else {
-		err = o.toStream(j, stream, codec)
-	}
+	o.sink, err = sinks.NewSink(stream, sinks.Options{
+		RecordSize: j.size, Records: j.expected(), Header: j.header.Encode,
+		Compression: codec, Writers: j.opt.Workers, Compressors: j.codecWorkers, PipeBytes: j.pipeBytes,
+		Keep: func() (*spill.RunWriter, error) {
+			if err := j.openSpill(-1, 0); err != nil {
+				return nil, err
+			}
+			return j.spill.NewRun(), nil
+		},
+	})
 	if err != nil {
-		return nil, errors.Join(err, o.giveUp())
+		return nil, err
+	}
+	if j.opt.Verify && !o.isPatient() {
+		o.checked = &orderWatch{keyer: j.keyer}
 	}
 	o.BlockWriter = j.filters(o)
 	return o, nil
@@ -86,22 +92,9 @@ func (j *job) expected() int64 {
 	return n
 }
 
-// toFile writes blocks at their offsets in a regular file.
-func (o *output) toFile(j *job) error {
-	sink, err := sinks.NewSink(o.file, sinks.SinkOptions{
-		RecordSize: j.size, Records: j.expected(), HeaderBytes: len(j.header.Encode(0)),
-		Header: func(records int64) ([]byte, error) { return j.header.Encode(records), nil },
-	})
-	if err != nil {
-		return err
-	}
-	o.sink, o.finish, o.abort, o.atOffsets = sink, sink.Commit, sink.Abort, true
-	return nil
-}
-
 // filters puts what the options ask for before the end of the chain.
 func (j *job) filters(o *output) device.BlockWriter {
-	var w device.BlockWriter = sinks.Observe(o.observe(j), o.sink)
+	var w device.BlockWriter = sinks.Observe(o.observe(j), o.sink.BlockWriter)
 	if o.gone > 0 {
 		w = sinks.Tail(o.gone, w, j.size)
 	}
@@ -129,31 +122,20 @@ func (o *output) observe(j *job) func(first int64, recs []byte) error {
 // resume has the sort begin again where a stream has the first of its records already: they are the same in any way, and not
 // written again. REQUIRES: no block is being written.
 func (o *output) resume() {
-	if !o.atOffsets {
+	if !o.isPatient() {
 		o.gone = o.records.Load()
 	}
 }
 
 // isPatient reports whether what was written can be written again: blocks of a regular file have their places.
-func (o *output) isPatient() bool { return o.atOffsets }
+func (o *output) isPatient() bool { return o.sink.Kind() == sinks.Placed }
 
 // isApart reports whether the output is a file that nobody reads before it is complete. A stream may end in the input, which has been
 // read when one pass writes the first byte, but not when several do.
-func (o *output) isApart() bool { return o.file != nil && !o.file.IsStream() }
+func (o *output) isApart() bool { return o.sink.Kind() != sinks.Stream }
 
 // canRestart reports whether nothing has gone out that could not be taken back.
 func (o *output) canRestart() bool { return o.isApart() || o.records.Load() == 0 }
-
-// giveUp leaves no trace of the output.
-func (o *output) giveUp() error {
-	switch {
-	case o.abort != nil:
-		return o.abort()
-	case o.file != nil:
-		return o.file.Abort()
-	}
-	return nil
-}
 
 // finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read
 // must have been written.
@@ -162,7 +144,7 @@ func (j *job) finish(ctx context.Context, o *output, err error) error {
 		err = j.complete(ctx, o)
 	}
 	if err != nil {
-		return errors.Join(err, o.giveUp())
+		return errors.Join(err, o.sink.Abort())
 	}
 	return nil
 }
@@ -186,7 +168,7 @@ func (j *job) complete(ctx context.Context, o *output) error {
 	}
 	j.meter.begin(stageFinish, atOutput, -1)
 	defer j.meter.end(0)
-	return o.finish(j.report.RecordsOut)
+	return o.sink.Commit(j.report.RecordsOut)
 }
 
 // allThere reports records that were lost or made up.

@@ -41,19 +41,16 @@ func Offset(base int64, next device.BlockWriter) device.BlockWriter {
 }
 
 // Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
-// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing. Where next is
-// a device.Taker, so is the result.
+// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
 func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
-	o := observer{see, next}
-	if taker, ok := next.(device.Taker); ok {
-		return takingObserver{o, taker}
-	}
-	return o
+	taker, _ := next.(device.Taker)
+	return observer{see, next, taker}
 }
 
 type observer struct {
-	see  func(first int64, recs []byte) error
-	next device.BlockWriter
+	see   func(first int64, recs []byte) error
+	next  device.BlockWriter
+	taker device.Taker // next, or nil
 }
 
 func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) error {
@@ -63,14 +60,11 @@ func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) erro
 	return o.next.WriteBlock(ctx, first, recs)
 }
 
-type takingObserver struct {
-	observer
-	taker device.Taker
-}
+// Takes implements device.Taker.
+func (o observer) Takes() bool { return o.taker != nil && o.taker.Takes() }
 
-func (o takingObserver) Takes() bool { return o.taker.Takes() }
-
-func (o takingObserver) TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error {
+// TakeBlock implements device.Taker. REQUIRES: Takes was true once.
+func (o observer) TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error {
 	if err := o.see(first, recs); err != nil {
 		return err
 	}

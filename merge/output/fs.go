@@ -31,8 +31,9 @@ type File interface {
 	io.Writer
 	io.WriterAt
 	io.ReaderAt
-	// Reserve makes sure that the file can grow to that many bytes, where the file system can promise it.
-	Reserve(bytes int64) error
+	// Reserve makes sure that the file can grow to that many bytes, where the file system can promise it, and prepares
+	// it for so many writers at once.
+	Reserve(bytes int64, writers int) error
 	// WriteBehind lets the system begin to write n bytes at offset to the disk, if it can be told so.
 	WriteBehind(offset, n int64)
 	Truncate(bytes int64) error
@@ -46,26 +47,6 @@ type File interface {
 var SystemFS FS = systemFS{}
 
 type systemFS struct{}
-
-// systemFile adds Reserve to an *os.File, and writes through a memory map where that is faster.
-type systemFile struct {
-	*os.File
-	mapped *mapping // nil: never
-}
-
-// WriteAt writes at an offset.
-func (f systemFile) WriteAt(p []byte, offset int64) (int, error) {
-	if f.mapped.covers(offset, len(p)) {
-		return f.mapped.writeAt(p, offset)
-	}
-	return f.File.WriteAt(p, offset)
-}
-
-// Close unmaps and closes the file. REQUIRES: no write is under way.
-func (f systemFile) Close() error {
-	f.mapped.close()
-	return f.File.Close()
-}
 
 func (systemFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 func (systemFS) Readlink(name string) (string, error)   { return os.Readlink(name) }

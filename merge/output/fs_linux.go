@@ -10,6 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+type systemFile struct {
+	*os.File
+	mapped *mapping
+}
+
+func newSystemFile(f *os.File) File { return systemFile{f, &mapping{file: f}} }
+
 // OpenUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
 // because there the file could not be named at the end.
 func (systemFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
@@ -26,8 +33,6 @@ func (systemFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
 	return nil, &fs.PathError{Op: "create a file in", Path: folder, Err: err}
 }
 
-func newSystemFile(f *os.File) File { return systemFile{f, &mapping{file: f}} }
-
 // Link names the file that OpenUnnamed made.
 func (systemFS) Link(f File, name string) error {
 	file, ok := f.(systemFile)
@@ -41,17 +46,17 @@ func (systemFS) Link(f File, name string) error {
 	return nil
 }
 
-// Reserve allocates blocks for the file, and says how many are free if that fails.
-//
-// In a file system that lies in memory that would be one thread filling all of it with zeros, which the writers
-// then do again. There it only asks, and lets the pages be allocated while the input is read.
-func (f systemFile) Reserve(bytes int64) error {
+// Reserve allocates blocks for the file, and says how many are free if that fails. In a file system that lies in memory
+// one thread would fill all of it with zeros, which the writers then do again; there it only asks.
+func (f systemFile) Reserve(bytes int64, writers int) error {
 	var st unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
-		if err := enough(&st, bytes); err != nil || f.mapped == nil {
-			return err
+		if st.Blocks > 0 && freeBytes(&st) < bytes {
+			return notEnough(&st)
 		}
-		f.mapped.open(bytes)
+		if worthMapping(bytes, writers) {
+			f.mapped.open(bytes)
+		}
 		return nil
 	}
 	err := fallocate(f.File, 0, bytes)
@@ -64,24 +69,37 @@ func (f systemFile) Reserve(bytes int64) error {
 	return err
 }
 
-// enough reports a file system with a limit that has fewer free bytes.
-func enough(st *unix.Statfs_t, bytes int64) error {
-	if st.Blocks > 0 && freeBytes(st) < bytes {
-		return notEnough(st)
-	}
-	return nil
-}
-
 func notEnough(st *unix.Statfs_t) error {
 	return fmt.Errorf("%w: %d bytes are free", unix.ENOSPC, freeBytes(st))
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
 
-// WriteBehind does not wait, and needs no error: Sync would report it.
-func (f systemFile) WriteBehind(offset, n int64) {
-	if f.mapped.covers(offset, int(n)) {
-		return // there is no disk behind it
+func fallocate(f *os.File, offset, bytes int64) error {
+	for {
+		if err := unix.Fallocate(int(f.Fd()), 0, offset, bytes); err != unix.EINTR {
+			return err
+		}
 	}
-	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
+}
+
+// WriteAt writes at an offset.
+func (f systemFile) WriteAt(p []byte, offset int64) (int, error) {
+	if f.mapped.covers(offset, len(p)) {
+		return f.mapped.writeAt(p, offset)
+	}
+	return f.File.WriteAt(p, offset)
+}
+
+// WriteBehind does not wait, and needs no error: Sync would report it. Behind a mapped file there is no disk.
+func (f systemFile) WriteBehind(offset, n int64) {
+	if !f.mapped.covers(offset, int(n)) {
+		_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
+	}
+}
+
+// Close unmaps and closes the file. REQUIRES: no write is under way.
+func (f systemFile) Close() error {
+	f.mapped.close()
+	return f.File.Close()
 }

@@ -4,8 +4,12 @@ package output
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // SyncFolder syncs the folder; some file systems cannot and need not, and say EINVAL.
@@ -19,4 +23,29 @@ func (systemFS) SyncFolder(folder string) error {
 		return err
 	}
 	return nil
+}
+
+// OpenDescriptor opens a second descriptor of the same open file, so that it can be closed.
+func (systemFS) OpenDescriptor(number int) (File, error) {
+	name := "/dev/fd/" + strconv.Itoa(number)
+	fd, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if flags&unix.O_ACCMODE == unix.O_RDONLY {
+			unix.Close(fd)
+			err = unix.EBADF // it is not open for writing
+		}
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return newSystemFile(os.NewFile(uintptr(fd), name)), nil
+}
+
+// keepOwner lets f belong to whom the file belongs that it is to replace, as far as this process may.
+func keepOwner(f File, replaced fs.FileInfo) {
+	stat, ok := replaced.Sys().(*syscall.Stat_t)
+	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
+		f.Chown(-1, int(stat.Gid))
+	}
 }

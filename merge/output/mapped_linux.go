@@ -10,11 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping is the shared memory map of an output in a file system that lies in memory (tmpfs).
+const (
+	minMapBytes   = 64 << 20 // for less the threads are not worth it
+	minMapWriters = 8
+	allocateStep  = 16 << 20 // bytes that are allocated at a time
+)
+
+// worthMapping decides whether an output in a file system that lies in memory (tmpfs) is written through a map.
 //
-// Writes to one file wait for each other there, because each holds the inode: 16 writers came to 3.5 GB/s, no more
-// than one. Copies into the map do not. Pages come into being as they are copied to, which takes longer than the
-// copying; so from the end on a goroutine allocates those that will be written last, while the input is still read.
+// Either way each page has to be made when it is first touched, which takes longer than the copying. Plain writes do
+// both in one call, at the least cost for each page, but they hold the inode: any number of writers is as fast as one.
+// Faults in a map cost a multiple for each page, and as many run at once as there are writers. So a map pays where there
+// are more writers than a fault costs plain writes: about four, eight to be on the safe side.
+func worthMapping(bytes int64, writers int) bool {
+	return bytes >= minMapBytes && writers >= minMapWriters && int64(int(bytes)) == bytes
+}
+
+// mapping is the shared memory map of an output. While the input is still read, a goroutine allocates the pages that
+// will be written last.
 type mapping struct {
 	file  *os.File
 	bytes []byte // nil: not mapped
@@ -22,18 +35,9 @@ type mapping struct {
 	ended chan struct{}
 }
 
-const (
-	mapAtLeast   = 64 << 20 // bytes: for less the threads are not worth it
-	allocateStep = 16 << 20 // bytes that are allocated at a time, in some 2 ms
-)
-
-// open maps the first size bytes of the file, and begins to allocate them. It leaves the mapping as it is where that
-// does not work: then the file is written as any other.
+// open maps the first size bytes of the file. Where that does not work the file is written as any other.
 func (m *mapping) open(size int64) {
-	if m.bytes != nil || size < mapAtLeast || int64(int(size)) != size {
-		return
-	}
-	if m.file.Truncate(size) != nil {
+	if m.bytes != nil || m.file.Truncate(size) != nil {
 		return
 	}
 	bytes, err := unix.Mmap(int(m.file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
@@ -44,7 +48,8 @@ func (m *mapping) open(size int64) {
 	go m.allocate()
 }
 
-// allocate makes pages until it meets the writers, or there is no more room, which they will find out.
+// allocate makes pages, the last ones first, until the file is closed, or there is no more room, which the writers will
+// find out.
 func (m *mapping) allocate() {
 	defer close(m.ended)
 	for end := int64(len(m.bytes)); end > 0; end -= allocateStep {
@@ -60,17 +65,9 @@ func (m *mapping) allocate() {
 	}
 }
 
-func fallocate(f *os.File, offset, bytes int64) error {
-	for {
-		if err := unix.Fallocate(int(f.Fd()), 0, offset, bytes); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
 // covers reports whether n bytes at offset are to be written through the map.
 func (m *mapping) covers(offset int64, n int) bool {
-	return m != nil && m.bytes != nil && offset+int64(n) <= int64(len(m.bytes))
+	return m.bytes != nil && offset+int64(n) <= int64(len(m.bytes))
 }
 
 // writeAt copies p to its place. A page that cannot be had is a signal (SIGBUS), which is made an error here.
@@ -85,16 +82,15 @@ func (m *mapping) writeAt(p []byte, offset int64) (n int, err error) {
 	return copy(m.bytes[offset:], p), nil
 }
 
-// close unmaps the file, by as many threads as there are processors: 2 million pages take one of them 0.1 s. REQUIRES:
-// no write is under way.
+// close unmaps the file, by as many threads as there are processors. REQUIRES: no write is under way.
 func (m *mapping) close() {
-	if m == nil || m.bytes == nil {
+	if m.bytes == nil {
 		return
 	}
 	close(m.stop)
 	<-m.ended
 	var group sync.WaitGroup
-	share := (len(m.bytes)/runtime.GOMAXPROCS(0) + mapAtLeast) &^ (mapAtLeast - 1)
+	share := (len(m.bytes)/runtime.GOMAXPROCS(0) + minMapBytes) &^ (minMapBytes - 1)
 	for at := 0; at < len(m.bytes); at += share {
 		piece := m.bytes[at:min(at+share, len(m.bytes))]
 		group.Go(func() { _ = unix.Madvise(piece, unix.MADV_DONTNEED) }) // the pages stay the file's

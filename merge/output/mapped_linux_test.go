@@ -16,7 +16,7 @@ import (
 func memoryFolder(t *testing.T) string {
 	t.Helper()
 	var st unix.Statfs_t
-	if unix.Statfs("/dev/shm", &st) != nil || st.Type != unix.TMPFS_MAGIC || freeBytes(&st) < 4*mapAtLeast {
+	if unix.Statfs("/dev/shm", &st) != nil || st.Type != unix.TMPFS_MAGIC || freeBytes(&st) < 4*minMapBytes {
 		t.Skip("no /dev/shm with room")
 	}
 	folder, err := os.MkdirTemp("/dev/shm", "extsort-test-")
@@ -31,7 +31,7 @@ func memoryFolder(t *testing.T) string {
 // past what was reserved, and keeps less of it than was reserved or more.
 func TestMappedOutput(t *testing.T) {
 	folder := memoryFolder(t)
-	const reserved, block = mapAtLeast + 12345, 1 << 20
+	const reserved, block = minMapBytes + 12345, 1 << 20
 	data := make([]byte, reserved+block)
 	r := rand.NewChaCha8([32]byte{1})
 	r.Read(data)
@@ -41,7 +41,7 @@ func TestMappedOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := out.Reserve(reserved); err != nil {
+		if err := out.Reserve(reserved, minMapWriters); err != nil {
 			t.Fatal(err)
 		}
 		if mapped := out.file.(systemFile).mapped; !mapped.covers(0, reserved) {
@@ -82,7 +82,7 @@ func TestMappedOutputGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Reserve(2 * mapAtLeast); err != nil {
+	if err := out.Reserve(2*minMapBytes, minMapWriters); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Abort(); err != nil {
@@ -101,7 +101,7 @@ func TestMappedOutputWithoutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := out.Reserve(mapAtLeast); err != nil {
+	if err := out.Reserve(minMapBytes, minMapWriters); err != nil {
 		t.Fatal(err)
 	}
 	<-out.file.(systemFile).mapped.ended

@@ -1,3 +1,9 @@
+// Package output writes what a sort or a merge makes, so that it is whole or not there.
+//
+// An Output is a file that appears under its name when it is complete and durable; until Commit whatever stood there is
+// untouched, and after Abort, an error or a crash nothing else is left. A Sink writes records to it, or to a stream:
+// blocks in any order, a header before them, through a compressor. Its Kind says what can be done about what has been
+// written. Head, Tail, Offset, Unique and Observe are BlockWriters that do something on the way to a sink.
 package output
 
 import (
@@ -21,18 +27,15 @@ import (
 // Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
 // IsStream is true, and only Write may be used.
 type Output struct {
-	fs     FS
-	name   string // as the user gave it, for messages
-	target string // where symbolic links lead to
-	temp   string // "" while the file has no name
-	perm   fs.FileMode
-	exists bool  // something stands under the name
-	owner  owner // of that
-	stream bool
-	file   File
-	size   atomic.Int64 // bytes that Write has written
-
-	written spill.Stretches // and not yet on their way to the disk
+	fs       FS
+	name     string      // as the user gave it, for messages
+	target   string      // where symbolic links lead to
+	temp     string      // "" while the file has no name
+	replaces fs.FileInfo // nil: nothing stands under the name
+	stream   bool
+	file     File
+	size     atomic.Int64    // bytes that Write has written
+	written  spill.Stretches // and not yet on their way to the disk
 }
 
 // Open begins an output. A nil fsys is SystemFS.
@@ -40,20 +43,20 @@ func Open(name string, fsys FS) (*Output, error) {
 	if fsys == nil {
 		fsys = SystemFS
 	}
-	o := &Output{fs: fsys, name: name, perm: 0o666}
+	o := &Output{fs: fsys, name: name}
 	info, err := o.resolve()
 	switch {
 	case err != nil:
 	case info == nil:
-		err = o.create()
+		err = o.create(0o666)
 	case info.IsDir():
 		err = errors.New("it is a folder")
 	case o.stream || !info.Mode().IsRegular():
 		err = o.openStream()
 	default:
-		o.exists, o.perm, o.owner = true, info.Mode().Perm(), ownerOf(info)
+		o.replaces = info
 		if err = o.checkWritable(); err == nil {
-			err = o.create()
+			err = o.create(info.Mode().Perm())
 		}
 	}
 	if err != nil {
@@ -98,15 +101,14 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 	return nil, errors.New("too many symbolic links")
 }
 
-// folder is that of target. It is for the system to find: filepath.Dir would take ".." behind a symbolic link for the folder that
-// the link lies in, and leave it out.
+// folder is that of target. filepath.Dir would resolve ".." behind a symbolic link without following the link.
 func (o *Output) folder() string {
 	folder, _ := filepath.Split(o.target)
 	return folder + "."
 }
 
-// descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where it
-// is open, even if it is a regular one: the user redirected it.
+// descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
+// it is open, even if it is a regular one: the user redirected it.
 func descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
 	switch name {
@@ -131,18 +133,20 @@ func IsDescriptor(name string) bool {
 }
 
 func (o *Output) openStream() (err error) {
+	o.stream = true
 	number, open := descriptor(o.target)
 	switch {
 	case open && number == 1:
-		o.file = systemFile{File: os.Stdout}
+		o.file = standardOutput
 	case open:
 		o.file, err = o.fs.OpenDescriptor(number) // opened anew by its name, it would be written from its start
 	default:
 		o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
 	}
-	o.stream = true
 	return err
 }
+
+var standardOutput = newSystemFile(os.Stdout) // which stays open
 
 // checkWritable keeps a file that its owner protected from being replaced.
 func (o *Output) checkWritable() error {
@@ -153,12 +157,11 @@ func (o *Output) checkWritable() error {
 	return f.Close()
 }
 
-// create opens the temporary file, with the permissions of the file that it is to replace or those that the
-// umask leaves.
-func (o *Output) create() (err error) {
-	if o.file, err = o.fs.OpenUnnamed(o.folder(), o.perm); errors.Is(err, errors.ErrUnsupported) {
+// create opens the temporary file.
+func (o *Output) create(perm fs.FileMode) (err error) {
+	if o.file, err = o.fs.OpenUnnamed(o.folder(), perm); errors.Is(err, errors.ErrUnsupported) {
 		name := o.tempName()
-		if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.perm); err == nil {
+		if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
 			o.temp = name
 		}
 	}
@@ -176,28 +179,29 @@ func (o *Output) tempName() string {
 // IsStream reports whether the output can only be written from beginning to end.
 func (o *Output) IsStream() bool { return o.stream }
 
-// Name is the name that the output was opened by.
-func (o *Output) Name() string { return o.name }
-
-// Reserve makes sure that there is space for an output of that many bytes, where the system can tell.
-func (o *Output) Reserve(bytes int64) error {
+// Reserve makes sure that there is space for an output of that many bytes, where the system can tell, and prepares it
+// for so many writers at once.
+func (o *Output) Reserve(bytes int64, writers int) error {
 	if o.stream || bytes == 0 {
 		return nil
 	}
-	if err := o.file.Reserve(bytes); err != nil {
-		return fmt.Errorf("reserve %d bytes for output %s in %s: %w", bytes, o.name, filepath.Dir(o.target), reason(err))
+	if err := o.file.Reserve(bytes, writers); err != nil {
+		folder := filepath.Dir(o.target)
+		return fmt.Errorf("reserve %d bytes for output %s in %s: %w", bytes, o.name, folder, reason(err))
 	}
 	return nil
 }
 
-// writeBehindBytes is how much must be written that lies together for it to go to the disk at once, so that Commit has
-// little left to wait for: with 1 MiB blocks, 768 MiB and their fsync took 0.34 instead of 0.63 s.
-const writeBehindBytes = 1 << 20
+const (
+	// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large
+	// folios takes pages for as much as is written at once; small ones are more likely to be some that were just freed,
+	// where the first touch of others is slow.
+	pieceBytes = 64 << 10
 
-// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large folios
-// takes pages for as much as is written at once, and small ones are more likely to be some that were just freed, where
-// the first touch of others is slow.
-const pieceBytes = 64 << 10
+	// writeBehindBytes is how much must be written that lies together for it to go to the disk at once, so that Commit
+	// has little left to wait for.
+	writeBehindBytes = 1 << 20
+)
 
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
@@ -253,7 +257,7 @@ func (o *Output) Write(p []byte) (int, error) {
 // step failed, the folder's own fsync.
 func (o *Output) Commit(size int64) error {
 	if o.stream {
-		return o.closeStream()
+		return o.Abort()
 	}
 	if size < 0 {
 		size = o.size.Load()
@@ -271,11 +275,11 @@ func (o *Output) publish(size int64) error {
 	if err := o.file.Truncate(size); err != nil {
 		return err
 	}
-	if o.exists {
-		if err := o.file.Chmod(o.perm); err != nil {
+	if o.replaces != nil {
+		if err := o.file.Chmod(o.replaces.Mode().Perm()); err != nil {
 			return err
 		}
-		o.owner.keep(o.file) // afterwards: it takes a right of its own to change the mode of somebody else's file
+		keepOwner(o.file, o.replaces) // afterwards: to change the mode of somebody else's file takes a right of its own
 	}
 	if err := o.file.Sync(); err != nil {
 		return err
@@ -287,9 +291,7 @@ func (o *Output) publish(size int64) error {
 		}
 		o.temp = name
 	}
-	file := o.file
-	o.file = nil
-	if err := file.Close(); err != nil {
+	if err := o.close(); err != nil {
 		return err
 	}
 	if err := o.fs.Rename(o.temp, o.target); err != nil {
@@ -299,31 +301,25 @@ func (o *Output) publish(size int64) error {
 	return nil
 }
 
-func (o *Output) closeStream() error {
+// close closes the file if it is open.
+func (o *Output) close() error {
 	file := o.file
 	o.file = nil
-	if file == nil || file == File(systemFile{File: os.Stdout}) {
+	if file == nil || file == standardOutput {
 		return nil
 	}
-	if err := file.Close(); err != nil {
-		return fmt.Errorf("close output %s: %w", o.name, reason(err))
-	}
-	return nil
+	return file.Close()
 }
 
 // Abort gives up the output and removes what there is of it. It does nothing after Commit.
 func (o *Output) Abort() error {
-	if o.stream {
-		return o.closeStream()
-	}
-	var faults []error
-	if o.file != nil {
-		faults = append(faults, o.file.Close())
-		o.file = nil
+	err := o.close()
+	if o.stream && err != nil {
+		return fmt.Errorf("close output %s: %w", o.name, reason(err))
 	}
 	if o.temp != "" {
-		faults = append(faults, o.fs.Remove(o.temp))
+		err = errors.Join(err, o.fs.Remove(o.temp))
 		o.temp = ""
 	}
-	return errors.Join(faults...)
+	return err
 }

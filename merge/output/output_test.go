@@ -108,11 +108,11 @@ func (f *faultFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-func (f *faultFile) Reserve(n int64) error {
+func (f *faultFile) Reserve(n int64, writers int) error {
 	if err := f.fs.step(); err != nil {
 		return err
 	}
-	return f.File.Reserve(n)
+	return f.File.Reserve(n, writers)
 }
 
 func (f *faultFile) Truncate(n int64) error {
@@ -141,10 +141,19 @@ func (f *faultFile) Close() error {
 	return errors.Join(f.fs.step(), f.File.Close())
 }
 
+// create begins an output of records under name.
+func create(name string, fsys FS, opt Options) (*Sink, error) {
+	out, err := Open(name, fsys)
+	if err != nil {
+		return nil, err
+	}
+	return NewSink(out, opt)
+}
+
 // writeThree writes a small output with a header and two blocks, the second first.
 func writeThree(name string, fsys FS) error {
-	header := func(records int64) ([]byte, error) { return fmt.Appendf(nil, "n=%02d", records), nil }
-	sink, err := CreateFile(name, fsys, SinkOptions{RecordSize: 2, Records: 5, HeaderBytes: 4, Header: header})
+	header := func(records int64) []byte { return fmt.Appendf(nil, "n=%02d", records) }
+	sink, err := create(name, fsys, Options{RecordSize: 2, Records: 5, Header: header})
 	if err != nil {
 		return err
 	}
@@ -231,7 +240,7 @@ func TestOutputAbort(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		folder := t.TempDir()
 		name := filepath.Join(folder, "out")
-		sink, err := CreateFile(name, &faultFS{FS: SystemFS, named: named, failAt: -1}, SinkOptions{RecordSize: 1, Records: -1})
+		sink, err := create(name, &faultFS{FS: SystemFS, named: named, failAt: -1}, Options{RecordSize: 1, Records: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +315,7 @@ func TestOutputToFIFO(t *testing.T) {
 		b, err := os.ReadFile(name)
 		read <- fmt.Sprint(string(b), err)
 	}()
-	sink, err := CreateFile(name, nil, SinkOptions{RecordSize: 2, Records: -1})
+	sink, err := create(name, nil, Options{RecordSize: 2, Records: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,13 +364,13 @@ func TestOutputWrittenInSequence(t *testing.T) {
 }
 
 func TestStreamHeaderMustBeKnown(t *testing.T) {
-	var header = func(int64) ([]byte, error) { return bytes.Repeat([]byte{1}, 8), nil }
-	opt := SinkOptions{RecordSize: 1, Records: -1, HeaderBytes: 8, Header: header}
-	if _, err := CreateFile(os.DevNull, nil, opt); err == nil || !strings.Contains(err.Error(), "number of records") {
+	header := func(int64) []byte { return bytes.Repeat([]byte{1}, 8) }
+	opt := Options{RecordSize: 1, Records: -1, Header: header}
+	if _, err := create(os.DevNull, nil, opt); err == nil || !strings.Contains(err.Error(), "number of records") {
 		t.Errorf("a header with an unknown count was accepted: %v", err)
 	}
 	opt.Records = 3
-	sink, err := CreateFile(os.DevNull, nil, opt)
+	sink, err := create(os.DevNull, nil, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

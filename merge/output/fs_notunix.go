@@ -7,12 +7,11 @@ import (
 	"io/fs"
 )
 
-// owner is not kept here.
-type owner struct{}
-
-func ownerOf(fs.FileInfo) owner { return owner{} }
-
-func (owner) keep(File) {}
+// SyncFolder does nothing: a folder cannot be opened to be synced.
+func (systemFS) SyncFolder(string) error { return nil }
 
 // OpenDescriptor is not supported: no name stands for a descriptor.
 func (systemFS) OpenDescriptor(int) (File, error) { return nil, errors.ErrUnsupported }
+
+// keepOwner does nothing.
+func keepOwner(File, fs.FileInfo) {}

@@ -1,0 +1,240 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Kind says what can be done about what has been written to an output. A greater one can do less.
+type Kind int
+
+const (
+	Placed  Kind = iota // a file whose blocks are written at their places, in any order, and again if need be
+	Ordered             // a file that is written from its beginning, as where it is compressed; it can be begun anew
+	Stream              // what has been written is gone, and may have ended where the input is read from
+)
+
+// Options describes the records of an output and how they are written.
+type Options struct {
+	RecordSize  int
+	Records     int64                      // how many will come; negative: not known
+	Header      func(records int64) []byte // what stands before them, of the same size for any number; nil: nothing
+	Compression format.Compression
+	Writers     int   // that write blocks at the same time
+	Compressors int   // goroutines that compress
+	PipeBytes   int64 // memory for the writer of a pipe
+
+	// Keep begins a run that keeps the records where a header must tell their number before the first of them, and it
+	// is not known; nil: then that is an error.
+	Keep func() (*spill.RunWriter, error)
+}
+
+func (o *Options) header(records int64) []byte {
+	if o.Header == nil {
+		return nil
+	}
+	return o.Header(records)
+}
+
+// Sink is where sorted records end: a BlockWriter that is finished by Commit, or given up by Abort.
+type Sink struct {
+	device.BlockWriter // a device.Taker where a stream takes memory over
+
+	kind   Kind
+	commit func(records int64) error
+	abort  func() error
+}
+
+// Kind says what can be done about what has been written.
+func (s *Sink) Kind() Kind { return s.kind }
+
+// Commit completes the output, which has that many records. After an error it is given up.
+func (s *Sink) Commit(records int64) error {
+	if err := s.commit(records); err != nil {
+		return errors.Join(err, s.Abort())
+	}
+	return nil
+}
+
+// Abort leaves no trace of the output. It does nothing after Commit.
+func (s *Sink) Abort() error { return s.abort() }
+
+// NewSink makes a sink of an Output that holds nothing yet, or of any stream. After an error an Output is given up.
+func NewSink(to io.Writer, opt Options) (*Sink, error) {
+	out, _ := to.(*Output)
+	if out == nil || out.IsStream() || opt.Compression != format.None {
+		return newStream(to, out, opt)
+	}
+	header := int64(len(opt.header(0)))
+	if opt.Records >= 0 {
+		if err := out.Reserve(header+opt.Records*int64(opt.RecordSize), opt.Writers); err != nil {
+			return nil, errors.Join(err, out.Abort())
+		}
+	}
+	return &Sink{
+		kind: Placed, abort: out.Abort,
+		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+			_, err := out.WriteAt(recs, header+first*int64(opt.RecordSize))
+			return err
+		}),
+		commit: func(records int64) error {
+			if _, err := out.WriteAt(opt.header(records), 0); err != nil {
+				return err
+			}
+			return out.Commit(header + records*int64(opt.RecordSize))
+		},
+	}, nil
+}
+
+// newStream makes a sink of what is written in order: a stream, or a file through a compressor.
+func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
+	if conn, ok := to.(syscall.Conn); ok {
+		pipe.Enlarge(conn)
+	}
+	end := &streamEnd{out: out, last: pipe.NewWriter(to, opt.PipeBytes)}
+	var err error
+	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
+		return nil, errors.Join(err, end.abort())
+	}
+	var records io.Writer = end.compressor
+	if opt.Compression == format.None {
+		records = end
+	}
+	stream := NewStreamSink(records, opt.RecordSize)
+	s := &Sink{BlockWriter: stream, kind: Stream}
+	if out != nil && !out.IsStream() {
+		s.kind = Ordered
+	}
+	s.abort = func() error {
+		stream.Close() // it has failed, or nobody wants its records
+		return end.abort()
+	}
+	s.commit = func(records int64) error {
+		if err := stream.Close(); err != nil {
+			return err
+		}
+		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
+			return fmt.Errorf("the output's header says %d records, and %d came", opt.Records, records)
+		}
+		return end.commit()
+	}
+	if err := s.begin(stream, end, opt); err != nil {
+		return nil, errors.Join(err, s.abort())
+	}
+	return s, nil
+}
+
+// begin writes the header, or sees to it that it comes before the records when their number is known.
+func (s *Sink) begin(stream *StreamSink, end *streamEnd, opt Options) error {
+	switch {
+	case len(opt.header(0)) == 0:
+		return nil
+	case opt.Records >= 0:
+		_, err := end.compressor.Write(opt.header(opt.Records))
+		return err
+	case opt.Keep == nil:
+		return errors.New("the header needs the number of records before the first one, and that is not known: " +
+			"write to a file")
+	}
+	kept, err := opt.Keep()
+	if err != nil {
+		return err
+	}
+	s.BlockWriter = kept
+	commit := s.commit
+	s.commit = func(records int64) error {
+		run, err := kept.Finish()
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		if _, err := end.compressor.Write(opt.header(records)); err != nil {
+			return err
+		}
+		if err := copyRun(run, stream); err != nil {
+			return err
+		}
+		return commit(records)
+	}
+	return nil
+}
+
+// copyRun writes the blocks of a run in their order.
+func copyRun(run *spill.Run, w device.BlockWriter) error {
+	var buffer []byte
+	for i, b := range run.Blocks() {
+		if n := run.BlockBytes(i); cap(buffer) < n {
+			buffer = make([]byte, n)
+		}
+		recs, err := run.ReadBlock(i, buffer[:run.BlockBytes(i)])
+		if err != nil {
+			return err
+		}
+		if err := w.WriteBlock(context.Background(), b.First, recs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamEnd is the end of an output that is written in order: the compressor, and behind it the pipe or file.
+type streamEnd struct {
+	compressor io.WriteCloser
+	last       io.WriteCloser
+	out        *Output     // nil: a stream that the caller gave
+	closed     atomic.Bool // lets no more bytes through
+}
+
+// Write takes what the compressor makes.
+func (e *streamEnd) Write(p []byte) (int, error) {
+	if e.closed.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	return e.last.Write(p)
+}
+
+// Takes reports whether the pipe, if it is one, takes memory over.
+func (e *streamEnd) Takes() bool {
+	taker, ok := e.last.(pipe.Taker)
+	return ok && taker.Takes()
+}
+
+// Take gives memory to the pipe. It is Write where there is none.
+func (e *streamEnd) Take(p []byte) (int, error) {
+	taker, ok := e.last.(pipe.Taker)
+	if !ok || e.closed.Load() {
+		return e.Write(p)
+	}
+	return taker.Take(p)
+}
+
+func (e *streamEnd) commit() error {
+	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil || e.out == nil {
+		return err
+	}
+	return e.out.Commit(-1)
+}
+
+// abort gives the stream up. A compressor must not end it as if it were complete.
+func (e *streamEnd) abort() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	if e.compressor != nil {
+		e.compressor.Close() // ends its goroutines
+	}
+	e.last.Close()
+	if e.out != nil {
+		return e.out.Abort()
+	}
+	return nil
+}
