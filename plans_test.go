@@ -39,6 +39,9 @@ func TestGoldenPlans(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
 		t.Fatal("-update in CI: golden plans change only in a commit that explains them")
 	}
+	if raceEnabled {
+		t.Skip("one goroutine plans, and with the race detector it takes long")
+	}
 	machine := newPlanMachine(t)
 	var after strings.Builder
 	rows := 0
