@@ -4,142 +4,104 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"image/color"
+	"html"
 	"io"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"math"
 )
 
+// The drawing in pixels: bars start at labelRoom, right of their names.
 const (
-	panelWidth = 20 * vg.Centimeter
-	barPitch   = 0.62 * vg.Centimeter // from bar to bar
-	barWidth   = 0.42 * vg.Centimeter
-	panelExtra = 2.4 * vg.Centimeter // title and axis
+	plotWidth   = 760.0
+	labelRoom   = 210.0
+	barRoom     = plotWidth - labelRoom - 60 // the rest is for the figures
+	barPitch    = 24.0                       // from bar to bar
+	barHeight   = 16.0
+	titleRoom   = 40.0
+	axisRoom    = 48.0
+	minGridStep = 50.0
 )
 
 // colours can be told apart by the colour-blind too (Okabe and Ito).
-var colours = map[kind]color.Color{
-	own:       color.RGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF},
-	yardstick: color.Gray{0x99},
-	peer:      color.RGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF},
-}
+var colours = map[kind]string{own: "#0072B2", yardstick: "#999", peer: "#E69F00"}
 
 // writeSVG draws a panel of bars for each workload: how much data each contender sorts in a second, by its median.
 // Rates, not times, so that a contender that takes a hundred times as long does not press the others flat.
 func (r *report) writeSVG(w io.Writer) error {
-	var panels []*plot.Plot
-	var heights []vg.Length
-	var total vg.Length
+	var panels bytes.Buffer
+	top := 0.0
 	for _, s := range r.Workloads {
-		done := s.finished()
-		if len(done) == 0 {
-			continue
+		if done := s.finished(); len(done) > 0 {
+			fmt.Fprintf(&panels, "<g transform=\"translate(0,%v)\">\n", top)
+			top += s.drawPanel(&panels, done)
+			panels.WriteString("</g>\n")
 		}
-		panel, err := s.panel(done)
-		if err != nil {
-			return fmt.Errorf("plot: %w", err)
-		}
-		height := barPitch*vg.Length(len(done)) + panelExtra
-		panels, heights, total = append(panels, panel), append(heights, height), total+height
 	}
-	if len(panels) == 0 {
+	if top == 0 {
 		return errors.New("plot: nothing was measured")
 	}
-	return drawPanels(w, panels, heights, total)
-}
-
-// drawPanels sets the panels below each other.
-func drawPanels(w io.Writer, panels []*plot.Plot, heights []vg.Length, total vg.Length) error {
-	canvas := vgsvg.New(panelWidth, total)
-	page := draw.New(canvas)
-	top := total
-	for i, panel := range panels {
-		panel.Draw(draw.Crop(page, 2*vg.Millimeter, -4*vg.Millimeter,
-			top-heights[i]+2*vg.Millimeter, top-total-2*vg.Millimeter))
-		top -= heights[i]
-	}
-	var svg bytes.Buffer
-	if _, err := canvas.WriteTo(&svg); err != nil {
-		return err
-	}
-	_, err := w.Write(bytes.ReplaceAll(svg.Bytes(), []byte("font-family:"+family), []byte("font-family:"+family+alike)))
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" font-family="sans-serif" `+
+		"font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n", plotWidth, top, &panels)
 	return err
 }
 
-// Texts are placed by the widths of the family; those alike have the same widths, and one of them is on every machine
-// that shows the drawing, or nearly.
-const (
-	family = "Liberation Sans"
-	alike  = ",Arial,Helvetica,sans-serif"
-)
-
-func init() {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	plotter.DefaultFont = plot.DefaultFont
-}
-
-// finished are the results to draw, the last row first: bars are counted from below.
+// finished are the results to draw.
 func (s *section) finished() []result {
 	var done []result
-	for i := len(s.Results) - 1; i >= 0; i-- {
-		if s.Results[i].Failed == "" {
-			done = append(done, s.Results[i])
+	for _, r := range s.Results {
+		if r.Failed == "" {
+			done = append(done, r)
 		}
 	}
 	return done
 }
 
-// panel draws a workload.
-func (s *section) panel(done []result) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = fmt.Sprintf("%s (%s)", s.Title, s.Size)
-	p.X.Label.Text = "GB/s; the thin line reaches from the slowest run to the fastest"
-	p.X.Min = 0
-	p.Y.Min, p.Y.Max = -0.5, float64(len(done))-0.5
-	grid := plotter.NewGrid()
-	grid.Horizontal.Width, grid.Vertical.Color = 0, color.Gray{225}
-	p.Add(grid)
-	var names []string
+// drawPanel draws a workload, and returns how high that is.
+func (s *section) drawPanel(b *bytes.Buffer, done []result) float64 {
+	fastest := 0.0
+	for _, r := range done {
+		fastest = max(fastest, s.rate(r.Summary.Min))
+	}
+	scale := barRoom / fastest
+	bottom := titleRoom + barPitch*float64(len(done))
+	drawText(b, plotWidth/2, 22, "middle", fmt.Sprintf("%s (%s)", s.Title, s.Size))
+	step := gridStep(minGridStep / scale)
+	for at := 0.0; at <= fastest; at += step {
+		x := labelRoom + at*scale
+		fmt.Fprintf(b, "<path d=\"M%.1f %vV%v\" stroke=\"#ddd\"/>\n", x, titleRoom, bottom)
+		drawText(b, x, bottom+16, "middle", fmt.Sprintf("%.4g", at))
+	}
+	drawText(b, labelRoom+barRoom/2, bottom+34, "middle",
+		"GB/s; the thin line reaches from the slowest run to the fastest")
 	for i, r := range done {
-		names = append(names, r.label()+"  ")
-		if err := s.addBar(p, i, r); err != nil {
-			return nil, err
+		s.drawBar(b, r, titleRoom+barPitch*(float64(i)+0.5), scale)
+	}
+	return bottom + axisRoom
+}
+
+// rate is how much of the data is sorted in a second, in GB, where it takes so long.
+func (s *section) rate(seconds float64) float64 { return ratio(float64(s.Bytes), seconds) / 1e9 }
+
+// gridStep is a round step that is not less than another one.
+func gridStep(least float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, times := range []float64{1, 2, 5} {
+		if times*unit >= least {
+			return times * unit
 		}
 	}
-	p.NominalY(names...)
-	p.Y.Tick.Length = 0
-	p.X.Max *= 1.1 // room for the figures
-	return p, nil
+	return 10 * unit
 }
 
-// addBar draws one result at its height, in the colour of its kind, with the range of its runs and its figure.
-func (s *section) addBar(p *plot.Plot, at int, r result) error {
-	rate := r.Rate / 1e9
-	bar, err := plotter.NewBarChart(plotter.Values{rate}, barWidth)
-	if err != nil {
-		return err
-	}
-	bar.Horizontal, bar.XMin = true, float64(at)
-	bar.Color, bar.LineStyle.Width = colours[r.Kind], 0
-	least, most := ratio(float64(s.Bytes), r.Summary.Max)/1e9, ratio(float64(s.Bytes), r.Summary.Min)/1e9
-	span, err := plotter.NewLine(plotter.XYs{{X: least, Y: float64(at)}, {X: most, Y: float64(at)}})
-	if err != nil {
-		return err
-	}
-	figure, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: max(most, rate), Y: float64(at)}},
-		Labels: []string{fmt.Sprintf("%.2f", rate)}})
-	if err != nil {
-		return err
-	}
-	figure.Offset = vg.Point{X: vg.Points(4), Y: -vg.Points(3)}
-	p.Add(bar, span, figure)
-	return nil
+// drawBar draws one result, in the colour of its kind, with the range of its runs and its figure.
+func (s *section) drawBar(b *bytes.Buffer, r result, middle, scale float64) {
+	slowest, fastest := labelRoom+s.rate(r.Summary.Max)*scale, labelRoom+s.rate(r.Summary.Min)*scale
+	drawText(b, labelRoom-8, middle+4, "end", contender{name: r.Name, memory: r.Memory}.label())
+	fmt.Fprintf(b, "<rect x=\"%v\" y=\"%v\" width=\"%.1f\" height=\"%v\" fill=\"%s\"/>\n",
+		labelRoom, middle-barHeight/2, r.Rate/1e9*scale, barHeight, colours[r.Kind])
+	fmt.Fprintf(b, "<path d=\"M%.1f %vH%.1f\" stroke=\"black\"/>\n", slowest, middle, fastest)
+	drawText(b, fastest+6, middle+4, "start", fmt.Sprintf("%.2f", r.Rate/1e9))
 }
 
-// label names a bar.
-func (r result) label() string { return contender{name: r.Name, memory: r.Memory}.label() }
+func drawText(b *bytes.Buffer, x, y float64, anchor, text string) {
+	fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%v\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, html.EscapeString(text))
+}

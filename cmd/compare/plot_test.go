@@ -52,3 +52,11 @@ func TestPlotOfNothing(t *testing.T) {
 		t.Error("a drawing of nothing was made")
 	}
 }
+
+func TestGridStep(t *testing.T) {
+	for least, want := range map[float64]float64{0.1: 0.1, 0.11: 0.2, 0.3: 0.5, 0.7: 1, 30: 50} {
+		if got := gridStep(least); got < want*0.999 || got > want*1.001 {
+			t.Errorf("the step for %v is %v, want %v", least, got, want)
+		}
+	}
+}

@@ -254,7 +254,8 @@ func TestTableEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := append(strings.Fields("--table --size 1M --runs 2 --forced 1"),
-		"--rows", "u64/quarter/pipe,100-byte/sixteenth,*/*/tmpfs", "--tmpfs", os.DevNull, "--work", work, "--out", file, "--versions", "a="+binary+",b="+binary)
+		"--rows", "u64/quarter/pipe,100-byte/sixteenth,*/*/tmpfs",
+		"--tmpfs", os.DevNull, "--work", work, "--out", file, "--versions", "a="+binary+",b="+binary)
 	var log, first, again, report bytes.Buffer
 	if err := compare(context.Background(), args, &first, &log); err != nil {
 		t.Fatalf("%v\n%s", err, &log)
