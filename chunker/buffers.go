@@ -3,7 +3,7 @@ package chunker
 import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // buffers are where a worker of Scatter collects the records of each part.
@@ -19,7 +19,7 @@ type buffers interface {
 
 // newBuffers makes buffers of so many bytes, whole records, for each part, in memory of plan.Scatter's BufferBytes.
 func newBuffers(memory []byte, parts, block, size int) buffers {
-	if cpu.CanAppend(block) && parts <= plan.MaxLines {
+	if radix.CanAppend(block) && parts <= plan.MaxLines {
 		switch size { // see plan.MovesWords
 		case 4:
 			return newLineBuffers[uint32](memory, parts, block)
@@ -34,10 +34,10 @@ func newBuffers(memory []byte, parts, block, size int) buffers {
 
 // lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for
 // every record to be stored there.
-type lineBuffers[E arena.Word] struct{ *cpu.Appender[E] }
+type lineBuffers[E arena.Word] struct{ *radix.Appender[E] }
 
 func newLineBuffers[E arena.Word](memory []byte, parts, block int) buffers {
-	return lineBuffers[E]{cpu.NewAppender[E](memory, parts, block)}
+	return lineBuffers[E]{radix.NewAppender[E](memory, parts, block)}
 }
 
 func (b lineBuffers[E]) add(recs []byte, parts []uint32) (done, full int) {

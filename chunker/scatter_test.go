@@ -14,7 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
@@ -204,7 +204,7 @@ func TestScatterErrors(t *testing.T) {
 func TestScatterMemory(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
 		opt := plan.Scatter{Workers: 1, BlockBytes: 256}
-		if got, want := opt.BufferBytes(parts), int64(parts)*256+int64(cpu.AppenderBytes(parts)); got != want {
+		if got, want := opt.BufferBytes(parts), int64(parts)*256+int64(radix.AppenderBytes(parts)); got != want {
 			t.Errorf("%d parts: %d bytes are reckoned, %d are taken", parts, got, want)
 		}
 	}

@@ -179,7 +179,7 @@ type Chunk interface {
 
 	// Drain is Store after which the chunk is empty until the next Load. It gives memory back while it writes, so that
 	// what is written has pages that were just in use: pages that nobody has touched for long may cost more than all the
-	// sorting. A Taker may be given blocks to keep.
+	// sorting.
 	Drain(ctx context.Context, limit int64, w BlockWriter) error
 
 	// Select is Load of those records of src whose prefix (Keyer.Prefix) is from low to high, for data that is sorted in

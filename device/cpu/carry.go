@@ -9,6 +9,8 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
@@ -55,10 +57,10 @@ type carrier[R carried] struct {
 	opt   device.ChunkOptions
 	keyer *format.Keyer // of words
 	key   []uint64      // the bits of a word that are of its key
-	pool  *pool[R]
+	pool  *pool.Pool[R]
 	table *arena.Memory // of order
 	order order
-	lists [][]list // of each worker, its buckets
+	lists [][]pool.List // of each worker, its buckets
 
 	workers []*carryWorker[R]
 	leaves  []part // in order
@@ -68,7 +70,7 @@ type carrier[R carried] struct {
 // carryWorker is the scratch of one goroutine.
 type carryWorker[R carried] struct {
 	memory *arena.Memory // of what follows
-	lines  combiner[R]
+	lines  radix.Combiner[R]
 	unit   []byte   // records on their way in
 	keys   []uint64 // prefixes of a batch of them
 	words  []R      // that batch, where a record is shorter than a word; or what of it is of a part
@@ -77,7 +79,7 @@ type carryWorker[R carried] struct {
 	tmp    []uint64 // as many
 	out    []byte   // records on their way out
 	window *records // what a reference is
-	radix  radix[uint64]
+	radix  radix.Sorter[uint64]
 }
 
 func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
@@ -87,13 +89,13 @@ func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPool[R](&s)
+	p, err := pool.New[R](s.blocks, s.block, s.zones())
 	if err != nil {
 		return nil, err
 	}
 	table, err := arena.Alloc(s.orderBytes())
 	if err != nil {
-		return nil, errors.Join(err, p.memory.Free())
+		return nil, errors.Join(err, p.Memory.Free())
 	}
 	return &carrier[R]{sizes: s, opt: opt, keyer: keyer, key: keyBits(layout), pool: p, table: table, workers: make([]*carryWorker[R], s.workers)}, nil
 }
@@ -122,15 +124,15 @@ func (c *carrier[R]) makeWorkers(workers int) error {
 		}
 		w := &carryWorker[R]{memory: memory}
 		rest := memory.Bytes()
-		w.recs, rest = carve[R](rest, c.leaf)
-		w.refs, rest = carve[uint64](rest, c.leaf)
-		w.tmp, rest = carve[uint64](rest, c.leaf)
-		w.keys, rest = carve[uint64](rest, c.batch())
-		w.words, rest = carve[R](rest, c.batch())
-		w.lines, rest = newCombiner(c.pool, rest, c.maxBuckets(), c.line)
+		w.recs, rest = radix.Carve[R](rest, c.leaf)
+		w.refs, rest = radix.Carve[uint64](rest, c.leaf)
+		w.tmp, rest = radix.Carve[uint64](rest, c.leaf)
+		w.keys, rest = radix.Carve[uint64](rest, c.batch())
+		w.words, rest = radix.Carve[R](rest, c.batch())
+		w.lines, rest = radix.NewCombiner(c.pool, rest, c.maxBuckets(), c.line)
 		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
 		w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(c.leaf))
-		w.radix.distinct = true
+		w.radix.Distinct = true
 		c.workers[i] = w
 	}
 	return nil
@@ -151,9 +153,7 @@ func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[u
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
-	if err := c.pool.empty(); err != nil {
-		return 0, err
-	}
+	c.pool.Reset()
 	in := newIntake(src, &c.sizes)
 	s.begin(&in, func(prefix uint64) uint64 { return prefix })
 	workers := workersFor(c.sizes.workers, in.expected, c.unit)
@@ -165,10 +165,10 @@ func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[u
 		return 0, err
 	}
 	b := c.choose(&in, s, recs)
-	c.order.reset(c.table.Uint32s(), b.count(), workers, c.stints())
+	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.stints())
 	for _, w := range c.workers[:workers] {
-		w.lines.reset(b.count(), 0, len(c.pool.zones))
-		w.radix.passes = 0
+		w.lines.Reset(b.Count(), 0, len(c.pool.Zones))
+		w.radix.Passes = 0
 	}
 	l := carrying[R]{carrier: c, intake: in, selection: s, buckets: b}
 	for more := true; more; recs = nil {
@@ -189,7 +189,7 @@ func (c *carrier[R]) load(ctx context.Context, src device.Source, s *selection[u
 		}
 	}
 	for _, w := range c.workers[:workers] {
-		w.lines.finish()
+		w.lines.Finish()
 	}
 	c.order.sort()
 	c.collect(workers, b)
@@ -202,7 +202,7 @@ type carrying[R carried] struct {
 	*carrier[R]
 	intake
 	selection *selection[uint64] // nil: everything
-	buckets   buckets[uint64]
+	buckets   radix.Buckets[uint64]
 }
 
 func (c *carrier[R]) droppers(workers int) (all []dropper) {
@@ -215,11 +215,11 @@ func (c *carrier[R]) droppers(workers int) (all []dropper) {
 // work scatters recs, if any, and what it reads as long as it is admitted and there is more.
 func (l *carrying[R]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
 	w := l.workers[worker]
-	defer storeFence() // others may get its blocks
+	defer radix.StoreFence() // others may get its blocks
 	for {
 		if len(recs) > 0 {
 			l.scatter(w, recs)
-			w.lines.counts(l.order.note(worker, first, int64(len(recs)/l.carrier.record)))
+			w.lines.Counts(l.order.note(worker, first, int64(len(recs)/l.carrier.record)))
 		}
 		if !l.order.admit(worker) {
 			return nil
@@ -240,10 +240,10 @@ func (c *carrier[R]) read(ctx context.Context, in *intake, w *carryWorker[R]) (r
 }
 
 // choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
-func (c *carrier[R]) choose(in *intake, s *selection[uint64], recs []byte) buckets[uint64] {
+func (c *carrier[R]) choose(in *intake, s *selection[uint64], recs []byte) radix.Buckets[uint64] {
 	count := c.buckets(in.expected)
 	if count == 1 || len(recs) == 0 {
-		return buckets[uint64]{}
+		return radix.Buckets[uint64]{}
 	}
 	sample := in.sample(&c.opt, count)
 	if len(sample) == 0 {
@@ -251,7 +251,7 @@ func (c *carrier[R]) choose(in *intake, s *selection[uint64], recs []byte) bucke
 		c.opt.Keyer.Prefixes(sample, recs)
 	}
 	sample, low, high := s.cutFrom(sample)
-	return fittedBuckets(sample, low, high, count, 0)
+	return radix.FittedBuckets(sample, low, high, count, 0)
 }
 
 // scatter distributes the records of a unit.
@@ -269,24 +269,24 @@ func (l *carrying[R]) scatter(w *carryWorker[R], recs []byte) {
 			pad(words, batch, size)
 		}
 		if s := l.selection; !s.takesAll() {
-			kept := withinBoth(keys, words, s.low, s.span)
+			kept := radix.WithinBoth(keys, words, s.low, s.span)
 			l.leaveOut(int64(n - kept))
 			keys, words = keys[:kept], words[:kept]
 		}
-		distribute(&w.lines, &l.buckets, keys, words, putFast[R])
+		radix.Distribute(&w.lines, &l.buckets, keys, words, radix.PutFast[R])
 	}
 }
 
 // collect makes leaves of the buckets.
-func (c *carrier[R]) collect(workers int, b buckets[uint64]) {
+func (c *carrier[R]) collect(workers int, b radix.Buckets[uint64]) {
 	c.lists = c.lists[:0]
 	for _, w := range c.workers[:workers] {
-		c.lists = append(c.lists, slices.Clone(w.lines.lists[:b.count()]))
+		c.lists = append(c.lists, slices.Clone(w.lines.Lists[:b.Count()]))
 	}
-	for bucket := range b.count() {
-		l := part{bucket: bucket, zone: c.workers[0].lines.zoneOf(bucket)}
+	for bucket := range b.Count() {
+		l := part{bucket: bucket, zone: c.workers[0].lines.ZoneOf(bucket)}
 		for _, lists := range c.lists {
-			l.count += c.pool.count(lists[bucket])
+			l.count += c.pool.Count(lists[bucket])
 		}
 		if l.count > 0 {
 			c.leaves = append(c.leaves, l)
@@ -330,7 +330,7 @@ func (c *carrier[R]) Stats() device.Stats { return c.stats }
 
 // Close gives the memory back.
 func (c *carrier[R]) Close() error {
-	err := errors.Join(c.pool.memory.Free(), c.table.Free())
+	err := errors.Join(c.pool.Memory.Free(), c.table.Free())
 	for _, w := range c.workers {
 		if w != nil {
 			err = errors.Join(err, w.memory.Free())

@@ -41,7 +41,7 @@ const keptLeaves = 64
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.
 func (c *carrier[R]) keptBytes() int64 {
-	return c.pool.touched()*int64(c.sizes.block*c.element+8) + int64(c.orderBytes())
+	return c.pool.Touched()*int64(c.sizes.block*c.element+8) + int64(c.orderBytes())
 }
 
 // finishAll puts the parts that hold the first limit records in order.
@@ -88,7 +88,7 @@ func (c *carrier[R]) shrink() error {
 			return err
 		}
 	}
-	c.pool.memory.Discard(int(c.pool.touched())*c.sizes.block*c.element, len(c.pool.memory.Bytes()))
+	c.pool.Memory.Discard(int(c.pool.Touched())*c.sizes.block*c.element, len(c.pool.Memory.Bytes()))
 	return nil
 }
 

@@ -9,13 +9,15 @@ import (
 	"unsafe"
 
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // part is a bucket, a part of one that was split, or those records of either whose keys are in a range.
 type part struct {
 	bucket int  // of the order
 	flat   bool // it is of a split: its blocks are those of list, in order
-	list
+	pool.List
 	zone  int
 	count int64
 	depth int // of the splits that made it
@@ -63,7 +65,7 @@ func (c *carrier[R]) splitSome(ctx context.Context, large []int, total int64) er
 	if err := c.makeWorkers(len(large)); err != nil {
 		return err
 	}
-	free := c.pool.available()
+	free := c.pool.Available()
 	parts := make([][]part, len(large))
 	err := c.each(ctx, len(large), func(ctx context.Context, i int, w *carryWorker[R]) (err error) {
 		l := c.leaves[large[i]]
@@ -102,28 +104,28 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 		l.prefixes, l.rests = [2]uint64{0, ^uint64(0)}, [2]uint64{0, ^uint64(0)}
 		return c.cut(w, l, 0), ctx.Err()
 	}
-	b := newBuckets(low, high, count, 0) // these part the least key from the greatest
+	b := radix.NewBuckets(low, high, count, 0) // these part the least key from the greatest
 	if l.depth == 0 {
-		b = fittedBuckets(sample, low, high, count, 0)
+		b = radix.FittedBuckets(sample, low, high, count, 0)
 	}
-	w.lines.reset(b.count(), l.zone, 1)
+	w.lines.Reset(b.Count(), l.zone, 1)
 	for piece := range c.pieces(&l) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for words := range slices.Chunk(piece, len(w.keys)) {
-			distribute(&w.lines, &b, c.keysOf(w, words, rest), words, putFast[R])
+			radix.Distribute(&w.lines, &b, c.keysOf(w, words, rest), words, radix.PutFast[R])
 		}
 		if block, ended := c.endOf(piece); ended {
-			w.lines.recycle(block)
+			w.lines.Recycle(block)
 		}
 	}
-	w.lines.finish()
-	w.lines.giveBack()
+	w.lines.Finish()
+	w.lines.GiveBack()
 	var parts []part
-	for _, list := range w.lines.lists[:b.count()] {
-		if count := c.pool.count(list); count > 0 {
-			parts = append(parts, part{flat: true, list: list, zone: l.zone, count: count, depth: l.depth + 1})
+	for _, list := range w.lines.Lists[:b.Count()] {
+		if count := c.pool.Count(list); count > 0 {
+			parts = append(parts, part{flat: true, List: list, zone: l.zone, count: count, depth: l.depth + 1})
 		}
 	}
 	return parts, nil
@@ -131,10 +133,10 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 
 // endOf is the block of a piece, and whether it ends there.
 func (c *carrier[R]) endOf(piece []R) (block uint32, ended bool) {
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.pool.elems)))
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.pool.Elems)))
 	end := int(start)/c.element + len(piece)
-	block = uint32((end - 1) >> c.pool.shift)
-	return block, end == int(block)<<c.pool.shift+int(c.pool.used[block])
+	block = uint32((end - 1) >> c.pool.Shift)
+	return block, end == int(block)<<c.pool.Shift+int(c.pool.Used[block])
 }
 
 // cut counts how to take a part that is too large in parts of it. depth counts the cuts that led to it.
@@ -153,23 +155,23 @@ func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
 		}
 		return c.cut(w, l, depth+1)
 	}
-	wanted := min(max(4*int(l.count/int64(c.leaf)), fewestFitted), maxBuckets)
-	b := newBuckets(low, high, wanted, 0) // these part the least key from the greatest
+	wanted := min(max(4*int(l.count/int64(c.leaf)), radix.FewestFitted), radix.MaxBuckets)
+	b := radix.NewBuckets(low, high, wanted, 0) // these part the least key from the greatest
 	if depth == 0 {
-		b = fittedBuckets(sample, low, high, wanted, 0)
+		b = radix.FittedBuckets(sample, low, high, wanted, 0)
 	}
-	counts := make([]int64, b.count())
+	counts := make([]int64, b.Count())
 	c.eachBatch(w, &l, rest, func(_ []R, keys []uint64) {
 		for _, key := range keys {
-			counts[b.of(key)]++
+			counts[b.Of(key)]++
 		}
 	})
 	var parts []part
 	add := func(first, last int, count int64) {
 		p := l
 		p.within, p.count = true, count
-		from, _ := b.span(first, low, high)
-		_, to := b.span(last, low, high)
+		from, _ := b.Span(first, low, high)
+		_, to := b.Span(last, low, high)
 		if rest {
 			p.rests = [2]uint64{from, to}
 		} else {
@@ -201,7 +203,7 @@ func (c *carrier[R]) survey(w *carryWorker[R], l *part, rest bool, keys int) (sa
 	low, high = ^uint64(0), 0
 	at := 0
 	c.eachBatch(w, l, rest, func(_ []R, keys []uint64) {
-		least, greatest := minMax(keys)
+		least, greatest := radix.MinMax(keys)
 		low, high = min(low, least), max(high, greatest)
 		for ; at < len(keys); at += step {
 			sample = append(sample, keys[at])
@@ -261,9 +263,9 @@ func (c *carrier[R]) restWithin(l *part, word []R) bool {
 func (c *carrier[R]) pieces(l *part) iter.Seq[[]R] {
 	if l.flat {
 		return func(yield func([]R) bool) {
-			for b := l.head; b != none; {
-				content := c.pool.content(b)
-				if b = c.pool.next[b]; !yield(content) {
+			for b := l.Head; b != pool.None; {
+				content := c.pool.Content(b)
+				if b = c.pool.Next[b]; !yield(content) {
 					return
 				}
 			}
@@ -282,7 +284,7 @@ func (c *carrier[R]) eachPiece(bucket int, yield func([]R) bool) {
 	var few [16]cursor
 	cursors := few[:0]
 	for _, lists := range c.lists {
-		cursors = append(cursors, cursor{next: lists[bucket].head})
+		cursors = append(cursors, cursor{next: lists[bucket].Head})
 	}
 	for i := range c.order.stints {
 		s := &c.order.stints[i]
@@ -290,7 +292,7 @@ func (c *carrier[R]) eachPiece(bucket int, yield func([]R) bool) {
 		end := c.order.endsOf(s.slot)[bucket]
 		for n := int(end - cur.done); n > 0; {
 			if len(cur.rest) == 0 {
-				cur.rest, cur.next = c.pool.content(cur.next), c.pool.next[cur.next]
+				cur.rest, cur.next = c.pool.Content(cur.next), c.pool.Next[cur.next]
 			}
 			piece := cur.rest[:min(n, len(cur.rest))]
 			cur.rest, n = cur.rest[len(piece):], n-len(piece)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // carryTask is what a worker stores at a time: neighbouring parts that fill one block together, one part, or a stretch of one
@@ -28,13 +29,11 @@ func (c *carrier[R]) Store(ctx context.Context, limit int64, w device.BlockWrite
 
 // Drain gives the memory of a zone back when the last of its records have been written, see chunk.Drain.
 func (c *carrier[R]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	zones := newUsage(c.pool)
+	records := make([]int64, len(c.pool.Zones))
 	for _, l := range c.leaves {
-		zones.left[l.zone].Add(l.count)
+		records[l.zone] += l.count
 	}
-	taken, err := drain(ctx, w, zones.counted(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
-	c.pool.shared = c.pool.shared || taken
-	return err
+	return c.storeAll(ctx, limit, w, newUsage(c.pool, records))
 }
 
 func (c *carrier[R]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
@@ -44,10 +43,10 @@ func (c *carrier[R]) storeAll(ctx context.Context, limit int64, w device.BlockWr
 	if err := c.makeWorkers(workers); err != nil {
 		return err
 	}
-	s := storing{tasks: len(tasks), to: w, zones: zones}
+	s := storing{tasks: len(tasks), zones: zones}
 	err := c.each(ctx, workers, func(ctx context.Context, _ int, wk *carryWorker[R]) error {
-		return s.work(func(i int, out *outlet) (first, count int64, err error) {
-			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], out)
+		return s.work(func(i int) (first, count int64, err error) {
+			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], w)
 		})
 	})
 	c.countPasses()
@@ -93,14 +92,14 @@ func (c *carrier[R]) tasks(limit int64) []carryTask {
 }
 
 // store sorts the parts of a task and writes them.
-func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t carryTask, to *outlet) error {
+func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t carryTask, to device.BlockWriter) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if t.parts[0].ordered {
 		return c.storeOrdered(ctx, w, t, to)
 	}
-	if _, owned := to.room(w.out, c.record); !owned && len(t.parts) > 1 {
+	if len(t.parts) > 1 {
 		n := 0
 		for i := 0; n < int(t.count); i++ {
 			refs := c.sorted(w, &t.parts[i])
@@ -108,42 +107,25 @@ func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t carryTask, 
 			c.follow(w, w.out[n*c.record:], refs)
 			n += len(refs)
 		}
-		return to.write(ctx, t.first, w.out[:n*c.record], false)
+		return to.WriteBlock(ctx, t.first, w.out[:n*c.record])
 	}
-	at := int64(0)
-	for i := 0; at < t.count; i++ {
-		refs := c.sorted(w, &t.parts[i])
-		refs = refs[:min(int64(len(refs)), t.count-at)]
-		err := c.write(ctx, t.first+at, len(refs), w, to, func(dst []byte, from, n int) { c.follow(w, dst, refs[from:from+n]) })
-		if err != nil {
-			return err
-		}
-		at += int64(len(refs))
-	}
-	return nil
-}
-
-// write writes n records in blocks. put puts some of them where they are written from.
-func (c *carrier[R]) write(ctx context.Context, first int64, n int, w *carryWorker[R], to *outlet, put func(dst []byte, from, n int)) error {
-	for from := 0; from < n; {
-		dst, owned := to.room(w.out, c.record)
-		block := min(c.out, n-from, len(dst)/c.record)
-		put(dst, from, block)
-		if err := to.write(ctx, first+int64(from), dst[:block*c.record], owned); err != nil {
-			return err
-		}
-		from += block
-	}
-	return nil
+	refs := c.sorted(w, &t.parts[0])
+	return writeInBlocks(ctx, to, t.first, int(t.count), c.out, func(from, n int) []byte {
+		c.follow(w, w.out, refs[from:from+n])
+		return w.out[:n*c.record]
+	})
 }
 
 // storeOrdered writes records that are in order as they stand, by way of w.recs.
-func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carryTask, to *outlet) (err error) {
+func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carryTask, to device.BlockWriter) (err error) {
 	skip, first, left := t.skip, t.first, t.count
 	n := 0 // records in w.recs
 	flush := func() {
 		if err == nil {
-			err = c.write(ctx, first, n, w, to, func(dst []byte, from, n int) { c.strip(dst, w.recs[from:from+n]) })
+			err = writeInBlocks(ctx, to, first, n, c.out, func(from, n int) []byte {
+				c.strip(w.out, w.recs[from:from+n])
+				return w.out[:n*c.record]
+			})
 		}
 		first, n = first+int64(n), 0
 	}
@@ -177,7 +159,7 @@ func (c *carrier[R]) sorted(w *carryWorker[R], l *part) []uint64 {
 	recs, refs, tmp := w.recs[:l.count], w.refs[:l.count], w.tmp[:l.count]
 	c.gather(w, l, recs)
 	c.keyer.Prefixes(refs, arena.ByteView(recs))
-	low, high := minMax(refs)
+	low, high := radix.MinMax(refs)
 	prefixBits, keyBits := c.keyer.PrefixBits(), 8*c.keyer.KeySize()
 	from := prefixBits - bits.Len64(low^high)
 	held, indexBits := w.window.windowBits, w.window.indexBits
@@ -192,14 +174,14 @@ func (c *carrier[R]) sorted(w *carryWorker[R], l *part) []uint64 {
 			refs[i] = window<<indexBits | uint64(i)
 		}
 	}
-	if left := keyBits - from; left <= 2*digitBits {
+	if left := keyBits - from; left <= 2*radix.DigitBits {
 		// The references are in the order of the places: that need not be ranked.
-		p := exactly(left)
-		p.shift = indexBits + uint(held-left)
-		w.radix.reorder(refs, tmp, w.radix.one(refs), 0, p)
+		p := radix.Exactly(left)
+		p.Shift = indexBits + uint(held-left)
+		w.radix.Reorder(refs, tmp, w.radix.One(refs), 0, p)
 		return refs
 	}
-	w.radix.sortInPlace(refs, tmp)
+	w.radix.SortInPlace(refs, tmp)
 	c.refine(w, refs, tmp, from)
 	return refs
 }
@@ -289,7 +271,7 @@ func (c *carrier[R]) countPasses() {
 	passes := 0
 	for _, w := range c.workers {
 		if w != nil {
-			passes = max(passes, w.radix.passes)
+			passes = max(passes, w.radix.Passes)
 		}
 	}
 	c.stats.Passes = passes + 1

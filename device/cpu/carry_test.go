@@ -13,77 +13,10 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
-
-// TestCarryTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
-func TestCarryTwins(t *testing.T) {
-	t.Run("8", func(t *testing.T) { testCarryTwins(t, func(a, _ uint64) uint64 { return a }) })
-	t.Run("16", func(t *testing.T) { testCarryTwins(t, func(a, b uint64) [2]uint64 { return [2]uint64{a, b} }) })
-}
-
-func testCarryTwins[R carried](t *testing.T, word func(a, b uint64) R) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for _, n := range []int{0, 1, 7, 8, 9, 31, 32, 33, 1000, 20_000} {
-		eachCut(t, r, n, func(t *testing.T, b buckets[uint64], keys []uint64) {
-			words, want := []R(nil), make([][]R, b.count())
-			for _, key := range keys {
-				w := word(r.Uint64(), r.Uint64())
-				words = append(words, w)
-				want[b.of(key)] = append(want[b.of(key)], w)
-			}
-			for _, line := range []int{lineBytes, longLineBytes} {
-				fast, loop := carriedTo(t, &b, keys, words, line, putFast[R]), carriedTo(t, &b, keys, words, line, putLoop[R])
-				for i := range want {
-					if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
-						t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
-					}
-				}
-			}
-		})
-	}
-}
-
-// carriedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
-func carriedTo[R carried](t *testing.T, b *buckets[uint64], keys []uint64, words []R, line int, put func(*combiner[R], []R, []uint32) (int, int)) [][]R {
-	size := len(arena.ByteView(make([]R, 1)))
-	s := sizes{element: size, block: 64, blocks: len(keys)/64 + b.count() + 1}
-	p, err := newPool[R](&s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.memory.Free()
-	memory, err := arena.Alloc(2 * maxBuckets * (line + 28))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer memory.Free()
-	c, _ := newCombiner(p, memory.Bytes(), b.count(), line)
-	c.reset(b.count(), 0, len(p.zones))
-	ends, due := make([]uint32, b.count()), make([]uint32, b.count())
-	numbers := numbered(b, keys)
-	for at := 0; at < len(keys); {
-		end := min(at+numbersAtMost, len(keys))
-		done, full := put(&c, words[at:end], numbers[at:end])
-		if full >= 0 {
-			c.flush(full)
-		}
-		for _, key := range keys[at : at+done] {
-			due[b.of(key)]++
-		}
-		at += done
-		if c.counts(ends); !slices.Equal(ends, due) {
-			t.Fatalf("after %d words: the counts are wrong", at)
-		}
-	}
-	c.finish()
-	content := make([][]R, b.count())
-	for i := range content {
-		content[i] = p.gather(make([]R, len(keys)), c.lists[i])
-	}
-	return content
-}
 
 // TestPad moves records of every size to words and back, and writes no byte beyond them.
 func TestPad(t *testing.T) {
@@ -315,12 +248,12 @@ func TestSplitSharesBlocks(t *testing.T) {
 	if got := sortAndStore(t, c, c.record); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
 		t.Error("not sorted")
 	}
-	taken := map[list]int64{} // in turn, from parts that were not split
+	taken := map[pool.List]int64{} // in turn, from parts that were not split
 	for _, p := range c.leaves {
 		if p.within && p.flat {
-			taken[p.list] += p.count
+			taken[p.List] += p.count
 		} else if p.within {
-			taken[list{uint32(p.bucket), none - 1}] += p.count
+			taken[pool.List{Head: uint32(p.bucket), Tail: pool.None - 1}] += p.count
 		}
 	}
 	for _, count := range taken {

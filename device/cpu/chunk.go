@@ -9,14 +9,16 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // chunk is a device.Chunk whose elements are E.
-type chunk[E element] struct {
+type chunk[E radix.Element] struct {
 	sizes
 	opt   device.ChunkOptions
 	codec codec[E]
-	pool  *pool[E]
+	pool  *pool.Pool[E]
 	kept  *arena.Memory // the records that the codec keeps, or nil
 
 	mapping device.Mapping // where the records are that the codec keeps, if not in kept; else nil
@@ -27,8 +29,8 @@ type chunk[E element] struct {
 }
 
 // leaf is a bucket that is not cut further.
-type leaf[E element] struct {
-	list
+type leaf[E radix.Element] struct {
+	pool.List
 	count     int64
 	low, high E    // all elements are from low to high
 	zone      int  // that its blocks come from
@@ -44,26 +46,26 @@ type leaf[E element] struct {
 func (l *leaf[E]) unsorted() bool { return !l.equal && !l.ordered }
 
 // worker is the scratch of one goroutine.
-type worker[E element] struct {
+type worker[E radix.Element] struct {
 	memory  *arena.Memory // of what follows
 	unit    []byte        // records on their way in
 	elems   []E           // a batch of their elements
 	a, b    []E           // the elements of a leaf, and room for as many
 	out     []byte        // records on their way out
-	scatter *scatterer[E]
+	scatter *radix.Scatterer[E]
 	blocks  [][]E // of a leaf
-	radix   radix[E]
+	radix   radix.Sorter[E]
 }
 
-func newChunk[E element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E], error) {
-	p, err := newPool[E](&s)
+func newChunk[E radix.Element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E], error) {
+	p, err := pool.New[E](s.blocks, s.block, s.zones())
 	if err != nil {
 		return nil, err
 	}
 	return &chunk[E]{sizes: s, opt: opt, codec: c, pool: p, workers: make([]*worker[E], s.workers)}, nil
 }
 
-func newKeyChunk[E element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	return newChunk(opt, s, newKeys[E](opt.Keyer))
 }
 
@@ -91,22 +93,16 @@ func (c *chunk[E]) makeWorkers(workers int) error {
 			return err
 		}
 		w := &worker[E]{memory: memory}
-		w.radix.distinct = c.keptRecords > 0
+		w.radix.Distinct = c.keptRecords > 0
 		rest := memory.Bytes()
-		w.a, rest = carve[E](rest, c.leaf)
-		w.b, rest = carve[E](rest, c.leaf)
-		w.elems, rest = carve[E](rest, c.batch())
-		w.scatter, rest = newScatterer(c.pool, rest, c.maxBuckets(), c.line)
+		w.a, rest = radix.Carve[E](rest, c.leaf)
+		w.b, rest = radix.Carve[E](rest, c.leaf)
+		w.elems, rest = radix.Carve[E](rest, c.batch())
+		w.scatter, rest = radix.NewScatterer(c.pool, rest, c.maxBuckets(), c.line)
 		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
 		c.workers[i] = w
 	}
 	return nil
-}
-
-// carve cuts n elements, and what aligns the rest to a cache line, off memory.
-func carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
-	cut = arena.View[E](memory)[:n:n]
-	return cut, memory[wholeLines(len(arena.ByteView(cut))):]
 }
 
 // each runs f for so many workers, see each, and makes errors of faults of the mapping.
@@ -128,7 +124,7 @@ func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i
 func (c *chunk[E]) Stats() device.Stats { return c.stats }
 
 func (c *chunk[E]) Close() error {
-	err := errors.Join(c.unmap(), c.pool.memory.Free(), c.kept.Free())
+	err := errors.Join(c.unmap(), c.pool.Memory.Free(), c.kept.Free())
 	for _, w := range c.workers {
 		if w != nil {
 			err = errors.Join(err, w.memory.Free())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
@@ -64,9 +65,9 @@ func TestWithoutBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := made.(*chunk[uint64])
-			c.pool.fresh.Store(int64(c.pool.blocks))
-			for i := range c.pool.zones {
-				c.pool.zones[i].fresh.Store(0)
+			c.pool.Fresh.Store(int64(c.pool.Blocks))
+			for i := range c.pool.Zones {
+				c.pool.Zones[i].Fresh.Store(0)
 			}
 			if err := c.Sort(ctx); err != nil {
 				t.Fatal(err)
@@ -258,13 +259,13 @@ func allocatedByHistogram(t *testing.T, h *histogram) int64 {
 	return int64(total)
 }
 
-func allocatedBy[E element](t *testing.T, c *chunk[E]) int64 {
+func allocatedBy[E radix.Element](t *testing.T, c *chunk[E]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
-	total := len(c.pool.memory.Bytes()) + 4*len(c.pool.next) + 4*len(c.pool.used)
+	total := len(c.pool.Memory.Bytes()) + 4*len(c.pool.Next) + 4*len(c.pool.Used)
 	for _, w := range c.workers {
-		total += len(w.memory.Bytes()) + countsBytes
+		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
 	if c.kept != nil {
 		total += len(c.kept.Bytes())
@@ -276,9 +277,9 @@ func allocatedByCarrier[R carried](t *testing.T, c *carrier[R]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
-	total := len(c.pool.memory.Bytes()) + 4*len(c.pool.next) + 4*len(c.pool.used) + len(c.table.Bytes())
+	total := len(c.pool.Memory.Bytes()) + 4*len(c.pool.Next) + 4*len(c.pool.Used) + len(c.table.Bytes())
 	for _, w := range c.workers {
-		total += len(w.memory.Bytes()) + countsBytes
+		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
 	return int64(total)
 }

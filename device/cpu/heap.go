@@ -1,14 +1,19 @@
 package cpu
 
+import (
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
+)
+
 // sortBlocks sorts the elements of a list where they lie, by heapsort. It is the last resort for a bucket that
 // neither fits in cache nor can be cut for want of free blocks: slow, on one worker, but it needs no memory.
-func sortBlocks[E element](p *pool[E], l list, less func(a, b E) bool) {
+func sortBlocks[E radix.Element](p *pool.Pool[E], l pool.List, less func(a, b E) bool) {
 	h := heap[E]{less: less}
 	n := 0
-	for b := l.head; b != none; b = p.next[b] {
-		h.blocks = append(h.blocks, p.content(b))
+	for b := l.Head; b != pool.None; b = p.Next[b] {
+		h.blocks = append(h.blocks, p.Content(b))
 		h.starts = append(h.starts, n)
-		n += int(p.used[b])
+		n += int(p.Used[b])
 	}
 	for i := n/2 - 1; i >= 0; i-- {
 		h.siftDown(i, n)
@@ -21,7 +26,7 @@ func sortBlocks[E element](p *pool[E], l list, less func(a, b E) bool) {
 }
 
 // heap is a binary heap with the greatest element first, over blocks that need not be full.
-type heap[E element] struct {
+type heap[E radix.Element] struct {
 	blocks [][]E
 	starts []int // number of elements before each block
 	less   func(a, b E) bool

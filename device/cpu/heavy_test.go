@@ -4,73 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
-
-// TestWithout holds the assembly to the loop, in place and from one slice to another.
-func TestWithout(t *testing.T) {
-	t.Run("u32", testWithout[uint32])
-	t.Run("u64", testWithout[uint64])
-}
-
-func testWithout[E element](t *testing.T) {
-	r := rand.New(rand.NewPCG(21, 22))
-	for n := range 100 {
-		for _, values := range []int{1, 2, 3, 100} {
-			a := make([]E, n)
-			for i := range a {
-				a[i] = ^E(0) - E(r.IntN(values))
-			}
-			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e == ^E(0) })
-			apart := make([]E, n+1)
-			if kept := without(apart[:n], a, ^E(0)); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
-				t.Fatalf("%d elements, %d values: %v, want %v", n, values, apart[:kept], want)
-			}
-			if kept := without(a, a, ^E(0)); !slices.Equal(a[:kept], want) {
-				t.Fatalf("%d elements, %d values, in place: %v, want %v", n, values, a[:kept], want)
-			}
-		}
-	}
-}
-
-// TestHeaviesOf has samples of which some values are most of their bucket.
-func TestHeaviesOf(t *testing.T) {
-	b := newBuckets[uint64](0, 1<<20-1, 16, 0) // each 2^16 wide
-	var sample []uint64
-	repeat := func(value uint64, times int) {
-		sample = append(sample, slices.Repeat([]uint64{value}, times)...)
-	}
-	repeat(5, 100)        // bucket 0: heavy
-	repeat(1<<16, 30)     // bucket 1: heavy, though there are others
-	repeat(1<<16+7, 29)   //
-	repeat(2<<16, 30)     // bucket 2: half of it is not enough
-	repeat(2<<16+7, 30)   //
-	repeat(3<<16, 7)      // bucket 3: too few
-	for i := range 1000 { // bucket 4: all differ
-		sample = append(sample, 4<<16+uint64(i))
-	}
-	repeat(0xfffff, 50) // bucket 15: heavy
-	rand.New(rand.NewPCG(1, 2)).Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
-	for limit, want := range [][]uint64{nil, {5}, {5, 0xfffff}, {5, 0xfffff, 1 << 16}, {5, 0xfffff, 1 << 16}} {
-		h := heaviesOf(sample, b, limit)
-		if h == nil && want == nil {
-			continue
-		}
-		if h == nil || !slices.Equal(h.values, want) {
-			t.Fatalf("limit %d: %v, want %v", limit, h, want)
-		}
-		for bucket, slot := range h.slots {
-			if at := slices.IndexFunc(want, func(value uint64) bool { return b.of(value) == bucket }); at+1 != int(slot) {
-				t.Errorf("limit %d: bucket %d has number %d, want %d", limit, bucket, slot, at+1)
-			}
-		}
-	}
-}
 
 // TestHeavyLeaves sorts keys of which many are equal in every way that there is: counted, cut out of large leaves, kept in
 // memory, and put back into blocks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
@@ -223,15 +224,15 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
 	tasks := (limit + block - 1) / block
-	s := storing{tasks: int(tasks), to: w}
+	s := storing{tasks: int(tasks)}
 	return h.each(ctx, int(min(tasks, int64(h.sizes.workers))), func(ctx context.Context, wk *tally) error {
-		return s.work(func(i int, out *outlet) (first, count int64, err error) {
+		return s.work(func(i int) (first, count int64, err error) {
 			first = int64(i) * block
 			count = min(block, limit-first)
 			if err := ctx.Err(); err != nil {
 				return first, count, err
 			}
-			return first, count, out.write(ctx, first, h.records(wk.out, first, count), false)
+			return first, count, w.WriteBlock(ctx, first, h.records(wk.out, first, count))
 		})
 	})
 }
@@ -256,7 +257,7 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 	i := sort.Search(len(h.ends), func(i int) bool { return h.ends[i] > first })
 	for at := int64(0); at < count; i++ {
 		if end := min(h.ends[i]-first, count); end > at {
-			fill(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...)
+			radix.Fill(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...)
 			at = end
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Keep finishes the leaves where they lie: the elements of each, which fit in cache, go back into its blocks in order.
@@ -59,7 +61,7 @@ func (c *chunk[E]) separate(ctx context.Context) error {
 // keptBytes is the memory of the loaded records without the scratch of the workers.
 func (c *chunk[E]) keptBytes() int64 {
 	perBlock := int64(c.sizes.block*c.element + 8) // as in sizes.memory
-	return c.pool.touched()*perBlock + c.stats.Records*int64(c.keptRecords)
+	return c.pool.Touched()*perBlock + c.stats.Records*int64(c.keptRecords)
 }
 
 // finishAll finishes the leaves that hold the first limit records.
@@ -89,8 +91,8 @@ func (c *chunk[E]) finishAll(ctx context.Context, limit int64) error {
 
 // putBack spreads elems over the blocks of their leaf.
 func (c *chunk[E]) putBack(l leaf[E], elems []E) {
-	for b := l.head; b != none; b = c.pool.next[b] {
-		elems = elems[copy(c.pool.content(b), elems):]
+	for b := l.Head; b != pool.None; b = c.pool.Next[b] {
+		elems = elems[copy(c.pool.Content(b), elems):]
 	}
 }
 
@@ -105,7 +107,7 @@ func (c *chunk[E]) shrink() error {
 			return err
 		}
 	}
-	c.pool.memory.Discard(int(c.pool.touched())*c.sizes.block*c.element, len(c.pool.memory.Bytes()))
+	c.pool.Memory.Discard(int(c.pool.Touched())*c.sizes.block*c.element, len(c.pool.Memory.Bytes()))
 	if c.kept != nil {
 		c.kept.Discard(int(c.stats.Records)*c.record, len(c.kept.Bytes()))
 	}
@@ -113,7 +115,7 @@ func (c *chunk[E]) shrink() error {
 }
 
 // keeping is a chunk that is read where it lies.
-type keeping[E element] struct {
+type keeping[E radix.Element] struct {
 	chunk  *chunk[E]
 	starts []cursor // of the blocks that can be read
 }
@@ -149,7 +151,7 @@ func (k *keeping[E]) index(limit int64) []device.KeptBlock {
 func (k *keeping[E]) begin(leaf int) cursor {
 	at := cursor{leaf: leaf}
 	if leaf < len(k.chunk.leaves) {
-		at.block = k.chunk.leaves[leaf].head
+		at.block = k.chunk.leaves[leaf].Head
 	}
 	return at
 }
@@ -159,7 +161,7 @@ func (k *keeping[E]) stretch(at cursor, n int) int {
 	if l := &k.chunk.leaves[at.leaf]; l.equal {
 		return int(min(int64(n), l.count-at.at))
 	}
-	return int(min(int64(n), int64(k.chunk.pool.used[at.block])-at.at))
+	return int(min(int64(n), int64(k.chunk.pool.Used[at.block])-at.at))
 }
 
 // after is the place so many elements after another. REQUIRES: they are of one stretch.
@@ -171,8 +173,8 @@ func (k *keeping[E]) after(at cursor, stretch int) cursor {
 		if at.at == l.count {
 			return k.begin(at.leaf + 1)
 		}
-	case at.at == int64(c.pool.used[at.block]):
-		if at.block, at.at = c.pool.next[at.block], 0; at.block == none {
+	case at.at == int64(c.pool.Used[at.block]):
+		if at.block, at.at = c.pool.Next[at.block], 0; at.block == pool.None {
 			return k.begin(at.leaf + 1)
 		}
 	}
@@ -192,10 +194,10 @@ func (k *keeping[E]) read(at cursor, dst []byte) []byte {
 		if l := &c.leaves[at.leaf]; l.equal {
 			n = min(n, equalStretch)
 			equal = slices.Grow(equal[:0], n)[:n]
-			fill(equal, l.low)
+			radix.Fill(equal, l.low)
 			elems = equal
 		} else {
-			elems = c.pool.content(at.block)[at.at:][:n]
+			elems = c.pool.Content(at.block)[at.at:][:n]
 		}
 		recs := moved(rest, c.codec.records(rest, elems))
 		rest, at = rest[len(recs):], k.after(at, n)

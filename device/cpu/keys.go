@@ -4,17 +4,18 @@ import (
 	"unsafe"
 
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
 // keys is the codec of bare keys: the element is the whole normalized key, so equal elements are equal records
 // and nothing is kept but elements.
-type keys[E element] struct {
+type keys[E radix.Element] struct {
 	keyer *format.Keyer
 	view  bool // the bytes of a record are those of its element
 }
 
-func newKeys[E element](k *format.Keyer) *keys[E] {
+func newKeys[E radix.Element](k *format.Keyer) *keys[E] {
 	var e E
 	return &keys[E]{keyer: k, view: k.Identity() && k.Layout().RecordSize == int(unsafe.Sizeof(e))}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Load reads and scatters in one go, unit by unit.
@@ -17,9 +19,7 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 	defer seconds(&c.stats.Load, time.Now())
 	c.stats = device.Stats{Algorithm: Algorithm}
 	c.leaves = c.leaves[:0]
-	if err := c.pool.empty(); err != nil {
-		return 0, err
-	}
+	c.pool.Reset()
 	if err := c.mapRecords(src); err != nil {
 		return 0, err
 	}
@@ -40,13 +40,13 @@ func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E])
 }
 
 // loading is one Load.
-type loading[E element] struct {
+type loading[E radix.Element] struct {
 	chunk *chunk[E]
 	intake
 	selection *selection[E] // nil: everything
 	workers   int
 	count     int // of buckets wanted
-	buckets   buckets[E]
+	buckets   radix.Buckets[E]
 }
 
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
@@ -61,12 +61,12 @@ func (l *loading[E]) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var heavy *heavies[E]
+	var heavy *radix.Heavies[E]
 	l.buckets, heavy = l.choose(first, recs, at)
 	for _, w := range c.workers[:l.workers] {
-		w.scatter.reset(l.buckets.count(), 0, len(c.pool.zones))
-		w.scatter.countHeavy(heavy)
-		w.radix.passes = 0
+		w.scatter.Reset(l.buckets.Count(), 0, len(c.pool.Zones))
+		w.scatter.CountHeavy(heavy)
+		w.radix.Passes = 0
 	}
 	for more := true; more; {
 		err := c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
@@ -84,7 +84,7 @@ func (l *loading[E]) run(ctx context.Context) error {
 		}
 	}
 	return c.each(ctx, l.workers, func(_ context.Context, w *worker[E]) error {
-		w.scatter.finish()
+		w.scatter.Finish()
 		return nil
 	})
 }
@@ -113,7 +113,7 @@ func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
 			return err
 		}
 		if len(recs) == 0 {
-			w.scatter.settle()
+			w.scatter.Settle()
 			return nil
 		}
 		l.scatter(w, recs, first)
@@ -130,18 +130,18 @@ func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
 	size := l.chunk.record
 	for len(recs) > 0 {
 		n := min(len(w.elems), len(recs)/size)
-		w.scatter.add(&l.buckets, l.selected(l.chunk.codec.extract(w.elems, recs[:n*size], first)))
+		w.scatter.Add(&l.buckets, l.selected(l.chunk.codec.extract(w.elems, recs[:n*size], first)))
 		recs, first = recs[n*size:], first+int64(n)
 	}
 }
 
 // choose cuts the range of the sample into buckets, or that of the first unit where there is no sample. It also chooses
 // what to count.
-func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E], *heavies[E]) {
+func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (radix.Buckets[E], *radix.Heavies[E]) {
 	c := l.chunk
 	tieBits := c.codec.tieBits(0)
 	if l.count == 1 || len(recs) == 0 {
-		return buckets[E]{shift: tieBits}, nil
+		return radix.Buckets[E]{Shift: tieBits}, nil
 	}
 	var sample []E
 	for _, p := range l.sample(&c.opt, l.count) {
@@ -151,8 +151,8 @@ func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (buckets[E],
 		sample = l.elements(w, recs, first)
 	}
 	sample, low, high := l.selection.cutFrom(sample)
-	b := fittedBuckets(sample, low, high, l.count, tieBits)
-	return b, heaviesOf(sample, b, c.maxHeavies())
+	b := radix.FittedBuckets(sample, low, high, l.count, tieBits)
+	return b, radix.HeaviesOf(sample, b, c.maxHeavies())
 }
 
 // elements gives those of a unit.
@@ -169,24 +169,24 @@ func (l *loading[E]) elements(w *worker[E], recs []byte, first int64) []E {
 
 // widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed
 // values lies one gap between neighbours on average.
-func widen[E element](low, high E, n int) (E, E) {
+func widen[E radix.Element](low, high E, n int) (E, E) {
 	gap := (high - low) / E(n)
 	return low - min(low, gap), high + min(^E(0)-high, gap)
 }
 
 // collect joins the buckets of all workers into leaves. whole is what they were cut of.
-func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b buckets[E], whole leaf[E]) []leaf[E] {
-	for bucket := range b.count() {
-		l := leaf[E]{list: emptyList, from: whole.from, zone: workers[0].scatter.zoneOf(bucket)}
+func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b radix.Buckets[E], whole leaf[E]) []leaf[E] {
+	for bucket := range b.Count() {
+		l := leaf[E]{List: pool.Empty, from: whole.from, zone: workers[0].scatter.ZoneOf(bucket)}
 		for _, w := range workers {
-			c.pool.join(&l.list, w.scatter.lists[bucket])
-			heavy, counted := w.scatter.countOf(bucket)
+			c.pool.Join(&l.List, w.scatter.Lists[bucket])
+			heavy, counted := w.scatter.CountOf(bucket)
 			l.heavy, l.counted = heavy, l.counted+counted
 		}
-		if l.count = c.pool.count(l.list) + l.counted; l.count == 0 {
+		if l.count = c.pool.Count(l.List) + l.counted; l.count == 0 {
 			continue
 		}
-		l.low, l.high = b.span(bucket, whole.low, whole.high)
+		l.low, l.high = b.Span(bucket, whole.low, whole.high)
 		leaves = append(leaves, l)
 	}
 	return leaves

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
@@ -78,7 +79,7 @@ func (r *records) room([]byte) []uint64 { return nil }
 
 func (r *records) prefetch(elems []uint64) {
 	if len(elems) > 0 && r.size <= 512 {
-		prefetchRecords(&r.kept[0], elems, 1<<r.indexBits-1, r.size)
+		radix.PrefetchRecords(&r.kept[0], elems, 1<<r.indexBits-1, r.size)
 	}
 }
 

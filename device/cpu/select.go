@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Select implements device.Chunk for bare keys. Of records that stay where they are read to, those left out would leave holes.
@@ -30,7 +31,7 @@ func (c *carrier[R]) Select(ctx context.Context, src device.Source, low, high ui
 
 // selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them. Where there is no
 // room for so many, the buckets with the greatest elements are dropped, with what they hold by then, and span shrinks.
-type selection[E element] struct {
+type selection[E radix.Element] struct {
 	low, span E
 	in        *intake
 }
@@ -54,7 +55,7 @@ func (s *selection[E]) within(elems []E) []E {
 	if s.takesAll() {
 		return elems
 	}
-	return elems[:within(elems, elems, s.low, s.span)]
+	return elems[:radix.Within(elems, elems, s.low, s.span)]
 }
 
 // minEstimateSample is the least sample that tells how many elements will be selected.
@@ -92,30 +93,30 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	if len(sample) == 0 {
 		return nil, least, greatest
 	}
-	low, high = minMax(sample)
+	low, high = radix.MinMax(sample)
 	low, high = widen(low, high, len(sample))
 	return sample, max(low, least), min(high, greatest)
 }
 
 // dropper is a worker's share of all buckets.
 type dropper interface {
-	sizeOf(bucket int) int64              // the elements of a bucket
-	dropFrom(bucket int) (elements int64) // empties the buckets from one on
+	SizeOf(bucket int) int64              // the elements of a bucket
+	DropFrom(bucket int) (elements int64) // empties the buckets from one on
 }
 
 // makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source has more than there is room
 // for. It reports whether there is more to read. REQUIRES: no worker adds to buckets. It does nothing on nil.
-func (s *selection[E]) makeRoom(b *buckets[E], workers []dropper) (more bool, err error) {
+func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []dropper) (more bool, err error) {
 	if s == nil || s.in.delivered.Load() >= s.in.src.Records() {
 		return false, nil
 	}
-	cut := firstToDrop(b.count(), workers)
+	cut := firstToDrop(b.Count(), workers)
 	if cut == 0 {
 		return false, device.ErrTooMany
 	}
-	_, last := b.bounds(cut - 1)
+	_, last := b.Bounds(cut - 1)
 	for _, w := range workers {
-		s.in.leaveOut(w.dropFrom(cut))
+		s.in.leaveOut(w.DropFrom(cut))
 	}
 	s.span = min(s.span, last-s.low)
 	return true, nil
@@ -127,7 +128,7 @@ func firstToDrop(buckets int, workers []dropper) int {
 	sizes, all := make([]int64, buckets), int64(0)
 	for bucket := range buckets {
 		for _, w := range workers {
-			sizes[bucket] += w.sizeOf(bucket)
+			sizes[bucket] += w.SizeOf(bucket)
 		}
 		all += sizes[bucket]
 	}
@@ -139,30 +140,4 @@ func firstToDrop(buckets int, workers []dropper) int {
 		before += size
 	}
 	return 0
-}
-
-// withinLoop copies the elements of a that are from low to low+span to dst, which may be a, and returns their number. REQUIRES:
-// dst is as long as a.
-func withinLoop[E element](dst, a []E, low, span E) int {
-	kept := 0
-	for _, e := range a {
-		dst[kept] = e
-		if e-low <= span {
-			kept++
-		}
-	}
-	return kept
-}
-
-// withinBoth is within of keys, which takes words along.
-func withinBoth[E element, R carried](keys []E, words []R, low, span E) int {
-	kept := 0
-	words = words[:len(keys)]
-	for i, key := range keys {
-		keys[kept], words[kept] = key, words[i]
-		if key-low <= span {
-			kept++
-		}
-	}
-	return kept
 }

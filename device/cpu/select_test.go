@@ -4,40 +4,12 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
-
-// TestWithin holds the assembly to the loop, in place and from one slice to another.
-func TestWithin(t *testing.T) {
-	t.Run("u32", testWithin[uint32])
-	t.Run("u64", testWithin[uint64])
-}
-
-func testWithin[E element](t *testing.T) {
-	r := rand.New(rand.NewPCG(31, 32))
-	for n := range 100 {
-		for _, bounds := range [][2]E{{0, ^E(0)}, {0, 0}, {5, 9}, {^E(0), ^E(0)}, {^E(0) - 7, ^E(0) - 2}, {9, ^E(0) - 9}, {1 << 31, 1<<31 + 1}} {
-			low, high := bounds[0], bounds[1]
-			a := make([]E, n)
-			for i := range a { // around the bounds and the ends of the range
-				a[i] = []E{low, high, 0, ^E(0), E(r.Uint64())}[r.IntN(5)] + E(r.IntN(5)) - 2
-			}
-			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e < low || e > high })
-			apart := make([]E, n+1)
-			if kept := within(apart[:n], a, low, high-low); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
-				t.Fatalf("%d elements from %d to %d: %v, want %v", n, low, high, apart[:kept], want)
-			}
-			if kept := within(a, a, low, high-low); !slices.Equal(a[:kept], want) {
-				t.Fatalf("%d elements from %d to %d, in place: %v, want %v", n, low, high, a[:kept], want)
-			}
-		}
-	}
-}
 
 // TestSelectFrequent loads what does not fit, of which most is a few keys that are counted, each record once.
 func TestSelectFrequent(t *testing.T) {

@@ -8,18 +8,12 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 const (
-	// lineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted,
-	// so fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
-	// longLineBytes is for chunks with much memory for each bucket, where the second-level cache has 1 MiB: 1.8 ns in place
-	// of 1.95, and on an Intel Xeon (Emerald Rapids) 2.8 in place of 3.1.
-	lineBytes     = 128
-	longLineBytes = 256
-
-	unitBytes  = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
-	maxBuckets = 2048      // of one scatter: its lines, 256 or 512 KiB, must leave the rest of L2 free
+	unitBytes = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
 
 	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
 
@@ -81,7 +75,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
 	s.bucket = int(min(int64(inCache), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
 	s.leaf = int(min(records, int64(4*s.bucket)))
-	if share := records / maxBuckets; 2*share > int64(s.leaf) { // the most buckets that there can be hold more than that
+	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // the most buckets that there can be hold more than that
 		s.leaf = 2 * s.leaf // or about one half of them would be cut again
 	}
 	s.setBlocks()
@@ -120,27 +114,27 @@ func (s *sizes) buckets(n int64) int {
 	if wanted <= 1 {
 		return 1
 	}
-	return min(maxBuckets, 1<<bits.Len64(uint64(wanted-1)))
+	return min(radix.MaxBuckets, 1<<bits.Len64(uint64(wanted-1)))
 }
 
 // setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, within a twelfth
 // of the memory of the elements unless many workers share few elements: a block has two lines at least.
 func (s *sizes) setBlocks() {
 	elements := s.records * int64(s.element)
-	slack := elements/12 + int64(s.workers)*4*lineBytes
+	slack := elements/12 + int64(s.workers)*4*radix.LineBytes
 	partial := int64(s.workers * s.buckets(s.records))
 	if s.records > int64(s.leaf) {
 		partial += int64(s.workers * (minSplit + 1))
-		slack += int64(s.workers*minSplit) * 4 * lineBytes
+		slack += int64(s.workers*minSplit) * 4 * radix.LineBytes
 	}
-	blockBytes := min(max(slack/partial, 2*lineBytes), maxBlockBytes)
+	blockBytes := min(max(slack/partial, 2*radix.LineBytes), maxBlockBytes)
 	blockBytes = 1 << (bits.Len64(uint64(blockBytes)) - 1)
 	slack = max(slack, partial*blockBytes)
 	s.block = int(blockBytes) / s.element
 	s.blocks = int((elements+slack)/blockBytes) + 1
-	s.line = lineBytes
-	if blockBytes >= 8*longLineBytes && leafBytes() >= 512<<10 {
-		s.line = longLineBytes
+	s.line = radix.LineBytes
+	if blockBytes >= 8*radix.LongLineBytes && leafBytes() >= 512<<10 {
+		s.line = radix.LongLineBytes
 	}
 }
 
@@ -149,7 +143,7 @@ func (s *sizes) setBlocks() {
 // pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16 zones, 41 with 24, 40 with 32 and
 // 49 with 48; and the chunk touched 535, 544, 553 and 560.
 func (s *sizes) zones() int {
-	return max(1, min(s.blocks*s.block*s.element/(12*extentBytes), maxZones))
+	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
 }
 
 const maxZones = 24
@@ -157,7 +151,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + countsBytes + 4*numbersAtMost + int64(48*(s.leaf/s.block+s.workers+1))
+	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.NumbersAtMost + int64(48*(s.leaf/s.block+s.workers+1))
 	if s.carried {
 		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.stints())*40
 	}
@@ -166,17 +160,15 @@ func (s *sizes) memory() int64 {
 
 // perWorker is the scratch memory of a worker, in the order in which it is carved.
 func (s *sizes) perWorker() int {
-	leaf := wholeLines(s.leaf * s.element)
-	batch := wholeLines(s.batch() * s.element)
-	scatter := combinerBytes(s.maxBuckets(), s.line)
+	leaf := radix.WholeLines(s.leaf * s.element)
+	batch := radix.WholeLines(s.batch() * s.element)
+	scatter := radix.CombinerBytes(s.maxBuckets(), s.line)
 	if s.carried {
-		keys := 2*wholeLines(s.leaf*refBytes) + wholeLines(8*s.batch())
+		keys := 2*radix.WholeLines(s.leaf*refBytes) + radix.WholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
 	}
 	return 2*leaf + batch + scatter + s.unitBytes() + s.outBytes()
 }
-
-func wholeLines(bytes int) int { return (bytes + lineBytes - 1) &^ (lineBytes - 1) }
 
 // batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
 func (s *sizes) batch() int { return min(1024, s.unit) }
@@ -184,7 +176,7 @@ func (s *sizes) batch() int { return min(1024, s.unit) }
 // maxBuckets is the greatest number of buckets that Load or Sort make.
 func (s *sizes) maxBuckets() int {
 	if s.records > int64(s.leaf) {
-		return min(maxBuckets, 4*s.buckets(s.records))
+		return min(radix.MaxBuckets, 4*s.buckets(s.records))
 	}
 	return s.buckets(s.records)
 }
@@ -194,7 +186,7 @@ func (s *sizes) maxHeavies() int {
 	if s.keptRecords > 0 || s.carried {
 		return 0
 	}
-	return min(maxHeavies, s.maxBuckets()/8)
+	return min(radix.MaxHeavies, s.maxBuckets()/8)
 }
 
 // unitBytes is the room for records on their way in; records that are kept are read to where they stay.
@@ -202,8 +194,8 @@ func (s *sizes) unitBytes() int {
 	if s.keptRecords > 0 {
 		return 0
 	}
-	return wholeLines(int(min(int64(s.unit), s.records)) * s.record)
+	return radix.WholeLines(int(min(int64(s.unit), s.records)) * s.record)
 }
 
 // outBytes is the room for a block on its way out.
-func (s *sizes) outBytes() int { return wholeLines(int(min(int64(s.out), s.records)) * s.record) }
+func (s *sizes) outBytes() int { return radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) }

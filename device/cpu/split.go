@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Sort cuts the buckets that are too large to be sorted in cache again, until none is left. The rest of the work is
@@ -41,8 +44,8 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 	tieBits := c.codec.tieBits(l.from)
 	if low>>tieBits == high>>tieBits {
 		if tieBits == 0 {
-			c.pool.prune(l.zone, c.pool.emptied(l.list))
-			l.list, l.equal, l.low, l.high = emptyList, true, low, high
+			c.pool.Prune(l.zone, c.pool.Emptied(l.List))
+			l.List, l.equal, l.low, l.high = pool.Empty, true, low, high
 			return []leaf[E]{l}, nil
 		}
 		l.from, err = c.deepen(ctx, l)
@@ -50,13 +53,13 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 		return []leaf[E]{l}, err
 	}
 	count := c.affordable(i, 4*c.buckets(l.count))
-	l.list = c.leaves[i].list // it may have been packed
+	l.List = c.leaves[i].List // it may have been packed
 	if count < 2 {
 		l.ordered = true
-		return []leaf[E]{l}, c.guarded(func() error { sortBlocks(c.pool, l.list, c.codec.less); return nil })
+		return []leaf[E]{l}, c.guarded(func() error { sortBlocks(c.pool, l.List, c.codec.less); return nil })
 	}
 	l.low, l.high = low, high
-	parts, err := c.distribute(ctx, l, fittedBuckets(c.sampleOf(l), low, high, count, tieBits))
+	parts, err := c.distribute(ctx, l, radix.FittedBuckets(c.sampleOf(l), low, high, count, tieBits))
 	return c.merge(parts), err
 }
 
@@ -65,10 +68,10 @@ func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
 func (c *chunk[E]) affordable(i, wanted int) int {
 	wanted = min(wanted, c.maxBuckets())
 	owed := c.owed()
-	count := func() int { return int((c.pool.available()-owed)/int64(c.sizes.workers)) - 1 }
+	count := func() int { return int((c.pool.Available()-owed)/int64(c.sizes.workers)) - 1 }
 	if count() < wanted {
 		for i := range c.leaves {
-			c.leaves[i].list = c.pool.pack(c.leaves[i].zone, c.leaves[i].list)
+			c.leaves[i].List = c.pool.Pack(c.leaves[i].zone, c.leaves[i].List)
 		}
 	}
 	return min(wanted, count())
@@ -77,31 +80,31 @@ func (c *chunk[E]) affordable(i, wanted int) int {
 // owed is the number of blocks that putEqual may yet need for counted elements.
 func (c *chunk[E]) owed() (blocks int64) {
 	for i := range c.leaves {
-		blocks += (c.leaves[i].counted + int64(c.pool.block) - 1) / int64(c.pool.block)
+		blocks += (c.leaves[i].counted + int64(c.pool.Block) - 1) / int64(c.pool.Block)
 	}
 	return blocks
 }
 
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and one.
-func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b buckets[E]) ([]leaf[E], error) {
+func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E]) ([]leaf[E], error) {
 	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
 	if err := c.makeWorkers(workers); err != nil {
 		return nil, err
 	}
 	for _, w := range c.workers[:workers] {
-		w.scatter.reset(b.count(), l.zone, 1)
+		w.scatter.Reset(b.Count(), l.zone, 1)
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
-		w.scatter.add(&b, c.pool.content(block))
-		w.scatter.recycle(block)
+		w.scatter.Add(&b, c.pool.Content(block))
+		w.scatter.Recycle(block)
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range c.workers[:workers] {
-		w.scatter.finish()
-		w.scatter.giveBack()
+		w.scatter.Finish()
+		w.scatter.GiveBack()
 	}
 	return c.collect(nil, c.workers[:workers], b, l), nil
 }
@@ -115,7 +118,7 @@ func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && merged[n-1].count+l.count <= small {
-			c.pool.join(&merged[n-1].list, l.list)
+			c.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count
 			merged[n-1].high = l.high
 			continue
@@ -123,7 +126,7 @@ func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 		merged = append(merged, l)
 	}
 	for i := range merged {
-		merged[i].list = c.pool.pack(merged[i].zone, merged[i].list)
+		merged[i].List = c.pool.Pack(merged[i].zone, merged[i].List)
 	}
 	return merged
 }
@@ -136,8 +139,8 @@ func (c *chunk[E]) sampleOf(l leaf[E]) []E {
 	step := int(l.count/leafSample) + 1
 	sample := make([]E, 0, l.count/int64(step)+1)
 	at := 0
-	for b := l.head; b != none; b = c.pool.next[b] {
-		content := c.pool.content(b)
+	for b := l.Head; b != pool.None; b = c.pool.Next[b] {
+		content := c.pool.Content(b)
 		for ; at < len(content); at += step {
 			sample = append(sample, content[at])
 		}
@@ -151,7 +154,7 @@ func (c *chunk[E]) rangeOf(ctx context.Context, l leaf[E]) (low, high E, err err
 	var mu sync.Mutex
 	low, high = ^E(0), E(0)
 	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
-		blockLow, blockHigh := minMax(c.pool.content(block))
+		blockLow, blockHigh := radix.MinMax(c.pool.Content(block))
 		mu.Lock()
 		defer mu.Unlock()
 		low, high = min(low, blockLow), max(high, blockHigh)
@@ -167,7 +170,7 @@ func (c *chunk[E]) deepen(ctx context.Context, l leaf[E]) (from int, err error) 
 		}
 	}
 	return from, c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
-		c.codec.rewindow(c.pool.content(block), from)
+		c.codec.rewindow(c.pool.Content(block), from)
 	})
 }
 
@@ -175,9 +178,9 @@ func (c *chunk[E]) deepen(ctx context.Context, l leaf[E]) (from int, err error) 
 func (c *chunk[E]) agreement(ctx context.Context, l leaf[E]) (bits int, err error) {
 	var mu sync.Mutex
 	bits = 8 * c.opt.Keyer.KeySize()
-	pivot := c.pool.content(l.head)[0]
+	pivot := c.pool.Content(l.Head)[0]
 	err = c.eachBlock(ctx, c.sizes.workers, l, func(_ *worker[E], block uint32) {
-		agreed := c.codec.agreement(c.pool.content(block), pivot, l.from)
+		agreed := c.codec.agreement(c.pool.Content(block), pivot, l.from)
 		mu.Lock()
 		defer mu.Unlock()
 		bits = min(bits, agreed)
@@ -188,23 +191,23 @@ func (c *chunk[E]) agreement(ctx context.Context, l leaf[E]) (bits int, err erro
 // eachBlock calls f for every block of a leaf, by several workers. f may take the block out of the list.
 func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf[E], f func(w *worker[E], block uint32)) error {
 	var mu sync.Mutex
-	rest := l.head
+	rest := l.Head
 	claim := func() uint32 {
 		mu.Lock()
 		defer mu.Unlock()
 		block := rest
-		if block != none {
-			rest = c.pool.next[block]
+		if block != pool.None {
+			rest = c.pool.Next[block]
 		}
 		return block
 	}
 	return c.each(ctx, workers, func(ctx context.Context, w *worker[E]) error {
-		for block, ahead := claim(), none; block != none; block = ahead {
+		for block, ahead := claim(), pool.None; block != pool.None; block = ahead {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if ahead = claim(); ahead != none {
-				prefetch(c.pool.content(ahead))
+			if ahead = claim(); ahead != pool.None {
+				radix.Prefetch(c.pool.Content(ahead))
 			}
 			f(w, block)
 		}

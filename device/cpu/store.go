@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // task is what a worker stores at a time: neighbouring leaves that fill one block together, or one leaf that may
 // fill several.
-type task[E element] struct {
+type task[E radix.Element] struct {
 	leaves []leaf[E]
 	first  int64 // record of the sorted order
 	count  int64 // records to store
@@ -20,14 +22,13 @@ func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter)
 	return c.storeAll(ctx, limit, w, nil)
 }
 
-// Drain gives the memory of a zone back when the last of its records have been written, as much at a time as is written
-// next. It pays most where the writer takes the same pages for what is written.
-//
-// A writer that takes memory over gets the zones' memory instead, with later records in it.
+// Drain gives the memory of a zone back when the last of its records have been written.
 func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	taken, err := drain(ctx, w, c.newUsage(), func(zones *usage) error { return c.storeAll(ctx, limit, w, zones) })
-	c.pool.shared = c.pool.shared || taken
-	return err
+	records := make([]int64, len(c.pool.Zones))
+	for _, l := range c.leaves {
+		records[l.zone] += l.count
+	}
+	return c.storeAll(ctx, limit, w, newUsage(c.pool, records))
 }
 
 // storeAll stores. zones, if not nil, hears what is done with.
@@ -41,10 +42,10 @@ func (c *chunk[E]) storeAll(ctx context.Context, limit int64, w device.BlockWrit
 	if err := c.makeWorkers(workers); err != nil {
 		return err
 	}
-	s := storing{tasks: len(tasks), to: w, zones: zones}
+	s := storing{tasks: len(tasks), zones: zones}
 	err := c.each(ctx, workers, func(ctx context.Context, wk *worker[E]) error {
-		return s.work(func(i int, out *outlet) (first, count int64, err error) {
-			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], out)
+		return s.work(func(i int) (first, count int64, err error) {
+			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], w)
 		})
 	})
 	c.countPasses()
@@ -80,7 +81,7 @@ func (c *chunk[E]) tasks(limit int64) []task[E] {
 }
 
 // store finishes the leaves of a task and writes them.
-func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to *outlet) error {
+func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -90,19 +91,10 @@ func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to *outle
 	case l.ordered:
 		return c.storeOrdered(ctx, w, t, to)
 	}
-	if _, owned := to.room(w.out, c.record); !owned && len(t.leaves) > 1 {
-		return to.write(ctx, t.first, c.joined(w, t), false)
+	if len(t.leaves) > 1 {
+		return to.WriteBlock(ctx, t.first, c.joined(w, t))
 	}
-	at := int64(0)
-	for _, l := range t.leaves {
-		elems := c.finish(w, l, w.a)
-		elems = elems[:min(l.count, t.count-at)]
-		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
-			return err
-		}
-		at += int64(len(elems))
-	}
-	return nil
+	return c.storeSorted(ctx, w, t.first, c.finish(w, t.leaves[0], w.a)[:t.count], to)
 }
 
 // finish puts the elements of a leaf in order into dst.
@@ -111,11 +103,11 @@ func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 	if inBlocks := l.count - l.counted; inBlocks > 0 {
 		elems, tmp := dst[:inBlocks], w.b[:inBlocks]
 		w.blocks = c.blocksOf(w.blocks[:0], l)
-		s := spanOf(l.low, l.high)
-		if s.width == 8*c.element {
-			s = spanOfBlocks(w.blocks)
+		s := radix.SpanOf(l.low, l.high)
+		if s.Width == 8*c.element {
+			s = radix.SpanOfBlocks(w.blocks)
 		}
-		w.radix.sort(elems, tmp, w.blocks, s)
+		w.radix.Sort(elems, tmp, w.blocks, s)
 		refine(c.codec, &w.radix, elems, tmp, l.from)
 	}
 	l.insert(dst)
@@ -123,8 +115,8 @@ func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
 }
 
 func (c *chunk[E]) blocksOf(blocks [][]E, l leaf[E]) [][]E {
-	for b := l.head; b != none; b = c.pool.next[b] {
-		blocks = append(blocks, c.pool.content(b))
+	for b := l.Head; b != pool.None; b = c.pool.Next[b] {
+		blocks = append(blocks, c.pool.Content(b))
 	}
 	return blocks
 }
@@ -149,27 +141,17 @@ func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
 }
 
 // storeSorted writes the records of elems in blocks.
-func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, elems []E, to *outlet) error {
-	for len(elems) > 0 {
-		dst, owned := to.room(w.out, c.record)
-		n := min(c.out, len(elems), len(dst)/c.record)
-		recs := c.codec.records(dst, elems[:n])
-		if owned {
-			recs = moved(dst, recs)
-		}
-		if err := to.write(ctx, first, recs, owned); err != nil {
-			return err
-		}
-		elems, first = elems[n:], first+int64(n)
-	}
-	return nil
+func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, elems []E, to device.BlockWriter) error {
+	return writeInBlocks(ctx, to, first, len(elems), c.out, func(from, n int) []byte {
+		return c.codec.records(w.out, elems[from:from+n])
+	})
 }
 
 // storeEqual writes records that are all the same.
-func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to *outlet) error {
+func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	for at := int64(0); at < t.count; {
 		elems := w.a[:min(int64(len(w.a)), t.count-at)]
-		fill(elems, t.leaves[0].low)
+		radix.Fill(elems, t.leaves[0].low)
 		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
 			return err
 		}
@@ -179,13 +161,13 @@ func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to *
 }
 
 // storeOrdered writes the records of a leaf whose blocks are in order already.
-func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task[E], to *outlet) error {
-	block := t.leaves[0].head
+func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
+	block := t.leaves[0].Head
 	for at := int64(0); at < t.count; {
 		elems := w.a[:0]
-		for block != none && len(elems)+int(c.pool.used[block]) <= len(w.a) {
-			elems = append(elems, c.pool.content(block)...)
-			block = c.pool.next[block]
+		for block != pool.None && len(elems)+int(c.pool.Used[block]) <= len(w.a) {
+			elems = append(elems, c.pool.Content(block)...)
+			block = c.pool.Next[block]
 		}
 		elems = elems[:min(int64(len(elems)), t.count-at)]
 		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
@@ -200,7 +182,7 @@ func (c *chunk[E]) countPasses() {
 	passes := 0
 	for _, w := range c.workers {
 		if w != nil {
-			passes = max(passes, w.radix.passes)
+			passes = max(passes, w.radix.Passes)
 		}
 	}
 	c.stats.Passes = passes + 1

@@ -1,11 +1,15 @@
 package cpu
 
+import (
+	"github.com/extsort/extsort/device/cpu/radix"
+)
+
 // smallTie is the largest group of ties that is ordered by comparing records.
 const smallTie = 12
 
 // refine orders neighbours in a whose elements, which hold the key from bit from on, tie before the key ends.
 // REQUIRES: a is in order, and tmp is as long.
-func refine[E element](c codec[E], r *radix[E], a, tmp []E, from int) {
+func refine[E radix.Element](c codec[E], r *radix.Sorter[E], a, tmp []E, from int) {
 	tieBits := c.tieBits(from)
 	if tieBits == 0 {
 		return
@@ -21,7 +25,7 @@ func refine[E element](c codec[E], r *radix[E], a, tmp []E, from int) {
 }
 
 // endOfTie is the end of the group of ties that begins at i.
-func endOfTie[E element](a []E, i int, tieBits uint) int {
+func endOfTie[E radix.Element](a []E, i int, tieBits uint) int {
 	end := i + 1
 	for end < len(a) && a[end]>>tieBits == a[i]>>tieBits {
 		end++
@@ -34,7 +38,7 @@ const tiesAhead = 24
 
 // ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of the last. Larger
 // groups are gathered, which asks for itself.
-func ask[E element](c codec[E], a []E, from, end int, tieBits uint) int {
+func ask[E radix.Element](c codec[E], a []E, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)
 		if n := next - from; n > 1 && n < windowBatch {
@@ -47,7 +51,7 @@ func ask[E element](c codec[E], a []E, from, end int, tieBits uint) int {
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
 // same in all of the group, which cuts it into smaller groups however long a common prefix is.
-func settle[E element](c codec[E], r *radix[E], group, tmp []E, from int) {
+func settle[E radix.Element](c codec[E], r *radix.Sorter[E], group, tmp []E, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e, j := group[i], i
@@ -63,6 +67,6 @@ func settle[E element](c codec[E], r *radix[E], group, tmp []E, from int) {
 		next = c.agreement(group[1:], group[0], from)
 	}
 	c.rewindow(group, next)
-	r.sortInPlace(group, tmp)
+	r.SortInPlace(group, tmp)
 	refine(c, r, group, tmp, next)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
@@ -17,7 +18,7 @@ import (
 type zonedChunk struct {
 	device.Chunk
 	size  int          // bytes of a record
-	zones []zone       // of its pool
+	zones []pool.Zone  // of its pool
 	used  func() []int // the zones that its leaves are of
 }
 
@@ -34,7 +35,7 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]zone, zones)}
+	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]pool.Zone, zones)}
 	switch c := made.(type) {
 	case *chunk[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
@@ -61,8 +62,8 @@ func zonesOf[L any](leaves []L, zone func(L) int) (used []int) {
 	return used
 }
 
-func cutPool[E arena.Word](p *pool[E], zones []zone) {
-	p.zones, p.extent = zones, max(1, 16<<10/len(arena.ByteView(p.elems[:p.block])))
+func cutPool[E arena.Word](p *pool.Pool[E], zones []pool.Zone) {
+	p.Zones, p.Extent = zones, max(1, 16<<10/len(arena.ByteView(p.Elems[:p.Block])))
 }
 
 func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {
@@ -136,75 +137,13 @@ func TestDrainZones(t *testing.T) {
 	})
 }
 
-// TestDrainGivesMemory has a writer that takes the memory of zones over: later records lie in it, and none twice.
-func TestDrainGivesMemory(t *testing.T) {
-	taken := 0
-	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
-		w := devicetest.Taker{Collector: devicetest.Collector{Size: c.size}}
-		if err := c.Drain(t.Context(), -1, &w); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bytes stored, %d are due: %v", len(got), len(want), err)
-		}
-		taken += w.TakenBytes()
-	})
-	if taken == 0 {
-		t.Error("no memory was ever given away")
-	}
-}
-
-// TestRenewedAfterGiving: what a writer may still refer to is not loaded into.
-func TestRenewedAfterGiving(t *testing.T) {
-	l := layoutOf(t, "u64")
-	recs := devicetest.Distributions["uniform"](l, 100_000, rand.New(rand.NewPCG(5, 6)))
-	c := zoned(t, l, recs, 5)
-	defer c.Close()
-	loadAndSort(t, c, recs)
-	pool := c.Chunk.(*chunk[uint64]).pool
-	before := pool.memory
-	if err := c.Drain(t.Context(), -1, &devicetest.Taker{Collector: devicetest.Collector{Size: 8}}); err != nil {
-		t.Fatal(err)
-	}
-	loadAndSort(t, c, recs)
-	if pool.memory == before {
-		t.Error("the memory is the one that a writer took over")
-	}
-	if &pool.elems[0] != &pool.memory.Uint64s()[0] {
-		t.Error("blocks are not of the new memory")
-	}
-}
-
 // heldExtents is the number of zones that could have been given back and were not.
 func heldExtents(c zonedChunk) int {
 	n := 0
 	for _, zone := range slices.Compact(c.used()) {
-		if z := &c.zones[zone]; !z.lent && len(z.extents) > 0 {
+		if z := &c.zones[zone]; !z.Lent && len(z.Extents) > 0 {
 			n++
 		}
 	}
 	return n
-}
-
-// TestZonesLend has one zone take all blocks: others lend theirs, and each block is given once.
-func TestZonesLend(t *testing.T) {
-	s := sizes{element: 8, block: 16, blocks: 100}
-	p, err := newPool[uint64](&s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.memory.Free()
-	p.zones, p.extent = make([]zone, 3), 8
-	p.reset()
-	given := []uint32{p.take(1), p.take(2)}
-	for range s.blocks - 2 {
-		given = append(given, p.take(0))
-	}
-	slices.Sort(given)
-	if n := len(slices.Compact(given)); n != s.blocks || p.available() != 0 {
-		t.Errorf("%d of %d blocks were given, %d are left", n, s.blocks, p.available())
-	}
-	if !p.zones[1].lent || !p.zones[2].lent || p.zones[0].lent {
-		t.Errorf("lent: %t, %t, %t", p.zones[0].lent, p.zones[1].lent, p.zones[2].lent)
-	}
 }

@@ -130,7 +130,7 @@ func testDrain(t *testing.T, d device.Device) {
 					if err := chunk.Sort(context.Background()); err != nil {
 						t.Fatal(err)
 					}
-					w := Taker{Collector: Collector{Size: l.RecordSize}}
+					w := Collector{Size: l.RecordSize}
 					if err := chunk.Drain(context.Background(), limit, &w); err != nil {
 						t.Fatal(err)
 					}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/extsort/extsort/device"
 )
@@ -150,55 +148,6 @@ func (c *Collector) Recs() ([]byte, error) {
 		recs = append(recs, b.recs...)
 	}
 	return recs, nil
-}
-
-// Taker is a Collector that takes memory over, and finds out when any of it is given twice.
-type Taker struct {
-	Collector
-	taken []memory
-}
-
-// memory is the bytes between two addresses.
-type memory struct{ from, to uintptr }
-
-// Takes implements device.Taker.
-func (*Taker) Takes() bool { return true }
-
-// TakeBlock is WriteBlock that notes where the block lies. It writes every other block later.
-func (t *Taker) TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error {
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(recs)))
-	given := memory{start, start + uintptr(len(recs))}
-	t.mu.Lock()
-	for _, m := range t.taken {
-		if m.from < given.to && given.from < m.to {
-			t.mu.Unlock()
-			return fmt.Errorf("the block of record %d lies in memory that was taken over before", first)
-		}
-	}
-	t.taken = append(t.taken, given)
-	late := len(t.taken)%2 == 0
-	t.mu.Unlock()
-	if late {
-		go func() {
-			runtime.Gosched()
-			done(t.WriteBlock(ctx, first, recs))
-		}()
-		return nil
-	}
-	err := t.WriteBlock(ctx, first, recs)
-	if err == nil {
-		done(nil)
-	}
-	return err
-}
-
-// TakenBytes is how much memory was taken over.
-func (t *Taker) TakenBytes() int {
-	n := 0
-	for _, m := range t.taken {
-		n += int(m.to - m.from)
-	}
-	return n
 }
 
 // turnstile is a BlockWriter that lets blocks through in order only, as a pipe must.

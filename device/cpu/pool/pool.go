@@ -1,0 +1,297 @@
+// Package pool hands out memory in blocks that are linked to lists: the buckets of a chunk grow without being counted first.
+//
+// There are three places that a block can come from: the zone of its keys, which owns whole extents of the memory (zone.go);
+// memory that no zone has had yet, by the extent; and where that is used up, any other zone.
+package pool
+
+import (
+	"errors"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// None is the block that ends a list.
+const None = ^uint32(0)
+
+// List is the content of a bucket: a chain of blocks. The zero list is not valid, see emptyList.
+type List struct{ Head, Tail uint32 }
+
+var Empty = List{None, None}
+
+// Pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
+//
+// Blocks are handed out by zones (zone.go), each for a range of the keys, so that what was sorted first can be given back
+// to the system first.
+type Pool[E arena.Word] struct {
+	Memory *arena.Memory
+	Elems  []E
+	Block  int  // elements in a block, a power of two
+	Shift  uint // log2 of block
+	Blocks int
+
+	Next []uint32 // the block after this one in its list
+	Used []uint32 // elements in this block, from its start
+
+	Fresh  atomic.Int64 // blocks from here on have not been used since reset
+	Extent int          // blocks that a zone gets at a time
+	Zones  []Zone
+	spares spares
+}
+
+// spares are blocks that may be used in any zone, before any that were never used.
+type spares struct {
+	mu    sync.Mutex
+	list  List
+	count int64
+}
+
+// New makes a pool of so many blocks, each of so many elements, a power of two.
+func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
+	var e E
+	size := int(unsafe.Sizeof(e))
+	memory, err := arena.Alloc(blocks * block * size)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool[E]{
+		Memory: memory, Elems: arena.View[E](memory.Bytes()),
+		Block: block, Shift: uint(bits.TrailingZeros(uint(block))), Blocks: blocks,
+		Next: make([]uint32, blocks), Used: make([]uint32, blocks),
+		Extent: max(1, ExtentBytes/(block*size)), Zones: make([]Zone, zones),
+	}
+	p.Reset()
+	return p, nil
+}
+
+// Reset frees all blocks. They are handed out again in the same order, so that memory that was touched before is
+// used before any that was not.
+func (p *Pool[E]) Reset() {
+	p.Fresh.Store(0)
+	p.spares.list, p.spares.count = Empty, 0
+	for i := range p.Zones {
+		p.Zones[i].reset()
+	}
+}
+
+var errNoBlocks = errors.New("the chunk's memory is full: more records came than it was made for")
+
+// Take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
+func (p *Pool[E]) Take(zone int) uint32 {
+	if b := p.takeFrom(zone); b != None {
+		return b
+	}
+	for i := range p.Zones {
+		if b := p.Zones[i].lend(p.Next); b != None {
+			return b
+		}
+	}
+	panic(errNoBlocks) // the sizes of the chunk are wrong
+}
+
+// takeFrom gives a block of the zone, or none.
+func (p *Pool[E]) takeFrom(zone int) uint32 {
+	z := &p.Zones[zone]
+	if b := z.takeFresh(); b != None {
+		return b
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if b := z.takeFreed(p.Next); b != None {
+		return b
+	}
+	if b := z.takeFresh(); b != None { // somebody else was faster to get an extent
+		return b
+	}
+	if b := p.takeSpare(); b != None {
+		return b
+	}
+	from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
+	if from >= int64(p.Blocks) {
+		return None
+	}
+	return z.grow(uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks))))
+}
+
+// Spare takes blocks that belonged to some zone. No zone can be released before the next reset.
+func (p *Pool[E]) Spare(blocks List, count int64) {
+	if blocks.Head == None {
+		return
+	}
+	p.spares.mu.Lock()
+	defer p.spares.mu.Unlock()
+	p.Join(&p.spares.list, blocks)
+	p.spares.count += count
+	for i := range p.Zones {
+		p.Zones[i].Lent = true
+	}
+}
+
+// takeSpare gives a spare block, or none.
+func (p *Pool[E]) takeSpare() uint32 {
+	p.spares.mu.Lock()
+	defer p.spares.mu.Unlock()
+	b := p.spares.list.Head
+	if b == None {
+		return None
+	}
+	if p.spares.list.Head = p.Next[b]; p.spares.list.Head == None {
+		p.spares.list = Empty
+	}
+	p.spares.count--
+	return b
+}
+
+// Free gives blocks to a zone.
+func (p *Pool[E]) Free(zone int, blocks List, count int64) {
+	if blocks.Head == None {
+		return
+	}
+	z := &p.Zones[zone]
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	p.Next[blocks.Tail] = z.freed.Head
+	z.freed.Head = blocks.Head
+	z.freeCount += count
+}
+
+// Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last time before reset.
+func (p *Pool[E]) Release(zone int) {
+	z := &p.Zones[zone]
+	if z.Lent {
+		return
+	}
+	bytes := p.Memory.Bytes()
+	blockBytes := len(bytes) / p.Blocks
+	for _, first := range z.Extents {
+		p.Memory.Discard(int(first)*blockBytes, min(int(first)+p.Extent, p.Blocks)*blockBytes)
+	}
+	z.Extents = z.Extents[:0]
+}
+
+// Available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
+func (p *Pool[E]) Available() int64 {
+	n := max(0, int64(p.Blocks)-p.Fresh.Load()) + p.spares.count
+	for i := range p.Zones {
+		n += p.Zones[i].available()
+	}
+	return n
+}
+
+// Touched is the number of blocks that have been handed out since reset, at the start of the memory.
+func (p *Pool[E]) Touched() int64 { return min(p.Fresh.Load(), int64(p.Blocks)) }
+
+// Push appends an empty block to l.
+func (p *Pool[E]) Push(l *List, block uint32) {
+	p.Next[block], p.Used[block] = None, 0
+	if l.Head == None {
+		l.Head = block
+	} else {
+		p.Next[l.Tail] = block
+	}
+	l.Tail = block
+}
+
+// Join appends the blocks of m to l.
+func (p *Pool[E]) Join(l *List, m List) {
+	switch {
+	case m.Head == None:
+	case l.Head == None:
+		*l = m
+	default:
+		p.Next[l.Tail] = m.Head
+		l.Tail = m.Tail
+	}
+}
+
+// Content is the elements of a block.
+func (p *Pool[E]) Content(block uint32) []E {
+	at := int(block) << p.Shift
+	return p.Elems[at : at+int(p.Used[block])]
+}
+
+// Gather copies the elements of l to dst and returns them.
+func (p *Pool[E]) Gather(dst []E, l List) []E {
+	n := 0
+	for b := l.Head; b != None; b = p.Next[b] {
+		n += copy(dst[n:], p.Content(b))
+	}
+	return dst[:n]
+}
+
+// Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty.
+func (p *Pool[E]) Pack(zone int, l List) List {
+	packed, emptied, last := Empty, Empty, None
+	var count int64
+	for b, next := l.Head, None; b != None; b = next {
+		next = p.Next[b]
+		if last != None {
+			p.fill(last, b)
+		}
+		switch {
+		case p.Used[b] == 0:
+			p.Push(&emptied, b)
+			count++
+			continue
+		case last == None || int(p.Used[last]) == p.Block:
+			last = b
+		}
+		p.link(&packed, b)
+	}
+	p.Free(zone, emptied, count)
+	return packed
+}
+
+// link is push that keeps the block's content.
+func (p *Pool[E]) link(l *List, block uint32) {
+	used := p.Used[block]
+	p.Push(l, block)
+	p.Used[block] = used
+}
+
+// fill moves elements from the end of block from to that of block to until to is full or from is empty.
+func (p *Pool[E]) fill(to, from uint32) {
+	n := min(p.Block-int(p.Used[to]), int(p.Used[from]))
+	source := p.Content(from)
+	p.Used[to] += uint32(n)
+	copied := p.Content(to)
+	copy(copied[len(copied)-n:], source[len(source)-n:])
+	p.Used[from] -= uint32(n)
+}
+
+// Count is the number of elements of l.
+func (p *Pool[E]) Count(l List) int64 {
+	var n int64
+	for b := l.Head; b != None; b = p.Next[b] {
+		n += int64(p.Used[b])
+	}
+	return n
+}
+
+// Emptied sets the blocks of l to hold nothing.
+func (p *Pool[E]) Emptied(l List) List {
+	for b := l.Head; b != None; b = p.Next[b] {
+		p.Used[b] = 0
+	}
+	return l
+}
+
+// Prune frees the blocks of l that hold nothing and returns the others.
+func (p *Pool[E]) Prune(zone int, l List) List {
+	kept, freed := Empty, Empty
+	var count int64
+	for b, next := l.Head, None; b != None; b = next {
+		next = p.Next[b]
+		if p.Used[b] == 0 {
+			p.Push(&freed, b)
+			count++
+		} else {
+			p.link(&kept, b)
+		}
+	}
+	p.Free(zone, freed, count)
+	return kept
+}

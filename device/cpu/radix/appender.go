@@ -1,0 +1,96 @@
+package radix
+
+import (
+	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
+)
+
+// Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of buckets: a line of
+// each part is in cache, and goes to its buffer past the caches when it is full (see combiner). It is for one goroutine at a time.
+type Appender[E arena.Word] struct {
+	Combiner[E]
+	waiting int // the part of which a line is full, and there is no room for it; -1: none
+}
+
+// appenderLine is the size of a line in bytes.
+const appenderLine = LongLineBytes
+
+// CanAppend reports whether an Appender takes buffers of so many bytes: a power of two, of a line at least.
+func CanAppend(bufferBytes int) bool {
+	return bufferBytes >= appenderLine && bufferBytes&(bufferBytes-1) == 0
+}
+
+// AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
+func AppenderBytes(parts int) int { return CombinerBytes(parts, appenderLine) }
+
+// NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and behind them
+// AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
+func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
+	var e E
+	p := &pool.Pool[E]{Elems: arena.View[E](memory[:parts*bufferBytes]), Block: bufferBytes / int(unsafe.Sizeof(e))}
+	a := &Appender[E]{waiting: -1}
+	a.Combiner, _ = NewCombiner(p, memory[parts*bufferBytes:], parts, appenderLine)
+	for part := range parts {
+		a.next[part], a.to[part] = uint64(part*a.line), a.start(part)
+	}
+	return a
+}
+
+// start is where the buffer of a part starts in the pool.
+func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.pool.Block) }
+
+// Append appends elems to the buffers of the given parts until one of these is full: done elements are appended then, and full is
+// the part whose buffer has to be emptied before anything else is appended; or -1 at the end of elems.
+func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
+	for done < len(elems) {
+		end := min(done+NumbersAtMost, len(elems))
+		n, part := PutFast(&a.Combiner, elems[done:end], parts[done:end])
+		if done += n; part >= 0 && !a.store(part) {
+			return done, part
+		}
+	}
+	return done, -1
+}
+
+// store writes the full line of a part to its buffer, and reports whether there was room.
+func (a *Appender[E]) store(part int) bool {
+	to := a.to[part]
+	if to == a.start(part)+uint64(a.pool.Block) {
+		a.waiting = part
+		return false
+	}
+	copy(a.pool.Elems[to:to+uint64(a.line)], a.lines[part*a.line:])
+	a.to[part] = to + uint64(a.line)
+	return true
+}
+
+// Buffered is the elements of a part that are in its buffer. Some more may be in its line, see Finish.
+func (a *Appender[E]) Buffered(part int) []E {
+	StoreFence()
+	return a.pool.Elems[a.start(part):a.to[part]]
+}
+
+// Empty empties the buffer of a part, and puts what waited for that into it.
+func (a *Appender[E]) Empty(part int) {
+	a.to[part] = a.start(part)
+	if a.waiting == part {
+		a.waiting = -1
+		a.store(part)
+	}
+}
+
+// Finish puts the elements of a part that are in its line into its buffer, which is to be emptied before anything else is
+// appended. It reports false if the buffer has to be emptied for that.
+func (a *Appender[E]) Finish(part int) bool {
+	rest := a.inLine(part)
+	if to := a.to[part]; rest > 0 {
+		if to == a.start(part)+uint64(a.pool.Block) {
+			return false
+		}
+		copy(a.pool.Elems[to:to+rest], a.lines[part*a.line:])
+		a.to[part], a.next[part] = to+rest, uint64(part*a.line)
+	}
+	return true
+}

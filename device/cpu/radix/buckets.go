@@ -1,0 +1,142 @@
+package radix
+
+import (
+	"math/bits"
+)
+
+// Buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
+// the last one those above.
+//
+// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells, and each
+// cell has its own map to buckets, see fittedBuckets.
+//
+// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes from the
+// start.
+type Buckets[E Element] struct {
+	low   E
+	Shift uint // of a plain bucket, or of the narrowest cells
+	last  E    // plain: the last bucket; fitted: the last element, less low
+	cells []cell
+	grading
+	first []E // fitted: of each bucket its first element, less low
+}
+
+// NewBuckets cuts the elements from low to high into at most count buckets, without telling apart elements that
+// differ in the lowest tieBits only.
+func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
+	low = low >> tieBits << tieBits
+	width := uint(bits.Len64(uint64(high - low)))
+	shift := tieBits
+	if digit := uint(bits.Len(uint(count)) - 1); width > digit {
+		shift = max(shift, width-digit)
+	}
+	return Buckets[E]{low: low, Shift: shift, last: min(E(count-1), (high-low)>>shift)}
+}
+
+func (b Buckets[E]) fitted() bool { return len(b.cells) > 0 }
+
+// graded says that the cells of fitted buckets grow.
+func (b Buckets[E]) graded() bool { return b.bits > 0 }
+
+func (b Buckets[E]) Count() int {
+	if b.fitted() {
+		return len(b.first)
+	}
+	return int(b.last) + 1
+}
+
+// Span is the range of the elements of a bucket, if all elements are from low to high. The first and the last bucket
+// may hold elements that it was not made for: then nothing is known of them.
+func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
+	first, last = b.Bounds(bucket)
+	if bucket == 0 && low < first || bucket == b.Count()-1 && high > last {
+		return low, high
+	}
+	return max(first, low), min(last, high)
+}
+
+// Bounds are the first and the last element that a bucket was made for.
+func (b Buckets[E]) Bounds(bucket int) (first, last E) {
+	switch {
+	case !b.fitted():
+		first = b.low + E(bucket)<<b.Shift
+		return first, first + min(E(1)<<b.Shift-1, ^E(0)-first)
+	case bucket == len(b.first)-1:
+		return b.low + b.first[bucket], b.low + b.last
+	}
+	return b.low + b.first[bucket], b.low + (b.first[bucket+1] - 1)
+}
+
+func (b Buckets[E]) Of(e E) int {
+	if !b.fitted() {
+		return int(min((max(e, b.low)-b.low)>>b.Shift, b.last))
+	}
+	distance, isBelow := b.distance(e)
+	cell := b.cellOf(distance >> b.Shift)
+	if isBelow {
+		return int(b.below) - 1 - int(b.cells[b.lower+cell].bucket(distance))
+	}
+	return int(b.below) + int(b.cells[cell].bucket(distance))
+}
+
+// distance is that of an element from the center of fitted buckets.
+func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
+	x := uint64(min(max(e, b.low)-b.low, b.last))
+	if x < b.center {
+		return b.center - 1 - x, true
+	}
+	return x - b.center, false
+}
+
+// NumbersAtMost is how many elements are numbered at a time: their numbers stay in L1 until the elements are put where these say.
+const NumbersAtMost = 1024
+
+// number sets numbers to the buckets of elems.
+func (b *Buckets[E]) number(numbers []uint32, elems []E) {
+	done := numberFast(b, numbers, elems)
+	numberLoop(b, numbers[done:], elems[done:])
+}
+
+func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
+	numbers = numbers[:len(elems)]
+	low, last, shift := b.low, b.last, b.Shift
+	switch {
+	case !b.fitted():
+		for i, e := range elems {
+			numbers[i] = uint32(min((max(e, low)-low)>>(shift&lastBit[E]()), last))
+		}
+	case !b.graded():
+		cells := b.cells
+		for i, e := range elems {
+			x := min(max(e, low)-low, last)
+			numbers[i] = cells[x>>(shift&lastBit[E]())].bucket(uint64(x))
+		}
+	default:
+		g, cells := b.grading, b.cells
+		for i, e := range elems {
+			numbers[i] = g.number(cells, uint64(min(max(e, low)-low, last)), shift)
+		}
+	}
+}
+
+// number is the bucket of the element x above the range's low end, without a branch, as nothing tells on which side of the center
+// an element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+func (g *grading) number(cells []cell, x uint64, shift uint) uint32 {
+	distance, isBelow := bits.Sub64(x, g.center, 0)
+	flip := -isBelow
+	distance ^= flip
+	at := distance >> (shift & 63)
+	coarser := int64(bits.Len64(at|1)) - 1 - int64(g.bits)
+	coarser &^= coarser >> 63
+	at = at>>(coarser&63) + uint64(coarser)<<(g.bits&63) + g.lower&flip
+	return cells[at].bucket(distance) ^ uint32(flip) + uint32(g.below)
+}
+
+// CutAt makes two buckets, of what is less than value and what is greater: nothing is equal to it.
+func CutAt[E Element](value E) Buckets[E] {
+	if value == 0 {
+		return Buckets[E]{}
+	}
+	shift := uint(bits.Len64(uint64(value)) - 1)
+	return Buckets[E]{low: value - E(1)<<shift, Shift: shift, last: 1}
+}

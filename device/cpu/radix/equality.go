@@ -1,0 +1,152 @@
+package radix
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
+// in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so. Sample sort calls their
+// like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar Samplesort (IPS4o)", 2017).
+//
+// An element that is counted takes the way of all others, without a branch: it is put where the next one will be.
+type Heavies[E Element] struct {
+	slots     []uint16 // of each bucket the number of its heavy element, from 1; 0: it has none
+	values    []E
+	perBucket []uint64 // the heavy element of each bucket, or one that cannot be in it
+}
+
+const (
+	// MaxHeavies is the greatest number of elements that are counted.
+	MaxHeavies = 256
+
+	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
+	fewestHeavy = 8
+
+	// countShift is where combiner.next counts the heavy elements of a bucket, above what it is for. scatter_amd64.s knows it.
+	countShift = 36
+
+	// countedAtMost is how many elements are added before the counters are emptied, which they do not exceed.
+	countedAtMost = 1 << 27
+)
+
+// candidate is the element that may be heavy in a bucket.
+type candidate[E Element] struct {
+	value  E
+	bucket int
+	lead   int
+	count  int // how often the sample has it
+	total  int // elements of the sample in the bucket
+}
+
+// prevails reports whether most of the sample in the bucket is the candidate.
+func (c candidate[E]) prevails() bool { return 2*c.count > c.total }
+
+// candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there is none any one
+// (Boyer and Moore's majority vote).
+func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
+	candidates := make([]candidate[E], b.Count())
+	for i := range candidates {
+		candidates[i].bucket = i
+	}
+	for _, e := range sample {
+		switch c := &candidates[b.Of(e)]; {
+		case e == c.value && c.lead > 0:
+			c.lead++
+		case c.lead == 0:
+			c.value, c.lead = e, 1
+		default:
+			c.lead--
+		}
+	}
+	for _, e := range sample {
+		c := &candidates[b.Of(e)]
+		c.total++
+		if e == c.value {
+			c.count++
+		}
+	}
+	return candidates
+}
+
+// HeaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
+// more than limit; nil if there are none.
+func HeaviesOf[E Element](sample []E, b Buckets[E], limit int) *Heavies[E] {
+	if limit == 0 {
+		return nil
+	}
+	candidates := candidatesOf(sample, b)
+	candidates = slices.DeleteFunc(candidates, func(c candidate[E]) bool {
+		return c.count < fewestHeavy || !c.prevails()
+	})
+	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
+	candidates = candidates[:min(len(candidates), limit)]
+	if len(candidates) == 0 {
+		return nil
+	}
+	h := &Heavies[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
+	h.perBucket[0] = uint64(^E(0)) // is in the last bucket, as 0, which the others have, is in the first
+	for _, c := range candidates {
+		h.values = append(h.values, c.value)
+		h.slots[c.bucket], h.perBucket[c.bucket] = uint16(len(h.values)), uint64(c.value)
+	}
+	return h
+}
+
+// CountHeavy has heavy elements counted. REQUIRES: nothing was added since reset.
+func (s *Scatterer[E]) CountHeavy(h *Heavies[E]) {
+	if s.heavy = h; h != nil {
+		s.counts = append(s.counts[:0], make([]int64, len(h.values))...)
+	}
+}
+
+// emptyCounters adds what at counts to counts.
+func (s *Scatterer[E]) emptyCounters() {
+	s.counted = 0
+	for bucket, slot := range s.heavy.slots {
+		if slot > 0 {
+			s.counts[slot-1] += int64(s.next[bucket] >> countShift)
+			s.next[bucket] &= 1<<countShift - 1
+		}
+	}
+}
+
+// CountOf is the heavy element of a bucket, and how often it came. REQUIRES: finish was called.
+func (s *Scatterer[E]) CountOf(bucket int) (value E, count int64) {
+	if s.heavy == nil || s.heavy.slots[bucket] == 0 {
+		return value, 0
+	}
+	slot := s.heavy.slots[bucket] - 1
+	return s.heavy.values[slot], s.counts[slot]
+}
+
+// Majority is the element that more than half of a are equal to, if there is one (Boyer and Moore).
+func Majority[E Element](a []E) (value E) {
+	lead := 0
+	for _, e := range a {
+		switch {
+		case lead == 0:
+			value, lead = e, 1
+		case e == value:
+			lead++
+		default:
+			lead--
+		}
+	}
+	return value
+}
+
+// InsertEqual makes the first n elements of dst, which are in order, and as many equal to value as there is room for one order.
+func InsertEqual[E Element](dst []E, n int, value E) {
+	at, _ := slices.BinarySearch(dst[:n], value)
+	end := len(dst) - (n - at)
+	copy(dst[end:], dst[at:n])
+	Fill(dst[at:end], value)
+}
+
+// Fill fills a with the same pattern again and again. REQUIRES: the pattern is not empty.
+func Fill[T any](a []T, pattern ...T) {
+	for done := copy(a, pattern); done < len(a); done *= 2 {
+		copy(a[done:], a[:done])
+	}
+}

@@ -1,0 +1,211 @@
+package radix
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Keys of real data are seldom spread evenly over their range: half of the 64-bit floats between 0 and 1 lie in a
+// thousandth of the bit patterns between them. Buckets of equal width would mostly be too large there, and would have to
+// be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells, and each cell into
+// buckets of its own width, or several cells share a bucket. Cells of equal width do for floats: one is about a binade,
+// in which most distributions are nearly even. Integers that are small for the most part, such as counts and differences,
+// take graded cells, which grow with the distance from where most elements are, as those of floats do.
+
+// maxCells is the number of cells: their table must stay in L1 beside the heads of the buckets.
+const maxCells = 2048
+
+// cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells, goes to
+// bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as number_amd64.s knows it.
+type cell uint64
+
+func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }
+
+func (c cell) bucket(x uint64) uint32 { return uint32(c>>32) + uint32(x>>(c&63)) }
+
+// grading says how cells grow. Element x above the range's low end has the distance x - center, or if it is less than
+// center, center - 1 - x, and is below. The zero grading is that of cells of equal widths.
+type grading struct {
+	// bits is the number of bits behind its leading one that number the cell of a distance: each power of two has as many
+	// cells as two to that.
+	bits   uint64
+	center uint64
+	lower  uint64 // number of the first cell below
+	below  uint64 // buckets below; their maps number them downwards
+}
+
+// gradingAround is the finest grading around a center with at most maxCells cells for what is up to last. Distances count
+// in units of 2^shift, of which center is a multiple.
+func gradingAround(center, last uint64, shift uint) grading {
+	g := grading{bits: 1, center: center}
+	cells := func(g grading) uint64 {
+		n := g.cellOf((last-center)>>shift) + 1
+		if center > 0 {
+			n += g.cellOf((center-1)>>shift) + 1
+		}
+		return n
+	}
+	for finer := g; 1<<finer.bits < maxCells && cells(finer) <= maxCells; finer.bits++ {
+		g = finer
+	}
+	return g
+}
+
+// cellOf is the number of the cell of a distance.
+func (g grading) cellOf(distance uint64) uint64 {
+	if g.bits == 0 {
+		return distance
+	}
+	shift := uint64(max(bits.Len64(distance)-1-int(g.bits), 0))
+	return distance>>shift + shift<<g.bits
+}
+
+// cell is the least distance of a cell, and the binary logarithm of its width.
+func (g grading) cell(number uint64) (start uint64, width uint) {
+	if g.bits == 0 || number>>g.bits == 0 {
+		return number, 0
+	}
+	width = uint(number>>g.bits) - 1
+	return (number - uint64(width)<<g.bits) << width, width
+}
+
+// FittedBuckets cuts the elements from low to high into at most count buckets, of which each holds about as many of the
+// sample as any other. REQUIRES: the sample's elements are from low to high.
+func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) Buckets[E] {
+	plain := NewBuckets(low, high, count, tieBits)
+	if count < FewestFitted || plain.Shift == tieBits {
+		return plain
+	}
+	crowd := plain.crowd(sample, count)
+	if crowd <= len(sample)/16 {
+		return plain
+	}
+	best, least := plain, crowd/2+1
+	even := plain.fit(sample, high, count, tieBits, grading{})
+	if crowd := even.crowd(sample, count); crowd < least {
+		best, least = even, crowd/2+1 // graded cells take longer
+	}
+	if least > len(sample)/16 {
+		center := (densest(sample) - plain.low) >> tieBits << tieBits
+		graded := plain.fit(sample, high, count, tieBits, gradingAround(uint64(center), uint64(high-plain.low), tieBits))
+		if graded.crowd(sample, count) < least {
+			best = graded
+		}
+	}
+	return best
+}
+
+// densest is the middle of the narrowest range that a sixteenth of the sample is in.
+func densest[E Element](sample []E) E {
+	sorted := slices.Sorted(slices.Values(sample))
+	share := len(sorted) / 16
+	at := 0
+	for i := range sorted[share:] {
+		if sorted[i+share]-sorted[i] < sorted[at+share]-sorted[at] {
+			at = i
+		}
+	}
+	return sorted[at+share/2]
+}
+
+// fit makes fitted buckets in place of plain ones, up to high and at most count.
+func (b Buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) Buckets[E] {
+	b.grading, b.last, b.Shift = g, high-b.low, tieBits
+	if !b.graded() {
+		b.Shift = max(tieBits, uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)))
+	}
+	above, below := b.histograms(sample)
+	// Buckets of want/2 to want elements, or two neighbours of more than that together: about as many as asked for.
+	for want := 2*len(sample)/count + 1; ; want += want/4 + 1 {
+		if b.cut(above, below, want, tieBits); b.Count() <= count {
+			return b
+		}
+	}
+}
+
+// histograms counts the elements of the sample in each cell: above and below the center.
+func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
+	above = make([]int, b.cellOf(uint64((b.last-E(b.center))>>b.Shift))+1)
+	if b.center > 0 {
+		below = make([]int, b.cellOf((b.center-1)>>b.Shift)+1)
+	}
+	for _, e := range sample {
+		if distance, isBelow := b.distance(e); isBelow {
+			below[b.cellOf(distance>>b.Shift)]++
+		} else {
+			above[b.cellOf(distance>>b.Shift)]++
+		}
+	}
+	return above, below
+}
+
+// cut cuts each cell into buckets of about want elements of the histogram at most, and lets cells of few share one.
+func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
+	b.cells, b.first, b.below = b.cells[:0], b.first[:0], 0
+	if len(below) > 0 {
+		down := b.cutSide(below, E(b.center)-1, want, tieBits)
+		b.first = append(b.first, 0)
+		for i := len(down) - 1; i > 0; i-- {
+			b.first = append(b.first, E(b.center)-down[i])
+		}
+		b.below = uint64(len(down))
+	}
+	b.lower = uint64(len(above))
+	lower := slices.Clone(b.cells)
+	b.cells = b.cells[:0]
+	for _, distance := range b.cutSide(above, b.last-E(b.center), want, tieBits) {
+		b.first = append(b.first, E(b.center)+distance)
+	}
+	b.cells = append(b.cells, lower...)
+}
+
+// cutSide appends the cells of distances up to last on one side of the center. It gives the least distance of each bucket.
+func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (first []E) {
+	shared := 0 // elements in the last bucket, if further cells may join it
+	for i, n := range histogram {
+		value, width := b.cell(uint64(i))
+		start, width := E(value)<<b.Shift, width+b.Shift
+		if n <= want {
+			if i == 0 || shared+n > want {
+				first, shared = append(first, start), 0
+			}
+			shared += n
+			b.addCell(uint32(len(first)-1), start, lastBit[E]())
+			continue
+		}
+		shift := width - min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
+		b.addCell(uint32(len(first)), start, shift)
+		for at := start; ; at += E(1) << shift {
+			first = append(first, at)
+			if (at-start+E(1)<<shift)>>width != 0 || last-at < E(1)<<shift {
+				break
+			}
+		}
+		shared = want + 1 // the last of them is full
+	}
+	return first
+}
+
+// addCell adds the cell from start on, whose first bucket is given.
+func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
+	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
+}
+
+// FewestFitted is the least number of buckets that are worth fitting.
+const FewestFitted = 32
+
+// crowd is how many of the sample are in buckets that hold several times their share, of elements that can be parted: the most
+// frequent one of a bucket is not among them, if it is most of what is there.
+func (b Buckets[E]) crowd(sample []E, count int) int {
+	crowd, share := 0, len(sample)/count+1
+	for _, c := range candidatesOf(sample, b) {
+		others := c.total
+		if c.prevails() {
+			others -= c.count
+		}
+		if others > 3*share {
+			crowd += others
+		}
+	}
+	return crowd
+}

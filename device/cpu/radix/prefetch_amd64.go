@@ -1,0 +1,11 @@
+package radix
+
+// prefetchBytes asks for cache lines from start on. REQUIRES: lines ≥ 1.
+//
+//go:noescape
+func prefetchBytes(start *byte, lines int)
+
+// PrefetchRecords asks for the cache lines of the records of elems. REQUIRES: elems is not empty.
+//
+//go:noescape
+func PrefetchRecords(kept *byte, elems []uint64, indexMask uint64, size int)

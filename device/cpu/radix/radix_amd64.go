@@ -1,0 +1,72 @@
+package radix
+
+import "github.com/klauspost/cpuid/v2"
+
+// hasBEXTR says whether the processor has the one instruction that the assembly needs beyond what every amd64 has.
+var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
+
+// asksAhead says whether it pays to ask for the line of an element before it is stored. A store that misses the first-level
+// cache holds up those behind it; on an Intel Xeon (Emerald Rapids) moving 2^16 u64 by a digit of 11 bits took 3.0 ns
+// each, and 1.8 when asked for. On an AMD EPYC (Zen 5) it took 0.6 and 0.8.
+var asksAhead = cpuid.CPU.VendorID == cpuid.Intel
+
+const askedAhead = 16 // elements
+
+// aheadOf is the number of elements of a block of n that can be moved while one further on is asked for.
+func aheadOf(n int) int {
+	if !asksAhead {
+		return 0
+	}
+	return max(n-askedAhead, 0) &^ 3
+}
+
+// moveBlock is moveLoop. For 2^15 u64 in cache a pass took 1.42 ns a key with moveLoop and 0.51 with move64.
+func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+	control := uint64(shift | digit<<8)
+	switch block := any(block).(type) {
+	case []uint64:
+		if hasBEXTR {
+			move64(word[uint64](to), block, uint64(low), control, places, aheadOf(len(block)))
+			return
+		}
+	case []uint32:
+		if hasBEXTR {
+			move32(word[uint32](to), block, uint32(low), control, places, aheadOf(len(block)))
+			return
+		}
+	}
+	moveLoop(to, block, low, shift, digit, places)
+}
+
+// countTwo is countTwoLoop. For 2^15 u64 in cache it took 0.74 ns a key with countTwoLoop and 0.50 with count64.
+func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+	control := uint64(shift | digit<<8)
+	nextControl := control + uint64(digit)
+	switch block := any(block).(type) {
+	case []uint64:
+		if hasBEXTR {
+			count64(block, uint64(low), control, nextControl, counts, next)
+			return
+		}
+	case []uint32:
+		if hasBEXTR {
+			count32(block, uint32(low), control, nextControl, counts, next)
+			return
+		}
+	}
+	countTwoLoop(block, low, shift, digit, counts, next)
+}
+
+// The assembly requires hasBEXTR, and ahead that aheadOf gives.
+
+//go:noescape
+func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64, ahead int)
+
+//go:noescape
+func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64, ahead int)
+
+//go:noescape
+func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)
+
+//go:noescape
+func count32(block []uint32, low uint32, control, nextControl uint64, counts, next *[digits]uint64)

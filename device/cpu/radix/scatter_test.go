@@ -1,0 +1,232 @@
+package radix
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
+)
+
+// TestScatterTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
+func TestScatterTwins(t *testing.T) {
+	t.Run("u32", testScatterTwins[uint32])
+	t.Run("u64", testScatterTwins[uint64])
+}
+
+func testScatterTwins[E Element](t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
+		eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
+			for _, heavy := range []*Heavies[E]{nil, someHeavies(r, b, elems)} {
+				for _, line := range []int{LineBytes, LongLineBytes} {
+					fast := scattered(t, b, heavy, elems, line, PutFast[E], countFast[E])
+					loop := scattered(t, b, heavy, elems, line, putLoop[E], countLoop[E])
+					for i := range fast {
+						if !slices.Equal(fast[i], loop[i]) {
+							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
+						}
+					}
+					checkBuckets(t, b, heavy, elems, fast)
+				}
+			}
+		})
+	}
+}
+
+// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their definition.
+func TestNumberTwins(t *testing.T) {
+	t.Run("u32", testNumberTwins[uint32])
+	t.Run("u64", testNumberTwins[uint64])
+}
+
+func testNumberTwins[E Element](t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{0, 1, 7, 8, 9, 16, 1000} {
+		for range 10 { // other ranges
+			eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
+				want := numbered(&b, elems)
+				loop, all := make([]uint32, n+1), make([]uint32, n+1)
+				loop[n], all[n] = 77, 77
+				numberLoop(&b, loop[:n], elems)
+				b.number(all[:n], elems)
+				if !slices.Equal(loop, append(want, 77)) || !slices.Equal(all, loop) {
+					t.Fatalf("%d elements: their buckets are %v and %v, want %v", n, loop, all, want)
+				}
+			})
+		}
+	}
+}
+
+// eachCut cuts random ranges into plain and fitted buckets and tests with n elements in and around them.
+func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.T, b Buckets[E], elems []E)) {
+	for _, count := range []int{1, 2, 7, 64, MaxBuckets} {
+		low, high := E(r.Uint64()), E(r.Uint64())
+		low, high = min(low, high), max(low, high)
+		tieBits := uint(r.IntN(8))
+		center := low + (high-low)/3
+		plain := NewBuckets(low, high, count, tieBits)
+		all := map[string]Buckets[E]{"plain": plain}
+		if count >= FewestFitted {
+			sample := dense(r, low, high, center)
+			from := (center - plain.low) >> tieBits << tieBits
+			all["even"] = plain.fit(sample, high, count, tieBits, grading{})
+			all["graded"] = plain.fit(sample, high, count, tieBits, gradingAround(uint64(from), uint64(high-plain.low), tieBits))
+		}
+		for name, b := range all {
+			t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
+				elems := dense(r, low, high, center)[:n/2]
+				for len(elems) < n {
+					elems = append(elems, E(r.Uint64()))
+				}
+				test(t, b, elems)
+			})
+		}
+	}
+}
+
+// someHeavies makes about half of elems equal to a few of them, which it gives.
+func someHeavies[E Element](r *rand.Rand, b Buckets[E], elems []E) *Heavies[E] {
+	h := &Heavies[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
+	h.perBucket[0] = uint64(^E(0))
+	for i := range min(len(elems), 20) {
+		if slot := &h.slots[b.Of(elems[i])]; *slot == 0 {
+			h.values = append(h.values, elems[i])
+			*slot = uint16(len(h.values))
+			h.perBucket[b.Of(elems[i])] = uint64(elems[i])
+		}
+	}
+	for i := range elems {
+		if r.IntN(2) == 0 {
+			elems[i] = h.values[r.IntN(len(h.values))]
+		}
+	}
+	return h
+}
+
+// scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was counted after
+// the rest.
+func scattered[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems []E, line int,
+	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E], []E, []uint32) (int, int)) [][]E {
+	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Memory.Free()
+	memory, err := arena.Alloc(2 * MaxBuckets * (line + 28))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Free()
+	sc, _ := NewScatterer(p, memory.Bytes(), b.Count(), line)
+	sc.Reset(b.Count(), 0, len(p.Zones))
+	sc.CountHeavy(heavy)
+	numbers := numbered(&b, elems)
+	for at := 0; at < len(elems); {
+		end := min(at+NumbersAtMost, len(elems))
+		done, full := 0, 0
+		if heavy == nil {
+			done, full = put(&sc.Combiner, elems[at:end], numbers[at:end])
+		} else {
+			done, full = count(sc, elems[at:end], numbers[at:end])
+		}
+		if full >= 0 {
+			sc.flush(full)
+		}
+		at += done
+	}
+	sc.Finish()
+	content := make([][]E, b.Count())
+	for i := range content {
+		content[i] = p.Gather(make([]E, len(elems)), sc.Lists[i])
+		value, count := sc.CountOf(i)
+		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
+	}
+	return content
+}
+
+// numbered gives the buckets of elems by their definition.
+func numbered[E Element](b *Buckets[E], elems []E) []uint32 {
+	numbers := make([]uint32, len(elems))
+	for i, e := range elems {
+		numbers[i] = uint32(b.Of(e))
+	}
+	return numbers
+}
+
+// TestCountersAreEmptied has more elements come than the counters hold.
+func TestCountersAreEmptied(t *testing.T) {
+	p, err := pool.New[uint64](20, 64, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Memory.Free()
+	memory := make([]byte, 1<<16)
+	sc, _ := NewScatterer(p, memory, 4, LineBytes)
+	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
+	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
+	sc.Reset(b.Count(), 0, len(p.Zones))
+	sc.CountHeavy(HeaviesOf([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
+	for i := range 3 {
+		sc.counted = countedAtMost
+		sc.Add(&b, elems)
+		if due := int64(200 * i); sc.counts[0] != due {
+			t.Errorf("%d came before, want %d", sc.counts[0], due)
+		}
+	}
+	sc.Finish()
+	if value, count := sc.CountOf(b.Of(7)); value != 7 || count != 600 {
+		t.Errorf("%d came %d times, want 7 and 600", value, count)
+	}
+	if rest := p.Count(sc.Lists[0]); rest != 300 {
+		t.Errorf("%d others are in its bucket, want 300", rest)
+	}
+}
+
+// dense has elements from low to high on both sides of a center: as many at each of several distances, each half of the
+// one before.
+func dense[E Element](r *rand.Rand, low, high, center E) []E {
+	sample := make([]E, 10_000)
+	for i := range sample {
+		away := E(r.Uint64()) >> r.IntN(int(lastBit[E]()))
+		if sample[i] = center + min(away, high-center); i%2 == 0 {
+			sample[i] = center - min(away, center-low)
+		}
+	}
+	return sample
+}
+
+func checkBuckets[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems []E, content [][]E) {
+	want := make([][]E, b.Count())
+	for _, counted := range []bool{false, true} {
+		for _, e := range elems {
+			d := b.Of(e)
+			if isHeavy := heavy != nil && heavy.slots[d] > 0 && heavy.values[heavy.slots[d]-1] == e; isHeavy == counted {
+				want[d] = append(want[d], e)
+			}
+		}
+	}
+	for i := range want {
+		if !slices.Equal(want[i], content[i]) {
+			t.Fatalf("bucket %d holds %v, want %v", i, content[i], want[i])
+		}
+		for _, e := range want[i] {
+			if low, high := b.Span(i, 0, ^E(0)); e < low || e > high {
+				t.Fatalf("bucket %d holds %d, outside of its span %d to %d", i, e, low, high)
+			}
+		}
+	}
+}
+
+func TestCutAt(t *testing.T) {
+	for _, value := range []uint64{0, 1, 2, 3, 77, 1 << 40, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0) - 1, ^uint64(0)} {
+		b := CutAt(value)
+		for _, e := range []uint64{0, 1, value - 1, value - 2, value + 1, value / 2, value + value/2, ^uint64(0)} {
+			if e != value && b.Count() == 2 && (b.Of(e) == 1) != (e > value) {
+				t.Errorf("cut at %d: %d is in bucket %d", value, e, b.Of(e))
+			}
+		}
+	}
+}
