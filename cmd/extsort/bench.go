@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/bench/plot"
-	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 )
@@ -80,28 +78,11 @@ func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 			return fmt.Errorf("bench: --from times nothing: leave --%s out", name)
 		}
 	}
-	var reports []bench.Report
-	for _, name := range f.from {
-		r, err := readFigures(name)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, r)
-	}
-	return a.showBench(bench.Join(reports[0], reports[1:]...), f)
-}
-
-func readFigures(name string) (bench.Report, error) {
-	file, err := os.Open(name)
+	report, err := bench.ReadFiles(f.from)
 	if err != nil {
-		return bench.Report{}, err
+		return err
 	}
-	defer file.Close()
-	r, err := bench.ReadReport(file)
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
+	return a.showBench(report, f)
 }
 
 func viewList() string {
@@ -126,7 +107,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	bed, err := openBed(info)
+	bed, err := bench.Open(info)
 	if err != nil {
 		return err
 	}
@@ -169,14 +150,6 @@ func (a *app) showBench(report bench.Report, f *benchFlags) error {
 		return err
 	}
 	return writeFile(f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })
-}
-
-// openBed opens a device for timing: with keys in its memory where it has one of its own.
-func openBed(info device.Info) (bench.Bed, error) {
-	if info.Kind == device.CPU {
-		return bench.NewChunks(cpu.New()), nil
-	}
-	return bench.NewResident(info)
 }
 
 // pickDevice is the device that word means; for none, the first GPU, or the CPU.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,22 +27,24 @@ type demoFlags struct {
 }
 
 func (f *demoFlags) group() group {
-	f.size, f.memory, f.workers, f.progress = 1<<30, 256<<20, processors, "auto"
+	f.size, f.memory, f.workers = 1<<30, 256<<20, processors
 	g := newGroup("Flags")
-	g.flags.Var(size(&f.size, "SIZE", format.ParseSize), "size", "how much to sort; otherwise 1G. Three times that must be free on the disk")
+	g.flags.Var(size(&f.size, "SIZE", format.ParseSize), "size",
+		"how much to sort; otherwise 1G. Three times that must be free on the disk")
 	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the sort; otherwise 256M")
 	g.flags.VarP(single(&f.folder, "DIR"), "temporary-directory", "T", "work in DIR, not in TMPDIR or /var/tmp")
-	g.flags.VarP(many(&f.devices, "DEVICE"), "device", "d", "sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
-	g.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
-	g.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars on standard error; auto is only on a terminal")
+	addDevices(g, &f.devices)
+	addParallel(g, &f.workers)
+	addProgress(g, &f.progress, "progress bars on standard error; auto is only on a terminal")
 	return g
 }
 
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
-		Use:  "demo [flags]",
-		Long: "Take the tour: generate random 64-bit keys, sort them in less memory than they need, verify the result, report,\nand clean up.\n\nUsage:\n  extsort demo [flags]",
+		Use: "demo [flags]",
+		Long: "Take the tour: generate random 64-bit keys, sort them in less memory than they need, verify the result, " +
+			"report,\nand clean up.\n\nUsage:\n  extsort demo [flags]",
 		Args: noOperands,
 	}
 	addGroups(cmd, f.group())
@@ -49,14 +52,12 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// tour is one run of the demo: its folder, and what it says on the way.
+// tour is one run of the demo.
 type tour struct {
-	out      io.Writer
-	unheard  error            // of the first line that could not be written
-	progress extsort.Progress // nil: none
-	input    string
-	copied   string
-	output   string
+	records               int64
+	workers               int
+	progress              *bars
+	input, copied, output string
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
@@ -66,72 +67,64 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	t := &tour{
-		out:   a.stdout,
+		records: max(f.size/8, 1), workers: f.workers, progress: a.bars(f.progress),
 		input: filepath.Join(folder, "keys"), copied: filepath.Join(folder, "copy"), output: filepath.Join(folder, "sorted"),
 	}
-	if shown := (&reportFlags{progress: f.progress}).bars(a); shown != nil {
-		t.progress = shown
-		defer shown.End()
-	}
-	return t.run(ctx, f, folder)
+	defer t.progress.End()
+	out := &heard{Writer: a.stdout}
+	return cmp.Or(t.run(ctx, out, f, folder), out.err)
 }
 
 func demoFolder(named string) string {
-	if named != "" {
-		return named
+	if _, err := os.Stat("/var/tmp"); err != nil {
+		return cmp.Or(named, os.TempDir())
 	}
-	if dir := os.Getenv("TMPDIR"); dir != "" {
-		return dir
-	}
-	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
-		return "/var/tmp"
-	}
-	return os.TempDir()
+	return cmp.Or(named, os.Getenv("TMPDIR"), "/var/tmp")
 }
 
 // run goes the stations of the tour.
-func (t *tour) run(ctx context.Context, f *demoFlags, folder string) error {
-	records := max(f.size/8, 1)
-	total := records * 8
-	t.say("The tour of extsort, in %s.\n", folder)
+func (t *tour) run(ctx context.Context, out io.Writer, f *demoFlags, folder string) error {
+	total := t.records * 8
+	fmt.Fprintf(out, "The tour of extsort, in %s.\n\n", folder)
 
-	spent, err := t.generate(ctx, records, f.workers)
+	spent, err := timed(func() error { return t.generate(ctx) })
 	if err != nil {
 		return err
 	}
-	t.say("1. generated  %s of random 64-bit keys in %s, %s", humanBytes(total), seconds(spent), rate(total, spent))
+	fmt.Fprintf(out, "1. generated  %s of random 64-bit keys in %s, %s\n", humanBytes(total), seconds(spent), rate(total, spent))
 
-	copying, err := t.copy(ctx, total)
+	copying, err := timed(func() error { return t.copy(ctx, total) })
 	if err != nil {
 		return err
 	}
-	t.say("2. copied     them as a yardstick in %s, %s", seconds(copying), rate(total, copying))
+	fmt.Fprintf(out, "2. copied     them as a yardstick in %s, %s\n", seconds(copying), rate(total, copying))
 
-	report, err := extsort.Sort(ctx, extsort.Options{
+	opt := extsort.Options{
 		Inputs: []string{t.input}, Output: t.output, Record: format.Spec{Type: "u64"}, TempDirs: []string{folder},
 		MemoryBytes: f.memory, Workers: f.workers, Devices: f.devices, Progress: t.progress, Verify: true,
-	})
+	}
+	report, err := extsort.Sort(ctx, opt)
 	if err != nil {
 		return err
 	}
 	sorting := report.Seconds - phase(report, "verify")
-	t.say("3. sorted     them with %s of memory in %s, %s", humanBytes(f.memory), seconds(sorting), rate(total, sorting))
-	t.say("              by %s on %s, %s", report.Strategy, report.Device, told(report))
+	fmt.Fprintf(out, "3. sorted     them with %s of memory in %s, %s\n", humanBytes(f.memory), seconds(sorting), rate(total, sorting))
+	fmt.Fprintf(out, "              by %s on %s, %s\n", report.Strategy, report.Device, told(report))
 
-	if _, err := t.check(ctx, t.output); err != nil {
+	opt = extsort.Options{Inputs: []string{t.output}, Record: opt.Record, Workers: processors, Progress: t.progress}
+	if _, err := extsort.Check(ctx, opt); err != nil {
 		return fmt.Errorf("demo: the output is wrong: %w", err)
 	}
-	t.say("4. verified   that they are in order and still the same keys")
-	t.say("\nSorting took %.1f times as long as copying.%s", sorting/copying, hint(report))
-	t.say("Everything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin")
-	return t.unheard
+	fmt.Fprintf(out, "4. verified   that they are in order and still the same keys\n")
+	fmt.Fprintf(out, "\nSorting took %.1f times as long as copying.%s\n", sorting/copying, hint(report))
+	fmt.Fprintf(out, "Everything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin\n")
+	return nil
 }
 
-// say prints a line. Its error is that of run.
-func (t *tour) say(format string, args ...any) {
-	if _, err := fmt.Fprintf(t.out, format+"\n", args...); t.unheard == nil {
-		t.unheard = err
-	}
+func timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return time.Since(start).Seconds(), err
 }
 
 func told(r *extsort.Report) string {
@@ -163,70 +156,43 @@ func hint(r *extsort.Report) string {
 	return ""
 }
 
-func (t *tour) begin(phase string, total int64) (add func(int64), end func()) {
-	if t.progress == nil {
-		return nil, func() {}
-	}
-	t.progress.Begin(phase, total)
-	return t.progress.Add, t.progress.End
-}
-
-func (t *tour) generate(ctx context.Context, records int64, workers int) (float64, error) {
-	start := time.Now()
+func (t *tour) generate(ctx context.Context) error {
 	header, err := format.Spec{Type: "u64"}.NewHeader()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	generator, err := format.NewGenerator(header.Layout(), "uniform", 1, records)
+	generator, err := format.NewGenerator(header.Layout(), "uniform", 1, t.records)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	job := generation{header: header, generator: generator, records: records, workers: workers}
-	add, end := t.begin("generate", job.bytes())
-	defer end()
-	job.add = add
-	err = writeFile(t.input, func(w io.Writer) error { return job.write(ctx, w) })
-	return time.Since(start).Seconds(), err
+	job := generation{header: header, generator: generator, records: t.records, workers: t.workers, shown: t.progress}
+	return writeFile(t.input, func(w io.Writer) error { return job.write(ctx, w) })
 }
 
 // copy copies the input as cp does, but through this process, and as durably as a sort writes its output.
-func (t *tour) copy(ctx context.Context, total int64) (float64, error) {
-	start := time.Now()
+func (t *tour) copy(ctx context.Context, total int64) error {
 	from, err := os.Open(t.input)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer from.Close()
-	add, end := t.begin("copy", total)
-	defer end()
-	err = writeFile(t.copied, func(w io.Writer) error { return copyBlocks(ctx, w, from, add) })
-	return time.Since(start).Seconds(), errors.Join(err, os.Remove(t.copied))
-}
-
-func copyBlocks(ctx context.Context, w io.Writer, r io.Reader, add func(int64)) error {
-	block := make([]byte, generationBlock)
-	for ctx.Err() == nil {
-		n, err := r.Read(block)
-		if n > 0 {
-			if _, err := w.Write(block[:n]); err != nil {
-				return err
-			}
+	t.progress.Begin("copy", total)
+	defer t.progress.End()
+	input := readerFunc(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
 		}
-		if add != nil {
-			add(int64(n))
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func (t *tour) check(ctx context.Context, name string) (*extsort.CheckReport, error) {
-	return extsort.Check(ctx, extsort.Options{
-		Inputs: []string{name}, Record: format.Spec{Type: "u64"}, Workers: processors, Progress: t.progress,
+		n, err := from.Read(p)
+		t.progress.Add(int64(n))
+		return n, err
 	})
+	err = writeFile(t.copied, func(w io.Writer) error {
+		_, err := io.CopyBuffer(onlyWriter{w}, input, make([]byte, generationBlock))
+		return err
+	})
+	return errors.Join(err, os.Remove(t.copied))
 }
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -79,10 +79,11 @@ func (f *resourceFlags) group() group {
 	g := newGroup("Resources")
 	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
 	g.flags.VarP(many(&f.tempDirs, "DIR"), "temporary-directory", "T", "put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
-	g.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
-	g.flags.VarP(many(&f.devices, "DEVICE"), "device", "d", "sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+	addParallel(g, &f.workers)
+	addDevices(g, &f.devices)
 	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
-	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy", "how sorted chunks become one output")
+	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
+		"how chunks become output (reread: multi-pass)")
 	g.flags.Var(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
 	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress", "compression of spill")
 	g.flags.Var(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
@@ -104,14 +105,29 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) group() group {
-	f.progress = "auto"
 	g := newGroup("Reports, all on standard error")
-	g.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars; auto is only on a terminal")
+	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
 	g.flags.Var(oneOf(&f.stats, "FORM", "text", "json"), "stats", "tell what was done, how long it took and what it needed")
 	g.flags.Lookup("stats").NoOptDefVal = "text"
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
 	g.flags.BoolVar(&f.verify, "verify", false, "make sure that the output is in order and has the records that were read")
 	return g
+}
+
+// Flags that several verbs have.
+
+func addDevices(g group, to *[]string) {
+	g.flags.VarP(many(to, "DEVICE"), "device", "d",
+		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+}
+
+func addParallel(g group, to *int) {
+	g.flags.Var(number(to, "N", 1), "parallel", "worker threads; otherwise one for each processor")
+}
+
+func addProgress(g group, to *string, usage string) {
+	*to = "auto"
+	g.flags.Var(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
 }
 
 // modeFlags turn the sort into something else.
@@ -194,40 +210,19 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag --%s: %s lists the flags", name, help)
 }
 
-// nearestFlag is the flag that name abbreviates or misspells, or "".
+// nearestFlag is the flag that name abbreviates or misspells, or "". Cobra suggests commands in this way.
 func nearestFlag(flags *pflag.FlagSet, name string) string {
-	best, bestDistance := "", 3
+	var known cobra.Command
 	flags.VisitAll(func(f *pflag.Flag) {
-		distance := editDistance(name, f.Name)
-		if len(name) >= 2 && strings.HasPrefix(f.Name, name) {
-			distance = 0
-		}
-		if distance < bestDistance {
-			best, bestDistance = f.Name, distance
-		}
+		known.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
-	return best
-}
-
-// editDistance is Levenshtein's: the fewest insertions, deletions and substitutions that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substituted := diagonal
-			if a[i] != b[j] {
-				substituted++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, diagonal+1)
+	for distance := range 3 {
+		known.SuggestionsMinimumDistance = distance
+		if near := known.SuggestionsFor(name); len(name) >= 2 && len(near) > 0 {
+			return near[0]
 		}
 	}
-	return row[len(b)]
+	return ""
 }
 
 // flagName names a flag as people know it: by its letter, if it has one, and its long name.

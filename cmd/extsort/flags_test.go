@@ -135,13 +135,13 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"output", "outptu", 2}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+func TestNearestFlag(t *testing.T) {
+	flags := newApp(nil, nil, nil).sortCommand().Flags()
+	for name, want := range map[string]string{
+		"outptu": "output", "out": "output", "stat": "stats", "limits": "limit", "x": "", "nothing-like-it": "",
+	} {
+		if got := nearestFlag(flags, name); got != want {
+			t.Errorf("--%s: did you mean --%s? want %q", name, got, want)
 		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/format"
 )
@@ -28,15 +28,15 @@ type genFlags struct {
 }
 
 func (f *genFlags) groups() []group {
-	f.dist, f.progress, f.workers = "uniform", "auto", processors
+	f.dist, f.workers = "uniform", processors
 	g := newGroup("What to write")
 	g.flags.VarP(size(&f.records, "COUNT", parseCount), "count", "n", "so many records")
 	g.flags.Var(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
 	g.flags.Var(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
 	g.flags.Var(seed(&f.seed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
 	how := newGroup("How")
-	how.flags.Var(number(&f.workers, "N", 1), "parallel", "worker threads; otherwise one for each processor")
-	how.flags.Var(oneOf(&f.progress, "WHEN", "auto", "always", "never"), "progress", "progress bars on standard error; auto is only on a terminal")
+	addParallel(how, &f.workers)
+	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
 	return []group{f.record.group(), g, f.output.group(), how}
 }
 
@@ -90,12 +90,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	job := generation{header: header, generator: generator, records: records, workers: f.workers}
-	if shown := (&reportFlags{progress: f.progress}).bars(a); shown != nil {
-		shown.Begin("generate", job.bytes())
-		defer shown.End()
-		job.add = shown.Add
-	}
+	job := generation{header: header, generator: generator, records: records, workers: f.workers, shown: a.bars(f.progress)}
 	return writeOutput(a.stdout, f.output, func(w io.Writer) error { return job.write(ctx, w) })
 }
 
@@ -133,74 +128,62 @@ type generation struct {
 	generator *format.Generator
 	records   int64
 	workers   int
-	add       func(bytes int64) // told of what is written; nil: nobody
+	shown     *bars
 }
-
-func (g *generation) recordSize() int { return g.header.Layout().RecordSize }
-func (g *generation) bytes() int64    { return g.records * int64(g.recordSize()) }
 
 // generationBlock is how many bytes one worker fills at a time: enough to make the hand-over cheap, and little
 // enough to be still in cache when it is written.
 const generationBlock = 1 << 20
 
-// write writes the header and the records. Blocks are filled in parallel and written in their order.
+// write writes the header and the records. Blocks are filled in parallel, in a ring, and written in their order.
 func (g *generation) write(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(g.header.Encode(g.records)); err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	workers := min(g.workers, 4*processors)
-	blocks := make(chan chan []byte, workers) // bounds the blocks that are in work
-	free := make(chan []byte, workers+2)
-	group.Go(func() error { return g.fill(ctx, group, blocks, free) })
-	group.Go(func() error { return g.drain(ctx, w, blocks, free) })
-	return group.Wait()
-}
-
-// fill starts a worker for every block and sends, in order, where each will deliver it.
-func (g *generation) fill(ctx context.Context, group *errgroup.Group, blocks chan<- chan []byte, free <-chan []byte) error {
-	defer close(blocks)
-	size := g.recordSize()
+	size := g.header.Layout().RecordSize
+	g.shown.Begin("generate", g.records*int64(size))
+	defer g.shown.End()
 	per := int64(max(generationBlock/size, 1))
-	for first := int64(0); first < g.records; first += per {
-		filled := make(chan []byte, 1)
-		select {
-		case blocks <- filled:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	blocks := (g.records + per - 1) / per
+	ring := make([]generationSlot, min(int64(g.workers), int64(4*processors), blocks))
+	for i := range blocks + int64(len(ring)) {
+		slot := &ring[i%int64(len(ring))]
+		if slot.filled != nil {
+			if err := slot.write(ctx, w); err != nil {
+				return err
+			}
+			g.shown.Add(int64(len(slot.block)))
 		}
-		group.Go(func() error {
-			block := take(free, int(per)*size)[:int(min(per, g.records-first))*size]
-			g.generator.Fill(block, first)
-			filled <- block
-			return nil
-		})
+		if i < blocks {
+			slot.fill(g.generator, i*per, int(min(per, g.records-i*per))*size)
+		}
 	}
 	return nil
 }
 
-func (g *generation) drain(ctx context.Context, w io.Writer, blocks <-chan chan []byte, free chan<- []byte) error {
-	for filled := range blocks {
-		block := <-filled
-		if _, err := w.Write(block); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		if g.add != nil {
-			g.add(int64(len(block)))
-		}
-		select {
-		case free <- block[:cap(block)]:
-		default:
-		}
-	}
-	return context.Cause(ctx)
+type generationSlot struct {
+	block  []byte
+	filled chan struct{} // closed when it is; nil: not in work
 }
 
-func take(free <-chan []byte, size int) []byte {
-	select {
-	case b := <-free:
-		return b
-	default:
-		return make([]byte, size)
+// fill makes bytes of records, the first of which is first, in the background.
+func (s *generationSlot) fill(g *format.Generator, first int64, bytes int) {
+	block, filled := slices.Grow(s.block[:0], bytes)[:bytes], make(chan struct{})
+	s.block, s.filled = block, filled
+	go func() {
+		g.Fill(block, first)
+		close(filled)
+	}()
+}
+
+func (s *generationSlot) write(ctx context.Context, w io.Writer) error {
+	<-s.filled
+	s.filled = nil
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
+	if _, err := w.Write(s.block); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
 }

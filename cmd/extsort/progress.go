@@ -11,7 +11,7 @@ import (
 )
 
 // bars shows the phases of a run as progress bars, one line each, with bytes per second and time left. It is the
-// extsort.Progress of the command.
+// extsort.Progress of the command; nil bars show nothing.
 //
 // Add is called very often and from many goroutines, so that it only counts; a ticker moves the bar.
 type bars struct {
@@ -35,6 +35,9 @@ func newBars(w io.Writer, terminal bool) *bars {
 
 // Begin starts the bar of a phase. totalBytes < 0: not known, which shows a spinner.
 func (b *bars) Begin(phase string, totalBytes int64) {
+	if b == nil {
+		return
+	}
 	b.End()
 	b.added.Store(0)
 	if totalBytes == 0 {
@@ -54,10 +57,17 @@ func (b *bars) Begin(phase string, totalBytes int64) {
 }
 
 // Add counts bytes of the running phase.
-func (b *bars) Add(bytes int64) { b.added.Add(bytes) }
+func (b *bars) Add(bytes int64) {
+	if b != nil {
+		b.added.Add(bytes)
+	}
+}
 
 // End completes the bar of the running phase, if there is one.
 func (b *bars) End() {
+	if b == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stop != nil {

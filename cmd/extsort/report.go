@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -75,8 +76,13 @@ func writeStats(w io.Writer, r *extsort.Report) error {
 		{"limited by", r.Limiting},
 		{"time", fmt.Sprintf("%s, %s", seconds(r.Seconds), rate(r.BytesRead, r.Seconds))},
 	}
-	for _, p := range r.Phases {
-		rows = append(rows, row{"  " + p.Name, fmt.Sprintf("%s, %s", seconds(p.Seconds), volume(p.Bytes, p.Seconds))})
+	for _, s := range stagesOf(r) {
+		if s.measured > 0 {
+			rows = append(rows, row{"  " + s.name, fmt.Sprintf("%s, %s", seconds(s.measured), volume(s.bytes, s.measured))})
+		}
+	}
+	for _, c := range changesOf(r) {
+		rows = append(rows, row{"changed", c.String()})
 	}
 	return writeRows(w, rows)
 }
@@ -124,13 +130,23 @@ func checksum(r *extsort.Report) string {
 	return r.ChecksumOut
 }
 
-// writeExplain sets what the plan predicted beside what was measured.
+// writeExplain sets each stage that was predicted beside the one that ran.
 func writeExplain(w io.Writer, r *extsort.Report) error {
+	total := stage{name: "total", measured: r.Seconds, bytes: r.BytesRead}
+	if r.Plan != nil {
+		total.predicted = r.Plan.Seconds
+	}
 	lines := [][]string{{"stage", "predicted", "measured", "bytes", "rate"}}
-	if err := writeTable(w, append(lines, explainLines(r)...)); err != nil || r.Plan == nil {
+	for _, s := range append(stagesOf(r), total) {
+		lines = append(lines, []string{s.name, known(s.predicted), known(s.measured), humanBytes(s.bytes), rate(s.bytes, s.measured)})
+	}
+	if err := writeTable(w, lines); err != nil {
 		return err
 	}
-	if len(r.Plan.Considered) == 0 {
+	for _, c := range changesOf(r) {
+		fmt.Fprintf(w, "changed: %v\n", c)
+	}
+	if r.Plan == nil || len(r.Plan.Considered) == 0 {
 		return nil // -m: there was nothing to choose
 	}
 	if _, err := fmt.Fprintf(w, "\nrates %s\n", planRates(r.Plan.Rates)); err != nil {
@@ -139,37 +155,59 @@ func writeExplain(w io.Writer, r *extsort.Report) error {
 	return writeConsidered(w, r.Plan)
 }
 
-// explainLines pairs the stages of the plan with the phases that measure them, by name.
-func explainLines(r *extsort.Report) [][]string {
-	predicted := map[string]float64{}
-	total := 0.0
-	var lines [][]string
-	if r.Plan != nil {
-		total = r.Plan.Seconds
-		for _, s := range r.Plan.Stages {
-			predicted[s.Name] = s.Seconds
-		}
-	}
-	measured := map[string]bool{}
-	for _, p := range r.Phases {
-		measured[p.Name] = true
-		lines = append(lines, []string{p.Name, known(predicted[p.Name]), seconds(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds)})
-	}
-	if r.Plan != nil {
-		for _, s := range r.Plan.Stages {
-			if !measured[s.Name] {
-				lines = append(lines, []string{s.Name, known(s.Seconds), "-", humanBytes(s.Bytes), "-"})
-			}
-		}
-	}
-	return append(lines, []string{"total", known(total), seconds(r.Seconds), humanBytes(r.BytesRead), rate(r.BytesRead, r.Seconds)})
+// A stage of a run as it was predicted and measured, in seconds; 0: it was not foreseen, or did not run.
+type stage struct {
+	name                string
+	predicted, measured float64
+	bytes               int64
 }
 
-func known(predicted float64) string {
-	if predicted == 0 {
+// stagesOf joins the stages of the plan with the phases that measure them, by name.
+func stagesOf(r *extsort.Report) (stages []stage) {
+	for _, p := range r.Phases {
+		stages = append(stages, stage{name: p.Name, measured: p.Seconds, bytes: p.Bytes})
+	}
+	if r.Plan == nil {
+		return stages
+	}
+	for _, p := range r.Plan.Stages {
+		at := slices.IndexFunc(stages, func(s stage) bool { return s.name == p.Name })
+		if at < 0 {
+			at, stages = len(stages), append(stages, stage{name: p.Name, bytes: p.Bytes})
+		}
+		stages[at].predicted = p.Seconds
+	}
+	return stages
+}
+
+// A change of mind: another strategy ran than was planned.
+type change struct {
+	planned, ran extsort.Strategy
+	why          string // "": nobody says
+}
+
+func (c change) String() string {
+	s := fmt.Sprintf("%s was planned, %s ran", c.planned, c.ran)
+	if c.why != "" {
+		s += ": " + c.why
+	}
+	return s
+}
+
+// changesOf are the changes of mind of a run, in their order.
+func changesOf(r *extsort.Report) []change {
+	if r.Plan == nil || r.Plan.Strategy == "" || r.Plan.Strategy == r.Strategy {
+		return nil
+	}
+	return []change{{planned: r.Plan.Strategy, ran: r.Strategy}}
+}
+
+// known is a time, or a dash where there is none.
+func known(s float64) string {
+	if s == 0 {
 		return "-"
 	}
-	return seconds(predicted)
+	return seconds(s)
 }
 
 // The helpers below put figures into words.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +82,9 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.output.compress != "", "-c and --compress contradict each other: a check writes nothing")
 		fault(f.order.limit != 0, "-c and --limit contradict each other: a check reads all of the file")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
-		fault(len(files) > 1, "-c checks one file, and %q is one too many", second(files))
+		if len(files) > 1 {
+			fault(true, "-c checks one file, and %q is one too many", files[1])
+		}
 	}
 	faults = append(faults, f.record.validate())
 	for _, folder := range f.resources.tempDirs {
@@ -89,7 +92,8 @@ func (f *sortFlags) contradictions(files []string) error {
 			faults = append(faults, err)
 		}
 	}
-	fault(occurrences(files, "-") > 1, "standard input (-) can be read only once")
+	stdin := slices.Index(files, "-")
+	fault(stdin >= 0 && slices.Contains(files[stdin+1:], "-"), "standard input (-) can be read only once")
 	return errors.Join(faults...)
 }
 
@@ -104,22 +108,6 @@ func checkFolder(name string) error {
 		return fmt.Errorf("-T %s: not a folder", name)
 	}
 	return err
-}
-
-func second(files []string) string {
-	if len(files) < 2 {
-		return ""
-	}
-	return files[1]
-}
-
-func occurrences(files []string, name string) (n int) {
-	for _, f := range files {
-		if f == name {
-			n++
-		}
-	}
-	return n
 }
 
 // options puts together what the library is asked for.
@@ -147,25 +135,20 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	if err := a.refuseTerminal(opt.Output); err != nil {
 		return err
 	}
-	progress := f.report.bars(a)
-	if progress != nil {
-		opt.Progress = progress
-		defer progress.End()
-	}
+	progress := a.bars(f.report.progress)
+	opt.Progress = progress
 	report, err := run(ctx, opt)
+	progress.End()
 	if err != nil {
 		return err
-	}
-	if progress != nil {
-		progress.End()
 	}
 	return f.report.write(a, report)
 }
 
 // bars are the progress bars that were asked for, or nil.
-func (f *reportFlags) bars(a *app) *bars {
+func (a *app) bars(when string) *bars {
 	terminal := isTerminal(a.stderr)
-	if f.progress == "never" || f.progress == "auto" && !terminal {
+	if when == "never" || when == "auto" && !terminal {
 		return nil
 	}
 	return newBars(a.stderr, terminal)
@@ -192,18 +175,16 @@ func (f *reportFlags) write(a *app, r *extsort.Report) error {
 
 // check tells whether the input is in order.
 func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {
-	if progress := f.report.bars(a); progress != nil && !f.mode.quiet() {
-		opt.Progress = progress
-		defer progress.End()
+	var progress *bars
+	if !f.mode.quiet() {
+		progress = a.bars(f.report.progress)
 	}
-	opt.Brief = f.report.stats == ""
+	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
+	progress.End()
 	var disorder *extsort.DisorderError
 	if err != nil && !errors.As(err, &disorder) {
 		return err
-	}
-	if opt.Progress != nil {
-		opt.Progress.End()
 	}
 	if disorder != nil && !f.mode.quiet() {
 		printError(a.stderr, disorder)

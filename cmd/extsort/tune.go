@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/opencl"
-	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/tune"
 )
 
@@ -62,12 +60,13 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	defer bed.Close()
 	fmt.Fprintf(a.stdout, "%d: %s (%s), %s\n", info.Index, info.Name, info.Driver, f.budget)
 	found, err := tune.Search(ctx, bed, tune.Options{
-		Budget: f.budget, Records: f.count, Keys: f.keys, OnTrial: a.showTrial,
+		Budget: f.budget, Records: f.count, Keys: f.keys,
+		OnTrial: func(t tune.Trial) { fmt.Fprintf(a.stdout, "  %v\n", t) },
 	})
 	if err != nil {
 		return err
 	}
-	if err := a.showTuning(found); err != nil {
+	if err := tune.WriteText(a.stdout, found); err != nil {
 		return err
 	}
 	name, err := tune.Save(info, tune.Merge(tune.Load(info), found))
@@ -92,65 +91,6 @@ func tunable(word string) (device.Info, error) {
 		return info, errors.New("tune: there is no GPU: name another OpenCL device by -d (extsort devices lists them)")
 	}
 	return info, fmt.Errorf("tune: device %d (%s) has nothing to tune: name an OpenCL device", info.Index, info.Name)
-}
-
-// showTrial tells what was tried as soon as it was.
-func (a *app) showTrial(t tune.Trial) {
-	result := "not on this device"
-	if t.Rate > 0 {
-		result = fmt.Sprintf("%.2f Mkeys/s%s", t.Rate/1e6, gain(t.Rate, t.Default))
-	}
-	fmt.Fprintf(a.stdout, "  %-8s n=%-10d %-18s %-28s %s\n", t.Key, t.Records, t.Algorithm, paramText(t.Params), result)
-}
-
-// gain is how much faster a rate is than that of the defaults.
-func gain(rate, before float64) string {
-	if before == 0 {
-		return ""
-	}
-	if rate >= 2*before {
-		return fmt.Sprintf("  %.1f times", rate/before)
-	}
-	return fmt.Sprintf("  %+.1f %%", 100*(rate/before-1))
-}
-
-// paramText names the parameters that are not the default.
-func paramText(p algo.Params) string {
-	var words []string
-	for _, w := range []struct {
-		name  string
-		value int
-	}{{"group", p.GroupSize}, {"items", p.Items}, {"digit", p.DigitBits}, {"groups", p.Groups}, {"steps", p.MaskSteps}, {"block", p.BlockFactor}} {
-		if w.value != 0 {
-			words = append(words, fmt.Sprintf("%s=%d", w.name, w.value))
-		}
-	}
-	if words == nil {
-		return "default"
-	}
-	return strings.Join(words, " ")
-}
-
-func (a *app) showTuning(t opencl.Tuning) error {
-	lines := [][]string{{"best", "parameters", "keys", "Mkeys/s", "before", "gain"}}
-	for _, s := range t.Sorts {
-		lines = append(lines, tunedLine(s, ""))
-	}
-	for _, s := range t.Tiny {
-		lines = append(lines, tunedLine(s, "to "))
-	}
-	if err := writeTable(a.stdout, lines); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.stdout, "link %s each way, u64 sort %s\n", rate(int64(t.LinkRate), 1), rate(int64(t.SortRate), 1))
-	return err
-}
-
-func tunedLine(s opencl.TunedSort, upTo string) []string {
-	return []string{
-		fmt.Sprintf("%s %s", s.Key, s.Algorithm), paramText(s.Params), upTo + fmt.Sprint(s.Records),
-		fmt.Sprintf("%.2f", s.Rate/1e6), fmt.Sprintf("%.2f", s.Default/1e6), strings.TrimSpace(gain(s.Rate, s.Default)),
-	}
 }
 
 // duration is a time span above 0.
