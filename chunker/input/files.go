@@ -12,6 +12,7 @@ type Files struct {
 	starts []int64 // index of the first record of each input, and at the end the number of records
 	size   int     // bytes of a record
 	ahead  *ahead
+	mapped bool // see throughMap
 }
 
 // NewFiles joins inputs. REQUIRES: all are Seekable.
@@ -21,6 +22,7 @@ func NewFiles(inputs []*Input) *Files {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
 	f.ahead = newAhead(f.size, f.askFor)
+	f.mapped = f.Records()*int64(f.size) <= maxMapped()
 	return f
 }
 
@@ -29,7 +31,7 @@ func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
 // Section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) Section(first, n int64) device.Source {
-	return &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, mapRecords: f.mapRecords, ahead: f.ahead}
+	return &section{first: first, records: n, size: f.size, readRecords: f.readAhead, mapRecords: f.mapRecords, ahead: f.ahead}
 }
 
 // mapRecords maps n records from index first on, if one file has all of them.
@@ -47,10 +49,34 @@ func (f *Files) inputOf(record int64) int {
 
 // ReadRecords fills p with the records from index first on, from as many files as that takes.
 func (f *Files) ReadRecords(p []byte, first int64) error {
+	return f.read(p, first, (*Input).ReadRecords)
+}
+
+// readAhead is ReadRecords for what is read in sequence, as a section is.
+func (f *Files) readAhead(p []byte, first int64) error {
+	if f.throughMap() {
+		return f.read(p, first, (*Input).readMapped)
+	}
+	return f.ReadRecords(p, first)
+}
+
+// throughMap is the rule by which the records of sections are read through a map of their file, and not by calls.
+//
+// What the page cache holds is read through the map: either way is one copy. So is what comes from a disk, as it is asked for
+// ahead of its readers. By calls are read:
+//   - the first records, before it is known where they come from, and whatever is not read in sequence, as headers and samples
+//     are: from a disk a fault reads all pages around the one that is wanted, and no page is asked for before it;
+//   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the limit of memory;
+//   - all files where the system does not tell what comes from a disk.
+//
+// More than MaxOpen files are always read through their maps, since no descriptors stay open.
+func (f *Files) throughMap() bool { return f.mapped && f.ahead.looked() }
+
+func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) error {
 	i := f.inputOf(first)
 	for len(p) > 0 {
 		n := int(min(int64(len(p)/f.size), f.starts[i+1]-first)) * f.size
-		if err := f.inputs[i].ReadRecords(p[:n], first-f.starts[i]); err != nil {
+		if err := read(f.inputs[i], p[:n], first-f.starts[i]); err != nil {
 			return err
 		}
 		p, first, i = p[n:], first+int64(n/f.size), i+1

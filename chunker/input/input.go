@@ -22,8 +22,8 @@ type Input struct {
 
 	Compression format.Compression // of a stream
 
-	at     seekable  // records at offsets, nil for a stream
-	stream io.Reader // records in sequence, decompressed
+	at     *regularFile // records at offsets, nil for a stream
+	stream io.Reader    // records in sequence, decompressed
 	close  []io.Closer
 }
 
@@ -36,18 +36,8 @@ const (
 // sniffBytes is enough to recognise every compression.
 const sniffBytes = 32
 
-// seekable is a regular file whose records can be read at any place. check reports whether it has changed its size since it
-// was opened, or at all while it is held.
-type seekable interface {
-	io.ReaderAt
-	io.Closer
-	hold() error
-	release()
-	check() error
-}
-
-// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, by
-// calls or through a map; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
+// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, mapped
+// without a descriptor; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
 func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
 	if name == Stdin {
 		return openStdin(ctx, spec, stdin, windowBytes)
@@ -75,7 +65,13 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 		in.close = append(in.close, file)
 		return in, nil
 	}
-	return openFile(spec, name, file, info.Size(), mapped)
+	f := &regularFile{shown: name, file: file, owned: true, info: info, bytes: info.Size()}
+	if mapped {
+		if err := f.mapAndClose(); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return newFile(spec, f)
 }
 
 // openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: from then on, if that is later than ctx
@@ -130,23 +126,14 @@ func openRedirected(ctx context.Context, spec format.Spec, file *os.File, info o
 	if err != nil || isCompressed(file, start) || hasNoSize(file, info) {
 		return openStream(ctx, spec, shownStdin, file, windowBytes)
 	}
-	f := &regularFile{shown: shownStdin, file: file, start: start, bytes: info.Size() - start}
-	in := &Input{Name: shownStdin, at: f}
-	return in, in.readHeaderAt(spec, f.bytes)
+	return newFile(spec, &regularFile{shown: shownStdin, file: file, info: info, start: start, bytes: info.Size() - start})
 }
 
-// openFile reads a regular file of so many bytes, which it closes if it fails.
-func openFile(spec format.Spec, name string, file *os.File, bytes int64, mapped bool) (*Input, error) {
-	var records seekable = &regularFile{shown: name, file: file, bytes: bytes}
-	if mapped {
-		var err error
-		if records, err = newMapped(name, file); err != nil {
-			return nil, plainPathError(err)
-		}
-	}
-	in := &Input{Name: name, at: records, close: []io.Closer{records}}
-	if err := in.readHeaderAt(spec, bytes); err != nil {
-		records.Close()
+// newFile reads the header of a regular file, which it closes if it fails.
+func newFile(spec format.Spec, f *regularFile) (*Input, error) {
+	in := &Input{Name: f.shown, at: f, close: []io.Closer{f}}
+	if err := in.readHeader(spec); err != nil {
+		f.Close()
 		return nil, err
 	}
 	return in, nil
@@ -168,12 +155,12 @@ func hasNoSize(file io.ReaderAt, info os.FileInfo) bool {
 	return n > 0
 }
 
-func (in *Input) readHeaderAt(spec format.Spec, fileBytes int64) error {
-	header, err := spec.ReadHeader(io.NewSectionReader(in.at, 0, fileBytes), in.Name)
+func (in *Input) readHeader(spec format.Spec) error {
+	header, err := spec.ReadHeader(io.NewSectionReader(in.at, 0, in.at.bytes), in.Name)
 	if err != nil {
 		return err
 	}
-	records, err := format.CheckSize(in.Name, header, fileBytes)
+	records, err := format.CheckSize(in.Name, header, in.at.bytes)
 	if err != nil {
 		return err
 	}
@@ -219,9 +206,14 @@ func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader,
 func (in *Input) Seekable() bool { return in.at != nil }
 
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
-func (in *Input) ReadRecords(p []byte, first int64) error {
+func (in *Input) ReadRecords(p []byte, first int64) error { return in.read(p, first, in.at.ReadAt) }
+
+// readMapped is ReadRecords through the file's map.
+func (in *Input) readMapped(p []byte, first int64) error { return in.read(p, first, in.at.readMapped) }
+
+func (in *Input) read(p []byte, first int64, readAt func(p []byte, off int64) (int, error)) error {
 	off := in.Header.Size() + first*int64(in.Header.Layout().RecordSize)
-	n, err := in.at.ReadAt(p, off)
+	n, err := readAt(p, off)
 	if n == len(p) {
 		return nil
 	}
@@ -233,9 +225,9 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 
 // askFor has the system read n records from index first on from the disk. REQUIRES: Seekable.
 func (in *Input) askFor(first, n int64) {
-	if file, ok := in.at.(*regularFile); ok {
+	if f := in.at; f.file != nil {
 		size := int64(in.Header.Layout().RecordSize)
-		willNeed(file.file, file.start+in.Header.Size()+first*size, n*size)
+		willNeed(f.file, f.start+in.Header.Size()+first*size, n*size)
 	}
 }
 

@@ -22,8 +22,8 @@ type mapping struct {
 // mapRecords maps n records from index first on, or gives nil where that cannot be done. From then on the file must not
 // change, or check reports that.
 func (in *Input) mapRecords(first, n int64) (device.Mapping, error) {
-	f, ok := in.at.(*regularFile)
-	if !ok {
+	f := in.at
+	if f.file == nil {
 		return nil, nil
 	}
 	size := int64(in.Header.Layout().RecordSize)

@@ -21,7 +21,7 @@ func TestManyInputsAreMapped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, in := range inputs {
-			if _, mapped := in.at.(*mappedFile); mapped != (n > MaxOpen) {
+			if mapped := in.at.file == nil; mapped != (n > MaxOpen) {
 				t.Errorf("%d inputs: mapped is %t", n, mapped)
 			}
 		}

@@ -1,0 +1,121 @@
+package input
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// openFiles opens a file of n u64, which count from 0 on.
+func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
+	t.Helper()
+	for i := range n {
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(i))
+	}
+	name = filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, recs, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inputs, err := Open(t.Context(), format.Spec{Type: "u64"}, []string{name}, nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = NewFiles(inputs)
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f, name, recs
+}
+
+// TestThroughMap reads the first records by calls, and then through the map of the file that was opened, also when another one
+// stands under its name.
+func TestThroughMap(t *testing.T) {
+	f, name, recs := openFiles(t, 100_000)
+	if f.mapped = true; f.throughMap() {
+		t.Error("a map is used before it is known where the data comes from")
+	}
+	f.ahead.note(lookEvery)
+	if !f.throughMap() {
+		t.Fatal("no map is used")
+	}
+	if runtime.GOOS == "linux" {
+		if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("another"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, len(recs)/2)
+	if err := f.readAhead(got, 1000); err != nil || !bytes.Equal(got, recs[8000:][:len(got)]) {
+		t.Errorf("other records came: %v", err)
+	}
+	if in := f.inputs[0].at; in.pages == nil {
+		t.Error("the file is not mapped")
+	}
+	if f.mapped = false; f.throughMap() {
+		t.Error("a map is used for what the page cache cannot hold")
+	}
+}
+
+// TestMapOfShorterFile cuts a file while it is mapped: an error with its name and the offset.
+func TestMapOfShorterFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be cut there")
+	}
+	f, name, _ := openFiles(t, 100_000)
+	f.mapped = true
+	f.ahead.note(lookEvery)
+	p := make([]byte, 8000)
+	if err := f.readAhead(p, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.readAhead(p, 50_000); !errors.Is(err, errFault) || !strings.Contains(err.Error(), name+" at byte 400000: ") {
+		t.Errorf("the error is: %v", err)
+	}
+	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "800000 bytes before, 4096 now") {
+		t.Errorf("Check: %v", err)
+	}
+}
+
+// faultAt is a fault of an address, as the runtime has it.
+type faultAt uintptr
+
+func (f faultAt) Addr() uintptr { return uintptr(f) }
+
+// TestMapFault takes only faults of the map for errors.
+func TestMapFault(t *testing.T) {
+	p := make([]byte, 1<<20) // so large that it stays where it is
+	start, _ := addressOf(p)
+	for name, c := range map[string]struct {
+		fault any
+		ours  bool
+	}{
+		"the map":           {faultAt(start + 1<<20), true},
+		"where it goes":     {faultAt(start + 1<<20 - 1), false},
+		"another panic":     {"index out of range", false},
+		"before it":         {faultAt(start - 1), true},
+		"its first byte":    {faultAt(start), false},
+		"an error of sorts": {errors.New("boom"), false},
+	} {
+		func() {
+			defer func() {
+				if panicked := recover() != nil; panicked == c.ours {
+					t.Errorf("%s: panicked is %t", name, panicked)
+				}
+			}()
+			if err := mapFault(c.fault, p); err != errFault {
+				t.Errorf("%s: %v", name, err)
+			}
+		}()
+	}
+}
