@@ -19,7 +19,7 @@
 //   - copy: the input is in order as it stands, or in reverse order.
 //   - in-core: everything fits one chunk. It is read once and written once.
 //   - spread: several GPUs hold all of it together. Each sorts a share, and the shares are merged on their way out.
-//   - reread: the page cache holds the input. It is read once for each chunk, which takes the least keys that are left.
+//   - reread: multi-pass. The page cache holds the input, which is read once for each chunk, the least keys first.
 //   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged. The last one is
 //     not spilled but merged from memory, and the chunks are cut so that it is as large as can be.
 //   - partition: one pass sends every record to a part, by the leading digits of its key or between splitters
@@ -31,19 +31,14 @@
 //
 // Imports run one way, from the bottom up:
 //
-//	format   what bytes mean: record layouts, keys and their normalized form, containers, codecs, checksums, test data
-//	device   what sorts one chunk: the Device contract; cpu; opencl with its kernels
-//	chunker  what cuts the input: datasets, spill, runs, the partition by key
-//	merge    what makes one output: the k-way merge, the output that appears whole or not at all, filters
-//	extsort  this package: options, plan, the strategies, the report
-//	cmd/extsort  the command
+//	format           what bytes mean: record layouts, keys and their normalized form, containers, codecs, test data
+//	device           what sorts one chunk: the Device contract; cpu; opencl with its kernels
+//	chunker          what cuts the input: datasets, the partition by key; input, spill and plan below it
+//	merge            the k-way merge; merge/output makes an output that appears whole or not at all
+//	internal/engine  runs a plan: one function a strategy
+//	extsort          this package: options, facts, the report
+//	cmd/extsort      the command
 //
-// Data flows one way too. Everything that takes sorted records is a [device.BlockWriter], which gets them in blocks,
-// from several goroutines, each block with its place: a run that is spilled, a part's place in the output, the file
-// itself. So a chunk on any device can go anywhere, and no step waits for the one before it to be finished.
-//
-//	files, stdin ─ chunker.Dataset ──chunks──▶ device.Chunk: Load ▸ Sort ▸ Store ──blocks──▶ run, merge or output
-//
-// In this package, sort.go tells the story, job.go prepares it, budget.go divides its memory, planner.go and rates.go decide,
-// strategy.go, keep.go, passes.go, spread.go and partition.go do it, output.go and verify.go finish it.
+// A run is three steps: [Sort] gathers the facts (facts.go: inputs, a sample, devices, disks), chunker/plan chooses a
+// plan from them and a profile of the machine, and internal/engine runs it. docs/architecture.md has the drawings.
 package extsort

@@ -2,10 +2,7 @@ package extsort
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
-
-	"github.com/extsort/extsort/device"
 )
 
 // TestKeptIsNotSpilled sorts a little more than memory holds: the last chunk is not spilled, and the plan says so.
@@ -49,99 +46,6 @@ func TestKeepOnlyWhatOneMergeTakes(t *testing.T) {
 		report := checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
 		if spilled := report.BytesSpilled / (8 * testChunkRecords); spilled != due {
 			t.Errorf("%d runs: %d chunks were spilled, %d are due", runs, spilled, due)
-		}
-	}
-}
-
-// countedSource is a device.Source of so many records that nobody reads.
-type countedSource struct {
-	device.Source
-	records int64
-}
-
-func (s countedSource) Records() int64 { return s.records }
-
-// countedData is data of which only the number of records matters.
-type countedData struct {
-	watchDataset
-	left, known int64
-}
-
-func (d *countedData) Records() int64 { return d.known }
-
-func (d *countedData) Cut(maxRecords int64) (device.Source, error) {
-	n := min(maxRecords, d.left)
-	if d.left -= n; n == 0 {
-		return nil, nil
-	}
-	return countedSource{records: n}, nil
-}
-
-// TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are as many
-// as planned, and the last can stay unless there are very many.
-func TestCuts(t *testing.T) {
-	r := seeded(t)
-	j, err := newJob(t.Context(), Options{Record: kindNamed("u64").spec, Stdin: &bytes.Reader{}, MemoryBytes: 40 << 20, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.close()
-	s := &sorting{job: j}
-	for range 2000 {
-		n := j.capacity + 1 + r.Int64N(j.capacity<<r.IntN(6))
-		plan := j.cut(n)
-		if plan.stays > plan.chunk || plan.chunk > j.capacity || plan.stays == 0 && plan.runs < 10 {
-			t.Fatalf("%d records in chunks of %d at most are cut as %+v", n, j.capacity, plan)
-		}
-		sizes := cutAll(t, s, &countedData{left: n, known: n})
-		last := sizes[len(sizes)-1]
-		if len(sizes) != plan.runs || plan.stays > 0 && last != plan.stays {
-			t.Fatalf("%d records, %+v: chunks of %v", n, plan, sizes)
-		}
-		sum := int64(0)
-		for _, size := range sizes {
-			if sum += size; size > plan.chunk {
-				t.Fatalf("%d records, %+v: chunks of %v", n, plan, sizes)
-			}
-		}
-		if sum != n {
-			t.Fatalf("%d records, %+v: chunks of %v have %d", n, plan, sizes, sum)
-		}
-	}
-}
-
-// TestCutsOfStream cuts a stream: whenever it ends, its last chunk can stay.
-func TestCutsOfStream(t *testing.T) {
-	j, err := newJob(t.Context(), Options{Record: kindNamed("u64").spec, Stdin: &bytes.Reader{}, MemoryBytes: 400 << 20, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.close()
-	sizes := cutAll(t, &sorting{job: j}, &countedData{left: 6 * j.capacity, known: -1})
-	if sizes[0] != j.capacity {
-		t.Errorf("the first chunk has %d records, not the %d that fit memory", sizes[0], j.capacity)
-	}
-	for i, size := range sizes[1:] {
-		if size > j.staying(i+2) {
-			t.Errorf("chunk %d has %d records, %d could stay", i+1, size, j.staying(i+2))
-		}
-	}
-}
-
-func cutAll(t *testing.T, s *sorting, data *countedData) []int64 {
-	t.Helper()
-	cuts := s.cutsOf(data)
-	var sizes []int64
-	for {
-		src, err := cuts.next(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if src == nil {
-			return sizes
-		}
-		if sizes = append(sizes, src.Records()); len(sizes) > 1000 {
-			t.Fatal(fmt.Sprint("no end of chunks: ", sizes[:10]))
 		}
 	}
 }

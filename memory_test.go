@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
@@ -61,7 +62,10 @@ var (
 
 // TestCachedSpill: a part of the memory's size stays there, and all that goes to a file system in memory.
 func TestCachedSpill(t *testing.T) {
-	cached := func(folders ...string) int64 { return (&job{opt: Options{TempDirs: folders}}).cachedSpill() }
+	cached := func(folders ...string) int64 {
+		f := plan.Facts{Memory: systemMemory(), Spill: plan.Spill{OnDisk: onDisk(folders)}}
+		return f.CachedSpill()
+	}
 	if got := cached("/proc"); got <= 0 || got > systemMemory()/2 {
 		t.Errorf("%d bytes that go to a disk stay in memory, which has %d", got, systemMemory())
 	}
@@ -139,7 +143,7 @@ func TestTooLittleToMerge(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in")
 	writeGenerated(t, in, kind{spec: spec}.layout(t), "uniform", 24<<20)
 	const least = 19 // MiB
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Spread, Reread} {
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		for _, piped := range []bool{false, true} {
 			for _, limit := range []int64{MinMemory, 17 << 20, (least - 1) << 20, least << 20} {
 				store := &faultStore{&injector{failAt: -1}}
@@ -193,41 +197,6 @@ func writeGenerated(t testing.TB, name string, l format.Layout, dist string, byt
 		g.Fill(recs, first)
 		if _, err := f.Write(recs); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// TestMemoryForFew takes memory as a limit needs it, where the records may not fit what is allowed.
-func TestMemoryForFew(t *testing.T) {
-	const allowed = 1 << 30
-	whole := budgetOf(allowed)
-	for _, c := range []struct {
-		name   string
-		opt    Options
-		stream bool
-		want   int64 // of memory at most, and at least half of it
-	}{
-		{"few of a stream", Options{Limit: 1}, true, enoughForFew},
-		{"more of a stream", Options{Limit: 2_000_000}, true, 2_000_000 * 8 * chunkOfLimit},
-		{"most of what may fit", Options{Limit: 1 << 62}, true, whole},
-		{"few of different keys", Options{Limit: 1, Unique: true}, true, whole},
-		{"all of a stream", Options{}, true, whole},
-		{"few of a file that fits", Options{Limit: 1}, false, whole},
-	} {
-		opt := c.opt
-		opt.Record, opt.MemoryBytes, opt.Workers = kindNamed("u64").spec, allowed, 2
-		if opt.Stdin = strings.NewReader("12345678"); !c.stream {
-			opt.Inputs = []string{writeFile(t, make([]byte, 800))}
-		}
-		j, err := newJob(t.Context(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if j.budget > c.want || j.budget < c.want/2 {
-			t.Errorf("%s: memory of %d bytes, want up to %d", c.name, j.budget, c.want)
-		}
-		if err := j.close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -4,24 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
-type Strategy string
+type Strategy = plan.Strategy
 
 // The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
 // in order as they stand.
 const (
-	Auto      Strategy = "auto"
-	MergeRuns Strategy = "merge"     // chunks by position, then a k-way merge
-	Partition Strategy = "partition" // parts by key range, each sorted, one after another
-	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
-	Reread    Strategy = "reread"    // chunks by key range, each taken from the input that is read once more for it
-	InCore    Strategy = "in-core"
-	Copy      Strategy = "copy" // the input is in order already, or in reverse order
+	Auto      = plan.Auto
+	MergeRuns = plan.Merge     // chunks by position, then a k-way merge
+	Partition = plan.Partition // parts by key range, each sorted, one after another
+	Spread    = plan.Spread    // a share for each of several devices, merged out of their memories
+	Reread    = plan.Reread    // multi-pass: chunks by key range, the input is read once more for each
+	InCore    = plan.InCore
+	Copy      = plan.Copy // the input is in order already, or in reverse order
 )
 
 // Options says what to sort and how. The zero value of each field is its default.
@@ -51,7 +61,7 @@ type Options struct {
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
 	Brief    bool     // Check computes no checksum, and reads no further than where it finds the first record out of order
-	Progress Progress // told of the phases as they go; nil: nobody
+	Progress Progress // told of the stages as they go; nil: nobody
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
 	// and the CPU takes over. nil: nobody.
@@ -61,10 +71,53 @@ type Options struct {
 }
 
 // Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many.
-type Progress interface {
-	Begin(phase string, totalBytes int64) // totalBytes < 0: not known
-	Add(bytes int64)
-	End()
+type Progress = engine.Progress
+
+// faults are the seams through which tests make operations fail: the dataset that is read, the device that
+// sorts, the store that is spilled to and the file system of the output. A nil seam is the real thing. Two more
+// make chunks and blocks so small that a few kilobytes are sorted as terabytes are.
+type faults struct {
+	wrapDataset func(chunker.Dataset) chunker.Dataset
+	wrapDevice  func(device.Device) device.Device
+	spillStore  spill.Store
+	outputFS    output.FS
+
+	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
+	blockBytes   int   // size of blocks, 0: what suits the memory
+	moreDevices  int   // CPU devices that are opened beside those that were asked for
+	chosenGPU    bool  // the devices count as GPUs that the planner chose
+
+	gpus      []device.Device // that the machine has, numbered from 1; nil: those that there are
+	readBytes float64         // bytes/s that one worker reads of the input; 0: as a trial says
+}
+
+// devices are those that a sort could use.
+func (f *faults) devices() DeviceList {
+	if f.gpus == nil {
+		return Devices()
+	}
+	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
+	for _, d := range f.gpus {
+		list.Devices = append(list.Devices, d.Info())
+	}
+	return list
+}
+
+// mayHaveGPU reports whether devices may find a GPU.
+func (f *faults) mayHaveGPU() bool { return len(f.gpus) > 0 || f.gpus == nil && opencl.Installed() }
+
+func (f *faults) device(d device.Device) device.Device {
+	if f.wrapDevice == nil {
+		return d
+	}
+	return f.wrapDevice(d)
+}
+
+func (f *faults) store() spill.Store {
+	if f.spillStore == nil {
+		return spill.Disk{}
+	}
+	return f.spillStore
 }
 
 // validate reports every fault of the options at once.
@@ -86,4 +139,53 @@ func (o *Options) validate() error {
 		humanBytes(o.MemoryBytes), humanBytes(MinMemory))
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
 	return errors.Join(faults...)
+}
+
+// withDefaults fills in what was left open.
+func (o Options) withDefaults() Options {
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = defaultMemory()
+	} else if o.MemoryBytes > 1<<30 { // else it takes longer to ask than to sort a small file
+		if all := systemMemory(); all > 0 {
+			o.MemoryBytes = min(o.MemoryBytes, max(all, 1<<30)) // a stream may need all, nobody knows
+		}
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if len(o.TempDirs) == 0 {
+		o.TempDirs = []string{defaultTempDir()}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return o
+}
+
+// defaultTempDir is TMPDIR, else /var/tmp where there is one: /tmp often lies in memory.
+func defaultTempDir() string {
+	if dir := os.Getenv("TMPDIR"); dir != "" {
+		return dir
+	}
+	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
+		return "/var/tmp"
+	}
+	return os.TempDir()
+}
+
+// toStdout reports whether the records go to the stream that the caller gave.
+func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
+
+// codec is the compression of the output.
+func (o *Options) codec() (format.Compression, error) {
+	if o.Compress == "" {
+		return format.BySuffix(o.Output), nil
+	}
+	return format.ParseCompression(o.Compress)
 }

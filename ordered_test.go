@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -23,28 +24,21 @@ func TestLooksReversed(t *testing.T) {
 		"random pair": {func(int) uint64 { return uint64(r.IntN(2)) }, false},
 		"uniform":     {func(int) uint64 { return r.Uint64() }, false},
 	} {
-		j := jobOfKeys(t, n, c.key)
-		if got := j.looksReversed(); got != c.want {
+		recs := make([]byte, 0, 8*n)
+		for i := range n {
+			recs = binary.LittleEndian.AppendUint64(recs, c.key(i))
+		}
+		opt := Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20}
+		s, err := begin(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := gather(&s.opt, s.run.Input)
+		if err := errors.Join(err, s.close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Reversed(); got != c.want {
 			t.Errorf("%s: it looks reversed: %t", name, got)
 		}
 	}
-}
-
-// jobOfKeys is a job that sorts a file of n u64.
-func jobOfKeys(t *testing.T, n int, key func(i int) uint64) *job {
-	t.Helper()
-	recs := make([]byte, 0, 8*n)
-	for i := range n {
-		recs = binary.LittleEndian.AppendUint64(recs, key(i))
-	}
-	j, err := newJob(t.Context(), Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := j.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return j
 }

@@ -281,3 +281,12 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// mirror puts records in the reverse of their order.
+func mirror(recs []byte, size int) {
+	var reversed []byte
+	for at := len(recs) - size; at >= 0; at -= size {
+		reversed = append(reversed, recs[at:at+size]...)
+	}
+	copy(recs, reversed)
+}

@@ -130,8 +130,7 @@ type planFacts struct {
 	free      int64  // room for spill, -1: not known
 
 	memory, systemMemory int64
-	reclaims             bool // the host takes back what memory is free
-	workers, fanIn       int  // fanIn 0: what memory allows
+	workers, fanIn       int // fanIn 0: what memory allows
 	devices              []string
 	gpus                 int // that the machine has, each of:
 	gpuMemory            int64
@@ -175,7 +174,6 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"free":      func(f *planFacts, v string) error { return parseCount(&f.free, v) },
 	"memory":    func(f *planFacts, v string) error { return parseCount(&f.memory, v) },
 	"sysmem":    func(f *planFacts, v string) error { return parseCount(&f.systemMemory, v) },
-	"reclaims":  func(f *planFacts, v string) error { return parseYes(&f.reclaims, v) },
 	"workers":   func(f *planFacts, v string) error { return parseCount(&f.workers, v) },
 	"fanin":     func(f *planFacts, v string) error { return parseCount(&f.fanIn, v) },
 	"device":    func(f *planFacts, v string) error { f.devices = strings.Split(v, ","); return nil },
@@ -340,10 +338,9 @@ type planMachine struct {
 }
 
 func newPlanMachine(t *testing.T) *planMachine {
-	t.Setenv("EXTSORT_RATES", "default")
-	system, host, onDisk, rates := systemMemory, hostTakesMemory, isOnDisk, defaultRates
-	t.Cleanup(func() { systemMemory, hostTakesMemory, isOnDisk, defaultRates = system, host, onDisk, rates })
-	defaultRates.mergeCost = 1.1e-9 // as with vectors, on every machine
+	system, disk, vectors := systemMemory, isOnDisk, mergesInVectors
+	t.Cleanup(func() { systemMemory, isOnDisk, mergesInVectors = system, disk, vectors })
+	mergesInVectors = true // on every machine
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]chunker.Sample{}}
 }
 
@@ -352,7 +349,6 @@ const spillFolder, outputFolder = "/spill", "/output"
 func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 	t.Helper()
 	systemMemory = func() int64 { return f.systemMemory }
-	hostTakesMemory = func() bool { return f.reclaims }
 	isOnDisk = func(folder string) bool {
 		return f.spillDisk && folder == filepath.FromSlash(spillFolder) ||
 			!f.tmpfs && folder == filepath.FromSlash(outputFolder)
@@ -367,7 +363,7 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 		chunks: made.Chunks, fanIn: made.FanIn, levels: made.MergeLevels, block: made.BlockBytes, workers: made.Workers,
 	}
 	for _, c := range made.Considered {
-		p.candidates = append(p.candidates, plannedCandidate{c.Strategy, c.possible, c.Seconds})
+		p.candidates = append(p.candidates, plannedCandidate{c.Strategy, c.Possible, c.Seconds})
 	}
 	return p
 }
@@ -402,7 +398,7 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	opt.faults.spillStore = roomyStore{free: f.free}
 	opt.faults.readBytes = f.disk
 	if f.cached {
-		opt.faults.readBytes = defaultRates.readBytes
+		opt.faults.readBytes = plan.DefaultProfile(true).ReadBytes
 	}
 	opt.faults.gpus = []device.Device{}
 	for i := range f.gpus {

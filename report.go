@@ -3,7 +3,28 @@ package extsort
 import (
 	"fmt"
 	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/engine"
 )
+
+// SortPlan is what a sort would do and what that is expected to cost.
+type SortPlan = plan.Plan
+
+// Stage is one stage of a plan with its predicted cost.
+type Stage = plan.Stage
+
+// Candidate is a strategy that was weighed.
+type Candidate = plan.Candidate
+
+// Rates are what a plan is based on, of one worker.
+type Rates = plan.Rates
+
+// Phase is one stage of a run: what it took, and beside it what was predicted.
+type Phase = plan.Stage
+
+// Change is a change of mind: a strategy that was planned or asked for and turned out not to be possible.
+type Change = engine.Change
 
 // Report tells what a sort or a merge did.
 type Report struct {
@@ -17,7 +38,7 @@ type Report struct {
 	PeakMemory     int64    `json:"peak_memory"`   // bytes of anonymous memory, as the system counts it; 0: not known
 	Device         string   `json:"device"`        //
 	Algorithm      string   `json:"algorithm"`     //
-	Strategy       Strategy `json:"strategy"`      //
+	Strategy       Strategy `json:"strategy"`      // that ran
 	Chunks         int      `json:"chunks"`        // chunks or parts that were sorted
 	FanIn          int      `json:"fan_in"`        // runs of the last merge; 0: none
 	MergeLevels    int      `json:"merge_levels"`  //
@@ -27,16 +48,10 @@ type Report struct {
 	ChecksumOut    string   `json:"checksum_out,omitempty"`
 	Verified       bool     `json:"verified"`
 	FallbackReason string   `json:"fallback_reason,omitempty"`
+	Changes        []Change `json:"changes,omitempty"` // of the strategy
 	Phases         []Phase  `json:"phases"`
 
 	Plan *SortPlan `json:"plan,omitempty"` // what was predicted
-}
-
-// Phase is one stretch of a run.
-type Phase struct {
-	Name    string  `json:"name"`    // read+partition, sort, spill, merge, write, fsync, verify, …
-	Seconds float64 `json:"seconds"` // wall-clock
-	Bytes   int64   `json:"bytes"`   // record bytes that went through
 }
 
 // CheckReport tells what Check saw.
@@ -57,4 +72,28 @@ func (e *DisorderError) Error() string {
 	return fmt.Sprintf("%s: record %d (byte %d) is out of order", e.File, e.Record, e.Byte)
 }
 
-func since(start time.Time) float64 { return time.Since(start).Seconds() }
+// report tells what the run as a whole was.
+func (s *session) report(start time.Time, peak int64) *Report {
+	run, result := s.run, &s.run.Result
+	r := &Report{
+		BytesSpilled: result.BytesSpilled, SpillCodec: result.SpillCodec,
+		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device, Algorithm: result.Algorithm(),
+		Strategy: result.Strategy, Chunks: result.Chunks, FanIn: result.FanIn, MergeLevels: result.MergeLevels,
+		Seconds: time.Since(start).Seconds(), ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut,
+		Verified: result.ChecksumOut != "", Changes: result.Changes,
+		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
+	}
+	size := int64(run.Input.Keyer.Layout().RecordSize)
+	r.Records, r.BytesRead = run.Input.Records(), run.Input.Bytes()
+	if run.Output != nil {
+		r.RecordsOut = run.Output.Records()
+		r.BytesWritten = r.RecordsOut * size
+	}
+	longest := 0.0
+	for _, p := range r.Phases {
+		if p.Seconds > longest {
+			longest, r.Limiting = p.Seconds, p.Name
+		}
+	}
+	return r
+}

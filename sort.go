@@ -5,33 +5,123 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/internal/engine"
 )
 
-// Sort sorts the inputs into the output: plan, cut into chunks, sort them, make one order of them, finish.
+// Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
-	start, memory := time.Now(), startPeakSampler()
-	j, err := newJob(ctx, opt)
+	start, memory := time.Now(), engine.WatchPeak()
+	s, err := prepare(ctx, opt)
 	if err != nil {
-		memory.end()
+		memory.End()
 		return nil, err
 	}
-	out, err := j.openOutput()
-	j.meter.note(stageStart, since(start))
+	err = s.openOutput()
+	s.run.Meter.Note(plan.StageStart, time.Since(start).Seconds())
 	if err == nil {
-		err = j.sortInto(ctx, out)
-		if err = j.finish(ctx, out, err); j.retryOnCPU(ctx, out, err) {
-			memory.end()
-			return j.sortOnCPU(ctx, opt, err)
+		err = s.run.Sort(ctx)
+		if err = s.run.Finish(ctx, err); s.retriesOnCPU(ctx, err) {
+			memory.End()
+			return sortOnCPU(ctx, opt, s, err)
 		}
 	}
-	err = errors.Join(err, j.close())
-	return j.fillReport(start, memory.end()), err
+	err = errors.Join(err, s.close())
+	return s.report(start, memory.End()), err
 }
 
-// sortOnCPU begins the sort again on the CPU after the GPU, which the planner had chosen, failed.
-func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report, error) {
-	j.opt.Warn(fmt.Sprintf("%s failed, sorting on the CPU instead: %v", j.plan.Device, cause))
-	if err := j.close(); err != nil {
+// Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes
+// nothing.
+func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
+	s, err := prepare(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.run.Plan, s.close()
+}
+
+// session is a run with what it was prepared from.
+type session struct {
+	opt     Options // with the defaults filled in
+	run     *engine.Run
+	autoGPU bool // the devices are GPUs that the plan chose
+}
+
+// prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open.
+func prepare(ctx context.Context, opt Options) (*session, error) {
+	s, err := begin(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.choose(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// begin makes a session of valid options and opens the inputs.
+func begin(ctx context.Context, opt Options) (*session, error) {
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	opt = opt.withDefaults()
+	meter := &engine.Meter{Progress: opt.Progress}
+	in, err := openInputs(ctx, &opt, meter)
+	if err != nil {
+		return nil, err
+	}
+	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.store(), Warn: opt.Warn}
+	return &session{opt: opt, run: run}, nil
+}
+
+// choose gathers the facts and makes the plan.
+func (s *session) choose(ctx context.Context) error {
+	facts, err := gather(&s.opt, s.run.Input)
+	if err != nil {
+		return err
+	}
+	profile := plan.DefaultProfile(mergesInVectors)
+	s.run.Facts = facts
+	if err := s.openDevices(profile); err != nil {
+		return err
+	}
+	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
+		return err
+	}
+	s.run.AskedFor()
+	if s.opt.SpillCompress == "delta" && !packs(facts.Keyer) {
+		s.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is",
+			facts.Keyer.Layout().RecordSize))
+	}
+	return nil
+}
+
+func (s *session) openOutput() error {
+	codec, err := s.opt.codec()
+	if err != nil {
+		return err
+	}
+	o := engine.OutputOptions{Stream: s.opt.Stdout, FS: s.opt.faults.outputFS, Codec: codec, Verify: s.opt.Verify}
+	if !s.opt.toStdout() {
+		o.Name = s.opt.Output
+	}
+	return s.run.OpenOutput(o)
+}
+
+// retriesOnCPU reports whether a sort that failed can be done again on the CPU: the GPU was not the user's choice, it
+// was the GPU that failed, and nothing has been consumed or written that cannot be had again.
+func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
+	deviceFailed := errors.Is(err, opencl.ErrAllocation) || errors.Is(err, opencl.ErrBuild) ||
+		errors.Is(err, opencl.ErrDevice) || errors.Is(err, opencl.ErrUnavailable)
+	return s.autoGPU && deviceFailed && ctx.Err() == nil && s.run.Input.Seekable() && s.run.Output.CanRestart()
+}
+
+// sortOnCPU begins the sort again on the CPU after the GPU, which the plan had chosen, failed.
+func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (*Report, error) {
+	failed.opt.Warn(fmt.Sprintf("%s failed, sorting on the CPU instead: %v", failed.run.Plan.Device, cause))
+	if err := failed.close(); err != nil {
 		return nil, err
 	}
 	opt.Devices, opt.faults.chosenGPU = []string{deviceCPU}, false
@@ -42,50 +132,11 @@ func (j *job) sortOnCPU(ctx context.Context, opt Options, cause error) (*Report,
 	return report, err
 }
 
-// sortInto writes the sorted records to out, in the way that was planned.
-func (j *job) sortInto(ctx context.Context, out *output) error {
-	s := &sorting{job: j, pool: newPool(j), out: out}
-	defer s.pool.close()
-	if j.plan.Strategy == Copy {
-		if done, err := s.byCopy(ctx, out); done || err != nil {
-			return err
-		}
-		j.ordered, j.mirrored = false, false
-		j.plan = j.newPlan()
+// close gives back everything. The output is not its affair.
+func (s *session) close() error {
+	errs := []error{s.run.Close()}
+	for _, d := range s.run.Devices {
+		errs = append(errs, d.Close())
 	}
-	if j.plan.Strategy == Spread {
-		if done, err := s.bySpread(ctx, out); done || err != nil {
-			return err
-		}
-		j.plan = j.newPlan().without(Spread)
-	}
-	if s.inPasses(out) {
-		if done, err := s.byPasses(ctx, out); done || err != nil {
-			return err
-		}
-	}
-	if j.plan.Strategy == Reread {
-		j.plan = j.newPlan().without(Reread)
-	}
-	if j.plan.Strategy == Partition {
-		j.report.Strategy = Partition
-		return s.byPartition(ctx, j.data, j.keys(), j.plan.Chunks, out.BlockWriter)
-	}
-	j.report.Strategy = InCore // until a second chunk is needed
-	return s.byMerge(ctx, j.data, out.BlockWriter)
-}
-
-// fillReport completes the report with what the run as a whole was.
-func (j *job) fillReport(start time.Time, peak int64) *Report {
-	r := &j.report
-	r.MemoryLimit, r.PeakMemory = j.opt.MemoryBytes, peak
-	r.Device, r.Plan, r.Phases = j.plan.Device, j.plan, j.meter.phases
-	r.Seconds, r.Algorithm = since(start), joinAlgorithms(j.stats)
-	longest := 0.0
-	for _, p := range r.Phases {
-		if p.Seconds > longest {
-			longest, r.Limiting = p.Seconds, p.Name
-		}
-	}
-	return r
+	return errors.Join(append(errs, s.run.Input.Data.Close())...)
 }

@@ -29,16 +29,16 @@ var house = []struct{ folder, layer string }{
 	{"device/tune", "device"},
 
 	{"chunker", "chunker"},
-	{"chunker/input", "chunker"}, // to come
-	{"chunker/pipe", "chunker"},
-	{"chunker/pipe/pipetest", "chunker"},
+	{"chunker/input", "chunker"},
+	{"chunker/input/pipe", "chunker"},
+	{"chunker/input/pipe/pipetest", "chunker"},
 	{"chunker/plan", "chunker"},
-	{"chunker/spill", "chunker"}, // to come
+	{"chunker/spill", "chunker"},
 
 	{"merge", "merge"},
 	{"merge/output", "merge"},
 
-	{"internal/engine", "engine"}, // to come
+	{"internal/engine", "engine"},
 
 	{".", "root"},
 

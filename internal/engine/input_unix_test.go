@@ -1,13 +1,12 @@
 //go:build unix
 
-package extsort
+package engine
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -34,14 +33,19 @@ func TestMapsWholeInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := &watchDataset{Dataset: chunker.NewDataset(inputs), size: size, seen: func([]byte) {}, mayMap: func() int64 { return c.mayMap }}
+		in, err := NewInput(inputs, &Meter{}, InputOptions{MaxMap: func() int64 { return c.mayMap }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := in.Data
 		src, err := data.Cut(c.first)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := src.(device.Mapped).Map()
 		if err != nil || (m != nil) != c.want {
-			t.Errorf("a source of %d records of %d, %d bytes may be mapped: mapped is %t, error %v", src.Records(), n, c.mayMap, m != nil, err)
+			t.Errorf("a source of %d records of %d, %d bytes may be mapped: mapped is %t, error %v",
+				src.Records(), n, c.mayMap, m != nil, err)
 		}
 		if m != nil {
 			if err := m.Close(); err != nil {

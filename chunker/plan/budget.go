@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Budget says what the memory limit is for. The lines add up to the limit.
+type Budget struct {
+	Lines []Line `json:"lines"`
+}
+
+// Line is one line of a Budget.
+type Line struct {
+	For   string `json:"for"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Chunks is the memory of what the other lines leave: chunks while they are sorted, then the buffers of a merge or of
+// a partition.
+func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
+
+// Sum adds up the lines.
+func (b *Budget) Sum() (sum int64) {
+	for _, line := range b.Lines {
+		sum += line.Bytes
+	}
+	return sum
+}
+
+// with is the budget with a line more, which takes bytes from the last.
+func (b Budget) with(what string, bytes int64) Budget {
+	rest := b.Lines[len(b.Lines)-1]
+	lines := append(b.Lines[:len(b.Lines)-1:len(b.Lines)-1], Line{what, bytes}, Line{rest.For, rest.Bytes - bytes})
+	return Budget{lines}
+}
+
+// Sizes is how the engine divides its work: by as many workers, in such blocks, with that memory.
+type Sizes struct {
+	Budget       Budget
+	Workers      int
+	BlockBytes   int   // of the blocks that are spilled and written, whole records
+	CodecWorkers int   // that compress the output
+	SpillCoders  int   // blocks of spill that are compressed or decompressed at the same time
+	PipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
+	MergeBytes   int64 // for the buffers of a merge
+	FanIn        int   // runs that are merged at once, at most
+}
+
+const (
+	// runtimeBytes is what a run needs besides chunks and buffers: the program's data, stacks, the Go heap with its
+	// garbage. Garbage grows with the work, by a part of the limit.
+	runtimeBytes = 12 << 20
+	runtimePart  = 48
+
+	// minWorkerBytes and minWorkerRecords are the least memory that is worth a worker: with less for each, a merge
+	// would take so few runs at a time that it needed several levels more.
+	minWorkerBytes   = 512 << 10
+	minWorkerRecords = 8
+
+	// limitedBytes is memory with which the first few records of an order take no longer than with more of it.
+	limitedBytes = 64 << 20
+
+	// ChunkOfLimit is how many times the records of a limit a chunk has at least: all others are left out before
+	// anything is spilled.
+	ChunkOfLimit = 16
+
+	maxBlockBytes = 1 << 20
+	minBlockBytes = 32 << 10
+
+	blockEntryBytes = 160 // a block's entry in the index of a run, with the copies that sorting entries takes
+)
+
+// Divide divides the memory limit. It does so for a merge of sorted inputs, too, which needs no device.
+func Divide(f *Facts) Sizes {
+	limit := f.Asked.MemoryBytes
+	b := Budget{[]Line{{"chunks and buffers", limit}}}.with("runtime", runtimeBytes+limit/runtimePart)
+	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
+	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
+	reading := decoderBytes(f)
+	codecs := func(n int) int64 { return reading + format.CodecMemory(f.Output.Codec, n) }
+	s.CodecWorkers = mostWorkers(s.Workers, b.Chunks()/2, codecs)
+	b = b.with("compression of inputs and output", min(codecs(s.CodecWorkers), b.Chunks()/2))
+	if f.Output.Stdout && b.Chunks() >= 16*f.Output.PipeBytes {
+		s.PipeBytes = f.Output.PipeBytes
+	}
+	b = b.with("pipe", s.PipeBytes)
+	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
+	b = b.with("index of spill", min(indexBytes(f, s.BlockBytes), b.Chunks()))
+	coders := func(n int) int64 { return SpillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
+	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
+	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
+	if f.Asked.Unique {
+		b = b.with("unique", min(int64(s.Workers)*int64(s.BlockBytes), b.Chunks()/4))
+	}
+	s.Workers = limitWorkers(f, s.Workers, b.Chunks())
+	s.Budget, s.MergeBytes = b, b.Chunks()-b.Chunks()/8 // the rest: indexes in the order of keys, and garbage
+	s.FanIn = fanIn(f, s)
+	return s
+}
+
+// limitWorkers takes no more workers than there is memory for.
+func limitWorkers(f *Facts, workers int, bytes int64) int {
+	each := max(minWorkerBytes, minWorkerRecords*int64(f.recordSize()))
+	return int(max(1, min(int64(workers), bytes/each)))
+}
+
+// mostWorkers is the most workers, one at least, whose memory is no more than bytes.
+func mostWorkers(workers int, bytes int64, memory func(workers int) int64) int {
+	for workers > 1 && memory(workers) > bytes {
+		workers--
+	}
+	return workers
+}
+
+// unneeded is the memory that the first records of the order do not need, where all of them do not fit it or may not.
+func unneeded(f *Facts, bytes int64) int64 {
+	size := int64(f.recordSize())
+	limit, large := f.first(), f.Records < 0 || f.Records > bytes/size
+	if limit < 0 || !large || limit >= bytes/(ChunkOfLimit*size) {
+		return 0
+	}
+	return bytes - min(bytes, max(limitedBytes, ChunkOfLimit*limit*size))
+}
+
+// decoderBytes is the memory of the inputs' decompressors: of all, or of the largest where they take turns.
+func decoderBytes(f *Facts) (bytes int64) {
+	for _, c := range f.Decoders {
+		if one := format.CodecMemory(c, 0); f.Together {
+			bytes += one
+		} else {
+			bytes = max(bytes, one)
+		}
+	}
+	return bytes
+}
+
+// chooseBlock chooses blocks that are as large as disks like them, but so small that a merge of many runs has buffers
+// enough; larger ones where the index of a huge input would else take more than an eighth of the memory.
+func chooseBlock(f *Facts, bytes int64, workers int) int {
+	size, block := f.recordSize(), maxBlockBytes
+	for block > minBlockBytes && int64(block)*int64(64+8*workers) > bytes {
+		block /= 2
+	}
+	block = max(block/size, 1) * size
+	for indexBytes(f, block) > bytes/8 && int64(block) < bytes/32 {
+		block *= 2
+	}
+	if f.Asked.BlockBytes > 0 {
+		block = max(f.Asked.BlockBytes/size, 1) * size
+	}
+	return block
+}
+
+// indexBytes is the memory of the index of all blocks, if everything is spilled that may be: keys that are counted are
+// not, and of a few first records no chunk has more.
+func indexBytes(f *Facts, block int) int64 {
+	spilled := f.bytes()
+	switch limit := f.first(); {
+	case f.onHost() && f.Devices[0].Histogram:
+		return 0
+	case limit >= 0 && limit < f.Records/ChunkOfLimit:
+		spilled /= ChunkOfLimit
+	}
+	return indexEntries(f, spilled/int64(block))
+}
+
+func indexEntries(f *Facts, blocks int64) int64 {
+	return blocks * int64(blockEntryBytes+f.Keyer.KeySize())
+}
+
+// fewRuns are so few that to merge more at once, by fewer workers, takes less than the levels that it saves.
+const fewRuns = 8
+
+// fanIn is the number of runs that one merge can take. Where memory is too little for more than a few, it is that of
+// fewer workers: a merge of as many runs goes on with those that it has memory for.
+func fanIn(f *Facts, s Sizes) int {
+	n := 0
+	for workers := s.Workers; workers > 0 && n < fewRuns; workers-- {
+		n = max(n, MaxFanIn(f.Keyer, s.BlockBytes, workers, s.MergeBytes))
+	}
+	if f.Asked.BatchSize > 0 {
+		n = min(n, f.Asked.BatchSize)
+	}
+	return max(n, 2)
+}
+
+// Merges reports whether memory is enough to merge at all: blocks of large records may be too large for that.
+func (s *Sizes) Merges(f *Facts) bool { return LeastMerge(f.Keyer, s.BlockBytes) <= s.MergeBytes }
+
+// TooLittle is the error of a memory limit that is too little, with the least that is enough.
+func TooLittle(f *Facts) error {
+	workers, advice := "one worker", "raise -S"
+	if least := leastMemory(f); least > f.Asked.MemoryBytes {
+		advice = fmt.Sprintf("raise -S, to %d MiB at least", least>>20)
+	}
+	if s := Divide(f); s.Workers > 1 {
+		workers, advice = fmt.Sprintf("%d workers", s.Workers), advice+", or lower --parallel"
+	}
+	return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %s (%s)",
+		humanize.IBytes(uint64(f.Asked.MemoryBytes)), f.recordSize(), workers, advice)
+}
+
+// leastMemory is the least memory limit, in whole MiB, with which these records can be merged by as many workers as
+// the limit that was given is enough for.
+func leastMemory(f *Facts) int64 {
+	enough := func(mib int64) bool {
+		more := *f
+		more.Asked.Workers = Divide(f).Workers
+		more.Asked.MemoryBytes = mib << 20
+		s := Divide(&more)
+		return s.Merges(f) && s.Budget.Chunks() > 0
+	}
+	high := max(f.Asked.MemoryBytes>>20, 1)
+	for !enough(high) {
+		high *= 2
+	}
+	low := int64(0) // not enough
+	for low+1 < high {
+		if middle := (low + high) / 2; enough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high << 20
+}

@@ -1,0 +1,361 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/extsort/extsort/format"
+)
+
+// stage is a stage of a candidate through which all records go.
+func (c *chooser) stage(name string, w work) Stage { return c.stageOf(name, float64(c.f.Records), w) }
+
+func (c *chooser) stageOf(name string, records float64, w work) Stage {
+	return Stage{Name: name, Bytes: int64(max(records, 0)) * int64(c.f.recordSize()), Seconds: w.cost(c.plain)}
+}
+
+// known is the number of records as the cost model takes it: none where it is not known.
+func (c *chooser) known() float64 { return float64(max(c.f.Records, 0)) }
+
+// written is how many records go to the output at most.
+func (c *chooser) written() float64 {
+	if c.f.Asked.Limit > 0 {
+		return min(c.known(), float64(c.f.Asked.Limit))
+	}
+	return c.known()
+}
+
+// finished adds the stage that makes an output of so many records durable. The disk has begun to write it in the stage
+// before.
+func (c *chooser) finished(a Candidate, records float64) Candidate {
+	finish := Stage{Name: StageFinish}
+	if c.f.Output.OnDisk {
+		dirty := min(records*float64(c.f.recordSize()), c.f.dirtyBytes())
+		begun := a.Stages[len(a.Stages)-1].Seconds * c.profile.DiskBytes
+		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.plain)
+	}
+	a.Stages = append(a.Stages, finish)
+	return a
+}
+
+// dirtyPart is the part of the memory that may be written and not yet on the disk before writers wait: Linux slows them
+// down half way between a tenth and a fifth.
+const dirtyPart = 0.15
+
+// dirtyBytes is how much that is; all where the memory was not asked for, since the data are few.
+func (f *Facts) dirtyBytes() float64 {
+	if f.Memory == 0 {
+		return math.Inf(1)
+	}
+	return dirtyPart * float64(f.Memory)
+}
+
+// waits is how many bytes writers wait for until the disk has them: what does not fit into memory of the records that
+// are written to the output and of so many records of spill.
+func (c *chooser) waits(written, spilled float64) float64 {
+	bytes := 0.0
+	if c.f.Spill.OnDisk {
+		bytes += spilled
+	}
+	if c.f.Output.OnDisk {
+		bytes += written
+	}
+	return max(0, bytes*float64(c.f.recordSize())-c.f.dirtyBytes())
+}
+
+func (c *chooser) copy() Candidate {
+	a := Candidate{Strategy: Copy, Possible: true, Why: "the sample is in order: the input is copied while that holds"}
+	switch {
+	case c.f.Mirrored():
+		a.Why = "the sample is in reverse order: the input is copied from its end while that holds"
+	case !c.f.Ordered():
+		a.Possible, a.Why = false, "the sample is not in order"
+	}
+	n, out := c.known(), c.written()
+	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, waits: c.waits(out, 0), starts: 1})}
+	return c.finished(a, out)
+}
+
+// chunked fills in the chunks of a candidate.
+func (c *chooser) chunked(a Candidate) Candidate {
+	a.ChunkRecords, a.Slots, a.ChunkBytes = c.capacity, c.slots, c.chunkBytes(c.slots)
+	return a
+}
+
+func (c *chooser) inCore() Candidate {
+	a := c.chunked(Candidate{Strategy: InCore, Chunks: 1, Possible: true, Why: "fits one chunk"})
+	if c.f.Records < 0 || c.f.Records > c.capacity {
+		a.Possible, a.Why = false, "does not fit one chunk"
+	}
+	n := c.known()
+	a.Stages = []Stage{
+		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
+		c.stage(StageWrite, work{sorts: n / 2, writes: c.written(), waits: c.waits(n, 0)}),
+	}
+	return c.finished(a, c.written())
+}
+
+// reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and
+// Paterson, "Selection and sorting with limited storage", 1980).
+func (c *chooser) reread() Candidate {
+	a := c.chunked(Candidate{Strategy: Reread, Selects: true, ChunkRecords: c.capacity,
+		Why: "reads the input once for every chunk, and spills nothing"})
+	if !c.f.canReread() {
+		a.Why = rereadNeeds
+		return a
+	}
+	a.ChunkRecords = c.chunkRecords(c.slots, c.f.Records)
+	a.Chunks = passesOf(c.f.Records, a.ChunkRecords)
+	wanted, n := c.f.Wanted(), c.known()
+	few := wanted >= 0 && wanted <= c.f.Records/ChunkOfLimit
+	if wanted >= 0 {
+		n = min(n, float64(wanted))
+		a.Chunks = min(a.Chunks, passesOf(wanted, a.ChunkRecords))
+	}
+	switch {
+	case c.f.Records <= c.capacity && !few:
+		a.Why = "one chunk holds everything"
+	case a.Chunks > 1 && !c.f.Output.File:
+		a.Why = "would still read the input when a stream has some of the output, and may end in it"
+	case a.Chunks > 1 && !c.f.staysCached():
+		a.Why = rereadNeeds
+	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses || !few && !c.f.keysFit(a.ChunkRecords):
+		a.Why = rereadNeeds
+	default:
+		a.Possible = true
+	}
+	first := 1 / float64(max(a.Chunks, 1))
+	a.Stages = []Stage{
+		c.stage(StageRead, work{looks: c.known(), sorts: first * n / 2, starts: 1}),
+		c.stageOf(StageWrite, first*n, work{sorts: first * n / 2, writes: first * n}),
+	}
+	if a.Chunks > 1 {
+		rest := (1 - first) * n
+		a.Stages = append(a.Stages, c.stageOf(StagePasses, rest,
+			work{looks: float64(a.Chunks-1) * c.known(), sorts: rest, writes: rest, waits: c.waits(n, 0)}))
+	}
+	return c.finished(a, n)
+}
+
+const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, " +
+	"not too often the same, in files that the page cache holds"
+
+// maxWholePasses is how many passes may pay for records that are sorted whole: their order is kept account of in all
+// that is read.
+const maxWholePasses = 4
+
+// cachedInputPart is the part of the memory that an input may have to be taken to stay in the page cache, beside as much
+// of output. More would be read from the disk again and again.
+const cachedInputPart = 4
+
+// smallBytes of input are taken to be in the page cache on any machine.
+const smallBytes = 64 << 20
+
+// canReread reports whether a chunk can take the records of a key range, and the input can be read again.
+func (f *Facts) canReread() bool {
+	return f.Records >= 0 && f.onHost() && f.Devices[0].Selects && f.Seekable && !f.InPlace
+}
+
+// staysCached reports whether the page cache holds the input until it has been read several times.
+func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInputPart, smallBytes) }
+
+// keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
+func (f *Facts) keysFit(chunk int64) bool {
+	const full = 0.9
+	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
+	most := int(full * float64(chunk) / float64(max(f.Records, 1)) * float64(len(keys)))
+	for i := most; i < len(keys); i++ {
+		if keys[i] == keys[i-most] {
+			return false
+		}
+	}
+	return true
+}
+
+// sampleKeys is about how many keys a sample has.
+const sampleKeys = 1 << 14
+
+// PassFill is how full the chunks of so many passes are meant to be: twice the error of a sample of n keys rarely makes
+// more of it, and if it does the pass takes less.
+func PassFill(passes float64, n int) float64 {
+	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
+}
+
+// passesOf is the number of passes for so many records in chunks of a capacity.
+func passesOf(records, capacity int64) int {
+	if records <= capacity {
+		return 1
+	}
+	passes := float64(records) / float64(max(capacity, 1))
+	return int(math.Ceil(passes / PassFill(passes, sampleKeys)))
+}
+
+// Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as
+// many as have so many distinct keys by the sample, where neighbours that differ are taken to be all different.
+func (f *Facts) Wanted() int64 {
+	if f.Asked.Limit == 0 || !f.Asked.Unique {
+		return f.first()
+	}
+	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
+	each := float64(max(f.Records, 0)) / float64(max(len(keys), 1))
+	seen := 0.0
+	for i, key := range keys {
+		switch {
+		case i > 0 && keys[i-1] == key:
+		case i+1 < len(keys) && keys[i+1] == key:
+			seen++
+		default:
+			seen += each
+		}
+		if seen >= float64(f.Asked.Limit) {
+			return max(f.Asked.Limit, int64(each*float64(i)))
+		}
+	}
+	return -1
+}
+
+func (c *chooser) merge() Candidate {
+	a := c.chunked(Candidate{Strategy: Merge, Possible: true, Why: "one pass to sort runs, one to merge them"})
+	if c.f.Records < 0 {
+		a.Why, a.Temp, a.Room, a.Levels = "works without knowing the size of the input", -1, -1, 1
+		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
+		return a
+	}
+	a.Cut = c.cut(c.f.Records)
+	a.Chunks, a.Levels = a.Cut.Runs, levelsOf(a.Cut.Runs, c.sizes.FanIn)
+	n := c.known()
+	merged, kept := n, float64(min(a.Cut.Stays, c.f.Records))
+	if limit := c.f.first(); limit >= 0 {
+		merged, kept = min(n, float64(limit)*float64(a.Chunks)), min(kept, float64(limit))
+	}
+	spilled := max(merged-kept, 0)
+	if a.Kept = int64(kept) * int64(c.f.recordSize()); a.Kept > 0 {
+		a.Why += "; the last stays in memory"
+	}
+	if !c.sizes.Merges(c.f) {
+		a.Possible, a.Why = false, "memory is too little for the blocks of runs of such records"
+	}
+	again := rewritten(a.Chunks, c.sizes.FanIn)
+	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
+	a.Room = roomFor(a.Temp, c.storedBlock(a.ChunkRecords))
+	prices, packs, keeps := c.plain, 0.0, 1.0
+	if c.keeps < 1 && (c.f.Asked.SpillCodec == "delta" || a.Temp > c.f.CachedSpill()) {
+		prices, keeps, a.Stored = c.packed, c.keeps, int64(c.keeps*float64(a.Temp))
+		packs = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
+	}
+	back := c.mergeWork(merged, spilled, a)
+	last := back.times(1 + again).plus(work{spills: again * spilled, packs: (1 + 2*again) * packs, writes: c.written(),
+		waits: c.waits(n, (1+again)*spilled*keeps)})
+	runs := work{reads: n, sorts: n, spills: spilled, packs: packs, starts: 1}
+	a.Stages = []Stage{
+		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
+	}
+	return c.finished(a, c.written())
+}
+
+// mergeWork is reading back what was spilled and merging it with what was kept, once.
+func (c *chooser) mergeWork(merged, spilled float64, a Candidate) work {
+	runs := min(a.Chunks, c.sizes.FanIn)
+	w := work{spills: spilled, merges: merged * math.Log2(float64(max(runs, 2))), follows: merged}
+	if c.f.Reversed() {
+		w.merges, w.follows = 0, 0 // runs that do not overlap are only joined
+	}
+	return w.plus(c.blocksRead(spilled, c.storedBlock(a.ChunkRecords), runs))
+}
+
+// blocksRead is what it takes to read back spill because it comes in blocks, of so many runs that are merged.
+func (c *chooser) blocksRead(records float64, block, runs int) work {
+	blocks := records * float64(c.f.recordSize()) / float64(max(block, 1))
+	return work{blocks: blocks, cuts: blocks * float64(runs)}
+}
+
+func (w work) times(n float64) work {
+	w.merges, w.follows, w.spills, w.blocks, w.cuts = n*w.merges, n*w.follows, n*w.spills, n*w.blocks, n*w.cuts
+	return w
+}
+
+func (w work) plus(o work) work {
+	return work{
+		w.reads + o.reads, w.looks + o.looks, w.sorts + o.sorts, w.scatters + o.scatters, w.merges + o.merges,
+		w.follows + o.follows, w.spills + o.spills, w.packs + o.packs, w.blocks + o.blocks, w.cuts + o.cuts,
+		w.parts + o.parts, w.writes + o.writes, w.waits + o.waits, w.starts + o.starts, w.syncs + o.syncs,
+	}
+}
+
+func (c *chooser) partition() Candidate {
+	a := c.chunked(Candidate{Strategy: Partition, Chunks: PartsOf(c.f.Records, c.capacity), Possible: true,
+		Why: "one pass to partition, one to sort the parts"})
+	scatter, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), a.Chunks)
+	passes := float64(max(levelsOf(a.Chunks, fit), 1))
+	n := c.known()
+	a.Temp = int64(passes) * c.f.bytes()
+	a.Room = roomFor(a.Temp, scatter.BlockBytes)
+	if passes > 1 {
+		a.Why = fmt.Sprintf("%.0f passes to partition, since memory has room for %d parts at a time, and one to sort them",
+			passes, fit)
+	}
+	switch {
+	case c.f.Records < 0:
+		a.Possible, a.Why, a.Temp, a.Room = false, "needs a sample of all of the input", -1, -1
+	case c.f.Asked.Limit > 0 && c.f.Asked.Limit < c.f.Records:
+		a.Possible, a.Why = false, "would spill everything for a few records"
+	case !c.sizes.Merges(c.f):
+		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
+	}
+	back := c.blocksRead(n, scatter.BlockBytes, 0)
+	again := work{scatters: n, spills: 2 * n, blocks: back.blocks, cuts: back.cuts}
+	parts := work{spills: n, parts: float64(a.Chunks), sorts: n, writes: n, waits: c.waits(n, passes*n)}.plus(back)
+	for range int(passes) - 1 {
+		parts = parts.plus(again)
+	}
+	a.Stages = []Stage{
+		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, parts),
+	}
+	return c.finished(a, n)
+}
+
+// blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.
+const blockFill = 5.0 / 8
+
+// roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole pages.
+func roomFor(bytes int64, block int) int64 {
+	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
+}
+
+// levelsOf is the number of merges that a record goes through, or of passes that send it to its part.
+func levelsOf(runs, fanIn int) int {
+	levels := 0
+	for fanIn = max(fanIn, 2); runs > 1; levels++ {
+		runs = (runs + fanIn - 1) / fanIn
+	}
+	return levels
+}
+
+// Levels is levelsOf for the engine, which counts the runs that there really are.
+func (s *Sizes) Levels(runs int) int { return levelsOf(runs, s.FanIn) }
+
+const maxRunsCounted = 1 << 12
+
+// rewritten is how many times a record of one of so many runs, all of the same size, is merged into another run before
+// the last merge, on average. It is less than the number of levels: just as many runs are merged as must be.
+//
+// Of very many runs it is the number of levels before the last.
+func rewritten(runs, fanIn int) float64 {
+	fanIn = max(fanIn, 2)
+	if runs > maxRunsCounted {
+		return float64(levelsOf(runs, fanIn) - 1)
+	}
+	sizes := slices.Repeat([]int{1}, runs) // the least first: what was merged is never less than what will be
+	moved := 0
+	for len(sizes) > fanIn {
+		group := MergeGroup(len(sizes), fanIn)
+		merged := 0
+		for _, size := range sizes[:group] {
+			merged += size
+		}
+		sizes = append(sizes[group:], merged)
+		moved += merged
+	}
+	return float64(moved) / float64(max(runs, 1))
+}

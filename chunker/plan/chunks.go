@@ -1,0 +1,348 @@
+package plan
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/extsort/extsort/format"
+)
+
+// slotsOnGPU is the number of chunks that are in flight on a GPU when there is more than one chunk: one is loaded while
+// another is sorted or stored. The CPU's steps share its processors: there one large chunk is better.
+const slotsOnGPU = 2
+
+// SlotsOf is the number of chunks that are in flight on a device.
+func (d *Device) SlotsOf(slots int) int {
+	if d.Host {
+		return 1
+	}
+	return slots
+}
+
+// chunkBytes is the host memory of one chunk.
+func (c *chooser) chunkBytes(slots int) int64 {
+	total := 0
+	for _, d := range c.f.Devices {
+		total += d.SlotsOf(slots)
+	}
+	return c.sizes.Budget.Chunks() / int64(max(total, 1))
+}
+
+// chunkRecords is the number of records that a chunk can have on every device, of a source that has more of them.
+func (c *chooser) chunkRecords(slots int, source int64) int64 {
+	capacity := int64(math.MaxInt64)
+	if c.f.Asked.ChunkRecords > 0 {
+		capacity = c.f.Asked.ChunkRecords
+	}
+	for _, d := range c.f.Devices {
+		n := d.Capacity(Chunk{c.chunkBytes(slots), c.sizes.BlockBytes, c.sizes.Workers, source})
+		if !d.Host {
+			n /= int64(slots) // they share the device's memory
+		}
+		capacity = min(capacity, n)
+	}
+	return capacity
+}
+
+// storedBlock is the size of the blocks of a run: small chunks are stored in smaller ones.
+func (c *chooser) storedBlock(records int64) int {
+	if !c.f.onHost() {
+		return c.sizes.BlockBytes
+	}
+	return c.f.Devices[0].StoredBlock(Chunk{c.chunkBytes(c.slots), c.sizes.BlockBytes, c.sizes.Workers, 0}, records)
+}
+
+// Cut says how many records the chunks of a merge have. The last one is not spilled but merged from where it was
+// sorted. The merge needs buffers beside it, so such a chunk is smaller than one that may use all of the memory. The
+// chunks are cut so that the last one is as large as may stay, and those before it share the rest evenly: of 1.2 chunks
+// 0.3 are spilled, not 1.2.
+type Cut struct {
+	Runs  int
+	Chunk int64 // most records of a chunk
+	Stays int64 // most records of the last chunk that are merged from memory; 0: every chunk is spilled
+}
+
+// cut chooses the chunks of so many records. The chunks of several devices share the host's memory, and those of a GPU
+// lie in its own: what of these stays depends on nothing that could be cut for it.
+func (c *chooser) cut(records int64) Cut {
+	cut := Cut{Runs: int((records + c.capacity - 1) / max(c.capacity, 1)), Chunk: c.capacity}
+	if !c.f.onHost() || records <= c.capacity {
+		return cut
+	}
+	for runs := max(cut.Runs, 2); runs <= c.sizes.FanIn; runs++ {
+		stays := c.staying(runs)
+		if stays < c.capacity/2 {
+			break
+		}
+		if int64(runs)*stays >= records {
+			return Cut{runs, stays, stays}
+		}
+	}
+	return cut
+}
+
+// staying is the number of records of a chunk that can stay in memory beside the merge of so many runs. The chunk that
+// they are loaded into is made for more, and wastes a little more for that.
+func (c *chooser) staying(runs int) int64 {
+	const waste = 12
+	merge := c.sizes.mergeMemory(c.f, runs)
+	memory := c.sizes.BesideMerge(c.f, runs) - merge/waste
+	n := c.f.Devices[0].Capacity(Chunk{memory, c.sizes.BlockBytes, c.sizes.Workers, 0})
+	return min(n, c.capacity)
+}
+
+func (s *Sizes) mergeMemory(f *Facts, runs int) int64 {
+	return MergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs)
+}
+
+// BesideMerge is the memory that a merge of so many runs does not need.
+func (s *Sizes) BesideMerge(f *Facts, runs int) int64 {
+	return s.withoutSlack() - s.mergeMemory(f, runs)
+}
+
+// BesideKept is the memory for a merge beside so many bytes of a chunk that stays.
+func (s *Sizes) BesideKept(kept int64) int64 { return s.withoutSlack() - kept }
+
+// withoutSlack leaves something free for what the Go heap keeps of the phase before.
+func (s *Sizes) withoutSlack() int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 }
+
+// Cutter cuts the chunks of a merge, one after the other.
+type Cutter struct {
+	c     *chooser
+	cut   Cut
+	left  int64 // records that are not yet in a chunk; -1: not known
+	given int   // chunks
+	slack int64 // records that a chunk may get more, where data is cut at the borders of blocks only
+}
+
+// Cutter cuts so many records, of the input or of a part of it.
+func (p *Plan) Cutter(records int64, part bool) *Cutter {
+	c := p.chooser
+	cutter := &Cutter{c: c, cut: Cut{Chunk: c.capacity}, left: records}
+	if records > c.capacity {
+		cutter.cut = c.cut(records)
+	}
+	if part {
+		cutter.slack = int64(c.sizes.BlockBytes / c.f.recordSize())
+	}
+	return cutter
+}
+
+// Next is the number of records of the next chunk, at most. Took tells how many it got.
+func (k *Cutter) Next() int64 {
+	switch {
+	case k.left < 0 && k.given > 0 && k.c.f.onHost():
+		return k.nextOfStream()
+	case k.left <= k.cut.Stays || k.cut.Stays == 0:
+		return k.cut.Chunk
+	}
+	before := k.left - k.cut.Stays
+	pieces := (before + k.cut.Chunk - 1) / k.cut.Chunk
+	return min((before+pieces-1)/pieces+k.slack, k.cut.Chunk)
+}
+
+// Took enters a chunk of so many records; -1: not known.
+func (k *Cutter) Took(records int64) {
+	if k.given++; k.left >= 0 {
+		k.left -= records
+	}
+}
+
+// nextOfStream is Next where the input may end at any time, so that each chunk after the first could be the last: it is
+// cut so that it can stay, even if there will be as many runs again, as long as that costs little.
+func (k *Cutter) nextOfStream() int64 {
+	runs := 2*k.given + 2
+	if stays := k.c.staying(runs); runs <= k.c.sizes.FanIn && stays > k.c.capacity/8*7 {
+		return stays
+	}
+	return k.c.capacity
+}
+
+const (
+	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
+	partFill = 0.85
+
+	// partsOfStream is the number of parts when the size of the input is not known.
+	partsOfStream = 64
+
+	minScatterBlock = 4 << 10   // a page
+	maxReadBytes    = 256 << 10 // that a worker of the CPU device reads at a time, so that it stays in the cache
+)
+
+// PartsOf is the number of parts for so many records in chunks of a capacity.
+func PartsOf(records, capacity int64) int {
+	if records < 0 {
+		return partsOfStream
+	}
+	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
+}
+
+// FitParts settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker has a
+// block of each part in memory, and the smaller the blocks, the larger their index.
+func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
+	memory, size := s.Budget.Chunks(), f.recordSize()
+	opt = Scatter{Workers: s.Workers, UnitBytes: MaxUnitBytes}
+	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*s.Workers) > memory {
+		opt.UnitBytes /= 2
+	}
+	largest := s.BlockBytes
+	if len(f.Devices) > 0 && f.Devices[0].Host {
+		largest = min(largest, maxReadBytes)
+	}
+	reserved := indexBytes(f, s.BlockBytes)
+	for fit = parts; ; fit -= max(fit/8, 1) {
+		for block := largest; ; block /= 2 {
+			opt.BlockBytes = max(block/size, 1) * size
+			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*s.Workers))
+			if index <= reserved+memory/8 && opt.Memory(fit)+index <= reserved+memory || fit <= 2 {
+				return opt, fit
+			}
+			if block <= minScatterBlock {
+				break
+			}
+		}
+	}
+}
+
+// cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it to the
+// disk when what is dirty exceeds a tenth of the memory that is not in use.
+const cachedSpillPart = 16
+
+// CachedSpill is how many bytes of spill are read back from memory, in all likelihood.
+func (f *Facts) CachedSpill() int64 {
+	if !f.Spill.OnDisk || f.Memory == 0 {
+		return math.MaxInt64
+	}
+	return f.Memory / cachedSpillPart
+}
+
+// minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
+const minPacked = 0.95
+
+// packing is what packing leaves of a run, by the sample; 1 where runs are not packed.
+func (c *chooser) packing() float64 {
+	packer := format.NewPacker(c.f.Keyer.Layout())
+	if packer == nil || len(c.f.Sample.Prefixes) == 0 || c.f.Records <= c.capacity {
+		return 1
+	}
+	keys := slices.Sorted(slices.Values(c.f.Sample.Prefixes))
+	keeps := packer.Keeps(keys, c.f.Keyer.PrefixBits(), float64(c.capacity))
+	if c.f.Asked.SpillCodec == "delta" || ChoosesCodec(c.f.Asked.SpillCodec) && keeps < minPacked {
+		return min(keeps, 1)
+	}
+	return 1
+}
+
+// Share is what one of several devices sorts of the data that all of them hold together.
+type Share struct {
+	Device     int   // index in Facts.Devices
+	Records    int64 // by position, one share after the other
+	BlockBytes int   // of what it stores for the merge
+	Workers    int
+	ChunkBytes int64 // of host memory
+}
+
+const (
+	// maxShareBlock is as much as a device's staging slots hold, since every block is one cut. Its records are bounded,
+	// too: their keys take 8 bytes each while they are merged.
+	maxShareBlock   = 4 << 20
+	maxShareRecords = 1 << 19
+	minShareBlocks  = 16 // that the host memory of a chunk has room for
+)
+
+var errSpread = errors.New("strategy spread: needs several devices, whose memories together hold all of the data, " +
+	"and files as input")
+
+// canSpread reports a spread that was asked for and cannot be.
+func canSpread(f *Facts) error {
+	if f.Asked.Strategy != Spread {
+		return nil
+	}
+	if _, fit := newChooser(f, DefaultProfile(false)).shares(); !fit {
+		return errSpread
+	}
+	return nil
+}
+
+// spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
+// that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares are
+// merged on their way out; nothing is spilled.
+func (c *chooser) spread() Candidate {
+	shares, fit := c.shares()
+	a := Candidate{Strategy: Spread, Shares: shares, Chunks: len(shares), Levels: 1}
+	switch {
+	case !fit:
+		a.Why = "needs several devices whose memories hold all of the data"
+	case !c.f.onGPUs():
+		a.Why = "the devices are not GPUs"
+	case c.f.Records <= c.capacity:
+		a.Why = "one device holds all of the data"
+	default:
+		a.Possible, a.Why = true, "each device sorts a share, and the shares are merged on their way out"
+	}
+	n := c.known()
+	merging := n * math.Log2(float64(max(a.Chunks, 2)))
+	a.Stages = []Stage{
+		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
+		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written(), waits: c.waits(n, 0)}),
+	}
+	return c.finished(a, c.written())
+}
+
+// shares cuts the data into a share for each device, by what they can do; false where they do not hold it together.
+func (c *chooser) shares() (all []Share, fit bool) {
+	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
+		return nil, false
+	}
+	size, devices := c.f.recordSize(), int64(len(c.f.Devices))
+	s := Share{ChunkBytes: c.sizes.Budget.Chunks() / 2 / devices, Workers: max(1, c.sizes.Workers/len(c.f.Devices))}
+	block := min(maxShareBlock, s.ChunkBytes/minShareBlocks, int64(maxShareRecords*size))
+	if c.f.Asked.BlockBytes > 0 {
+		block = int64(c.f.Asked.BlockBytes)
+	}
+	s.BlockBytes = int(max(block/int64(size), 1)) * size
+	var limits []int64
+	var rates []float64
+	for _, d := range c.f.Devices {
+		n := d.Capacity(Chunk{s.ChunkBytes, s.BlockBytes, s.Workers, 0})
+		if c.f.Asked.ChunkRecords > 0 {
+			n = min(n, c.f.Asked.ChunkRecords)
+		}
+		d = c.profile.assume(d)
+		limits, rates = append(limits, n), append(rates, 1/(2/d.LinkBytes+1/d.SortBytes))
+	}
+	divided := divideShares(c.f.Records, rates, limits)
+	for i, n := range divided {
+		if n > 0 {
+			s.Device, s.Records = i, n
+			all = append(all, s)
+		}
+	}
+	return all, divided != nil
+}
+
+// divideShares divides n records by rates, with limits; nil if the limits are less than n together.
+func divideShares(n int64, rates []float64, limits []int64) []int64 {
+	shares := make([]int64, len(limits))
+	for left, full := n, false; left > 0; {
+		if full {
+			return nil
+		}
+		total := 0.0
+		for i, rate := range rates {
+			if shares[i] < limits[i] {
+				total += rate
+			}
+		}
+		full = true
+		for i, rate := range rates {
+			if room := limits[i] - shares[i]; room > 0 {
+				more := min(room, left, int64(float64(left)*rate/total)+1)
+				shares[i], left, total = shares[i]+more, left-more, total-rate
+				full = full && more == room
+			}
+		}
+	}
+	return shares
+}

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Facts is what is known before a sort begins: of the data, of what is asked for, of where the output and the spill
+// go, and of the devices. Whoever gathers them does not change them afterwards.
+type Facts struct {
+	Keyer    *format.Keyer        // layout of a record, and the order of the keys
+	Records  int64                // in the inputs; -1: not known before their end
+	Seekable bool                 // every input is a regular file: it can be read at any place, and again
+	InPlace  bool                 // the output is one of the inputs and is written over it
+	Decoders []format.Compression // of the inputs that are decompressed
+	Together bool                 // inputs are read at the same time, not one after another
+	ReadRate float64              // bytes/s that a trial read from places all over the input; 0: there was none
+	Sample   Sample
+
+	Asked   Asked
+	Output  Output
+	Spill   Spill
+	Memory  int64 // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
+	Devices []Device
+}
+
+// Asked is what the user asks for, with the defaults filled in.
+type Asked struct {
+	Strategy    Strategy
+	Unique      bool
+	Limit       int64 // 0: all records
+	MemoryBytes int64 // the memory limit of the run
+	Workers     int
+	BatchSize   int    // most runs that are merged at once; 0: what memory allows
+	SpillCodec  string // auto, none, delta, s2, zstd
+	Algorithm   string
+
+	ChunkRecords int64 // most records of a chunk; 0: what memory allows. Tests sort little data as much by it
+	BlockBytes   int   // size of blocks; 0: what suits the memory
+}
+
+// Output is where the sorted records go.
+type Output struct {
+	File    bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
+	Offsets bool // blocks can be written at their places, in any order, and again
+	Stdout  bool // a stream that the caller gave
+	OnDisk  bool
+	Codec   format.Compression
+
+	PipeBytes int64 // of memory that a writer to a pipe can put to use
+}
+
+// Spill is where runs and parts go that do not fit memory.
+type Spill struct {
+	Folders []string
+	OnDisk  bool
+	Free    int64 // bytes that there is room for; -1: not known
+}
+
+// Sample is the prefixes of some keys (format.Keyer.Prefix), in the order of their positions, and how many of them are
+// greater and less than the one before.
+type Sample struct {
+	Prefixes          []uint64
+	Ascents, Descents int
+	Enough            bool // so many that their order means something
+}
+
+// Device is a device that can sort chunks.
+type Device struct {
+	Name      string
+	Host      bool    // the host's processors, in the host's memory
+	GPU       bool    // a processor of its own behind a link, with its own memory
+	Memory    int64   // bytes of its own
+	LinkBytes float64 // bytes/s between host and device, each way; 0: not known
+	SortBytes float64 // bytes/s of keys; 0: not known
+
+	WholeRecords  bool    // sorts records whole: none is gathered afterwards
+	Histogram     bool    // counts keys and makes the records anew: their number takes no memory
+	Selects       bool    // can take the records of a key range, for multi-pass sorting
+	SelectSeconds float64 // for each record that it leaves out
+
+	// Capacity is how many records a chunk can have. StoredBlock is the size of the blocks in which a chunk of so
+	// many records is stored. Both are arithmetic.
+	Capacity    func(Chunk) int64
+	StoredBlock func(c Chunk, records int64) int
+}
+
+// Chunk is what the capacity of a chunk depends on.
+type Chunk struct {
+	MemoryBytes   int64 // of the host
+	BlockBytes    int
+	Workers       int
+	SourceRecords int64 // records of which the chunk takes a part, see device.Chunk's Select; 0: no more than fit
+}
+
+// onHost reports whether the host's processors sort, and nothing else.
+func (f *Facts) onHost() bool { return len(f.Devices) == 1 && f.Devices[0].Host }
+
+// onGPUs reports whether all devices are GPUs.
+func (f *Facts) onGPUs() bool {
+	return len(f.Devices) > 0 && !slices.ContainsFunc(f.Devices, func(d Device) bool { return !d.GPU })
+}
+
+func (f *Facts) recordSize() int { return f.Keyer.Layout().RecordSize }
+
+// bytes is the size of the data; 0: not known.
+func (f *Facts) bytes() int64 { return max(f.Records, 0) * int64(f.recordSize()) }
+
+// first is how many of the first records of a sorted chunk are needed at most; -1: all.
+func (f *Facts) first() int64 {
+	if f.Asked.Limit > 0 && !f.Asked.Unique {
+		return f.Asked.Limit
+	}
+	return -1
+}
+
+// Ordered reports whether the data look as if they were in order.
+func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sample.Descents == 0 }
+
+// Mirrored reports whether the data look as if they were in reverse order, and can be copied from their end.
+func (f *Facts) Mirrored() bool {
+	all := f.Asked.Limit == 0 && !f.Asked.Unique
+	return f.Seekable && f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered() && all && f.Output.Offsets
+}
+
+// Reversed reports whether hardly a key is greater than the one before, so that runs do not overlap.
+func (f *Facts) Reversed() bool {
+	s := f.Sample
+	return s.Enough && s.Descents > 0 && s.Ascents <= len(s.Prefixes)/100+1
+}

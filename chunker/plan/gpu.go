@@ -1,0 +1,52 @@
+package plan
+
+import "math"
+
+// FastestGPU is a GPU that none exceeds by so much that it would matter: where even that does not pay, no driver need be
+// started to find out which GPUs there are.
+var FastestGPU = Device{GPU: true, Memory: 1 << 40, LinkBytes: 64e9, SortBytes: 400e9}
+
+// gpuShare is the part of a GPU's memory that records can have: keys lie there twice.
+const gpuShare = 0.4
+
+// GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, whose facts f are. Reading and
+// writing files takes the same time with both, and goes on while the GPU works; but what fits the memory of only one of
+// them need not be spilled there. An input of unknown size is sorted on the CPU, and what is in order is copied.
+func GPUPays(f *Facts, p *Profile, gpu Device) bool {
+	if f.Records < 0 || f.Ordered() || f.Mirrored() || f.Devices[0].Histogram {
+		return false
+	}
+	return gpuGain(f, p, gpu) > 0
+}
+
+// gpuGain is by how many seconds the sort is predicted to be faster.
+func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
+	host := p.price(f, f.Asked.Workers, 1)
+	n, size := float64(f.Records), float64(f.recordSize())
+	onGPU := p.sortOnGPUs(p.assume(gpu), size, host)
+	outOfCore := func(memory float64) float64 {
+		if n*size <= memory {
+			return 0
+		}
+		levels := math.Log2(max(n*size/memory+1, 2))
+		return work{spills: 2 * n, merges: n * levels, follows: n}.cost(host)
+	}
+	return n*host.sorts + outOfCore(float64(f.Asked.MemoryBytes)) -
+		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(gpu.Memory))
+}
+
+// digitBits is the width h of the radix digit that moves the fewest bytes for keys of k bits in tiles of T elements of
+// s bytes: the minimum of ⌈k/h⌉·[s + s·(1 + 32·2^h/(T·s)) + 12·2^h/T] per element (Koppelman's analysis of Satish, Harris
+// and Garland 2009).
+func digitBits(keyBits int, tile, elementBytes float64) int {
+	best, bestCost := 1, math.Inf(1)
+	for h := 1; h <= 16; h++ {
+		passes := math.Ceil(float64(keyBits) / float64(h))
+		bins := math.Exp2(float64(h))
+		cost := passes * (elementBytes + elementBytes*(1+32*bins/(tile*elementBytes)) + 12*bins/tile)
+		if cost < bestCost {
+			best, bestCost = h, cost
+		}
+	}
+	return best
+}

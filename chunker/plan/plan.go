@@ -1,0 +1,263 @@
+// Package plan decides how a sort is done: facts and a profile of the machine in, a plan out. It is pure: it opens
+// nothing, measures nothing and asks nobody, so that every decision can be had again from its facts.
+//
+//	Facts ─┬─▶ Divide ──▶ Sizes (Budget, blocks, workers) ─┐
+//	       └─▶ candidates: amounts of work ◀───────────────┘
+//	Profile ─▶ prices ─▶ cost of each candidate ─▶ Plan: the candidates in the order in which to try them
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Strategy is a way in which sorted chunks become one sorted output.
+type Strategy string
+
+// The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
+// in order as they stand.
+const (
+	Auto      Strategy = "auto"
+	Merge     Strategy = "merge"     // chunks by position, then a k-way merge
+	Partition Strategy = "partition" // parts by key range, each sorted, one after another
+	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
+	Reread    Strategy = "reread"    // multi-pass: chunks by key range, the input is read once more for each
+	InCore    Strategy = "in-core"
+	Copy      Strategy = "copy" // the input is in order already, or in reverse order
+)
+
+// The stages of a sort, as plans and reports name them.
+const (
+	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
+	StageRead      = "read"        // in core: read, and partition into buckets
+	StageWrite     = "sort, write" // in core: sort the buckets and write them
+	StagePasses    = "more passes" // multi-pass: read again, sort and write, after the first pass
+	StageRuns      = "sort runs"   // merge: read, sort and spill each chunk
+	StageMerge     = "merge"
+	StagePartition = "partition"  // partition: spill each record to its part
+	StageParts     = "sort parts" // partition: read back, sort and write each part
+	StageFinish    = "finish"     // fsync and rename
+	StageVerify    = "verify"
+	StageCheck     = "check"
+	StageCopy      = "copy" // of an input that is in order
+)
+
+// Plan is what a sort would do and what that is expected to cost.
+type Plan struct {
+	Records      int64    `json:"records"`     // -1: not known before the end of the input
+	RecordSize   int      `json:"record_size"` // bytes
+	KeySize      int      `json:"key_size"`    // bytes of normalized key
+	Layout       string   `json:"layout"`
+	MemoryLimit  int64    `json:"memory_limit"` // bytes
+	Device       string   `json:"device"`
+	Algorithm    string   `json:"algorithm"`
+	Workers      int      `json:"workers"`
+	Strategy     Strategy `json:"strategy"`
+	ChunkRecords int64    `json:"chunk_records"` // records that fit one chunk
+	Chunks       int      `json:"chunks"`        // chunks or parts expected; 0: not known
+	FanIn        int      `json:"fan_in"`        // most runs that one merge can take
+	MergeLevels  int      `json:"merge_levels"`  // 0: no merge
+	BlockBytes   int      `json:"block_bytes"`   // size of the blocks that are spilled and written
+	DigitBits    int      `json:"digit_bits"`    // radix digit that moves the fewest bytes within a bucket
+	TempBytes    int64    `json:"temp_bytes"`    // spill expected; -1: not known
+	StoredBytes  int64    `json:"stored_bytes"`  // of spill, where it is less because it is packed
+	KeptBytes    int64    `json:"kept_bytes"`    // of the last chunk, which is merged from memory
+	TempDirs     []string `json:"temp_dirs"`
+	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
+
+	Rates      Rates       `json:"rates"` // of this machine
+	Stages     []Stage     `json:"stages"`
+	Budget     Budget      `json:"budget"`
+	Considered []Candidate `json:"considered"` // the strategies that were weighed, in the order in which they are tried
+
+	Sizes Sizes `json:"-"`
+
+	chooser *chooser
+}
+
+// Stage is one stage of a run. In a plan Seconds is what is predicted; in a report it is what was measured, and
+// Predicted stands beside it.
+type Stage struct {
+	Name      string  `json:"name"`
+	Bytes     int64   `json:"bytes"` // record bytes that go through
+	Seconds   float64 `json:"seconds"`
+	Predicted float64 `json:"predicted,omitempty"`
+}
+
+// Candidate is a strategy that was weighed, with everything that the engine needs to follow it.
+type Candidate struct {
+	Strategy Strategy `json:"strategy"`
+	Possible bool     `json:"possible"`
+	Seconds  float64  `json:"seconds"` // predicted
+	Why      string   `json:"why"`     // for instance: "does not fit one chunk"
+
+	ChunkRecords int64   `json:"-"` // most records of a chunk
+	ChunkBytes   int64   `json:"-"` // host memory of a chunk
+	Slots        int     `json:"-"` // chunks in flight on each GPU
+	Selects      bool    `json:"-"` // chunks take the records of a key range
+	Chunks       int     `json:"-"` // chunks, parts or passes
+	Levels       int     `json:"-"` // of merging
+	Temp         int64   `json:"-"` // bytes of records that are spilled; -1: not known
+	Room         int64   `json:"-"` // bytes of the file system that they take at most, in whole pages; -1: not known
+	Stored       int64   `json:"-"` // bytes that they take, packed; 0: as many
+	Kept         int64   `json:"-"` // bytes of the last chunk, which stays in memory
+	Stages       []Stage `json:"-"`
+
+	Cut    Cut     `json:"-"` // of a merge
+	Shares []Share `json:"-"` // of a spread
+}
+
+// Impossible is the error of a strategy that turns out not to be possible, with nothing lost: the next candidate is
+// tried.
+type Impossible struct{ Why string }
+
+func (i *Impossible) Error() string { return i.Why }
+
+// Choose weighs the strategies.
+func Choose(f *Facts, profile *Profile) (*Plan, error) {
+	if err := canSpread(f); err != nil {
+		return nil, err
+	}
+	c := newChooser(f, profile)
+	if c.capacity < 1 {
+		return nil, TooLittle(f)
+	}
+	all := c.weigh()
+	spills := all[0].Strategy == Merge || all[0].Strategy == Partition
+	if !all[0].Possible || spills && f.Records > c.capacity && !c.sizes.Merges(f) {
+		return nil, TooLittle(f)
+	}
+	first := all[0]
+	return &Plan{
+		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
+		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers,
+		Strategy: first.Strategy, ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
+		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: digitBits(f.Keyer.PrefixBits(), 1<<15, 8),
+		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
+		Seconds: first.Seconds, Rates: profile.rates(), Stages: first.Stages, Budget: c.sizes.Budget,
+		Considered: all, Sizes: c.sizes, chooser: c,
+	}, nil
+}
+
+func deviceNames(f *Facts) string {
+	var names []string
+	for _, d := range f.Devices {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// String shows the plan in a line.
+func (p *Plan) String() string {
+	return fmt.Sprintf("%s on %s, %d chunks of up to %d records (%s), %s of memory",
+		p.Strategy, p.Device, p.Chunks, p.ChunkRecords, p.Layout, humanize.IBytes(uint64(p.MemoryLimit)))
+}
+
+// chooser weighs the strategies for one set of facts.
+type chooser struct {
+	f        *Facts
+	profile  *Profile
+	sizes    Sizes
+	capacity int64 // records that fit a chunk on every device
+	slots    int
+	keeps    float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
+	plain    prices  // of spill that is not packed
+	packed   prices
+}
+
+func newChooser(f *Facts, profile *Profile) *chooser {
+	c := &chooser{f: f, profile: profile, sizes: Divide(f), slots: 1}
+	c.capacity = c.chunkRecords(1, 0)
+	if f.Records < 0 || f.Records > c.capacity || len(f.Devices) > 1 {
+		c.slots = slotsOnGPU
+		c.capacity = c.chunkRecords(slotsOnGPU, 0)
+	}
+	c.keeps = c.packing()
+	c.plain = profile.price(f, c.sizes.Workers, 1)
+	c.packed = profile.price(f, c.sizes.Workers, c.keeps)
+	return c
+}
+
+// weigh returns the strategies in the order in which they are to be tried: the possible ones first, then the cheapest.
+// One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
+func (c *chooser) weigh() []Candidate {
+	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread(), c.merge(), c.partition()}
+	for i := range all {
+		for _, s := range all[i].Stages {
+			all[i].Seconds += s.Seconds
+		}
+	}
+	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
+	if forced >= 0 && c.obeys(&all[forced]) {
+		all[forced].Why, all[forced].Possible = "asked for", true
+	} else {
+		leaveOutOfRoom(all, c.f.Spill.Free)
+		preferInCore(all)
+		forced = -1
+	}
+	wanted := Strategy("")
+	if forced >= 0 {
+		wanted = all[forced].Strategy
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		return cmp.Or(
+			boolFirst(a.Strategy == wanted, b.Strategy == wanted),
+			boolFirst(a.Possible, b.Possible),
+			cmp.Compare(a.Seconds, b.Seconds),
+		)
+	})
+	return all
+}
+
+// boolFirst orders true before false.
+func boolFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// obeys reports whether the strategy that was asked for can be taken.
+func (c *chooser) obeys(asked *Candidate) bool {
+	switch asked.Strategy {
+	case Reread:
+		return c.f.canReread() && c.f.staysCached()
+	case Merge:
+		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
+	}
+	return true
+}
+
+// preferInCore leaves out what spills where one chunk holds everything.
+func preferInCore(all []Candidate) {
+	if !slices.ContainsFunc(all, func(a Candidate) bool { return a.Strategy == InCore && a.Possible }) {
+		return
+	}
+	for i := range all {
+		inMemory := slices.Contains([]Strategy{InCore, Copy, Reread}, all[i].Strategy)
+		if all[i].Possible && !inMemory {
+			all[i].Possible, all[i].Why = false, "one chunk holds everything"
+		}
+	}
+}
+
+// leaveOutOfRoom leaves out the strategies for whose spill there is no room, unless there is for none.
+func leaveOutOfRoom(all []Candidate, free int64) {
+	fits := func(a Candidate) bool { return a.Possible && (free < 0 || a.Room <= free) }
+	if !slices.ContainsFunc(all, fits) {
+		return
+	}
+	for i := range all {
+		if a := &all[i]; a.Possible && !fits(*a) {
+			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
+				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(free)))
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// hostDevice is a CPU of which a chunk takes little more memory than its records.
+func hostDevice(size int) Device {
+	return Device{Name: "cpu", Host: true, Selects: true,
+		Capacity:    func(c Chunk) int64 { return (c.MemoryBytes - c.MemoryBytes/16) / int64(size) },
+		StoredBlock: func(c Chunk, _ int64) int { return c.BlockBytes }}
+}
+
+// gpuDevice holds so many bytes of records.
+func gpuDevice(size int, memory int64) Device {
+	return Device{Name: "gpu", GPU: true, Memory: memory, LinkBytes: 54e9, SortBytes: 300e9,
+		Capacity: func(Chunk) int64 { return memory / int64(size) }}
+}
+
+func keyerOf(t *testing.T, typ string) *format.Keyer {
+	t.Helper()
+	parsed, err := format.ParseType(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := format.NewKeyer(format.Bare(parsed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// factsOf are those of so many u64 in a file that go to another, on a machine with two processors.
+func factsOf(t *testing.T, records, memory int64) *Facts {
+	k := keyerOf(t, "u64")
+	f := &Facts{
+		Keyer: k, Records: records, Seekable: records >= 0, Memory: 64 * gib,
+		Asked:   Asked{MemoryBytes: memory, Workers: 2, SpillCodec: "none"},
+		Output:  Output{File: true, Offsets: true, OnDisk: true},
+		Spill:   Spill{Folders: []string{"tmp"}, OnDisk: true, Free: -1},
+		Devices: []Device{hostDevice(8)},
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1 << 10 {
+		f.Sample.Prefixes = append(f.Sample.Prefixes, r.Uint64())
+	}
+	f.Sample.Ascents, f.Sample.Descents, f.Sample.Enough = 1<<9, 1<<9, true
+	return f
+}
+
+func choose(t *testing.T, f *Facts) *Plan {
+	t.Helper()
+	p, err := Choose(f, DefaultProfile(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func candidate(t *testing.T, p *Plan, s Strategy) Candidate {
+	t.Helper()
+	i := slices.IndexFunc(p.Considered, func(c Candidate) bool { return c.Strategy == s })
+	if i < 0 {
+		t.Fatalf("%s is not weighed", s)
+	}
+	return p.Considered[i]
+}
+
+// TestBudgetAddsUp: the lines of the budget are what the limit is, whatever the facts, and none is negative.
+func TestBudgetAddsUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	codecs := []format.Compression{format.None, format.Gzip, format.Zstd, format.S2}
+	for range 3000 {
+		layout := format.Layout{RecordSize: 1 + r.IntN(1<<r.IntN(17))}
+		layout.Key = []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 1 + r.IntN(min(layout.RecordSize, 64))}}}
+		k, err := format.NewKeyer(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &Facts{Keyer: k, Records: r.Int64N(1<<r.IntN(45)+1) - 1, Together: r.IntN(2) == 0, Decoders: codecs[:r.IntN(4)]}
+		f.Asked = Asked{Unique: r.IntN(2) == 0, Limit: r.Int64N(1 << r.IntN(30)), Workers: 1 + r.IntN(256),
+			MemoryBytes: 16*mib + r.Int64N(1<<(24+r.IntN(17))), SpillCodec: []string{"auto", "none", "zstd"}[r.IntN(3)]}
+		f.Output = Output{Stdout: r.IntN(2) == 0, Codec: codecs[r.IntN(4)], PipeBytes: 2 * mib}
+		s := Divide(f)
+		if s.Budget.Sum() != f.Asked.MemoryBytes {
+			t.Fatalf("%+v: the lines %v add up to %d", f.Asked, s.Budget.Lines, s.Budget.Sum())
+		}
+		for _, line := range s.Budget.Lines {
+			if line.Bytes < 0 {
+				t.Fatalf("%+v: %v", f.Asked, s.Budget.Lines)
+			}
+		}
+		if s.Workers < 1 || s.Workers > f.Asked.Workers || s.BlockBytes%layout.RecordSize != 0 || s.FanIn < 2 {
+			t.Fatalf("%+v: %+v", f.Asked, s)
+		}
+	}
+}
+
+// TestMemoryForFew takes memory as a limit needs it, where the records may not fit what is allowed.
+func TestMemoryForFew(t *testing.T) {
+	const allowed = gib
+	whole := int64(allowed - runtimeBytes - allowed/runtimePart)
+	for _, c := range []struct {
+		name    string
+		asked   Asked
+		records int64
+		want    int64 // of memory at most, and at least half of it
+	}{
+		{"few of a stream", Asked{Limit: 1}, -1, limitedBytes},
+		{"more of a stream", Asked{Limit: 2_000_000}, -1, 2_000_000 * 8 * ChunkOfLimit},
+		{"most of what may fit", Asked{Limit: 1 << 62}, -1, whole},
+		{"few of different keys", Asked{Limit: 1, Unique: true}, -1, whole},
+		{"all of a stream", Asked{}, -1, whole},
+		{"few of a file that fits", Asked{Limit: 1}, 100, whole},
+	} {
+		f := factsOf(t, c.records, allowed)
+		f.Asked.Limit, f.Asked.Unique = c.asked.Limit, c.asked.Unique
+		s := Divide(f)
+		if got := s.Budget.Chunks(); got > c.want || got < c.want/2 {
+			t.Errorf("%s: memory of %d bytes, want up to %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLeastMemory: the least memory that an error names is enough, and a MiB less is not.
+func TestLeastMemory(t *testing.T) {
+	for _, size := range []int{512 << 10, mib} {
+		key := []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 8}}}
+		k, err := format.NewKeyer(format.Layout{RecordSize: size, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := factsOf(t, 1000, 13*mib)
+		f.Keyer, f.Devices = k, []Device{hostDevice(size)}
+		if _, err := Choose(f, DefaultProfile(true)); err == nil {
+			t.Fatalf("%d bytes: 13 MiB are enough", size)
+		}
+		for less, want := range map[int64]bool{0: true, mib: false} {
+			f.Asked.MemoryBytes = leastMemory(f) - less
+			if s := Divide(f); s.Merges(f) != want {
+				t.Errorf("%d bytes, %d bytes less than the least memory: enough is %t", size, less, s.Merges(f))
+			}
+			f.Asked.MemoryBytes = 13 * mib
+		}
+	}
+}
+
+func cutAll(t *testing.T, k *Cutter, records int64, known bool) (sizes []int64) {
+	t.Helper()
+	for records > 0 {
+		n := min(k.Next(), records)
+		if records -= n; known {
+			k.Took(n)
+		} else {
+			k.Took(-1)
+		}
+		if sizes = append(sizes, n); len(sizes) > 1000 {
+			t.Fatalf("no end of chunks: %d", sizes[:10])
+		}
+	}
+	return sizes
+}
+
+// TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are as many
+// as planned, and the last can stay unless there are very many.
+func TestCuts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	capacity := newChooser(factsOf(t, -1, 40*mib), DefaultProfile(true)).capacity
+	for range 2000 {
+		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
+		f := factsOf(t, n, 40*mib)
+		f.Asked.Strategy = Merge
+		p := choose(t, f)
+		cut := p.Considered[0].Cut
+		if cut.Stays > cut.Chunk || cut.Chunk > p.ChunkRecords || cut.Stays == 0 && cut.Runs < 10 {
+			t.Fatalf("%d records in chunks of %d at most are cut as %+v", n, p.ChunkRecords, cut)
+		}
+		sizes := cutAll(t, p.Cutter(n, false), n, true)
+		if len(sizes) != cut.Runs || cut.Stays > 0 && sizes[len(sizes)-1] != cut.Stays || slices.Max(sizes) > cut.Chunk {
+			t.Fatalf("%d records, %+v: chunks of %v", n, cut, sizes)
+		}
+	}
+}
+
+// TestCutsOfStream cuts a stream: whenever it ends, its last chunk can stay.
+func TestCutsOfStream(t *testing.T) {
+	f := factsOf(t, -1, 400*mib)
+	c := newChooser(f, DefaultProfile(true))
+	sizes := cutAll(t, choose(t, f).Cutter(-1, false), 6*c.capacity, false)
+	if sizes[0] != c.capacity {
+		t.Errorf("the first chunk has %d records, not the %d that fit memory", sizes[0], c.capacity)
+	}
+	for i, size := range sizes[1:] {
+		if size > c.staying(i+2) {
+			t.Errorf("chunk %d has %d records, %d could stay", i+1, size, c.staying(i+2))
+		}
+	}
+}
+
+// TestWanted: about how many records have so many distinct keys.
+func TestWanted(t *testing.T) {
+	distinct, half := make([]uint64, 1000), make([]uint64, 1000)
+	for i := range distinct {
+		distinct[i], half[i] = uint64(i), uint64(max(i-500, 0))
+	}
+	for _, c := range []struct {
+		name   string
+		keys   int64
+		sample []uint64
+		want   int64
+	}{
+		{"the first", 1, distinct, 1},
+		{"a tenth", 100_000, distinct, 99_000},
+		{"all", 1_000_000, distinct, 999_000},
+		{"more than there are", 1_000_001, distinct, -1},
+		{"behind a frequent key", 2, half, 501_000},
+		{"only the frequent key", 1, half, 1},
+		{"one key", 2, make([]uint64, 1000), -1},
+		{"nothing is known", 1, nil, -1},
+	} {
+		f := &Facts{Records: 1_000_000, Asked: Asked{Limit: c.keys, Unique: true}, Sample: Sample{Prefixes: c.sample}}
+		if got := f.Wanted(); got < c.want-1000 || got > c.want+1000 || (got < 0) != (c.want < 0) {
+			t.Errorf("%s: %d records, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in memory,
+// and no faster what is on a disk.
+func TestReadingAgainSharesTheMemory(t *testing.T) {
+	f, p := factsOf(t, gib, gib), DefaultProfile(true)
+	times := func(workers int) float64 { return p.price(f, 1, 1).looks / p.price(f, workers, 1).looks }
+	one, two, sixteen := times(1), times(2), times(16)
+	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
+		t.Errorf("as fast as one: 1 worker %.2f times, 2 %.2f times, 16 %.2f times", one, two, sixteen)
+	}
+	f.ReadRate = p.ReadBytes / 10
+	if got := times(16); math.Abs(got-1) > 1e-9 {
+		t.Errorf("from a disk 16 workers read %.2f times as fast as one", got)
+	}
+}
+
+// TestGPUPays predicts where a GPU ends a sort sooner, for machines of which the answer is known.
+func TestGPUPays(t *testing.T) {
+	measured := gpuDevice(8, 140*gib)
+	unknown := Device{GPU: true, Memory: 140 * gib}
+	for _, c := range []struct {
+		name    string
+		gpu     Device
+		bytes   int64
+		memory  int64
+		workers int
+		pays    bool
+	}{
+		{"8 GiB on two cores", unknown, 8 * gib, 16 * gib, 2, true},
+		{"8 GiB on 16 cores that must spill", unknown, 8 * gib, 512 * mib, 16, true},
+		{"8 GiB on 16 cores, GPU measured", measured, 8 * gib, 16 * gib, 16, true},
+		{"128 MiB on 16 cores", unknown, 128 * mib, 16 * gib, 16, false},
+		{"slow link", Device{GPU: true, Memory: 8 * gib, LinkBytes: 1e9}, 2 * gib, 16 * gib, 8, false},
+		{"a pipe", FastestGPU, -8, 16 * gib, 2, false},
+		{"1 MiB on one core", FastestGPU, mib, 16 * gib, 1, false},
+		{"512 MiB on 16 cores that must spill", FastestGPU, 512 * mib, 256 * mib, 16, false},
+		{"2 GiB on 16 cores", FastestGPU, 2 * gib, 16 * gib, 16, false},
+		{"2 GiB on 16 cores that must spill", FastestGPU, 2 * gib, 512 * mib, 16, true},
+		{"2 GiB on two cores", FastestGPU, 2 * gib, 16 * gib, 2, true},
+		{"32 GiB on 16 cores", FastestGPU, 32 * gib, 64 * gib, 16, true},
+	} {
+		f := factsOf(t, c.bytes/8, c.memory)
+		f.Asked.Workers = c.workers
+		if got := GPUPays(f, DefaultProfile(true), c.gpu); got != c.pays {
+			t.Errorf("%s: %t, by %.2f s", c.name, got, gpuGain(f, DefaultProfile(true), c.gpu))
+		}
+		f.Sample.Descents = 0
+		if GPUPays(f, DefaultProfile(true), c.gpu) {
+			t.Errorf("%s: pays for what is in order", c.name)
+		}
+	}
+}
+
+// TestSpreadIsPlanned plans for two GPUs: they share what none of them holds alone; a stream they cannot.
+func TestSpreadIsPlanned(t *testing.T) {
+	f := factsOf(t, 4*gib/8, gib)
+	f.Devices = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
+	if p := choose(t, f); p.Strategy != Spread || len(p.Considered[0].Shares) != 2 {
+		t.Errorf("%s is planned for what no device holds alone", p.Strategy)
+	}
+	large := *f
+	large.Devices = []Device{gpuDevice(8, 64*gib), gpuDevice(8, 64*gib)}
+	if p := choose(t, &large); p.Strategy != InCore {
+		t.Errorf("%s is planned for what one device holds", p.Strategy)
+	}
+	ordered := *f
+	ordered.Sample.Descents = 0
+	if p := choose(t, &ordered); p.Strategy != Copy {
+		t.Errorf("%s is planned for what is in order", p.Strategy)
+	}
+	small := *f
+	small.Devices = f.Devices[:1]
+	if p := choose(t, &small); p.Strategy == Spread {
+		t.Error("one device shares with nobody")
+	}
+	for _, asked := range []*Facts{&small, {}} {
+		if asked.Keyer == nil {
+			*asked = *f
+			asked.Records, asked.Seekable = -1, false
+		}
+		asked.Asked.Strategy = Spread
+		if _, err := Choose(asked, DefaultProfile(true)); err == nil {
+			t.Error("a spread that cannot be is no error")
+		}
+	}
+}
+
+// TestDivideShares divides by rates, within limits.
+func TestDivideShares(t *testing.T) {
+	for _, c := range []struct {
+		n      int64
+		rates  []float64
+		limits []int64
+		want   []int64
+	}{
+		{100, []float64{1, 1}, []int64{100, 100}, []int64{51, 49}},
+		{100, []float64{3, 1}, []int64{100, 100}, []int64{76, 24}},
+		{100, []float64{3, 1}, []int64{60, 100}, []int64{60, 40}},
+		{100, []float64{1, 1, 1}, []int64{10, 90, 10}, []int64{10, 80, 10}},
+		{100, []float64{1, 1}, []int64{50, 50}, []int64{50, 50}},
+		{100, []float64{1, 1}, []int64{50, 49}, nil},
+		{1, []float64{1, 1}, []int64{5, 5}, []int64{1, 0}},
+		{0, []float64{1, 1}, []int64{5, 5}, []int64{0, 0}},
+		{5, []float64{1, 1}, []int64{0, 5}, []int64{0, 5}},
+		{1 << 52, []float64{1e9, 3e9, 7e9}, []int64{1 << 60, 1 << 60, 1 << 60}, nil},
+	} {
+		got := divideShares(c.n, c.rates, c.limits)
+		sum := int64(0)
+		for i, records := range got {
+			if sum += records; records < 0 || records > c.limits[i] {
+				t.Errorf("%+v: %v", c, got)
+			}
+		}
+		if got != nil && sum != c.n || c.n < 1<<50 && !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestWaitsForTheDisk: what the system keeps in memory costs little, more of it is waited for, and what goes to no disk
+// is not.
+func TestWaitsForTheDisk(t *testing.T) {
+	f := factsOf(t, 2*gib, gib) // 16 GiB
+	seconds := func(s Strategy, change func(*Facts)) float64 {
+		other := *f
+		change(&other)
+		return candidate(t, choose(t, &other), s).Seconds
+	}
+	memory := func(bytes int64) func(*Facts) { return func(f *Facts) { f.Memory = bytes } }
+	most := seconds(Partition, memory(1<<50)) // everything is waited for at the end only
+	few := seconds(Partition, memory(20*gib*100/15))
+	if waited, due := few-most, 12.0*gib/DefaultProfile(true).DiskBytes; waited < due-0.1 || waited > due+0.1 {
+		t.Errorf("%.1f s are waited for 12 GiB, %.1f are due", waited, due)
+	}
+	noDisk := func(f *Facts) { f.Memory, f.Spill.OnDisk, f.Output.OnDisk = 20*gib*100/15, false, false }
+	if got := seconds(Partition, noDisk); got > most {
+		t.Errorf("%.1f s without any disk, %.1f with one that is not waited for", got, most)
+	}
+	packed := func(f *Facts) { f.Memory, f.Asked.SpillCodec = 8*gib, "delta" }
+	if plain, with := seconds(Merge, memory(8*gib)), seconds(Merge, packed); with > plain {
+		t.Errorf("a merge takes %.1f s, %.1f with packed runs", plain, with)
+	}
+}
+
+// TestNoRoomForSpill leaves out what needs more room than there is, but not all there is.
+func TestNoRoomForSpill(t *testing.T) {
+	for _, c := range []struct {
+		free     int64
+		seekable bool
+		want     []Strategy
+	}{
+		{-1, true, []Strategy{Merge, Partition, Reread}},
+		{9 * gib, true, []Strategy{Merge, Partition, Reread}},
+		{8 * gib, true, []Strategy{Merge, Reread}},
+		{8 * gib, false, []Strategy{Merge}},
+		{6 * gib, true, []Strategy{Reread}},
+		{0, true, []Strategy{Reread}},
+		{0, false, []Strategy{Merge, Partition}},
+	} {
+		f := factsOf(t, gib, 2*gib) // 8 GiB
+		f.Spill.Free, f.Seekable = c.free, c.seekable
+		var possible []Strategy
+		for _, a := range choose(t, f).Considered {
+			if a.Possible {
+				possible = append(possible, a.Strategy)
+			} else if a.Why == "" {
+				t.Errorf("%s is left out without a word", a.Strategy)
+			}
+		}
+		slices.Sort(possible)
+		if !slices.Equal(possible, c.want) {
+			t.Errorf("%d bytes free, can be read again: %t: %v are possible, want %v", c.free, c.seekable, possible, c.want)
+		}
+	}
+}
+
+// TestRewritten: a record is merged as often as runs are reduced, on average.
+func TestRewritten(t *testing.T) {
+	for _, c := range []struct {
+		runs, fanIn int
+		want        float64
+	}{
+		{1, 2, 0}, {2, 2, 0}, {3, 2, 2.0 / 3}, {4, 2, 1}, {8, 2, 2},
+		{12, 12, 0}, {13, 12, 2.0 / 13}, {144, 12, 1}, {145, 12, 147.0 / 145},
+	} {
+		if got := rewritten(c.runs, c.fanIn); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%d runs, %d at once: %f, want %f", c.runs, c.fanIn, got, c.want)
+		}
+	}
+	for runs := 1; runs < 500; runs++ {
+		for fanIn := 2; fanIn < 20; fanIn++ {
+			if got, most := rewritten(runs, fanIn), float64(max(levelsOf(runs, fanIn)-1, 0)); got > most {
+				t.Errorf("%d runs, %d at once: %f, more than the %f of full levels", runs, fanIn, got, most)
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package plan
+
+import "math"
+
+// Profile is what is known of a machine: the rates by which the cost of each strategy is predicted. Rates are those
+// of one worker; a power or a number of workers says how they add up. `extsort tune` writes the profile of a machine.
+type Profile struct {
+	Machine string `json:"machine"` // which one, how it was measured, and when
+
+	ReadBytes  float64 `json:"read_bytes"`  // bytes/s from the page cache
+	WriteBytes float64 `json:"write_bytes"` // bytes/s to new pages of the page cache
+	SpillBytes float64 `json:"spill_bytes"` // bytes/s to and from spill that stays in the page cache
+	CopyBytes  float64 `json:"copy_bytes"`  // bytes/s in memory
+	DiskBytes  float64 `json:"disk_bytes"`  // bytes/s of the disk, by all workers together
+
+	Sort    float64 `json:"sort_seconds"`    // a key of 8 bytes, in memory
+	Move    float64 `json:"move_seconds"`    // more for a small record that is sorted whole
+	Count   float64 `json:"count_seconds"`   // a record that is only counted, and made anew
+	Gather  float64 `json:"gather_seconds"`  // to fetch a record from a random place, besides its bytes
+	Scatter float64 `json:"scatter_seconds"` // to classify a record and send it to its part
+	Plain   float64 `json:"plain_seconds"`   // more for a record that is not moved as a word
+	Merge   float64 `json:"merge_seconds"`   // a bare key of up to 8 bytes and a level of two-way merges
+	Refer   float64 `json:"refer_seconds"`   // the same for a key with a reference to its record
+	Follow  float64 `json:"follow_seconds"`  // to make such a reference and to follow it
+	Pack    float64 `json:"pack_seconds"`    // a number that is packed or unpacked
+
+	Start    float64 `json:"start_seconds"`     // of a run
+	Sync     float64 `json:"sync_seconds"`      // to make an output durable, besides its bytes
+	Block    float64 `json:"block_seconds"`     // a block that is read back, besides its bytes
+	Cut      float64 `json:"cut_seconds"`       // a block, for each run that is cut where it ends
+	Part     float64 `json:"part_seconds"`      // a part, besides its records
+	GPUStart float64 `json:"gpu_start_seconds"` // context, pinned memory, kernels, driver
+
+	SortPower float64 `json:"sort_power"` // n workers sort as n to this power
+	LookPower float64 `json:"look_power"` // n workers read what the page cache holds as n to this power
+	Writers   float64 `json:"writers"`    // workers that write at the same time to any gain
+	Spillers  float64 `json:"spillers"`   // workers that spill at the same time to any gain
+
+	LinkBytes    float64 `json:"link_bytes"`     // bytes/s between host and a GPU that was not measured, each way
+	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
+}
+
+// vectorMerge and scalarMerge are Profile.Merge with and without vectors of eight keys.
+const (
+	vectorMerge = 1.1e-9
+	scalarMerge = 1.8e-9
+)
+
+// DefaultProfile is the profile of a machine of which nothing was measured. Other machines differ from it, but which
+// strategy is the fastest depends on ratios. vectors: this processor merges eight keys at a time.
+func DefaultProfile(vectors bool) *Profile {
+	p := &Profile{
+		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
+		ReadBytes: 12e9, WriteBytes: 2e9, SpillBytes: 4.5e9, CopyBytes: 20e9, DiskBytes: 2.2e9,
+		Sort: 5.2e-9, Move: 2e-9, Count: 0.4e-9, Gather: 17e-9, Scatter: 1.4e-9, Plain: 4.5e-9,
+		Merge: scalarMerge, Refer: 4e-9, Follow: 5e-9, Pack: 1e-9,
+		Start: 1e-3, Sync: 2e-3, Block: 30e-6, Cut: 2e-6, Part: 0.5e-3, GPUStart: 0.35,
+		SortPower: 0.8, LookPower: 0.65, Writers: 4, Spillers: 2,
+		LinkBytes: 24e9, GPUSortBytes: 20e9,
+	}
+	if vectors {
+		p.Merge = vectorMerge
+	}
+	return p
+}
+
+// Rates is the part of a profile that reports show.
+type Rates struct {
+	Machine            string  `json:"machine"`
+	Measured           bool    `json:"measured"` // on this machine, by extsort tune; else those of another
+	ReadBytes          float64 `json:"read_bytes_per_second"`
+	WriteBytes         float64 `json:"write_bytes_per_second"`
+	CopyBytes          float64 `json:"copy_bytes_per_second"`
+	SortNanoseconds    float64 `json:"sort_ns_per_key"`
+	GatherNanoseconds  float64 `json:"gather_ns_per_record"`
+	ScatterNanoseconds float64 `json:"scatter_ns_per_record"`
+	MergeNanoseconds   float64 `json:"merge_ns_per_key_and_level"`
+}
+
+func (p *Profile) rates() Rates {
+	return Rates{
+		Machine: p.Machine, Measured: p.Machine != DefaultProfile(false).Machine,
+		ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes, CopyBytes: p.CopyBytes,
+		SortNanoseconds: 1e9 * p.Sort, GatherNanoseconds: 1e9 * p.Gather,
+		ScatterNanoseconds: 1e9 * p.Scatter, MergeNanoseconds: 1e9 * p.Merge,
+	}
+}
+
+// work is the amount of each kind of work in a stage of a strategy. A stage's cost is the sum of its amounts, each
+// times the machine's price for it: a row of a matrix times a vector.
+type work struct {
+	reads    float64 // records read from the input
+	looks    float64 // records read from the input and looked at by a pass that may leave them out
+	sorts    float64 // records sorted
+	scatters float64 // records sent to their parts
+	merges   float64 // records times levels of two-way merges
+	follows  float64 // records that a merge moves by references
+	spills   float64 // records written to spill or read back
+	packs    float64 // of those, the records that are packed or unpacked
+	blocks   float64 // blocks read back from spill
+	cuts     float64 // blocks times the runs that are cut where they end
+	parts    float64 // parts
+	writes   float64 // records written to the output
+	waits    float64 // bytes that the disk has to take before the run can go on
+	starts   float64 // 1 where the run begins
+	syncs    float64 // 1 where the output is made durable
+}
+
+// prices are seconds for each unit of work, with all workers of the run.
+type prices work
+
+// cost is the seconds that w takes.
+func (w work) cost(p prices) float64 {
+	return w.reads*p.reads + w.looks*p.looks + w.sorts*p.sorts + w.scatters*p.scatters + w.merges*p.merges +
+		w.follows*p.follows + w.spills*p.spills + w.packs*p.packs + w.blocks*p.blocks + w.cuts*p.cuts +
+		w.parts*p.parts + w.writes*p.writes + w.waits*p.waits + w.starts*p.starts + w.syncs*p.syncs
+}
+
+const (
+	moveCopies    = 8 // copies that sorting a small record whole takes
+	scatterCopies = 3 // copies that sending a record to its part takes
+)
+
+// price says what each kind of work costs on this machine for these facts, by so many workers.
+func (p *Profile) price(f *Facts, workers int, keeps float64) prices {
+	size, n := float64(f.recordSize()), float64(workers)
+	pr := prices{
+		reads: p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
+		scatters: (p.Scatter + scatterCopies*size/p.CopyBytes) / n,
+		spills:   keeps * size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
+		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
+		writes: size / p.WriteBytes / min(n, p.Writers), waits: 1 / p.DiskBytes, starts: p.Start, syncs: p.Sync,
+	}
+	if !MovesWords(int(size)) {
+		pr.scatters += p.Plain / n
+	}
+	if pr.merges = p.Merge / n; !bare(f) {
+		pr.merges, pr.follows = p.Refer/n, (p.Follow+size/p.CopyBytes)/n
+	}
+	if f.onGPUs() {
+		pr.sorts = p.sortOnGPUs(p.gpus(f.Devices), size, pr)
+		pr.starts += p.GPUStart
+	}
+	return pr
+}
+
+// bare reports whether a record is its key and fits a word, so that a merge moves it alone.
+func bare(f *Facts) bool { return f.Keyer.Layout().IsBare() && f.Keyer.KeySize() <= 8 }
+
+// sort is the seconds in which n workers sort a record in memory.
+func (p *Profile) sort(f *Facts, size, n float64) float64 {
+	var host Device
+	for _, d := range f.Devices {
+		host = d
+	}
+	seconds := p.Sort
+	switch {
+	case host.Histogram:
+		seconds = p.Count
+	case host.WholeRecords:
+		seconds += p.Move + moveCopies*size/p.CopyBytes
+	case !bare(f):
+		seconds += p.Gather + size/p.CopyBytes
+	}
+	return seconds / math.Pow(n, p.SortPower)
+}
+
+// fromDisk reports whether the input comes from a disk, which does not give it faster to several readers.
+func (p *Profile) fromDisk(f *Facts) bool {
+	return f.ReadRate > 0 && f.ReadRate < p.ReadBytes/cachedPart
+}
+
+// read is the seconds in which n workers read a record.
+func (p *Profile) read(f *Facts, size, n float64) float64 {
+	if p.fromDisk(f) {
+		return size / f.ReadRate
+	}
+	return size / p.ReadBytes / n
+}
+
+// look is the seconds in which a pass reads a record and may leave it out.
+func (p *Profile) look(f *Facts, size, n float64) float64 {
+	seconds := size / p.ReadBytes / math.Pow(n, p.LookPower)
+	if p.fromDisk(f) {
+		seconds = size / f.ReadRate
+	}
+	for _, d := range f.Devices {
+		seconds += d.SelectSeconds / n
+	}
+	return seconds
+}
+
+// cachedPart says from which part of the page cache's rate on data is taken to lie in it.
+const cachedPart = 3.6
+
+// gpus is what GPUs do together.
+func (p *Profile) gpus(devices []Device) (sum Device) {
+	for _, d := range devices {
+		d = p.assume(d)
+		sum.LinkBytes, sum.SortBytes, sum.Memory = sum.LinkBytes+d.LinkBytes, sum.SortBytes+d.SortBytes, sum.Memory+d.Memory
+	}
+	return sum
+}
+
+// assume fills in rates that were not measured.
+func (p *Profile) assume(d Device) Device {
+	if d.LinkBytes == 0 {
+		d.LinkBytes = p.LinkBytes
+	}
+	if d.SortBytes == 0 {
+		d.SortBytes = p.GPUSortBytes
+	}
+	return d
+}
+
+// sortOnGPUs is the seconds that a record takes on GPUs. Their transfers go on beside reading and writing, and cost
+// what they take longer.
+func (p *Profile) sortOnGPUs(gpus Device, size float64, pr prices) float64 {
+	link := size / gpus.LinkBytes
+	return size/gpus.SortBytes + max(link-pr.reads, 0) + max(link-pr.writes, 0)
+}

@@ -1,0 +1,180 @@
+package extsort
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// stdio is the name that stands for standard input and standard output.
+const stdio = input.Stdin
+
+var mergesInVectors = merge.InVectors()
+
+// packs reports whether records are packed as numbers.
+func packs(k *format.Keyer) bool { return format.NewPacker(k.Layout()) != nil }
+
+const (
+	// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
+	minWindowBytes = 8 << 20
+
+	// sampleKeys is enough for parts within a few percent of their share, and takes milliseconds.
+	sampleKeys = 1 << 14
+
+	// minAskedBytes is the least data for which the machine and the disks are asked about: it takes longer than to sort
+	// what is less.
+	minAskedBytes = 64 << 20
+
+	// mappedInputPart is the part of the memory that an input may have to be left where it lies until it is written:
+	// the page cache is to hold it, beside as much of output.
+	mappedInputPart = 4
+)
+
+// openInputs opens the inputs and settles what a record is.
+func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
+	files, err := input.Open(ctx, opt.Record, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/4, minWindowBytes))
+	if err != nil {
+		return nil, err
+	}
+	return engine.NewInput(files, meter, engine.InputOptions{
+		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
+		MaxMap: func() int64 {
+			if writesTo(opt, files) != nil {
+				return 0
+			}
+			return systemMemory() / mappedInputPart
+		},
+	})
+}
+
+// factsOf is what is known of a run without reading any records.
+func factsOf(opt *Options, in *engine.Input) *plan.Facts {
+	f := &plan.Facts{
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: writesTo(opt, in.Files) != nil,
+		Asked: plan.Asked{
+			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
+			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm,
+			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
+		},
+		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},
+	}
+	for _, file := range in.Files {
+		f.Decoders = append(f.Decoders, file.Compression)
+	}
+	return f
+}
+
+// gather is factsOf, with a sample of the keys and what is to be known of the machine.
+func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
+	f := factsOf(opt, in)
+	sample, err := in.Data.Sample(in.Keyer, sampleKeys)
+	if err != nil {
+		return nil, err
+	}
+	size := in.Keyer.Layout().RecordSize
+	f.Sample = plan.Sample{
+		Prefixes: sample.Prefixes, Ascents: sample.Ascents, Descents: sample.Descents,
+		Enough: len(sample.Prefixes) >= plan.SampleLimit(sampleKeys, size)/2,
+	}
+	if bytes := f.Records * int64(size); bytes >= 0 && bytes < min(minAskedBytes, opt.MemoryBytes/2) {
+		return f, nil
+	}
+	f.Memory = systemMemory()
+	f.Spill.OnDisk = onDisk(opt.TempDirs)
+	f.Spill.Free = opt.faults.store().Free(opt.TempDirs)
+	f.Output.OnDisk = f.Output.File && onDisk([]string{filepath.Dir(opt.Output)})
+	if f.Seekable {
+		f.ReadRate = cmp.Or(opt.faults.readBytes, timeReads(in))
+	}
+	return f, nil
+}
+
+// onDisk reports whether one of the folders at least is on a disk.
+func onDisk(folders []string) bool { return slices.ContainsFunc(folders, isOnDisk) }
+
+var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
+
+// outputOf is what the output is, before it is opened.
+func outputOf(opt *Options) plan.Output {
+	codec, _ := opt.codec() // openOutput reports what is wrong with it
+	o := plan.Output{Stdout: opt.toStdout(), Codec: codec, PipeBytes: pipe.WriterBytes}
+	if !o.Stdout && !output.IsDescriptor(opt.Output) {
+		info, err := os.Stat(opt.Output)
+		o.File = err != nil || info.Mode().IsRegular()
+	}
+	o.Offsets = o.File && codec == format.None
+	return o
+}
+
+// writesTo is the input that is a file and the output, too, which is written in its place; nil: there is none.
+func writesTo(opt *Options, files []*input.Input) *input.Input {
+	out, err := os.FileInfo(nil), os.ErrInvalid
+	switch {
+	case opt.toStdout():
+		out, err = statOf(opt.Stdout)
+	case output.IsDescriptor(opt.Output):
+		out, err = os.Stat(opt.Output)
+	}
+	if err != nil || !out.Mode().IsRegular() {
+		return nil
+	}
+	for i, opened := range files {
+		in, missing := os.Stat(opened.Name)
+		if len(opt.Inputs) == 0 || opt.Inputs[i] == stdio {
+			in, missing = statOf(opt.Stdin)
+		}
+		if missing == nil && os.SameFile(out, in) {
+			return opened
+		}
+	}
+	return nil
+}
+
+// statOf is about a standard stream that is a file.
+func statOf(stream any) (os.FileInfo, error) {
+	if file, ok := stream.(interface{ Stat() (os.FileInfo, error) }); ok {
+		return file.Stat()
+	}
+	return nil, os.ErrInvalid
+}
+
+const (
+	trialReads = 8 // blocks, from places all over the input
+	trialBlock = 1 << 20
+)
+
+// timeReads is how many bytes of the input one worker reads in a second: from the page cache or from a disk. The
+// slowest read is left out: it may be the first that touched anything.
+func timeReads(in *engine.Input) float64 {
+	size := in.Keyer.Layout().RecordSize
+	block := make([]byte, max(trialBlock/size, 1)*size)
+	clear(block) // so that it is not touched for the first time by the reading
+	seconds, slowest := 0.0, 0.0
+	sources := chunker.NewDataset(in.Files).Split(trialReads)
+	for _, src := range sources {
+		start := time.Now()
+		if _, n, err := src.Next(len(block)/size, func(int64, int) []byte { return block }); err != nil || n == 0 {
+			return 0
+		}
+		one := time.Since(start).Seconds()
+		seconds, slowest = seconds+one, math.Max(slowest, one)
+	}
+	if n := float64(len(sources)); n > 1 {
+		seconds = (seconds - slowest) * n / (n - 1)
+	}
+	return float64(len(sources)*len(block)) / seconds
+}

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+)
+
+// Describe is what a plan needs to know of a device for records of these facts.
+func Describe(d device.Device, f *plan.Facts) plan.Device {
+	can, described := d.Capabilities(f.Keyer), DescribeInfo(d.Info(), 0)
+	described.WholeRecords, described.Histogram = can.WholeRecords, can.Histogram
+	described.Selects, described.SelectSeconds = can.Selects, can.SelectSeconds
+	options := func(c plan.Chunk) device.ChunkOptions {
+		return device.ChunkOptions{
+			Keyer: f.Keyer, BlockBytes: c.BlockBytes, Workers: c.Workers, Algorithm: f.Asked.Algorithm,
+			Sample: f.Sample.Prefixes, SourceRecords: c.SourceRecords,
+		}
+	}
+	described.Capacity = func(c plan.Chunk) int64 { return d.MaxRecords(options(c), c.MemoryBytes) }
+	described.StoredBlock = func(c plan.Chunk, records int64) int { return d.BlockBytes(options(c), records) }
+	return described
+}
+
+// DescribeInfo is what a plan needs to know to choose among devices, of which no more memory is used than maxMemory; 0:
+// all.
+func DescribeInfo(info device.Info, maxMemory int64) plan.Device {
+	memory := info.MemoryBytes
+	if maxMemory > 0 {
+		memory = min(memory, maxMemory)
+	}
+	return plan.Device{
+		Name: info.Name, Host: info.Kind == device.CPU, Memory: memory, LinkBytes: info.LinkRate, SortBytes: info.SortRate,
+		GPU: info.Kind == device.GPU || info.Kind == device.Accelerator,
+	}
+}

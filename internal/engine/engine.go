@@ -1,0 +1,188 @@
+// Package engine runs a plan. Each strategy is one function in a file of its own, and all have the same signature: they
+// get a Run and the candidate of the plan that names them. One that turns out not to be possible gives back
+// plan.Impossible with nothing lost, and the next candidate is tried, which the user is told.
+//
+//	Run{Plan, Input, Output, Devices, Meter} ─▶ copy │ in core │ reread │ merge │ partition │ spread ─▶ Result
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge"
+)
+
+// Run is one sort, from its plan to its last record.
+type Run struct {
+	Plan    *plan.Plan
+	Facts   *plan.Facts
+	Input   *Input
+	Output  *Output
+	Devices []device.Device // in the order of Facts.Devices
+	Meter   *Meter
+	Store   spill.Store // where spill goes; nil: the disk
+	Warn    func(message string)
+
+	Result Result
+
+	pool  *pool        // of the candidate that runs
+	spill *spill.Spill // nil as long as nothing is spilled
+	mu    sync.Mutex   // protects Result while chunks are sorted
+}
+
+// Result is what ran.
+type Result struct {
+	Strategy     plan.Strategy
+	Stages       []plan.Stage // that were predicted for it
+	Chunks       int          // chunks or parts that were sorted
+	FanIn        int          // runs of the last merge; 0: none
+	MergeLevels  int
+	Algorithms   []string
+	BytesSpilled int64
+	SpillCodec   string
+	Changes      []Change
+	ChecksumIn   string // where they were asked for
+	ChecksumOut  string
+}
+
+// Change is a change of mind: a strategy that was tried and turned out not to be possible.
+type Change struct {
+	Planned plan.Strategy `json:"planned"`
+	Why     string        `json:"why"`
+	Ran     plan.Strategy `json:"ran"`
+}
+
+func (c Change) String() string {
+	return fmt.Sprintf("strategy %s is not possible here, %s is taken: %s", c.Planned, c.Ran, c.Why)
+}
+
+// strategies are the ways to sort. None of them writes a record twice where the output cannot take that back.
+var strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) error{
+	plan.Copy: runCopy, plan.InCore: runMerge, plan.Reread: runReread,
+	plan.Merge: runMerge, plan.Partition: runPartition, plan.Spread: runSpread,
+}
+
+// Sort tries the candidates of the plan until one is possible.
+func (r *Run) Sort(ctx context.Context) error {
+	for i := range r.Plan.Considered {
+		c := &r.Plan.Considered[i]
+		err := r.try(ctx, c)
+		var impossible *plan.Impossible
+		if !errors.As(err, &impossible) || i+1 == len(r.Plan.Considered) {
+			return err
+		}
+		r.change(c.Strategy, r.Plan.Considered[i+1].Strategy, impossible.Why)
+		r.forget()
+	}
+	return nil
+}
+
+// try runs one candidate.
+func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
+	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+	r.pool = newPool(r, c)
+	err := strategies[c.Strategy](ctx, r, c)
+	return errors.Join(err, r.pool.close())
+}
+
+// change enters a change of mind, and warns of it where the user had asked for what was planned.
+func (r *Run) change(planned, ran plan.Strategy, why string) {
+	c := Change{planned, why, ran}
+	r.Result.Changes = append(r.Result.Changes, c)
+	if r.Facts.Asked.Strategy == planned {
+		r.Warn(c.String())
+	}
+}
+
+// AskedFor enters a strategy that was asked for and is not the first of the plan.
+func (r *Run) AskedFor() {
+	asked := r.Facts.Asked.Strategy
+	for _, c := range r.Plan.Considered {
+		if c.Strategy == asked && asked != r.Plan.Strategy {
+			r.change(asked, r.Plan.Strategy, c.Why)
+		}
+	}
+}
+
+// forget makes the counts and sums those of a run that has read nothing, and written nothing but what a stream has
+// already: that is not written again.
+func (r *Run) forget() {
+	r.Output.restart()
+	r.Input.restart()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Result = Result{Changes: r.Result.Changes}
+}
+
+// Close gives spill back. It is to be called once, after the output has been finished.
+func (r *Run) Close() error {
+	if r.spill == nil {
+		return nil
+	}
+	r.Result.BytesSpilled, r.Result.SpillCodec = r.spill.Written(), r.spill.Codec()
+	return r.spill.Close()
+}
+
+// Spill makes the temporary files, once. Blocks will go to so many extents at the same time, if to any.
+func (r *Run) Spill(expectBytes int64, extents int) (*spill.Spill, error) {
+	if r.spill != nil {
+		return r.spill, nil
+	}
+	s, asked := &r.Plan.Sizes, &r.Facts.Asked
+	var err error
+	r.spill, err = spill.New(spill.Options{
+		Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
+		ExpectBytes: expectBytes, Extents: extents, CachedBytes: r.Facts.CachedSpill(),
+		BlockBytes: s.BlockBytes, Workers: s.Workers, Coders: s.SpillCoders,
+	})
+	return r.spill, err
+}
+
+// limit is how many records of a sorted chunk or of a merge can be among those that are asked for; -1: all.
+func (r *Run) limit() int64 {
+	if r.Facts.Asked.Limit > 0 && !r.Facts.Asked.Unique {
+		return r.Facts.Asked.Limit
+	}
+	return -1
+}
+
+// noteChunk enters a chunk that was sorted into the result.
+func (r *Run) noteChunk(s device.Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Result.Chunks++
+	if s.Algorithm != "" && !slices.Contains(r.Result.Algorithms, s.Algorithm) {
+		r.Result.Algorithms = append(r.Result.Algorithms, s.Algorithm)
+	}
+}
+
+// Algorithm names the algorithms that sorted the chunks: several when devices differ.
+func (r *Result) Algorithm() string { return strings.Join(r.Algorithms, ", ") }
+
+func (r *Run) mergeOptions() merge.Options {
+	s := &r.Plan.Sizes
+	return merge.Options{
+		Keyer: r.Input.Keyer, Workers: s.Workers, BlockBytes: s.BlockBytes, MemoryBytes: s.MergeBytes, Limit: r.limit(),
+	}
+}
+
+// store writes a sorted chunk.
+func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
+	err := chunk.Store(ctx, r.limit(), w)
+	r.noteChunk(chunk.Stats())
+	return err
+}
+
+// drain writes a sorted chunk for which there is no other use.
+func (r *Run) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
+	err := chunk.Drain(ctx, r.limit(), w)
+	r.noteChunk(chunk.Stats())
+	return err
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Input is the inputs of a run as one dataset, whose records are counted, and summed if asked for, as they are read.
+type Input struct {
+	Files  []*input.Input
+	Header *format.Header
+	Keyer  *format.Keyer
+	Data   chunker.Dataset
+
+	size    int // bytes of a record
+	meter   *Meter
+	records atomic.Int64
+	sum     *checksum // nil unless asked for
+}
+
+// InputOptions says what is done with the records of an Input.
+type InputOptions struct {
+	Reverse bool                                  // the opposite order
+	Sum     bool                                  // add up a checksum
+	MaxMap  func() int64                          // bytes of records that may be left where they lie, at most
+	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
+}
+
+// NewInput makes one dataset of opened files.
+func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) {
+	layout := files[0].Header.Layout()
+	if opt.Reverse {
+		layout = layout.Reverse()
+	}
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return nil, err
+	}
+	in := &Input{Files: files, Header: files[0].Header, Keyer: keyer, size: layout.RecordSize, meter: m}
+	if opt.Sum {
+		in.sum = &checksum{}
+	}
+	data := chunker.NewDataset(files)
+	if opt.Wrap != nil {
+		data = opt.Wrap(data)
+	}
+	in.Data = &watchedData{data, in, opt.MaxMap}
+	return in, nil
+}
+
+// Bytes is the number of record bytes that have been read.
+func (in *Input) Bytes() int64 { return in.records.Load() * int64(in.size) }
+
+// DataBytes is the number of record bytes that there are; negative: not known.
+func (in *Input) DataBytes() int64 { return in.Data.Records() * int64(in.size) }
+
+// Records is the number of records that have been read.
+func (in *Input) Records() int64 { return in.records.Load() }
+
+// Seekable reports whether all inputs can be read at any place.
+func (in *Input) Seekable() bool {
+	return !slices.ContainsFunc(in.Files, func(f *input.Input) bool { return !f.Seekable() })
+}
+
+// see counts records as they are read.
+func (in *Input) see(recs []byte) {
+	in.records.Add(int64(len(recs) / in.size))
+	in.meter.add(atInput, len(recs))
+	if in.sum != nil {
+		in.sum.add(recs, in.size)
+	}
+}
+
+// restart makes the counts those of an input of which nothing has been read.
+func (in *Input) restart() {
+	in.records.Store(0)
+	if in.sum != nil {
+		in.sum = &checksum{}
+	}
+}
+
+// again reads all records once more, without counting them.
+func (in *Input) again() device.Source { return in.Data.(*watchedData).Dataset.Split(1)[0] }
+
+// hold lets no change of a file go unnoticed that would make several passes a mixture; release ends that.
+func (in *Input) hold() error {
+	for _, file := range in.Files {
+		if err := file.Hold(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *Input) release() {
+	for _, file := range in.Files {
+		file.Release()
+	}
+}
+
+// watchedData shows every record that is read from a dataset, once, on its way to whoever reads it.
+type watchedData struct {
+	chunker.Dataset
+	in     *Input
+	maxMap func() int64
+}
+
+// Cut cuts the dataset and watches the source.
+func (w *watchedData) Cut(maxRecords int64) (device.Source, error) {
+	src, err := w.Dataset.Cut(maxRecords)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	return &watchedSource{src, w}, nil
+}
+
+// Split splits the dataset and watches the sources.
+func (w *watchedData) Split(n int) []device.Source {
+	sources := w.Dataset.Split(n)
+	for i, src := range sources {
+		sources[i] = &watchedSource{src, w}
+	}
+	return sources
+}
+
+type watchedSource struct {
+	device.Source
+	data *watchedData
+}
+
+// ReadAhead implements input.Foreseen.
+func (w *watchedSource) ReadAhead(ctx context.Context, maxBytes int64) {
+	if src, ok := w.Source.(input.Foreseen); ok {
+		src.ReadAhead(ctx, maxBytes)
+	}
+}
+
+// Next reads from the source and shows what came.
+func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	var p []byte
+	first, n, err := w.Source.Next(max, func(first int64, n int) []byte {
+		p = place(first, n)
+		return p
+	})
+	if n > 0 && err == nil {
+		w.data.in.see(p[:n*w.data.in.size])
+	}
+	return first, n, err
+}
+
+// Map maps the records if they are all that there are, and not too many.
+func (w *watchedSource) Map() (device.Mapping, error) {
+	mapped, ok := w.Source.(device.Mapped)
+	n := w.Records()
+	if !ok || n != w.data.Records() || n*int64(w.data.in.size) > w.data.maxMap() {
+		return nil, nil
+	}
+	return mapped.Map()
+}
+
+// sequence reads the records of one file in order, shows those that are complete, and names the file in its errors.
+type sequence struct {
+	file *input.Input
+	r    io.Reader
+	in   *Input
+	read int64  // record bytes
+	rest []byte // of a record that was read in part
+}
+
+// Read reads from the file and shows the records that are now complete.
+func (s *sequence) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.read += int64(n)
+	recs := p[:n]
+	if len(s.rest) > 0 {
+		recs = append(s.rest, recs...)
+	}
+	whole := len(recs) / s.in.size * s.in.size
+	s.in.see(recs[:whole])
+	s.rest = slices.Clone(recs[whole:])
+	return n, s.explain(err)
+}
+
+func (s *sequence) explain(err error) error {
+	switch err {
+	case nil:
+		return nil
+	case io.EOF:
+		if wrong := s.file.CheckEnd(s.read); wrong != nil {
+			return wrong
+		}
+		return io.EOF
+	}
+	return fmt.Errorf("read %s at byte %d: %w", s.file.Name, s.file.Header.Size()+s.read, err)
+}
+
+// checksum is a format.Checksum that many goroutines add to.
+type checksum struct {
+	mu  sync.Mutex
+	sum format.Checksum
+}
+
+func (c *checksum) add(recs []byte, size int) {
+	var part format.Checksum
+	part.Add(recs, size)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sum.Merge(part)
+}
+
+// readAll shows all records of a source to see, several goroutines at a time.
+func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int,
+	see func(first int64, recs []byte) error) error {
+	return eachWorker(ctx, workers, func(ctx context.Context) error {
+		buffer := make([]byte, max(blockBytes/size, 1)*size)
+		for {
+			first, n, err := src.Next(len(buffer)/size, func(int64, int) []byte { return buffer })
+			if err != nil || n == 0 {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := see(first, buffer[:n*size]); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// eachWorker runs work in n goroutines.
+func eachWorker(ctx context.Context, n int, work func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for range n {
+		group.Go(func() error { return work(ctx) })
+	}
+	return group.Wait()
+}

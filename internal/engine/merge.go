@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge"
+)
+
+// runMerge cuts the data by position, makes a run of each chunk and merges the runs. When all records fit the first
+// chunk it writes them from there: that is sorting in core.
+func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
+	m := &merging{r: r, candidate: c, data: r.Input.Data, to: r.Output}
+	return m.run(ctx)
+}
+
+// merging is one merge: of the input, or of a part of a partition that was too large.
+type merging struct {
+	r         *Run
+	candidate *plan.Candidate
+	data      chunker.Dataset
+	to        device.BlockWriter
+	part      bool  // of a partition: its stages are not its own
+	kept      int64 // bytes of memory of a chunk that is merged from there
+
+	mu   sync.Mutex // protects the following
+	runs []*spill.Run
+}
+
+func (m *merging) run(ctx context.Context) error {
+	m.beginRuns()
+	err := m.sortRuns(ctx)
+	m.endStage()
+	if err != nil || len(m.runs) == 0 {
+		return err
+	}
+	if err := m.r.pool.closeFree(); err != nil {
+		return err
+	}
+	return m.mergeRuns(ctx)
+}
+
+// sortRuns sorts chunk after chunk, each into a run. There are no runs when there was but one chunk, which has then
+// been written.
+func (m *merging) sortRuns(ctx context.Context) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	cutter := m.r.Plan.Cutter(m.data.Records(), m.part)
+	src, err := cut(cutter, m.data)
+	if src == nil {
+		m.inCore()
+		return err
+	}
+	for i := 0; src != nil && err == nil; i++ {
+		var chunk device.Chunk
+		if chunk, err = m.r.pool.load(groupCtx, src); err != nil {
+			break
+		}
+		if src, err = cut(cutter, m.data); err == nil && i == 0 {
+			if src == nil {
+				return m.storeOnly(ctx, chunk)
+			}
+			err = m.r.beginSpill(m.candidate, 0)
+		}
+		if err != nil {
+			m.r.pool.put(chunk)
+			break
+		}
+		last := src == nil
+		group.Go(func() error { return m.sortRun(groupCtx, chunk, i, last) })
+		if next, ok := src.(input.Foreseen); ok {
+			group.Go(func() error { next.ReadAhead(groupCtx, m.r.Facts.CachedSpill()); return nil })
+		}
+	}
+	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
+	if failed := group.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+func cut(cutter *plan.Cutter, data chunker.Dataset) (device.Source, error) {
+	src, err := data.Cut(cutter.Next())
+	if src != nil {
+		cutter.Took(src.Records())
+	}
+	return src, err
+}
+
+// beginSpill makes the temporary files of runs, or of parts, one of which may turn out too large and be cut into runs:
+// the memory is there to merge them.
+func (r *Run) beginSpill(c *plan.Candidate, extents int) error {
+	if !r.Plan.Sizes.Merges(r.Facts) {
+		return plan.TooLittle(r.Facts)
+	}
+	_, err := r.Spill(c.Room, extents)
+	return err
+}
+
+// storeOnly writes the only chunk: everything was in core.
+func (m *merging) storeOnly(ctx context.Context, chunk device.Chunk) error {
+	defer m.r.pool.put(chunk)
+	m.inCore()
+	if !m.part {
+		m.endStage()
+		m.r.Meter.begin(plan.StageWrite, atOutput, m.r.Input.Bytes())
+	}
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	return m.r.drain(ctx, chunk, m.to)
+}
+
+// inCore enters that one chunk holds everything, which may not have been known before.
+func (m *merging) inCore() {
+	if m.part {
+		return
+	}
+	if m.candidate.Strategy != plan.InCore {
+		m.r.change(m.candidate.Strategy, plan.InCore, "all records fit one chunk, and there is nothing to merge")
+	}
+	m.r.Result.Strategy = plan.InCore
+}
+
+// sortRun sorts a loaded chunk and makes run i of it: the last one stays in memory if it can, others are spilled.
+func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, i int, last bool) error {
+	err := chunk.Sort(ctx)
+	if err == nil && last {
+		if kept, err := m.keep(ctx, chunk, i); kept || err != nil {
+			return err // the chunk is free when the run is closed
+		}
+	}
+	defer m.r.pool.put(chunk)
+	if err != nil {
+		return err
+	}
+	run, err := m.spillRun(ctx, chunk)
+	m.set(i, run)
+	return err
+}
+
+// keep makes run i, the last, of the records that a sorted chunk keeps, if it can.
+func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (bool, error) {
+	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
+		return false, nil
+	}
+	kept, err := chunk.Keep(ctx, m.r.limit(), m.r.Plan.Sizes.BesideMerge(m.r.Facts, i+1))
+	if kept == nil || err != nil {
+		if err != nil {
+			m.r.pool.put(chunk)
+		}
+		return false, err
+	}
+	m.r.noteChunk(chunk.Stats())
+	m.kept += kept.Bytes
+	run := spill.KeptRun(m.r.Input.Keyer, kept, func() error { m.r.pool.put(chunk); return nil })
+	m.r.Meter.add(atSpill, int(run.Records())*m.r.Input.size)
+	m.set(i, run)
+	return true, nil
+}
+
+// spillRun spills a sorted chunk.
+func (m *merging) spillRun(ctx context.Context, chunk device.Chunk) (*spill.Run, error) {
+	writer := m.r.spill.NewRun()
+	if err := m.r.store(ctx, chunk, m.r.Meter.watched(writer)); err != nil {
+		writer.Abort()
+		return nil, err
+	}
+	return writer.Finish()
+}
+
+func (m *merging) set(i int, run *spill.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.runs) <= i {
+		m.runs = append(m.runs, nil)
+	}
+	m.runs[i] = run
+}
+
+// mergeRuns merges the runs, over several levels when they are too many for one.
+func (m *merging) mergeRuns(ctx context.Context) error {
+	if !m.part {
+		m.r.Meter.begin(plan.StageMerge, atOutput, m.r.Input.Bytes())
+		defer m.endStage()
+	}
+	s, opt := &m.r.Plan.Sizes, m.r.mergeOptions()
+	if m.kept > 0 {
+		opt.MemoryBytes = s.BesideKept(m.kept)
+	}
+	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, s.Levels(len(m.runs)))
+	runs, _, err := merge.Reduce(ctx, opt, m.runs, s.FanIn, m.r.newRun)
+	m.r.Result.FanIn = max(m.r.Result.FanIn, len(runs))
+	if err == nil {
+		_, err = merge.Merge(ctx, opt, runs, m.to)
+	}
+	for _, run := range runs {
+		err = errors.Join(err, run.Close())
+	}
+	return err
+}
+
+func (r *Run) newRun() (merge.RunWriter, error) { return r.spill.NewRun(), nil }
+
+// beginRuns opens the stage of the first chunk, of which it may not be known yet whether it stays the only one.
+func (m *merging) beginRuns() {
+	n, size := m.data.Records(), int64(m.r.Input.size)
+	switch {
+	case m.part:
+	case n > m.candidate.ChunkRecords:
+		m.r.Meter.begin(plan.StageRuns, atSpill, n*size)
+	default:
+		m.r.Meter.begin(plan.StageRead, atInput, n*size)
+	}
+}
+
+// endStage closes the open stage, unless this is the work of a part.
+func (m *merging) endStage() {
+	if !m.part {
+		m.r.Meter.end(m.r.Input.Bytes())
+	}
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many.
+type Progress interface {
+	Begin(stage string, totalBytes int64) // totalBytes < 0: not known
+	Add(bytes int64)
+	End()
+}
+
+// Meter times the stages of a run and tells Progress of them. One stage is open at a time; bytes may be added from many
+// goroutines.
+type Meter struct {
+	Progress Progress     // nil: nobody is told
+	Stages   []plan.Stage // that are over
+
+	start   time.Time // of the open stage
+	counted atomic.Int32
+}
+
+// place is one of the places where bytes pass. Each stage is measured at one of them.
+type place int32
+
+const (
+	atInput  place = iota // records are read from the inputs
+	atSpill               // sorted records are spilled
+	atOutput              // records reach the output
+)
+
+// begin opens a stage in which totalBytes are to pass at a place; -1: not known.
+func (m *Meter) begin(name string, at place, totalBytes int64) {
+	m.Stages = append(m.Stages, plan.Stage{Name: name})
+	m.start = time.Now()
+	m.counted.Store(int32(at))
+	if m.Progress != nil {
+		m.Progress.Begin(name, max(totalBytes, -1))
+	}
+}
+
+// Note enters a stage that went by unobserved.
+func (m *Meter) Note(name string, seconds float64) {
+	m.Stages = append(m.Stages, plan.Stage{Name: name, Seconds: seconds})
+}
+
+// add tells of bytes that passed at a place.
+func (m *Meter) add(at place, bytes int) {
+	if m.Progress != nil && place(m.counted.Load()) == at {
+		m.Progress.Add(int64(bytes))
+	}
+}
+
+// end closes the open stage, through which bytes went.
+func (m *Meter) end(bytes int64) {
+	s := &m.Stages[len(m.Stages)-1]
+	s.Seconds, s.Bytes = time.Since(m.start).Seconds(), bytes
+	if m.Progress != nil {
+		m.Progress.End()
+	}
+}
+
+// watched tells of the blocks that go to w as spill.
+func (m *Meter) watched(w device.BlockWriter) device.BlockWriter {
+	return output.Observe(func(_ int64, recs []byte) error {
+		m.add(atSpill, len(recs))
+		return nil
+	}, w)
+}
+
+// Beside gives the stages that were measured with what was predicted for them.
+func Beside(measured, predicted []plan.Stage) []plan.Stage {
+	all := make([]plan.Stage, 0, len(measured))
+	for _, s := range measured {
+		for _, p := range predicted {
+			if p.Name == s.Name {
+				s.Predicted = p.Seconds
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}

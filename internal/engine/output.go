@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// Output is where sorted records go: filters, a count, and at the end a sink. It is a device.BlockWriter.
+type Output struct {
+	device.BlockWriter // the first of the chain
+
+	run     *Run
+	sink    *output.Sink   // the last of the chain
+	file    *output.Output // nil: a stream that the caller gave
+	gone    int64          // records that a stream has, and is not to get again
+	records atomic.Int64   // that have reached the end
+	checked *orderWatch    // nil unless the output is verified as it passes
+}
+
+// OutputOptions says where records go.
+type OutputOptions struct {
+	Name   string    // of a file; "": Stream
+	Stream io.Writer // that the caller gave
+	FS     output.FS // nil: the system's
+	Codec  format.Compression
+	Verify bool
+}
+
+// OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
+func (r *Run) OpenOutput(opt OutputOptions) (err error) {
+	o, stream := &Output{run: r}, opt.Stream
+	if opt.Name != "" {
+		if o.file, err = output.Open(opt.Name, opt.FS); err != nil {
+			return err
+		}
+		stream = o.file
+	}
+	s := &r.Plan.Sizes
+	o.sink, err = output.NewSink(stream, output.Options{
+		RecordSize: r.Input.size, Records: r.expected(), Header: r.Input.Header.Encode,
+		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
+		Keep: func() (*spill.RunWriter, error) {
+			kept, err := r.Spill(-1, 0)
+			if err != nil {
+				return nil, err
+			}
+			return kept.NewRun(), nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if opt.Verify && !o.Placed() {
+		o.checked = &orderWatch{keyer: r.Input.Keyer}
+	}
+	o.BlockWriter = o.filters()
+	r.Output = o
+	return nil
+}
+
+// Placed reports whether blocks have their places, so that what was written can be written again.
+func (o *Output) Placed() bool { return o.sink.Kind() == output.Placed }
+
+// Records is the number of records that have reached the end.
+func (o *Output) Records() int64 { return o.records.Load() }
+
+// CanRestart reports whether nothing has gone out that could not be taken back.
+func (o *Output) CanRestart() bool { return o.sink.Kind() != output.Stream || o.records.Load() == 0 }
+
+// expected is the number of records that the output will have; -1: not known before the end.
+func (r *Run) expected() int64 {
+	n := r.Facts.Records
+	switch {
+	case n < 0 || r.Facts.Asked.Unique:
+		return -1
+	case r.Facts.Asked.Limit > 0:
+		return min(n, r.Facts.Asked.Limit)
+	}
+	return n
+}
+
+// filters puts what is asked for before the end of the chain.
+func (o *Output) filters() device.BlockWriter {
+	asked, in := &o.run.Facts.Asked, o.run.Input
+	w := output.Observe(o.observe, o.sink.BlockWriter)
+	if o.gone > 0 {
+		w = output.Tail(o.gone, w, in.size)
+	}
+	if asked.Limit > 0 {
+		w = output.Head(asked.Limit, w, in.size)
+	}
+	if asked.Unique {
+		w = output.NewUnique(in.Keyer, w)
+	}
+	return w
+}
+
+// observe counts what goes to the end of the chain, and checks it where it cannot be read back.
+func (o *Output) observe(first int64, recs []byte) error {
+	o.records.Add(int64(len(recs) / o.run.Input.size))
+	o.run.Meter.add(atOutput, len(recs))
+	if o.checked != nil {
+		return o.checked.see(first, recs)
+	}
+	return nil
+}
+
+// restart lets the records be written from the first on, in any order that strategies have. What a stream has already
+// is the same, and is not written again. REQUIRES: no block is being written.
+func (o *Output) restart() {
+	if !o.Placed() {
+		o.gone = o.records.Load()
+	}
+	o.records.Store(o.gone)
+	o.BlockWriter = o.filters()
+}
+
+// Finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read must
+// have been written.
+func (r *Run) Finish(ctx context.Context, err error) error {
+	if err == nil {
+		err = r.complete(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, r.Output.sink.Abort())
+	}
+	return nil
+}
+
+func (r *Run) complete(ctx context.Context) error {
+	if err := r.Input.Data.Check(); err != nil {
+		return err
+	}
+	if err := r.allThere(); err != nil {
+		return err
+	}
+	if r.Input.sum != nil {
+		if err := r.verify(ctx); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r.Meter.begin(plan.StageFinish, atOutput, -1)
+	defer r.Meter.end(0)
+	return r.Output.sink.Commit(r.Output.Records())
+}
+
+// allThere reports records that were lost or made up.
+func (r *Run) allThere() error {
+	in, out, limit := r.Input.Records(), r.Output.Records(), r.Facts.Asked.Limit
+	if known := r.Input.Data.Records(); known >= 0 && in != known && limit == 0 {
+		return fmt.Errorf("internal error: %d of %d records were read; the output is not kept", in, known)
+	}
+	want := in
+	if limit > 0 {
+		want = min(want, limit)
+	}
+	if out == want || r.Facts.Asked.Unique && out <= want {
+		return nil
+	}
+	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is not kept",
+		in, out, want)
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// runPartition sends every record to a part by its leading digits or between splitters taken from the sample, sorts
+// part after part and appends them. Where memory allows fewer parts they are larger, and those that do not fit a chunk
+// are partitioned in their turn.
+func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
+	p := &partitioning{r: r, candidate: c}
+	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Prefixes, c.Chunks, r.Output)
+}
+
+// partitioning is a partition of the input, or of a part that was too large.
+type partitioning struct {
+	r         *Run
+	candidate *plan.Candidate
+	depth     int // 0: the input; 1: a part of it that was too large, and so on
+}
+
+func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, sample []uint64, parts int,
+	w device.BlockWriter) error {
+	split, err := p.scatter(ctx, data, sample, parts)
+	if err != nil {
+		return err
+	}
+	if p.depth == 0 {
+		p.r.Meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
+		defer func() { p.r.Meter.end(p.r.Input.Bytes()) }()
+	}
+	return p.sortParts(ctx, split, w)
+}
+
+// scatter is the pass that sends every record to its part.
+func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, sample []uint64,
+	parts int) ([]*chunker.Part, error) {
+	if p.depth == 0 {
+		p.r.Meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
+		defer func() { p.r.Meter.end(p.r.Input.Bytes()) }()
+	}
+	s := &p.r.Plan.Sizes
+	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
+	c := chunker.NewClassifier(slices.Sorted(slices.Values(sample)), fit)
+	if err := p.r.beginSpill(p.candidate, c.Parts()*s.Workers); err != nil {
+		return nil, err
+	}
+	if err := p.r.pool.closeFree(); err != nil {
+		return nil, err
+	}
+	return chunker.Scatter(ctx, p.r.Input.Keyer, data, c, p.r.spill, opt)
+}
+
+// sortParts sorts the parts that fit a chunk, several at a time, and between them those that do not.
+func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w device.BlockWriter) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	base := int64(0)
+	var err error
+	for _, part := range parts {
+		n := part.Records()
+		target := output.Offset(base, w)
+		switch {
+		case n == 0:
+		case p.depth > 0 || part.AllEqual() || n > p.candidate.ChunkRecords:
+			// These use all the memory or all the workers: nothing else may run beside them.
+			if err = group.Wait(); err == nil {
+				err = p.sortOversized(ctx, part, target)
+			}
+			group, groupCtx = errgroup.WithContext(ctx)
+		default:
+			err = p.startPart(groupCtx, group, part, target)
+		}
+		if base += n; err != nil {
+			break
+		}
+	}
+	if failed := group.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// startPart loads a part and lets its sorting and writing go on beside the loading of the next one.
+func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, part *chunker.Part,
+	w device.BlockWriter) error {
+	src, err := part.Cut(p.candidate.ChunkRecords)
+	if err != nil {
+		return err
+	}
+	chunk, err := p.r.pool.load(ctx, src)
+	if err != nil {
+		return err
+	}
+	if err := part.Close(); err != nil {
+		p.r.pool.put(chunk)
+		return err
+	}
+	group.Go(func() error {
+		defer p.r.pool.put(chunk)
+		if err := chunk.Sort(ctx); err != nil {
+			return err
+		}
+		return p.r.store(ctx, chunk, w)
+	})
+	return nil
+}
+
+// maxDepth bounds partitions within partitions: each is worth its pass over the data only if the one before it made
+// progress, and a merge always does.
+const maxDepth = 3
+
+// sampleKeys is how many keys of a part tell how to cut it.
+const sampleKeys = 1 << 14
+
+// sortOversized sorts a part that needs more than a chunk: one whose keys are all equal is in order as it is; one
+// whose sample has other keys is partitioned again, by the digits that follow; else its runs are merged.
+func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w device.BlockWriter) error {
+	defer part.Close()
+	if part.AllEqual() {
+		return copyPart(ctx, part, p.r.Plan.Sizes.Workers, w)
+	}
+	inner := &partitioning{r: p.r, candidate: p.candidate, depth: p.depth + 1}
+	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
+		sample, err := part.Sample(p.r.Input.Keyer, sampleKeys)
+		if err != nil {
+			return err
+		}
+		if spreads(sample.Prefixes) {
+			return inner.sort(ctx, part, sample.Prefixes, plan.PartsOf(part.Records(), chunk), w)
+		}
+	}
+	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, part: true}
+	return m.run(ctx)
+}
+
+// spreads reports whether no key makes up half of the sample or more.
+func spreads(keys []uint64) bool {
+	sorted := slices.Sorted(slices.Values(keys))
+	half := len(sorted) / 2
+	for i := 0; i+half < len(sorted); i++ {
+		if sorted[i] == sorted[i+half] {
+			return false
+		}
+	}
+	return len(sorted) > 1
+}
+
+// copyPart writes the records of a part as they stand.
+func copyPart(ctx context.Context, part *chunker.Part, workers int, w device.BlockWriter) error {
+	blocks := part.Run.Blocks()
+	var next atomic.Int64
+	return eachWorker(ctx, workers, func(ctx context.Context) error {
+		var buffer []byte
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(blocks) || ctx.Err() != nil {
+				return ctx.Err()
+			}
+			buffer = slices.Grow(buffer[:0], part.Run.BlockBytes(i))
+			recs, err := part.Run.ReadBlock(i, buffer[:part.Run.BlockBytes(i)])
+			if err == nil {
+				err = w.WriteBlock(ctx, blocks[i].First, recs)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+)
+
+// pool holds the chunks of all devices: whoever needs one takes the next that is free, so that several devices share
+// one sort. Chunks are made at their first use.
+type pool struct {
+	options device.ChunkOptions
+	free    chan *slot
+	open    []*slot
+}
+
+// slot is the place of one chunk.
+type slot struct {
+	device.Chunk // nil: not made yet
+	device       device.Device
+}
+
+func newPool(r *Run, c *plan.Candidate) *pool {
+	p := &pool{options: r.chunkOptions(c)}
+	for i, d := range r.Devices {
+		for range r.Facts.Devices[i].SlotsOf(c.Slots) {
+			p.open = append(p.open, &slot{device: d})
+		}
+	}
+	p.free = make(chan *slot, len(p.open))
+	for _, s := range p.open {
+		p.free <- s
+	}
+	return p
+}
+
+// chunkOptions are those of a candidate's chunks, as large as the data need them.
+func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
+	opt := device.ChunkOptions{
+		Keyer: r.Input.Keyer, BlockBytes: r.Plan.Sizes.BlockBytes, Workers: r.Plan.Sizes.Workers,
+		Algorithm: r.Facts.Asked.Algorithm, Sample: r.Facts.Sample.Prefixes,
+		MemoryBytes: c.ChunkBytes, Records: c.ChunkRecords,
+	}
+	if n := r.Facts.Records; n >= 0 {
+		opt.Records = min(opt.Records, n)
+		if c.Selects {
+			opt.SourceRecords = n
+		}
+	}
+	return opt
+}
+
+// get waits for a free chunk.
+func (p *pool) get(ctx context.Context) (device.Chunk, error) {
+	select {
+	case s := <-p.free:
+		if s.Chunk == nil {
+			var err error
+			if s.Chunk, err = s.device.NewChunk(ctx, p.options); err != nil {
+				p.free <- s
+				return nil, err
+			}
+		}
+		return s, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// load fills a free chunk from src.
+func (p *pool) load(ctx context.Context, src device.Source) (device.Chunk, error) {
+	chunk, err := p.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := chunk.Load(ctx, src)
+	if due := src.Records(); err == nil && due >= 0 && n != due {
+		err = fmt.Errorf("%d of the %d records of a chunk were loaded", n, due)
+	}
+	if err != nil {
+		p.put(chunk)
+		return nil, err
+	}
+	return chunk, nil
+}
+
+// put gives a chunk back.
+func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
+
+// closeFree frees the memory of the chunks that nobody uses; the next get makes them anew. REQUIRES: nobody gets or
+// puts a chunk meanwhile.
+func (p *pool) closeFree() error {
+	var errs []error
+	for range len(p.free) {
+		s := <-p.free
+		errs = append(errs, s.close())
+		p.free <- s
+	}
+	return errors.Join(errs...)
+}
+
+// close frees the memory of all chunks. REQUIRES: no chunk is used any more.
+func (p *pool) close() error {
+	var errs []error
+	for _, s := range p.open {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+// close frees the memory of the chunk, if there is one.
+func (s *slot) close() error {
+	if s.Chunk == nil {
+		return nil
+	}
+	err := s.Chunk.Close()
+	s.Chunk = nil
+	return err
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"io"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/merge"
+)
+
+// MergeSorted merges inputs that are already sorted: in parallel when all can be read at offsets. An input that is not
+// in order is a *merge.DisorderError.
+func (r *Run) MergeSorted(ctx context.Context) error {
+	r.Result.Strategy, r.Result.MergeLevels, r.Result.FanIn = plan.Merge, 1, len(r.Input.Files)
+	r.Meter.begin(plan.StageMerge, atOutput, r.Input.DataBytes())
+	defer func() { r.Meter.end(r.Input.Bytes()) }()
+	opt := r.mergeOptions()
+	opt.CheckOrder = true
+	if r.Facts.Records < 0 || !r.Facts.Seekable {
+		return r.mergeStreams(ctx, opt)
+	}
+	s := &r.Plan.Sizes
+	runs := make([]*spill.Run, len(r.Input.Files))
+	for i, file := range r.Input.Files {
+		run, err := spill.SortedRun(r.Input.Keyer, file.Records, s.BlockBytes/r.Input.size, file.ReadRecords, r.Input.see)
+		if err != nil {
+			return err
+		}
+		runs[i] = run
+	}
+	if len(runs) > s.FanIn {
+		if _, err := r.Spill(r.Input.DataBytes(), 0); err != nil {
+			return err
+		}
+		r.Result.MergeLevels = s.Levels(len(runs))
+	}
+	_, _, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.newRun, r.Output)
+	return err
+}
+
+func (r *Run) mergeStreams(ctx context.Context, opt merge.Options) error {
+	readers := make([]io.Reader, len(r.Input.Files))
+	for i, file := range r.Input.Files {
+		readers[i] = &sequence{file: file, r: file.Sequence(), in: r.Input}
+	}
+	_, err := merge.Streams(ctx, opt, readers, r.Output)
+	return err
+}

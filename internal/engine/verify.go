@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// orderWatch checks the order and the checksum of blocks that pass in any order.
+type orderWatch struct {
+	keyer *format.Keyer
+	sum   checksum
+	order format.OrderCheck
+
+	brief  bool        // no checksum is wanted, and nothing after the first fault
+	unique bool        // equal neighbours are a fault
+	faulty atomic.Bool // brief: a block had a fault
+}
+
+func (o *orderWatch) see(first int64, recs []byte) error {
+	order := format.CheckBlock(o.keyer, first, recs)
+	o.order.Add(order)
+	if o.brief {
+		if order.FirstFault(o.unique) >= 0 {
+			o.faulty.Store(true)
+		}
+		return nil
+	}
+	o.sum.add(recs, o.keyer.Layout().RecordSize)
+	return nil
+}
+
+// untilFault is a source that ends when a fault was seen in its records. It hands them out in order, so that all before
+// the fault were.
+type untilFault struct {
+	device.Source
+	watch *orderWatch
+}
+
+func (u untilFault) Next(max int, place func(first int64, n int) []byte) (first int64, n int, err error) {
+	if u.watch.faulty.Load() {
+		return 0, 0, nil
+	}
+	return u.Source.Next(max, place)
+}
+
+// Checked is what Check saw.
+type Checked struct {
+	Records    int64
+	Duplicates int64 // records whose key equals that of the record before
+	Checksum   string
+	Fault      int64 // index of the first record that is out of order; -1: none is
+}
+
+// Check reads the input and tells whether it is in order. brief: no checksum, and no reading on after a fault.
+func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*Checked, error) {
+	in.meter.begin(plan.StageCheck, atInput, in.DataBytes())
+	defer func() { in.meter.end(in.Bytes()) }()
+	watch := &orderWatch{keyer: in.Keyer, brief: brief, unique: unique}
+	for _, src := range in.Data.Split(1) {
+		if brief {
+			src = untilFault{src, watch}
+		}
+		if err := readAll(ctx, src, s.Workers, readBytes(&s), in.size, watch.see); err != nil {
+			return nil, err
+		}
+	}
+	order, err := watch.order.Result()
+	if err != nil {
+		return nil, err
+	}
+	c := &Checked{Records: order.Records, Duplicates: order.Duplicates, Fault: order.FirstFault(unique)}
+	if !brief {
+		c.Checksum = watch.sum.sum.String()
+	}
+	return c, in.Data.Check()
+}
+
+// maxReadBytes is what a worker reads at a time where all that it does is look at the records.
+const maxReadBytes = 1 << 20
+
+func readBytes(s *plan.Sizes) int {
+	return int(min(maxReadBytes, s.Budget.Chunks()/int64(2*s.Workers)))
+}
+
+// verify reports an output that is not in order or has not the records of the input. A regular file is read back; what
+// went into a stream was checked as it passed.
+func (r *Run) verify(ctx context.Context) error {
+	watch, out, asked := r.Output.checked, r.Output.Records(), &r.Facts.Asked
+	if watch == nil {
+		var err error
+		if watch, err = r.readBack(ctx, out); err != nil {
+			return err
+		}
+	}
+	order, err := watch.order.Result()
+	if err != nil || order.Records != out {
+		return fmt.Errorf("verify: %d records were written, but %d can be read; the output is not kept", out, order.Records)
+	}
+	if at := order.FirstFault(asked.Unique); at >= 0 {
+		return fmt.Errorf("verify: record %d of the output is out of order; the output is not kept", at)
+	}
+	r.Result.ChecksumIn, r.Result.ChecksumOut = r.Input.sum.sum.String(), watch.sum.sum.String()
+	if r.Result.ChecksumIn != r.Result.ChecksumOut && !asked.Unique && asked.Limit == 0 {
+		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output is not kept",
+			r.Result.ChecksumIn, r.Result.ChecksumOut)
+	}
+	return nil
+}
+
+// readBack checks the records of the output file before it gets its name.
+func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) {
+	bytes := records * int64(r.Input.size)
+	r.Meter.begin(plan.StageVerify, atOutput, bytes)
+	defer func() { r.Meter.end(bytes) }()
+	watch := &orderWatch{keyer: r.Input.Keyer}
+	src := input.ReaderSource(r.Output.file, int64(len(r.Input.Header.Encode(0))), records, r.Input.size)
+	s := &r.Plan.Sizes
+	err := readAll(ctx, src, s.Workers, readBytes(s), r.Input.size, func(first int64, recs []byte) error {
+		r.Meter.add(atOutput, len(recs))
+		return watch.see(first, recs)
+	})
+	return watch, err
+}

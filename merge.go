@@ -1,0 +1,89 @@
+package extsort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge"
+)
+
+// Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
+// keys those of earlier inputs come first.
+func Merge(ctx context.Context, opt Options) (*Report, error) {
+	start, memory := time.Now(), engine.WatchPeak()
+	s, err := prepareMerge(ctx, opt)
+	if err != nil {
+		memory.End()
+		return nil, err
+	}
+	if err = s.openOutput(); err == nil {
+		err = s.run.Finish(ctx, s.nameDisorder(s.run.MergeSorted(ctx)))
+	}
+	err = errors.Join(err, s.close())
+	return s.report(start, memory.End()), err
+}
+
+// prepareMerge opens the inputs of a merge.
+func prepareMerge(ctx context.Context, opt Options) (*session, error) {
+	s, err := begin(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if in := writesTo(&s.opt, s.run.Input.Files); in != nil {
+		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
+			"give another output, or it with -o", in.Name), s.close())
+	}
+	f := factsOf(&s.opt, s.run.Input)
+	f.Together = true
+	sizes := plan.Divide(f)
+	layout := f.Keyer.Layout()
+	s.run.Facts, s.run.Plan = f, &SortPlan{
+		Strategy: MergeRuns, Records: f.Records, RecordSize: layout.RecordSize, KeySize: f.Keyer.KeySize(),
+		Layout: layout.String(), MemoryLimit: s.opt.MemoryBytes, Device: deviceCPU, Workers: sizes.Workers,
+		Chunks: len(s.run.Input.Files), FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: s.opt.TempDirs,
+		Sizes: sizes,
+	}
+	return s, nil
+}
+
+// nameDisorder names the input that is out of order.
+func (s *session) nameDisorder(err error) error {
+	var disorder *merge.DisorderError
+	if !errors.As(err, &disorder) {
+		return err
+	}
+	return s.disorderIn(disorder.Input, disorder.Record)
+}
+
+func (s *session) disorderIn(input int, record int64) *DisorderError {
+	in := s.run.Input.Files[input]
+	size := int64(s.run.Input.Keyer.Layout().RecordSize)
+	return &DisorderError{File: in.Name, Record: record, Byte: in.Header.Size() + record*size}
+}
+
+// Check reads the single input and reports whether it is in order; disorder is a *DisorderError, and the
+// report is valid then too. With opt.Unique equal neighbours are disorder. With opt.Brief the report of disorder
+// tells of some records only, and none has a checksum.
+func Check(ctx context.Context, opt Options) (*CheckReport, error) {
+	if len(opt.Inputs) > 1 {
+		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
+	}
+	s, err := begin(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	sizes := plan.Divide(factsOf(&s.opt, s.run.Input))
+	found, err := engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief)
+	if err = errors.Join(err, s.close()); err != nil {
+		return nil, err
+	}
+	report := &CheckReport{Records: found.Records, Duplicates: found.Duplicates, Checksum: found.Checksum}
+	if found.Fault >= 0 {
+		return report, s.disorderIn(0, found.Fault)
+	}
+	return report, nil
+}

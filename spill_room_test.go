@@ -1,0 +1,101 @@
+package extsort
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
+)
+
+// narrowStore has files on the disk that take so many bytes together, in pages.
+type narrowStore struct {
+	spill.Disk
+	room, used, most atomic.Int64
+}
+
+type narrowFile struct {
+	spill.File
+	store *narrowStore
+}
+
+func (s *narrowStore) Free([]string) int64 { return s.room.Load() }
+
+func (s *narrowStore) Create(folder string) (spill.File, error) {
+	f, err := s.Disk.Create(folder)
+	return narrowFile{f, s}, err
+}
+
+func pages(bytes int64) int64 {
+	return (bytes + plan.SpillAlign - 1) / plan.SpillAlign * plan.SpillAlign
+}
+
+func (f narrowFile) WriteAt(p []byte, offset int64) (int, error) {
+	used := f.store.used.Add(pages(int64(len(p))))
+	f.store.most.Store(max(used, f.store.most.Load()))
+	if used > f.store.room.Load() {
+		return 0, syscall.ENOSPC
+	}
+	return f.File.WriteAt(p, offset)
+}
+
+func (f narrowFile) Reserve(int64, int64) error { return nil }
+
+func (f narrowFile) Release(offset, bytes int64) {
+	f.store.used.Add(-pages(bytes))
+	f.File.Release(offset, bytes)
+}
+
+// TestSpillFitsTheRoom sorts with less and less room for spill: the input is read again where that can be, or the sort
+// is refused; but none fails half way.
+func TestSpillFitsTheRoom(t *testing.T) {
+	if format.NewPacker(format.Bare(format.Type{Kind: format.Unsigned, Size: 8})) == nil {
+		t.Skip("nothing is packed on this machine")
+	}
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, spec := range []string{"u64", "u32be"} {
+		k := kindNamed(spec)
+		data := k.make(t, "uniform", 1<<17, r)
+		want := reference(t, k.layout(t), data, Options{})
+		var strategies []string
+		refused := 0
+		for share := 16; share >= 0; share-- {
+			for _, piped := range []bool{true, false} { // what goes to a pipe is not read again
+				store := &narrowStore{}
+				store.room.Store(int64(len(data)) * int64(share) / 12)
+				opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 64 << 20, Workers: 2}
+				opt.faults.chunkRecords, opt.faults.blockBytes = 1<<14, 32<<10
+				opt.faults.spillStore = store
+				var out bytes.Buffer
+				if opt.Stdout = &out; !piped {
+					opt.Output = filepath.Join(t.TempDir(), "out")
+				}
+				report, err := Sort(t.Context(), opt)
+				if err != nil {
+					if refused++; store.most.Load() > 0 {
+						t.Errorf("%s, room for %d of %d bytes: failed half way: %v", spec, store.room.Load(), len(data), err)
+					}
+					continue
+				}
+				got := out.Bytes()
+				if !piped {
+					got, _ = os.ReadFile(opt.Output)
+				}
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s, room for %d bytes: the output is wrong", spec, store.room.Load())
+				}
+				strategies = append(strategies, string(report.Strategy))
+			}
+		}
+		if !slices.Contains(strategies, string(MergeRuns)) || !slices.Contains(strategies, string(Reread)) || refused == 0 {
+			t.Errorf("%s: sorted by %v, %d refused: not all cases are there", spec, strategies, refused)
+		}
+	}
+}
