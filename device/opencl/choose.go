@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -91,18 +90,5 @@ func (m *onceMap[T]) each(visit func(T)) {
 		if value, err := made(); err == nil {
 			visit(value)
 		}
-	}
-}
-
-// describe fills in the rates that info does not have.
-func (t *Tuning) describe(info *device.Info) {
-	if t == nil {
-		return
-	}
-	if info.LinkRate == 0 {
-		info.LinkRate = t.LinkRate
-	}
-	if info.SortRate == 0 {
-		info.SortRate = t.SortRate
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/extsort/extsort/device"
@@ -19,38 +20,25 @@ type chunk struct {
 	engine *engine
 	opt    device.ChunkOptions
 	shape  shape
+	sorter chooser
 
 	session              *session
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
 	ring                 *ring
 	memory               deviceMemory
 	host                 *arena.Memory // records, where only keys travel
-
-	starting chan struct{} // closed when the device is open, or cannot be opened
-	kernels  chan built    // what prepare sends once
-	ready    *built        // received from kernels
+	program              func() (*program, error)
 
 	records int64
 	out     *cl.Buffer // bare: the sorted records
 	stats   device.Stats
 }
 
-// built is the kernels that a chunk needs.
-type built struct {
-	program *program
-	sorter  chooser
-	err     error
-}
-
 var errClosed = errors.New("OpenCL chunk: used after Close")
 
 func newChunk(e *engine, opt device.ChunkOptions) *chunk {
-	c := &chunk{engine: e, opt: opt, shape: shapeFor(e.opt, opt, opt.Records, opt.MemoryBytes), starting: make(chan struct{})}
-	go func() {
-		defer close(c.starting)
-		_, _ = e.start() // the driver takes 0.2 s: let the caller look for its files meanwhile
-	}()
-	return c
+	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile
+	return &chunk{engine: e, opt: opt, shape: shapeFor(e.opt, opt, opt.Records, opt.MemoryBytes)}
 }
 
 // begin makes the chunk's queues and memory at the first Load, and sets the building of kernels going.
@@ -59,27 +47,25 @@ func (c *chunk) begin() error {
 		return nil
 	}
 	s, err := c.engine.start()
+	if err == nil {
+		err = c.allocate(s)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, c.release())
 	}
-	if err := c.allocate(s); err != nil {
-		c.release()
-		return err
-	}
-	c.session = s
-	c.kernels = make(chan built, 1)
-	go func() { c.kernels <- c.prepare(s) }()
+	c.session, c.sorter = s, chooser{s, c.opt.Algorithm}
+	c.program = sync.OnceValues(c.prepare)
+	go func() { _, _ = c.program() }() // while the first records are read
 	return nil
 }
 
 func (c *chunk) allocate(s *session) (err error) {
-	for _, q := range []**cl.Queue{&c.upload, &c.gather, &c.down} {
+	for _, q := range c.queues() {
 		if *q, err = s.ctx.NewQueue(); err != nil {
 			return err
 		}
 	}
-	plan := stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt))
-	c.ring = newRing(s.ctx, s.admin, plan)
+	c.ring = newRing(s.ctx, s.admin, stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt)))
 	if c.host, err = arena.Alloc(int(c.opt.Records * c.shape.hostBytes())); err != nil {
 		return err
 	}
@@ -87,33 +73,23 @@ func (c *chunk) allocate(s *session) (err error) {
 	return c.memory.allocate(s, c.shape, c.opt.Records, allocFor(dev, opt), c.shape.stageBytes(memoryFor(dev, opt)))
 }
 
-// prepare builds the kernels while the first records are read.
-func (c *chunk) prepare(s *session) built {
-	var b built
-	if c.shape.bare {
-		b.program, b.err = s.bareProgram(c.shape.keyBytes)
-	} else {
-		b.program, b.err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
-	}
-	if b.err != nil {
-		return b
-	}
-	if c.opt.Algorithm != "" {
-		_, b.err = s.sorter(c.opt.Algorithm, algo.Params{})
-	}
-	if b.sorter = (chooser{s, c.opt.Algorithm}); b.err == nil {
-		b.err = s.warm(b.sorter, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
-	}
-	return b
-}
+func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather, &c.down} }
 
-// built waits for prepare.
-func (c *chunk) built() (*built, error) {
-	if c.ready == nil {
-		b := <-c.kernels
-		c.ready = &b
+// prepare builds the kernels that the chunk needs.
+func (c *chunk) prepare() (p *program, err error) {
+	s := c.sorter.session
+	if c.shape.bare {
+		p, err = s.bareProgram(c.shape.keyBytes)
+	} else {
+		p, err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
 	}
-	return c.ready, c.ready.err
+	if err == nil && c.opt.Algorithm != "" {
+		_, err = s.sorter(c.opt.Algorithm, algo.Params{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, s.warm(c.sorter, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
 }
 
 // Sort implements device.Chunk.
@@ -131,48 +107,57 @@ func (c *chunk) Sort(ctx context.Context) error {
 }
 
 func (c *chunk) sortRecords(ctx context.Context) error {
-	b, err := c.built()
-	if err != nil {
-		return err
-	}
-	if c.records == 0 {
-		return ctx.Err()
+	p, err := c.program()
+	if err != nil || c.records == 0 {
+		return errors.Join(err, ctx.Err())
 	}
 	c.session.sorting.Lock()
 	defer c.session.sorting.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.timedSort(b); err != nil {
-		_ = c.session.kernels.Finish() // before the buffers go
-		return err
-	}
-	return nil
-}
-
-func (c *chunk) timedSort(b *built) error {
-	timed, err := startTimer(c.session.kernels)
+	from, err := c.session.kernels.Marker()
 	if err != nil {
 		return err
 	}
 	if c.shape.bare {
-		err = c.sortBare(b)
+		err = c.sortBare(p)
 	} else {
-		err = c.sortByIndex(b)
+		err = c.sortByIndex(p)
+	}
+	if err == nil {
+		c.stats.Kernel, err = secondsSince(c.session.kernels, from)
 	}
 	if err != nil {
+		_ = c.session.kernels.Finish() // before the buffers go
 		return err
 	}
-	c.stats.Kernel, err = timed.stop()
-	c.engine.noteSort(c, c.stats.Kernel)
-	return err
+	c.engine.rates.noteSort(c.shape, c.records, c.stats.Kernel)
+	return nil
+}
+
+// secondsSince waits for the queue and returns the device's time since a marker; 0 of a driver that does not time them.
+func secondsSince(q *cl.Queue, from *cl.Event) (float64, error) {
+	to, err := q.Marker()
+	if err == nil {
+		err = cl.Wait(from, to)
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, start, err1 := from.Times()
+	_, end, err2 := to.Times()
+	if err1 != nil || err2 != nil {
+		return 0, nil
+	}
+	return (end - start).Seconds(), nil
 }
 
 // settle waits until the device has done with the chunk's memory, after an error: what it says is of no interest.
 func (c *chunk) settle() {
-	for _, q := range []*cl.Queue{c.upload, c.gather, c.down} {
-		if q != nil {
-			_ = q.Finish()
+	for _, q := range c.queues() {
+		if *q != nil {
+			_ = (*q).Finish()
 		}
 	}
 }
@@ -182,9 +167,9 @@ func (c *chunk) Stats() device.Stats { return c.stats }
 
 // Close implements device.Chunk.
 func (c *chunk) Close() error {
-	<-c.starting
+	_, _ = c.engine.start()
 	if c.session != nil {
-		_, _ = c.built()
+		_, _ = c.program()
 		c.settle()
 	}
 	c.session = nil
@@ -196,43 +181,20 @@ func (c *chunk) release() error {
 	c.memory.release()
 	if c.ring != nil {
 		c.ring.release()
-		c.ring = nil
 	}
-	for _, q := range []**cl.Queue{&c.upload, &c.gather, &c.down} {
-		if *q != nil {
-			(*q).Release()
-			*q = nil
-		}
+	for _, q := range c.queues() {
+		(*q).Release()
+		*q = nil
 	}
 	host := c.host
-	c.host = nil
+	c.ring, c.host = nil, nil
 	return host.Free()
 }
 
-// timer measures the device's time between two points of a queue.
-type timer struct {
-	queue *cl.Queue
-	from  *cl.Event
+// Select implements device.Chunk.
+func (c *chunk) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
+	return 0, 0, errors.ErrUnsupported
 }
 
-func startTimer(q *cl.Queue) (timer, error) {
-	from, err := q.Marker()
-	return timer{q, from}, err
-}
-
-// stop waits for the queue and returns the seconds since start.
-func (t timer) stop() (float64, error) {
-	to, err := t.queue.Marker()
-	if err != nil {
-		return 0, err
-	}
-	if err := cl.Wait(t.from, to); err != nil {
-		return 0, err
-	}
-	_, start, err1 := t.from.Times()
-	_, end, err2 := to.Times()
-	if err1 != nil || err2 != nil {
-		return 0, nil // a driver that does not time markers: no reason to fail
-	}
-	return (end - start).Seconds(), nil
-}
+// Keep implements device.Chunk.
+func (c *chunk) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }

@@ -21,7 +21,8 @@
 //
 // Keys are normalized on the device, whatever their types, byte orders and directions. Words and
 // bits that do not differ are skipped, which one survey (OR and AND of all keys) shows. Keys of several words are
-// sorted by their most significant word alone, then if need be by twice as many and so on, least significant first. The records move once, when they are gathered piece by piece to be stored.
+// sorted by their most significant word alone, then if need be by twice as many and so on, least significant first.
+// The records move once, when they are gathered piece by piece to be stored.
 //
 // Where the link is slow and the host has memory enough, only normalized keys travel and only indexes come back,
 // and the host gathers the records (TravelKeys). See plan.go for the model that chooses.

@@ -3,10 +3,9 @@
 package opencl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/extsort/extsort/device"
@@ -23,10 +22,10 @@ type engine struct {
 
 	start func() (*session, error) // made at first use
 
-	mu       sync.Mutex
-	opened   *session
-	linkRate float64 // bytes per second, the best transfer seen
-	sortRate float64 // bytes per second of u64 keys, the best sort seen
+	rates rates
+
+	mu     sync.Mutex
+	opened *session
 }
 
 // session is what exists once the device is in use.
@@ -50,23 +49,16 @@ func Open(index int, opt Options) (device.Device, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
-	if opt.Algorithm != "" && !slices.Contains(algo.Names(), opt.Algorithm) {
-		return nil, unknownAlgorithm(opt.Algorithm)
+	if err := algo.Check(opt.Algorithm); err != nil {
+		return nil, err
 	}
-	list, err := openable()
+	dev, err := Raw(index)
 	if err != nil {
 		return nil, err
 	}
-	if index < 1 || index > len(list) {
-		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", index, len(list))
-	}
-	e := &engine{index: index, opt: opt, dev: list[index-1]}
+	e := &engine{index: index, opt: opt, dev: dev}
 	e.start = sync.OnceValues(e.begin)
 	return e, nil
-}
-
-func unknownAlgorithm(name string) error {
-	return fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(algo.Names(), ", "))
 }
 
 func (e *engine) begin() (*session, error) {
@@ -92,9 +84,9 @@ func (e *engine) begin() (*session, error) {
 // Info implements device.Device.
 func (e *engine) Info() device.Info {
 	info := infoOf(e.index, e.dev, e.opt)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	info.LinkRate, info.SortRate = max(info.LinkRate, e.linkRate), max(info.SortRate, e.sortRate)
+	e.rates.mu.Lock()
+	defer e.rates.mu.Unlock()
+	info.LinkRate, info.SortRate = max(info.LinkRate, e.rates.link), max(info.SortRate, e.rates.sort)
 	return info
 }
 
@@ -135,11 +127,9 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
-	if opt.Algorithm == "" {
-		opt.Algorithm = e.opt.Algorithm
-	}
-	if opt.Algorithm != "" && !slices.Contains(algo.Names(), opt.Algorithm) {
-		return nil, unknownAlgorithm(opt.Algorithm)
+	opt.Algorithm = cmp.Or(opt.Algorithm, e.opt.Algorithm)
+	if err := algo.Check(opt.Algorithm); err != nil {
+		return nil, err
 	}
 	return newChunk(e, opt), nil
 }

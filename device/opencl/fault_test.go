@@ -45,7 +45,8 @@ func buildFaulty(t *testing.T) string {
 		t.Skip("no C compiler: ", err)
 	}
 	library := filepath.Join(t.TempDir(), "libfaulty.so")
-	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "testdata/faulty.c", "-ldl").CombinedOutput()
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "testdata/faulty.c",
+		"-ldl").CombinedOutput()
 	if err != nil {
 		t.Fatalf("compile the faulty library: %v\n%s", err, out)
 	}
@@ -61,7 +62,8 @@ func TestFaults(t *testing.T) {
 		return
 	}
 	library := buildFaulty(t)
-	out, err := child(t, "TestFaults", "EXTSORT_OPENCL_LIBRARY="+library, "EXTSORT_TEST_REPORT="+filepath.Join(t.TempDir(), "report"))
+	out, err := child(t, "TestFaults", "EXTSORT_OPENCL_LIBRARY="+library,
+		"EXTSORT_TEST_REPORT="+filepath.Join(t.TempDir(), "report"))
 	if err != nil || !strings.Contains(out, "PASS: TestFaults") {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -13,8 +13,10 @@ import (
 // FuzzSort sorts records of any size by any two fields, with any bytes in them, and compares with a plain stable sort.
 func FuzzSort(f *testing.F) {
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(3), "0:u16be", "2:i8:desc", true)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0xc0, 0x7f}, uint8(4), "0:f32", "0:bytes4", false)
-	devices := map[bool]device.Device{false: open(f, Options{Travel: TravelRecords}), true: open(f, Options{Travel: TravelKeys})}
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0xc0, 0x7f}, uint8(4), "0:f32",
+		"0:bytes4", false)
+	devices := map[bool]device.Device{false: open(f, Options{Travel: TravelRecords}), true: open(f,
+		Options{Travel: TravelKeys})}
 	f.Fuzz(func(t *testing.T, recs []byte, size uint8, first, second string, keys bool) {
 		l := format.Layout{RecordSize: int(size)}
 		for _, s := range []string{first, second} {

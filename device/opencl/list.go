@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/extsort/extsort/device"
@@ -17,7 +18,7 @@ func Installed() bool { return cl.Installed() }
 // Devices lists the OpenCL devices of this machine, numbered from 1 (0 is the CPU). Where there is none the error
 // wraps ErrUnavailable and says why.
 func Devices() ([]device.Info, error) {
-	list, err := openable()
+	list, err := devices()
 	if err != nil {
 		return nil, err
 	}
@@ -28,26 +29,36 @@ func Devices() ([]device.Info, error) {
 	return infos, nil
 }
 
-func openable() ([]*cl.Device, error) {
-	platforms, err := cl.Platforms()
+func devices() ([]*cl.Device, error) {
+	list, err := cl.Devices()
 	if err != nil {
 		return nil, fmt.Errorf("list OpenCL devices: %w (no libOpenCL.so.1, or no driver in /etc/OpenCL/vendors)", err)
-	}
-	var list []*cl.Device
-	for _, p := range platforms {
-		list = append(list, p.Devices...)
 	}
 	return list, nil
 }
 
+// Raw is the device with that number in the list of Devices, for measurements that need its queues and buffers.
+func Raw(index int) (*cl.Device, error) {
+	list, err := devices()
+	if err != nil {
+		return nil, err
+	}
+	if index < 1 || index > len(list) {
+		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", index, len(list))
+	}
+	return list[index-1], nil
+}
+
+// Fingerprint tells the kernels of this binary from those of another: a Tuning holds only for its own.
+func Fingerprint() string { return algo.Fingerprint() }
+
 func infoOf(index int, d *cl.Device, opt Options) device.Info {
-	info := device.Info{
+	tuning := cmp.Or(opt.Tuning, &Tuning{})
+	return device.Info{
 		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kindOf(d.Type),
 		MemoryBytes: memoryFor(d, opt), MaxAlloc: allocFor(d, opt), Units: d.Units,
-		LinkRate: opt.LinkRate, Algorithms: algo.Names(),
+		LinkRate: cmp.Or(opt.LinkRate, tuning.LinkRate), SortRate: tuning.SortRate, Algorithms: algo.Names(),
 	}
-	opt.Tuning.describe(&info)
-	return info
 }
 
 // kindOf looks at single bits: some implementations set several.
@@ -62,15 +73,9 @@ func kindOf(t cl.DeviceType) device.Kind {
 }
 
 func memoryFor(d *cl.Device, opt Options) int64 {
-	if opt.MemoryBytes > 0 {
-		return min(opt.MemoryBytes, d.MemoryBytes)
-	}
-	return d.MemoryBytes
+	return min(cmp.Or(opt.MemoryBytes, d.MemoryBytes), d.MemoryBytes)
 }
 
 func allocFor(d *cl.Device, opt Options) int64 {
-	if opt.AllocBytes > 0 {
-		return min(opt.AllocBytes, d.MaxAllocBytes)
-	}
-	return d.MaxAllocBytes
+	return min(cmp.Or(opt.AllocBytes, d.MaxAllocBytes), d.MaxAllocBytes)
 }

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -20,8 +22,9 @@ func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.begin(); err != nil {
 		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)
 	}
-	c.records, c.stats = 0, device.Stats{Algorithm: c.algorithm()}
+	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(c.opt.Algorithm, algo.Names()[0])}
 	l := &loader{chunk: c, src: src, left: c.opt.Records, base: -1, began: make(chan struct{})}
+	l.begin = sync.OnceFunc(func() { close(l.began) })
 	err := l.run(ctx)
 	if err != nil {
 		c.settle()
@@ -42,15 +45,11 @@ type loader struct {
 	loaded int64
 	base   int64         // index in the source of the chunk's first record, -1 before it is known
 	end    int64         // index after the last record seen
-	began  chan struct{} // closed when base is known, or that there are no records
-	once   sync.Once
-	last   upload // the one queued last
-}
+	began  chan struct{} // closed, by begin, when base is known, or that there are no records
+	begin  func()
 
-// upload is a transfer of so many bytes to the device.
-type upload struct {
-	event *cl.Event
-	bytes int
+	last      *cl.Event // of the uploads
+	lastBytes int
 }
 
 // run lets one reader claim the first records, since they tell where in the source the chunk begins, and then all
@@ -58,7 +57,7 @@ type upload struct {
 func (l *loader) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		defer l.once.Do(func() { close(l.began) })
+		defer l.begin()
 		return l.read(ctx)
 	})
 	for range min(workersOf(l.chunk.opt), l.chunk.ring.plan.slots) - 1 {
@@ -77,11 +76,11 @@ func (l *loader) run(ctx context.Context) error {
 	if l.loaded > 0 && l.loaded != l.end-l.base {
 		return fmt.Errorf("the source left out records: %d came, numbered %d to %d", l.loaded, l.base, l.end-1)
 	}
-	if err := cl.Wait(l.last.event); err != nil {
-		return err
+	err := cl.Wait(l.last)
+	if err == nil {
+		l.chunk.engine.rates.noteLink(l.lastBytes, l.last.Duration())
 	}
-	l.chunk.engine.noteLink(l.last.bytes, l.last.event.Duration())
-	return nil
+	return err
 }
 
 // read moves slot after slot from the source to the device, until either has no more.
@@ -105,30 +104,21 @@ func (l *loader) fill(s *slot) (int, error) {
 	if most == 0 {
 		return 0, nil
 	}
-	var target []byte
-	first, n, err := l.src.Next(most, func(first int64, n int) []byte {
-		target = l.place(s, first, n)
-		return target
-	})
-	l.unclaim(most - n)
+	first, n, err := l.src.Next(most, func(first int64, n int) []byte { return l.place(s, first, n) })
+	l.claim(n - most)
 	if n == 0 || err != nil {
 		return 0, err
 	}
 	return n, l.send(s, first, n)
 }
 
+// claim takes room for so many records, or for what there is; less than none gives it back.
 func (l *loader) claim(most int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(int64(most), l.left)
 	l.left -= n
 	return int(n)
-}
-
-func (l *loader) unclaim(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.left += int64(n)
 }
 
 // place is where the source puts records: the slot, or the host's own memory where only their keys travel.
@@ -138,7 +128,7 @@ func (l *loader) place(s *slot, first int64, n int) []byte {
 		l.base = first
 	}
 	l.mu.Unlock()
-	l.once.Do(func() { close(l.began) })
+	l.begin()
 	size := l.chunk.shape.layout.RecordSize
 	if l.chunk.shape.travel == TravelKeys {
 		at := int(first-l.base) * size
@@ -157,7 +147,7 @@ func (l *loader) send(s *slot, first int64, n int) error {
 	defer l.mu.Unlock()
 	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
 	sent, err := l.chunk.queueUpload(s, at, n)
-	s.busy, l.last = sent, upload{sent, n * l.chunk.shape.uploaded()}
+	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.uploaded()
 	return err
 }
 
@@ -174,17 +164,6 @@ func (c *chunk) extractKeys(dst []byte, first int64, n int) {
 		key = c.opt.Keyer.Append(key, records[at:at+size])
 		at += size
 	}
-}
-
-// noteLink remembers the rate of the link, which the planner asks for.
-func (e *engine) noteLink(bytes int, took time.Duration) {
-	const enough = 1 << 20 // bytes: of fewer the start-up is what is measured
-	if bytes < enough || took <= 0 {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.linkRate = max(e.linkRate, float64(bytes)/took.Seconds())
 }
 
 // queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/format"
 )
 
 // deviceMemory is the buffers of a chunk on the device.
@@ -24,7 +25,8 @@ type deviceMemory struct {
 // allocate makes all buffers for so many records; stageBytes is the size of a gathered piece.
 func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stageBytes int64) error {
 	if m.shift = sh.segmentShift(allocBytes); !sh.bare && records > maxSegments<<m.shift {
-		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes", ErrAllocation, records, maxSegments, allocBytes)
+		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",
+			ErrAllocation, records, maxSegments, allocBytes)
 	}
 	a := allocator{ctx: s.ctx}
 	words := sh.words()
@@ -41,7 +43,7 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 	}
 	table := keyTable(sh.layout)
 	if sh.travel == TravelKeys {
-		table = identityTable(sh.keyBytes)
+		table = keyTable(format.Whole(sh.keyBytes)) // what travels is normalized
 	} else {
 		for range stages {
 			m.stage = append(m.stage, a.buffer(stageBytes))

@@ -67,8 +67,9 @@ func benchmarkSort(b *testing.B, layout format.Layout, recs []byte) {
 		b.Fatal(err)
 	}
 	size := layout.RecordSize
-	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(len(recs) / size), MemoryBytes: 256 << 20,
-		BlockBytes: 4 << 20, Workers: runtime.GOMAXPROCS(0)})
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(len(recs) / size),
+		MemoryBytes: 256 << 20,
+		BlockBytes:  4 << 20, Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -82,7 +83,8 @@ func benchmarkSort(b *testing.B, layout format.Layout, recs []byte) {
 		s := c.Stats()
 		sum.Load, sum.Sort, sum.Store, sum.Kernel = sum.Load+s.Load, sum.Sort+s.Sort, sum.Store+s.Store, sum.Kernel+s.Kernel
 	}
-	for unit, seconds := range map[string]float64{"load-ns/op": sum.Load, "sort-ns/op": sum.Sort, "store-ns/op": sum.Store, "kernel-ns/op": sum.Kernel} {
+	for unit, seconds := range map[string]float64{"load-ns/op": sum.Load, "sort-ns/op": sum.Sort,
+		"store-ns/op": sum.Store, "kernel-ns/op": sum.Kernel} {
 		b.ReportMetric(seconds*1e9/float64(b.N), unit)
 	}
 	b.Logf("link %.1f GB/s", d.Info().LinkRate/1e9)

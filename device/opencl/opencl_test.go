@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4", "XDG_CACHE_HOME": folder} {
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
+		"XDG_CACHE_HOME": folder} {
 		if os.Getenv(childVariable) == "" { // a child has its parent's
 			os.Setenv(name, value)
 		}
@@ -194,7 +195,8 @@ func TestKeysTravel(t *testing.T) {
 			t.Run(l.name+"/"+kind, func(t *testing.T) {
 				k := keyer(t, l.size, l.fields...)
 				recs := randomBytes(3001*l.size, kind)
-				c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 4000, MemoryBytes: 8 << 20, BlockBytes: 1 << 10, Workers: 3})
+				c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 4000,
+					MemoryBytes: 8 << 20, BlockBytes: 1 << 10, Workers: 3})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +217,8 @@ func TestSizesAndReuse(t *testing.T) {
 		size := k.Layout().RecordSize
 		const memory = 64 << 10 // bytes; slots of 16 KiB
 		slot := (16 << 10) / size
-		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(5 * slot), MemoryBytes: memory, Workers: 4})
+		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(5 * slot),
+			MemoryBytes: memory, Workers: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +235,8 @@ func TestSizesAndReuse(t *testing.T) {
 					t.Errorf("%v, %d records: %d left in the source", k.Layout(), n, rest)
 				}
 			}
-			if got := sortOn(t, c, &memorySource{size: size, recs: recs}, 3); !bytes.Equal(got, sorted(k, recs[:min(n, 5*slot)*size])[:min(n, 3)*size]) {
+			if got := sortOn(t, c, &memorySource{size: size, recs: recs}, 3); !bytes.Equal(got, sorted(k, recs[:min(n,
+				5*slot)*size])[:min(n, 3)*size]) {
 				t.Errorf("%v, %d records: the first 3 are wrong", k.Layout(), n)
 			}
 		}
@@ -245,7 +249,8 @@ func TestSourceOverTwoChunks(t *testing.T) {
 	k := keyer(t, 12, "4:u32")
 	recs := randomBytes(5000*12, "uniform")
 	src := &memorySource{size: 12, recs: recs}
-	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 3000, MemoryBytes: 64 << 10, Workers: 2})
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 3000, MemoryBytes: 64 << 10,
+		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +289,8 @@ func TestChunksInDifferentStepsAtOnce(t *testing.T) {
 	k := keyer(t, 8, "0:u64")
 	var wg sync.WaitGroup
 	for i := range 3 {
-		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 50_000, MemoryBytes: 1 << 20, Workers: 2})
+		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 50_000,
+			MemoryBytes: 1 << 20, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +320,8 @@ func TestStats(t *testing.T) {
 	defer c.Close()
 	sortOn(t, c, &memorySource{size: 8, recs: randomBytes(8000, "uniform")}, -1)
 	s := c.Stats()
-	if s.Records != 1000 || s.Algorithm != "split" || s.Passes != 16 || s.Load <= 0 || s.Sort <= 0 || s.Store <= 0 || s.Kernel <= 0 {
+	if s.Records != 1000 || s.Algorithm != "split" || s.Passes != 16 || s.Load <= 0 || s.Sort <= 0 ||
+		s.Store <= 0 || s.Kernel <= 0 {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -350,7 +357,8 @@ func TestErrorsOfOthersPassThrough(t *testing.T) {
 	d := open(t, Options{})
 	k := keyer(t, 12, "0:u64")
 	recs := randomBytes(12*9000, "uniform")
-	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 10_000, MemoryBytes: 64 << 10, Workers: 4})
+	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 10_000,
+		MemoryBytes: 64 << 10, Workers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ type Options struct {
 
 func (o Options) validate() error {
 	if o.MemoryBytes < 0 || o.AllocBytes < 0 || o.LinkRate < 0 {
-		return fmt.Errorf("OpenCL device: negative limit (memory %d, allocation %d, link rate %g)", o.MemoryBytes, o.AllocBytes, o.LinkRate)
+		return fmt.Errorf("OpenCL device: negative limit (memory %d, allocation %d, link rate %g)", o.MemoryBytes,
+			o.AllocBytes, o.LinkRate)
 	}
 	if !slices.Contains([]Travel{TravelAuto, TravelRecords, TravelKeys}, o.Travel) {
 		return fmt.Errorf("OpenCL device: travel %q is neither records nor keys", o.Travel)

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"runtime"
@@ -13,15 +14,15 @@ import (
 
 // Rates that the model assumes where they have not been measured, in bytes per second.
 const (
-	assumedLinkRate   = 12e9  // PCIe 3 x16, pinned; an H200 has 55e9
-	assumedGatherRate = 2.3e9 // one host core gathering 100-byte records (4.6e9 with two cores of an EPYC)
+	assumedLinkRate   = 12e9  // PCIe 3 x16, pinned
+	assumedGatherRate = 2.3e9 // one host core gathering 100-byte records
 )
 
 const (
 	maxSegments   = 8              // of the records on the device, see records.cl
 	maxIndex      = math.MaxUint32 // records that a 32-bit index can name
-	ringBytes     = 128 << 20      // pinned memory of a chunk at most: pinning takes 0.5 s/GiB
-	slotBytes     = 4 << 20        // of one staging slot: 76 µs at 55 GB/s, against some 10 µs to queue a transfer
+	ringBytes     = 128 << 20      // pinned memory of a chunk at most: pinning is slow
+	slotBytes     = 4 << 20        // of one staging slot: takes several times as long as queueing a transfer
 	stages        = 3              // gather pieces on the device: one gathered, one downloaded, one to spare
 	scratchShare  = 16             // a sixteenth of the memory is left to the sorter's tables and the driver
 	scratchAtMost = int64(4) << 30 // but no more than this
@@ -128,25 +129,11 @@ func (s shape) capacity(memoryBytes, allocBytes, hostBytes int64) int64 {
 	return n
 }
 
-// travelModel predicts which way to travel is faster.
-type travelModel struct {
-	linkRate   float64 // bytes per second each way
-	gatherRate float64 // bytes per second with all the workers
-}
-
-func modelFor(opt Options, workers int) travelModel {
-	m := travelModel{linkRate: opt.LinkRate, gatherRate: assumedGatherRate * float64(workers)}
-	if m.linkRate == 0 {
-		m.linkRate = assumedLinkRate
-	}
-	return m
-}
-
-// seconds is the time that a record takes on its ways, there and back; the sort itself is the same.
-func (m travelModel) seconds(s shape) float64 {
-	t := float64(s.uploaded()+s.downloaded()) / m.linkRate
+// travelSeconds predicts the time that a record takes on its ways, there and back; the sort itself is the same.
+func travelSeconds(s shape, opt Options, workers int) float64 {
+	t := float64(s.uploaded()+s.downloaded()) / cmp.Or(opt.LinkRate, assumedLinkRate)
 	if s.travel == TravelKeys { // keys are extracted and records gathered by the host
-		t += float64(s.keyBytes+s.layout.RecordSize) / m.gatherRate
+		t += float64(s.keyBytes+s.layout.RecordSize) / (assumedGatherRate * float64(workers))
 	}
 	return t
 }
@@ -159,10 +146,11 @@ func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape 
 	}
 	keys := records
 	keys.travel = TravelKeys
-	model := modelFor(opt, workersOf(chunk))
-	ring := stagingFor(keys, hostBytes, workersOf(chunk))
+	workers := workersOf(chunk)
+	ring := stagingFor(keys, hostBytes, workers)
 	fits := max(n, 1) <= (hostBytes-int64(ring.slots*ring.slotBytes))/keys.hostBytes()
-	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && model.seconds(keys) < model.seconds(records) {
+	faster := travelSeconds(keys, opt, workers) < travelSeconds(records, opt, workers)
+	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && faster {
 		return keys
 	}
 	return records

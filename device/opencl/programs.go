@@ -4,7 +4,6 @@ package opencl
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"math/bits"
 
@@ -31,30 +30,22 @@ func (p *program) release() {
 	p.built.Release()
 }
 
-// program builds a source with its kernels once per session and set of defines; others wait for the same build.
+// program builds a source with its kernels once per session and set of defines.
 func (s *session) program(source string, defines cl.Defines, names ...string) (*program, error) {
 	return s.programs.get(fmt.Sprint(names[0], defines), func() (*program, error) {
-		return s.buildProgram(source, defines, names)
+		built, err := s.ctx.Build(source, defines)
+		if err != nil {
+			return nil, err
+		}
+		p := &program{built: built, kernels: map[string]*cl.Kernel{}}
+		for _, name := range names {
+			if p.kernels[name], err = built.Kernel(name); err != nil {
+				p.release()
+				return nil, err
+			}
+		}
+		return p, nil
 	})
-}
-
-func (s *session) buildProgram(source string, defines cl.Defines, names []string) (*program, error) {
-	built, err := s.ctx.Build(source, defines)
-	if err != nil {
-		return nil, err
-	}
-	p := &program{built: built, kernels: map[string]*cl.Kernel{}}
-	var faults []error
-	for _, name := range names {
-		k, err := built.Kernel(name)
-		p.kernels[name] = k
-		faults = append(faults, err)
-	}
-	if err := errors.Join(faults...); err != nil {
-		p.release()
-		return nil, err
-	}
-	return p, nil
 }
 
 // bareProgram has the kernels for bare keys of size bytes.
@@ -94,19 +85,19 @@ func (s *session) recordsProgram(segments, segmentShift int) (*program, error) {
 		"gather1", "gather2", "gather4", "gather8", "gather16")
 }
 
-// unitOf is the bytes that gather moves at a time: the largest vector that records are a multiple of.
-func unitOf(size int) int { return min(16, 1<<bits.TrailingZeros(uint(size))) }
+// gatherUnit is the bytes that gather moves at a time: the largest vector that records are a multiple of.
+func gatherUnit(size int) int { return min(16, 1<<bits.TrailingZeros(uint(size))) }
 
 // keyTable describes each byte of the normalized key to records.cl, four words for each, most significant first.
 func keyTable(l format.Layout) []uint32 {
 	var table []uint32
 	for _, f := range l.Key {
-		table = appendField(table, f)
+		table = append(table, fieldTable(f)...)
 	}
 	return table
 }
 
-func appendField(table []uint32, f format.Field) []uint32 {
+func fieldTable(f format.Field) (table []uint32) {
 	size := f.Type.Size
 	at := func(j int) uint32 { // where byte j, counted from the most significant, stands in the record
 		if f.Type.Kind == format.Bytes || f.Type.BigEndian {
@@ -132,9 +123,4 @@ func appendField(table []uint32, f format.Field) []uint32 {
 		table = append(table, at(j), at(0), negative, positive)
 	}
 	return table
-}
-
-// identityTable describes records that are normalized keys.
-func identityTable(keyBytes int) []uint32 {
-	return keyTable(format.Whole(keyBytes))
 }

@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"context"
-	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -18,17 +17,20 @@ type slot struct {
 // ring hands out staging slots. They are pinned one by one, only when all those there are in use, so that a small
 // chunk pins little; and they are given back oldest first, because transfers end in order.
 type ring struct {
-	ctx   *cl.Context
-	queue *cl.Queue
-	plan  staging
-	free  chan *slot
-
-	mu   sync.Mutex
-	made int
+	ctx      *cl.Context
+	queue    *cl.Queue
+	plan     staging
+	free     chan *slot
+	unpinned chan *slot
 }
 
 func newRing(ctx *cl.Context, queue *cl.Queue, plan staging) *ring {
-	return &ring{ctx: ctx, queue: queue, plan: plan, free: make(chan *slot, plan.slots)}
+	r := &ring{ctx: ctx, queue: queue, plan: plan, free: make(chan *slot, plan.slots), unpinned: make(chan *slot,
+		plan.slots)}
+	for range plan.slots {
+		r.unpinned <- &slot{}
+	}
+	return r
 }
 
 // take waits for a slot that no transfer uses.
@@ -46,45 +48,27 @@ func (r *ring) take(ctx context.Context) (*slot, error) {
 	return s, nil
 }
 
-func (r *ring) next(ctx context.Context) (*slot, error) {
+func (r *ring) next(ctx context.Context) (s *slot, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	select {
-	case s := <-r.free:
+	case s = <-r.free:
 		return s, nil
 	default:
 	}
-	if r.mayGrow() {
-		return r.pin()
-	}
 	select {
-	case s := <-r.free:
+	case s = <-r.free:
 		return s, nil
+	case s = <-r.unpinned:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-func (r *ring) mayGrow() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.made == r.plan.slots {
-		return false
-	}
-	r.made++
-	return true
-}
-
-func (r *ring) pin() (*slot, error) {
-	pinned, err := r.ctx.NewPinned(r.queue, r.plan.slotBytes)
-	if err != nil {
-		r.mu.Lock()
-		r.made--
-		r.mu.Unlock()
+	if s.Pinned, err = r.ctx.NewPinned(r.queue, r.plan.slotBytes); err != nil {
+		r.unpinned <- s
 		return nil, err
 	}
-	return &slot{Pinned: pinned}, nil
+	return s, nil
 }
 
 // give puts a slot back; a transfer that s.busy stands for may still use it.
@@ -92,12 +76,7 @@ func (r *ring) give(s *slot) { r.free <- s }
 
 // release unpins all slots. REQUIRES: all are back and no transfer is under way.
 func (r *ring) release() {
-	for {
-		select {
-		case s := <-r.free:
-			s.Release()
-		default:
-			return
-		}
+	for len(r.free) > 0 {
+		(<-r.free).Release()
 	}
 }

@@ -5,9 +5,7 @@ package opencl
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -21,14 +19,6 @@ import (
 func (c *chunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return c.Store(ctx, limit, w)
 }
-
-// Select implements device.Chunk.
-func (c *chunk) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
-	return 0, 0, errors.ErrUnsupported
-}
-
-// Keep implements device.Chunk.
-func (c *chunk) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // Store implements device.Chunk.
 func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
@@ -64,6 +54,9 @@ type storer struct {
 	writer device.BlockWriter
 	pieces chan piece
 	turn   sync.Mutex // held from taking a piece to beginning its block, so that blocks begin in order
+
+	gathered int               // pieces
+	left     [stages]*cl.Event // the download that used each stage last
 }
 
 func (s *storer) run(ctx context.Context, total int64) error {
@@ -87,7 +80,6 @@ func (s *storer) run(ctx context.Context, total int64) error {
 
 func (s *storer) issue(ctx context.Context, total int64) error {
 	c := s.chunk
-	out := outlet{chunk: c}
 	step := c.recordsPerBlock()
 	for first := int64(0); first < total; first += int64(step) {
 		slot, err := c.ring.take(ctx)
@@ -95,7 +87,7 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 			return err
 		}
 		p := piece{first: first, n: int(min(int64(step), total-first)), slot: slot}
-		if p.ready, err = out.download(p); err != nil {
+		if p.ready, err = s.download(p); err != nil {
 			c.settle()
 			c.ring.give(slot)
 			return err
@@ -162,16 +154,9 @@ func (c *chunk) recordsOf(p piece) []byte {
 	return recs
 }
 
-// outlet queues downloads. Records are first gathered into a stage on the device, which is used again when it has
-// been downloaded.
-type outlet struct {
-	chunk *chunk
-	turn  int
-	left  [stages]*cl.Event // the download that used each stage last
-}
-
-func (o *outlet) download(p piece) (ready *cl.Event, err error) {
-	c := o.chunk
+// download queues the transfer of a piece.
+func (s *storer) download(p piece) (ready *cl.Event, err error) {
+	c := s.chunk
 	size := c.shape.layout.RecordSize
 	switch {
 	case c.shape.bare:
@@ -179,7 +164,7 @@ func (o *outlet) download(p piece) (ready *cl.Event, err error) {
 	case c.shape.travel == TravelKeys:
 		ready, err = c.down.Read(p.slot.Pinned, p.n*size, c.memory.data.Values, 4*p.first, 4*p.n)
 	default:
-		ready, err = o.gather(p, size)
+		ready, err = s.gather(p, size)
 	}
 	if err != nil {
 		return nil, err
@@ -187,21 +172,26 @@ func (o *outlet) download(p piece) (ready *cl.Event, err error) {
 	return ready, c.down.Flush()
 }
 
-func (o *outlet) gather(p piece, size int) (*cl.Event, error) {
-	c, at := o.chunk, o.turn%stages
-	o.turn++
+// gather has the records of a piece gathered into a stage on the device, which is used again when it has been
+// downloaded.
+func (s *storer) gather(p piece, size int) (*cl.Event, error) {
+	c, at := s.chunk, s.gathered%stages
+	s.gathered++
 	local := min(groupSize, c.engine.dev.MaxGroup)
-	kernel := c.ready.program.kernels["gather"+strconv.Itoa(unitOf(size))]
-	units := size / unitOf(size)
-	items := (p.n*units + local - 1) / local * local
-	args := c.memory.pointers(uint32(units), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	gathered, err := c.gather.Launch(kernel, items, local, args, o.left[at])
+	program, err := c.program()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.gather.Flush(); err != nil {
+	unit := gatherUnit(size)
+	items := (p.n*size/unit + local - 1) / local * local
+	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
+	gathered, err := c.gather.Launch(program.kernels[fmt.Sprint("gather", unit)], items, local, args, s.left[at])
+	if err == nil {
+		err = c.gather.Flush()
+	}
+	if err != nil {
 		return nil, err
 	}
-	o.left[at], err = c.down.Read(p.slot.Pinned, 0, c.memory.stage[at], 0, p.n*size, gathered)
-	return o.left[at], err
+	s.left[at], err = c.down.Read(p.slot.Pinned, 0, c.memory.stage[at], 0, p.n*size, gathered)
+	return s.left[at], err
 }

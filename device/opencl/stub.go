@@ -12,6 +12,9 @@ import (
 // Installed reports false: there is nothing to start.
 func Installed() bool { return false }
 
+// Fingerprint is empty: this binary has no kernels.
+func Fingerprint() string { return "" }
+
 // Devices lists no device: this binary was built without OpenCL. The error tells how to build one with it.
 func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {

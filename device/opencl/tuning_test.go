@@ -18,7 +18,8 @@ var (
 			{Key: narrow, Algorithm: "count-scan-reorder", Params: algo.Params{DigitBits: 7}, Records: 1 << 20, Rate: 3e9},
 			{Key: pairs, Algorithm: "onesweep", Records: 1 << 20, Rate: 1e9},
 		},
-		Tiny:     []TunedSort{{Key: narrow, Algorithm: "selection-blocks", Params: algo.Params{BlockFactor: 4}, Records: 512}},
+		Tiny: []TunedSort{{Key: narrow, Algorithm: "selection-blocks", Params: algo.Params{BlockFactor: 4},
+			Records: 512}},
 		LinkRate: 5e10, SortRate: 1e11,
 	}
 )

@@ -3,8 +3,10 @@
 package algo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -66,20 +68,23 @@ func Names() []string {
 	return names
 }
 
+// Check reports that there is no algorithm of that name; "" is the default.
+func Check(name string) error {
+	if name == "" || slices.Contains(Names(), name) {
+		return nil
+	}
+	return fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
+}
+
 // New makes the sorter of that name, or the default for "". Kernels may be built here or at first use.
 func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
-	if name == "" {
-		name = makers[0].name
+	if err := Check(name); err != nil {
+		return nil, err
 	}
-	for _, m := range makers {
-		if m.name != name {
-			continue
-		}
-		s, err := m.make(ctx, p)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return s, nil
+	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
+	s, err := makers[at].make(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", makers[at].name, err)
 	}
-	return nil, fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
+	return s, nil
 }

@@ -46,11 +46,11 @@ func TestLocalBytes(t *testing.T) {
 		b := &builder{ctx: ctx, v: v}
 		passes := buildCountScanReorder(b, Params{})
 		must(t, b.err)
-		usage, err := passes.moving.Usage()
+		local, err := passes.moving.LocalBytes()
 		must(t, err)
 		shape := countScanReorderShape(ctx.Device(), Params{}, v.wordBytes)
-		if bound := shape.localBytes(v.wordBytes, v.wide); usage.LocalBytes > bound || usage.LocalBytes < bound/2 {
-			t.Errorf("%+v: %d bytes of local memory, computed %d", v, usage.LocalBytes, bound)
+		if bound := shape.localBytes(v.wordBytes, v.wide); local > bound || local < bound/2 {
+			t.Errorf("%+v: %d bytes of local memory, computed %d", v, local, bound)
 		}
 		b.release()
 	}

@@ -6,12 +6,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// Compiled programs are kept in the user's cache folder, because compiling costs 0.6 to 0.9 s and loading 1 ms.
+// Compiled programs are kept in the user's cache folder, because compiling takes near a second and loading none of it.
 // All of it is best effort: a cache that cannot be read or written only costs time.
 //
 // A file is named for the SHA-256 of device, driver, options and source, and holds
@@ -60,13 +61,7 @@ func writeCache(entry string, compiled []byte) {
 	}
 	sum := sha256.Sum256(compiled)
 	_, err = f.Write(append(sum[:], compiled...))
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), entry)
-	}
-	if err != nil {
+	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), entry) != nil {
 		os.Remove(f.Name())
 	}
 }

@@ -5,7 +5,7 @@ package cl
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -17,16 +17,9 @@ type DeviceType uint64
 
 // The bits of DeviceType.
 const (
-	TypeCPU         DeviceType = 1 << 1
 	TypeGPU         DeviceType = 1 << 2
 	TypeAccelerator DeviceType = 1 << 3
 )
-
-// Platform is one OpenCL implementation on this machine.
-type Platform struct {
-	Name, Version string
-	Devices       []*Device
-}
 
 // Device is one device of a platform, with what it says of itself.
 type Device struct {
@@ -34,7 +27,7 @@ type Device struct {
 	raw *binding.Device
 }
 
-// Properties are what the kernels and the planner want to know of a device. What a device does not tell is zero.
+// Properties are what the kernels and the planner want to know of a device.
 type Properties struct {
 	Name, Vendor, Driver, Version string
 	Platform                      string // name and version of the platform
@@ -44,39 +37,35 @@ type Properties struct {
 	LocalBytes                    int64 // local memory of a work-group
 	Units                         int   // compute units
 	MaxGroup                      int   // work-items in a work-group
-	WarpSize                      int   // work-items that run in lockstep: NVIDIA's warp, AMD's wavefront, else 0
-	UnifiedMemory                 bool  // the host's memory is the device's
 	LittleEndian                  bool
 	Extensions                    []string
 }
 
-// The numbers of the properties, from cl.h, cl_ext.h (NVIDIA's and AMD's).
+// Has reports whether the device offers an extension.
+func (p *Properties) Has(extension string) bool { return slices.Contains(p.Extensions, extension) }
+
+// The numbers of the properties, from cl.h.
 const (
 	platformVersion, platformName = 0x0901, 0x0902
 
-	deviceType, deviceUnits, deviceMaxGroup               = 0x1000, 0x1002, 0x1004
-	deviceMaxAlloc, deviceMemory, deviceLocal             = 0x1010, 0x101F, 0x1023
-	deviceLittleEndian, deviceAvailable                   = 0x1026, 0x1027
-	deviceName, deviceVendor, driverVersion               = 0x102B, 0x102C, 0x102D
-	deviceVersion, deviceExtensions, deviceUnified        = 0x102F, 0x1030, 0x1035
-	deviceWarpSizeNV, deviceWavefrontAMD           uint32 = 0x4003, 0x4043
+	deviceType, deviceUnits, deviceMaxGroup                    = 0x1000, 0x1002, 0x1004
+	deviceMaxAlloc, deviceMemory, deviceLocal                  = 0x1010, 0x101F, 0x1023
+	deviceLittleEndian, deviceAvailable                        = 0x1026, 0x1027
+	deviceName, deviceVendor, driverVersion                    = 0x102B, 0x102C, 0x102D
+	deviceVersion, deviceExtensions                            = 0x102F, 0x1030
+	platformNotFound                          binding.ErrOther = -1001 // also what the shim says where there is no library
 )
 
-// Platforms lists the platforms that have devices. The error wraps ErrUnavailable when there is no libOpenCL or no
-// driver that it knows.
-func Platforms() ([]*Platform, error) {
-	raw, err := binding.GetPlatforms()
-	if err == binding.ErrOther(platformNotFound) || err == nil && len(raw) == 0 {
-		return nil, ErrUnavailable
-	}
-	if err != nil {
+// Devices lists the devices of all platforms. The error wraps ErrUnavailable when there is no libOpenCL, or no driver
+// that it knows, or none that has a device.
+func Devices() ([]*Device, error) {
+	platforms, err := binding.GetPlatforms()
+	if err != nil && err != platformNotFound {
 		return nil, failure("list platforms", err)
 	}
-	var list []*Platform
-	for _, p := range raw {
-		if platform := openPlatform(p); len(platform.Devices) > 0 {
-			list = append(list, platform)
-		}
+	var list []*Device
+	for _, p := range platforms {
+		list = append(list, devicesOf(p)...)
 	}
 	if len(list) == 0 {
 		return nil, ErrUnavailable
@@ -84,27 +73,22 @@ func Platforms() ([]*Platform, error) {
 	return list, nil
 }
 
-// openPlatform leaves out devices that cannot be asked: another platform may be in order.
-func openPlatform(raw *binding.Platform) *Platform {
-	name, _ := queryPlatform(raw, platformName)
-	version, _ := queryPlatform(raw, platformVersion)
-	platform := &Platform{Name: text(name), Version: text(version)}
-	devices, err := binding.GetDevices(raw, binding.DeviceTypeAll)
-	if err != nil {
-		return platform
-	}
+// devicesOf leaves out devices that cannot be asked: another platform may be in order.
+func devicesOf(p *binding.Platform) (list []*Device) {
+	q := query{ask: func(what uint32) ([]byte, error) { return queryPlatform(p, what) }}
+	name := q.text(platformName) + " " + q.text(platformVersion)
+	devices, _ := binding.GetDevices(p, binding.DeviceTypeAll)
 	for _, d := range devices {
-		properties, err := queryProperties(d)
-		if err == nil {
-			properties.Platform = platform.Name + " " + platform.Version
-			platform.Devices = append(platform.Devices, &Device{Properties: properties, raw: d})
+		if properties, err := queryProperties(d); err == nil {
+			properties.Platform = name
+			list = append(list, &Device{Properties: properties, raw: d})
 		}
 	}
-	return platform
+	return list
 }
 
 func queryProperties(d *binding.Device) (Properties, error) {
-	q := query{device: d}
+	q := query{ask: func(what uint32) ([]byte, error) { return queryDevice(d, what) }}
 	p := Properties{
 		Name: q.text(deviceName), Vendor: q.text(deviceVendor), Driver: q.text(driverVersion),
 		Version: q.text(deviceVersion), Type: DeviceType(q.number(deviceType)),
@@ -113,51 +97,32 @@ func queryProperties(d *binding.Device) (Properties, error) {
 		MaxGroup: int(q.number(deviceMaxGroup)), LittleEndian: q.number(deviceLittleEndian) != 0,
 		Extensions: strings.Fields(q.text(deviceExtensions)),
 	}
-	available := q.number(deviceAvailable) != 0
-	if q.err == nil && !available {
+	if q.number(deviceAvailable) == 0 && q.err == nil {
 		q.err = binding.ErrDeviceNotAvailable
 	}
-	if q.err != nil {
-		return Properties{}, failure("query device", q.err)
-	}
-	p.UnifiedMemory = optional(d, deviceUnified) != 0
-	p.WarpSize = int(max(optional(d, deviceWarpSizeNV), optional(d, deviceWavefrontAMD)))
-	return p, nil
+	return p, failure("query device", q.err)
 }
 
 // query reads properties until one fails.
 type query struct {
-	device *binding.Device
-	err    error
+	ask func(what uint32) ([]byte, error)
+	err error
 }
 
-func (q *query) bytes(what uint32) []byte {
-	if q.err != nil {
-		return nil
+func (q *query) bytes(what uint32) (value []byte) {
+	if q.err == nil {
+		value, q.err = q.ask(what)
 	}
-	value, err := queryDevice(q.device, what)
-	q.err = err
 	return value
 }
 
-func (q *query) text(what uint32) string   { return text(q.bytes(what)) }
-func (q *query) number(what uint32) uint64 { return number(q.bytes(what)) }
-
-// optional is a number that only some vendors have, 0 with all others.
-func optional(d *binding.Device, what uint32) uint64 {
-	value, err := queryDevice(d, what)
-	if err != nil {
-		return 0
-	}
-	return number(value)
-}
-
-func text(value []byte) string {
-	value, _, _ = bytes.Cut(value, []byte{0})
+func (q *query) text(what uint32) string {
+	value, _, _ := bytes.Cut(q.bytes(what), []byte{0})
 	return strings.TrimSpace(string(value))
 }
 
-func number(value []byte) uint64 {
+func (q *query) number(what uint32) uint64 {
+	value := q.bytes(what)
 	switch {
 	case len(value) >= 8:
 		return binary.NativeEndian.Uint64(value)
@@ -167,8 +132,34 @@ func number(value []byte) uint64 {
 	return 0
 }
 
-// Has reports whether the device offers an extension.
-func (p *Properties) Has(extension string) bool { return slices.Contains(p.Extensions, extension) }
+// Context holds the objects of one device. Its methods are safe for concurrent use.
+type Context struct {
+	device *Device
+	raw    *binding.Context
+}
 
-// IsUnavailable reports whether there is just no OpenCL here, as against OpenCL that fails.
-func IsUnavailable(err error) bool { return errors.Is(err, ErrUnavailable) }
+// NewContext opens a device.
+func NewContext(d *Device) (*Context, error) {
+	raw, err := binding.CreateContext([]*binding.Device{d.raw})
+	if err != nil {
+		return nil, failure("open "+d.Name, err)
+	}
+	runtime.SetFinalizer(raw, nil)
+	return &Context{device: d, raw: raw}, nil
+}
+
+// Device is the context's device.
+func (c *Context) Device() *Device { return c.device }
+
+// Release gives the context back. REQUIRES: all that was made in it is released, or not used any more.
+func (c *Context) Release() { c.raw.Release() }
+
+// NewQueue makes an in-order queue whose events can be asked for times.
+func (c *Context) NewQueue() (*Queue, error) {
+	raw, err := c.raw.CreateCommandQueue(c.device.raw, binding.CommandQueueProfilingEnable)
+	if err != nil {
+		return nil, failure("make a command queue", err)
+	}
+	runtime.SetFinalizer(raw, nil)
+	return &Queue{raw: raw}, nil
+}

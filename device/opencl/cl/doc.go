@@ -13,6 +13,6 @@
 //   - every error is an *Error that names the operation and says by errors.Is what is to be done about it
 //
 // libOpenCL is not linked to: shim.c forwards each call to the library that dlopen finds at first use, so the same
-// binary starts where there is none, and then Platforms returns ErrUnavailable. The environment variable
+// binary starts where there is none, and then Devices returns ErrUnavailable. The environment variable
 // EXTSORT_OPENCL_LIBRARY names another library to load, which tests use to inject faults.
 package cl

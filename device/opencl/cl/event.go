@@ -46,40 +46,28 @@ func Wait(events ...*Event) error {
 		return nil
 	}
 	for _, e := range events { // the call says only that one of them failed; the event says why
-		if status := e.status(); status < 0 && code(status) != failedDependency {
-			return failure(e.op, code(status))
+		if e == nil {
+			continue
+		}
+		if status, _ := eventStatus(e.raw); status < 0 && status != failedDependency {
+			return failure(e.op, asError(status))
 		}
 	}
 	return failure("wait for the device", err)
 }
-
-func (e *Event) status() int32 {
-	if e == nil {
-		return 0
-	}
-	status, err := eventStatus(e.raw)
-	if err != nil {
-		return 1
-	}
-	return status
-}
-
-// Done reports whether the command is complete or has failed.
-func (e *Event) Done() bool { return e.status() <= 0 }
 
 // Times are when the command started and ended on the device's clock. REQUIRES: the event was waited for.
 func (e *Event) Times() (start, end time.Duration, err error) {
 	if e == nil {
 		return 0, 0, nil
 	}
-	s, err := e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandStart)
-	if err == nil {
-		var t int64
-		t, err = e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandEnd)
-		end = time.Duration(t)
+	from, err := e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandStart)
+	if err != nil {
+		return 0, 0, failure("time of "+e.op, err)
 	}
+	to, err := e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandEnd)
 	runtime.KeepAlive(e)
-	return time.Duration(s), end, failure("time of "+e.op, err)
+	return time.Duration(from), time.Duration(to), failure("time of "+e.op, err)
 }
 
 // Duration is how long the command ran on the device, 0 if that cannot be told. REQUIRES: it was waited for.

@@ -5,7 +5,6 @@ package cl
 import (
 	"fmt"
 	"runtime"
-	"sync"
 
 	binding "github.com/jgillich/go-opencl/cl"
 )
@@ -44,15 +43,14 @@ func (b *Buffer) Release() {
 }
 
 // Pinned is host memory that the device reads and writes by itself while the host does something else: a buffer
-// that the driver allocated on the host (CL_MEM_ALLOC_HOST_PTR), mapped for as long as it lives. Making it is
-// slow (about 0.5 s/GiB on NVIDIA): make few, and keep them.
+// that the driver allocated on the host (CL_MEM_ALLOC_HOST_PTR), mapped for as long as it lives. Making it is slow:
+// make few, and keep them.
 type Pinned struct {
 	Bytes []byte // not to be used after Release
 
 	buffer *Buffer
 	mapped *binding.MappedMemObject
 	queue  *Queue
-	once   sync.Once
 }
 
 // NewPinned allocates pinned memory. REQUIRES: q lives longer than it.
@@ -61,7 +59,8 @@ func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapped, _, err := q.raw.EnqueueMapBuffer(buffer.raw, true, binding.MapFlagRead|binding.MapFlagWrite, 0, int(buffer.size), nil)
+	flags := binding.MapFlagRead | binding.MapFlagWrite
+	mapped, _, err := q.raw.EnqueueMapBuffer(buffer.raw, true, flags, 0, int(buffer.size), nil)
 	if err != nil {
 		buffer.Release()
 		return nil, failure(fmt.Sprintf("pin %d bytes of host memory", bytes), err)
@@ -72,14 +71,12 @@ func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
 // Release gives the memory back. REQUIRES: no transfer of it is under way. A nil Pinned may be released, and one
 // may be released twice.
 func (p *Pinned) Release() {
-	if p == nil {
+	if p == nil || p.buffer == nil {
 		return
 	}
-	p.once.Do(func() {
-		if unmapped, err := p.queue.raw.EnqueueUnmapMemObject(p.buffer.raw, p.mapped, nil); err == nil {
-			_ = Wait(&Event{raw: unmapped, op: "unmap"})
-		}
-		p.buffer.Release()
-		p.Bytes = nil
-	})
+	if unmapped, err := p.queue.raw.EnqueueUnmapMemObject(p.buffer.raw, p.mapped, nil); err == nil {
+		_ = Wait(&Event{raw: unmapped, op: "unmap"})
+	}
+	p.buffer.Release()
+	p.buffer, p.Bytes = nil, nil
 }

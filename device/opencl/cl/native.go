@@ -60,36 +60,35 @@ func eventStatus(e *binding.Event) (int32, error) {
 	return int32(status), err
 }
 
-// queryDevice reads a property of any length (the binding's buffer has 1024 bytes, and it panics beyond).
-func queryDevice(d *binding.Device, what uint32) ([]byte, error) {
-	id := C.cl_device_id(handle(d))
+// property reads a value of any length (the binding's buffer has 1024 bytes, and it panics beyond).
+func property(ask func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int) ([]byte, error) {
 	var size C.size_t
-	if c := C.clGetDeviceInfo(id, C.cl_device_info(what), 0, nil, &size); c != 0 || size == 0 {
+	if c := ask(0, nil, &size); c != 0 || size == 0 {
 		return nil, asError(int32(c))
 	}
 	value := make([]byte, size)
-	c := C.clGetDeviceInfo(id, C.cl_device_info(what), size, unsafe.Pointer(&value[0]), nil)
+	c := ask(size, unsafe.Pointer(&value[0]), nil)
 	return value, asError(int32(c))
+}
+
+func queryDevice(d *binding.Device, what uint32) ([]byte, error) {
+	return property(func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int {
+		return C.clGetDeviceInfo(C.cl_device_id(handle(d)), C.cl_device_info(what), size, value, needed)
+	})
 }
 
 func queryPlatform(p *binding.Platform, what uint32) ([]byte, error) {
-	id := C.cl_platform_id(handle(p))
-	var size C.size_t
-	if c := C.clGetPlatformInfo(id, C.cl_platform_info(what), 0, nil, &size); c != 0 || size == 0 {
-		return nil, asError(int32(c))
-	}
-	value := make([]byte, size)
-	c := C.clGetPlatformInfo(id, C.cl_platform_info(what), size, unsafe.Pointer(&value[0]), nil)
-	return value, asError(int32(c))
+	return property(func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int {
+		return C.clGetPlatformInfo(C.cl_platform_id(handle(p)), C.cl_platform_info(what), size, value, needed)
+	})
 }
 
-// queryKernel reads a number that belongs to a kernel on a device.
-func queryKernel(k *binding.Kernel, d *binding.Device, what uint32) (uint64, error) {
-	var value C.cl_ulong // size_t for some properties: both have 8 bytes on what we run on
-	c := C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k)), C.cl_device_id(handle(d)),
-		C.cl_kernel_work_group_info(what), C.size_t(unsafe.Sizeof(value)), unsafe.Pointer(&value), nil)
+func kernelLocalBytes(k *binding.Kernel, d *binding.Device) (int64, error) {
+	var value C.cl_ulong
+	c := C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k)), C.cl_device_id(handle(d)), C.CL_KERNEL_LOCAL_MEM_SIZE,
+		C.size_t(unsafe.Sizeof(value)), unsafe.Pointer(&value), nil)
 	runtime.KeepAlive(k)
-	return uint64(value), asError(int32(c))
+	return int64(value), asError(int32(c))
 }
 
 // programBinary reads the compiled program of a context's only device.
@@ -100,24 +99,18 @@ func programBinary(p *binding.Program) ([]byte, error) {
 	if c != 0 || size == 0 {
 		return nil, asError(int32(c))
 	}
-	memory := C.malloc(size)
-	defer C.free(memory)
-	c = C.binaryOfProgram(program, (*C.uchar)(memory))
+	value := make([]byte, size)
+	c = C.binaryOfProgram(program, (*C.uchar)(&value[0]))
 	runtime.KeepAlive(p)
-	if c != 0 {
-		return nil, asError(int32(c))
-	}
-	return C.GoBytes(memory, C.int(size)), nil
+	return value, asError(int32(c))
 }
 
 // programFromBinary builds a program of what programBinary returned in an earlier process.
 func programFromBinary(c *binding.Context, d *binding.Device, binary []byte, options string) (*binding.Program, error) {
 	cOptions := C.CString(options)
 	defer C.free(unsafe.Pointer(cOptions))
-	cBinary := C.CBytes(binary)
-	defer C.free(cBinary)
 	var err C.cl_int
-	raw := C.programOfBinary(C.cl_context(handle(c)), C.cl_device_id(handle(d)), (*C.uchar)(cBinary),
+	raw := C.programOfBinary(C.cl_context(handle(c)), C.cl_device_id(handle(d)), (*C.uchar)(&binary[0]),
 		C.size_t(len(binary)), cOptions, &err)
 	runtime.KeepAlive(c)
 	if raw == nil {

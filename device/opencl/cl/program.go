@@ -36,32 +36,19 @@ type Program struct {
 func (c *Context) Build(source string, defines Defines) (*Program, error) {
 	options := defines.options()
 	entry := cacheEntry(&c.device.Properties, options, source)
-	if raw := c.fromCache(entry, options); raw != nil {
-		return &Program{context: c, raw: raw}, nil
+	if compiled := readCache(entry); compiled != nil {
+		raw, err := programFromBinary(c.raw, c.device.raw, compiled, options)
+		if err == nil { // else the driver changed under the same name
+			return &Program{context: c, raw: raw}, nil
+		}
 	}
 	raw, err := c.compile(source, options)
-	if err != nil {
-		return nil, err
+	if err == nil && entry != "" {
+		if binary, err := programBinary(raw); err == nil {
+			writeCache(entry, binary)
+		}
 	}
-	if entry == "" {
-		return &Program{context: c, raw: raw}, nil
-	}
-	if binary, err := programBinary(raw); err == nil {
-		writeCache(entry, binary)
-	}
-	return &Program{context: c, raw: raw}, nil
-}
-
-func (c *Context) fromCache(entry, options string) *binding.Program {
-	compiled := readCache(entry)
-	if compiled == nil {
-		return nil
-	}
-	raw, err := programFromBinary(c.raw, c.device.raw, compiled, options)
-	if err != nil {
-		return nil // of a driver that changed under the same name: compile again
-	}
-	return raw
+	return &Program{context: c, raw: raw}, err
 }
 
 func (c *Context) compile(source, options string) (*binding.Program, error) {
@@ -79,12 +66,11 @@ func (c *Context) compile(source, options string) (*binding.Program, error) {
 
 // buildFailure keeps of the log what helps: the lines of the first errors.
 func buildFailure(device, options string, err error) error {
-	op := fmt.Sprintf("build kernels for %s (%s)", device, options)
 	var build binding.BuildError
-	if !errors.As(err, &build) {
-		return &Error{Op: op, Kind: ErrBuild, Err: err}
+	if errors.As(err, &build) {
+		err = errors.New(firstLines(string(build), 8))
 	}
-	return &Error{Op: op, Kind: ErrBuild, Err: errors.New(firstLines(string(build), 8))}
+	return &Error{Op: fmt.Sprintf("build kernels for %s (%s)", device, options), Kind: ErrBuild, Err: err}
 }
 
 func firstLines(log string, limit int) string {

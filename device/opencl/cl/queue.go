@@ -3,6 +3,7 @@
 package cl
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -39,56 +40,46 @@ func (q *Queue) Marker(waits ...*Event) (*Event, error) {
 
 // Write copies n bytes of pinned memory to the device. The source must stay as it is until the event is complete.
 func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int, waits ...*Event) (*Event, error) {
-	if n == 0 {
-		return nil, Wait(waits...)
-	}
-	if err := inside("write to device", dst, dstOffset, int64(n)); err != nil {
-		return nil, err
-	}
-	host := unsafe.Pointer(&src.Bytes[srcOffset : srcOffset+n][0])
-	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, false, int(dstOffset), n, host, rawEvents(waits))
-	runtime.KeepAlive(waits)
-	return newEvent("write to device", raw, err)
-}
-
-// Read copies n bytes from the device to pinned memory, which is not to be looked at before the event is complete.
-func (q *Queue) Read(dst *Pinned, dstOffset int, src *Buffer, srcOffset int64, n int, waits ...*Event) (*Event, error) {
-	if n == 0 {
-		return nil, Wait(waits...)
-	}
-	if err := inside("read from device", src, srcOffset, int64(n)); err != nil {
-		return nil, err
-	}
-	host := unsafe.Pointer(&dst.Bytes[dstOffset : dstOffset+n][0])
-	raw, err := q.raw.EnqueueReadBuffer(src.raw, false, int(srcOffset), n, host, rawEvents(waits))
-	runtime.KeepAlive(waits)
-	return newEvent("read from device", raw, err)
+	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false, waits)
 }
 
 // Upload copies any memory to the device and returns when that is done: for small tables.
 func (q *Queue) Upload(dst *Buffer, offset int64, src []byte, waits ...*Event) error {
-	if len(src) == 0 {
-		return Wait(waits...)
+	_, err := q.write(dst, offset, src, true, waits)
+	return err
+}
+
+func (q *Queue) write(dst *Buffer, offset int64, src []byte, blocking bool, waits []*Event) (*Event, error) {
+	const op = "write to device"
+	if err := inside(op, dst, offset, int64(len(src))); err != nil || len(src) == 0 {
+		return nil, errors.Join(err, Wait(waits...))
 	}
-	if err := inside("upload", dst, offset, int64(len(src))); err != nil {
-		return err
-	}
-	_, err := q.raw.EnqueueWriteBuffer(dst.raw, true, int(offset), len(src), unsafe.Pointer(&src[0]), rawEvents(waits))
+	host := unsafe.Pointer(&src[0])
+	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, blocking, int(offset), len(src), host, rawEvents(waits))
 	runtime.KeepAlive(waits)
-	return failure("upload", err)
+	return newEvent(op, raw, err)
+}
+
+// Read copies n bytes from the device to pinned memory, which is not to be looked at before the event is complete.
+func (q *Queue) Read(dst *Pinned, dstOffset int, src *Buffer, srcOffset int64, n int, waits ...*Event) (*Event, error) {
+	return q.read(dst.Bytes[dstOffset:dstOffset+n], src, srcOffset, false, waits)
 }
 
 // Download copies from the device to any memory and returns when that is done: for small tables.
 func (q *Queue) Download(dst []byte, src *Buffer, offset int64, waits ...*Event) error {
-	if len(dst) == 0 {
-		return Wait(waits...)
+	_, err := q.read(dst, src, offset, true, waits)
+	return err
+}
+
+func (q *Queue) read(dst []byte, src *Buffer, offset int64, blocking bool, waits []*Event) (*Event, error) {
+	const op = "read from device"
+	if err := inside(op, src, offset, int64(len(dst))); err != nil || len(dst) == 0 {
+		return nil, errors.Join(err, Wait(waits...))
 	}
-	if err := inside("download", src, offset, int64(len(dst))); err != nil {
-		return err
-	}
-	_, err := q.raw.EnqueueReadBuffer(src.raw, true, int(offset), len(dst), unsafe.Pointer(&dst[0]), rawEvents(waits))
+	host := unsafe.Pointer(&dst[0])
+	raw, err := q.raw.EnqueueReadBuffer(src.raw, blocking, int(offset), len(dst), host, rawEvents(waits))
 	runtime.KeepAlive(waits)
-	return failure("download", err)
+	return newEvent(op, raw, err)
 }
 
 // Copy copies within the device.
