@@ -147,7 +147,8 @@ func TestKoppelmansExample(t *testing.T) {
 	if len(r.Results) != 24 || !strings.Contains(got, "4  4  256  1024             34.35") {
 		t.Errorf("the example is not in\n%s", got)
 	}
-	if !strings.Contains(got, "tile 1024: least moved by h = 7") && !strings.Contains(got, "tile 1024: least moved by h = 8") {
+	if !strings.Contains(got, "tile 1024: least moved by h = 7") && !strings.Contains(got,
+		"tile 1024: least moved by h = 8") {
 		t.Errorf("the best h of the largest tiles is not 7 or 8, as the document has it:\n%s", got)
 	}
 }
@@ -173,7 +174,8 @@ func TestReportAsJSON(t *testing.T) {
 
 // What another program measured stands beside what we did: its sizes in their rows, ours that it lacks with a gap.
 func TestJoin(t *testing.T) {
-	ours := run(t, "all", &fakeBed{seconds: linear}, Scope{Algorithms: []string{"split"}, Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 512})
+	ours := run(t, "all", &fakeBed{seconds: linear}, Scope{Algorithms: []string{"split"},
+		Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 512})
 	theirs, err := ReadReport(strings.NewReader(`{"results": [
 		{"label": "CUB", "key": "u32", "dist": "uniform", "records": 128, "keysPerSecond": 2e9},
 		{"label": "CUB", "key": "u32", "dist": "uniform", "records": 512, "keysPerSecond": 3e9},
@@ -198,7 +200,8 @@ u64, uniform, Mkeys/s
 }
 
 func TestReadReportRefuses(t *testing.T) {
-	for _, text := range []string{"", "[1]", `{"results": [{"label": "CUB"}]}`, `{"results": [{"label": "CUB", "key": "u16", "dist": "few", "records": 1}]}`} {
+	for _, text := range []string{"", "[1]", `{"results": [{"label": "CUB"}]}`,
+		`{"results": [{"label": "CUB", "key": "u16", "dist": "few", "records": 1}]}`} {
 		if r, err := ReadReport(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: read as %+v", text, r)
 		}
@@ -208,7 +211,8 @@ func TestReadReportRefuses(t *testing.T) {
 func TestRunStopsAtTheLimit(t *testing.T) {
 	bed := &fakeBed{seconds: func(c Case) (float64, error) { return float64(c.Records*c.Records) * 1e-6, nil }}
 	v, _ := FindView("all")
-	cases, err := v.Cases(bed.Info(), Scope{Algorithms: []string{"selection"}, Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 1 << 20})
+	cases, err := v.Cases(bed.Info(), Scope{Algorithms: []string{"selection"}, Keys: []opencl.KeyKind{keys32},
+		Min: 256, Max: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,8 @@ func (b *Resident) prepare(c Case) error {
 		perKey += 3 * 4
 	}
 	if c.Records*perKey > b.info.MemoryBytes/8*7 || c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
-		return fmt.Errorf("%w: %d keys of %s do not fit its memory (%s)", ErrCannot, c.Records, c.Key, humanize.IBytes(uint64(b.info.MemoryBytes)))
+		return fmt.Errorf("%w: %d keys of %s do not fit its memory (%s)", ErrCannot, c.Records, c.Key,
+			humanize.IBytes(uint64(b.info.MemoryBytes)))
 	}
 	words, err := deviceWords(c)
 	if err != nil {

@@ -46,14 +46,16 @@ var (
 var Views = []View{
 	{Name: "all", About: "every algorithm: Mkeys/s by size", algorithm: true, keys: opencl.KeyKinds,
 		cases: allCases, table: byGroup},
-	{Name: "bainville", About: "selection sorts: by log2 n, and by BLOCK_FACTOR", needs: []string{"selection", "selection-blocks"},
+	{Name: "bainville", About: "selection sorts: by log2 n, and by BLOCK_FACTOR", needs: []string{"selection",
+		"selection-blocks"},
 		keys: []opencl.KeyKind{keys32, pairs32}, max: 1 << 19, cases: bainvilleCases, table: bainvilleTables},
 	{Name: "harada", About: "count-scan-reorder by 4 and by 8 bits: rate against n", needs: []string{"count-scan-reorder"},
 		keys: []opencl.KeyKind{keys32}, cases: haradaCases, table: byGroup},
 	{Name: "intel", About: "binning by 2 and by 4 bits", needs: []string{"binning"},
 		keys: []opencl.KeyKind{keys32}, cases: intelCases, table: intelTables},
-	{Name: "koppelman", About: "tile sorts by e, B and h: bytes moved, by the formula and in fact", needs: []string{"tile"},
-		keys: []opencl.KeyKind{keys32}, cases: koppelmanCases, table: koppelmanTables},
+	{Name: "koppelman", About: "tile sorts by e, B and h: bytes moved, by the formula and in fact",
+		needs: []string{"tile"},
+		keys:  []opencl.KeyKind{keys32}, cases: koppelmanCases, table: koppelmanTables},
 }
 
 // ViewNames are the names of the views.
@@ -100,7 +102,8 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 	}
 	for _, name := range s.Algorithms {
 		if !slices.Contains(info.Algorithms, name) {
-			return nil, fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
+			return nil, fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name,
+				strings.Join(info.Algorithms, ", "))
 		}
 	}
 	v.fill(&s, info)
@@ -110,7 +113,9 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 		}
 	}
 	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
-		return nil, fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last, which is 2^40 at most", s.Min, s.Max)
+		return nil,
+			fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last, which is 2^40 at most",
+				s.Min, s.Max)
 	}
 	cases := v.cases(s)
 	if info.Kind != device.CPU { // what a device's own memory is too small for is left out when its turn comes

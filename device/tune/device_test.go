@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4", "XDG_CACHE_HOME": folder} {
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
+		"XDG_CACHE_HOME": folder} {
 		if os.Getenv(name) == "" || name == "XDG_CACHE_HOME" {
 			os.Setenv(name, value)
 		}

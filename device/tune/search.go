@@ -83,7 +83,9 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	}
 	if len(s.found.Sorts) == 0 {
 		info := bed.Info()
-		return s.found, fmt.Errorf("tune device %d (%s): none of its sorts can be timed with %d keys: %s (try another -n)", info.Index, info.Name, opt.Records, s.skipped)
+		return s.found,
+			fmt.Errorf("tune device %d (%s): none of its sorts can be timed with %d keys: %s (try another -n)",
+				info.Index, info.Name, opt.Records, s.skipped)
 	}
 	for _, key := range opt.Keys {
 		if err := s.tiny(ctx, key, s.share(&shares)); err != nil {
@@ -239,7 +241,8 @@ func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
 	if err != nil {
 		return opencl.TunedSort{}, err
 	}
-	kept := opencl.TunedSort{Key: d.base.Key, Algorithm: d.base.Algorithm, Records: d.base.Records, Rate: again, Default: again}
+	kept := opencl.TunedSort{Key: d.base.Key, Algorithm: d.base.Algorithm, Records: d.base.Records, Rate: again,
+		Default: again}
 	if d.best == (algo.Params{}) {
 		return kept, nil
 	}

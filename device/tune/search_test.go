@@ -94,7 +94,8 @@ func TestSearchFindsTheTop(t *testing.T) {
 			t.Errorf("%+v was tried", c)
 		}
 	}
-	if len(found.Tiny) != 1 || found.Tiny[0].Algorithm != "selection-blocks" || found.Tiny[0].Params.BlockFactor != 4 || found.Tiny[0].Records != 1024 {
+	if len(found.Tiny) != 1 || found.Tiny[0].Algorithm != "selection-blocks" ||
+		found.Tiny[0].Params.BlockFactor != 4 || found.Tiny[0].Records != 1024 {
 		t.Errorf("tiny: %+v", found.Tiny)
 	}
 }
@@ -184,7 +185,8 @@ func TestSearchOnADeviceThatFails(t *testing.T) {
 		}
 		return nil
 	}}
-	if s := mustSearch(t, h, Options{Records: 1 << 20, Keys: []opencl.KeyKind{u32}}).Sorts[0]; s.Params.Items != 0 || s.Params.GroupSize != 512 {
+	if s := mustSearch(t, h, Options{Records: 1 << 20,
+		Keys: []opencl.KeyKind{u32}}).Sorts[0]; s.Params.Items != 0 || s.Params.GroupSize != 512 {
 		t.Errorf("%+v", s)
 	}
 	h.failed = func(bench.Case) error { return bench.ErrWrong }

@@ -21,9 +21,11 @@ func (a axis) with(p algo.Params, value int) algo.Params {
 
 var (
 	groupSizes = axis{"group", []int{256, 384, 512, 128, 768, 1024}, func(p *algo.Params) *int { return &p.GroupSize }}
-	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4}, func(p *algo.Params) *int { return &p.Items }}
-	digitBits  = axis{"digit", []int{8, 7, 6, 5}, func(p *algo.Params) *int { return &p.DigitBits }} // 4 is another program: the published one
-	maskSteps  = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
+	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4},
+		func(p *algo.Params) *int { return &p.Items }}
+	digitBits = axis{"digit", []int{8, 7, 6, 5},
+		func(p *algo.Params) *int { return &p.DigitBits }} // 4 is another program: the published one
+	maskSteps = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
 )
 
 // sections is the number of work-groups, by compute unit.

@@ -47,7 +47,8 @@ func Load(info device.Info) *opencl.Tuning {
 }
 
 func (k *kept) isOf(info device.Info) bool {
-	return k.Version == storeVersion && k.Device == info.Name && k.Driver == info.Driver && k.Kernels == opencl.Fingerprint()
+	return k.Version == storeVersion && k.Device == info.Name && k.Driver == info.Driver &&
+		k.Kernels == opencl.Fingerprint()
 }
 
 // plausible refuses figures that would mislead the planner. Whether parameters work, the device says.

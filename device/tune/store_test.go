@@ -19,7 +19,8 @@ var (
 	gpu   = device.Info{Index: 1, Name: "Fast/GPU 9000", Driver: "OpenCL 3.0, driver 1.2", Kind: device.GPU}
 	known = opencl.Tuning{
 		Sorts: []opencl.TunedSort{
-			{Key: u32, Algorithm: "onesweep", Params: algo.Params{GroupSize: 384, Items: 20}, Records: 1 << 20, Rate: 4e10, Default: 3e10},
+			{Key: u32, Algorithm: "onesweep", Params: algo.Params{GroupSize: 384, Items: 20}, Records: 1 << 20,
+				Rate: 4e10, Default: 3e10},
 			{Key: u64, Algorithm: "count-scan-reorder", Records: 1 << 20, Rate: 2e10, Default: 2e10},
 		},
 		Tiny:     []opencl.TunedSort{{Key: u32, Algorithm: "selection", Records: 256, Rate: 1e7, Default: 1e6}},
@@ -64,7 +65,8 @@ func TestStore(t *testing.T) {
 	}
 	devices := []device.Info{{Name: "CPU", Kind: device.CPU}, gpu, other}
 	Describe(devices)
-	if devices[1].LinkRate != known.LinkRate || devices[1].SortRate != known.SortRate || devices[0].LinkRate+devices[2].SortRate != 0 {
+	if devices[1].LinkRate != known.LinkRate || devices[1].SortRate != known.SortRate ||
+		devices[0].LinkRate+devices[2].SortRate != 0 {
 		t.Errorf("described as %+v", devices)
 	}
 }

@@ -60,7 +60,8 @@ func (s *search) tinyAt(ctx context.Context, large bench.Case, n int64) (*opencl
 			return nil, err
 		}
 		if rate > toBeat*leastGain && (won == nil || rate > won.Rate) {
-			won = &opencl.TunedSort{Key: c.Key, Algorithm: c.Algorithm, Params: c.Params, Records: n, Rate: rate, Default: toBeat}
+			won = &opencl.TunedSort{Key: c.Key, Algorithm: c.Algorithm, Params: c.Params, Records: n, Rate: rate,
+				Default: toBeat}
 		}
 	}
 	return won, nil

@@ -36,7 +36,8 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 	cols := min(columns, len(panels))
 	rows := (len(panels) + cols - 1) / cols
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" font-family="sans-serif" font-size="12">
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v"
+ font-family="sans-serif" font-size="12">
 <rect width="100%%" height="100%%" fill="white"/>
 `, width*float64(cols), height*float64(rows)) // filled: where pages are dark, text would not be seen
 	for i, results := range panels {

@@ -23,7 +23,8 @@ func report() bench.Report {
 			}
 		}
 	}
-	r.Results = append(r.Results, bench.Result{Case: bench.Case{Label: "tile", Key: opencl.KeyKinds[0], Dist: "zipf", Records: 256}})
+	r.Results = append(r.Results, bench.Result{Case: bench.Case{Label: "tile", Key: opencl.KeyKinds[0],
+		Dist: "zipf", Records: 256}})
 	return r
 }
 
@@ -64,7 +65,8 @@ func textsOf(t *testing.T, svg string) map[string]int {
 
 func TestNothingToPlot(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteSVG(&b, bench.Report{Results: []bench.Result{{Skipped: "too large"}}}); !errors.Is(err, ErrNothing) || b.Len() > 0 {
+	if err := WriteSVG(&b, bench.Report{Results: []bench.Result{{Skipped: "too large"}}}); !errors.Is(err,
+		ErrNothing) || b.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }

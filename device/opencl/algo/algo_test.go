@@ -116,7 +116,8 @@ type bed struct {
 
 func newBed(t testing.TB, ctx *cl.Context, q *cl.Queue, k kind, words []byte) *bed {
 	n := len(words) / k.wordBytes
-	b := &bed{t: t, ctx: ctx, q: q, n: n, words: words, data: Data{N: int64(n), KeyBits: 8 * k.wordBytes, WordBytes: k.wordBytes}}
+	b := &bed{t: t, ctx: ctx, q: q, n: n, words: words, data: Data{N: int64(n), KeyBits: 8 * k.wordBytes,
+		WordBytes: k.wordBytes}}
 	b.keys = b.alloc(len(words))
 	b.data.Keys, b.data.KeysTmp = b.alloc(len(words)), b.alloc(len(words))
 	if k.values {
@@ -267,7 +268,8 @@ func hiddenTies(rng *rand.Rand, i, n int) uint64 {
 	return rng.Uint64()
 }
 
-// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow: every kernel, few keys, a tile that is not full.
+// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow: every kernel, few keys, a tile that is
+// not full.
 func TestSmall(t *testing.T) {
 	if !*small {
 		t.Skip("for oclgrind: -small")

@@ -52,7 +52,8 @@ func (rec *recorder) times(t testing.TB) times {
 		}
 		sum.last = max(sum.last, end)
 		begin, took := start-sum.first, end-start
-		sum.timeline = append(sum.timeline, fmt.Sprintf("at %8.3f for %7.3f ms %s", begin.Seconds()*1e3, took.Seconds()*1e3, rec.names[i]))
+		sum.timeline = append(sum.timeline, fmt.Sprintf("at %8.3f for %7.3f ms %s", begin.Seconds()*1e3,
+			took.Seconds()*1e3, rec.names[i]))
 	}
 	rec.names, rec.events = nil, nil
 	return sum
@@ -272,7 +273,8 @@ func BenchmarkSeeds(b *testing.B) {
 		{"selection", "", Params{}},
 		{"selection-blocks", "factor=1", Params{BlockFactor: 1}}, {"selection-blocks", "factor=2", Params{BlockFactor: 2}},
 		{"selection-blocks", "factor=4", Params{BlockFactor: 4}}, {"selection-blocks", "factor=8", Params{BlockFactor: 8}},
-		{"selection-blocks", "factor=16", Params{BlockFactor: 16}}, {"selection-blocks", "factor=32", Params{BlockFactor: 32}},
+		{"selection-blocks", "factor=16", Params{BlockFactor: 16}}, {"selection-blocks", "factor=32",
+			Params{BlockFactor: 32}},
 	}
 	ctx, q := openDevice(b)
 	for _, n := range benchNs(b) {
@@ -376,8 +378,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestHuge (-huge) sorts more keys than 32 bits count, 17 GiB of them: positions, tables and states of 64 bits. It needs
-// about 40 GiB of host memory and 52 GiB on the device.
+// TestHuge (-huge) sorts more keys than 32 bits count, 17 GiB of them: positions, tables and states of 64 bits. It
+// needs about 40 GiB of host memory and 52 GiB on the device.
 func TestHuge(t *testing.T) {
 	if !*huge {
 		t.Skip("for a large GPU: -huge")

@@ -128,7 +128,8 @@ const (
 
 // newBinning makes the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
 func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes, digitBits: cmp.Or(p.DigitBits, 4)}
+	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes,
+		digitBits: cmp.Or(p.DigitBits, 4)}
 	if g.digitBits != 2 && g.digitBits != 4 {
 		return nil, fmt.Errorf("digits of %d bits: use 2 or 4", g.digitBits)
 	}

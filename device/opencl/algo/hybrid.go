@@ -31,8 +31,8 @@ func newHybrid(ctx *cl.Context, p Params) (*Sorter, error) {
 // hybridGeometry is the shape of the partitions and that of the finish, whose digit is the bin.
 type hybridGeometry struct{ partition, finish geometry }
 
-// hybridItems is the fastest keys per work-item of a partition, by bytes of the key. That and the shapes of the default:
-// measured on an NVIDIA H200, driver 580, 2^28 random keys, by BenchmarkSweep.
+// hybridItems is the fastest keys per work-item of a partition, by bytes of the key. That and the shapes of the
+// default: measured on an NVIDIA H200, driver 580, 2^28 random keys, by BenchmarkSweep.
 var hybridItems = map[int]int{4: 22, 8: 11}
 
 func hybridShape(dev *cl.Device, p Params, wordBytes int) hybridGeometry {
@@ -101,8 +101,8 @@ func buildHybrid(b *builder, p Params) *hybrid {
 	return h
 }
 
-// evenPlan cuts the leading bits by which n keys below bit top fall into buckets that fill a tile to at most fill. Where
-// the bits are odd the second level has one more, which is faster.
+// evenPlan cuts the leading bits by which n keys below bit top fall into buckets that fill a tile to at most fill.
+// Where the bits are odd the second level has one more, which is faster.
 func evenPlan(n int64, top int, finish geometry, fill float64) hybridPlan {
 	bits := 2
 	for float64(n>>bits) > fill*float64(finish.tile()) {

@@ -26,8 +26,8 @@ func (t Tiling) DataMovement(n int64) float64 {
 	return perPass * t.passes()
 }
 
-// MovedBytes is what tile.cl moves with its scan: elements twice read and twice written, and each counter of counterBytes
-// written, scanned (read twice, written once) and read.
+// MovedBytes is what tile.cl moves with its scan: elements twice read and twice written, and each counter of
+// counterBytes written, scanned (read twice, written once) and read.
 func (t Tiling) MovedBytes(n int64, counterBytes int) float64 {
 	tiles := float64((n + int64(t.tile()) - 1) / int64(t.tile()))
 	elements := 4 * float64(n) * float64(t.ElementBytes)

@@ -66,8 +66,8 @@ func buildOnesweep(b *builder, p Params) passes {
 		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
 }
 
-// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl), which is found out by building
-// and running a kernel that tries it. With ballots it is the fastest of the sorts.
+// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl), which is found out by
+// building and running a kernel that tries it. With ballots it is the fastest of the sorts.
 func HasBallots(ctx *cl.Context) bool { return rankingFor(ctx, Params{}) != RankMasks }
 
 // rankingFor is the ranking asked for, or the fastest that the device can do.

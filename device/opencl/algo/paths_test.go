@@ -235,8 +235,12 @@ func TestTail(t *testing.T) {
 	}{
 		{dist: dists[0], bytes: 4, passes: 2},
 		{dist: dists[0], bytes: 8, passes: 2},
-		{dist: dist{name: "few ties", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() >> 50 << 50 }}, bytes: 8, passes: 2},
-		{dist: dist{name: "many ties", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() >> 55 << 55 }}, bytes: 8},
+		{dist: dist{name: "few ties", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() >> 50 << 50 }},
+			bytes: 8, passes: 2},
+		{dist: dist{name: "many ties", key: func(rng *rand.Rand, _,
+			_ int) uint64 {
+			return rng.Uint64() >> 55 << 55
+		}}, bytes: 8},
 		{dist: dist{name: "hidden ties", key: hiddenTies}, bytes: 8, passes: 1 + 3 + 8},
 		{dist: dists[3], bytes: 8},
 		{dist: dists[5], bytes: 8},

@@ -5,7 +5,8 @@ package algo
 import "github.com/extsort/extsort/device/opencl/cl"
 
 // tail ends a sort of keys with values after some stable passes over their leading bits: what is left are buckets that
-// fit local memory, where hybrid_finish.cl sorts them stably. It stands for the other passes, or for some and the repair.
+// fit local memory, where hybrid_finish.cl sorts them stably. It stands for the other passes, or for some and the
+// repair.
 type tail struct {
 	geometry       geometry
 	passBits       int // of the passes before it

@@ -20,8 +20,8 @@
 #define SEGMENT_SHIFT 31 // log2 of the records in a segment
 #endif
 
-#define RECORDS                                                                                              \
-  __global const uchar *s0, __global const uchar *s1, __global const uchar *s2, __global const uchar *s3,    \
+#define RECORDS \
+  __global const uchar *s0, __global const uchar *s1, __global const uchar *s2, __global const uchar *s3, \
       __global const uchar *s4, __global const uchar *s5, __global const uchar *s6, __global const uchar *s7
 #define SEGMENT_POINTERS s0, s1, s2, s3, s4, s5, s6, s7
 
@@ -112,13 +112,14 @@ __kernel void disorder(RECORDS, uint size, __global const uint4 *table, uint key
 
 // gather lets neighbours move neighbouring units, so that what is read of a record and all that is written coalesces.
 // It comes for units of 1, 2, 4, 8 and 16 bytes, of which a record has so many. n · units is less than 2^32.
-#define GATHER(name, unit_t)                                                                                 \
+#define GATHER(name, unit_t) \
   __kernel void name(RECORDS, uint units, __global const uint *index, ulong first, uint n, __global unit_t *out) { \
-    uint g = get_global_id(0);                                                                               \
-    if (g >= n * units) return;                                                                              \
-    uint i = g / units;                                                                                      \
-    ulong from = index[first + i];                                                                           \
-    out[g] = ((__global const unit_t *)record_at(from, units * (uint)sizeof(unit_t), SEGMENT_POINTERS))[g - i * units]; \
+    uint g = get_global_id(0); \
+    if (g >= n * units) return; \
+    uint i = g / units; \
+    ulong from = index[first + i]; \
+    __global const uchar *record = record_at(from, units * (uint)sizeof(unit_t), SEGMENT_POINTERS); \
+    out[g] = ((__global const unit_t *)record)[g - i * units]; \
   }
 
 GATHER(gather1, uchar)

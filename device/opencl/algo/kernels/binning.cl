@@ -11,8 +11,8 @@
 //
 // Keys are normalized, so that signed ones need no pass of their own.
 //
-// Launch: groups of GROUP_SIZE, a multiple of 32; GROUP_SIZE / 32 chunks a group. Requires at most 1 KiB of local memory
-// per chunk.
+// Launch: groups of GROUP_SIZE, a multiple of 32; GROUP_SIZE / 32 chunks a group. Requires at most 1 KiB of local
+// memory per chunk.
 //
 // prelude.cl stands before this file, with DIGIT_BITS 2 or 4.
 

@@ -70,8 +70,8 @@ void count(__global const word_t *keys, __global offset_t *table, ulong n, uint 
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void reorder(__global const word_t *keysIn, __global word_t *keysOut, __global const offset_t *table, ulong n, uint shift,
-	uint mask VALUE_BUFFERS)
+void reorder(__global const word_t *keysIn, __global word_t *keysOut, __global const offset_t *table, ulong n,
+	uint shift, uint mask VALUE_BUFFERS)
 {
 	__local ulong pool[(POOL_BYTES + 7) / 8];
 	__local offset_t starts[RADIX];

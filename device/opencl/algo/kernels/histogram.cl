@@ -10,7 +10,8 @@
 // histogram_scan    in: counts. out: bases[place·RADIX + digit], the exclusive scan of a place's counts; varies[place],
 //                   1 when more than one value of the digit occurs. One group of RADIX work-items per place.
 //
-// Requires: 32-bit global and local atomics (core since OpenCL 1.1); local memory for HIST_PLACES·RADIX·HIST_COPIES words.
+// Requires: 32-bit global and local atomics (core since OpenCL 1.1); local memory for HIST_PLACES·RADIX·HIST_COPIES
+// words.
 
 #ifndef HIST_PLACES
 #define HIST_PLACES (WORD_BYTES * 8 / DIGIT_BITS) // digits of a key, at most

@@ -3,27 +3,29 @@
 // make buckets that fit local memory, and hybrid_finish.cl sorts each of those there.
 //
 // Whatever the order inside of a bucket, the next step sorts it. So ranks may come from local atomic additions, which
-// cost far less than a stable ranking by ballots, and a tile finds its place in a bucket by one global addition per digit,
-// which needs no look-back: groups never wait for each other, and any OpenCL 1.2 device will do. Keys that are equal
-// in all bits cannot be told apart, so that this is a stable sort all the same; keys with values need the others.
+// cost far less than a stable ranking by ballots, and a tile finds its place in a bucket by one global addition per
+// digit, which needs no look-back: groups never wait for each other, and any OpenCL 1.2 device will do. Keys that are
+// equal in all bits cannot be told apart, so that this is a stable sort all the same; keys with values need the
+// others.
 //
-// Level 0 partitions the array, level 1 the 2^bits buckets of level 0, each in tiles of its own. At level 0 the array is
-// cut into sections with counts and cursors of their own, lest all tiles queue at the same cursors (an H200 moves 2^28 keys
-// of 4 bytes in 0.96 ms with one section, in 0.94 with 16); a bucket of the counts is a section there.
+// Level 0 partitions the array, level 1 the 2^bits buckets of level 0, each in tiles of its own. At level 0 the array
+// is cut into sections with counts and cursors of their own, lest all tiles queue at the same cursors; a
+// bucket of the counts is a section there.
 //
 // hybrid_clear   counts of both levels ← 0, state ← 0.
-// hybrid_count   in: keys, tiles (level 1), n. out: counts[bucket·2^bits + digit]; level 0: state[0] ← 1 when a key differs
-//                from the first one in bits ≥ top, which the sample had shown as constant.
-// hybrid_scan_sections   one group. in: counts of level 0. out: starts of the parts and tileStarts, the number of the first
-//                tile of each, one more than there are parts; counts ← where the section's keys of a digit begin.
+// hybrid_count   in: keys, tiles (level 1), n. out: counts[bucket·2^bits + digit]; level 0: state[0] ← 1 when a key
+//                differs from the first one in bits ≥ top, which the sample had shown as constant.
+// hybrid_scan_sections   one group. in: counts of level 0. out: starts of the parts and tileStarts, the number of the
+//                first tile of each, one more than there are parts; counts ← where the section's keys of a digit
+//                begin.
 // hybrid_scan_buckets    one group per bucket. in: counts of level 1, starts of level 0. out: starts of the parts, one
 //                more than there are; counts ← the same, as cursors.
 // hybrid_tiles   one group per bucket of level 1, and one more. out: tiles[t] = (bucket, first key, keys, 0).
 // hybrid_move    in: keysIn, tiles, cursors. out: keysOut, each tile's keys of a digit side by side.
 //
-// Launch: GROUP_SIZE ≥ RADIX work-items a group; hybrid_count a group for COUNT_TILES tiles, hybrid_move one for each; of
-// tiles there are TILES(n) at level 0, and at most that and one for each bucket at level 1. n < 2^30. Requires 32-bit
-// local and global atomics, WORD_BYTES·TILE + 8·RADIX bytes of local memory.
+// Launch: GROUP_SIZE ≥ RADIX work-items a group; hybrid_count a group for COUNT_TILES tiles, hybrid_move one for
+// each; of tiles there are TILES(n) at level 0, and at most that and one for each bucket at level 1. n < 2^30.
+// Requires 32-bit local and global atomics, WORD_BYTES·TILE + 8·RADIX bytes of local memory.
 //
 // prelude.cl stands before this file, with DIGIT_BITS the most bits of a level.
 
@@ -31,7 +33,8 @@
 #define COUNT_TILES 8 // tiles that a group counts before it adds its counts to those of all
 #endif
 
-__kernel void hybrid_clear(__global uint *counts0, __global uint *counts1, __global uint *state, uint words0, uint words1)
+__kernel void hybrid_clear(__global uint *counts0, __global uint *counts1, __global uint *state, uint words0,
+	uint words1)
 {
 	for (uint i = get_global_id(0); i < max(words0, words1); i += get_global_size(0)) {
 		if (i < words0)
@@ -113,8 +116,8 @@ void hybrid_count(__global const word_t *keys, __global uint *counts, __global c
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void hybrid_scan_sections(__global uint *counts, __global uint *starts, __global uint *tileStarts, uint n, uint sections,
-	uint bits)
+void hybrid_scan_sections(__global uint *counts, __global uint *starts, __global uint *tileStarts, uint n,
+	uint sections, uint bits)
 {
 	__local uint tmp[2 * RADIX];
 	uint lid = get_local_id(0), radix = 1u << bits;
@@ -141,7 +144,8 @@ void hybrid_scan_sections(__global uint *counts, __global uint *starts, __global
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void hybrid_scan_buckets(__global uint *counts, __global const uint *bucketStarts, __global uint *starts, uint n, uint bits)
+void hybrid_scan_buckets(__global uint *counts, __global const uint *bucketStarts, __global uint *starts,
+	uint n, uint bits)
 {
 	__local uint tmp[2 * RADIX];
 	uint lid = get_local_id(0), radix = 1u << bits, bucket = get_group_id(0);

@@ -1,22 +1,25 @@
 // The last step of hybrid.cl: each bucket is sorted in local memory. One counting sort into BINS bins by the next bits
-// leaves about one key in each bin where keys are spread evenly; a key's place in its bin is then the number of keys there that
-// are less, where neighbouring work-items read neighbouring words.
+// leaves about one key in each bin where keys are spread evenly; a key's place in its bin is then the number of keys
+// there that are less, where neighbouring work-items read neighbouring words.
 //
-// hybrid_starts   in: keys, in the order of (key >> shift) & mask. out: starts[b] for each value b of that and one more.
-//                 Any number of work-items. For keys that were sorted by their leading bits, whose buckets nobody counted.
-// hybrid_finish   in: starts[get_num_groups(0) + 1] of the buckets, keys (values). out: keysOut, which may be keys where
-//                 there are no values (valuesOut). state[0] ← 1 when a bucket is longer
-//                 than a tile, or one of its bins holds more than CROWD keys that are not all equal: it then holds the same
-//                 keys in an order that is not sorted, and the host sorts by other means. shift: the lowest of the bits for the bins, 0 when no bits are left below.
+// hybrid_starts   in: keys, in the order of (key >> shift) & mask. out: starts[b] for each value b of that and one
+//                 more. Any number of work-items. For keys that were sorted by their leading bits, whose buckets
+//                 nobody counted.
+// hybrid_finish   in: starts[get_num_groups(0) + 1] of the buckets, keys (values). out: keysOut, which may be keys
+//                 where there are no values (valuesOut). state[0] ← 1 when a bucket is longer than a tile, or one of
+//                 its bins holds more than CROWD keys that are not all equal: it then holds the same keys in an order
+//                 that is not sorted, and the host sorts by other means. shift: the lowest of the bits for the bins,
+//                 0 when no bits are left below.
 //
-// With values and keys of 8 bytes, local memory holds 4 of them, those from partShift on, just below the bits that all of the
-// bucket share: so buckets may be larger. Ties in these, which are rare, are broken by reading the keys again.
+// With values and keys of 8 bytes, local memory holds 4 of them, those from partShift on, just below the bits that
+// all of the bucket share: so buckets may be larger. Ties in these, which are rare, are broken by reading the keys
+// again.
 //
-// With values the order of equal keys counts, so that every key takes its position in the bucket along, and a crowded bin
-// always ends the attempt, with nothing written for the bucket.
+// With values the order of equal keys counts, so that every key takes its position in the bucket along, and a crowded
+// bin always ends the attempt, with nothing written for the bucket.
 //
-// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory, with
-// values 6·TILE in place of the first.
+// Launch: one group of GROUP_SIZE per bucket. Requires WORD_BYTES·TILE + 4·BINS + 8·GROUP_SIZE bytes of local memory,
+// with values 6·TILE in place of the first.
 //
 // prelude.cl stands before this file, with DIGIT_BITS the bits of BINS, a multiple of 4·GROUP_SIZE.
 
@@ -72,8 +75,8 @@ static inline bool scan_bins(__local uint *bins, __local uint *tmp)
 }
 
 // precedes reports whether the key at position i comes before the one at position at.
-static inline bool precedes(const __local part_t *sorted, const __local ushort *came, __global const word_t *keys, uint i,
-	uint at)
+static inline bool precedes(const __local part_t *sorted, const __local ushort *came,
+	__global const word_t *keys, uint i, uint at)
 {
 	if (sorted[i] != sorted[at] || i == at)
 		return sorted[i] < sorted[at];
@@ -84,10 +87,10 @@ static inline bool precedes(const __local part_t *sorted, const __local ushort *
 #endif
 }
 
-// place_of is where the key at position at goes: behind all of its bin that precede it. In a bin of more than CROWD keys,
-// which are all equal, it stays.
-static inline uint place_of(uint at, const __local part_t *sorted, const __local ushort *came, __global const word_t *keys,
-	const __local uint *bins, uint bin)
+// place_of is where the key at position at goes: behind all of its bin that precede it. In a bin of more than CROWD
+// keys, which are all equal, it stays.
+static inline uint place_of(uint at, const __local part_t *sorted, const __local ushort *came,
+	__global const word_t *keys, const __local uint *bins, uint bin)
 {
 	uint first = bins[bin], end = bins[bin + 1], place = first;
 	if (end - first > CROWD)
@@ -113,8 +116,8 @@ __kernel void hybrid_starts(__global const word_t *keys, __global uint *starts, 
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __global const uint *starts, __global uint *state,
-	uint shift, uint mask, uint partShift VALUE_BUFFERS)
+void hybrid_finish(__global const word_t *keys, __global word_t *keysOut, __global const uint *starts,
+	__global uint *state, uint shift, uint mask, uint partShift VALUE_BUFFERS)
 {
 	__local ulong pool[(PART_BYTES * TILE + 7) / 8];
 	__local uint bins[BINS + 4] __attribute__((aligned(16)));

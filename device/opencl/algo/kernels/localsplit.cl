@@ -3,7 +3,8 @@
 
 // load_neighbours reads the tile at begin so that a work-item holds ITEMS neighbours; the reads from global memory
 // are in order over the group, local memory turns them. Where there are no keys it puts the largest.
-static inline void load_neighbours(word_t *keys, __global const word_t *in, ulong begin, ulong n, __local word_t *sorted)
+static inline void load_neighbours(word_t *keys, __global const word_t *in, ulong begin, ulong n,
+	__local word_t *sorted)
 {
 	uint lid = get_local_id(0);
 	for (uint i = lid; i < TILE; i += GROUP_SIZE)
@@ -16,8 +17,8 @@ static inline void load_neighbours(word_t *keys, __global const word_t *in, ulon
 // split_tile sorts the tile stably by the bits from, …, to − 1, one after the other: zeros go to the front, their
 // position is the number of zeros before them; ones follow behind all zeros. The keys, ITEMS neighbours to a work-item,
 // end in sorted, values in sortedValues. tmp has room for 2·GROUP_SIZE + 1 words.
-static inline void split_tile(word_t *keys, uint *values, uint from, uint to, __local word_t *sorted, __local uint *sortedValues,
-	__local uint *tmp)
+static inline void split_tile(word_t *keys, uint *values, uint from, uint to, __local word_t *sorted,
+	__local uint *sortedValues, __local uint *tmp)
 {
 	uint lid = get_local_id(0);
 	__local uint *zerosInAll = tmp + 2 * GROUP_SIZE;

@@ -61,30 +61,30 @@ static inline ulong first_of(ulong i, ulong n, ulong parts)
 // The inclusive scan of x over the first SIZE work-items of the group, by Hillis and Steele with steps of four, so
 // that 256 values take 4 barriers. All work-items must come here. tmp has room for 2·size values and may be used
 // again after the next barrier.
-#define DEFINE_SCAN_INCLUSIVE(NAME, T)                                                                                 \
-	static inline T NAME(T x, __local T *tmp, uint i, uint size)                                                              \
-	{                                                                                                                  \
-		__local T *from = tmp;                                                                                         \
-		__local T *to = tmp + size;                                                                                    \
-		if (i < size)                                                                                                  \
-			from[i] = x;                                                                                               \
-		barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
-		for (uint step = 1; step < size; step *= 4) {                                                                  \
-			if (i < size) {                                                                                            \
-				if (i >= step)                                                                                         \
-					x += from[i - step];                                                                               \
-				if (i >= 2 * step)                                                                                     \
-					x += from[i - 2 * step];                                                                           \
-				if (i >= 3 * step)                                                                                     \
-					x += from[i - 3 * step];                                                                           \
-				to[i] = x;                                                                                             \
-			}                                                                                                          \
-			__local T *swap = from;                                                                                    \
-			from = to;                                                                                                 \
-			to = swap;                                                                                                 \
-			barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
-		}                                                                                                              \
-		return x;                                                                                                      \
+#define DEFINE_SCAN_INCLUSIVE(NAME, T) \
+	static inline T NAME(T x, __local T *tmp, uint i, uint size) \
+	{ \
+		__local T *from = tmp; \
+		__local T *to = tmp + size; \
+		if (i < size) \
+			from[i] = x; \
+		barrier(CLK_LOCAL_MEM_FENCE); \
+		for (uint step = 1; step < size; step *= 4) { \
+			if (i < size) { \
+				if (i >= step) \
+					x += from[i - step]; \
+				if (i >= 2 * step) \
+					x += from[i - 2 * step]; \
+				if (i >= 3 * step) \
+					x += from[i - 3 * step]; \
+				to[i] = x; \
+			} \
+			__local T *swap = from; \
+			from = to; \
+			to = swap; \
+			barrier(CLK_LOCAL_MEM_FENCE); \
+		} \
+		return x; \
 	}
 
 DEFINE_SCAN_INCLUSIVE(scan_inclusive, uint)

@@ -11,8 +11,8 @@
 //               device: a team is 32 work-items, whether or not they run together; work-group barriers.
 //   1  ballots  one ballot per bit of the digit, by inline PTX. NVIDIA, after probe.cl has been run.
 //   2  masks    as 0, but with PTX's barrier of a warp in place of the work-group's. NVIDIA, after probe.cl.
-//   3  ballots  as 1, by the ballot of a sub-group of 32 or 64 work-items (cl_khr_subgroups, cl_khr_subgroup_ballot). Any
-//               device that offers them and on which probe.cl finds teams to lie within sub-groups.
+//   3  ballots  as 1, by the ballot of a sub-group of 32 or 64 work-items (cl_khr_subgroups, cl_khr_subgroup_ballot).
+//               Any device that offers them and on which probe.cl finds teams to lie within sub-groups.
 
 #ifndef RANK
 #define RANK 0 // how work-items with equal digits find each other, see above
@@ -29,7 +29,8 @@
 #else
 #define RANK_WORDS ((1 + MASK_STEPS) * HISTOGRAMS)
 #endif
-#define POOL_BYTES MAX_OF(4 * (RANK_WORDS + 2 * RADIX), WORD_BYTES * TILE) // counters, masks, scan; then the keys in order
+// Counters, masks and scan; then the keys in order.
+#define POOL_BYTES MAX_OF(4 * (RANK_WORDS + 2 * RADIX), WORD_BYTES * TILE)
 
 // load_tile reads count ≤ TILE keys, striped over each team. Where there are none it puts the largest key: such keys
 // come after all others in the tile's order, so they are never written.

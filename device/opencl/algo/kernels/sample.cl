@@ -1,7 +1,8 @@
 // A look at the keys before they are sorted, from which the host plans the sort.
 //
-// sample   in: keys, n. out: seen[0 … size), one key of each of size sections of the array, and seen[size … 2·size), the key
-//          after each of them: these tell whether neighbours are alike. Launch: size work-items or more, 1 ≤ size ≤ n.
+// sample   in: keys, n. out: seen[0 … size), one key of each of size sections of the array, and seen[size … 2·size),
+//          the key after each of them: these tell whether neighbours are alike. Launch: size work-items or more, 1 ≤
+//          size ≤ n.
 //
 // Requires nothing beyond OpenCL 1.0. prelude.cl stands before this file.
 

@@ -17,8 +17,8 @@
 
 // scan_range scans table[begin, end) from carry on. A window goes through local memory, so that global memory is read
 // and written in order while each work-item has neighbours; a column of padding per lane avoids bank conflicts.
-static inline void scan_range(__global offset_t *table, ulong begin, ulong end, offset_t carry, __local offset_t *window,
-	__local offset_t *tmp)
+static inline void scan_range(__global offset_t *table, ulong begin, ulong end, offset_t carry,
+	__local offset_t *window, __local offset_t *tmp)
 {
 	uint lid = get_local_id(0);
 	__local offset_t *lane = window + lid * (SCAN_LANE + 1);

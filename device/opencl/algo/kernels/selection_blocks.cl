@@ -1,6 +1,6 @@
 // Parallel selection sort with blocks in local memory, after Eric Bainville, "OpenCL Sorting: Parallel Selection Sort",
-// June 2011: as selection.cl, but a work-group reads the keys block by block into local memory, BLOCK_FACTOR of them per
-// work-item, and counts there.
+// June 2011: as selection.cl, but a work-group reads the keys block by block into local memory, BLOCK_FACTOR of them
+// per work-item, and counts there.
 //
 // selection_blocks   in: keys (values), n. out: keysOut (valuesOut), sorted stably by (key >> shift) & mask.
 //

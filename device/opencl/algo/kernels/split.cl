@@ -20,8 +20,8 @@ __kernel void split_bits(__global const word_t *keys, __global offset_t *bits, u
 		bits[i] = i < n ? digit_of(keys[i], shift, mask) : 0;
 }
 
-__kernel void split_scatter(__global const word_t *keysIn, __global word_t *keysOut, __global const offset_t *onesBefore,
-	ulong n, uint shift, uint mask VALUE_BUFFERS)
+__kernel void split_scatter(__global const word_t *keysIn, __global word_t *keysOut,
+	__global const offset_t *onesBefore, ulong n, uint shift, uint mask VALUE_BUFFERS)
 {
 	for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
 		word_t key = keysIn[i];
