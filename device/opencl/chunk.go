@@ -66,7 +66,7 @@ func (c *chunk) allocate(s *session) (err error) {
 		}
 	}
 	c.ring = newRing(s.ctx, s.admin, stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt)))
-	if c.host, err = arena.Alloc(int(c.opt.Records * c.shape.hostBytes())); err != nil {
+	if c.host, err = arena.Alloc(int(c.opt.Records * int64(c.shape.host))); err != nil {
 		return err
 	}
 	dev, opt := c.engine.dev, c.engine.opt

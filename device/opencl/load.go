@@ -147,13 +147,13 @@ func (l *loader) send(s *slot, first int64, n int) error {
 	defer l.mu.Unlock()
 	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
 	sent, err := l.chunk.queueUpload(s, at, n)
-	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.uploaded()
+	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.uploaded
 	return err
 }
 
 // recordsPerLoad is how many records one slot takes at a time.
 func (c *chunk) recordsPerLoad() int {
-	return max(c.ring.plan.slotBytes/max(c.shape.layout.RecordSize, c.shape.uploaded()), 1)
+	return max(c.ring.plan.slotBytes/max(c.shape.layout.RecordSize, c.shape.uploaded), 1)
 }
 
 // extractKeys writes the normalized keys of n records of the host's memory, from the one with index first on.
@@ -169,7 +169,7 @@ func (c *chunk) extractKeys(dst []byte, first int64, n int) {
 // queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the
 // event of the last part.
 func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
-	size := int64(c.shape.uploaded())
+	size := int64(c.shape.uploaded)
 	if c.shape.bare {
 		sent, err = c.upload.Write(c.rawKeys(), first*size, s.Pinned, 0, n*int(size))
 	} else {

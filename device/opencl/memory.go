@@ -31,13 +31,11 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 	a := allocator{ctx: s.ctx}
 	words := sh.words()
 	m.bits = a.buffer(16 * int64(len(words)))
-	m.data.Keys = a.buffer(records * int64(sh.wordWidth()))
-	m.data.KeysTmp = a.buffer(records * int64(sh.wordWidth()))
+	m.data = a.data(records, sh.wordWidth(), !sh.bare)
 	if sh.bare {
 		return a.err
 	}
-	m.data.Values, m.data.ValuesTmp = a.buffer(4*records), a.buffer(4*records)
-	m.size = sh.stored()
+	m.size = sh.stored
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
 		m.segments = append(m.segments, a.buffer(min(left, 1<<m.shift)*int64(m.size)))
 	}
@@ -69,6 +67,16 @@ func (a *allocator) buffer(bytes int64) *cl.Buffer {
 	b, err := a.ctx.NewBuffer(bytes)
 	a.err = err
 	return b
+}
+
+// data makes the buffers of what a Sorter sorts.
+func (a *allocator) data(n int64, wordBytes int, values bool) algo.Data {
+	d := algo.Data{N: n, KeyBits: 8 * wordBytes, WordBytes: wordBytes}
+	d.Keys, d.KeysTmp = a.buffer(n*int64(wordBytes)), a.buffer(n*int64(wordBytes))
+	if values {
+		d.Values, d.ValuesTmp = a.buffer(4*n), a.buffer(4*n)
+	}
+	return d
 }
 
 func wordsToBytes(words []uint32) []byte {

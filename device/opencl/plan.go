@@ -35,6 +35,10 @@ type shape struct {
 	bare     bool   // records are keys: only words lie on the device
 	travel   Travel // TravelRecords or TravelKeys, of layouts that are not bare
 	keyBytes int
+
+	stored               int // bytes that the device holds of each record beside words and indexes
+	uploaded, downloaded int // bytes of each record that go over the link
+	host                 int // bytes of host memory that each record takes beside the ring
 }
 
 // word is one word of the key: bytes from to to-1, counted from the most significant.
@@ -65,33 +69,6 @@ func (s shape) words() []word {
 	return list
 }
 
-// stored is the bytes that the device holds of each record beside words and indexes.
-func (s shape) stored() int {
-	switch {
-	case s.bare:
-		return 0
-	case s.travel == TravelKeys:
-		return s.keyBytes
-	}
-	return s.layout.RecordSize
-}
-
-// uploaded is the bytes of each record that go over the link to the device.
-func (s shape) uploaded() int {
-	if s.bare {
-		return s.layout.RecordSize
-	}
-	return s.stored()
-}
-
-// downloaded is the bytes that come back over the link for each record.
-func (s shape) downloaded() int {
-	if s.travel == TravelKeys {
-		return 4
-	}
-	return s.layout.RecordSize
-}
-
 // wordWidth is the bytes of the widest word.
 func (s shape) wordWidth() int { return wordBytes(min(s.keyBytes, 8)) }
 
@@ -100,20 +77,12 @@ func (s shape) deviceBytes() int64 {
 	if s.bare {
 		return 2 * int64(s.wordWidth())
 	}
-	return int64(s.stored()) + 2*int64(s.wordWidth()+4)
-}
-
-// hostBytes is the host memory that each record takes beside the ring.
-func (s shape) hostBytes() int64 {
-	if s.travel == TravelKeys {
-		return int64(s.layout.RecordSize)
-	}
-	return 0
+	return int64(s.stored) + 2*int64(s.wordWidth()+4)
 }
 
 // segmentShift is log2 of the records in a segment that fits one allocation.
 func (s shape) segmentShift(allocBytes int64) int {
-	return min(max(bits.Len64(uint64(allocBytes/int64(max(s.stored(), 1))))-1, 0), 32)
+	return min(max(bits.Len64(uint64(allocBytes/int64(max(s.stored, 1))))-1, 0), 32)
 }
 
 // capacity is the most records that memory, allocations and 32-bit indexes have room for.
@@ -123,15 +92,15 @@ func (s shape) capacity(memoryBytes, allocBytes, hostBytes int64) int64 {
 		return n
 	}
 	n = min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
-	if s.hostBytes() > 0 {
-		n = min(n, max(hostBytes, 0)/s.hostBytes())
+	if s.host > 0 {
+		n = min(n, max(hostBytes, 0)/int64(s.host))
 	}
 	return n
 }
 
 // travelSeconds predicts the time that a record takes on its ways, there and back; the sort itself is the same.
 func travelSeconds(s shape, opt Options, workers int) float64 {
-	t := float64(s.uploaded()+s.downloaded()) / cmp.Or(opt.LinkRate, assumedLinkRate)
+	t := float64(s.uploaded+s.downloaded) / cmp.Or(opt.LinkRate, assumedLinkRate)
 	if s.travel == TravelKeys { // keys are extracted and records gathered by the host
 		t += float64(s.keyBytes+s.layout.RecordSize) / (assumedGatherRate * float64(workers))
 	}
@@ -145,10 +114,11 @@ func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape 
 		return records
 	}
 	keys := records
-	keys.travel = TravelKeys
+	keys.travel, keys.stored, keys.uploaded, keys.downloaded = TravelKeys, records.keyBytes, records.keyBytes, 4
+	keys.host = records.layout.RecordSize
 	workers := workersOf(chunk)
 	ring := stagingFor(keys, hostBytes, workers)
-	fits := max(n, 1) <= (hostBytes-int64(ring.slots*ring.slotBytes))/keys.hostBytes()
+	fits := max(n, 1) <= (hostBytes-int64(ring.slots*ring.slotBytes))/int64(keys.host)
 	faster := travelSeconds(keys, opt, workers) < travelSeconds(records, opt, workers)
 	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && faster {
 		return keys
@@ -159,8 +129,12 @@ func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape 
 // recordsShape is the shape of chunks whose records travel.
 func recordsShape(chunk device.ChunkOptions) shape {
 	layout := chunk.Keyer.Layout()
-	s := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords}
-	s.bare = layout.IsBare() && s.keyBytes <= 8
+	size := layout.RecordSize
+	s := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords,
+		stored: size, uploaded: size, downloaded: size}
+	if layout.IsBare() && s.keyBytes <= 8 {
+		s.bare, s.stored = true, 0
+	}
 	return s
 }
 

@@ -53,26 +53,43 @@ func (s *session) bareProgram(size int) (*program, error) {
 	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)}, "encode", "decode", "survey")
 }
 
+// signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized: where
+// the sign bit is set, and where it is not.
+func signMasks(f format.Field) (negative, positive [2]byte) {
+	switch f.Type.Kind {
+	case format.Signed:
+		negative, positive = [2]byte{0x80, 0}, [2]byte{0x80, 0}
+	case format.Float:
+		negative, positive = [2]byte{0xFF, 0xFF}, [2]byte{0x80, 0}
+	}
+	if f.Desc {
+		for i := range negative {
+			negative[i], positive[i] = ^negative[i], ^positive[i]
+		}
+	}
+	return negative, positive
+}
+
+func mostSignificantFirst(f format.Field) bool {
+	return f.Type.BigEndian || f.Type.Kind == format.Bytes
+}
+
 // coding is the arguments of encode and decode that tell the type and the direction: whether bytes are swapped, and
 // the masks of keys whose sign bit is and is not set.
 func coding(f format.Field) []any {
-	sign := uint64(1) << (8*f.Type.Size - 1)
-	all := sign | (sign - 1)
+	word := func(masks [2]byte) uint64 {
+		w := uint64(masks[0])
+		for range f.Type.Size - 1 {
+			w = w<<8 | uint64(masks[1])
+		}
+		return w
+	}
 	var swap uint32
-	if f.Type.BigEndian || f.Type.Kind == format.Bytes {
+	if mostSignificantFirst(f) {
 		swap = 1
 	}
-	var negative, positive uint64
-	switch f.Type.Kind {
-	case format.Signed:
-		negative, positive = sign, sign
-	case format.Float:
-		negative, positive = all, sign
-	}
-	if f.Desc {
-		negative, positive = negative^all, positive^all
-	}
-	return []any{swap, negative, positive}
+	negative, positive := signMasks(f)
+	return []any{swap, word(negative), word(positive)}
 }
 
 // recordsProgram has the kernels for records in so many segments.
@@ -88,39 +105,19 @@ func (s *session) recordsProgram(segments, segmentShift int) (*program, error) {
 // gatherUnit is the bytes that gather moves at a time: the largest vector that records are a multiple of.
 func gatherUnit(size int) int { return min(16, 1<<bits.TrailingZeros(uint(size))) }
 
-// keyTable describes each byte of the normalized key to records.cl, four words for each, most significant first.
-func keyTable(l format.Layout) []uint32 {
-	var table []uint32
+// keyTable describes each byte of the normalized key to records.cl, most significant first: where it stands, where the
+// byte with the sign stands, and the masks.
+func keyTable(l format.Layout) (table []uint32) {
 	for _, f := range l.Key {
-		table = append(table, fieldTable(f)...)
-	}
-	return table
-}
-
-func fieldTable(f format.Field) (table []uint32) {
-	size := f.Type.Size
-	at := func(j int) uint32 { // where byte j, counted from the most significant, stands in the record
-		if f.Type.Kind == format.Bytes || f.Type.BigEndian {
-			return uint32(f.Offset + j)
+		first, step := f.Offset+f.Type.Size-1, -1
+		if mostSignificantFirst(f) {
+			first, step = f.Offset, 1
 		}
-		return uint32(f.Offset + size - 1 - j)
-	}
-	var inverted uint32
-	if f.Desc {
-		inverted = 0xFF
-	}
-	for j := range size {
-		negative, positive := inverted, inverted
-		if f.Type.Kind == format.Float {
-			negative ^= 0xFF
+		negative, positive := signMasks(f)
+		for j := range f.Type.Size {
+			at, mask := first+j*step, min(j, 1)
+			table = append(table, uint32(at), uint32(first), uint32(negative[mask]), uint32(positive[mask]))
 		}
-		if j == 0 && f.Type.Kind == format.Signed {
-			negative ^= 0x80
-		}
-		if j == 0 && (f.Type.Kind == format.Signed || f.Type.Kind == format.Float) {
-			positive ^= 0x80
-		}
-		table = append(table, at(j), at(0), negative, positive)
 	}
 	return table
 }

@@ -2,15 +2,10 @@
 
 package opencl
 
-import (
-	"fmt"
-
-	"github.com/extsort/extsort/device/opencl/algo"
-)
+import "fmt"
 
 // warm builds the kernels for sorting n keys of a kind, which a sorter does at its first sort, by sorting a few. It
-// runs while records are read, so that the first real sort does not wait for the compiler (1.3 s on an H200 whose
-// driver has nothing cached).
+// runs while records are read, so that the first real sort does not wait for the compiler.
 func (s *session) warm(c chooser, kind KeyKind, n int64) error {
 	const few = 64
 	s.sorting.Lock()
@@ -25,12 +20,8 @@ func (s *session) warm(c chooser, kind KeyKind, n int64) error {
 		return nil // parameters of another driver: Sort has a way out
 	}
 	a := allocator{ctx: s.ctx}
-	d := &algo.Data{N: few, KeyBits: 8 * kind.WordBytes, WordBytes: kind.WordBytes}
-	d.Keys, d.KeysTmp = a.buffer(few*int64(kind.WordBytes)), a.buffer(few*int64(kind.WordBytes))
-	if kind.Values {
-		d.Values, d.ValuesTmp = a.buffer(few*4), a.buffer(few*4)
-	}
-	m := deviceMemory{data: *d}
+	m := deviceMemory{data: a.data(few, kind.WordBytes, kind.Values)}
+	d := &m.data
 	defer m.release()
 	if a.err != nil {
 		return a.err
