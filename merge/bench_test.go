@@ -65,7 +65,7 @@ func benchmarkMerge(b *testing.B, l format.Layout, runs, workers int, dist strin
 	b.SetBytes(int64(totalBytes))
 	discard := device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 	for b.Loop() {
-		if _, err := Merge(b.Context(), Options{Keyer: k, Workers: workers, Limit: -1}, list, discard); err != nil {
+		if err := Merge(b.Context(), Options{Keyer: k, Workers: workers, Limit: -1}, list, discard); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -89,7 +89,8 @@ func BenchmarkMerge(b *testing.B) {
 		benchmarkMerge(b, u64, 16, 2, "uniform", 128<<20)
 	})
 	for _, l := range []format.Layout{
-		bare(b, "u32"), bare(b, "f64"), bare(b, "u128be"), fields(b, 16, "0:u64be"), fields(b, 100, "0:bytes10"), fields(b, 1000, "0:bytes10"),
+		bare(b, "u32"), bare(b, "f64"), bare(b, "u128be"),
+		fields(b, 16, "0:u64be"), fields(b, 100, "0:bytes10"), fields(b, 1000, "0:bytes10"),
 	} {
 		b.Run(fmt.Sprintf("runs=16/key=%v/workers=1/dist=uniform", l), func(b *testing.B) {
 			benchmarkMerge(b, l, 16, 1, "uniform", 128<<20/l.RecordSize/16*16*l.RecordSize)

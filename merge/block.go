@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"context"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -44,6 +46,18 @@ func newBuffer(k *format.Keyer, memory []byte, n int) *buffer {
 	return b
 }
 
+// takeBuffer waits for a free buffer; nil: none is needed any more.
+func takeBuffer(ctx context.Context, free <-chan *buffer, enough <-chan struct{}) (*buffer, error) {
+	select {
+	case buf := <-free:
+		return buf, nil
+	case <-enough:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // wordBytes is the memory of words as bytes.
 func wordBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
@@ -54,19 +68,24 @@ func words(recs []byte) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(recs))), len(recs)/8)
 }
 
-// block is a stretch of one input in memory.
+// block is consecutive records of one input in memory.
 type block struct {
 	input int
 	first int64 // index in the input of its first record
-	stretch
+	keys  []uint64
+	recs  []byte
 
 	buf     *buffer
 	free    chan<- *buffer // where buf goes when nobody holds the block any more
 	holders atomic.Int32   // spans that still need it, and the queue as long as it does
+	filled  chan struct{}  // closed when keys and recs are there
 }
 
+// isFilled is the channel of all blocks that are filled before anybody knows of them.
+var isFilled = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 func newBlock(input int, first int64, buf *buffer, free chan<- *buffer) *block {
-	b := &block{input: input, first: first, buf: buf, free: free}
+	b := &block{input: input, first: first, buf: buf, free: free, filled: isFilled}
 	b.holders.Store(1)
 	return b
 }
@@ -96,13 +115,52 @@ func (b *block) fill(k *format.Keyer, recs []byte) {
 	}
 }
 
-// stretch is consecutive records of one input with the prefixes of their keys.
+// stretch is all of the block.
+func (b *block) stretch() stretch { return stretch{b.keys, b.recs, b} }
+
+// disorder is the error that a record belongs before the one it follows, nil if none does.
+func (b *block) disorder(k *format.Keyer) error {
+	if i := disorder(k, b.keys, b.recs); i >= 0 {
+		return &DisorderError{Input: b.input, Record: b.first + int64(i)}
+	}
+	return nil
+}
+
+// disorder is the index of the first record of recs that belongs before the one it follows, or -1.
+func disorder(k *format.Keyer, keys []uint64, recs []byte) int {
+	wide, size := k.KeySize() > 8, k.Layout().RecordSize
+	if !wide && !fall(keys) {
+		return -1
+	}
+	for i := 1; i < len(keys); i++ {
+		if keys[i-1] < keys[i] {
+			continue
+		}
+		if keys[i-1] > keys[i] || wide && k.Compare(recs[(i-1)*size:i*size], recs[i*size:(i+1)*size]) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// fall reports whether a key is less than the one before it. No branch depends on which ones are equal.
+func fall(keys []uint64) bool {
+	var fallen uint64
+	for i := 1; i < len(keys); i++ {
+		_, less := bits.Sub64(keys[i], keys[i-1], 0)
+		fallen |= less
+	}
+	return fallen != 0
+}
+
+// stretch is consecutive records of a block with the prefixes of their keys.
 type stretch struct {
-	keys []uint64
-	recs []byte
+	keys  []uint64
+	recs  []byte
+	block *block
 }
 
 // part is the records from index from to index to.
 func (s stretch) part(from, to, recordSize int) stretch {
-	return stretch{keys: s.keys[from:to], recs: s.recs[from*recordSize : to*recordSize]}
+	return stretch{keys: s.keys[from:to], recs: s.recs[from*recordSize : to*recordSize], block: s.block}
 }

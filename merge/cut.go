@@ -4,10 +4,62 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"math/bits"
 
 	"github.com/extsort/extsort/format"
 )
+
+// span is one piece of the output that is merged independently of all others: the records between two splitters,
+// as stretches in the order in which equal keys are to follow each other. It holds the blocks that they lie in.
+type span struct {
+	first     int64 // index in the output of its first record
+	records   int64
+	stretches []stretch
+}
+
+// add appends records to the span, if there are any.
+func (s *span) add(in stretch) {
+	if len(in.keys) == 0 {
+		return
+	}
+	in.block.holders.Add(1)
+	s.stretches = append(s.stretches, in)
+	s.records += int64(len(in.keys))
+}
+
+// release lets go of the blocks.
+func (s *span) release() {
+	for _, in := range s.stretches {
+		in.block.release()
+	}
+}
+
+// divided cuts a span into spans of about so many records, or fewer, which together are the same output. Where blocks
+// of all runs begin at nearly the same key, as those of equally distributed keys do, the spans between the starts of
+// blocks are nearly nothing or nearly everything: then one worker would have it all.
+func (s *span) divided(search *searcher, records int64) []*span {
+	longest := longestOf(s.stretches)
+	if s.records < 2*records || len(s.stretches[longest].keys) < 2 {
+		return []*span{s}
+	}
+	before, after := &span{first: s.first}, &span{}
+	search.halve(s.stretches, longest, func(in stretch, at int) {
+		before.add(in.part(0, at, search.size))
+		after.add(in.part(at, len(in.keys), search.size))
+	})
+	after.first = before.first + before.records
+	s.release()
+	return append(before.divided(search, records), after.divided(search, records)...)
+}
+
+func longestOf(stretches []stretch) int {
+	longest := 0
+	for i, s := range stretches {
+		if len(s.keys) > len(stretches[longest].keys) {
+			longest = i
+		}
+	}
+	return longest
+}
 
 // queue holds the blocks of one input that are in memory and not yet merged, the first of them from at on.
 type queue struct {
@@ -17,14 +69,13 @@ type queue struct {
 
 // cutter cuts what is in memory of all inputs into spans, one after the other.
 type cutter struct {
-	keyer   *format.Keyer
 	queues  []queue
 	search  *searcher
 	records int64 // in all spans up to now
 }
 
 func newCutter(k *format.Keyer, inputs int) *cutter {
-	return &cutter{keyer: k, queues: make([]queue, inputs), search: newSearcher(k)}
+	return &cutter{queues: make([]queue, inputs), search: newSearcher(k)}
 }
 
 func (c *cutter) add(b *block) {
@@ -38,6 +89,21 @@ func (c *cutter) add(b *block) {
 // of it, and only its last block in memory holds such records.
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
+	return c.span(func(i int, last *block, from int) int {
+		if i == input {
+			return len(last.keys)
+		}
+		return c.search.cut(last.stretch(), from, i, input)
+	})
+}
+
+// rest makes a span of everything that is in memory.
+func (c *cutter) rest() *span {
+	return c.span(func(_ int, last *block, _ int) int { return len(last.keys) })
+}
+
+// span makes a span of what is in memory; of the last block of input i, from index from on, only what is before end.
+func (c *cutter) span(end func(i int, last *block, from int) int) *span {
 	s := &span{first: c.records}
 	for i := range c.queues {
 		q := &c.queues[i]
@@ -48,26 +114,7 @@ func (c *cutter) cut(key []byte, input int) *span {
 		if len(q.blocks) == 1 {
 			from = q.at
 		}
-		switch {
-		case i < input:
-			c.take(s, q, c.search.upperBound(last.stretch, from))
-		case i > input:
-			c.take(s, q, c.search.lowerBound(last.stretch, from))
-		default:
-			c.take(s, q, len(last.keys))
-		}
-	}
-	c.records += s.records
-	return s
-}
-
-// rest makes a span of everything that is in memory.
-func (c *cutter) rest() *span {
-	s := &span{first: c.records}
-	for i := range c.queues {
-		if q := &c.queues[i]; len(q.blocks) > 0 {
-			c.take(s, q, len(q.blocks[len(q.blocks)-1].keys))
-		}
+		c.take(s, q, end(i, last, from))
 	}
 	c.records += s.records
 	return s
@@ -81,7 +128,7 @@ func (c *cutter) take(s *span, q *queue, end int) {
 		if i == len(q.blocks)-1 {
 			to = end
 		}
-		s.addPart(b, b.stretch, q.at, to, c.search.size)
+		s.add(b.stretch().part(q.at, to, c.search.size))
 		if to < len(b.keys) {
 			kept, q.at = append(kept, b), to
 			continue
@@ -121,33 +168,6 @@ func (d *sender) send(ctx context.Context, s *span) error {
 		}
 	}
 	return nil
-}
-
-// disorder is the index of the first record of recs that belongs before the one it follows, or -1.
-func disorder(k *format.Keyer, keys []uint64, recs []byte) int {
-	wide, size := k.KeySize() > 8, k.Layout().RecordSize
-	if !wide && !fall(keys) {
-		return -1
-	}
-	for i := 1; i < len(keys); i++ {
-		if keys[i-1] < keys[i] {
-			continue
-		}
-		if keys[i-1] > keys[i] || wide && k.Compare(recs[(i-1)*size:i*size], recs[i*size:(i+1)*size]) > 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// fall reports whether a key is less than the one before it. No branch depends on which ones are equal.
-func fall(keys []uint64) bool {
-	var fallen uint64
-	for i := 1; i < len(keys); i++ {
-		_, less := bits.Sub64(keys[i], keys[i-1], 0)
-		fallen |= less
-	}
-	return fallen != 0
 }
 
 // keyAbove reports whether the key of rec is above key.

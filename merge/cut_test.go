@@ -1,13 +1,11 @@
 package merge
 
 import (
-	"context"
 	"encoding/binary"
 	"math"
-	"sync/atomic"
 	"testing"
 
-	"github.com/extsort/extsort/device"
+	"golang.org/x/sync/errgroup"
 )
 
 // TestSpansKeepWorkersBusy merges runs whose blocks all begin at the same keys, so that every other cut leaves a span
@@ -21,21 +19,35 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 			parts[i] = binary.NativeEndian.AppendUint64(parts[i], uint64(j*1000+i))
 		}
 	}
-	var written atomic.Int64
-	sink := device.BlockWriterFunc(func(_ context.Context, _ int64, recs []byte) error {
-		written.Add(int64(len(recs) / 8))
-		return nil
-	})
 	opt := Options{Keyer: k, Workers: 3, BlockBytes: 8 * blockRecords, Limit: -1}
-	stats, err := Merge(t.Context(), opt, memoryRuns(k, parts, blockRecords), sink)
+	m, err := newMerging(&opt, memoryRuns(k, parts, blockRecords))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := written.Load(); n != fanIn*perRun {
-		t.Errorf("%d of %d records were written", n, fanIn*perRun)
+	for range cap(m.free) {
+		m.free <- &buffer{recs: make([]byte, 8*blockRecords), keys: make([]uint64, blockRecords)}
 	}
-	if least := int64(fanIn * perRun / (2 * blockRecords)); stats.Ranges < least {
-		t.Errorf("%d spans, want at least %d", stats.Ranges, least)
+	group, ctx := errgroup.WithContext(t.Context())
+	group.Go(func() error { return m.load(ctx) })
+	spans := make(chan *span)
+	group.Go(func() error {
+		defer close(spans)
+		defer close(m.enough)
+		return m.dispatch(ctx, newSender(&opt, spans))
+	})
+	var records, pieces int64
+	for s := range spans {
+		records, pieces = records+s.records, pieces+1
+		s.release()
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if records != fanIn*perRun {
+		t.Errorf("%d of %d records are in spans", records, fanIn*perRun)
+	}
+	if least := int64(fanIn * perRun / (2 * blockRecords)); pieces < least {
+		t.Errorf("%d spans, want at least %d", pieces, least)
 	}
 }
 

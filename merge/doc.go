@@ -30,10 +30,8 @@
 //	   ▲                                                      │
 //	   └──────────────── buffers, when no span needs them ────┘
 //
-// A span is merged in tiles that fit a core's cache, a tile by two-way merges that work from both ends without
-// branches (twoway.go). The classical way is a tree of losers (Knuth, section 5.4.1), and this package began with
-// one. But its comparisons form one chain in which each waits for the one before, while the processor could do
-// several at once; for 16 runs of 64-bit keys two-way merges are 1.7 times as fast. Keys of up to 8 bytes that are
-// the whole record are merged alone. Other records are moved once, after their keys and references to them have
-// been merged. Stretches that do not overlap are copied, not merged.
+// A span is merged in tiles that fit a core's cache, a tile by two-way merges that work from both ends without branches
+// (twoway.go), because the comparisons of the classical tree of losers (Knuth, section 5.4.1) form one chain in which
+// each waits for the one before. Keys of up to 8 bytes that are the whole record are merged alone. Other records are
+// moved once, after their keys and references to them have been merged. Stretches that do not overlap are copied.
 package merge

@@ -2,24 +2,21 @@ package merge
 
 import (
 	"context"
-	"time"
 
 	"github.com/extsort/extsort/device"
 )
 
 // emitter collects records into blocks and writes them.
 type emitter struct {
-	w           device.BlockWriter
-	size        int    // record size
-	first       int64  // index of the first record in buf
-	left        int64  // records that may follow what is in buf
-	buf         []byte // its capacity is the size of a block
-	nanoseconds int64  // spent in WriteBlock
-	meter       *meters
+	w     device.BlockWriter
+	size  int    // record size
+	first int64  // index of the first record in buf
+	left  int64  // records that may follow what is in buf
+	buf   []byte // its capacity is the size of a block
 }
 
-func newEmitter(o *Options, memory []byte, w device.BlockWriter, m *meters) *emitter {
-	return &emitter{w: w, size: o.recordSize(), buf: memory[:0:o.BlockBytes], meter: m}
+func newEmitter(o *Options, memory []byte, w device.BlockWriter) *emitter {
+	return &emitter{w: w, size: o.recordSize(), buf: memory[:0:o.BlockBytes]}
 }
 
 // begin says that the next record has index first and that left records may come.
@@ -84,12 +81,8 @@ func (e *emitter) flush(ctx context.Context) error {
 }
 
 func (e *emitter) write(ctx context.Context, recs []byte) error {
-	began := time.Now()
 	err := e.w.WriteBlock(ctx, e.first, recs)
-	n := int64(len(recs) / e.size)
-	e.first += n
-	e.nanoseconds += int64(time.Since(began))
-	e.meter.records.Add(n)
+	e.first += int64(len(recs) / e.size)
 	return err
 }
 

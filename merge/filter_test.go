@@ -28,14 +28,18 @@ func TestUniqueOfMerge(t *testing.T) {
 		limit := int64(len(want)/16 - len(want)/160)
 		out := newCollector(k, 1<<20)
 		var seen atomic.Int64
-		observed := output.Observe(func(_ int64, recs []byte) error { seen.Add(int64(len(recs) / 16)); return nil }, out)
+		observed := output.Observe(func(_ int64, recs []byte) error {
+			seen.Add(int64(len(recs) / 16))
+			return nil
+		}, out)
 		unique := output.NewUnique(k, output.Head(limit, observed, 16))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
-		if _, err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
+		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)
 		}
 		if unique.Records() != int64(len(want)/16) || seen.Load() != limit {
-			t.Errorf("%s: %d distinct keys, %d seen, want %d, %d", shape.name, unique.Records(), seen.Load(), len(want)/16, limit)
+			t.Errorf("%s: %d distinct keys, %d seen, want %d, %d",
+				shape.name, unique.Records(), seen.Load(), len(want)/16, limit)
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)
@@ -43,8 +47,8 @@ func TestUniqueOfMerge(t *testing.T) {
 	}
 }
 
-// TestUniqueOfStretches has stretches of equal keys that are longer and shorter than what is looked at together, in records that tell
-// which of them was the first, and keys that differ late.
+// TestUniqueOfStretches has stretches of equal keys that are longer and shorter than what is looked at together, in
+// records that tell which of them was the first, and keys that differ late.
 func TestUniqueOfStretches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, l := range []format.Layout{fields(t, 6, "0:u16"), fields(t, 24, "0:bytes14")} {
@@ -74,7 +78,8 @@ func TestUniqueOfStretches(t *testing.T) {
 			first += n
 		}
 		if got := out.result(t); !bytes.Equal(got, want) {
-			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d", l, len(got)/size, len(all)/size, len(want)/size)
+			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d",
+				l, len(got)/size, len(all)/size, len(want)/size)
 		}
 	}
 }

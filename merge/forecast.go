@@ -60,8 +60,8 @@ func findDisorder(k *format.Keyer, r int, run *spill.Run, b int) error {
 	}
 	blk := newBlock(r, at.First, buf, nil)
 	blk.fill(k, recs)
-	if i := disorder(k, blk.keys, blk.recs); i >= 0 {
-		return &DisorderError{Input: r, Record: at.First + int64(i)}
+	if err := blk.disorder(k); err != nil {
+		return err
 	}
 	return &DisorderError{Input: r, Record: at.First + int64(at.Records)}
 }

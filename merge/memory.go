@@ -6,48 +6,80 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// share is how a merge of runs divides its memory.
-type share struct {
-	workers    int
-	buffers    int // for input blocks, all together
-	spanBlocks int // blocks that begin in one span
-}
-
-// divide shares the memory between fanIn runs, whose blocks have up to blockRecords records, and the workers.
-//
-// Of every run the block that the next splitter falls in must be in memory, and the blocks that begin in the
-// spans in work: fanIn + workers·spanBlocks buffers, and some more to read ahead. As blocks are read in the order
-// in which they are needed, it does not matter to which runs those belong, so a few are enough for any fan-in. But
-// where blocks of all runs begin at nearly the same key, all of them are needed until all of the next are there; then
-// twice as many buffers let workers go on meanwhile.
-func (o *Options) divide(fanIn, blockRecords int) (share, error) {
-	blockBytes := max(plan.MergeBuffer(o.Keyer, blockRecords), 8)
-	s := share{workers: o.Workers, spanBlocks: plan.MergeSpan(o.Keyer, o.BlockBytes, blockRecords, fanIn)}
-	if o.MemoryBytes == 0 {
-		s.buffers = s.mostBuffers(fanIn)
-		return s, nil
-	}
-	for ; ; s.workers-- {
-		if s.workers == 0 {
-			advice := "merge fewer at once"
-			if fanIn <= 2 {
-				advice = "raise the memory limit"
-			}
-			return s, fmt.Errorf("merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: %s",
-				fanIn, blockBytes, int64(fanIn+1)*blockBytes+o.workerBytes(), o.MemoryBytes, advice)
-		}
-		s.buffers = int((o.MemoryBytes - int64(s.workers)*o.workerBytes()) / blockBytes)
-		if s.buffers >= fanIn+s.workers {
-			break
+// affordable is how many pieces of so many bytes fit beside the workers, of which it gives up some, but one, where
+// that is not enough for those that are left.
+func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 {
+	for ; ; o.Workers-- {
+		n := (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / bytes
+		if n >= enough(o.Workers) || o.Workers == 1 {
+			return n
 		}
 	}
-	s.spanBlocks = max(1, min(s.spanBlocks, (s.buffers-fanIn)/(s.workers+1)))
-	s.buffers = min(s.buffers, s.mostBuffers(fanIn))
-	return s, nil
 }
-
-// mostBuffers is how many buffers can be of use.
-func (s *share) mostBuffers(fanIn int) int { return 2*fanIn + 2*s.spanBlocks*(s.workers+1) }
 
 // workerBytes is the memory of one worker.
 func (o *Options) workerBytes() int64 { return plan.MergeWorker(o.Keyer, o.BlockBytes) }
+
+// divide shares the memory between fanIn runs, whose blocks have up to blockRecords records, and the workers. It tells
+// how many buffers for blocks there are, and how many blocks begin in one span.
+//
+// Of every run the block that the next splitter falls in must be in memory, and the blocks that begin in the spans in
+// work: fanIn + workers·spanBlocks buffers, and some more to read ahead. As blocks are read in the order in which they
+// are needed, it does not matter to which runs those belong. But where blocks of all runs begin at nearly the same key,
+// all of them are needed until all of the next are there; then twice as many buffers let workers go on meanwhile.
+func (o *Options) divide(fanIn, blockRecords int) (buffers, spanBlocks int, err error) {
+	blockBytes := max(plan.MergeBuffer(o.Keyer, blockRecords), 8)
+	spanBlocks = plan.MergeSpan(o.Keyer, o.BlockBytes, blockRecords, fanIn)
+	useful := func() int { return 2*fanIn + 2*spanBlocks*(o.Workers+1) }
+	if o.MemoryBytes == 0 {
+		return useful(), spanBlocks, nil
+	}
+	buffers = int(o.affordable(blockBytes, func(workers int) int64 { return int64(fanIn + workers) }))
+	if buffers <= fanIn {
+		advice := "merge fewer at once"
+		if fanIn <= 2 {
+			advice = "raise the memory limit"
+		}
+		return 0, 0, fmt.Errorf("merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: %s",
+			fanIn, blockBytes, int64(fanIn+1)*blockBytes+o.workerBytes(), o.MemoryBytes, advice)
+	}
+	spanBlocks = max(1, min(spanBlocks, (buffers-fanIn)/(o.Workers+1)))
+	return min(buffers, useful()), spanBlocks, nil
+}
+
+const (
+	streamBuffers  = 3        // of each input of Streams: one that is merged, one to go on with, one that is read into
+	minStreamBlock = 64 << 10 // bytes; workers are given up before blocks become smaller
+)
+
+// streamBlock is how many records a block of an input of Streams can have, so that all buffers fit.
+func (o *Options) streamBlock(inputs int) (int, error) {
+	perRecord := plan.MergeBuffer(o.Keyer, 1)
+	records := int64(max(o.BlockBytes/o.recordSize(), 1))
+	if o.MemoryBytes == 0 || inputs == 0 {
+		return int(records), nil
+	}
+	all := int64(inputs*streamBuffers) * perRecord
+	fits := o.affordable(all, func(int) int64 { return (minStreamBlock + perRecord - 1) / perRecord })
+	if fits < 1 {
+		return 0, fmt.Errorf("merge: %d inputs with records of %d bytes need %d bytes of memory, there are %d",
+			inputs, o.recordSize(), all+o.workerBytes(), o.MemoryBytes)
+	}
+	return int(min(records, fits)), nil
+}
+
+// keyBuffers is how many buffers for the keys of a block, of so many bytes, each input of Stores gets: what the workers
+// can put to use. Workers are given up before an input has fewer than one of Streams has.
+func (o *Options) keyBuffers(inputs int, bytes int64) (int, error) {
+	want := int64(streamBuffers + 2*o.Workers/max(inputs, 1))
+	if o.MemoryBytes == 0 || inputs == 0 {
+		return int(want), nil
+	}
+	all := int64(inputs) * max(bytes, 1)
+	fits := o.affordable(all, func(int) int64 { return streamBuffers })
+	if fits < 1 {
+		return 0, fmt.Errorf("merge: %d inputs with blocks of %d keys need %d bytes of memory, there are %d",
+			inputs, bytes/8, int64(inputs)*bytes+o.workerBytes(), o.MemoryBytes)
+	}
+	return int(min(want, fits)), nil
+}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
-	"time"
 
 	"github.com/extsort/extsort/format"
 )
@@ -26,13 +24,12 @@ const DefaultBlockBytes = 1 << 20
 
 // withDefaults fills in what was left open and reports what cannot be done.
 func (o Options) withDefaults() (Options, error) {
-	var faults []error
 	if o.Keyer == nil {
 		return o, errors.New("merge: no key was given")
 	}
 	if o.Workers < 0 || o.BlockBytes < 0 || o.MemoryBytes < 0 {
-		faults = append(faults, fmt.Errorf("merge: negative option: %d workers, blocks of %d bytes, %d bytes of memory",
-			o.Workers, o.BlockBytes, o.MemoryBytes))
+		return o, fmt.Errorf("merge: negative option: %d workers, blocks of %d bytes, %d bytes of memory",
+			o.Workers, o.BlockBytes, o.MemoryBytes)
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -42,50 +39,13 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	size := o.recordSize()
 	o.BlockBytes = max(o.BlockBytes/size, 1) * size
-	return o, errors.Join(faults...)
+	return o, nil
 }
 
 func (o *Options) recordSize() int { return o.Keyer.Layout().RecordSize }
 
-// Stats tells what a merge did. Seconds of reading and writing are summed over goroutines: where they come near
-// to Workers·Seconds, the storage is what limits the merge.
-type Stats struct {
-	Records      int64   // written
-	Ranges       int64   // pieces that were merged independently
-	BytesRead    int64   // of records, after decompression
-	Seconds      float64 // from start to end
-	ReadSeconds  float64
-	MergeSeconds float64
-	WriteSeconds float64
-}
-
-// add sums the work of two merges that followed each other.
-func (s Stats) add(t Stats) Stats {
-	return Stats{
-		s.Records + t.Records, s.Ranges + t.Ranges, s.BytesRead + t.BytesRead, s.Seconds + t.Seconds,
-		s.ReadSeconds + t.ReadSeconds, s.MergeSeconds + t.MergeSeconds, s.WriteSeconds + t.WriteSeconds,
-	}
-}
-
-// meters are the running sums behind Stats, shared by the goroutines of a merge.
-type meters struct {
-	began                  time.Time
-	records, ranges, bytes atomic.Int64
-	read, merge, write     atomic.Int64 // nanoseconds
-}
-
-func (m *meters) stats() Stats {
-	return Stats{
-		Records: m.records.Load(), Ranges: m.ranges.Load(), BytesRead: m.bytes.Load(),
-		Seconds:     time.Since(m.began).Seconds(),
-		ReadSeconds: seconds(&m.read), MergeSeconds: seconds(&m.merge), WriteSeconds: seconds(&m.write),
-	}
-}
-
-func seconds(nanoseconds *atomic.Int64) float64 { return time.Duration(nanoseconds.Load()).Seconds() }
-
-// DisorderError says that an input is not sorted. Input is its index, and Record the index in it of the record that belongs
-// before the one it follows. What is shown counts inputs from 1, as do all messages.
+// DisorderError says that an input is not sorted. Input is its index, and Record the index in it of the record that
+// belongs before the one it follows. Messages count inputs from 1.
 type DisorderError struct {
 	Input  int
 	Record int64

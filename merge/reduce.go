@@ -19,37 +19,28 @@ type RunWriter interface {
 	Abort() error
 }
 
-// Reduce merges runs into fewer until fanIn are left at most, so that one merge can finish. Only neighbours are
-// merged, and the result takes their place, which keeps equal keys in order. Merged runs are closed as soon as
-// what replaces them is complete. A limit holds for every merge: a record that is not among the first of its
-// group is not among the first of all.
+// MergeLevels merges runs into fewer until fanIn are left at most, and those into w. Only neighbours are merged, and
+// the result takes their place, which keeps equal keys in order. Merged runs are closed as soon as what replaces them
+// is complete. A limit holds for every merge: a record that is not among the first of its group is not among the first
+// of all. A DisorderError names the input by its number in runs.
 //
 // The runs that are left belong to the caller, also after an error, when no record has been lost: those of merges
 // that were complete are among them.
-func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() (RunWriter, error)) ([]*spill.Run, Stats, error) {
-	left, _, stats, err := reduce(ctx, opt, runs, fanIn, newRun)
-	return left, stats, err
-}
-
-// MergeLevels is Reduce and then Merge of what is left, into w. A DisorderError names the input by its number in
-// runs, which after a Reduce of one's own it could not.
 func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() (RunWriter, error), w device.BlockWriter) ([]*spill.Run, Stats, error) {
-	left, origin, stats, err := reduce(ctx, opt, runs, fanIn, newRun)
+	newRun func() (RunWriter, error), w device.BlockWriter) ([]*spill.Run, error) {
+	left, origin, err := reduce(ctx, opt, runs, fanIn, newRun)
 	if err != nil {
-		return left, stats, err
+		return left, err
 	}
-	s, err := Merge(ctx, opt, left, w)
-	return left, stats.add(s), renumber(err, origin)
+	return left, renumber(Merge(ctx, opt, left, w), origin)
 }
 
-// reduce is Reduce; origin says for every run that is left which run was, or was the first, in its place.
+// reduce merges runs until fanIn are left; origin says of each of these which run was, or was the first, in its place.
 func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() (RunWriter, error)) (left []*spill.Run, origin []int, stats Stats, err error) {
+	newRun func() (RunWriter, error)) (left []*spill.Run, origin []int, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
-		return runs, nil, stats, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: give it more memory or files",
-			len(runs), fanIn)
+		return runs, nil, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
+			"give it more memory or files", len(runs), fanIn)
 	}
 	left = slices.Clone(runs)
 	for i := range runs {
@@ -57,19 +48,21 @@ func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	}
 	for len(left) > fanIn {
 		from, to := nextGroup(left, fanIn)
-		merged, s, err := mergeGroup(ctx, opt, left[from:to], newRun)
-		stats = stats.add(s)
+		merged, err := mergeGroup(ctx, opt, left[from:to], newRun)
 		if err != nil {
-			return left, origin, stats, renumber(err, origin[from:])
+			return left, origin, renumber(err, origin[from:])
 		}
 		group := slices.Clone(left[from:to])
 		left = slices.Replace(left, from, to, merged)
 		origin = slices.Delete(origin, from+1, to)
-		if err := closeRuns(group); err != nil {
-			return left, origin, stats, err
+		for _, run := range group {
+			err = errors.Join(err, run.Close())
+		}
+		if err != nil {
+			return left, origin, err
 		}
 	}
-	return left, origin, stats, nil
+	return left, origin, nil
 }
 
 // renumber makes a DisorderError count inputs as they were before any were merged.
@@ -81,8 +74,8 @@ func renumber(err error, origin []int) error {
 	return err
 }
 
-// nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with the fewest
-// records.
+// nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with
+// the fewest records.
 func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
 	size := plan.MergeGroup(len(runs), fanIn)
 	var records int64
@@ -100,26 +93,18 @@ func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
 }
 
 func mergeGroup(ctx context.Context, opt Options, group []*spill.Run,
-	newRun func() (RunWriter, error)) (*spill.Run, Stats, error) {
+	newRun func() (RunWriter, error)) (*spill.Run, error) {
 	w, err := newRun()
 	if err != nil {
-		return nil, Stats{}, err
+		return nil, err
 	}
-	stats, err := Merge(ctx, opt, group, w)
+	err = Merge(ctx, opt, group, w)
 	if err != nil {
-		return nil, stats, errors.Join(err, w.Abort())
+		return nil, errors.Join(err, w.Abort())
 	}
 	run, err := w.Finish()
 	if err != nil {
-		return nil, stats, errors.Join(err, w.Abort())
+		return nil, errors.Join(err, w.Abort())
 	}
-	return run, stats, nil
-}
-
-func closeRuns(runs []*spill.Run) error {
-	var faults []error
-	for _, r := range runs {
-		faults = append(faults, r.Close())
-	}
-	return errors.Join(faults...)
+	return run, nil
 }

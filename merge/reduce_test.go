@@ -36,14 +36,15 @@ func TestReduce(t *testing.T) {
 			runs, want := sortedParts(k, parts(l, shapes[0].fill, n, 100, rand.New(rand.NewPCG(8, uint64(n)))))
 			aborted := 0
 			opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1}
-			left, _, err := Reduce(context.Background(), opt, memoryRuns(k, runs, 32), fanIn, func() (RunWriter, error) {
+			newRun := func() (RunWriter, error) {
 				return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted}, nil
-			})
+			}
+			left, _, err := reduce(context.Background(), opt, memoryRuns(k, runs, 32), fanIn, newRun)
 			if err != nil || len(left) > fanIn || n > fanIn && len(left) != fanIn || aborted > 0 {
 				t.Fatalf("%d runs with fan-in %d: %d left, %v", n, fanIn, len(left), err)
 			}
 			out := newCollector(k, 800)
-			if _, err := Merge(context.Background(), opt, left, out); err != nil {
+			if err := Merge(context.Background(), opt, left, out); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(out.result(t), want) {
@@ -69,13 +70,13 @@ func TestReduceKeepsRunsOnError(t *testing.T) {
 	runs := memoryRuns(k, [][]byte{{1}, {2}, {3}}, 1)
 	aborted := 0
 	full := errors.New("disk full")
-	left, _, err := Reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 2, func() (RunWriter, error) {
+	left, _, err := reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 2, func() (RunWriter, error) {
 		return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted, fault: full}, nil
 	})
 	if !errors.Is(err, full) || len(left) != 3 || aborted != 1 {
 		t.Errorf("%d runs left, %d writers aborted, %v", len(left), aborted, err)
 	}
-	if _, _, err := Reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 1, nil); err == nil {
+	if _, _, err := reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 1, nil); err == nil {
 		t.Error("a fan-in of 1 was accepted")
 	}
 }
@@ -88,7 +89,7 @@ func TestMergeLevelsNamesTheInput(t *testing.T) {
 		parts[bad] = append(parts[bad], 0)
 		aborted := 0
 		opt := Options{Keyer: k, Limit: -1, CheckOrder: true}
-		_, _, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, func() (RunWriter, error) {
+		_, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, func() (RunWriter, error) {
 			return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted}, nil
 		}, newCollector(k, 800))
 		var disorder *DisorderError

@@ -32,30 +32,26 @@ func (s *searcher) seekRecord(in stretch, i int) {
 	}
 }
 
-// lowerBound is the index of the first record of in, from index from on, whose key is not below the splitter.
-func (s *searcher) lowerBound(in stretch, from int) int {
+// cut is where the splitter, of a record of input number at, cuts in, which is of input number i and is searched from
+// index from on: of equal keys, those of earlier inputs come before the splitter, those of later ones after it.
+func (s *searcher) cut(in stretch, from, i, at int) int {
+	if i < at {
+		return s.partitionPoint(in, from, 1)
+	}
 	return s.partitionPoint(in, from, 0)
-}
-
-// upperBound is the index of the first record of in, from index from on, whose key is above the splitter.
-func (s *searcher) upperBound(in stretch, from int) int {
-	return s.partitionPoint(in, from, 1)
 }
 
 // halve tells for every stretch where it is cut when the longest is cut in its middle: first come the records before
 // that one in the order (key, stretch, position).
-func (s *searcher) halve(stretches []stretch, longest int, cut func(i, at int)) {
+func (s *searcher) halve(stretches []stretch, longest int, cut func(in stretch, at int)) {
 	middle := len(stretches[longest].keys) / 2
 	s.seekRecord(stretches[longest], middle)
 	for i, in := range stretches {
-		switch {
-		case i < longest:
-			cut(i, s.upperBound(in, 0))
-		case i > longest:
-			cut(i, s.lowerBound(in, 0))
-		default:
-			cut(i, middle)
+		if i == longest {
+			cut(in, middle)
+			continue
 		}
+		cut(in, s.cut(in, 0, i, longest))
 	}
 }
 

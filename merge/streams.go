@@ -6,160 +6,101 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
-
-// streamBuffers is how many buffers each input of Streams has: one that is merged, one to go on with, one that is
-// read into.
-const streamBuffers = 3
 
 // Streams merges inputs that can only be read from beginning to end: pipes, and compressed files. Each delivers
 // records without anything between them. It cuts spans as Merge does, only at other places: what is known of an
 // input is not where its blocks begin but where the last one in memory ends, and the lowest of these ends is as
 // far as the merge can go. All readers have been read to their ends when it succeeds without reaching a limit.
 // A Read that is blocked is not interrupted by ctx; Streams then returns only when it ends.
-func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) (Stats, error) {
+func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) error {
 	opt, err := opt.withDefaults()
 	if err != nil {
-		return Stats{}, err
+		return err
 	}
 	blockRecords, err := opt.streamBlock(len(inputs))
 	if err != nil {
-		return Stats{}, err
+		return err
 	}
-	m := &streaming{opt: &opt, meter: &meters{began: time.Now()}, enough: make(chan struct{})}
 	buffers, memory, err := newBuffers(opt.Keyer, len(inputs)*streamBuffers, blockRecords)
 	if err != nil {
-		return Stats{}, err
+		return err
 	}
+	m := newStreaming(&opt)
+	group, ctx := errgroup.WithContext(ctx)
 	for i, r := range inputs {
-		m.inputs = append(m.inputs, newFeed(i, r, buffers[i*streamBuffers:(i+1)*streamBuffers]))
+		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
+		m.inputs = append(m.inputs, f)
+		group.Go(func() error {
+			defer close(f.blocks)
+			return m.read(ctx, f, r)
+		})
 	}
-	err = m.run(ctx, w)
-	return m.meter.stats(), errors.Join(err, memory.Free())
+	start(ctx, group, m.opt, m.dispatch, m.enough, w)
+	return errors.Join(group.Wait(), memory.Free())
 }
 
-// streamBlock is how many records a block of an input can have, so that all buffers fit. Workers are given up
-// before blocks become smaller than a few pages.
-func (o *Options) streamBlock(inputs int) (int, error) {
-	perRecord := plan.MergeBuffer(o.Keyer, 1)
-	records := max(o.BlockBytes/o.recordSize(), 1)
-	if o.MemoryBytes == 0 || inputs == 0 {
-		return records, nil
-	}
-	fits := func() int64 {
-		return (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / int64(inputs*streamBuffers) / perRecord
-	}
-	for o.Workers > 1 && fits()*perRecord < 64<<10 {
-		o.Workers--
-	}
-	if fits() < 1 {
-		return 0, fmt.Errorf("merge: %d inputs with records of %d bytes need %d bytes of memory, there are %d",
-			inputs, o.recordSize(), int64(inputs*streamBuffers)*perRecord+o.workerBytes(), o.MemoryBytes)
-	}
-	return int(min(int64(records), fits())), nil
-}
-
+// streaming is a merge of inputs whose blocks come in their order.
 type streaming struct {
 	opt    *Options
 	inputs []*feed
 	enough chan struct{} // closed when no more blocks are needed
-	meter  *meters
 }
+
+func newStreaming(opt *Options) streaming { return streaming{opt: opt, enough: make(chan struct{})} }
 
 // feed is one input and what is in memory of it that has not been merged.
 type feed struct {
 	input  int
-	r      io.Reader
 	free   chan *buffer
-	blocks chan coming // in the order of the input
+	blocks chan *block // in the order of the input
 	sent   int64       // records that went into blocks
 	ended  bool        // all of it is in memory or merged
 }
 
-// coming is a block whose keys may be on their way to it yet.
-type coming struct {
-	*block
-	filled chan struct{} // closed when they are there; nil: they are
-}
-
-func (c coming) wait() {
-	if c.filled != nil {
-		<-c.filled
-	}
-}
-
-func newFeed(input int, r io.Reader, buffers []*buffer) *feed {
-	f := &feed{input: input, r: r, free: make(chan *buffer, len(buffers)), blocks: make(chan coming, len(buffers))}
+func newFeed(input int, buffers []*buffer) *feed {
+	f := &feed{input: input, free: make(chan *buffer, len(buffers)), blocks: make(chan *block, len(buffers))}
 	for _, b := range buffers {
 		f.free <- b
 	}
 	return f
 }
 
-func (m *streaming) run(ctx context.Context, w device.BlockWriter) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, f := range m.inputs {
-		group.Go(func() error {
-			defer close(f.blocks)
-			return m.read(ctx, f)
-		})
-	}
-	m.start(ctx, group, w)
-	return group.Wait()
-}
-
-// start lets the dispatcher and the workers merge what comes.
-func (m *streaming) start(ctx context.Context, group *errgroup.Group, w device.BlockWriter) {
-	spans := make(chan *span)
-	group.Go(func() error {
-		defer close(spans)
-		defer close(m.enough)
-		return m.dispatch(ctx, spans)
-	})
-	startWorkers(ctx, group, m.opt.Workers, m.opt, spans, w, m.meter)
-}
-
-// read reads f to its end, as far ahead as it has buffers.
-func (m *streaming) read(ctx context.Context, f *feed) error {
+// read reads r to its end, as far ahead as f has buffers.
+func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 	last := make([]byte, 0, m.opt.recordSize()) // the record before the block
 	for {
-		var buf *buffer
-		select {
-		case buf = <-f.free:
-		case <-m.enough:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		buf, err := takeBuffer(ctx, f.free, m.enough)
+		if buf == nil {
+			return err
 		}
-		b, err := m.readBlock(f, buf)
+		b, err := m.readBlock(f, r, buf)
 		if b == nil || err != nil {
 			return err
 		}
 		if m.opt.CheckOrder {
-			if err := m.check(b, last); err != nil {
+			if len(last) > 0 && m.opt.Keyer.Compare(last, b.recs[:len(last)]) > 0 {
+				return &DisorderError{Input: b.input, Record: b.first}
+			}
+			if err := b.disorder(m.opt.Keyer); err != nil {
 				return err
 			}
 			last = append(last[:0], b.recs[len(b.recs)-m.opt.recordSize():]...)
 		}
 		f.sent += int64(len(b.keys))
-		f.blocks <- coming{block: b}
+		f.blocks <- b
 	}
 }
 
 // readBlock reads the next block of f, nil at its end.
-func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
+func (m *streaming) readBlock(f *feed, r io.Reader, buf *buffer) (*block, error) {
 	size := m.opt.recordSize()
-	began := time.Now()
-	n, err := input.ReadFull(f.r, buf.recs)
-	m.meter.read.Add(int64(time.Since(began)))
-	m.meter.bytes.Add(int64(n))
+	n, err := input.ReadFull(r, buf.recs)
 	switch {
 	case err == io.EOF && n == 0:
 		return nil, nil
@@ -174,29 +115,18 @@ func (m *streaming) readBlock(f *feed, buf *buffer) (*block, error) {
 	return b, nil
 }
 
-// check makes sure that b is in order and follows last, if there is a record before it.
-func (m *streaming) check(b *block, last []byte) error {
-	if len(last) > 0 && m.opt.Keyer.Compare(last, b.recs[:len(last)]) > 0 {
-		return &DisorderError{Input: b.input, Record: b.first}
-	}
-	if i := disorder(m.opt.Keyer, b.keys, b.recs); i >= 0 {
-		return &DisorderError{Input: b.input, Record: b.first + int64(i)}
-	}
-	return nil
-}
-
 // dispatch cuts a span whenever a block of every input that has not ended is in memory.
-func (m *streaming) dispatch(ctx context.Context, spans chan<- *span) error {
-	cutter, workers := newCutter(m.opt.Keyer, len(m.inputs)), newSender(m.opt, spans)
+func (m *streaming) dispatch(ctx context.Context, to *sender) error {
+	cutter := newCutter(m.opt.Keyer, len(m.inputs))
 	for {
 		if err := m.await(ctx, cutter); err != nil {
 			return err
 		}
 		input, key := m.lowestEnd(cutter)
 		if input < 0 {
-			return workers.send(ctx, cutter.rest())
+			return to.send(ctx, cutter.rest())
 		}
-		if err := workers.send(ctx, cutter.cut(key, input)); err != nil {
+		if err := to.send(ctx, cutter.cut(key, input)); err != nil {
 			return err
 		}
 		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
@@ -214,8 +144,8 @@ func (m *streaming) await(ctx context.Context, c *cutter) error {
 		select {
 		case b, ok := <-f.blocks:
 			if f.ended = !ok; ok {
-				b.wait()
-				c.add(b.block)
+				<-b.filled
+				c.add(b)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

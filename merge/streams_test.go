@@ -35,10 +35,11 @@ func TestStreamsEqualsStableSort(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
 				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+1000/fanIn, rng))
 				opt := Options{
-					Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: l.RecordSize * (1 + rng.IntN(100)), Limit: -1, CheckOrder: true,
+					Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: l.RecordSize * (1 + rng.IntN(100)),
+					Limit: -1, CheckOrder: true,
 				}
 				out := newCollector(k, opt.BlockBytes)
-				if _, err := Streams(context.Background(), opt, readers(runs), out); err != nil {
+				if err := Streams(context.Background(), opt, readers(runs), out); err != nil {
 					t.Fatal(err)
 				}
 				if got := out.result(t); !bytes.Equal(got, want) {
@@ -55,7 +56,7 @@ func TestStreamsLimit(t *testing.T) {
 	for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
 		out := newCollector(k, 800)
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
-		if _, err := Streams(context.Background(), opt, readers(runs), out); err != nil {
+		if err := Streams(context.Background(), opt, readers(runs), out); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
@@ -70,21 +71,24 @@ func TestStreamsFaults(t *testing.T) {
 	broken := errors.New("broken")
 	run := func(r io.Reader) error {
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: 40, Limit: -1, CheckOrder: true}
-		_, err := Streams(context.Background(), opt, []io.Reader{bytes.NewReader(good), r}, newCollector(k, 40))
+		err := Streams(context.Background(), opt, []io.Reader{bytes.NewReader(good), r}, newCollector(k, 40))
 		return err
 	}
 	err := run(io.MultiReader(bytes.NewReader(good), iotest.ErrReader(broken)))
 	if !errors.Is(err, broken) || err.Error() != "broken" {
 		t.Errorf("a read error becomes %v", err)
 	}
-	if err := run(bytes.NewReader(good[:399])); err == nil || !strings.Contains(err.Error(), "input 2 ends at byte 399") {
+	err = run(bytes.NewReader(good[:399]))
+	if err == nil || !strings.Contains(err.Error(), "input 2 ends at byte 399") {
 		t.Errorf("a partial record becomes %v", err)
 	}
 	for _, at := range []int{1, 9, 10, 11, 99} {
 		bad := bytes.Clone(good)
 		bad[4*at] = 0
 		var disorder *DisorderError
-		if err := run(bytes.NewReader(bad)); !errors.As(err, &disorder) || *disorder != (DisorderError{1, int64(at)}) || !strings.HasPrefix(disorder.Error(), "merge: input 2: record ") {
+		err := run(bytes.NewReader(bad))
+		if !errors.As(err, &disorder) || *disorder != (DisorderError{1, int64(at)}) ||
+			!strings.HasPrefix(disorder.Error(), "merge: input 2: record ") {
 			t.Errorf("disorder at record %d becomes %v", at, err)
 		}
 	}
@@ -111,7 +115,8 @@ func TestStreamsWithinMemory(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges whatever records it gets, as runs, as streams and as chunks that are stored, under keys of several kinds.
+// FuzzMerge merges whatever records it gets, as runs, as streams and as chunks that are stored, under keys of several
+// kinds.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(3), uint8(2), uint8(1))
 	f.Add(bytes.Repeat([]byte{255}, 300), uint8(7), uint8(5), uint8(8))
@@ -129,11 +134,11 @@ func FuzzMerge(f *testing.F) {
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: l.RecordSize * (1 + int(fanIn)%5), Limit: -1, CheckOrder: true}
 		for _, merge := range []func(w *collector) error{
 			func(w *collector) error {
-				_, err := Merge(t.Context(), opt, memoryRuns(k, runs, 1+int(blockRecords)), w)
+				err := Merge(t.Context(), opt, memoryRuns(k, runs, 1+int(blockRecords)), w)
 				return err
 			},
 			func(w *collector) error {
-				_, err := Streams(t.Context(), opt, readers(runs), w)
+				err := Streams(t.Context(), opt, readers(runs), w)
 				return err
 			},
 			func(w *collector) error {
@@ -141,7 +146,7 @@ func FuzzMerge(f *testing.F) {
 				for _, r := range runs {
 					inputs = append(inputs, storedChunk(k, r, 1+int(blockRecords), 1+int(fanIn)%3))
 				}
-				_, err := Stores(t.Context(), opt, inputs, w)
+				err := Stores(t.Context(), opt, inputs, w)
 				return err
 			},
 		} {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // TestTwoWayBothWays merges with vectors and without, as on a processor that has none.
@@ -23,8 +24,22 @@ func TestTwoWayBothWays(t *testing.T) {
 		for _, hasVectors = range []bool{false, hasVectors} {
 			got := make([]uint64, len(want))
 			if mergeKeys(got, lists[0], lists[1]); !slices.Equal(got, want) {
-				t.Fatalf("%d and %d keys of %d bits, vectors %t: wrong order", len(lists[0]), len(lists[1]), 64-shift, hasVectors)
+				t.Fatalf("%d and %d keys of %d bits, vectors %t: wrong order",
+					len(lists[0]), len(lists[1]), 64-shift, hasVectors)
 			}
+		}
+	}
+}
+
+// TestVectorEndsOffsets holds the fields to where the assembly looks for them.
+func TestVectorEndsOffsets(t *testing.T) {
+	var e vectorEnds
+	for want, got := range []uintptr{
+		unsafe.Offsetof(e.aFrom), unsafe.Offsetof(e.aLast), unsafe.Offsetof(e.bFrom), unsafe.Offsetof(e.bLast),
+		unsafe.Offsetof(e.dstFrom), unsafe.Offsetof(e.dstLast),
+	} {
+		if got != 8*uintptr(want) {
+			t.Errorf("field %d is at byte %d", want, got)
 		}
 	}
 }

@@ -196,11 +196,8 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 		opt.MemoryBytes = s.BesideKept(m.kept)
 	}
 	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, s.Levels(len(m.runs)))
-	runs, _, err := merge.Reduce(ctx, opt, m.runs, s.FanIn, m.r.newRun)
+	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.newRun, m.to)
 	m.r.Result.FanIn = max(m.r.Result.FanIn, len(runs))
-	if err == nil {
-		_, err = merge.Merge(ctx, opt, runs, m.to)
-	}
 	for _, run := range runs {
 		err = errors.Join(err, run.Close())
 	}

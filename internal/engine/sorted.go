@@ -35,7 +35,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 		}
 		r.Result.MergeLevels = s.Levels(len(runs))
 	}
-	_, _, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.newRun, r.Output)
+	_, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.newRun, r.Output)
 	return err
 }
 
@@ -44,6 +44,5 @@ func (r *Run) mergeStreams(ctx context.Context, opt merge.Options) error {
 	for i, file := range r.Input.Files {
 		readers[i] = &sequence{file: file, r: file.Sequence(), in: r.Input}
 	}
-	_, err := merge.Streams(ctx, opt, readers, r.Output)
-	return err
+	return merge.Streams(ctx, opt, readers, r.Output)
 }

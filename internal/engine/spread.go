@@ -97,6 +97,5 @@ func (s *spreading) merge(ctx context.Context) error {
 	opt := s.r.mergeOptions()
 	opt.MemoryBytes = s.r.Plan.Sizes.Budget.Chunks() / 2
 	s.r.Result.FanIn, s.r.Result.MergeLevels = len(inputs), 1
-	_, err := merge.Stores(ctx, opt, inputs, s.r.Output)
-	return err
+	return merge.Stores(ctx, opt, inputs, s.r.Output)
 }

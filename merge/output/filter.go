@@ -124,7 +124,7 @@ func (u *Unique) compact(buf *scratch, recs []byte) {
 	var before uint64
 	for base, end := 0, 0; base < len(recs); base = end {
 		end = min(base+len(buf.keys)*size, len(recs))
-		if base > 0 && u.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // and so are all between them, which are in order
+		if base > 0 && u.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // then so are all between them
 			drop(base, end)
 			continue
 		}

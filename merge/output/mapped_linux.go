@@ -20,8 +20,8 @@ const (
 //
 // Either way each page has to be made when it is first touched, which takes longer than the copying. Plain writes do
 // both in one call, at the least cost for each page, but they hold the inode: any number of writers is as fast as one.
-// Faults in a map cost a multiple for each page, and as many run at once as there are writers. So a map pays where there
-// are more writers than a fault costs plain writes: about four, eight to be on the safe side.
+// Faults in a map cost a multiple for each page, and as many run at once as there are writers. So a map pays where
+// there are more writers than that multiple: a handful, eight to be on the safe side.
 func worthMapping(bytes int64, writers int) bool {
 	return bytes >= minMapBytes && writers >= minMapWriters && int64(int(bytes)) == bytes
 }

@@ -266,7 +266,8 @@ func (o *Output) Commit(size int64) error {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
 	if err := o.fs.SyncFolder(o.folder()); err != nil {
-		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w", o.name, err)
+		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
+			o.name, err)
 	}
 	return nil
 }

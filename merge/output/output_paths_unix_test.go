@@ -12,14 +12,16 @@ import (
 	"testing"
 )
 
-// TestOutputThroughLinkedFolders has ".." behind symbolic links to folders, where it means the parent of what they lead to.
+// TestOutputThroughLinkedFolders has ".." behind symbolic links to folders, where it means the parent of what they
+// lead to.
 func TestOutputThroughLinkedFolders(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return folder + "/" + name } // not cleaned
 	for _, err := range []error{
 		os.MkdirAll(at("parent/child"), 0o700), os.Mkdir(at("other"), 0o700),
 		os.Symlink(at("parent/child"), at("other/link")), os.Symlink("../real", at("parent/child/out")),
-		os.WriteFile(at("parent/real"), []byte("old"), 0o600), os.WriteFile(at("other/real"), []byte("not this"), 0o600),
+		os.WriteFile(at("parent/real"), []byte("old"), 0o600),
+		os.WriteFile(at("other/real"), []byte("not this"), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +32,9 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	for name, want := range map[string]string{"parent/real": writtenThree, "other/real": "not this", "parent/new": writtenThree} {
+	for name, want := range map[string]string{
+		"parent/real": writtenThree, "other/real": "not this", "parent/new": writtenThree,
+	} {
 		if got := content(t, at(name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

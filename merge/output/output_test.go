@@ -262,7 +262,9 @@ func TestOutputKeepsPermissionsAndLinks(t *testing.T) {
 	}
 	folder := t.TempDir()
 	target, link := filepath.Join(folder, "data"), filepath.Join(folder, "link")
-	if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o604), os.Symlink("data", link)); err != nil {
+	err := errors.Join(
+		os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o604), os.Symlink("data", link))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := writeThree(link, nil); err != nil {
@@ -420,7 +422,8 @@ func TestWriteBehind(t *testing.T) {
 			}
 			told, next = told+file.told[from], from+file.told[from]
 		}
-		if most := int64(blocks * block); told > most || name != "mixed" && told < most-2*writeBehindBytes || told < most/2 {
+		most := int64(blocks * block)
+		if told > most || name != "mixed" && told < most-2*writeBehindBytes || told < most/2 {
 			t.Errorf("%s: %d of %d bytes went to the disk early", name, told, most)
 		}
 		out.file = file.File
@@ -460,8 +463,8 @@ func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	return out, file
 }
 
-// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells what was
-// written before it.
+// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells what
+// was written before it.
 func TestWriteAtPieces(t *testing.T) {
 	data := make([]byte, 3*pieceBytes+1000)
 	rand.NewChaCha8([32]byte{2}).Read(data)

@@ -13,7 +13,7 @@ import (
 // come in any order, and a goroutine writes them as soon as all before them have come. After the first error, which may
 // be syscall.EPIPE, all calls return it.
 //
-// It is a device.Taker: who sorts need not wait for the reader of a pipe, which has a processor less as long as they do.
+// It is a device.Taker: who sorts need not wait for the reader of a pipe, which has a processor less while they do.
 type StreamSink struct {
 	write, take func([]byte) (int, error)
 	taker       pipe.Taker // nil: the stream copies what it is given

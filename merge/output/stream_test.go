@@ -76,8 +76,8 @@ func TestStreamSinkTakes(t *testing.T) {
 	}
 }
 
-// TestStreamSinkTakesAnyOrder is given blocks from the last to the first, as many as it takes without waiting, while the first
-// is missing.
+// TestStreamSinkTakesAnyOrder is given blocks from the last to the first, as many as it takes without waiting, while the
+// first is missing.
 func TestStreamSinkTakesAnyOrder(t *testing.T) {
 	var to pipeDouble
 	s := NewStreamSink(&to, 1)
@@ -177,8 +177,8 @@ func TestStreamSinkFails(t *testing.T) {
 	}
 }
 
-// TestStreamSinkGivesUp cancels while the reader of the pipe holds everything up: the giver goes on at once, and what was
-// taken over is not written.
+// TestStreamSinkGivesUp cancels while the reader of the pipe holds everything up: the giver goes on at once, and what
+// was taken over is not written.
 func TestStreamSinkGivesUp(t *testing.T) {
 	to := pipeDouble{held: make(chan struct{})}
 	s := NewStreamSink(&to, 1)

@@ -19,12 +19,11 @@ type Turns struct {
 // After it returned nil, Pass must be called.
 func (t *Turns) Wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.failed != nil || first == t.next {
-		defer t.mu.Unlock()
 		return t.failed
 	}
 	if first < t.next || t.waiting[first] != nil {
-		defer t.mu.Unlock()
 		return fmt.Errorf("record %d is written twice", first)
 	}
 	if t.waiting == nil {
@@ -36,37 +35,26 @@ func (t *Turns) Wait(ctx context.Context, first int64) error {
 	select {
 	case <-turn:
 	case <-ctx.Done():
-		t.Pass(first, context.Cause(ctx))
+		t.Pass(0, context.Cause(ctx))
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	return t.failed
 }
 
-// Pass gives the turn to the call whose first record is next; an error ends all turns with it.
+// Pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
 func (t *Turns) Pass(next int64, err error) {
-	if err != nil {
-		t.fail(err)
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.next = next
-	if turn := t.waiting[next]; turn != nil {
-		close(turn)
-		delete(t.waiting, next)
-	}
-}
-
-// fail ends all turns with err, unless another error has.
-func (t *Turns) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed == nil {
 		t.failed = err
 	}
+	if err == nil {
+		t.next = next
+	}
 	for first, turn := range t.waiting {
-		close(turn)
-		delete(t.waiting, first)
+		if t.failed != nil || first == next {
+			close(turn)
+			delete(t.waiting, first)
+		}
 	}
 }
