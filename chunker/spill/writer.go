@@ -1,0 +1,87 @@
+package spill
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
+type RunWriter struct {
+	spill  *Spill
+	mu     sync.Mutex
+	blocks []Block
+}
+
+// NewRun begins a run.
+func (s *Spill) NewRun() *RunWriter { return &RunWriter{spill: s} }
+
+// WriteBlock stores records as one block.
+func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := ctx.Err(); err != nil || len(recs) == 0 {
+		return err
+	}
+	b, err := w.spill.put(recs)
+	if err != nil {
+		return err
+	}
+	b.First = first
+	w.mu.Lock()
+	w.blocks = append(w.blocks, b)
+	w.mu.Unlock()
+	return nil
+}
+
+// Finish ends the run. All blocks must have been written.
+func (w *RunWriter) Finish() (*Run, error) {
+	slices.SortFunc(w.blocks, func(a, b Block) int { return int(a.First - b.First) })
+	if err := checkIndex(w.blocks); err != nil {
+		return nil, err
+	}
+	return w.spill.run(w.blocks), nil
+}
+
+// Abort gives back what was written.
+func (w *RunWriter) Abort() error {
+	w.spill.release(w.blocks)
+	return nil
+}
+
+func (s *Spill) run(blocks []Block) *Run {
+	return &Run{
+		keyer: s.opt.Keyer, blocks: blocks, read: s.get, drop: s.drop,
+		close: func() error { s.release(blocks); return nil },
+	}
+}
+
+// Appender takes the blocks of one run in order, and keeps them together on disk. It is for one goroutine at a time.
+type Appender struct {
+	blocks []Block
+	extent extent
+}
+
+// Append stores records as the next block.
+func (s *Spill) Append(a *Appender, recs []byte) error {
+	b, err := s.putIn(&a.extent, recs)
+	if err == nil {
+		a.blocks = append(a.blocks, b)
+	}
+	return err
+}
+
+// Join is the run of what was appended to all, one after another.
+func (s *Spill) Join(all []*Appender) *Run {
+	count := 0
+	for _, a := range all {
+		count += len(a.blocks)
+	}
+	blocks := make([]Block, 0, count)
+	for _, a := range all {
+		for _, b := range a.blocks {
+			b.First = endOf(blocks)
+			blocks = append(blocks, b)
+		}
+		a.blocks = nil
+	}
+	return s.run(blocks)
+}
