@@ -37,8 +37,8 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
-// BenchmarkScatter sends records of several sizes from memory to parts that are not kept, with one worker. Buffers of a power of two
-// are filled by lines where records are words, others record by record.
+// BenchmarkScatter sends records of several sizes from memory to parts that are not kept, with one worker. Buffers of a
+// power of two are filled by lines where records are words, others record by record.
 func BenchmarkScatter(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	recs := make([]byte, 64<<20)
@@ -46,7 +46,8 @@ func BenchmarkScatter(b *testing.B) {
 		binary.LittleEndian.PutUint64(recs[at:], r.Uint64())
 	}
 	for _, spec := range []format.Spec{{Type: "u32"}, {Type: "u64"}, {RecordSize: 12, Keys: []string{"0:u64"}},
-		{RecordSize: 16, Keys: []string{"0:u64"}}, {RecordSize: 24, Keys: []string{"0:u64"}}, {RecordSize: 100, Keys: []string{"0:u64"}}} {
+		{RecordSize: 16, Keys: []string{"0:u64"}}, {RecordSize: 24, Keys: []string{"0:u64"}}, {RecordSize: 100,
+			Keys: []string{"0:u64"}}} {
 		k := mustKeyer(b, spec)
 		size := k.Layout().RecordSize
 		n := len(recs) / size
@@ -58,7 +59,8 @@ func BenchmarkScatter(b *testing.B) {
 				store := newTestSpill(b, spec, spill.Oblivion{})
 				data := &Part{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
-					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1, BlockBytes: blockBytes}); err != nil {
+					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1,
+						BlockBytes: blockBytes}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -8,8 +8,8 @@ import (
 
 // buffers are where a worker of Scatter collects the records of each part.
 type buffers interface {
-	// add appends records to those of their parts until the buffer of one is full: done records have been taken then, and full is
-	// that part, which has to be emptied before anything else is added; or -1 at the end of recs.
+	// add appends records to those of their parts until the buffer of one, full, has to be emptied: done records have
+	// been taken then. full is -1 at the end of recs.
 	add(recs []byte, parts []uint32) (done, full int)
 	// finish ends a part: content is all that is left of it. Where it reports false, the buffer has to be emptied before.
 	finish(part int) bool
@@ -32,8 +32,7 @@ func newBuffers(memory []byte, parts, block, size int) buffers {
 	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
 }
 
-// lineBuffers are of records that are moved as words, a line of them at a time and past the caches: a buffer is too far away for
-// every record to be stored there.
+// lineBuffers are of records that are moved as words, a cache line of them at a time and past the caches.
 type lineBuffers[E arena.Word] struct{ *radix.Appender[E] }
 
 func newLineBuffers[E arena.Word](memory []byte, parts, block int) buffers {

@@ -126,15 +126,16 @@ func (c *Classifier) classifyByDigit(parts []uint32, keys []uint64) {
 	}
 }
 
-// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Eight keys
-// go down together: each waits for its own loads only.
+// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Eight
+// keys go down together, so that each waits for its own loads only.
 func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 	parts = parts[:len(keys)]
 	tree, leaves, last := c.tree, uint32(len(c.tree)), uint32(len(c.splitters))
 	levels := bits.Len(uint(len(c.splitters)))
 	for ; len(keys) >= 8; keys, parts = keys[8:], parts[8:] {
 		k := (*[8]uint64)(keys)
-		i0, i1, i2, i3, i4, i5, i6, i7 := uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1), uint64(1)
+		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
+		i4, i5, i6, i7 := i0, i1, i2, i3
 		for range levels {
 			i0, i1 = descend(tree, i0, k[0]), descend(tree, i1, k[1])
 			i2, i3 = descend(tree, i2, k[2]), descend(tree, i3, k[3])

@@ -104,7 +104,8 @@ func TestClassifierBalances(t *testing.T) {
 // TestClassifierMode expects the table where keys are spread, the splitters where they are not.
 func TestClassifierMode(t *testing.T) {
 	r := seeded(t)
-	for name, byDigit := range map[string]bool{"uniform": true, "narrow": true, "skewed": false, "heavy": false, "equal": false} {
+	for name, byDigit := range map[string]bool{"uniform": true, "narrow": true, "skewed": false, "heavy": false,
+		"equal": false} {
 		if c := NewClassifier(sampleOf(samplers[name], 10000, r), 8); c.ByDigit() != byDigit {
 			t.Errorf("%s: by digit is %t", name, c.ByDigit())
 		}

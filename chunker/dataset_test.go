@@ -149,7 +149,8 @@ const openedRecords = 1000
 func everyDataset() []opened {
 	all := numbered(0, openedRecords)
 	pieces := func(t *testing.T) []string { // an empty file among them, and borders anywhere
-		return []string{writeFile(t, all[:8*333]), writeFile(t, nil), writeFile(t, all[8*333:8*334]), writeFile(t, all[8*334:])}
+		return []string{writeFile(t, all[:8*333]), writeFile(t, nil), writeFile(t, all[8*333:8*334]), writeFile(t,
+			all[8*334:])}
 	}
 	sosd := append(binary.LittleEndian.AppendUint64(nil, openedRecords), all...)
 	return []opened{
@@ -321,7 +322,8 @@ func TestSampleOfLargeRecords(t *testing.T) {
 		read++
 		return nil
 	})
-	if err != nil || read != plan.SampleLimit(records, size) || len(sample.Prefixes) != read || sample.Descents != 0 || sample.Prefixes[read-1] != records-1 {
+	if err != nil || read != plan.SampleLimit(records, size) || len(sample.Prefixes) != read || sample.Descents != 0 ||
+		sample.Prefixes[read-1] != records-1 {
 		t.Errorf("%d records are read, %d keys, %d descents, error %v", read, len(sample.Prefixes), sample.Descents, err)
 	}
 }
@@ -366,7 +368,7 @@ func seeded(t testing.TB) *rand.Rand {
 func TestSampleReadsOnce(t *testing.T) {
 	k := mustKeyer(t, words)
 	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {
-		for _, readers := range []int{1, 3, sampleReaders} {
+		for _, readers := range []int{1, 3, maxSampleReaders} {
 			var read atomic.Int64
 			each := func(p []byte, first int64) error {
 				read.Add(int64(len(p) / 8))
@@ -374,14 +376,15 @@ func TestSampleReadsOnce(t *testing.T) {
 				return nil
 			}
 			s, err := sampleRecords(k, records, 1<<14, slices.Repeat([]readRecords{each}, readers)...)
-			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want || s.Descents != 0 {
+			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want ||
+				s.Descents != 0 {
 				t.Errorf("%d records, %d readers: %d keys of %d records read, %d descents, error %v",
 					records, readers, len(s.Prefixes), read.Load(), s.Descents, err)
 			}
 		}
 	}
 	for _, size := range []int{1, 100, 1 << 17, 1 << 18, 1 << 20, 1 << 24} {
-		if n := sampleReadersOf(size); n < 1 || n > sampleReaders || n > 1 && n*size > 1<<20 {
+		if n := sampleReadersOf(size); n < 1 || n > maxSampleReaders || n > 1 && n*size > 1<<20 {
 			t.Errorf("%d readers of records of %d bytes", n, size)
 		}
 	}

@@ -35,7 +35,8 @@ func TestInputKinds(t *testing.T) {
 		spec format.Spec
 		data []byte
 	}{
-		"raw": {words, plain}, "npy": {format.Spec{Format: "npy"}, npy}, "sosd": {format.Spec{Format: "sosd", Type: "u64"}, sosd},
+		"raw": {words, plain}, "npy": {format.Spec{Format: "npy"}, npy}, "sosd": {format.Spec{Format: "sosd",
+			Type: "u64"}, sosd},
 	} {
 		variants := map[string][]byte{"": file.data}
 		for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
@@ -51,7 +52,8 @@ func TestInputKinds(t *testing.T) {
 				"pipe":       func(t *testing.T) Dataset { return openData(t, file.spec, nil, pipeOf(t, data)) },
 			} {
 				d := open(t)
-				if seekable := variant == "" && (way == "file" || way == "redirected" || way == "offset"); seekable != (d.Split(4)[0].Records() == 1250) {
+				if seekable := variant == "" && (way == "file" || way == "redirected" ||
+					way == "offset"); seekable != (d.Split(4)[0].Records() == 1250) {
 					t.Errorf("%s %s as %s: read at offsets is not %t", name, variant, way, seekable)
 				}
 				got, err := readByCut(d, 8, 900, 64, 2)
@@ -63,7 +65,8 @@ func TestInputKinds(t *testing.T) {
 	}
 }
 
-// openedAt is a file that is open behind its first skip bytes, as a shell leaves it when another command has read those.
+// openedAt is a file that is open behind its first skip bytes, as a shell leaves it when another command has read
+// those.
 func openedAt(t *testing.T, data []byte, skip int) *os.File {
 	t.Helper()
 	f, err := os.Open(writeFile(t, append(make([]byte, skip), data...)))
@@ -153,8 +156,10 @@ func TestOpenErrors(t *testing.T) {
 		"twice":     {readError(words, []string{"-", "-"}, &bytes.Reader{}), []string{"standard input", "more than once"}},
 		"different": {readError(npy, []string{writeFile(t, npyFile(t, nil)), floats}, nil), []string{floats, "<f4"}},
 		"spec":      {readError(format.Spec{}, []string{a}, nil), []string{"-t"}},
-		"broken":    {readError(words, nil, iotest.ErrReader(errors.New("line noise"))), []string{"standard input", "line noise"}},
-		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(numbered(0, 1<<18)), iotest.ErrReader(errors.New("line noise")))),
+		"broken": {readError(words, nil, iotest.ErrReader(errors.New("line noise"))), []string{"standard input",
+			"line noise"}},
+		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(numbered(0, 1<<18)),
+			iotest.ErrReader(errors.New("line noise")))),
 			[]string{"standard input at byte 2097152", "line noise"}},
 	} {
 		for _, want := range c.want {
@@ -195,7 +200,8 @@ func TestChangingFile(t *testing.T) {
 	}
 	page := os.Getpagesize()
 	const pages = 16
-	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24, "grown": pages*page + 8, "emptied": 0} {
+	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24,
+		"grown": pages*page + 8, "emptied": 0} {
 		for _, way := range []string{"mapped", "by calls", "redirected"} {
 			file := writeFile(t, numbered(0, pages*page/8))
 			d, shown := openData(t, words, []string{file}, nil), file
@@ -237,7 +243,8 @@ func TestManyInputs(t *testing.T) {
 		}
 		d := openData(t, words, names, nil)
 		if runtime.GOOS != "windows" { // where files that are in use stay
-			if err := errors.Join(os.Remove(names[1]), os.Remove(names[2]), os.WriteFile(names[2], []byte("12345678"), 0o600)); err != nil {
+			if err := errors.Join(os.Remove(names[1]), os.Remove(names[2]), os.WriteFile(names[2], []byte("12345678"),
+				0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,10 +44,12 @@ func TestMapRecords(t *testing.T) {
 		data   Dataset
 		mapped [2]bool // whether the first records and the others can be
 	}{
-		"file":       {openData(t, words, []string{writeFile(t, all)}, nil), [2]bool{true, true}},
-		"npy":        {openData(t, format.Spec{Format: "npy"}, []string{writeFile(t, npyFile(t, all))}, nil), [2]bool{true, true}},
+		"file": {openData(t, words, []string{writeFile(t, all)}, nil), [2]bool{true, true}},
+		"npy": {openData(t, format.Spec{Format: "npy"}, []string{writeFile(t, npyFile(t, all))}, nil),
+			[2]bool{true, true}},
 		"redirected": {openData(t, words, nil, openedAt(t, all, 24)), [2]bool{true, true}},
-		"two files":  {openData(t, words, []string{writeFile(t, all[:half]), writeFile(t, all[half:])}, nil), [2]bool{false, true}},
+		"two files": {openData(t, words, []string{writeFile(t, all[:half]), writeFile(t, all[half:])}, nil),
+			[2]bool{false, true}},
 		"pipe":       {openData(t, words, nil, pipeOf(t, all)), [2]bool{}},
 		"compressed": {openData(t, words, []string{writeFile(t, pack(t, all, format.Gzip))}, nil), [2]bool{}},
 	} {

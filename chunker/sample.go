@@ -7,11 +7,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Sample is what some records tell of a dataset: their keys, and not the records, which may be of any size.
+// Sample is the keys of some records of a dataset.
 type Sample struct {
 	Prefixes []uint64 // Keyer.Prefix of each, in the order of their positions
 	Ascents  int      // neighbours among them of which the second is greater
-	Descents int      // neighbours among them that are out of order: 0 says that the dataset may well be sorted
+	Descents int      // neighbours among them that are out of order
 }
 
 // add appends the keys of records.
@@ -34,32 +34,30 @@ func (s *Sample) countSteps(from int) {
 	}
 }
 
-// Trends reports whether keys rise or fall with the position in the main: at least three quarters of the steps go one way.
+// Trends reports whether keys rise or fall with the position in the main: three quarters of the steps go one way.
 func (s *Sample) Trends() bool {
 	return 4*min(s.Ascents, s.Descents) <= s.Ascents+s.Descents
 }
 
 const (
-	// samplePlaces is how many records are read together at one place of a sample: they share a page of the file,
-	// and the page is what costs when the file is not in memory.
+	// samplePlaces is how many records are read together at one place of a sample: they share a page of the file.
 	samplePlaces = 16
 
 	sampleBuffer = 64 << 10 // bytes, or one record
 )
 
-// sampleReaders is how many places are read at once, at most. Most are pages that nobody has read for long: from a disk they come
-// several at a time as fast as one by one, and in a virtual machine the first look at a page may take 50 µs.
-const sampleReaders = 8
+// maxSampleReaders is how many places are read at once: a disk reads several as fast as one.
+const maxSampleReaders = 8
 
-// sampleReadersOf is how many read records of a size. Each has a buffer for one at least, and these are not of the memory
-// limit: all of them together have 1 MiB, or one record.
-func sampleReadersOf(size int) int { return max(1, min(sampleReaders, 1<<20/size)) }
+// sampleReadersOf is how many read records of a size. Their buffers, of a record at least, are not of the memory limit:
+// together they have 1 MiB, or one record.
+func sampleReadersOf(size int) int { return max(1, min(maxSampleReaders, 1<<20/size)) }
 
 // readRecords fills p with the records from index first on.
 type readRecords func(p []byte, first int64) error
 
-// sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are. Each of reads is
-// called by one goroutine.
+// sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are. Each of reads
+// is called by one goroutine.
 func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) (Sample, error) {
 	size := k.Layout().RecordSize
 	n = plan.SampleLimit(n, size)

@@ -13,10 +13,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its
-// own stretch of the input, collects the records of each part in a buffer and spills the buffer when it is full. The
-// blocks of a part are kept in the order of the stretches, so that its records have the order of the input.
-func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill, opt plan.Scatter) ([]*Part, error) {
+// Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its own
+// section of the input, collects the records of each part in a buffer and spills the buffer when it is full. The
+// blocks of a part are kept in the order of the sections, so that its records have the order of the input.
+func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
+	opt plan.Scatter) ([]*Part, error) {
 	sources := data.Split(opt.Workers)
 	scatterers := make([]*scatterer, len(sources))
 	group, ctx := errgroup.WithContext(ctx)
@@ -153,7 +154,7 @@ func (s *scatterer) flush(p int) error {
 	return nil
 }
 
-// differ reports whether not all records have the same key. Where that is so, it is mostly seen at once.
+// differ reports whether not all records have the same key.
 func differ(k *format.Keyer, recs []byte) bool {
 	size := k.Layout().RecordSize
 	for at := size; at < len(recs); at += size {

@@ -23,7 +23,8 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
+	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec),
+		BlockBytes: 256, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil), plan.Scatter{Workers: workers, BlockBytes: 256})
+	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil),
+		plan.Scatter{Workers: workers, BlockBytes: 256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +56,12 @@ func readPart(t testing.TB, p *Part, size int) []byte {
 	return recs
 }
 
-// TestScatter expects of the parts, one after another, what a stable sort by part gives: of records that are moved as words and of
-// others, and in buffers that take lines and in one that does not.
+// TestScatter expects of the parts, one after another, what a stable sort by part gives: of records that are moved as
+// words and of others, and in buffers that take lines and in one that does not.
 func TestScatter(t *testing.T) {
 	r := seeded(t)
-	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}}, {RecordSize: 16, Keys: []string{"0:u64"}}, words, {Type: "u32be"}} {
+	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}},
+		{RecordSize: 16, Keys: []string{"0:u64"}}, words, {Type: "u32be"}} {
 		k := mustKeyer(t, spec)
 		size := k.Layout().RecordSize
 		for _, distinct := range []uint64{1, 2, 20, 1 << 60} {
@@ -75,7 +78,8 @@ func TestScatter(t *testing.T) {
 				sample := slices.Clone(keys[:min(n, 500)])
 				slices.Sort(sample)
 				c := NewClassifier(sample, 6)
-				for _, opt := range []plan.Scatter{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024}, {Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
+				for _, opt := range []plan.Scatter{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024},
+					{Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
 					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
 					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
 					if err != nil {
@@ -119,7 +123,8 @@ func TestPartOfWideKeys(t *testing.T) {
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1), newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes})
+			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1),
+				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +146,8 @@ func classifierOf(splitters ...uint64) *Classifier {
 func TestPartSample(t *testing.T) {
 	k := mustKeyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil), plan.Scatter{Workers: 1, BlockBytes: 80})
+	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
+		plan.Scatter{Workers: 1, BlockBytes: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,17 +190,20 @@ func TestScatterErrors(t *testing.T) {
 	k := mustKeyer(t, words)
 
 	full := newTestSpill(t, words, narrowStore{})
-	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full, plan.Scatter{Workers: 3, BlockBytes: 256})
+	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full,
+		plan.Scatter{Workers: 3, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a full disk")
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c, newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
+	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c,
+		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c, newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
+	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c,
+		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
 	if err == nil {
 		t.Error("no error from a partial record")
 	}

@@ -11,14 +11,14 @@ import (
 type Foreseen interface {
 	device.Source
 
-	// ReadAhead has the system read the records, maxBytes of them at most, and returns when that is under way or ctx is done. It is
-	// only a hint, whose errors are those of reading later. It does nothing where what was read before was in memory.
+	// ReadAhead has the system read the records, maxBytes of them at most, and returns when that is under way or ctx is
+	// done. It does nothing where what was read before was in memory.
 	ReadAhead(ctx context.Context, maxBytes int64)
 }
 
-// ahead has the system read what will be asked for soon, as long as what was read of late came from a disk. By itself the system
-// reads ahead too little for several workers that read in turns, and nothing while a chunk is being sorted and stored. nil asks for
-// nothing.
+// ahead has the system read what will be asked for soon, as long as what was read of late came from a disk. By itself
+// the system reads ahead too little for several workers, and nothing while a chunk is being sorted and stored. nil asks
+// for nothing.
 type ahead struct {
 	askFor  func(first, n int64) // has the system read n records from index first on
 	fetched func() int64         // bytes that came from disks so far
@@ -35,11 +35,11 @@ const (
 	aheadWindow = 32 << 20 // bytes
 	aheadStep   = 4 << 20  // bytes: so much is read for nothing when a sort is cancelled
 
-	// One byte in diskShare of those that were read must have come from a disk: to ask for what is in memory takes 10 ms a GiB. What
-	// was asked for before comes from there no more when it is read, so that mostSurplus is more than lies between.
-	diskShare   = 8
-	mostSurplus = 1 << 30 // bytes
-	lookEvery   = 4 << 20 // bytes
+	// One byte in diskShare of those that were read must have come from a disk, since asking for what is in memory is not
+	// free. What was asked for before comes from a disk no more when it is read: maxSurplus is more than lies between.
+	diskShare  = 8
+	maxSurplus = 1 << 30 // bytes
+	lookEvery  = 4 << 20 // bytes
 )
 
 func newAhead(recordSize int, askFor func(first, n int64)) *ahead {
@@ -60,7 +60,7 @@ func (a *ahead) note(bytes int) {
 	}
 	fetched := a.fetched()
 	more := fetched - a.before.Swap(fetched) - read/diskShare
-	a.surplus.Store(min(max(a.surplus.Load()+more, 0), mostSurplus))
+	a.surplus.Store(min(max(a.surplus.Load()+more, 0), maxSurplus))
 	a.known.Store(true)
 }
 

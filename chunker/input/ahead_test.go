@@ -25,7 +25,8 @@ func (a *askedRecords) askFor(first, n int64) {
 	a.ranges = append(a.ranges, [2]int64{first, first + n})
 }
 
-// joined is what was asked for, in order, where neighbours meet as one. It complains of records that were asked for twice.
+// joined is what was asked for, in order, where neighbours meet as one. It complains of records that were asked for
+// twice.
 func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	t.Helper()
 	slices.SortFunc(a.ranges, func(a, b [2]int64) int { return int(a[0] - b[0]) })
@@ -79,14 +80,15 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 		if !a.fromDisk() {
 			t.Errorf("%s: in memory, when all came from a disk", name)
 		}
-		read(int(diskShare*(mostSurplus+64<<20)/piece), 0)
+		read(int(diskShare*(maxSurplus+64<<20)/piece), 0)
 		if a.fromDisk() {
 			t.Errorf("%s: from a disk, when much was read and nothing came from it", name)
 		}
 	}
 }
 
-// TestReadAhead reads a source from a disk by several workers: every record but the first is asked for once, before it is read.
+// TestReadAhead reads a source from a disk by several workers: every record but the first is asked for once, before it
+// is read.
 func TestReadAhead(t *testing.T) {
 	const size, records, unit = 64, 3_000_000, 4096
 	var asked askedRecords
@@ -133,7 +135,7 @@ func TestReadAheadBefore(t *testing.T) {
 	if len(asked.ranges) > 0 {
 		t.Errorf("%v was asked for, and nothing told of a disk", asked.ranges)
 	}
-	a.surplus.Store(mostSurplus)
+	a.surplus.Store(maxSurplus)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	src.ReadAhead(cancelled, 10<<20)
@@ -177,7 +179,8 @@ func TestFilesEach(t *testing.T) {
 			f.each(first, n, func(in *Input, from, n int64) {
 				at := f.starts[slices.Index(f.inputs, in)] + from
 				if n <= 0 || from < 0 || from+n > in.Records || at != next {
-					t.Errorf("%d records from %d on: input of %d has records from %d on, %d of them, from %d of all on; %d is due", n, first, in.Records, from, n, at, next)
+					t.Errorf("%d records from %d on: input of %d has records from %d on, %d of them, from %d of all on; %d is due",
+						n, first, in.Records, from, n, at, next)
 				}
 				next = at + n
 			})

@@ -31,7 +31,9 @@ func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
 // Section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) Section(first, n int64) device.Source {
-	return &section{first: first, records: n, size: f.size, readRecords: f.readAhead, mapRecords: f.mapRecords, ahead: f.ahead}
+	return &section{
+		first: first, records: n, size: f.size, readRecords: f.readAhead, mapRecords: f.mapRecords, ahead: f.ahead,
+	}
 }
 
 // mapRecords maps n records from index first on, if one file has all of them.
@@ -62,11 +64,11 @@ func (f *Files) readAhead(p []byte, first int64) error {
 
 // throughMap is the rule by which the records of sections are read through a map of their file, and not by calls.
 //
-// What the page cache holds is read through the map: either way is one copy. So is what comes from a disk, as it is asked for
-// ahead of its readers. By calls are read:
-//   - the first records, before it is known where they come from, and whatever is not read in sequence, as headers and samples
-//     are: from a disk a fault reads all pages around the one that is wanted, and no page is asked for before it;
-//   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the limit of memory;
+// What the page cache holds is read through the map: either way is one copy. So is what comes from a disk, as it is
+// asked for ahead of its readers. By calls are read:
+//   - the first records, before it is known where they come from, and what is not read in sequence, as headers and
+//     samples: from a disk a fault reads all pages around the one that is wanted, and none is asked for before it;
+//   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the memory limit;
 //   - all files where the system does not tell what comes from a disk.
 //
 // More than MaxOpen files are always read through their maps, since no descriptors stay open.

@@ -36,9 +36,11 @@ const (
 // sniffBytes is enough to recognise every compression.
 const sniffBytes = 32
 
-// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets, mapped
-// without a descriptor; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
-func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64, mapped bool) (*Input, error) {
+// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets,
+// mapped without a descriptor; everything else is a stream. A decompressor may take windowBytes for what it looks back
+// to.
+func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64,
+	mapped bool) (*Input, error) {
 	if name == Stdin {
 		return openStdin(ctx, spec, stdin, windowBytes)
 	}
@@ -74,8 +76,8 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 	return newFile(spec, f)
 }
 
-// openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: from then on, if that is later than ctx
-// is cancelled, nobody needs it.
+// openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: if ctx is cancelled
+// before, nobody needs it any more.
 func openNamed(ctx context.Context, name string, info os.FileInfo) (*os.File, error) {
 	if info.Mode().IsRegular() {
 		return os.Open(name)
@@ -121,7 +123,8 @@ func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowByt
 }
 
 // openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(ctx context.Context, spec format.Spec, file *os.File, info os.FileInfo, windowBytes int64) (*Input, error) {
+func openRedirected(ctx context.Context, spec format.Spec, file *os.File, info os.FileInfo,
+	windowBytes int64) (*Input, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil || isCompressed(file, start) || hasNoSize(file, info) {
 		return openStream(ctx, spec, shownStdin, file, windowBytes)
@@ -231,7 +234,7 @@ func (in *Input) askFor(first, n int64) {
 	}
 }
 
-// Hold has Check report any change of a seekable input from now on, as is needed where it is read more than once. Release ends that.
+// Hold has Check report any change of a seekable input from now on, as is needed where it is read more than once.
 func (in *Input) Hold() error {
 	if in.at == nil {
 		return nil
@@ -264,8 +267,7 @@ func (in *Input) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeStream closes an input that has been read in sequence, with the memory of its decompressor. A seekable one is yet to be
-// checked.
+// closeStream closes an input that has been read in sequence. A seekable one is yet to be checked.
 func (in *Input) closeStream() error {
 	if in.Seekable() {
 		return nil

@@ -8,14 +8,15 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// MaxOpen is the greatest number of inputs that stay open. More are mapped: thousands can be merged, and a process may have
-// few files open on some systems.
+// MaxOpen is the greatest number of inputs that stay open. More are mapped: thousands can be merged, and a process may
+// have few files open on some systems.
 const MaxOpen = 64
 
-// Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the
-// same kind of records. Decompressors may take windowBytes for what they look back to. A pipe that is waited for, to be opened or
-// read, is not any longer when ctx is cancelled.
-func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader, windowBytes int64) ([]*Input, error) {
+// Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the same kind
+// of records. Decompressors may take windowBytes for what they look back to. To wait for a pipe ends when ctx is
+// cancelled.
+func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader,
+	windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {
 		names = []string{Stdin}
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/exp/mmap"
 )
 
-// regularFile reads a regular file at offsets, by calls or through a memory map; Files.throughMap is the rule for which.
+// regularFile reads a regular file at offsets, by calls or through a memory map: see Files.throughMap.
 type regularFile struct {
 	shown string   // its name in messages
 	file  *os.File // nil: it is mapped, and no descriptor stays open
@@ -71,8 +71,8 @@ func (f *regularFile) readMapped(p []byte, off int64) (int, error) {
 	return copyMapped(p, f.pages, f.start+off)
 }
 
-// copyMapped copies from a map. Where the file has become shorter since, or its disk fails, the system signals a fault; here
-// that is an error.
+// copyMapped copies from a map. Where the file has become shorter since, or its disk fails, the system signals a fault;
+// here that is an error.
 func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -84,8 +84,8 @@ func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
 	return pages.ReadAt(p, off)
 }
 
-// mapFault is the error of a fault while a map was copied to p, and panics on what is none. The addresses of the map are not
-// known, but only p is accessed beside it.
+// mapFault is the error of a fault while a map was copied to p, and panics on what is none. The addresses of the map
+// are not known, but only p is accessed beside it.
 func mapFault(fault any, p []byte) error {
 	at, ok := fault.(interface{ Addr() uintptr })
 	if start, end := addressOf(p); !ok || at.Addr() >= start && at.Addr() < end {
@@ -112,7 +112,7 @@ func (f *regularFile) hold() error {
 
 func (f *regularFile) release() { f.held = time.Time{} }
 
-// stat is about the file that was opened, or about how it was when it was opened if it has lost its name since.
+// stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
 func (f *regularFile) stat() (os.FileInfo, error) {
 	if f.file != nil {
 		return f.file.Stat()
@@ -124,15 +124,16 @@ func (f *regularFile) stat() (os.FileInfo, error) {
 	return now, nil
 }
 
-// check reports whether the file has changed its size since it was opened, or at all since it is held. The tail of the last
-// page of a file that was cut within it is mapped as zeros, without a fault.
+// check reports whether the file has changed its size since it was opened, or at all since it is held. The tail of the
+// last page of a file that was cut within it is mapped as zeros, without a fault.
 func (f *regularFile) check() error {
 	now, err := f.stat()
 	if err != nil {
 		return plainPathError(err)
 	}
 	if before := f.start + f.bytes; now.Size() != before {
-		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now", f.shown, before, now.Size())
+		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now",
+			f.shown, before, now.Size())
 	}
 	if !f.held.IsZero() && !f.held.Equal(now.ModTime()) {
 		return fmt.Errorf("%s: the file was written to while it was being sorted", f.shown)
@@ -140,8 +141,8 @@ func (f *regularFile) check() error {
 	return nil
 }
 
-// Close gives back the descriptor and the map: at the end of a sort, since whoever maps memory, as the driver of a GPU does,
-// waits for a large map to be undone.
+// Close gives back the descriptor and the map: at the end of a sort, since whoever maps memory, as the driver of a GPU
+// does, waits for a large map to be undone.
 func (f *regularFile) Close() error {
 	var errs []error
 	if f.pages != nil {

@@ -36,8 +36,8 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 	return f, name, recs
 }
 
-// TestThroughMap reads the first records by calls, and then through the map of the file that was opened, also when another one
-// stands under its name.
+// TestThroughMap reads the first records by calls, and then through the map of the file that was opened, also when
+// another one stands under its name.
 func TestThroughMap(t *testing.T) {
 	f, name, recs := openFiles(t, 100_000)
 	if f.mapped = true; f.throughMap() {
@@ -79,7 +79,8 @@ func TestMapOfShorterFile(t *testing.T) {
 	if err := os.Truncate(name, 4096); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.readAhead(p, 50_000); !errors.Is(err, errFault) || !strings.Contains(err.Error(), name+" at byte 400000: ") {
+	if err := f.readAhead(p, 50_000); !errors.Is(err, errFault) ||
+		!strings.Contains(err.Error(), name+" at byte 400000: ") {
 		t.Errorf("the error is: %v", err)
 	}
 	if err := f.Check(); err == nil || !strings.Contains(err.Error(), "800000 bytes before, 4096 now") {

@@ -107,8 +107,8 @@ func (s *Stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
 	return n, false, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Header.Size()+s.read, err)
 }
 
-// ReadFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give io.ErrUnexpectedEOF, which
-// is what a decompressor says of an input that was cut short.
+// ReadFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give
+// io.ErrUnexpectedEOF, which is what a decompressor says of an input that was cut short.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -123,8 +123,8 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 
 // partialRecord is the error of a stream that ends within a record.
 func partialRecord(name string, bytes int64, size int) error {
-	return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over (is the record size right, or the file cut short?)",
-		name, bytes, size, bytes%int64(size))
+	return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over "+
+		"(is the record size right, or the file cut short?)", name, bytes, size, bytes%int64(size))
 }
 
 // CheckEnd holds the record bytes that came from an input against what must be there.

@@ -42,5 +42,5 @@ func lineBytes(parts int) int64 {
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// MovesWords reports whether records of so many bytes are moved to their parts as words, which takes a part of the time.
+// MovesWords reports whether records of so many bytes are moved to their parts as words, which is faster.
 func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }

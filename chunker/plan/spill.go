@@ -29,8 +29,8 @@ func SpillCodecs(name string) []format.Compression {
 	return nil
 }
 
-// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for so many blocks of blockBytes
-// that are compressed or decompressed at the same time.
+// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for so many blocks of
+// blockBytes that are compressed or decompressed at the same time.
 func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
 	for _, c := range SpillCodecs(name) {

@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// codecChoice decides whether and how spill is compressed. A fixed choice is made before; auto tries what there is on some
-// blocks, and takes from then on what pays most, if anything does.
+// codecChoice decides whether and how spill is compressed. auto tries what there is on some blocks, and takes from then
+// on what pays most, if anything does.
 type codecChoice struct {
 	codec   format.Compression // None while auto has not decided
 	coder   *format.BlockCoder
@@ -31,12 +31,12 @@ type trial struct {
 }
 
 const (
-	// codecTrials is how many blocks auto tries before it decides, and betweenTrials how far they lie apart. The first blocks of a
-	// run have its least keys; where these are frequent, as with a Zipf distribution, no others are so quickly compressed.
+	// codecTrials is how many blocks auto tries before it decides, and betweenTrials how far they lie apart: the first
+	// blocks of a run have its least keys, which may be the most frequent ones.
 	codecTrials   = 4
 	betweenTrials = 16
 
-	// cacheBytesPerSecond is plan.DiskBytesPerSecond for spill that stays in memory: each worker copies it to the page cache and back.
+	// cacheBytesPerSecond is plan.DiskBytesPerSecond for spill that each worker copies to the page cache and back.
 	cacheBytesPerSecond = 4e9
 )
 
@@ -87,7 +87,7 @@ func (c *codecChoice) decided() format.Compression {
 	return c.codec
 }
 
-// try compresses a block to see what comes of it, twice: what one of them took longer is the machine's doing.
+// try compresses a block to see what comes of it, twice, since others may have kept the processor busy once.
 func (c *codecChoice) try(t *trial, recs []byte) {
 	var seconds [2]float64
 	var packed []byte
@@ -112,7 +112,7 @@ func (c *codecChoice) decide() {
 	c.trials, c.buffer = nil, nil
 }
 
-// gain is what writing and reading less saves, less what compressing and decompressing takes, in seconds for what was tried.
+// gain is what writing and reading less saves, less what compressing and decompressing takes, in seconds.
 func (c *codecChoice) gain(t *trial) float64 {
 	wayBack := 0.5 // of the time to compress
 	if t.codec == format.Delta {

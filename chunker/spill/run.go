@@ -85,15 +85,17 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 	size := k.Layout().RecordSize
 	r := &Run{keyer: k, close: close}
 	for i, b := range kept.Blocks {
-		r.blocks = append(r.blocks, Block{First: b.First, Records: b.Records, Offset: int64(i), Bytes: b.Records * size, Key: b.Key})
+		r.blocks = append(r.blocks,
+			Block{First: b.First, Records: b.Records, Offset: int64(i), Bytes: b.Records * size, Key: b.Key})
 	}
 	r.read = func(b *Block, dst []byte) ([]byte, error) { return kept.Read(int(b.Offset), dst[:b.Bytes]) }
 	return r
 }
 
-// SortedRun is the run that sorted records are which read gives from any index on, in blocks of blockRecords. seen is
-// shown the records of every block that is read.
-func SortedRun(k *format.Keyer, records int64, blockRecords int, read func(p []byte, first int64) error, seen func(recs []byte)) (*Run, error) {
+// SortedRun is the run of sorted records, which read gives from any index on, in blocks of blockRecords. seen is shown
+// the records of every block that is read.
+func SortedRun(k *format.Keyer, records int64, blockRecords int, read func(p []byte, first int64) error,
+	seen func(recs []byte)) (*Run, error) {
 	size := k.Layout().RecordSize
 	r := &Run{keyer: k, close: func() error { return nil }}
 	record := make([]byte, size)

@@ -34,7 +34,7 @@ func (s *runSource) Sample() []uint64 {
 	return prefixes
 }
 
-// Next reads the next blocks, as many as max has room for, so that a caller gets what it asks for however small blocks are.
+// Next reads the next blocks, as many as max has room for.
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	blocks, first, n, err := s.claim(max, place)
 	if len(blocks) == 0 {
@@ -59,7 +59,8 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 
 // claim takes the next blocks for the caller to read, or, when the first is larger than max, delivers a piece of it
 // itself.
-func (s *runSource) claim(max int, place func(first int64, n int) []byte) (blocks []Block, first int64, n int, err error) {
+func (s *runSource) claim(max int, place func(first int64, n int) []byte) (blocks []Block, first int64, n int,
+	err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.rest) == 0 && s.next == len(s.run.blocks) {

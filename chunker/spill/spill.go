@@ -137,13 +137,14 @@ func (o *Options) checkRoom(need int64) error {
 	if free < 0 || need <= free {
 		return nil
 	}
-	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free (name another with -T, or several)",
+	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free "+
+		"(name another with -T, or several)",
 		strings.Join(o.Folders, ", "), humanize.IBytes(uint64(need)), humanize.IBytes(uint64(free)))
 }
 
-// reserve takes an equal share of what is expected in each file, as far as its folder has room, since reserved blocks are
-// written in less time. Where room is short nothing is reserved: some files get more than their share, and what the others do
-// not need would be missed.
+// reserve takes an equal share of what is expected in each file, as far as its folder has room, since reserved blocks
+// are written in less time. Where room is short nothing is reserved: some files get more than their share, and what the
+// others do not need would be missed.
 func (s *Spill) reserve() error {
 	share := s.opt.ExpectBytes / int64(len(s.volumes))
 	if share <= 0 || s.opt.checkRoom(s.opt.ExpectBytes+s.opt.ExpectBytes/4+int64(s.opt.Extents)*punchBytes) != nil {

@@ -48,7 +48,8 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256, Workers: 2})
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256,
+		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,8 @@ func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
 			folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-			s, err := New(Options{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words), ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
+			s, err := New(Options{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words),
+				ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +245,8 @@ func TestSpillUsesAllFolders(t *testing.T) {
 
 // TestSpillOfLittle expects fewer bytes than it has files.
 func TestSpillOfLittle(t *testing.T) {
-	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80, Workers: 16})
+	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80,
+		Workers: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +274,8 @@ func TestSpillFullFolder(t *testing.T) {
 		f.room = max(len(f.data), 1)
 	}
 	_, err = writeRun(s, numbered(0, 1000), 10)
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "is full") || !strings.Contains(err.Error(), "-T") {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "is full") ||
+		!strings.Contains(err.Error(), "-T") {
 		t.Errorf("the error is: %v", err)
 	}
 	if !strings.Contains(fmt.Sprint(err), folders[1]) {
@@ -300,7 +304,8 @@ func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
-		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words), BlockBytes: 8000})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words),
+			BlockBytes: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +319,8 @@ func TestSpillDamage(t *testing.T) {
 			t.Errorf("%s: the block that is whole: %v", codec, err)
 		}
 		_, err = run.ReadBlock(1, make([]byte, run.BlockBytes(1)))
-		if err == nil || !strings.Contains(err.Error(), folder) || !strings.Contains(err.Error(), fmt.Sprintf("byte %d is damaged", b.Offset)) {
+		if err == nil || !strings.Contains(err.Error(), folder) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("byte %d is damaged", b.Offset)) {
 			t.Errorf("%s: the error is: %v", codec, err)
 		}
 		store.files[0].data = store.files[0].data[:b.Offset]
@@ -342,7 +348,8 @@ func TestRunWriterIndex(t *testing.T) {
 
 func TestSpillFolders(t *testing.T) {
 	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words), BlockBytes: 100}
-	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") || !strings.Contains(err.Error(), "-T") {
+	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") ||
+		!strings.Contains(err.Error(), "-T") {
 		t.Errorf("a folder that does not exist: %v", err)
 	}
 	opt.Folders, opt.ExpectBytes = []string{t.TempDir()}, 1<<60
@@ -408,17 +415,19 @@ func TestCodecChoice(t *testing.T) {
 		}
 	}
 	zstd := choiceOf(mustKeyer(t, words), "zstd", 1, false)
-	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" || len(packed) != len(random) {
+	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" ||
+		len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
 	}
 }
 
-// TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, and not where the bytes
-// stay in memory, however many workers there are; before a disk the more the more there are.
+// TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, and not where
+// the bytes stay in memory, however many workers there are; before a disk the more the more there are.
 func TestCodecGain(t *testing.T) {
 	k := mustKeyer(t, words)
 	gain := func(coders int, cached bool) float64 {
-		return choiceOf(k, "auto", coders, cached).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5, seconds: 4e-10 * (1 << 40)})
+		return choiceOf(k, "auto", coders, cached).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5,
+			seconds: 4e-10 * (1 << 40)})
 	}
 	if one, many := gain(1, false), gain(16, false); one <= 0 || many <= one {
 		t.Errorf("before a disk: one worker gains %g, 16 %g", one, many)
@@ -434,11 +443,12 @@ func TestCodecGain(t *testing.T) {
 
 // choiceOf is the choice of a codec for records of a keyer, by so many coders.
 func choiceOf(k *format.Keyer, codec string, coders int, cached bool) *codecChoice {
-	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders), cached)
+	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders),
+		cached)
 }
 
-// TestCodecBeyond leaves spill as it is as long as it stays in memory, and no longer; where it is known that not all does, none; and
-// where a codec is named, all is compressed by that.
+// TestCodecBeyond leaves spill as it is as long as it stays in memory, and no longer; where it is known that not all
+// does, none; and where a codec is named, all is compressed by that.
 func TestCodecBeyond(t *testing.T) {
 	const cached = 1 << 20
 	block := make([]byte, 8<<10) // of sorted keys: worth it before a disk
@@ -458,11 +468,13 @@ func TestCodecBeyond(t *testing.T) {
 		{"delta", -1, true, true, "delta"},
 		{"none", -1, false, false, "none"},
 	} {
-		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words), ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
+		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words),
+			ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, choice := range []*codecChoice{s.cached, s.beyond} { // as fast as these are meant to be, whatever this machine is
+		for _, choice := range []*codecChoice{s.cached,
+			s.beyond} { // as fast as these are meant to be, whatever this machine is
 			if choice.rate == plan.DiskBytesPerSecond {
 				choice.rate = 1
 			} else {
@@ -532,7 +544,8 @@ func TestReserveForExtents(t *testing.T) {
 			t.Skip("the disk is nearly full")
 		}
 		store := &reservedStore{}
-		s, err := New(Options{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected, Extents: extents, Workers: 2, BlockBytes: 1 << 20})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected,
+			Extents: extents, Workers: 2, BlockBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ type Stretches struct {
 	begins map[int64]int64 // by end
 }
 
-// Collect adds the bytes from up to to. When the stretch that they are part of then has least bytes or more, it gives that
-// stretch and forgets it; else the result is empty.
+// Collect adds the bytes from up to to. When the stretch that they are part of then has least bytes or more, it gives
+// that stretch and forgets it; else the result is empty.
 func (s *Stretches) Collect(from, to, least int64) (start, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

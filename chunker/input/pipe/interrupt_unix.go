@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Interruptible makes reads from a pipe or a terminal end when ctx is cancelled: Go cannot interrupt a read that
-// waits in the system, and a sort that waits for input should die of Ctrl-C at once. A regular file never waits
-// for long, and is returned as it is. What it gives in close, if not nil, is to be closed after the last Read; r stays open.
+// Interruptible makes reads from a pipe or a terminal end when ctx is cancelled: Go cannot interrupt a read that waits
+// in the system. A regular file is returned as it is. What it gives in close, if not nil, is to be closed after the
+// last Read; r stays open.
 func Interruptible(ctx context.Context, r io.Reader) (reader io.Reader, close io.Closer) {
 	file, ok := r.(*os.File)
 	if !ok || ctx.Done() == nil {

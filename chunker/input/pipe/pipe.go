@@ -1,9 +1,8 @@
 // Package pipe reads and writes the pipes of a Unix pipeline at the cost of the bytes.
 //
-// A pipe is a ring of pages under one lock. Whoever copies bytes into it or out of it holds the lock meanwhile, and a plain
-// write allocates, charges and frees a page for every 4 KiB. With two processors and three processes that is most of what
-// a pipeline costs. On Linux a Reader moves the pages on (splice) before it copies, and a Writer lets the pipe refer
-// to memory (vmsplice) instead of copying; elsewhere both are what they were made of.
+// A pipe is a ring of pages under one lock. Whoever copies bytes into it or out of it holds the lock meanwhile, and a
+// plain write allocates, charges and frees every page. On Linux a Reader moves the pages on (splice) before it copies,
+// and a Writer lets the pipe refer to memory (vmsplice) instead of copying; elsewhere both are what they were made of.
 package pipe
 
 import (
@@ -33,7 +32,7 @@ type Taker interface {
 	Take(p []byte) (int, error)
 }
 
-// Waiter is a reader of a pipe whose reading somebody may end, which a call of the system that waits for bytes would not notice.
+// Waiter is a reader of a pipe whose reading somebody may end, which a system call that waits would not notice.
 type Waiter interface {
 	io.Reader
 

@@ -52,7 +52,8 @@ func TestReader(t *testing.T) {
 		}
 		go feed(t, to, pieces)
 		if got, err := readOddly(r); err != nil || !bytes.Equal(got, all) {
-			t.Errorf("pipe of %d bytes: %d of %d bytes, equal: %t, error %v", capacity, len(got), len(all), bytes.Equal(got, all), err)
+			t.Errorf("pipe of %d bytes: %d of %d bytes, equal: %t, error %v", capacity, len(got), len(all), bytes.Equal(got,
+				all), err)
 		}
 		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("Read after the end: %d, %v", n, err)
@@ -87,8 +88,8 @@ func TestReaderDoesNotWaitForMore(t *testing.T) {
 	}
 }
 
-// TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot be
-// written to.
+// TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot
+// be written to.
 func TestReaderFallsBack(t *testing.T) {
 	from, _ := pipetest.Open(t)
 	raw, ok := pipeOf(from)

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,8 @@ func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 
 // isRefused reports that the system, or a rule of its administrator, does not splice here.
 func isRefused(err error) bool {
-	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBADF)
+	errno, ok := err.(unix.Errno)
+	return ok && slices.Contains([]unix.Errno{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.EBADF}, errno)
 }
 
 // uninterrupted calls again what a signal interrupted. The result of an error is 0.

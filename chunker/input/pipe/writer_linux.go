@@ -13,12 +13,12 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// NewWriter gives a writer to w that takes a third of the processor time where w is a pipe and WriterBytes of memory may
-// be used, and otherwise w. Where it does, it is a Taker. Its Close gives back the memory, and leaves w open.
+// NewWriter gives a Taker that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w. Its
+// Close gives back the memory, and leaves w open.
 //
-// Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may refer to them for as long as
-// it likes, since it may have spliced them on to somebody else; so no byte is ever written twice: when the page is full
-// it is unmapped, the last reference frees it, and the writer goes on in another.
+// Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may have spliced them on and
+// refer to them for as long as it likes; so no byte is ever written twice: when the page is full it is unmapped, the
+// last reference frees it, and the writer goes on in another.
 func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser {
 	raw, ok := pipeOf(w)
 	if !ok || memoryBytes < WriterBytes || !hugePages() {

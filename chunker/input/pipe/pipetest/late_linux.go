@@ -20,8 +20,8 @@ func Open(t testing.TB) (r, w *os.File) {
 	return r, w
 }
 
-// ReadLate reads a pipe to its end. After the first bytes, early of them, it moves some pages on into another pipe, half a
-// MiB at most, and looks at those only when wait has returned.
+// ReadLate reads a pipe to its end. After the first bytes, early of them, it moves some pages on into another pipe,
+// half a MiB at most, and looks at those only when wait has returned.
 func ReadLate(t testing.TB, from *os.File, early int, wait func()) (all []byte, late int) {
 	t.Helper()
 	held, hold := Open(t)
