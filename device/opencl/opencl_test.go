@@ -18,8 +18,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMain gives PoCL a cache it can write and a memory limit that does not vary, and keeps our own cache of
-// programs out of the user's folder.
+// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary, and keeps our own
+// cache of programs out of the user's folder.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-opencl")
 	if err != nil {
@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	}
 	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
 		"XDG_CACHE_HOME": folder} {
-		if os.Getenv(childVariable) == "" { // a child has its parent's
+		given := name == "POCL_CACHE_DIR" && os.Getenv(name) != ""
+		if os.Getenv(childVariable) == "" && !given { // a child has its parent's
 			os.Setenv(name, value)
 		}
 	}

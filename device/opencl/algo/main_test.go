@@ -14,7 +14,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv("POCL_CACHE_DIR", folder)
+	if os.Getenv("POCL_CACHE_DIR") == "" {
+		os.Setenv("POCL_CACHE_DIR", folder)
+	}
 	os.Setenv("POCL_MEMORY_LIMIT", "2")
 	os.Setenv("XDG_CACHE_HOME", folder)
 	code := m.Run()
