@@ -94,8 +94,7 @@ type decompressor struct {
 	source      countingReader
 	compression Compression
 	windowBytes uint64
-	plain       io.Reader // nil until the first Read
-	close       func()
+	plain       io.ReadCloser // nil until the first Read
 }
 
 type countingReader struct {
@@ -125,39 +124,37 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 	return n, fmt.Errorf("decompress %v near compressed byte %d: %w", d.compression, d.source.n, err)
 }
 
-func (d *decompressor) open() error {
+func (d *decompressor) open() (err error) {
 	switch d.compression {
 	case Gzip:
-		z, err := gzip.NewReader(&d.source)
-		if err != nil {
-			return err
-		}
-		d.plain, d.close = z, func() { z.Close() }
+		d.plain, err = gzip.NewReader(&d.source)
 	case Zstd:
-		z, err := zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(d.windowBytes))
-		if err != nil {
-			return err
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(d.windowBytes)); err == nil {
+			d.plain = z.IOReadCloser()
 		}
-		d.plain, d.close = z, z.Close
 	case S2:
-		d.plain = s2.NewReader(&d.source)
+		d.plain = io.NopCloser(s2.NewReader(&d.source))
 	}
-	return nil
+	if err != nil {
+		d.plain = nil
+	}
+	return err
 }
 
 func (d *decompressor) Close() error {
-	if d.close != nil {
-		d.close()
-		d.close = nil
+	if d.plain != nil {
+		d.plain.Close()
 	}
-	d.plain = closedReader{}
+	d.plain = closed{}
 	return nil
 }
 
-type closedReader struct{}
+type closed struct{}
 
-func (closedReader) Read([]byte) (int, error) { return 0, errors.New("read after close") }
+func (closed) Read([]byte) (int, error) { return 0, errors.New("read after close") }
+func (closed) Close() error             { return nil }
 
 // What is compressed with one history, and by itself: more takes memory for each worker, and makes records hardly
 // smaller.

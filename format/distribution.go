@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Each distribution sets xs to the numbers of the records from index first on.
+// Each distribution gives the record with an index its number.
 
 const (
 	golden      = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd: the step of SplitMix64
@@ -28,42 +28,32 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-func (g *Generator) uniform(xs []uint64, first uint64) {
-	state := g.seed + first*golden
-	for i := range xs {
-		xs[i] = mix(state)
-		state += golden
-	}
-}
+// stream is the number of a record in the stream of random numbers of a seed.
+func (g *Generator) stream(index uint64) uint64 { return mix(g.seed + index*golden) }
+
+// value is one of a few numbers, anywhere in the range.
+func (g *Generator) value(which uint64) uint64 { return mix(g.seed ^ valueSeed + which*golden) }
 
 // normal adds twelve uniform numbers from 0 to 1, of 32 bits each: the variance of the sum is 1.
-func (g *Generator) normal(xs []uint64, first uint64) {
-	for i := range xs {
-		state := g.seed + (first+uint64(i))*6*golden
-		var sum, last uint64
-		for range 6 {
-			last = mix(state)
-			state += golden
-			sum += last>>32 + last&0xffffffff
-		}
-		// sum − 6 is normal, in steps of 2^−32; with normalSpan added it takes 36 bits.
-		sum += (normalSpan - 6) << 32
-		xs[i] = sum<<28 | mix(last)>>36
+func (g *Generator) normal(index uint64) uint64 {
+	var sum, last uint64
+	for i := range uint64(6) {
+		last = g.stream(6*index + i)
+		sum += last>>32 + last&0xffffffff
 	}
+	// sum − 6 is normal, in steps of 2^−32; with normalSpan added it takes 36 bits.
+	sum += (normalSpan - 6) << 32
+	return sum<<28 | mix(last)>>36
 }
 
 // zipf chooses rank r from 1 to 2^24 with a probability of nearly 1/r: the logarithm of the rank is uniform.
 // Each rank has a key of its own, anywhere in the range.
-func (g *Generator) zipf(xs []uint64, first uint64) {
+func (g *Generator) zipf(index uint64) uint64 {
 	table := powers()
-	g.uniform(xs, first)
-	for i, u := range xs {
-		octave, fraction := bits.Mul64(u, zipfOctaves)
-		at := fraction >> 56
-		between, _ := bits.Mul64(table[at+1]-table[at], fraction<<8)
-		rank := (table[at] + between) >> (62 - octave)
-		xs[i] = mix(g.seed ^ valueSeed + rank*golden)
-	}
+	octave, fraction := bits.Mul64(g.stream(index), zipfOctaves)
+	at := fraction >> 56
+	between, _ := bits.Mul64(table[at+1]-table[at], fraction<<8)
+	return g.value((table[at] + between) >> (62 - octave))
 }
 
 // powers has 2^(i/256) in units of 2^−62, as geometric means of its neighbours: integers only, so that they
@@ -81,44 +71,21 @@ var powers = sync.OnceValue(func() *[257]uint64 {
 })
 
 // sorted spreads the records evenly and moves each by chance within its part of the range.
-func (g *Generator) sorted(xs []uint64, first uint64) {
-	for i := range xs {
-		xs[i] = g.rising(first + uint64(i))
-	}
-}
-
-func (g *Generator) rising(index uint64) uint64 {
+func (g *Generator) sorted(index uint64) uint64 {
 	step := ^uint64(0) / max(g.records, 1)
-	jitter, _ := bits.Mul64(mix(g.seed+index*golden), step)
+	jitter, _ := bits.Mul64(g.stream(index), step)
 	return index*step + jitter
 }
 
-func (g *Generator) reversed(xs []uint64, first uint64) {
-	for i := range xs {
-		xs[i] = g.rising(g.records - 1 - first - uint64(i))
+func (g *Generator) reversed(index uint64) uint64 { return g.sorted(g.records - 1 - index) }
+
+func (g *Generator) nearlySorted(index uint64) uint64 {
+	if choice := mix(g.seed ^ choiceSeed + index*golden); choice%nearlySorted == 0 {
+		return mix(choice)
 	}
+	return g.sorted(index)
 }
 
-func (g *Generator) nearlySorted(xs []uint64, first uint64) {
-	for i := range xs {
-		index := first + uint64(i)
-		if choice := mix(g.seed ^ choiceSeed + index*golden); choice%nearlySorted == 0 {
-			xs[i] = mix(choice)
-		} else {
-			xs[i] = g.rising(index)
-		}
-	}
-}
+func (g *Generator) few(index uint64) uint64 { return g.value(g.stream(index) % fewValues) }
 
-func (g *Generator) few(xs []uint64, first uint64) {
-	g.uniform(xs, first)
-	for i, u := range xs {
-		xs[i] = mix(g.seed ^ valueSeed + u%fewValues*golden)
-	}
-}
-
-func (g *Generator) equal(xs []uint64, _ uint64) {
-	for i := range xs {
-		xs[i] = mix(g.seed ^ valueSeed)
-	}
-}
+func (g *Generator) equal(uint64) uint64 { return g.value(0) }

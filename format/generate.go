@@ -32,7 +32,7 @@ type Generator struct {
 	keyer   *Keyer
 	seed    uint64
 	records uint64
-	fill    func(g *Generator, xs []uint64, first uint64)
+	number  func(g *Generator, index uint64) uint64
 	scale   float64 // of floats
 	gensort bool    // the payload is gensort's
 	keyBits uint    // what the key fields take of the string of bits
@@ -41,8 +41,8 @@ type Generator struct {
 // Distributions are the names of the distributions, as NewGenerator takes them.
 var Distributions = []string{"uniform", "normal", "zipf", "sorted", "reversed", "nearly-sorted", "few", "equal"}
 
-var distributions = map[string]func(g *Generator, xs []uint64, first uint64){
-	"uniform":       (*Generator).uniform,
+var distributions = map[string]func(g *Generator, index uint64) uint64{
+	"uniform":       (*Generator).stream,
 	"normal":        (*Generator).normal,
 	"zipf":          (*Generator).zipf,
 	"sorted":        (*Generator).sorted,
@@ -58,14 +58,14 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	if err != nil {
 		return nil, err
 	}
-	fill, ok := distributions[dist]
+	number, ok := distributions[dist]
 	if !ok {
 		return nil, fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(Distributions, ", "))
 	}
 	if records < 0 {
 		return nil, fmt.Errorf("%d records cannot be made", records)
 	}
-	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), fill: fill, scale: 1,
+	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), number: number, scale: 1,
 		gensort: layout.String() == gensortLayout.String()}
 	for _, f := range layout.Key {
 		g.keyBits += bitsOf(f)
@@ -83,7 +83,9 @@ func (g *Generator) Fill(dst []byte, first int64) {
 	size := g.layout.RecordSize
 	for i := uint64(first); len(dst) > 0; {
 		n := min(len(dst)/size, blockKeys)
-		g.fill(g, xs[:n], i)
+		for j := range xs[:n] {
+			xs[j] = g.number(g, i+uint64(j))
+		}
 		g.putRecords(dst[:n*size], xs[:n], i)
 		dst, i = dst[n*size:], i+uint64(n)
 	}

@@ -109,8 +109,8 @@ func (s Spec) newSosd(records int64) *Header {
 
 func (s Spec) readSosd(r io.Reader) (*Header, error) {
 	var b [sosdHeaderSize]byte
-	if n, err := io.ReadFull(r, b[:]); err != nil {
-		return nil, shortHeader("the key count", n, sosdHeaderSize, err)
+	if err := readPart(r, b[:], "the key count"); err != nil {
+		return nil, err
 	}
 	count := binary.LittleEndian.Uint64(b[:])
 	if count > math.MaxInt64/8 {
@@ -119,10 +119,11 @@ func (s Spec) readSosd(r io.Reader) (*Header, error) {
 	return s.newSosd(int64(count)), nil
 }
 
-// shortHeader explains a read of want bytes that ended after n.
-func shortHeader(what string, n, want int, err error) error {
+// readPart fills b, a part of a header.
+func readPart(r io.Reader, b []byte, what string) error {
+	n, err := io.ReadFull(r, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", n, want, what, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", n, len(b), what, io.ErrUnexpectedEOF)
 	}
 	return err
 }

@@ -44,8 +44,8 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 // readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
 func readNpyText(r io.Reader) (text string, size int64, err error) {
 	var b [12]byte
-	if n, err := io.ReadFull(r, b[:8]); err != nil {
-		return "", 0, shortHeader("the npy magic and version", n, 8, err)
+	if err := readPart(r, b[:8], "the npy magic and version"); err != nil {
+		return "", 0, err
 	}
 	if string(b[:6]) != npyMagic {
 		return "", 0, fmt.Errorf("not an npy file: it begins with %q", b[:6])
@@ -58,24 +58,25 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	if major == 1 {
 		lengthBytes = 2
 	}
-	if n, err := io.ReadFull(r, b[8:8+lengthBytes]); err != nil {
-		return "", 0, shortHeader("the npy header length", n, lengthBytes, err)
+	if err := readPart(r, b[8:8+lengthBytes], "the npy header length"); err != nil {
+		return "", 0, err
 	}
 	length := binary.LittleEndian.Uint32(b[8:])
 	if length > npyMaxHeader {
 		return "", 0, fmt.Errorf("npy header length %d at byte 8 is more than %d", length, npyMaxHeader)
 	}
 	raw := make([]byte, length)
-	if n, err := io.ReadFull(r, raw); err != nil {
-		return "", 0, shortHeader("the npy header", n, len(raw), err)
+	if err := readPart(r, raw, "the npy header"); err != nil {
+		return "", 0, err
 	}
-	if major < 3 {
-		return latin1(raw), int64(8 + lengthBytes + len(raw)), nil
-	}
-	if !utf8.Valid(raw) {
+	text = string(raw)
+	switch {
+	case major < 3:
+		text = latin1(raw)
+	case !utf8.Valid(raw):
 		return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
 	}
-	return string(raw), int64(8 + lengthBytes + len(raw)), nil
+	return text, int64(8 + lengthBytes + len(raw)), nil
 }
 
 func latin1(b []byte) string {

@@ -2,8 +2,11 @@ package format
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -52,8 +55,12 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 func (o *Order) noteEach(k *Keyer, first int64, keys []uint64, recs []byte, previous uint64) {
 	size := k.layout.RecordSize
 	for i, prefix := range keys {
-		if prefix <= previous {
-			o.notGreater(k, first+int64(i), prefix < previous, recs[i*size:][:2*size])
+		c := cmp.Compare(previous, prefix)
+		if c == 0 && k.keySize > 8 {
+			c = k.Compare(recs[i*size:], recs[(i+1)*size:])
+		}
+		if c >= 0 {
+			o.note(first+int64(i), c > 0)
 		}
 		previous = prefix
 	}
@@ -89,19 +96,6 @@ func (o *Order) countEqual(keys []uint64, previous uint64) bool {
 	return true
 }
 
-// notGreater notes a record, the second of pair, whose prefix is less than that of the first, or equal to it.
-func (o *Order) notGreater(k *Keyer, index int64, less bool, pair []byte) {
-	if !less && k.keySize > 8 {
-		size := len(pair) / 2
-		c := k.Compare(pair[:size], pair[size:])
-		if c < 0 {
-			return
-		}
-		less = c > 0
-	}
-	o.note(index, less)
-}
-
 func (o *Order) note(index int64, less bool) {
 	if less {
 		if o.FirstDisorder < 0 {
@@ -124,7 +118,7 @@ func (o Order) FirstFault(unique bool) int64 {
 	return earlier(o.FirstDisorder, o.FirstDuplicate)
 }
 
-// Join is the order of a followed by b. REQUIRES: b.First == a.First+a.Records.
+// Join is the order of a followed by b. REQUIRES: b follows a.
 func (a Order) Join(b Order) Order {
 	if a.Records == 0 {
 		return b
@@ -150,9 +144,8 @@ func earlier(a, b int64) int64 { return int64(min(uint64(a), uint64(b))) }
 // OrderCheck joins the blocks of a stream that come in any order. Its memory grows only with the number of
 // gaps. The zero OrderCheck is ready for use, by several goroutines.
 type OrderCheck struct {
-	mu      sync.Mutex
-	byFirst map[int64]Order // parts that do not touch each other
-	byEnd   map[int64]int64 // index after a part → its First
+	mu    sync.Mutex
+	parts []Order // rising, with gaps between them
 }
 
 // Add adds a block that CheckBlock has looked at.
@@ -162,34 +155,31 @@ func (c *OrderCheck) Add(o Order) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byFirst == nil {
-		c.byFirst, c.byEnd = map[int64]Order{}, map[int64]int64{}
+	at, _ := slices.BinarySearchFunc(c.parts, o.First, func(p Order, first int64) int { return cmp.Compare(p.First, first) })
+	if at < len(c.parts) && o.end() == c.parts[at].First {
+		o = o.Join(c.parts[at])
+		c.parts = slices.Delete(c.parts, at, at+1)
 	}
-	if first, ok := c.byEnd[o.First]; ok {
-		delete(c.byEnd, o.First)
-		before := c.byFirst[first]
-		delete(c.byFirst, first)
-		o = before.Join(o)
+	if at > 0 && c.parts[at-1].end() == o.First {
+		c.parts[at-1] = c.parts[at-1].Join(o)
+		return
 	}
-	if after, ok := c.byFirst[o.First+o.Records]; ok {
-		delete(c.byFirst, after.First)
-		delete(c.byEnd, after.First+after.Records)
-		o = o.Join(after)
-	}
-	c.byFirst[o.First] = o
-	c.byEnd[o.First+o.Records] = o.First
+	c.parts = slices.Insert(c.parts, at, o)
 }
+
+func (a Order) end() int64 { return a.First + a.Records }
 
 // Result is the order of the whole stream, which is an error if blocks of it are missing.
 func (c *OrderCheck) Result() (Order, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	whole, ok := c.byFirst[0]
-	if len(c.byFirst) == 0 {
+	switch {
+	case len(c.parts) == 0:
 		return Order{FirstDisorder: -1, FirstDuplicate: -1}, nil
+	case c.parts[0].First > 0:
+		return Order{}, errors.New("check order: records are missing after record 0")
+	case len(c.parts) > 1:
+		return Order{}, fmt.Errorf("check order: records are missing after record %d", c.parts[0].Records)
 	}
-	if !ok || len(c.byFirst) > 1 {
-		return Order{}, fmt.Errorf("check order: records are missing after record %d", whole.Records)
-	}
-	return whole, nil
+	return c.parts[0], nil
 }
