@@ -62,7 +62,8 @@ func Detect(first []byte) Compression {
 	case len(first) >= 4 && bytes.HasPrefix(first, []byte{0x28, 0xb5, 0x2f, 0xfd}),
 		len(first) >= 4 && first[0]&0xf0 == 0x50 && bytes.Equal(first[1:4], []byte{0x2a, 0x4d, 0x18}):
 		return Zstd
-	case bytes.HasPrefix(first, []byte("\xff\x06\x00\x00S2sTwO")), bytes.HasPrefix(first, []byte("\xff\x06\x00\x00sNaPpY")):
+	case bytes.HasPrefix(first, []byte("\xff\x06\x00\x00S2sTwO")),
+		bytes.HasPrefix(first, []byte("\xff\x06\x00\x00sNaPpY")):
 		return S2
 	}
 	return None
@@ -87,7 +88,8 @@ func NewReaderLimit(r io.Reader, c Compression, windowBytes int64) io.ReadCloser
 	if c == None {
 		return io.NopCloser(r)
 	}
-	return &decompressor{source: countingReader{r: r}, compression: c, windowBytes: uint64(max(windowBytes, zstd.MinWindowSize))}
+	windowBytes = max(windowBytes, zstd.MinWindowSize)
+	return &decompressor{source: countingReader{r: r}, compression: c, windowBytes: uint64(windowBytes)}
 }
 
 type decompressor struct {

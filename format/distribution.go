@@ -49,7 +49,7 @@ func (g *Generator) normal(index uint64) uint64 {
 // zipf chooses rank r from 1 to 2^24 with a probability of nearly 1/r: the logarithm of the rank is uniform.
 // Each rank has a key of its own, anywhere in the range.
 func (g *Generator) zipf(index uint64) uint64 {
-	table := powers()
+	table := g.powers
 	octave, fraction := bits.Mul64(g.stream(index), zipfOctaves)
 	at := fraction >> 56
 	between, _ := bits.Mul64(table[at+1]-table[at], fraction<<8)

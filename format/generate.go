@@ -33,9 +33,10 @@ type Generator struct {
 	seed    uint64
 	records uint64
 	number  func(g *Generator, index uint64) uint64
-	scale   float64 // of floats
-	gensort bool    // the payload is gensort's
-	keyBits uint    // what the key fields take of the string of bits
+	powers  *[257]uint64 // of zipf
+	scale   float64      // of floats
+	gensort bool         // the payload is gensort's
+	keyBits uint         // what the key fields take of the string of bits
 }
 
 // Distributions are the names of the distributions, as NewGenerator takes them.
@@ -70,8 +71,11 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	for _, f := range layout.Key {
 		g.keyBits += bitsOf(f)
 	}
-	if dist == "normal" {
+	switch dist {
+	case "normal":
 		g.scale = normalSpan
+	case "zipf":
+		g.powers = powers()
 	}
 	return g, nil
 }

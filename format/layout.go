@@ -87,7 +87,8 @@ func (l Layout) Validate() error {
 		}
 	}
 	if n := l.KeySize(); n > MaxKeyBytes {
-		faults = append(faults, fmt.Errorf("the key fields have %d bytes together: at most %d can be sorted by", n, MaxKeyBytes))
+		faults = append(faults,
+			fmt.Errorf("the key fields have %d bytes together: at most %d can be sorted by", n, MaxKeyBytes))
 	}
 	return errors.Join(faults...)
 }

@@ -63,7 +63,8 @@ func parseScalar(s string) (npyField, int, error) {
 		return npyField{}, 0, fmt.Errorf("dtype %q has no byte order", s)
 	}
 	if kind == 'O' {
-		return npyField{}, 0, fmt.Errorf("dtype %q holds Python objects, which are no fixed-size records: convert the array to numbers or bytes", s)
+		return npyField{}, 0, fmt.Errorf("dtype %q holds Python objects, which are no fixed-size records: "+
+			"convert the array to numbers or bytes", s)
 	}
 	digits, _, _ := strings.Cut(s[2:], "[") // M8[ns]
 	n, err := strconv.Atoi(digits)
@@ -76,7 +77,7 @@ func parseScalar(s string) (npyField, int, error) {
 		return npyField{}, 0, fmt.Errorf("unknown dtype %q", s)
 	}
 	if f.typ.Size == 0 {
-		f.why = fmt.Sprintf("dtype %s has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE", pyRepr(s))
+		f.why = "dtype " + pyRepr(s) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
 	}
 	return f, size, nil
 }
@@ -212,7 +213,8 @@ func (s Spec) npyLayout(d dtype) (Layout, error) {
 
 func (d dtype) onlyKey() (Field, error) {
 	if d.fields != nil {
-		return Field{}, fmt.Errorf("records have several fields, so give the key as -k NAME[:desc]; the fields are %s", d.names())
+		return Field{}, fmt.Errorf("records have several fields, so give the key as -k NAME[:desc]; the fields are %s",
+			d.names())
 	}
 	if d.scalar.why != "" {
 		return Field{}, errors.New(d.scalar.why)
@@ -236,7 +238,8 @@ func (d dtype) resolve(key string) (Field, error) {
 		return ParseField(key)
 	}
 	if d.fields == nil {
-		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave -k out, or use OFFSET:TYPE[:desc]", key, d.text)
+		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave -k out, or use OFFSET:TYPE[:desc]",
+			key, d.text)
 	}
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, d.names())
 }

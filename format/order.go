@@ -155,7 +155,8 @@ func (c *OrderCheck) Add(o Order) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(c.parts, o.First, func(p Order, first int64) int { return cmp.Compare(p.First, first) })
+	byFirst := func(part Order, first int64) int { return cmp.Compare(part.First, first) }
+	at, _ := slices.BinarySearchFunc(c.parts, o.First, byFirst)
 	if at < len(c.parts) && o.end() == c.parts[at].First {
 		o = o.Join(c.parts[at])
 		c.parts = slices.Delete(c.parts, at, at+1)

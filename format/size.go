@@ -17,7 +17,8 @@ func ParseSize(s string) (int64, error) {
 	}
 	n, err := humanize.ParseBytes(text)
 	if err != nil || strings.Contains(text, ",") || n > math.MaxInt64 {
-		return 0, fmt.Errorf("size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, such as 512M", s)
+		return 0, fmt.Errorf("size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
+			"such as 512M", s)
 	}
 	return int64(n), nil
 }

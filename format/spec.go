@@ -53,7 +53,8 @@ func (s Spec) combinationFaults() (faults []error) {
 	switch s.Format {
 	case "":
 		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
-			"nothing says what a record is: give -t TYPE for bare keys, -R BYTES [-k OFFSET:TYPE] for records, or -f gensort, npy or sosd")
+			"nothing says what a record is: give -t TYPE for bare keys, -R BYTES [-k OFFSET:TYPE] for records, "+
+				"or -f gensort, npy or sosd")
 		fault(s.Type != "" && s.RecordSize != 0, "-t %s and -R %d exclude each other: leave one out", s.Type, s.RecordSize)
 		fault(s.Type != "" && len(s.Keys) > 0, "-k needs -R: with -t %s the whole record is the key", s.Type)
 		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, "-k needs the record size: add -R BYTES")
@@ -96,7 +97,8 @@ func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layo
 
 func wholeLayout(size int) (Layout, error) {
 	if size > MaxKeyBytes {
-		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: add -k OFFSET:TYPE", size, MaxKeyBytes)
+		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: "+
+			"add -k OFFSET:TYPE", size, MaxKeyBytes)
 	}
 	return Whole(size), nil
 }

@@ -49,7 +49,8 @@ func ParseType(s string) (Type, error) {
 	name, bigEndian := strings.CutSuffix(s, "be")
 	t, ok := numberTypes[name]
 	if !ok {
-		return Type{}, fmt.Errorf("unknown type %q: use u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 (each also with be) or bytesN", s)
+		return Type{}, fmt.Errorf("unknown type %q: use u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 "+
+			"(each also with be) or bytesN", s)
 	}
 	t.BigEndian = bigEndian && t.Size > 1
 	return t, nil
