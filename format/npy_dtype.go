@@ -238,8 +238,8 @@ func (d dtype) resolve(key string) (Field, error) {
 		return ParseField(key)
 	}
 	if d.fields == nil {
-		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave -k out, or use OFFSET:TYPE[:desc]",
-			key, d.text)
+		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: "+
+			"leave -k out, or use OFFSET:TYPE[:desc]", key, d.text)
 	}
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, d.names())
 }

@@ -34,34 +34,34 @@ type benchFlags struct {
 func (f *benchFlags) groups() []group {
 	f.table, f.format = bench.Views[0].Name, "text"
 	what := newGroup("What to time")
-	what.flags.VarP(single(&f.device, "DEVICE"), "device", "d", "the device, by its number or name in extsort devices; otherwise a GPU if there is one")
-	what.flags.Var(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)")
-	what.flags.Var(listOf(&f.scope.Algorithms, "NAMES", algorithmName), "algorithm", "these algorithms of the device; otherwise all")
-	what.flags.VarP(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type", "t", "these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	what.flags.Var(listOf(&f.scope.Dists, "NAMES", distributionName), "dist", "these distributions of keys; otherwise uniform")
-	what.flags.Var(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
-	what.flags.Var(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
-	what.flags.Var(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
-	what.flags.Var(listOf(&f.from, "FILES", fileName), "from", "time nothing: show figures that --format json wrote, joined into one")
+	what.add(single(&f.device, "DEVICE"), "device,d",
+		"the device, by its number or name in extsort devices; otherwise a GPU if there is one")
+	what.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)")
+	what.add(listOf(&f.scope.Algorithms, "NAMES", algorithmName), "algorithm",
+		"these algorithms of the device; otherwise all")
+	what.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
+		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
+	what.add(listOf(&f.scope.Dists, "NAMES", distributionName), "dist", "these distributions of keys; otherwise uniform")
+	what.add(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
+	what.add(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
+	what.add(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
+	what.add(listOf(&f.from, "FILES", fileName), "from",
+		"time nothing: show figures that --format json wrote, joined into one")
 	how := newGroup("How to show it")
-	how.flags.Var(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
-	how.flags.Var(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE")
+	how.add(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
+	how.add(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE")
 	return []group{what, how}
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
-	cmd := &cobra.Command{
-		Use: "bench [flags]",
-		Long: "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.\n\n" +
-			"Usage:\n  extsort bench [flags]\n\nTables:\n" + viewList(),
-		Args: noOperands,
-		Example: `  extsort bench
+	cmd := verb("bench [flags]", "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.",
+		`  extsort bench
   extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist uniform,zipf --svg rates.svg
   extsort bench -d gpu --table bainville
   extsort bench --from ours.json,theirs.json --svg both.svg`,
-	}
-	addGroups(cmd, f.groups()...)
+		f.groups(), nil)
+	cmd.Long += "\n\nTables:\n" + viewList()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.from != nil {
 			return a.showFigures(cmd, &f)

@@ -71,6 +71,25 @@ func (a *app) verbs() []*cobra.Command {
 	}
 }
 
+// verb is a command below the root. Its help tells what it is for, then how it is used.
+func verb(use, about, example string, groups []group, run func(ctx context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, Args: noOperands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	addGroups(cmd, groups...)
+	return cmd
+}
+
+// noOperands refuses what is neither a flag nor the value of one.
+func noOperands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no operand, but got %q: %s --help lists the flags",
+			cmd.Name(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
 // verbFirst tells whether the command line is for a verb, that is whether its first operand is the name of one,
 // and then moves that name to the front, where cobra looks for it. Sorting gets a command without sub-commands,
 // so that no file is ever mistaken for one. (Cobra itself would take the value of -o in "-ro gen" for a verb.)
@@ -122,13 +141,10 @@ func (a *app) completionCommand() *cobra.Command {
 		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
 	}
 	known := []string{"bash", "zsh", "fish", "powershell"}
-	cmd := &cobra.Command{
-		Use:       "completion SHELL",
-		ValidArgs: known,
-		Long:      "Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.\n\nUsage:\n  extsort completion SHELL",
-		Example:   "  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish",
-	}
-	addGroups(cmd)
+	cmd := verb("completion SHELL",
+		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.",
+		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", nil, nil)
+	cmd.ValidArgs, cmd.Args = known, cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || shells[args[0]] == nil {
 			return fmt.Errorf("completion: name one shell: %s", inWords(known))
@@ -147,7 +163,8 @@ func isTerminal(stream any) bool {
 // refuseTerminal guards against binary records on a terminal. Output "-" was asked for by name, and is let be.
 func (a *app) refuseTerminal(output string) error {
 	if output == "" && isTerminal(a.stdout) {
-		return errors.New("not writing binary records to a terminal: give -o FILE, or pipe the output on (or insist with -o -)")
+		return errors.New("not writing binary records to a terminal: " +
+			"give -o FILE, or pipe the output on (or insist with -o -)")
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ type demoFlags struct {
 func (f *demoFlags) group() group {
 	f.size, f.memory, f.workers = 1<<30, 256<<20, processors
 	g := newGroup("Flags")
-	g.flags.Var(size(&f.size, "SIZE", format.ParseSize), "size",
+	g.add(size(&f.size, "SIZE", format.ParseSize), "size",
 		"how much to sort; otherwise 1G. Three times that must be free on the disk")
-	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the sort; otherwise 256M")
-	g.flags.VarP(single(&f.folder, "DIR"), "temporary-directory", "T", "work in DIR, not in TMPDIR or /var/tmp")
+	g.add(size(&f.memory, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 256M")
+	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR, not in TMPDIR or /var/tmp")
 	addDevices(g, &f.devices)
 	addParallel(g, &f.workers)
 	addProgress(g, &f.progress, "progress bars on standard error; auto is only on a terminal")
@@ -41,15 +41,10 @@ func (f *demoFlags) group() group {
 
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
-	cmd := &cobra.Command{
-		Use: "demo [flags]",
-		Long: "Take the tour: generate random 64-bit keys, sort them in less memory than they need, verify the result, " +
-			"report,\nand clean up.\n\nUsage:\n  extsort demo [flags]",
-		Args: noOperands,
-	}
-	addGroups(cmd, f.group())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), &f) }
-	return cmd
+	return verb("demo [flags]",
+		"Take the tour: generate random 64-bit keys, sort them in less memory than they need, verify the result, report,"+
+			"\nand clean up.",
+		"", []group{f.group()}, func(ctx context.Context) error { return a.demo(ctx, &f) })
 }
 
 // tour is one run of the demo.
@@ -91,7 +86,8 @@ func (t *tour) run(ctx context.Context, out io.Writer, f *demoFlags, folder stri
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "1. generated  %s of random 64-bit keys in %s, %s\n", humanBytes(total), seconds(spent), rate(total, spent))
+	fmt.Fprintf(out, "1. generated  %s of random 64-bit keys in %s, %s\n",
+		humanBytes(total), seconds(spent), rate(total, spent))
 
 	copying, err := timed(func() error { return t.copy(ctx, total) })
 	if err != nil {
@@ -108,7 +104,8 @@ func (t *tour) run(ctx context.Context, out io.Writer, f *demoFlags, folder stri
 		return err
 	}
 	sorting := report.Seconds - phase(report, "verify")
-	fmt.Fprintf(out, "3. sorted     them with %s of memory in %s, %s\n", humanBytes(f.memory), seconds(sorting), rate(total, sorting))
+	fmt.Fprintf(out, "3. sorted     them with %s of memory in %s, %s\n",
+		humanBytes(f.memory), seconds(sorting), rate(total, sorting))
 	fmt.Fprintf(out, "              by %s on %s, %s\n", report.Strategy, report.Device, told(report))
 
 	opt = extsort.Options{Inputs: []string{t.output}, Record: opt.Record, Workers: processors, Progress: t.progress}
@@ -165,7 +162,7 @@ func (t *tour) generate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	job := generation{header: header, generator: generator, records: t.records, workers: t.workers, shown: t.progress}
+	job := generation{header, generator, t.records, t.workers, t.progress}
 	return writeFile(t.input, func(w io.Writer) error { return job.write(ctx, w) })
 }
 

@@ -14,10 +14,13 @@ type recordFlags struct {
 
 func (f *recordFlags) group() group {
 	g := newGroup("What a record is: one of -t, -R, -f")
-	g.flags.VarP(single(&f.spec.Type, "TYPE"), "type", "t", "bare keys: one record is one TYPE (see below)")
-	g.flags.VarP(number(&f.spec.RecordSize, "BYTES", 1), "record-size", "R", "records of so many bytes; with no -k they are compared whole, as bytes")
-	g.flags.VarP(many(&f.spec.Keys, "FIELD"), "key", "k", "FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
-	g.flags.VarP(single(&f.spec.Format, "FORMAT"), "format", "f", "gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
+	g.add(single(&f.spec.Type, "TYPE"), "type,t", "bare keys: one record is one TYPE (see below)")
+	g.add(number(&f.spec.RecordSize, "BYTES", 1), "record-size,R",
+		"records of so many bytes; with no -k they are compared whole, as bytes")
+	g.add(many(&f.spec.Keys, "FIELD"), "key,k",
+		"FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
+	g.add(single(&f.spec.Format, "FORMAT"), "format,f",
+		"gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
 	return g
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,14 +16,9 @@ import (
 )
 
 func (a *app) devicesCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:  "devices",
-		Long: "List the devices a sort can use. A device is chosen by its number, its kind or a part of its name: --device 1.\n\nUsage:\n  extsort devices",
-		Args: noOperands,
-		RunE: func(*cobra.Command, []string) error { return a.devices() },
-	}
-	addGroups(cmd)
-	return cmd
+	return verb("devices",
+		"List the devices a sort can use. A device is chosen by its number, its kind or a part of its name: --device 1.",
+		"", nil, func(context.Context) error { return a.devices() })
 }
 
 func (a *app) devices() error {
@@ -53,7 +49,10 @@ func deviceLine(d device.Info) []string {
 	if d.Driver != "" {
 		name += " (" + d.Driver + ")"
 	}
-	return []string{name, string(d.Kind), strconv.Itoa(d.Units), deviceMemory(d), largestChunk(d), rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1)}
+	return []string{
+		name, string(d.Kind), strconv.Itoa(d.Units), deviceMemory(d), largestChunk(d),
+		rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1),
+	}
 }
 
 // largestChunk is the most u64 records that the device sorts in one chunk; on the CPU that depends on -S.

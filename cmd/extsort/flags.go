@@ -24,6 +24,12 @@ func newGroup(title string) group {
 	return g
 }
 
+// add defines a flag; name may have a letter after a comma.
+func (g group) add(v pflag.Value, name, usage string) {
+	name, letter, _ := strings.Cut(name, ",")
+	g.flags.VarP(v, name, letter, usage)
+}
+
 // Each struct below holds the values of one group of flags; its group method defines the flags. Commands put
 // together the groups that they know.
 
@@ -38,8 +44,10 @@ type orderFlags struct {
 func (f *orderFlags) group() group {
 	g := newGroup("Order")
 	g.flags.BoolVarP(&f.reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
-	g.flags.BoolVarP(&f.unique, "unique", "u", false, "of equal keys write only the first record; with -c, equal neighbours are disorder")
-	g.flags.Var(size(&f.limit, "N", parseCount), "limit", "write only the first N records of the order, without sorting the rest")
+	g.flags.BoolVarP(&f.unique, "unique", "u", false,
+		"of equal keys write only the first record; with -c, equal neighbours are disorder")
+	g.add(size(&f.limit, "N", parseCount), "limit",
+		"write only the first N records of the order, without sorting the rest")
 	g.flags.BoolVarP(&f.stable, "stable", "s", false, "accepted as in GNU sort: sorting is always stable")
 	return g
 }
@@ -56,8 +64,9 @@ type outputFlags struct {
 
 func (f *outputFlags) group() group {
 	g := newGroup("Output")
-	g.flags.VarP(single(&f.output, "FILE"), "output", "o", "write to FILE, whole or not at all; FILE may be an input")
-	g.flags.Var(oneOf(&f.compress, "KIND", "none", "gzip", "zstd", "s2"), "compress", "compress the output, as do the suffixes .gz .zst .s2 of FILE")
+	g.add(single(&f.output, "FILE"), "output,o", "write to FILE, whole or not at all; FILE may be an input")
+	g.add(oneOf(&f.compress, "KIND", "none", "gzip", "zstd", "s2"), "compress",
+		"compress the output, as do the suffixes .gz .zst .s2 of FILE")
 	return g
 }
 
@@ -77,16 +86,19 @@ type resourceFlags struct {
 func (f *resourceFlags) group() group {
 	f.strategy, f.spillCompress, f.workers = "auto", "auto", processors
 	g := newGroup("Resources")
-	g.flags.VarP(size(&f.memory, "SIZE", parseMemory), "buffer-size", "S", "host memory for the whole run, also as 50% of the machine's")
-	g.flags.VarP(many(&f.tempDirs, "DIR"), "temporary-directory", "T", "put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
+	g.add(size(&f.memory, "SIZE", parseMemory), "buffer-size,S",
+		"host memory for the whole run, also as 50% of the machine's")
+	g.add(many(&f.tempDirs, "DIR"), "temporary-directory,T",
+		"put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
 	addParallel(g, &f.workers)
 	addDevices(g, &f.devices)
-	g.flags.Var(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory", "use no more than this of each device's memory")
-	g.flags.Var(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
+	g.add(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory",
+		"use no more than this of each device's memory")
+	g.add(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
 		"how chunks become output (reread: multi-pass)")
-	g.flags.Var(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
-	g.flags.Var(oneOf(&f.spillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress", "compression of spill")
-	g.flags.Var(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
+	g.add(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
+	g.add(oneOf(&f.spillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress", "compression of spill")
+	g.add(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
 	return g
 }
 
@@ -107,7 +119,7 @@ type reportFlags struct {
 func (f *reportFlags) group() group {
 	g := newGroup("Reports, all on standard error")
 	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
-	g.flags.Var(oneOf(&f.stats, "FORM", "text", "json"), "stats", "tell what was done, how long it took and what it needed")
+	g.add(oneOf(&f.stats, "FORM", "text", "json"), "stats", "tell what was done, how long it took and what it needed")
 	g.flags.Lookup("stats").NoOptDefVal = "text"
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
 	g.flags.BoolVar(&f.verify, "verify", false, "make sure that the output is in order and has the records that were read")
@@ -117,17 +129,17 @@ func (f *reportFlags) group() group {
 // Flags that several verbs have.
 
 func addDevices(g group, to *[]string) {
-	g.flags.VarP(many(to, "DEVICE"), "device", "d",
+	g.add(many(to, "DEVICE"), "device,d",
 		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
 }
 
 func addParallel(g group, to *int) {
-	g.flags.Var(number(to, "N", 1), "parallel", "worker threads; otherwise one for each processor")
+	g.add(number(to, "N", 1), "parallel", "worker threads; otherwise one for each processor")
 }
 
 func addProgress(g group, to *string, usage string) {
 	*to = "auto"
-	g.flags.Var(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
+	g.add(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
 }
 
 // modeFlags turn the sort into something else.
@@ -139,7 +151,7 @@ type modeFlags struct {
 
 func (f *modeFlags) group() group {
 	g := newGroup("Instead of sorting")
-	g.flags.VarP(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check", "c", "only check that FILE is sorted")
+	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c", "only check that FILE is sorted")
 	g.flags.Lookup("check").NoOptDefVal = "diagnose-first"
 	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
 	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")

@@ -30,10 +30,10 @@ type genFlags struct {
 func (f *genFlags) groups() []group {
 	f.dist, f.workers = "uniform", processors
 	g := newGroup("What to write")
-	g.flags.VarP(size(&f.records, "COUNT", parseCount), "count", "n", "so many records")
-	g.flags.Var(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
-	g.flags.Var(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
-	g.flags.Var(seed(&f.seed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
+	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
+	g.add(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
+	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
+	g.add(seed(&f.seed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
 	how := newGroup("How")
 	addParallel(how, &f.workers)
 	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
@@ -42,17 +42,12 @@ func (f *genFlags) groups() []group {
 
 func (a *app) genCommand() *cobra.Command {
 	var f genFlags
-	cmd := &cobra.Command{
-		Use:  "gen [flags]",
-		Long: "Write test data: records with keys of a distribution, the same for the same seed on every machine.\n\nUsage:\n  extsort gen [flags]",
-		Args: noOperands,
-		Example: `  extsort gen -t u64 --size 1G -o keys.bin
+	return verb("gen [flags]",
+		"Write test data: records with keys of a distribution, the same for the same seed on every machine.",
+		`  extsort gen -t u64 --size 1G -o keys.bin
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
-	}
-	addGroups(cmd, f.groups()...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.gen(cmd.Context(), &f) }
-	return cmd
+		f.groups(), func(ctx context.Context) error { return a.gen(ctx, &f) })
 }
 
 // seed is the number that random numbers start from; 0 unless it is given.
@@ -64,14 +59,6 @@ func seed(to *uint64) pflag.Value {
 		}
 		return n, nil
 	}}
-}
-
-// noOperands refuses what is neither a flag nor the value of one.
-func noOperands(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no operand, but got %q: %s --help lists the flags", cmd.Name(), args[0], cmd.CommandPath())
-	}
-	return nil
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {
@@ -90,7 +77,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	job := generation{header: header, generator: generator, records: records, workers: f.workers, shown: a.bars(f.progress)}
+	job := generation{header, generator, records, f.workers, a.bars(f.progress)}
 	return writeOutput(a.stdout, f.output, func(w io.Writer) error { return job.write(ctx, w) })
 }
 

@@ -41,7 +41,7 @@ func main() {
 	// may be 10 ms. With a worker waiting for a pipe, a processor would stand idle that long again and again.
 	runtime.GOMAXPROCS(2 * processors)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // what is large lies outside of Go's heap: the memory limit is worth more than a few collections
+		debug.SetGCPercent(50) // what is large lies outside of Go's heap: a low limit is worth a few collections
 	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

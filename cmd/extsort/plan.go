@@ -13,17 +13,12 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var f sortFlags
-	cmd := &cobra.Command{
-		Use:  "plan [flags] [FILE ...]",
-		Long: "Show what a sort with these flags would do and what that is expected to cost, and do nothing.\n\nUsage:\n  extsort plan [flags] [FILE ...]",
-		Args: cobra.ArbitraryArgs,
-		Example: `  extsort plan -t u64 -S 1G keys.bin
-  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in`,
-	}
-	addGroups(cmd, f.groups()...)
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		return a.plan(cmd.Context(), &f, files)
-	}
+	cmd := verb("plan [flags] [FILE ...]",
+		"Show what a sort with these flags would do and what that is expected to cost, and do nothing.",
+		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in",
+		f.groups(), nil)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) }
 	return cmd
 }
 
@@ -71,7 +66,8 @@ func planRecords(p *extsort.SortPlan) string {
 	if p.Records < 0 {
 		return "known only when the input ends"
 	}
-	return fmt.Sprintf("%s of %s, %s", commas(p.Records), plural(int64(p.RecordSize), "byte"), humanBytes(p.Records*int64(p.RecordSize)))
+	size := int64(p.RecordSize)
+	return fmt.Sprintf("%s of %s, %s", commas(p.Records), plural(size, "byte"), humanBytes(p.Records*size))
 }
 
 func planStrategy(p *extsort.SortPlan) string {
@@ -91,7 +87,8 @@ func planRates(r extsort.Rates) string {
 	if r.Measured {
 		origin = "measured"
 	}
-	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, scatter %.1f ns a record, merge %.1f ns a key and level",
+	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, "+
+		"scatter %.1f ns a record, merge %.1f ns a key and level",
 		origin, humanBytes(int64(r.ReadBytes)), humanBytes(int64(r.WriteBytes)), humanBytes(int64(r.CopyBytes)),
 		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds)
 }

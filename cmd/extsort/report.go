@@ -138,7 +138,9 @@ func writeExplain(w io.Writer, r *extsort.Report) error {
 	}
 	lines := [][]string{{"stage", "predicted", "measured", "bytes", "rate"}}
 	for _, s := range append(stagesOf(r), total) {
-		lines = append(lines, []string{s.name, known(s.predicted), known(s.measured), humanBytes(s.bytes), rate(s.bytes, s.measured)})
+		lines = append(lines, []string{
+			s.name, known(s.predicted), known(s.measured), humanBytes(s.bytes), rate(s.bytes, s.measured),
+		})
 	}
 	if err := writeTable(w, lines); err != nil {
 		return err

@@ -23,7 +23,9 @@ type sortFlags struct {
 }
 
 func (f *sortFlags) groups() []group {
-	return []group{f.record.group(), f.order.group(), f.output.group(), f.mode.group(), f.resources.group(), f.report.group()}
+	return []group{
+		f.record.group(), f.order.group(), f.output.group(), f.mode.group(), f.resources.group(), f.report.group(),
+	}
 }
 
 // sortCommand is the root command: it sorts, checks or merges.
@@ -76,7 +78,8 @@ func (f *sortFlags) contradictions(files []string) error {
 		}
 	}
 	if f.mode.checking() {
-		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet, "-c and -C contradict each other: say something or nothing")
+		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
+			"-c and -C contradict each other: say something or nothing")
 		fault(f.mode.merge, "-c and -m contradict each other: check or merge")
 		fault(f.output.output != "", "-c and -o contradict each other: a check writes nothing")
 		fault(f.output.compress != "", "-c and --compress contradict each other: a check writes nothing")

@@ -27,25 +27,22 @@ type tuneFlags struct {
 func (f *tuneFlags) groups() []group {
 	f.budget = tune.DefaultBudget
 	g := newGroup("What to try")
-	g.flags.VarP(single(&f.device, "DEVICE"), "device", "d", "the device, by its number or name in extsort devices; otherwise the GPU")
-	g.flags.Var(duration(&f.budget), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
-	g.flags.VarP(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type", "t", "only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	g.flags.VarP(keyCount(&f.count), "count", "n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+	g.add(single(&f.device, "DEVICE"), "device,d",
+		"the device, by its number or name in extsort devices; otherwise the GPU")
+	g.add(duration(&f.budget), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
+	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
+		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
+	g.add(keyCount(&f.count), "count,n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	return []group{g}
 }
 
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
-	cmd := &cobra.Command{
-		Use: "tune [flags]",
-		Long: "Find the best parameters of the sorts for an OpenCL device, measure its link, and keep both under the user's\n" +
-			"cache folder, where later sorts find them.\n\nUsage:\n  extsort tune [flags]",
-		Args:    noOperands,
-		Example: "  extsort tune\n  extsort tune -d 2 --budget 5m",
-	}
-	addGroups(cmd, f.groups()...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.tune(cmd.Context(), &f) }
-	return cmd
+	return verb("tune [flags]",
+		"Find the best parameters of the sorts for an OpenCL device, measure its link, and keep both under the user's\n"+
+			"cache folder, where later sorts find them.",
+		"  extsort tune\n  extsort tune -d 2 --budget 5m",
+		f.groups(), func(ctx context.Context) error { return a.tune(ctx, &f) })
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
