@@ -25,11 +25,12 @@ const (
 
 // knownTypes are violations that stand today, by type and rule; one that is gone goes from here, too.
 var knownTypes = map[string]bool{
-	"device/cpu.carrier[R device/cpu.carried] methods":  true,
-	"device/cpu.carrying[R device/cpu.carried] methods": true,
-	"device/cpu.chunk[E device/cpu.element] methods":    true,
-	"device/opencl.chunk methods":                       true,
-	"merge/output.systemFile methods":                   true,
+	"cmd/compare.table methods":                            true,
+	"device/cpu.carrier[R device/cpu.carried] methods":     true,
+	"device/cpu.carrying[R device/cpu.carried] methods":    true,
+	"device/cpu.chunk[E device/cpu/radix.Element] methods": true,
+	"device/opencl.chunk methods":                          true,
+	"merge/output.systemFile methods":                      true,
 }
 
 // listed is what go list tells of a package.
