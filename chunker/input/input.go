@@ -58,22 +58,20 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	if !info.Mode().IsRegular() || isCompressed(file, 0) || hasNoSize(file, info) {
-		in, err := openStream(ctx, spec, name, file, windowBytes)
-		if err != nil {
-			file.Close()
-			return nil, err
+	if f := newRegular(name, file, info, 0); f != nil {
+		f.owned = true
+		if mapped {
+			err = f.mapAndClose()
 		}
-		in.close = append(in.close, file)
-		return in, nil
+		return newFile(spec, f, err)
 	}
-	f := &regularFile{shown: name, file: file, owned: true, info: info, bytes: info.Size()}
-	if mapped {
-		if err := f.mapAndClose(); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
+	in, err := openStream(ctx, spec, name, file, windowBytes)
+	if err != nil {
+		file.Close()
+		return nil, err
 	}
-	return newFile(spec, f)
+	in.close = append(in.close, file)
+	return in, nil
 }
 
 // openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: if ctx is cancelled
@@ -110,52 +108,34 @@ func plainPathError(err error) error {
 	return err
 }
 
+// openStdin reads standard input at offsets where the shell has taken it from a file (< file).
 func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
 	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
 		pipe.Enlarge(conn)
 	}
 	if file, ok := stdin.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return openRedirected(ctx, spec, file, info, windowBytes)
+		info, err := file.Stat()
+		start, failed := file.Seek(0, io.SeekCurrent)
+		if err == nil && failed == nil {
+			if f := newRegular(shownStdin, file, info, start); f != nil {
+				return newFile(spec, f, nil)
+			}
 		}
 	}
 	return openStream(ctx, spec, shownStdin, stdin, windowBytes)
 }
 
-// openRedirected reads standard input that the shell has taken from a file (< file), at offsets.
-func openRedirected(ctx context.Context, spec format.Spec, file *os.File, info os.FileInfo,
-	windowBytes int64) (*Input, error) {
-	start, err := file.Seek(0, io.SeekCurrent)
-	if err != nil || isCompressed(file, start) || hasNoSize(file, info) {
-		return openStream(ctx, spec, shownStdin, file, windowBytes)
-	}
-	return newFile(spec, &regularFile{shown: shownStdin, file: file, info: info, start: start, bytes: info.Size() - start})
-}
-
-// newFile reads the header of a regular file, which it closes if it fails.
-func newFile(spec format.Spec, f *regularFile) (*Input, error) {
+// newFile reads the header of a regular file, which it closes if that fails, or if err is not nil.
+func newFile(spec format.Spec, f *regularFile, err error) (*Input, error) {
 	in := &Input{Name: f.shown, at: f, close: []io.Closer{f}}
-	if err := in.readHeader(spec); err != nil {
+	if err == nil {
+		err = in.readHeader(spec)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return in, nil
-}
-
-func isCompressed(file io.ReaderAt, at int64) bool {
-	var first [sniffBytes]byte
-	n, _ := file.ReadAt(first[:], at)
-	return format.Detect(first[:n]) != format.None
-}
-
-// hasNoSize reports whether a regular file holds something though its size is 0, as those of /proc do.
-func hasNoSize(file io.ReaderAt, info os.FileInfo) bool {
-	if info.Size() > 0 {
-		return false
-	}
-	var first [1]byte
-	n, _ := file.ReadAt(first[:], 0)
-	return n > 0
 }
 
 func (in *Input) readHeader(spec format.Spec) error {

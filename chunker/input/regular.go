@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
+
+	"github.com/extsort/extsort/format"
 )
 
 // regularFile reads a regular file at offsets, by calls or through a memory map: see Files.throughMap.
@@ -25,6 +27,20 @@ type regularFile struct {
 	mapping sync.Once
 	pages   *mmap.ReaderAt // of the whole file; nil: it is not mapped
 	held    time.Time      // when it was changed last, before it was held; zero: it is not
+}
+
+// newRegular is what can be read at offsets from start on; nil: it can be read in sequence only. That is what is
+// compressed, and what holds something though its size is 0, as files of /proc do.
+func newRegular(shown string, file *os.File, info os.FileInfo, start int64) *regularFile {
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	var first [sniffBytes]byte
+	n, _ := file.ReadAt(first[:], start)
+	if format.Detect(first[:n]) != format.None || n > 0 && info.Size() == 0 {
+		return nil
+	}
+	return &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
 }
 
 // errShorter and errFault are what a caller wraps with the name and the offset.

@@ -9,19 +9,20 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// runSource reads a run block by block.
+// runSource reads a run in order, whole blocks by several callers at a time.
 type runSource struct {
 	run *Run
 
 	mu     sync.Mutex
-	next   int    // block that is read next
-	opened []byte // where blocks lie that are larger than a caller's max
-	rest   []byte // what is left of one of them
-	at     int64  // index of the first record of rest
+	at     int64  // the next record
+	reader Reader // of blocks that are larger than what a caller asks for
 }
 
 // Source reads the blocks [i, j) of the run in order. It is device.Sampled.
-func (r *Run) Source(i, j int) device.Source { return &runSource{run: r.slice(i, j)} }
+func (r *Run) Source(i, j int) device.Source {
+	part := r.slice(i, j)
+	return &runSource{run: part, reader: Reader{Run: part}}
+}
 
 func (s *runSource) Records() int64 { return s.run.Records() }
 
@@ -34,69 +35,54 @@ func (s *runSource) Sample() []uint64 {
 	return prefixes
 }
 
-// Next reads the next blocks, as many as max has room for.
+// Next reads the next blocks, as many as max has room for, or a piece of one that is larger.
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
-	blocks, first, n, err := s.claim(max, place)
-	if len(blocks) == 0 {
-		return first, n, err
+	s.mu.Lock()
+	first := s.at
+	if first == s.Records() {
+		s.mu.Unlock()
+		return first, 0, nil
 	}
-	first, n = blocks[0].First, int(endOf(blocks)-blocks[0].First)
-	size := s.run.keyer.Layout().RecordSize
-	p := place(first, n)[:n*size]
-	for i := range blocks {
-		b := &blocks[i]
-		dst := p[int(b.First-first)*size:][:b.Records*size]
-		recs, err := s.run.read(b, dst)
+	i := s.run.blockOf(first)
+	n := min(max, int(endOf(s.run.blocks[:i+1])-first))
+	if first > s.run.blocks[i].First || n < s.run.blocks[i].Records {
+		defer s.mu.Unlock()
+		s.at += int64(n)
+		return first, n, s.reader.ReadRecords(s.run.room(place, first, n), first)
+	}
+	j := i + 1
+	for ; j < len(s.run.blocks) && n+s.run.blocks[j].Records <= max; j++ {
+		n += s.run.blocks[j].Records
+	}
+	s.at += int64(n)
+	s.mu.Unlock()
+	return first, n, s.run.readBlocks(i, j, s.run.room(place, first, n))
+}
+
+// room is the place of n records.
+func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []byte {
+	return place(first, n)[:n*r.keyer.Layout().RecordSize]
+}
+
+// readBlocks fills p with the blocks [i, j).
+func (r *Run) readBlocks(i, j int, p []byte) error {
+	for ; i < j; i++ {
+		dst := p[:r.BlockBytes(i)]
+		recs, err := r.ReadBlock(i, dst)
 		if err != nil {
-			return first, 0, err
+			return err
 		}
 		if len(recs) > 0 && &recs[0] != &dst[0] {
 			copy(dst, recs)
 		}
+		p = p[len(dst):]
 	}
-	return first, n, nil
+	return nil
 }
 
-// claim takes the next blocks for the caller to read, or, when the first is larger than max, delivers a piece of it
-// itself.
-func (s *runSource) claim(max int, place func(first int64, n int) []byte) (blocks []Block, first int64, n int,
-	err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.rest) == 0 && s.next == len(s.run.blocks) {
-		return nil, s.run.Records(), 0, nil
-	}
-	if len(s.rest) == 0 {
-		from := s.next
-		for room := max; s.next < len(s.run.blocks) && s.run.blocks[s.next].Records <= room; s.next++ {
-			room -= s.run.blocks[s.next].Records
-		}
-		if s.next > from {
-			return s.run.blocks[from:s.next], 0, 0, nil
-		}
-		s.next++
-		if err := s.openBlock(from); err != nil {
-			return nil, 0, 0, err
-		}
-	}
-	first, n = s.piece(max, place)
-	return nil, first, n, nil
-}
-
-func (s *runSource) openBlock(i int) error {
-	s.opened = slices.Grow(s.opened[:0], s.run.BlockBytes(i))
-	recs, err := s.run.ReadBlock(i, s.opened[:s.run.BlockBytes(i)])
-	s.rest, s.at = recs, s.run.blocks[i].First
-	return err
-}
-
-func (s *runSource) piece(max int, place func(first int64, n int) []byte) (first int64, n int) {
-	size := s.run.keyer.Layout().RecordSize
-	n = min(max, len(s.rest)/size)
-	first = s.at
-	copy(place(first, n), s.rest[:n*size])
-	s.rest, s.at = s.rest[n*size:], s.at+int64(n)
-	return first, n
+// blockOf is the block that has a record.
+func (r *Run) blockOf(record int64) int {
+	return sort.Search(len(r.blocks), func(i int) bool { return endOf(r.blocks[:i+1]) > record })
 }
 
 // Reader reads records of a run from any place. It keeps the block that it read last, and one buffer for all.
@@ -111,8 +97,7 @@ type Reader struct {
 // ReadRecords fills p with the records from index first on.
 func (r *Reader) ReadRecords(p []byte, first int64) error {
 	blocks, size := r.Run.blocks, r.Run.keyer.Layout().RecordSize
-	i := sort.Search(len(blocks), func(i int) bool { return endOf(blocks[:i+1]) > first })
-	for ; len(p) > 0; i++ {
+	for i := r.Run.blockOf(first); len(p) > 0; i++ {
 		if err := r.open(i); err != nil {
 			return err
 		}
