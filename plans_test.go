@@ -481,7 +481,7 @@ func makeSample(layout format.Layout, dist string, records int64, n, group int) 
 
 // roomyStore tells of the room that the facts have.
 type roomyStore struct {
-	spill.Oblivion
+	spill.Disk
 	free int64
 }
 

@@ -25,7 +25,7 @@ func BenchmarkClassify(b *testing.B) {
 			}
 			c := NewClassifier(slices.Sorted(slices.Values(keys)), n)
 			b.Run(fmt.Sprintf("%s/parts=%d", mode, n), func(b *testing.B) {
-				if c.ByDigit() != (mode == "digits") {
+				if (c.table != nil) != (mode == "digits") {
 					b.Skip("the classifier chose otherwise")
 				}
 				for b.Loop() {
@@ -56,7 +56,7 @@ func BenchmarkScatter(b *testing.B) {
 		c := NewClassifier(slices.Sorted(slices.Values(keys)), 40)
 		for name, blockBytes := range map[string]int{"block=256KiB": 256 << 10, "block=250000": 250000} {
 			b.Run(fmt.Sprintf("size=%d/%s", size, name), func(b *testing.B) {
-				store := newTestSpill(b, spec, spill.Oblivion{})
+				store := newTestSpill(b, spec, oblivion{})
 				data := &Part{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
 					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1,

@@ -103,9 +103,6 @@ const digitSlack = 0.05
 // Parts is the number of parts.
 func (c *Classifier) Parts() int { return c.parts }
 
-// ByDigit reports whether parts are chosen by leading digits, not by splitters.
-func (c *Classifier) ByDigit() bool { return c.table != nil }
-
 // Classify sets parts[i] to the part of keys[i].
 func (c *Classifier) Classify(parts []uint32, keys []uint64) {
 	switch {

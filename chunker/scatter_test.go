@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -163,13 +164,31 @@ func TestPartSample(t *testing.T) {
 	}
 }
 
+// oblivion is a Store that keeps nothing.
+type oblivion struct{}
+
+// Create implements Store.
+func (oblivion) Create(string) (spill.File, error) { return forgotten{}, nil }
+
+// Free implements Store.
+func (oblivion) Free([]string) int64 { return -1 }
+
+// forgotten is a file of oblivion.
+type forgotten struct{}
+
+func (forgotten) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (forgotten) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
+func (forgotten) Reserve(int64, int64) error             { return nil }
+func (forgotten) Release(int64, int64)                   {}
+func (forgotten) Close() error                           { return nil }
+
 // narrowStore is a Store whose files have room for 3000 bytes each.
-type narrowStore struct{ spill.Oblivion }
+type narrowStore struct{ oblivion }
 
 type narrowFile struct{ spill.File }
 
 func (s narrowStore) Create(folder string) (spill.File, error) {
-	f, err := s.Oblivion.Create(folder)
+	f, err := s.oblivion.Create(folder)
 	return narrowFile{f}, err
 }
 

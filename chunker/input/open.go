@@ -45,15 +45,6 @@ func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader
 	return inputs, nil
 }
 
-// Names are the names of the inputs as messages show them.
-func Names(inputs []*Input) []string {
-	names := make([]string, len(inputs))
-	for i, in := range inputs {
-		names[i] = in.Name
-	}
-	return names
-}
-
 func checkInputs(inputs []*Input) error {
 	var errs []error
 	for _, in := range inputs {

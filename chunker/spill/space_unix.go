@@ -4,8 +4,8 @@ package spill
 
 import "golang.org/x/sys/unix"
 
-// FreeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
-func FreeSpace(folder string) int64 {
+// freeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
+func freeSpace(folder string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
 		return -1

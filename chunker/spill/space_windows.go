@@ -2,14 +2,14 @@ package spill
 
 import "golang.org/x/sys/windows"
 
-// FreeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
-func FreeSpace(folder string) int64 {
+// freeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
+func freeSpace(folder string) int64 {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
 		return -1
 	}
 	var free uint64
-	if err := windows.GetDiskFreeSpaceEx(name, &free, nil, nil); err != nil {
+	if err := windows.GetDiskfreeSpaceEx(name, &free, nil, nil); err != nil {
 		return -1
 	}
 	return int64(free)

@@ -151,7 +151,7 @@ func (s *Spill) reserve() error {
 		return nil
 	}
 	for _, v := range s.volumes {
-		if free := FreeSpace(v.folder); free >= 0 && free < share && len(s.volumes) > 1 {
+		if free := freeSpace(v.folder); free >= 0 && free < share && len(s.volumes) > 1 {
 			continue
 		}
 		if err := v.file.Reserve(0, share); err != nil {

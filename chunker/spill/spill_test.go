@@ -533,7 +533,7 @@ func (f reservedFile) Reserve(_, bytes int64) error {
 // TestReserveForExtents reserves room only where there is enough for what extents leave unused.
 func TestReserveForExtents(t *testing.T) {
 	folder := t.TempDir()
-	free := FreeSpace(folder)
+	free := freeSpace(folder)
 	if free < 0 {
 		t.Skip("how much space is free is not known here")
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// Store makes spill files: on a [Disk], nowhere ([Oblivion]), or as a test double that injects faults.
+// Store makes spill files: on a [Disk], or as a test double that injects faults.
 type Store interface {
 	// Create makes an empty file in folder that nobody else can open, and that vanishes when it is closed.
 	Create(folder string) (File, error)
@@ -37,7 +37,7 @@ func (Disk) Free(folders []string) (free int64) {
 			continue
 		}
 		seen[device] = known
-		n := FreeSpace(folder)
+		n := freeSpace(folder)
 		if n < 0 {
 			return -1
 		}
@@ -104,21 +104,3 @@ func createAndRemove(folder string) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// Oblivion is a Store that keeps nothing, to time what is done before a block is written.
-type Oblivion struct{}
-
-// Create implements Store.
-func (Oblivion) Create(string) (File, error) { return forgotten{}, nil }
-
-// Free implements Store.
-func (Oblivion) Free([]string) int64 { return -1 }
-
-// forgotten is a file of Oblivion.
-type forgotten struct{}
-
-func (forgotten) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (forgotten) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
-func (forgotten) Reserve(int64, int64) error             { return nil }
-func (forgotten) Release(int64, int64)                   {}
-func (forgotten) Close() error                           { return nil }

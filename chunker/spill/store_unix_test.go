@@ -29,8 +29,8 @@ func TestDiskStore(t *testing.T) {
 	if _, err := f.ReadAt(rest, 1<<19); err != nil || !bytes.Equal(rest, numbered(1<<16, 1<<16)) {
 		t.Errorf("what was not released has changed: %v", err)
 	}
-	if FreeSpace(folder) <= 0 {
-		t.Errorf("free space is %d", FreeSpace(folder))
+	if freeSpace(folder) <= 0 {
+		t.Errorf("free space is %d", freeSpace(folder))
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
