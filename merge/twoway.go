@@ -34,10 +34,10 @@ func (s sequence) copyFrom(a sequence) sequence {
 }
 
 // The two-way merges below work from both ends at once: the front takes the lower of two heads, of equal ones that of
-// a; the back takes the higher of two tails, of equal ones that of b. Either decision moves indexes by arithmetic on the
-// borrow of a subtraction, without a branch that random keys would make mispredicted, and the processor works on both
-// ends at the same time. (This is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional merge" of
-// O. Peters's glidesort.)
+// a; the back takes the higher of two tails, of equal ones that of b. Either decision moves indexes by arithmetic on
+// the borrow of a subtraction, without a branch that random keys would make mispredicted, and the processor works on
+// both ends at the same time. (This is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional
+// merge" of O. Peters's glidesort.)
 //
 // A step takes at most one record of each input at either end. So half the length of the shorter input is a number of
 // steps that needs no check for an end; what remains is half as long, and so on.

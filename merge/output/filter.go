@@ -3,7 +3,6 @@ package output
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -77,10 +76,11 @@ func (o observer) TakeBlock(ctx context.Context, first int64, recs []byte, done 
 type Unique struct {
 	keyer   *format.Keyer
 	next    device.BlockWriter
-	turns   Turns
-	kept    atomic.Int64
-	last    []byte // the last record passed on; its turn protects it
 	scratch sync.Pool
+
+	turns Turns // whose turn it is may touch what follows
+	kept  int64
+	last  []byte // the last record passed on
 }
 
 // NewUnique makes a Unique that writes to next.
@@ -88,8 +88,8 @@ func NewUnique(k *format.Keyer, next device.BlockWriter) *Unique {
 	return &Unique{keyer: k, next: next}
 }
 
-// Records is the number of records passed on so far.
-func (u *Unique) Records() int64 { return u.kept.Load() }
+// Records is the number of records passed on. REQUIRES: no block is being written.
+func (u *Unique) Records() int64 { return u.kept }
 
 // scratch is the memory of one call of WriteBlock.
 type scratch struct {
@@ -151,8 +151,8 @@ func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at i
 	if u.last != nil && u.keyer.Compare(u.last, out[:size]) == 0 {
 		out = out[size:]
 	}
-	at = u.kept.Load()
-	u.kept.Add(int64(len(out) / size))
+	at = u.kept
+	u.kept += int64(len(out) / size)
 	if len(out) > 0 {
 		u.last = append(u.last[:0], out[len(out)-size:]...)
 	}

@@ -463,8 +463,8 @@ func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	return out, file
 }
 
-// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells what
-// was written before it.
+// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells
+// what was written before it.
 func TestWriteAtPieces(t *testing.T) {
 	data := make([]byte, 3*pieceBytes+1000)
 	rand.NewChaCha8([32]byte{2}).Read(data)

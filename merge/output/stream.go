@@ -158,7 +158,9 @@ func (s *StreamSink) drain() {
 		err := s.failed
 		s.mu.Unlock()
 		if err == nil && len(b.recs) > 0 {
-			err = s.send(first, b)
+			if _, err = b.write(b.recs); err != nil {
+				err = fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
+			}
 		}
 		s.pass(int64(len(b.recs)/s.size), err)
 		b.done(err)
@@ -177,13 +179,6 @@ func (s *StreamSink) due() (first int64, b streamBlock, due bool) {
 		return first, b, true
 	}
 	return 0, b, false
-}
-
-func (s *StreamSink) send(first int64, b streamBlock) error {
-	if _, err := b.write(b.recs); err != nil {
-		return fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
-	}
-	return nil
 }
 
 // pass goes on behind so many records, or ends all calls with an error.

@@ -76,8 +76,8 @@ func TestStreamSinkTakes(t *testing.T) {
 	}
 }
 
-// TestStreamSinkTakesAnyOrder is given blocks from the last to the first, as many as it takes without waiting, while the
-// first is missing.
+// TestStreamSinkTakesAnyOrder is given blocks from the last to the first, as many as it takes without waiting, while
+// the first is missing.
 func TestStreamSinkTakesAnyOrder(t *testing.T) {
 	var to pipeDouble
 	s := NewStreamSink(&to, 1)
