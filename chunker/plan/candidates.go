@@ -239,15 +239,15 @@ func (c *chooser) merge() Candidate {
 	again := rewritten(a.Chunks, c.sizes.FanIn)
 	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	a.Room = roomFor(a.Temp, c.storedBlock(a.ChunkRecords))
-	prices, packs, keeps := c.plain, 0.0, 1.0
+	prices, packed, keeps := c.plain, 0.0, 1.0
 	if c.keeps < 1 && (c.f.Asked.SpillCodec == "delta" || a.Temp > c.f.CachedSpill()) {
 		prices, keeps, a.Stored = c.packed, c.keeps, int64(c.keeps*float64(a.Temp))
-		packs = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
+		packed = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
 	}
 	back := c.mergeWork(merged, spilled, a)
-	last := back.times(1 + again).plus(work{spills: again * spilled, packs: (1 + 2*again) * packs, writes: c.written(),
+	last := back.plus(again, back).plus(1, work{spills: again * spilled, packs: (1 + 2*again) * packed, writes: c.written(),
 		waits: c.waits(n, (1+again)*spilled*keeps)})
-	runs := work{reads: n, sorts: n, spills: spilled, packs: packs, starts: 1}
+	runs := work{reads: n, sorts: n, spills: spilled, packs: packed, starts: 1}
 	a.Stages = []Stage{
 		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
 	}
@@ -259,28 +259,15 @@ func (c *chooser) mergeWork(merged, spilled float64, a Candidate) work {
 	runs := min(a.Chunks, c.sizes.FanIn)
 	w := work{spills: spilled, merges: merged * math.Log2(float64(max(runs, 2))), follows: merged}
 	if c.f.Reversed() {
-		w.merges, w.follows = 0, 0 // runs that do not overlap are only joined
+		w[merges], w[follows] = 0, 0 // runs that do not overlap are only joined
 	}
-	return w.plus(c.blocksRead(spilled, c.storedBlock(a.ChunkRecords), runs))
+	return w.plus(1, c.blocksRead(spilled, c.storedBlock(a.ChunkRecords), runs))
 }
 
 // blocksRead is what it takes to read back spill because it comes in blocks, of so many runs that are merged.
 func (c *chooser) blocksRead(records float64, block, runs int) work {
-	blocks := records * float64(c.f.recordSize()) / float64(max(block, 1))
-	return work{blocks: blocks, cuts: blocks * float64(runs)}
-}
-
-func (w work) times(n float64) work {
-	w.merges, w.follows, w.spills, w.blocks, w.cuts = n*w.merges, n*w.follows, n*w.spills, n*w.blocks, n*w.cuts
-	return w
-}
-
-func (w work) plus(o work) work {
-	return work{
-		w.reads + o.reads, w.looks + o.looks, w.sorts + o.sorts, w.scatters + o.scatters, w.merges + o.merges,
-		w.follows + o.follows, w.spills + o.spills, w.packs + o.packs, w.blocks + o.blocks, w.cuts + o.cuts,
-		w.parts + o.parts, w.writes + o.writes, w.waits + o.waits, w.starts + o.starts, w.syncs + o.syncs,
-	}
+	n := records * float64(c.f.recordSize()) / float64(max(block, 1))
+	return work{blocks: n, cuts: n * float64(runs)}
 }
 
 func (c *chooser) partition() Candidate {
@@ -304,13 +291,10 @@ func (c *chooser) partition() Candidate {
 		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	back := c.blocksRead(n, scatter.BlockBytes, 0)
-	again := work{scatters: n, spills: 2 * n, blocks: back.blocks, cuts: back.cuts}
-	parts := work{spills: n, parts: float64(a.Chunks), sorts: n, writes: n, waits: c.waits(n, passes*n)}.plus(back)
-	for range int(passes) - 1 {
-		parts = parts.plus(again)
-	}
+	last := work{spills: n, parts: float64(a.Chunks), sorts: n, writes: n, waits: c.waits(n, passes*n)}
+	last = last.plus(1, back).plus(passes-1, work{scatters: n, spills: 2 * n}).plus(passes-1, back)
 	a.Stages = []Stage{
-		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, parts),
+		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, last),
 	}
 	return c.finished(a, n)
 }

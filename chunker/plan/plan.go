@@ -165,8 +165,8 @@ type chooser struct {
 	capacity int64 // records that fit a chunk on every device
 	slots    int
 	keeps    float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
-	plain    prices  // of spill that is not packed
-	packed   prices
+	plain    work    // prices of spill that is not packed
+	packed   work
 }
 
 func newChooser(f *Facts, profile *Profile) *chooser {

@@ -86,34 +86,44 @@ func (p *Profile) rates() Rates {
 	}
 }
 
-// work is the amount of each kind of work in a stage of a strategy. A stage's cost is the sum of its amounts, each
-// times the machine's price for it: a row of a matrix times a vector.
-type work struct {
-	reads    float64 // records read from the input
-	looks    float64 // records read from the input and looked at by a pass that may leave them out
-	sorts    float64 // records sorted
-	scatters float64 // records sent to their parts
-	merges   float64 // records times levels of two-way merges
-	follows  float64 // records that a merge moves by references
-	spills   float64 // records written to spill or read back
-	packs    float64 // of those, the records that are packed or unpacked
-	blocks   float64 // blocks read back from spill
-	cuts     float64 // blocks times the runs that are cut where they end
-	parts    float64 // parts
-	writes   float64 // records written to the output
-	waits    float64 // bytes that the disk has to take before the run can go on
-	starts   float64 // 1 where the run begins
-	syncs    float64 // 1 where the output is made durable
+// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a stage is
+// the sum of its amounts, each times its price.
+type work [kindsOfWork]float64
+
+// The kinds of work.
+const (
+	reads    = iota // records read from the input
+	looks           // records read from the input and looked at by a pass that may leave them out
+	sorts           // records sorted
+	scatters        // records sent to their parts
+	merges          // records times levels of two-way merges
+	follows         // records that a merge moves by references
+	spills          // records written to spill or read back
+	packs           // of those, numbers that are packed or unpacked
+	blocks          // blocks read back from spill
+	cuts            // blocks times the runs that are cut where they end
+	parts           // parts
+	writes          // records written to the output
+	waits           // bytes that the disk has to take before the run can go on
+	starts          // 1 where the run begins
+	syncs           // 1 where the output is made durable
+	kindsOfWork
+)
+
+// cost is the seconds that w takes at these prices.
+func (w work) cost(prices work) (seconds float64) {
+	for kind, amount := range w {
+		seconds += amount * prices[kind]
+	}
+	return seconds
 }
 
-// prices are seconds for each unit of work, with all workers of the run.
-type prices work
-
-// cost is the seconds that w takes.
-func (w work) cost(p prices) float64 {
-	return w.reads*p.reads + w.looks*p.looks + w.sorts*p.sorts + w.scatters*p.scatters + w.merges*p.merges +
-		w.follows*p.follows + w.spills*p.spills + w.packs*p.packs + w.blocks*p.blocks + w.cuts*p.cuts +
-		w.parts*p.parts + w.writes*p.writes + w.waits*p.waits + w.starts*p.starts + w.syncs*p.syncs
+// plus is w and n times as much as more.
+func (w work) plus(n float64, more work) work {
+	for kind, amount := range more {
+		w[kind] += n * amount
+	}
+	return w
 }
 
 const (
@@ -122,9 +132,9 @@ const (
 )
 
 // price says what each kind of work costs on this machine for these facts, by so many workers.
-func (p *Profile) price(f *Facts, workers int, keeps float64) prices {
+func (p *Profile) price(f *Facts, workers int, keeps float64) work {
 	size, n := float64(f.recordSize()), float64(workers)
-	pr := prices{
+	pr := work{
 		reads: p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
 		scatters: (p.Scatter + scatterCopies*size/p.CopyBytes) / n,
 		spills:   keeps * size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
@@ -132,14 +142,14 @@ func (p *Profile) price(f *Facts, workers int, keeps float64) prices {
 		writes: size / p.WriteBytes / min(n, p.Writers), waits: 1 / p.DiskBytes, starts: p.Start, syncs: p.Sync,
 	}
 	if !MovesWords(int(size)) {
-		pr.scatters += p.Plain / n
+		pr[scatters] += p.Plain / n
 	}
-	if pr.merges = p.Merge / n; !bare(f) {
-		pr.merges, pr.follows = p.Refer/n, (p.Follow+size/p.CopyBytes)/n
+	if pr[merges] = p.Merge / n; !bare(f) {
+		pr[merges], pr[follows] = p.Refer/n, (p.Follow+size/p.CopyBytes)/n
 	}
 	if f.onGPUs() {
-		pr.sorts = p.sortOnGPUs(p.gpus(f.Devices), size, pr)
-		pr.starts += p.GPUStart
+		pr[sorts] = p.sortOnGPUs(p.gpus(f.Devices), size, pr)
+		pr[starts] += p.GPUStart
 	}
 	return pr
 }
@@ -215,7 +225,7 @@ func (p *Profile) assume(d Device) Device {
 
 // sortOnGPUs is the seconds that a record takes on GPUs. Their transfers go on beside reading and writing, and cost
 // what they take longer.
-func (p *Profile) sortOnGPUs(gpus Device, size float64, pr prices) float64 {
+func (p *Profile) sortOnGPUs(gpus Device, size float64, pr work) float64 {
 	link := size / gpus.LinkBytes
-	return size/gpus.SortBytes + max(link-pr.reads, 0) + max(link-pr.writes, 0)
+	return size/gpus.SortBytes + max(link-pr[reads], 0) + max(link-pr[writes], 0)
 }
