@@ -16,14 +16,15 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
-	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // stdio is the name that stands for standard input and standard output.
 const stdio = input.Stdin
 
-var mergesInVectors = merge.InVectors()
+// machineProfile is what costs are predicted by. Tests take the default, whatever was measured of their machine.
+var machineProfile = profile.Load
 
 // packs reports whether records are packed as numbers.
 func packs(k *format.Keyer) bool { return format.NewPacker(k.Layout()) != nil }

@@ -160,23 +160,12 @@ func (o Options) withDefaults() Options {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if len(o.TempDirs) == 0 {
-		o.TempDirs = []string{defaultTempDir()}
+		o.TempDirs = []string{spill.DefaultFolder()}
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
 	return o
-}
-
-// defaultTempDir is TMPDIR, else /var/tmp where there is one: /tmp often lies in memory.
-func defaultTempDir() string {
-	if dir := os.Getenv("TMPDIR"); dir != "" {
-		return dir
-	}
-	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
-		return "/var/tmp"
-	}
-	return os.TempDir()
 }
 
 // toStdout reports whether the records go to the stream that the caller gave.

@@ -28,8 +28,11 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
 
 // The size of the second-level cache, from which chunks take the size of their buckets, is that of the golden plans on
-// every machine. It is looked at once, so it is set before anything asks for it.
-func init() { cpuid.CPU.Cache.L2 = 1 << 20 }
+// every machine, and so is the profile. The cache is looked at once, so it is set before anything asks for it.
+func init() {
+	cpuid.CPU.Cache.L2 = 1 << 20
+	machineProfile = func() *plan.Profile { return plan.DefaultProfile(true) }
+}
 
 const plansFile = "testdata/plans.txt"
 
@@ -338,9 +341,8 @@ type planMachine struct {
 }
 
 func newPlanMachine(t *testing.T) *planMachine {
-	system, disk, vectors := systemMemory, isOnDisk, mergesInVectors
-	t.Cleanup(func() { systemMemory, isOnDisk, mergesInVectors = system, disk, vectors })
-	mergesInVectors = true // on every machine
+	system, disk := systemMemory, isOnDisk
+	t.Cleanup(func() { systemMemory, isOnDisk = system, disk })
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]chunker.Sample{}}
 }
 

@@ -82,7 +82,7 @@ func (s *session) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	profile := plan.DefaultProfile(mergesInVectors)
+	profile := machineProfile()
 	s.run.Facts = facts
 	if err := s.openDevices(profile); err != nil {
 		return err

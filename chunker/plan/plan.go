@@ -138,7 +138,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		Strategy: first.Strategy, ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
 		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: digitBits(f.Keyer.PrefixBits(), 1<<15, 8),
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
-		Seconds: first.Seconds, Rates: profile.rates(), Stages: first.Stages, Budget: c.sizes.Budget,
+		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
 		Considered: all, Sizes: c.sizes, chooser: c,
 	}, nil
 }

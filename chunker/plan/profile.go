@@ -75,12 +75,14 @@ type Rates struct {
 	GatherNanoseconds  float64 `json:"gather_ns_per_record"`
 	ScatterNanoseconds float64 `json:"scatter_ns_per_record"`
 	MergeNanoseconds   float64 `json:"merge_ns_per_key_and_level"`
+	DiskBytes          float64 `json:"disk_bytes_per_second"`
 }
 
-func (p *Profile) rates() Rates {
+// Rates are the part that reports show.
+func (p *Profile) Rates() Rates {
 	return Rates{
 		Machine: p.Machine, Measured: p.Machine != DefaultProfile(false).Machine,
-		ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes, CopyBytes: p.CopyBytes,
+		ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes, CopyBytes: p.CopyBytes, DiskBytes: p.DiskBytes,
 		SortNanoseconds: 1e9 * p.Sort, GatherNanoseconds: 1e9 * p.Gather,
 		ScatterNanoseconds: 1e9 * p.Scatter, MergeNanoseconds: 1e9 * p.Merge,
 	}
@@ -127,8 +129,8 @@ func (w work) plus(n float64, more work) work {
 }
 
 const (
-	moveCopies    = 8 // copies that sorting a small record whole takes
-	scatterCopies = 3 // copies that sending a record to its part takes
+	MoveCopies    = 8 // copies that sorting a small record whole takes
+	ScatterCopies = 3 // copies that sending a record to its part takes
 )
 
 // price says what each kind of work costs on this machine for these facts, by so many workers.
@@ -136,7 +138,7 @@ func (p *Profile) price(f *Facts, workers int, keeps float64) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	pr := work{
 		reads: p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
-		scatters: (p.Scatter + scatterCopies*size/p.CopyBytes) / n,
+		scatters: (p.Scatter + ScatterCopies*size/p.CopyBytes) / n,
 		spills:   keeps * size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), waits: 1 / p.DiskBytes, starts: p.Start, syncs: p.Sync,
@@ -168,7 +170,7 @@ func (p *Profile) sort(f *Facts, size, n float64) float64 {
 	case host.Histogram:
 		seconds = p.Count
 	case host.WholeRecords:
-		seconds += p.Move + moveCopies*size/p.CopyBytes
+		seconds += p.Move + MoveCopies*size/p.CopyBytes
 	case !bare(f):
 		seconds += p.Gather + size/p.CopyBytes
 	}

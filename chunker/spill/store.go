@@ -104,3 +104,15 @@ func createAndRemove(folder string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since /tmp
+// often lies in memory.
+func DefaultFolder() string {
+	if dir := os.Getenv("TMPDIR"); dir != "" {
+		return dir
+	}
+	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
+		return "/var/tmp"
+	}
+	return os.TempDir()
+}

@@ -87,10 +87,11 @@ func planRates(r extsort.Rates) string {
 	if r.Measured {
 		origin = "measured"
 	}
-	return fmt.Sprintf("%s, for one worker: read %s/s, write %s/s, copy %s/s, sort %.1f ns a key, gather %.0f ns, "+
-		"scatter %.1f ns a record, merge %.1f ns a key and level",
-		origin, humanBytes(int64(r.ReadBytes)), humanBytes(int64(r.WriteBytes)), humanBytes(int64(r.CopyBytes)),
-		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds)
+	perSecond := func(r float64) string { return humanBytes(int64(r)) + "/s" }
+	return fmt.Sprintf("%s (%s), for one worker: read %s, write %s, copy %s, sort %.1f ns a key, gather %.0f ns, "+
+		"scatter %.1f ns a record, merge %.1f ns a key and level; disk %s",
+		origin, r.Machine, perSecond(r.ReadBytes), perSecond(r.WriteBytes), perSecond(r.CopyBytes),
+		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds, perSecond(r.DiskBytes))
 }
 
 func planSpill(p *extsort.SortPlan) string {

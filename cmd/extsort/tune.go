@@ -2,18 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/tune"
+	"github.com/extsort/extsort/internal/profile"
 )
 
 // tuneFlags say which device to tune and how long.
@@ -39,15 +41,22 @@ func (f *tuneFlags) groups() []group {
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
 	return verb("tune [flags]",
-		"Find the best parameters of the sorts for an OpenCL device, measure its link, and keep both under the user's\n"+
-			"cache folder, where later sorts find them.",
+		"Measure this machine, by which sorts are planned, and find the best parameters of the sorts for a GPU or\n"+
+			"another OpenCL device. Both are kept under the user's cache folder, where later sorts find them.",
 		"  extsort tune\n  extsort tune -d 2 --budget 5m",
 		f.groups(), func(ctx context.Context) error { return a.tune(ctx, &f) })
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
-	info, err := tunable(f.device)
+	info, err := pickDevice(f.device)
 	if err != nil {
+		return err
+	}
+	if err := a.tuneMachine(ctx); err != nil {
+		return err
+	}
+	if info.Kind == device.CPU {
+		_, err := fmt.Fprintln(a.stdout, "no GPU to tune: name another OpenCL device by -d (extsort devices lists them)")
 		return err
 	}
 	bed, err := bench.NewResident(info)
@@ -74,20 +83,17 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	return err
 }
 
-// tunable is the OpenCL device that word means; for none, the first GPU.
-func tunable(word string) (device.Info, error) {
-	info, err := pickDevice(word)
-	if err != nil || info.Kind != device.CPU {
-		return info, err
+// tuneMachine measures the machine and keeps its profile.
+func (a *app) tuneMachine(ctx context.Context) error {
+	found, err := profile.Measure(ctx, []string{spill.DefaultFolder()})
+	if err != nil {
+		return err
 	}
-	list := extsort.Devices()
-	switch {
-	case list.Note != "":
-		return info, fmt.Errorf("tune: there is no OpenCL device to tune: %s", list.Note)
-	case word == "" || word == "auto":
-		return info, errors.New("tune: there is no GPU: name another OpenCL device by -d (extsort devices lists them)")
+	name, err := profile.Save(found, strings.Join(os.Args, " "))
+	if err == nil {
+		_, err = fmt.Fprintf(a.stdout, "%s\nkept in %s\n", planRates(found.Rates()), name)
 	}
-	return info, fmt.Errorf("tune: device %d (%s) has nothing to tune: name an OpenCL device", info.Index, info.Name)
+	return err
 }
 
 // duration is a time span above 0.

@@ -31,7 +31,7 @@ type kept struct {
 
 // Load is what was kept of a device, or nil.
 func Load(info device.Info) *opencl.Tuning {
-	name, err := Path(info)
+	name, err := pathOf(info)
 	if err != nil {
 		return nil
 	}
@@ -76,21 +76,27 @@ func Describe(devices []device.Info) {
 
 // Save keeps what was measured of a device and returns the file's name. The file appears whole or not at all.
 func Save(info device.Info, t opencl.Tuning) (string, error) {
-	name, err := Path(info)
+	name, err := pathOf(info)
 	if err != nil {
 		return "", err
 	}
-	content, err := json.MarshalIndent(kept{
+	err = Keep(name, kept{
 		Version: storeVersion, Device: info.Name, Driver: info.Driver, Kernels: opencl.Fingerprint(),
 		Tuned: time.Now().UTC().Truncate(time.Second), Tuning: t,
-	}, "", "  ")
+	})
 	if err != nil {
 		return "", fmt.Errorf("keep the tuning of %s: %w", info.Name, err)
 	}
-	if err := writeWhole(name, append(content, '\n')); err != nil {
-		return "", fmt.Errorf("keep the tuning of %s: %w", info.Name, err)
-	}
 	return name, nil
+}
+
+// Keep writes what is to be kept, as JSON, to a file that appears whole or not at all.
+func Keep(name string, what any) error {
+	content, err := json.MarshalIndent(what, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(name, append(content, '\n'))
 }
 
 // writeWhole writes a file by rename, so that nobody reads half of it.
@@ -133,14 +139,19 @@ func Merge(known *opencl.Tuning, found opencl.Tuning) opencl.Tuning {
 	return found
 }
 
-// Path is where the tuning of a device is kept.
-func Path(info device.Info) (string, error) {
+// pathOf is where the tuning of a device is kept.
+func pathOf(info device.Info) (string, error) {
+	return Path(info.Name, info.Driver, opencl.Fingerprint())
+}
+
+// Path is where something is kept of a device or a machine: the file is named for it and for what else it depends on.
+func Path(name string, also ...string) (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("keep the tuning of %s: %w", info.Name, err)
+		return "", fmt.Errorf("keep what was measured of %s: %w", name, err)
 	}
-	sum := sha256.Sum256([]byte(info.Name + "\x00" + info.Driver + "\x00" + opencl.Fingerprint()))
-	return filepath.Join(folder, "extsort", "tune", plain(info.Name)+"-"+hex.EncodeToString(sum[:4])+".json"), nil
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{name}, also...), "\x00")))
+	return filepath.Join(folder, "extsort", "tune", plain(name)+"-"+hex.EncodeToString(sum[:4])+".json"), nil
 }
 
 // plain makes a name that is good in any file system.

@@ -114,7 +114,7 @@ func TestStoreThatIsDamaged(t *testing.T) {
 
 func TestStoreThatCannotBe(t *testing.T) {
 	inCache(t)
-	name, err := Path(gpu)
+	name, err := pathOf(gpu)
 	if err != nil {
 		t.Fatal(err)
 	}

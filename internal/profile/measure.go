@@ -1,0 +1,194 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+const (
+	trialBytes = 32 << 20               // of records that are sorted, merged or scattered: more than most caches hold
+	trialTime  = 100 * time.Millisecond // that a trial is repeated, but three times at least
+	blockBytes = 1 << 20
+	unitBytes  = 256 << 10
+	trialParts = 64
+	trialRuns  = 16
+	levels     = 4 // of merging so many runs
+
+	diskStep = 32 << 20 // bytes that are written and then made durable
+	diskMost = 256 << 20
+	diskTime = 700 * time.Millisecond
+)
+
+// Measure measures this machine by trials that take about a second, mostly of one worker. The disk is that of the first
+// folder that is on one. What is not measured, or is not to be told from what else a trial does, is as in the default.
+func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
+	defer debug.FreeOSMemory()
+	p, m, t := standard(), thisMachine(), &trials{}
+	p.Machine = fmt.Sprintf("%s, %d processors, extsort tune, %s", m.Processor, m.Processors, time.Now().Format("2006-01"))
+	from, to := make([]byte, trialBytes), make([]byte, trialBytes)
+	clear(from) // so that its pages are there
+	p.CopyBytes = trialBytes / t.least(func() error { copy(to, from); return nil })
+	p.Sort, p.Count = t.sort(ctx, 8, 8, 1), t.sort(ctx, 2, 2, 1)
+	p.Move = t.sort(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
+	p.Gather = t.sort(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
+	n := runtime.NumCPU()
+	p.SortPower = min(math.Log(p.Sort/t.sort(ctx, 8, 8, n))/math.Log(float64(n)), 1)
+	p.Merge = t.merge(ctx, 8) / levels
+	p.Refer = (t.merge(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
+	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
+	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
+	onDisk := slices.IndexFunc(folders, func(folder string) bool { return !spill.InMemory(folder) })
+	t.files(p, folders[max(onDisk, 0)], onDisk >= 0)
+	mend(p)
+	if err := cmp.Or(ctx.Err(), t.err); err != nil {
+		return nil, fmt.Errorf("measure this machine: %w", err)
+	}
+	return p, nil
+}
+
+// trials end with the first error.
+type trials struct{ err error }
+
+// least is the least seconds of several times: somebody else may have stopped the others.
+func (t *trials) least(trial func() error) (seconds float64) {
+	seconds = math.Inf(1)
+	begin := time.Now()
+	for n := 0; t.err == nil && (n < 3 || time.Since(begin) < trialTime); n++ {
+		start := time.Now()
+		t.err = trial()
+		seconds = min(seconds, time.Since(start).Seconds())
+	}
+	return seconds
+}
+
+// data are records of so many bytes whose key is their first ones.
+func (t *trials) data(size, keySize int, dist string, bytes int64, seed uint64) (k *format.Keyer, recs []byte) {
+	layout := format.Layout{RecordSize: size}
+	layout.Key = []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: keySize}}}
+	records := bytes / int64(size)
+	k, err := format.NewKeyer(layout)
+	g, alsoErr := format.NewGenerator(layout, dist, seed, records)
+	recs = make([]byte, records*int64(size))
+	if t.err = cmp.Or(t.err, err, alsoErr); t.err == nil {
+		g.Fill(recs, 0)
+	}
+	return k, recs
+}
+
+var nowhere = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+
+// sort is the seconds in which workers sort a record, in memory that nobody has touched.
+func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
+	k, recs := t.data(size, keySize, "uniform", trialBytes, 1)
+	run := spill.MemoryRun(k, recs, unitBytes/size)
+	opt := device.ChunkOptions{Keyer: k, Records: run.Records(), BlockBytes: blockBytes, Workers: workers}
+	return t.least(func() error {
+		chunk, err := cpu.New().NewChunk(ctx, opt)
+		if err != nil {
+			return err
+		}
+		defer chunk.Close()
+		if _, err = chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
+			return err
+		}
+		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, nowhere))
+	}) / float64(run.Records())
+}
+
+// merge is the seconds in which one worker merges a record of one of trialRuns runs.
+func (t *trials) merge(ctx context.Context, size int) float64 {
+	opt, runs := merge.Options{Workers: 1, BlockBytes: blockBytes, Limit: -1}, make([]*spill.Run, trialRuns)
+	for i := range runs {
+		k, recs := t.data(size, 8, "sorted", trialBytes/trialRuns, uint64(i))
+		opt.Keyer, runs[i] = k, spill.MemoryRun(k, recs, 1<<13)
+	}
+	return t.least(func() error { return merge.Merge(ctx, opt, runs, nowhere) }) * float64(size) / trialBytes
+}
+
+// oblivion is spill that is not kept.
+type oblivion struct{ spill.File }
+
+func (oblivion) Create(string) (spill.File, error)      { return oblivion{}, nil }
+func (oblivion) Free([]string) int64                    { return -1 }
+func (oblivion) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (oblivion) Reserve(int64, int64) error             { return nil }
+func (oblivion) Release(int64, int64)                   {}
+func (oblivion) Close() error                           { return nil }
+
+// scatter is the seconds in which one worker sends a record to its part, which is not kept.
+func (t *trials) scatter(ctx context.Context, size int) float64 {
+	k, recs := t.data(size, 8, "uniform", trialBytes, 1)
+	part := &chunker.Part{Run: spill.MemoryRun(k, recs, unitBytes/size)}
+	sample, err := part.Sample(k, trialParts*trialParts)
+	if t.err = cmp.Or(t.err, err); t.err != nil {
+		return 0
+	}
+	slices.Sort(sample.Prefixes)
+	classifier := chunker.NewClassifier(sample.Prefixes, trialParts)
+	opt := plan.Scatter{Workers: 1, BlockBytes: unitBytes / size * size}
+	store, err := spill.New(spill.Options{
+		Store: oblivion{}, Folders: []string{""}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: unitBytes,
+	})
+	if t.err = err; err != nil {
+		return 0
+	}
+	defer store.Close() // nothing is kept that could fail
+	return t.least(func() error {
+		_, err := chunker.Scatter(ctx, k, part, classifier, store, opt)
+		return err
+	}) * float64(size) / trialBytes
+}
+
+// files measures the page cache in a folder, and its disk by writing what is then made durable.
+func (t *trials) files(p *plan.Profile, folder string, onDisk bool) {
+	file, err := os.CreateTemp(folder, "extsort-profile-*")
+	if t.err = cmp.Or(t.err, err); t.err != nil {
+		return
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	write, sync, bytes := math.Inf(1), 0.0, int64(0)
+	for start := time.Now(); t.err == nil && bytes < diskMost && time.Since(start) < diskTime; bytes += diskStep {
+		from := time.Now()
+		t.err = blocks(file.WriteAt, bytes, bytes+diskStep)
+		write = min(write, time.Since(from).Seconds())
+		from = time.Now()
+		t.err = cmp.Or(t.err, file.Sync())
+		sync += time.Since(from).Seconds()
+	}
+	read := t.least(func() error { return blocks(file.ReadAt, 0, bytes) })
+	p.WriteBytes, p.ReadBytes = diskStep/write, float64(bytes)/read
+	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
+	if onDisk {
+		p.DiskBytes = float64(bytes) / sync
+	}
+}
+
+// blocks reads or writes a stretch of a file.
+func blocks(op func(p []byte, at int64) (int, error), from, to int64) error {
+	block := make([]byte, blockBytes)
+	for i := range block {
+		block[i] = byte(i * i >> 8) // nothing that a disk need not write
+	}
+	for ; from < to; from += blockBytes {
+		if _, err := op(block, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+)
+
+// TestMeasure measures this machine: every rate is one, and it does not take long.
+func TestMeasure(t *testing.T) {
+	start := time.Now()
+	p, err := Measure(t.Context(), []string{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Logf("it took %v", took) // a test of time fails on a busy machine
+	}
+	for i, price := range reflect.ValueOf(*p).Fields() {
+		if price.Kind() == reflect.Float64 && !(price.Float() > 0 && price.Float() < 1e15) {
+			t.Errorf("%s is %g", i.Name, price.Float())
+		}
+	}
+	for name, of := range map[string][3]float64{
+		"seconds to sort a key": {p.Sort, 1e-10, 1e-6}, "bytes/s copied": {p.CopyBytes, 1e8, 1e12},
+		"bytes/s read": {p.ReadBytes, 1e7, 1e12}, "bytes/s of the disk": {p.DiskBytes, 1e5, 1e12},
+		"seconds to merge a key": {p.Merge, 1e-11, 1e-6}, "power of workers": {p.SortPower, 0, 1},
+	} {
+		if of[0] < of[1] || of[0] > of[2] {
+			t.Errorf("%s: %g", name, of[0])
+		}
+	}
+	if !p.Rates().Measured {
+		t.Errorf("%q is taken for the default", p.Machine)
+	}
+}
+
+func TestMeasureFails(t *testing.T) {
+	_, err := Measure(t.Context(), []string{filepath.Join(t.TempDir(), "missing")})
+	if err == nil || !strings.HasPrefix(err.Error(), "measure this machine: ") {
+		t.Errorf("a missing folder: %v", err)
+	}
+}
+
+// TestLoad: the profile of this machine is found again; one that is missing, broken or another machine's is not taken.
+func TestLoad(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, folder)
+	}
+	t.Setenv("EXTSORT_PROFILE", "")
+	if p := Load(); *p != *standard() {
+		t.Errorf("nothing is kept: %+v", p)
+	}
+	want := *standard()
+	want.Machine, want.Sort = "this one", 7e-9
+	name, err := Save(&want, "extsort tune")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := Load(); *p != want {
+		t.Errorf("kept is %+v, not %+v", p, want)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(k *kept){
+		"another processor":       func(k *kept) { k.Processor += "X" },
+		"more processors":         func(k *kept) { k.Processors++ },
+		"another form":            func(k *kept) { k.Version++ },
+		"without a profile":       func(k *kept) { k.Profile = nil },
+		"without prices":          func(k *kept) { k.Profile = &plan.Profile{Machine: standard().Machine} },
+		"prices that are nothing": func(k *kept) { k.Profile = standard(); k.Profile.Merge = -1 },
+	} {
+		var k kept
+		if err := json.Unmarshal(content, &k); err != nil {
+			t.Fatal(err)
+		}
+		change(&k)
+		if changed, err := json.Marshal(k); err != nil || os.WriteFile(name, changed, 0o600) != nil {
+			t.Fatal(err)
+		}
+		if p := Load(); *p != *standard() {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	for what, text := range map[string]string{"empty": "", "half": string(content[:len(content)/2]), "no object": "[]"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p := Load(); *p != *standard() {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("EXTSORT_PROFILE", "default")
+	if p := Load(); *p != *standard() {
+		t.Errorf("the default is asked for: %+v", p)
+	}
+}
