@@ -1,4 +1,3 @@
-// Package plan decides how a sort is done: facts and a profile of the machine in, a plan out. It is pure.
 package plan
 
 import "github.com/extsort/extsort/format"
