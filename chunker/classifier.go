@@ -47,16 +47,16 @@ func NewClassifier(sorted []uint64, parts int) *Classifier {
 func splittersOf(sorted []uint64, parts int) []uint64 {
 	share := max(len(sorted)/parts, 2)
 	var splitters []uint64
-	heavy := 0
+	isolated := 0
 	for p := 1; p < parts; p++ {
 		key := sorted[p*len(sorted)/parts]
 		if key == sorted[(p-1)*len(sorted)/parts] && p > 1 {
 			continue
 		}
 		splitters = append(splitters, key)
-		if heavy < parts/2 && key+1 != 0 && countOf(sorted, key) >= share {
-			splitters = append(splitters, key+1) // ends the part of a key that fills it alone
-			heavy++
+		if isolated < parts/2 && key+1 != 0 && countOf(sorted, key) >= share {
+			splitters = append(splitters, key+1) // an equality bucket
+			isolated++
 		}
 	}
 	splitters = slices.Compact(splitters)

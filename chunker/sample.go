@@ -34,11 +34,6 @@ func (s *Sample) countSteps(from int) {
 	}
 }
 
-// Trends reports whether keys rise or fall with the position in the main: three quarters of the steps go one way.
-func (s *Sample) Trends() bool {
-	return 4*min(s.Ascents, s.Descents) <= s.Ascents+s.Descents
-}
-
 const (
 	// samplePlaces is how many records are read together at one place of a sample: they share a page of the file.
 	samplePlaces = 16

@@ -28,7 +28,6 @@ type ahead struct {
 	read    atomic.Int64 // bytes, since fetched was looked at
 	before  atomic.Int64 // fetched, then
 	surplus atomic.Int64 // of bytes that came from a disk over a diskShare of those that were read
-	known   atomic.Bool  // fetched was looked at
 }
 
 const (
@@ -61,11 +60,7 @@ func (a *ahead) note(bytes int) {
 	fetched := a.fetched()
 	more := fetched - a.before.Swap(fetched) - read/diskShare
 	a.surplus.Store(min(max(a.surplus.Load()+more, 0), maxSurplus))
-	a.known.Store(true)
 }
-
-// looked reports whether enough was read to tell where it comes from.
-func (a *ahead) looked() bool { return a.known.Load() }
 
 // fromDisk reports whether what was read of late came from a disk.
 func (a *ahead) fromDisk() bool { return a != nil && a.surplus.Load() > 0 }

@@ -64,26 +64,27 @@ func (f *Files) readAhead(p []byte, first int64) error {
 
 // throughMap is the rule by which the records of sections are read through a map of their file, and not by calls.
 //
-// What the page cache holds is read through the map: either way is one copy. So is what comes from a disk, as it is
-// asked for ahead of its readers. By calls are read:
+// What comes from a disk and was asked for ahead of its readers is read through the map: either way is one copy of what
+// the page cache holds by then. By calls are read:
+//   - what was in the page cache before: the copy is as fast, but one processor has to undo the map in the end, which
+//     takes longer than many processors take to copy;
 //   - the first records, before it is known where they come from, and what is not read in sequence, as headers and
 //     samples: from a disk a fault reads all pages around the one that is wanted, and none is asked for before it;
 //   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the memory limit;
 //   - all files where the system does not tell what comes from a disk.
 //
-// More than MaxOpen files are always read through their maps, since no descriptors stay open.
-func (f *Files) throughMap() bool { return f.mapped && f.ahead.looked() }
+// More than MaxOpen files are always read through their maps, since no descriptors stay open. What a chunk can sort
+// where it lies is not read at all but mapped, see mapRecords.
+func (f *Files) throughMap() bool { return f.mapped && f.ahead.fromDisk() }
 
-func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) error {
-	i := f.inputOf(first)
-	for len(p) > 0 {
-		n := int(min(int64(len(p)/f.size), f.starts[i+1]-first)) * f.size
-		if err := read(f.inputs[i], p[:n], first-f.starts[i]); err != nil {
-			return err
+func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) (err error) {
+	f.each(first, int64(len(p)/f.size), func(in *Input, first, n int64) {
+		if err == nil {
+			err = read(in, p[:int(n)*f.size], first)
 		}
-		p, first, i = p[n:], first+int64(n/f.size), i+1
-	}
-	return nil
+		p = p[int(n)*f.size:]
+	})
+	return err
 }
 
 // askFor has the system read n records from index first on, from as many files as that takes.
