@@ -36,10 +36,6 @@ const (
 	// sampleKeys is enough for parts within a few percent of their share, and takes milliseconds.
 	sampleKeys = 1 << 14
 
-	// minAskedBytes is the least data for which the machine and the disks are asked about: it takes longer than to sort
-	// what is less.
-	minAskedBytes = 64 << 20
-
 	// mappedInputPart is the part of the memory that an input may have to be left where it lies until it is written:
 	// the page cache is to hold it, beside as much of output.
 	mappedInputPart = 4
@@ -91,8 +87,8 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 		Prefixes: sample.Prefixes, Ascents: sample.Ascents, Descents: sample.Descents,
 		Enough: len(sample.Prefixes) >= plan.SampleLimit(sampleKeys, size)/2,
 	}
-	if bytes := f.Records * int64(size); bytes >= 0 && bytes < min(minAskedBytes, opt.MemoryBytes/2) {
-		return f, nil
+	if bytes := f.Records * int64(size); bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) {
+		return f, nil // to ask the machine and the disks takes longer than to sort so little
 	}
 	f.Memory = systemMemory()
 	f.Spill.OnDisk = onDisk(opt.TempDirs)

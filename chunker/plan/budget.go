@@ -119,7 +119,7 @@ func mostWorkers(workers int, bytes int64, memory func(workers int) int64) int {
 // unneeded is the memory that the first records of the order do not need, where all of them do not fit it or may not.
 func unneeded(f *Facts, bytes int64) int64 {
 	size := int64(f.recordSize())
-	limit, large := f.first(), f.Records < 0 || f.Records > bytes/size
+	limit, large := f.First(), f.Records < 0 || f.Records > bytes/size
 	if limit < 0 || !large || limit >= bytes/(ChunkOfLimit*size) {
 		return 0
 	}
@@ -159,7 +159,7 @@ func chooseBlock(f *Facts, bytes int64, workers int) int {
 // not, and of a few first records no chunk has more.
 func indexBytes(f *Facts, block int) int64 {
 	spilled := f.bytes()
-	switch limit := f.first(); {
+	switch limit := f.First(); {
 	case f.onHost() && f.Devices[0].Histogram:
 		return 0
 	case limit >= 0 && limit < f.Records/ChunkOfLimit:

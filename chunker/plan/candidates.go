@@ -149,8 +149,8 @@ const maxWholePasses = 4
 // of output. More would be read from the disk again and again.
 const cachedInputPart = 4
 
-// smallBytes of input are taken to be in the page cache on any machine.
-const smallBytes = 64 << 20
+// SmallBytes of input are taken to be in the page cache on any machine.
+const SmallBytes = 64 << 20
 
 // canReread reports whether a chunk can take the records of a key range, and the input can be read again.
 func (f *Facts) canReread() bool {
@@ -158,7 +158,7 @@ func (f *Facts) canReread() bool {
 }
 
 // staysCached reports whether the page cache holds the input until it has been read several times.
-func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInputPart, smallBytes) }
+func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInputPart, SmallBytes) }
 
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
 func (f *Facts) keysFit(chunk int64) bool {
@@ -195,7 +195,7 @@ func passesOf(records, capacity int64) int {
 // many as have so many distinct keys by the sample, where neighbours that differ are taken to be all different.
 func (f *Facts) Wanted() int64 {
 	if f.Asked.Limit == 0 || !f.Asked.Unique {
-		return f.first()
+		return f.First()
 	}
 	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
 	each := float64(max(f.Records, 0)) / float64(max(len(keys), 1))
@@ -226,7 +226,7 @@ func (c *chooser) merge() Candidate {
 	a.Chunks, a.Levels = a.Cut.Runs, levelsOf(a.Cut.Runs, c.sizes.FanIn)
 	n := c.known()
 	merged, kept := n, float64(min(a.Cut.Stays, c.f.Records))
-	if limit := c.f.first(); limit >= 0 {
+	if limit := c.f.First(); limit >= 0 {
 		merged, kept = min(n, float64(limit)*float64(a.Chunks)), min(kept, float64(limit))
 	}
 	spilled := max(merged-kept, 0)

@@ -107,8 +107,8 @@ func (f *Facts) recordSize() int { return f.Keyer.Layout().RecordSize }
 // bytes is the size of the data; 0: not known.
 func (f *Facts) bytes() int64 { return max(f.Records, 0) * int64(f.recordSize()) }
 
-// first is how many of the first records of a sorted chunk are needed at most; -1: all.
-func (f *Facts) first() int64 {
+// First is how many of the first records of a sorted chunk are needed at most; -1: all.
+func (f *Facts) First() int64 {
 	if f.Asked.Limit > 0 && !f.Asked.Unique {
 		return f.Asked.Limit
 	}

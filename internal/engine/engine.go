@@ -145,14 +145,6 @@ func (r *Run) Spill(expectBytes int64, extents int) (*spill.Spill, error) {
 	return r.spill, err
 }
 
-// limit is how many records of a sorted chunk or of a merge can be among those that are asked for; -1: all.
-func (r *Run) limit() int64 {
-	if r.Facts.Asked.Limit > 0 && !r.Facts.Asked.Unique {
-		return r.Facts.Asked.Limit
-	}
-	return -1
-}
-
 // noteChunk enters a chunk that was sorted into the result.
 func (r *Run) noteChunk(s device.Stats) {
 	r.mu.Lock()
@@ -169,20 +161,20 @@ func (r *Result) Algorithm() string { return strings.Join(r.Algorithms, ", ") }
 func (r *Run) mergeOptions() merge.Options {
 	s := &r.Plan.Sizes
 	return merge.Options{
-		Keyer: r.Input.Keyer, Workers: s.Workers, BlockBytes: s.BlockBytes, MemoryBytes: s.MergeBytes, Limit: r.limit(),
+		Keyer: r.Input.Keyer, Workers: s.Workers, BlockBytes: s.BlockBytes, MemoryBytes: s.MergeBytes, Limit: r.Facts.First(),
 	}
 }
 
 // store writes a sorted chunk.
 func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
-	err := chunk.Store(ctx, r.limit(), w)
+	err := chunk.Store(ctx, r.Facts.First(), w)
 	r.noteChunk(chunk.Stats())
 	return err
 }
 
 // drain writes a sorted chunk for which there is no other use.
 func (r *Run) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
-	err := chunk.Drain(ctx, r.limit(), w)
+	err := chunk.Drain(ctx, r.Facts.First(), w)
 	r.noteChunk(chunk.Stats())
 	return err
 }

@@ -151,7 +151,7 @@ func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (bool, er
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
 		return false, nil
 	}
-	kept, err := chunk.Keep(ctx, m.r.limit(), m.r.Plan.Sizes.BesideMerge(m.r.Facts, i+1))
+	kept, err := chunk.Keep(ctx, m.r.Facts.First(), m.r.Plan.Sizes.BesideMerge(m.r.Facts, i+1))
 	if kept == nil || err != nil {
 		if err != nil {
 			m.r.pool.put(chunk)

@@ -96,7 +96,7 @@ func (p *passes) first(ctx context.Context) (more bool, err error) {
 
 // due is how many of the next n records are to be written.
 func (p *passes) due(n int64) int64 {
-	if limit := p.r.limit(); limit >= 0 {
+	if limit := p.r.Facts.First(); limit >= 0 {
 		return min(n, limit-p.taken)
 	}
 	return n
@@ -104,7 +104,7 @@ func (p *passes) due(n int64) int64 {
 
 // written is how many of the records that were taken were to be written.
 func (p *passes) written() int64 {
-	if limit := p.r.limit(); limit >= 0 {
+	if limit := p.r.Facts.First(); limit >= 0 {
 		return min(p.taken, limit)
 	}
 	return p.taken

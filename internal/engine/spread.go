@@ -83,7 +83,7 @@ func (s *spreading) merge(ctx context.Context) error {
 	var inputs []merge.Stored
 	for i, c := range s.chunks {
 		in := merge.Stored{Records: s.shares[i].Records, BlockBytes: s.shares[i].BlockBytes}
-		if limit := s.r.limit(); limit >= 0 {
+		if limit := s.r.Facts.First(); limit >= 0 {
 			in.Records = min(in.Records, limit)
 		}
 		in.Store = func(ctx context.Context, w device.BlockWriter) error {
