@@ -31,15 +31,16 @@ type Source interface {
 	Records() int64
 }
 
-// Sampled is a Source that may know prefixes (Keyer.Prefix) of some of its records, in no particular order. If there are
-// any, they tell more of its records than ChunkOptions.Sample, which is of all the data. They are not to be changed.
+// Sampled is a Source that may know prefixes (Keyer.Prefix) of some of its records, in no particular order. If
+// there are any, they tell more of its records than ChunkOptions.Sample, which is of all the data. They are not to
+// be changed.
 type Sampled interface {
 	Source
 	Sample() []uint64
 }
 
-// Mapped is a Source whose records lie where they can be read again, such as a file that can be mapped into memory. A Chunk
-// that needs whole records until they are stored may leave them there.
+// Mapped is a Source whose records lie where they can be read again, such as a file that can be mapped into memory.
+// A Chunk that needs whole records until they are stored may leave them there.
 type Mapped interface {
 	Source
 
@@ -192,7 +193,7 @@ type Chunk interface {
 	// Keep, which follows Sort, makes the first limit records of the sorted order (all of them for limit < 0) readable
 	// where they are until the next Load or Close, as a merge needs them: what is in memory at the end need not be
 	// spilled. It does nothing and returns nil if the chunk would go on to occupy more than memoryBytes of host memory, or
-	// if Capabilities.Keeps is false. Store may still follow it.
+	// if Capabilities.Keeps is false. Store may follow it if it returned nil.
 	Keep(ctx context.Context, limit, memoryBytes int64) (*Kept, error)
 
 	// Stats tells of the work since the last Load.

@@ -4,7 +4,8 @@ package arena
 
 import "golang.org/x/sys/unix"
 
-// reserve starts an arena of a huge page or more at a multiple of one; the address space skipped for that is never touched.
+// reserve starts an arena of a huge page or more at a multiple of one; the address space skipped for that is never
+// touched.
 func reserve(bytes int) (*Memory, error) {
 	length := bytes
 	if bytes >= HugePage {

@@ -13,22 +13,6 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// part is a bucket, a part of one that was split, or those records of either whose keys are in a range.
-type part struct {
-	bucket int  // of the order
-	flat   bool // it is of a split: its blocks are those of list, in order
-	pool.List
-	zone  int
-	count int64
-	depth int // of the splits that made it
-
-	within   bool      // only records in range count, else all
-	prefixes [2]uint64 // the least and the greatest prefix of their keys
-	rests    [2]uint64 // of those with but one prefix, what follows it in the keys
-
-	ordered bool // the records are in order as they stand
-}
-
 // keyRest is the number of the first bit of the key that a prefix has not.
 const keyRest = 64
 
@@ -39,37 +23,47 @@ func (c *carrier[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
 func (c *carrier[R]) Sort(ctx context.Context) error {
 	defer seconds(&c.stats.Sort, time.Now())
 	for {
-		var large []int
-		total := int64(0)
-		for i := range c.leaves {
-			if l := &c.leaves[i]; l.count > int64(c.leaf) && !l.ordered && !l.within {
-				large = append(large, i)
-				total += l.count
-			}
-		}
+		large := c.tooLarge()
 		if len(large) == 0 {
 			return nil
 		}
-		slices.SortFunc(large, func(a, b int) int { return cmp.Compare(c.leaves[b].count, c.leaves[a].count) })
-		large = large[:min(len(large), c.sizes.workers)]
-		slices.Sort(large)
-		if err := c.splitSome(ctx, large, total); err != nil {
+		if err := c.splitSome(ctx, large); err != nil {
 			return err
 		}
+		c.leaves = c.merge(c.leaves)
 	}
 }
 
-// splitSome splits some leaves, each by a worker, with their shares of the free blocks: total is the records of all leaves
-// that are to be split.
-func (c *carrier[R]) splitSome(ctx context.Context, large []int, total int64) error {
+// tooLarge is the largest of the parts that are to be split, by their indexes: as many as there are workers for,
+// and free blocks.
+func (c *carrier[R]) tooLarge() (large []int) {
+	total := int64(0)
+	for i := range c.leaves {
+		if l := &c.leaves[i]; l.count > int64(c.leaf) && !l.done {
+			large = append(large, i)
+			total += l.count
+		}
+	}
+	slices.SortFunc(large, func(a, b int) int { return cmp.Compare(c.leaves[b].count, c.leaves[a].count) })
+	most := min(c.sizes.workers, max(1, int(c.pool.Available())/(c.blocksToSplit()+minSplit)))
+	large = large[:min(len(large), most)]
+	slices.Sort(large)
+	return large
+}
+
+// blocksToSplit is how many blocks a split needs beside one for each of the parts: of each list that is read one is
+// in use.
+func (c *carrier[R]) blocksToSplit() int { return len(c.lists) + 1 }
+
+// splitSome splits some leaves, each by a worker, with their shares of the free blocks.
+func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
 	if err := c.makeWorkers(len(large)); err != nil {
 		return err
 	}
-	free := c.pool.Available()
-	parts := make([][]part, len(large))
+	free := int(c.pool.Available()) / len(large)
+	parts := make([][]leaf[uint64], len(large))
 	err := c.each(ctx, len(large), func(ctx context.Context, i int, w *carryWorker[R]) (err error) {
-		l := c.leaves[large[i]]
-		parts[i], err = c.split(ctx, w, l, int(float64(free)*float64(l.count)/float64(total)))
+		parts[i], err = c.split(ctx, w, c.leaves[large[i]], free)
 		return err
 	})
 	if err != nil {
@@ -81,10 +75,27 @@ func (c *carrier[R]) splitSome(ctx context.Context, large []int, total int64) er
 	return nil
 }
 
-// split moves the records of a part to several, in the order of the input, with so many free blocks; or finds that it is in
-// order. Without blocks to speak of nothing is moved, and the parts are taken from it, each in its turn, which reads all
-// of it for each.
-func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free int) ([]part, error) {
+// merge joins neighbouring parts that were split off and fit in cache together: so the blocks that are not full
+// stay few however often buckets are split.
+func (c *carrier[R]) merge(leaves []leaf[uint64]) []leaf[uint64] {
+	merged := leaves[:0]
+	for _, l := range leaves {
+		if n := len(merged); n > 0 && l.flat && !l.done {
+			if to := &merged[n-1]; to.flat && !to.done && to.zone == l.zone && to.count+l.count <= int64(c.leaf) {
+				c.pool.Join(&to.List, l.List)
+				to.List = c.pool.Pack(to.zone, to.List, true)
+				to.count += l.count
+				continue
+			}
+		}
+		merged = append(merged, l)
+	}
+	return merged
+}
+
+// split moves the records of a part to several, in the order of the input, with so many free blocks; or finds that
+// it is in order.
+func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l leaf[uint64], free int) ([]leaf[uint64], error) {
 	keys := leafSample / (1 + len(c.lists)) // of several workers at once
 	sample, low, high := c.survey(w, &l, false, keys)
 	rest := low == high && c.longKeys()
@@ -95,26 +106,24 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 		return nil, err
 	}
 	if low == high {
-		l.ordered = true
-		return []part{l}, nil
+		l.done = true
+		return []leaf[uint64]{l}, nil
 	}
-	// Every new part may have a block that is not full, and of each list that is read one is in use.
-	count := min(2*c.buckets(l.count), c.maxBuckets(), free-len(c.lists)-1)
+	count := min(2*c.buckets(l.count), c.maxBuckets(), free-c.blocksToSplit())
 	if count < 2 {
-		l.prefixes, l.rests = [2]uint64{0, ^uint64(0)}, [2]uint64{0, ^uint64(0)}
-		return c.cut(w, l, 0), ctx.Err()
+		return nil, pool.ErrFull
 	}
 	b := radix.NewBuckets(low, high, count, 0) // these part the least key from the greatest
 	if l.depth == 0 {
 		b = radix.FittedBuckets(sample, low, high, count, 0)
 	}
 	w.lines.Reset(b.Count(), l.zone, 1)
-	for piece := range c.pieces(&l) {
+	for piece := range c.pieces(&l, 0) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for words := range slices.Chunk(piece, len(w.keys)) {
-			radix.Distribute(&w.lines, &b, c.keysOf(w, words, rest), words, radix.PutFast[R])
+			radix.Distribute(&w.lines, &b, c.bitsOf(w, words, rest), words, radix.PutFast[R])
 		}
 		if block, ended := c.endOf(piece); ended {
 			w.lines.Recycle(block)
@@ -122,10 +131,10 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l part, free 
 	}
 	w.lines.Finish()
 	w.lines.GiveBack()
-	var parts []part
+	var parts []leaf[uint64]
 	for _, list := range w.lines.Lists[:b.Count()] {
 		if count := c.pool.Count(list); count > 0 {
-			parts = append(parts, part{flat: true, List: list, zone: l.zone, count: count, depth: l.depth + 1})
+			parts = append(parts, leaf[uint64]{flat: true, List: list, zone: l.zone, count: count, depth: l.depth + 1})
 		}
 	}
 	return parts, nil
@@ -139,96 +148,28 @@ func (c *carrier[R]) endOf(piece []R) (block uint32, ended bool) {
 	return block, end == int(block)<<c.pool.Shift+int(c.pool.Used[block])
 }
 
-// cut counts how to take a part that is too large in parts of it. depth counts the cuts that led to it.
-func (c *carrier[R]) cut(w *carryWorker[R], l part, depth int) []part {
-	rest := l.prefixes[0] == l.prefixes[1]
-	limits := &l.prefixes
-	if rest {
-		limits = &l.rests
-	}
-	sample, low, high := c.survey(w, &l, rest, leafSample/(1+len(c.lists)))
-	*limits = [2]uint64{low, high}
-	if low == high {
-		if rest || !c.longKeys() {
-			l.ordered = true
-			return []part{l}
-		}
-		return c.cut(w, l, depth+1)
-	}
-	wanted := min(max(4*int(l.count/int64(c.leaf)), radix.FewestFitted), radix.MaxBuckets)
-	b := radix.NewBuckets(low, high, wanted, 0) // these part the least key from the greatest
-	if depth == 0 {
-		b = radix.FittedBuckets(sample, low, high, wanted, 0)
-	}
-	counts := make([]int64, b.Count())
-	c.eachBatch(w, &l, rest, func(_ []R, keys []uint64) {
-		for _, key := range keys {
-			counts[b.Of(key)]++
-		}
-	})
-	var parts []part
-	add := func(first, last int, count int64) {
-		p := l
-		p.within, p.count = true, count
-		from, _ := b.Span(first, low, high)
-		_, to := b.Span(last, low, high)
-		if rest {
-			p.rests = [2]uint64{from, to}
-		} else {
-			p.prefixes = [2]uint64{from, to}
-		}
-		if count > int64(c.leaf) {
-			parts = append(parts, c.cut(w, p, depth+1)...)
-			return
-		}
-		parts = append(parts, p)
-	}
-	for first := 0; first < len(counts); {
-		last, count := first, counts[first]
-		for last+1 < len(counts) && count+counts[last+1] <= int64(c.leaf) {
-			last++
-			count += counts[last]
-		}
-		if count > 0 {
-			add(first, last, count)
-		}
-		first = last + 1
-	}
-	return parts
-}
-
 // survey gives the range of the keys of a part, or of their rests, and about so many of them.
-func (c *carrier[R]) survey(w *carryWorker[R], l *part, rest bool, keys int) (sample []uint64, low, high uint64) {
+func (c *carrier[R]) survey(w *carryWorker[R], l *leaf[uint64], rest bool, keys int,
+) (sample []uint64, low, high uint64) {
 	step := int(l.count/int64(keys)) + 1
 	low, high = ^uint64(0), 0
 	at := 0
-	c.eachBatch(w, l, rest, func(_ []R, keys []uint64) {
-		least, greatest := radix.MinMax(keys)
-		low, high = min(low, least), max(high, greatest)
-		for ; at < len(keys); at += step {
-			sample = append(sample, keys[at])
+	for piece := range c.pieces(l, 0) {
+		for words := range slices.Chunk(piece, len(w.keys)) {
+			keys := c.bitsOf(w, words, rest)
+			least, greatest := radix.MinMax(keys)
+			low, high = min(low, least), max(high, greatest)
+			for ; at < len(keys); at += step {
+				sample = append(sample, keys[at])
+			}
+			at -= len(keys)
 		}
-		at -= len(keys)
-	})
+	}
 	return sample, low, high
 }
 
-// eachBatch calls f with the records of a part in the order of the input, and prefixes of their keys or rests, some at a time.
-func (c *carrier[R]) eachBatch(w *carryWorker[R], l *part, rest bool, f func(words []R, keys []uint64)) {
-	for piece := range c.pieces(l) {
-		for words := range slices.Chunk(piece, len(w.keys)) {
-			if l.within {
-				words = c.sift(l, w.words[:copy(w.words, words)], c.keysOf(w, words, false))
-			}
-			if len(words) > 0 {
-				f(words, c.keysOf(w, words, rest))
-			}
-		}
-	}
-}
-
-// keysOf is the prefixes of the keys of words, or their rests, in w.keys.
-func (c *carrier[R]) keysOf(w *carryWorker[R], words []R, rest bool) []uint64 {
+// bitsOf is the prefixes of the keys of words, or their rests, in w.keys.
+func (c *carrier[R]) bitsOf(w *carryWorker[R], words []R, rest bool) []uint64 {
 	keys := w.keys[:len(words)]
 	if rest {
 		c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
@@ -238,40 +179,25 @@ func (c *carrier[R]) keysOf(w *carryWorker[R], words []R, rest bool) []uint64 {
 	return keys
 }
 
-// sift moves the records of a part to the start of words, and gives them. keys are the prefixes of all.
-func (c *carrier[R]) sift(l *part, words []R, keys []uint64) []R {
-	n := 0
-	for i, key := range keys {
-		words[n] = words[i]
-		if l.prefixes[0] <= key && key <= l.prefixes[1] && c.restWithin(l, words[n:n+1]) {
-			n++
+// pieces gives the records of a leaf in the order of the input, or settled. What it has given may be recycled.
+func (c *carrier[R]) pieces(l *leaf[uint64], skip int64) iter.Seq[[]R] {
+	return func(yield func([]R) bool) {
+		rest := func(piece []R) bool {
+			skipped := min(skip, int64(len(piece)))
+			skip -= skipped
+			return int64(len(piece)) == skipped || yield(piece[skipped:])
 		}
-	}
-	return words[:n]
-}
-
-// restWithin reports whether what follows the prefix in the key of a record, if it counts, is in the range of a part.
-func (c *carrier[R]) restWithin(l *part, word []R) bool {
-	if l.prefixes[0] != l.prefixes[1] || !c.longKeys() {
-		return true
-	}
-	rest := c.keyer.Window(arena.ByteView(word), keyRest, 64)
-	return l.rests[0] <= rest && rest <= l.rests[1]
-}
-
-// pieces gives the records that a part is of in the order of the input, as they lie. What it has given may be recycled.
-func (c *carrier[R]) pieces(l *part) iter.Seq[[]R] {
-	if l.flat {
-		return func(yield func([]R) bool) {
-			for b := l.Head; b != pool.None; {
-				content := c.pool.Content(b)
-				if b = c.pool.Next[b]; !yield(content) {
-					return
-				}
+		if !l.flat {
+			c.eachPiece(l.bucket, rest)
+			return
+		}
+		for b := l.Head; b != pool.None; {
+			content := c.pool.Content(b)
+			if b = c.pool.Next[b]; !rest(content) {
+				return
 			}
 		}
 	}
-	return func(yield func([]R) bool) { c.eachPiece(l.bucket, yield) }
 }
 
 // eachPiece is pieces of a bucket of the order.

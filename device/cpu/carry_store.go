@@ -5,7 +5,6 @@ import (
 	"context"
 	"math/bits"
 	"slices"
-	"time"
 	"unsafe"
 
 	"github.com/extsort/extsort/device"
@@ -13,151 +12,53 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// carryTask is what a worker stores at a time: neighbouring parts that fill one block together, one part, or a stretch of one
-// that is in order.
-type carryTask struct {
-	parts []part
-	skip  int64 // records of the one part that is in order
-	first int64 // record of the sorted order
-	count int64 // records to store
-}
-
-// Store writes the records and keeps them.
-func (c *carrier[R]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return c.storeAll(ctx, limit, w, nil)
-}
-
-// Drain gives the memory of a zone back when the last of its records have been written, see chunk.Drain.
-func (c *carrier[R]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	records := make([]int64, len(c.pool.Zones))
-	for _, l := range c.leaves {
-		records[l.zone] += l.count
-	}
-	return c.storeAll(ctx, limit, w, newUsage(c.pool, records))
-}
-
-func (c *carrier[R]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
-	defer seconds(&c.stats.Store, time.Now())
-	tasks := c.tasks(limit)
-	workers := max(1, min(len(tasks), c.sizes.workers))
-	if err := c.makeWorkers(workers); err != nil {
-		return err
-	}
-	s := storing{tasks: len(tasks), zones: zones}
-	err := c.each(ctx, workers, func(ctx context.Context, _ int, wk *carryWorker[R]) error {
-		return s.work(func(i int) (first, count int64, err error) {
-			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], w)
-		})
-	})
-	c.countPasses()
-	return err
-}
-
-// tasks cuts the first limit records into tasks.
-func (c *carrier[R]) tasks(limit int64) []carryTask {
-	if limit < 0 || limit > c.stats.Records {
-		limit = c.stats.Records
-	}
-	var tasks []carryTask
-	block := int64(c.out)
-	at := int64(0)
-	add := func(parts []part, skip, count int64) {
-		if count = min(count, limit-at); count > 0 {
-			tasks = append(tasks, carryTask{parts, skip, at, count})
-			at += count
-		}
-	}
-	for i := 0; i < len(c.leaves); {
-		l, end := &c.leaves[i], i+1
-		count := l.count
-		if l.ordered {
-			stretch := max(block, count/int64(8*c.sizes.workers)) // to skip records takes time as well
-			if l.within {
-				stretch = count // and here as long as to copy them
-			}
-			for skip := int64(0); skip < count; skip += stretch {
-				add(c.leaves[i:end], skip, min(stretch, count-skip))
-			}
-			i = end
-			continue
-		}
-		for end < len(c.leaves) && !c.leaves[end].ordered && count+c.leaves[end].count <= block {
-			count += c.leaves[end].count
-			end++
-		}
-		add(c.leaves[i:end], 0, count)
-		i = end
-	}
-	return tasks
-}
-
-// store sorts the parts of a task and writes them.
-func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t carryTask, to device.BlockWriter) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if t.parts[0].ordered {
-		return c.storeOrdered(ctx, w, t, to)
-	}
-	if len(t.parts) > 1 {
+func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t task[uint64], to device.BlockWriter) error {
+	switch {
+	case t.leaves[0].done:
+		return c.storeDone(ctx, t, w.out, to)
+	case len(t.leaves) > 1:
 		n := 0
 		for i := 0; n < int(t.count); i++ {
-			refs := c.sorted(w, &t.parts[i])
+			refs := c.sorted(w, &t.leaves[i])
 			refs = refs[:min(len(refs), int(t.count)-n)]
 			c.follow(w, w.out[n*c.record:], refs)
 			n += len(refs)
 		}
 		return to.WriteBlock(ctx, t.first, w.out[:n*c.record])
 	}
-	refs := c.sorted(w, &t.parts[0])
+	refs := c.sorted(w, &t.leaves[0])
 	return writeInBlocks(ctx, to, t.first, int(t.count), c.out, func(from, n int) []byte {
 		c.follow(w, w.out, refs[from:from+n])
 		return w.out[:n*c.record]
 	})
 }
 
-// storeOrdered writes records that are in order as they stand, by way of w.recs.
-func (c *carrier[R]) storeOrdered(ctx context.Context, w *carryWorker[R], t carryTask, to device.BlockWriter) (err error) {
-	skip, first, left := t.skip, t.first, t.count
-	n := 0 // records in w.recs
-	flush := func() {
-		if err == nil {
-			err = writeInBlocks(ctx, to, first, n, c.out, func(from, n int) []byte {
-				c.strip(w.out, w.recs[from:from+n])
-				return w.out[:n*c.record]
-			})
+// keeps is false where a leaf that is too large for the cache is in order as it stands: each read goes through it
+// from its start.
+func (c *carrier[R]) keeps() bool {
+	return !slices.ContainsFunc(c.leaves, func(l leaf[uint64]) bool { return l.count > maxKeptLeaves*int64(c.leaf) })
+}
+
+func (c *carrier[R]) besideBytes() int64 { return int64(c.orderBytes()) }
+
+// settle puts the records of a leaf in order where they lie: nobody needs the order of the input any more.
+func (c *carrier[R]) settle(w *carryWorker[R], l *leaf[uint64]) {
+	refs, mask := c.sorted(w, l), w.window.indexMask()
+	for piece := range c.pieces(l, 0) {
+		for j, ref := range refs[:len(piece)] {
+			piece[j] = w.recs[ref&mask]
 		}
-		first, n = first+int64(n), 0
+		refs = refs[len(piece):]
 	}
-	add := func(words []R) {
-		skipped := min(int64(len(words)), skip)
-		skip, words = skip-skipped, words[skipped:]
-		words = words[:min(int64(len(words)), left)]
-		left -= int64(len(words))
-		for len(words) > 0 {
-			copied := copy(w.recs[n:], words)
-			if n, words = n+copied, words[copied:]; n == len(w.recs) {
-				flush()
-			}
-		}
-	}
-	if t.parts[0].within {
-		c.eachBatch(w, &t.parts[0], false, func(words []R, _ []uint64) { add(words) })
-	} else {
-		for piece := range c.pieces(&t.parts[0]) {
-			if add(piece); left == 0 || err != nil {
-				break
-			}
-		}
-	}
-	flush()
-	return err
 }
 
 // sorted copies the records of a part to w.recs, and gives references to them in order.
-func (c *carrier[R]) sorted(w *carryWorker[R], l *part) []uint64 {
+func (c *carrier[R]) sorted(w *carryWorker[R], l *leaf[uint64]) []uint64 {
 	recs, refs, tmp := w.recs[:l.count], w.refs[:l.count], w.tmp[:l.count]
-	c.gather(w, l, recs)
+	rest := recs
+	for piece := range c.pieces(l, 0) {
+		rest = rest[copy(rest, piece):]
+	}
 	c.keyer.Prefixes(refs, arena.ByteView(recs))
 	low, high := radix.MinMax(refs)
 	prefixBits, keyBits := c.keyer.PrefixBits(), 8*c.keyer.KeySize()
@@ -226,17 +127,6 @@ func (c *carrier[R]) sameKeys(w *carryWorker[R], group []uint64) bool {
 	return true
 }
 
-// gather copies the records of a part in the order of the input.
-func (c *carrier[R]) gather(w *carryWorker[R], l *part, dst []R) {
-	if l.within {
-		c.eachBatch(w, l, false, func(words []R, _ []uint64) { dst = dst[copy(dst, words):] })
-		return
-	}
-	for piece := range c.pieces(l) {
-		dst = dst[copy(dst, piece):]
-	}
-}
-
 // follow writes the records that refs refer to.
 func (c *carrier[R]) follow(w *carryWorker[R], dst []byte, refs []uint64) {
 	recs, mask := w.recs, w.window.indexMask()
@@ -258,21 +148,10 @@ func (c *carrier[R]) follow(w *carryWorker[R], dst []byte, refs []uint64) {
 	}
 }
 
-// strip writes records as they are.
-func (c *carrier[R]) strip(dst []byte, words []R) {
+func (c *carrier[R]) records(dst []byte, words []R) []byte {
 	if c.record == c.element {
-		copy(dst, arena.ByteView(words))
-		return
+		return arena.ByteView(words)
 	}
 	unpad(dst[:len(words)*c.record], words, c.record)
-}
-
-func (c *carrier[R]) countPasses() {
-	passes := 0
-	for _, w := range c.workers {
-		if w != nil {
-			passes = max(passes, w.radix.Passes)
-		}
-	}
-	c.stats.Passes = passes + 1
+	return dst[:len(words)*c.record]
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
 )
@@ -50,8 +49,8 @@ func testPad[R carried](t *testing.T, size int) {
 	}
 }
 
-// TestOrderAdmits has workers read units of any size in any order: there is always room for the stints of those admitted,
-// and they are in the order of the input at the end.
+// TestOrderAdmits has workers read units of any size in any order: there is always room for the stints of those
+// admitted, and they are in the order of the input at the end.
 func TestOrderAdmits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 2000 {
@@ -96,31 +95,6 @@ func TestOrderAdmits(t *testing.T) {
 	}
 }
 
-// TestPartsInTurn splits buckets that are too large without a free block: their parts are taken from them in turn.
-func TestPartsInTurn(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 10))
-	layouts := map[string]format.Layout{
-		"pair":  {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
-		"rec12": {RecordSize: 12, Key: []format.Field{{Type: format.Type{Kind: format.Float, Size: 8}, Desc: true}}},
-		"u128":  layoutOf(t, "u128"), "bytes13": layoutOf(t, "bytes13"),
-	}
-	for name, l := range layouts {
-		for dist, make := range devicetest.Distributions {
-			t.Run(name+"/"+dist, func(t *testing.T) {
-				recs := make(l, 50_000, r)
-				switch c := newChunkOf(t, l, recs).(type) {
-				case *carrier[uint64]:
-					testPartsInTurn(t, c, l, recs)
-				case *carrier[[2]uint64]:
-					testPartsInTurn(t, c, l, recs)
-				default:
-					t.Fatalf("%T does not carry", c)
-				}
-			})
-		}
-	}
-}
-
 func newChunkOf(t *testing.T, l format.Layout, recs []byte) device.Chunk {
 	t.Helper()
 	k, err := format.NewKeyer(l)
@@ -136,43 +110,8 @@ func newChunkOf(t *testing.T, l format.Layout, recs []byte) device.Chunk {
 	return c
 }
 
-func testPartsInTurn[R carried](t *testing.T, c *carrier[R], l format.Layout, recs []byte) {
-	defer c.Close()
-	c.leaf = 700 // of 50,000
-	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: c.record}); err != nil {
-		t.Fatal(err)
-	}
-	inTurn := 0
-	for i := len(c.leaves) - 1; i >= 0; i-- {
-		if c.leaves[i].count > int64(c.leaf) {
-			parts, err := c.split(t.Context(), c.workers[0], c.leaves[i], 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.leaves = slices.Replace(c.leaves, i, i+1, parts...)
-			inTurn += len(parts)
-		}
-	}
-	for _, limit := range []int64{-1, 12_345} {
-		w := devicetest.Collector{Size: c.record}
-		if err := c.Store(t.Context(), limit, &w); err != nil {
-			t.Fatal(err)
-		}
-		want := devicetest.Sorted(l, recs)
-		if limit >= 0 {
-			want = want[:limit*int64(c.record)]
-		}
-		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("limit %d, %d parts: not sorted: %v", limit, inTurn, err)
-		}
-	}
-	if inTurn == 0 {
-		t.Error("no bucket was too large")
-	}
-}
-
-// tardySource delivers a record at a time at first, so that only the first worker goes on, and late and in part what is asked
-// for at the end of the room, when the first worker finds none left.
+// tardySource delivers a record at a time at first, so that only the first worker goes on, and late and in part
+// what is asked for at the end of the room, when the first worker finds none left.
 type tardySource struct {
 	devicetest.Source
 	unit, short int
@@ -221,8 +160,8 @@ func TestLoadTakesAll(t *testing.T) {
 	}
 }
 
-// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk that is full: none of them takes
-// the blocks that the others need.
+// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk that is full: none of
+// them takes the blocks that the others need.
 func TestSplitSharesBlocks(t *testing.T) {
 	l := format.Layout{RecordSize: 16, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 8}}}}
 	r := rand.New(rand.NewPCG(13, 14))
@@ -247,19 +186,6 @@ func TestSplitSharesBlocks(t *testing.T) {
 	}
 	if got := sortAndStore(t, c, c.record); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
 		t.Error("not sorted")
-	}
-	taken := map[pool.List]int64{} // in turn, from parts that were not split
-	for _, p := range c.leaves {
-		if p.within && p.flat {
-			taken[p.List] += p.count
-		} else if p.within {
-			taken[pool.List{Head: uint32(p.bucket), Tail: pool.None - 1}] += p.count
-		}
-	}
-	for _, count := range taken {
-		if count > n/8 {
-			t.Errorf("parts are taken in turn from one of %d records", count)
-		}
 	}
 }
 

@@ -1,11 +1,7 @@
 package cpu
 
 import (
-	"context"
 	"errors"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -13,37 +9,14 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// chunk is a device.Chunk whose elements are E.
+// chunk is a device.Chunk whose elements are E: bare keys, or leading bits of the key and the index of a record
+// that stays where it was loaded.
 type chunk[E radix.Element] struct {
-	sizes
-	opt   device.ChunkOptions
-	codec codec[E]
-	pool  *pool.Pool[E]
-	kept  *arena.Memory // the records that the codec keeps, or nil
-
+	engine[E, E, *worker[E]]
+	codec   codec[E]
+	kept    *arena.Memory  // the records that the codec keeps, or nil
 	mapping device.Mapping // where the records are that the codec keeps, if not in kept; else nil
-
-	workers []*worker[E]
-	leaves  []leaf[E] // the buckets in order
-	stats   device.Stats
 }
-
-// leaf is a bucket that is not cut further.
-type leaf[E radix.Element] struct {
-	pool.List
-	count     int64
-	low, high E    // all elements are from low to high
-	zone      int  // that its blocks come from
-	from      int  // the elements hold the key from this bit on
-	equal     bool // its elements are all the same
-	ordered   bool // its elements are in order as they stand
-
-	heavy   E     // an element that was counted in the scatter
-	counted int64 // how many of count are equal to it, and in no block
-}
-
-// unsorted says that the leaf is to be sorted in cache yet: then it fits there.
-func (l *leaf[E]) unsorted() bool { return !l.equal && !l.ordered }
 
 // worker is the scratch of one goroutine.
 type worker[E radix.Element] struct {
@@ -57,12 +30,17 @@ type worker[E radix.Element] struct {
 	radix   radix.Sorter[E]
 }
 
-func newChunk[E radix.Element](opt device.ChunkOptions, s sizes, c codec[E]) (*chunk[E], error) {
-	p, err := pool.New[E](s.blocks, s.block, s.zones())
+func (w *worker[E]) free() error { return w.memory.Free() }
+func (w *worker[E]) passes() int { return w.radix.Passes }
+
+func newChunk[E radix.Element](opt device.ChunkOptions, s sizes, codec codec[E]) (*chunk[E], error) {
+	e, err := newEngine[E, E, *worker[E]](opt, s)
 	if err != nil {
 		return nil, err
 	}
-	return &chunk[E]{sizes: s, opt: opt, codec: c, pool: p, workers: make([]*worker[E], s.workers)}, nil
+	c := &chunk[E]{engine: e, codec: codec}
+	c.kind = c
+	return c, nil
 }
 
 func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
@@ -82,57 +60,84 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	return made, nil
 }
 
-// makeWorkers makes the scratch of workers where it is not there yet.
-func (c *chunk[E]) makeWorkers(workers int) error {
-	for i := range workers {
-		if c.workers[i] != nil {
-			continue
-		}
-		memory, err := arena.Alloc(c.perWorker())
-		if err != nil {
-			return err
-		}
-		w := &worker[E]{memory: memory}
-		w.radix.Distinct = c.keptRecords > 0
-		rest := memory.Bytes()
-		w.a, rest = radix.Carve[E](rest, c.leaf)
-		w.b, rest = radix.Carve[E](rest, c.leaf)
-		w.elems, rest = radix.Carve[E](rest, c.batch())
-		w.scatter, rest = radix.NewScatterer(c.pool, rest, c.maxBuckets(), c.line)
-		w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
-		c.workers[i] = w
+func (c *chunk[E]) newWorker() (*worker[E], error) {
+	memory, err := arena.Alloc(c.perWorker())
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	w := &worker[E]{memory: memory}
+	w.radix.Distinct = c.keptRecords > 0
+	rest := memory.Bytes()
+	w.a, rest = radix.Carve[E](rest, c.leaf)
+	w.b, rest = radix.Carve[E](rest, c.leaf)
+	w.elems, rest = radix.Carve[E](rest, c.batch())
+	w.scatter, rest = radix.NewScatterer(c.pool, rest, c.maxBuckets(), c.line)
+	w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
+	return w, nil
 }
 
-// each runs f for so many workers, see each, and makes errors of faults of the mapping.
-func (c *chunk[E]) each(ctx context.Context, workers int, f func(ctx context.Context, w *worker[E]) error) error {
-	return each(ctx, c.workers[:workers], func(ctx context.Context, _ int, w *worker[E]) error {
-		return c.guarded(func() error { return f(ctx, w) })
-	})
-}
+// Close gives the memory back.
+func (c *chunk[E]) Close() error { return errors.Join(c.unmap(), c.engine.Close(), c.kept.Free()) }
 
-// each runs f for every worker in a goroutine of its own and waits for all.
-func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i int, w W) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i, w := range workers {
-		group.Go(func() error { return f(ctx, i, w) })
-	}
-	return group.Wait()
-}
-
-func (c *chunk[E]) Stats() device.Stats { return c.stats }
-
-func (c *chunk[E]) Close() error {
-	err := errors.Join(c.unmap(), c.pool.Memory.Free(), c.kept.Free())
-	for _, w := range c.workers {
-		if w != nil {
-			err = errors.Join(err, w.memory.Free())
-		}
-	}
-	c.leaves, c.workers = nil, nil
+func (c *chunk[E]) begin(src device.Source, workers int) error {
+	err := c.mapRecords(src)
+	c.lendUnits(c.workers[:workers])
 	return err
 }
 
-// seconds adds the time since start to total.
-func seconds(total *float64, start time.Time) { *total += time.Since(start).Seconds() }
+func (c *chunk[E]) place(w *worker[E], first int64, n int) []byte {
+	return c.codec.place(w.unit, first, n)
+}
+func (c *chunk[E]) fromPrefix(prefix uint64) E { return c.codec.fromPrefix(prefix) }
+func (c *chunk[E]) tieBits() uint              { return c.codec.tieBits(0) }
+func (c *chunk[E]) share(w *worker[E]) share   { return w.scatter }
+func (c *chunk[E]) admit(int) bool             { return true }
+func (c *chunk[E]) note(int, int64, int64)     {}
+
+// eachBatch calls f with the elements of a unit, some at a time.
+func (c *chunk[E]) eachBatch(w *worker[E], recs []byte, first int64, f func(elems []E)) {
+	for len(recs) > 0 {
+		n := min(len(w.elems), len(recs)/c.record)
+		f(c.codec.extract(w.elems, recs[:n*c.record], first))
+		recs, first = recs[n*c.record:], first+int64(n)
+	}
+}
+
+func (c *chunk[E]) keysOf(w *worker[E], recs []byte, first int64) (elems []E) {
+	c.eachBatch(w, recs, first, func(batch []E) { elems = append(elems, batch...) })
+	return elems
+}
+
+func (c *chunk[E]) reset(workers int, b radix.Buckets[E], heavy *radix.Heavies[E]) {
+	for _, w := range c.workers[:workers] {
+		w.scatter.Reset(b.Count(), 0, len(c.pool.Zones))
+		w.scatter.CountHeavy(heavy)
+		w.radix.Passes = 0
+	}
+}
+
+func (c *chunk[E]) scatter(l *loading[E, E, *worker[E]], w *worker[E], recs []byte, first int64) {
+	c.eachBatch(w, recs, first, func(elems []E) {
+		kept := l.selection.within(elems)
+		if len(kept) < len(elems) {
+			l.leaveOut(int64(len(elems) - len(kept)))
+		}
+		w.scatter.Add(&l.buckets, kept)
+	})
+}
+
+func (c *chunk[E]) collect(workers int, b radix.Buckets[E], whole leaf[E]) (leaves []leaf[E]) {
+	for bucket := range b.Count() {
+		l := leaf[E]{List: pool.Empty, from: whole.from, zone: c.workers[0].scatter.ZoneOf(bucket)}
+		for _, w := range c.workers[:workers] {
+			c.pool.Join(&l.List, w.scatter.Lists[bucket])
+			heavy, counted := w.scatter.CountOf(bucket)
+			l.heavy, l.counted = heavy, l.counted+counted
+		}
+		if l.count = c.pool.Count(l.List) + l.counted; l.count > 0 {
+			l.low, l.high = b.Span(bucket, whole.low, whole.high)
+			leaves = append(leaves, l)
+		}
+	}
+	return leaves
+}

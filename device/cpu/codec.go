@@ -61,8 +61,8 @@ type codec[E radix.Element] interface {
 	// that it pays to look for the first bits that differ.
 	next(from int) int
 
-	// agreement is the number of leading bits of the key, in whole bytes, that all elems share with pivot. REQUIRES: they hold the key
-	// from bit from on, and tie.
+	// agreement is the number of leading bits of the key, in whole bytes, that all elems share with pivot. REQUIRES:
+	// they hold the key from bit from on, and tie.
 	agreement(elems []E, pivot E, from int) int
 
 	// rewindow replaces elements by those that hold the key from bit from on.

@@ -1,6 +1,6 @@
 // Package cpu sorts chunks on the host's processors.
 //
-// The records of a chunk are sorted as elements, words of 32 or 64 bits (element.go):
+// The records of a chunk are sorted as elements, words of 32 or 64 bits (codec.go):
 //
 //	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys
 //	bare keys up to 8 bytes    uint64   the same
@@ -16,19 +16,20 @@
 // The steps of a chunk touch memory as little as can be:
 //
 //	Load   reads a unit of records into cache, extracts its elements and scatters them into up to 2048 buckets by
-//	       their leading bits (load.go, scatter.go). Buckets are lists of blocks taken from a pool (pool.go), so
+//	       their leading bits (load.go, package radix). Buckets are lists of blocks taken from a pool (package pool), so
 //	       nothing is counted beforehand, no second buffer is needed, and every byte is written once, past the
 //	       caches.
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
 //	       are not need nothing here.
-//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (radix.go,
-//	       cells_amd64.go), and hands it to the writer while other workers do the next buckets (store.go). Drain
-//	       gives the memory of neighbouring buckets back to the system when they have been written (zone.go).
-//	Select is Load of the least keys of a source: of those that there is room for, or for which memory need not be
-//	       touched that is slow to touch (select.go, touch.go).
+//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (finish.go), and
+//	       hands it to the writer while other workers do the next buckets (store.go). Drain gives the memory of
+//	       neighbouring buckets back to the system when they have been written (drain.go).
+//	Select is Load of the least keys of a source, as many as there is room for (select.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
-// An Appender does what Load does for who parts records too many for a chunk (appender.go).
+// These steps are written once, for an engine of keys that buckets are cut by, words that are moved and workers
+// (engine.go). What is different for elements (chunk.go, finish.go, split.go) and for records that are moved whole
+// (carry.go) is its kind.
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
 // most-significant-digit partition that brings them there.
@@ -82,7 +83,8 @@ func (*Device) Capabilities(k *format.Keyer) device.Capabilities {
 	return c
 }
 
-// What a worker needs to leave out a record: by vectors, one by one, and one that is moved beside the prefix of its key.
+// What a worker needs to leave out a record: by vectors, one by one, and one that is moved beside the prefix of its
+// key.
 const (
 	selectSeconds      = 0.2e-9
 	selectOddSeconds   = 1.3e-9
@@ -142,7 +144,8 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if tooLittle {
 		most := d.MaxRecords(opt, opt.MemoryBytes)
 		if most < opt.Records {
-			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed", opt.Records, need, opt.MemoryBytes)
+			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed",
+				opt.Records, need, opt.MemoryBytes)
 		}
 		s = newSizes(opt, most) // with larger blocks more records can need less memory
 	}

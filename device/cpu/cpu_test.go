@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
@@ -41,55 +43,62 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestWithoutBlocks takes the free blocks away before Sort, so that buckets cannot be cut and are sorted in place.
-func TestWithoutBlocks(t *testing.T) {
+// TestFewBlocks takes most of the free blocks away before Sort, so that buckets are cut into few at a time.
+func TestFewBlocks(t *testing.T) {
 	inCache(t, 64<<10)
-	ctx := context.Background()
 	for name, l := range map[string]format.Layout{
-		"u64":    format.Bare(format.Type{Kind: format.Unsigned, Size: 8}),
+		"u64":    layoutOf(t, "u64"),
 		"wide40": {RecordSize: 44, Key: []format.Field{{Offset: 2, Type: format.Type{Kind: format.Bytes, Size: 40}}}},
+		"u128":   layoutOf(t, "u128"),
+		"pair":   {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			recs := devicetest.Distributions["exponential"](l, 8*leafBytes()/8, rand.New(rand.NewPCG(1, 2)))
-			n := int64(len(recs) / l.RecordSize)
-			k, err := format.NewKeyer(l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			made, err := New().NewChunk(ctx, device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Sample: []uint64{0, ^uint64(0)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer made.Close()
-			if _, err := made.Load(ctx, &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
-				t.Fatal(err)
-			}
-			c := made.(*chunk[uint64])
-			c.pool.Fresh.Store(int64(c.pool.Blocks))
-			for i := range c.pool.Zones {
-				c.pool.Zones[i].Fresh.Store(0)
-			}
-			if err := c.Sort(ctx); err != nil {
-				t.Fatal(err)
-			}
-			ordered := 0
-			for _, l := range c.leaves {
-				if l.ordered {
-					ordered++
-				}
-			}
-			if ordered == 0 {
-				t.Errorf("none of %d leaves was sorted in place", len(c.leaves))
-			}
-			w := devicetest.Collector{Size: l.RecordSize}
-			if err := c.Store(ctx, -1, &w); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := w.Recs(); err != nil || string(got) != string(devicetest.Sorted(l, recs)) {
-				t.Errorf("not in order, %v", err)
-			}
-		})
+		for _, dist := range []string{"exponential", "zipf", "uniform", "outlier"} {
+			t.Run(name+"/"+dist, func(t *testing.T) { testFewBlocks(t, l, dist) })
+		}
 	}
+}
+
+func testFewBlocks(t *testing.T, l format.Layout, dist string) {
+	const workers = 3
+	recs := devicetest.Distributions[dist](l, 16*leafBytes()/8, rand.New(rand.NewPCG(1, 2)))
+	made, err := New().NewChunk(t.Context(), device.ChunkOptions{
+		Keyer: keyerOf(t, l), Records: int64(len(recs) / l.RecordSize), BlockBytes: 64 << 10, Workers: workers, Sample: []uint64{0, ^uint64(0)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
+		t.Fatal(err)
+	}
+	const left = 8 * workers
+	switch c := made.(type) {
+	case *chunk[uint64]:
+		leave(c.pool, left)
+	case *carrier[uint64]:
+		leave(c.pool, left)
+	case *carrier[[2]uint64]:
+		leave(c.pool, left)
+	}
+	if !bytes.Equal(sortAndStore(t, made, l.RecordSize), devicetest.Sorted(l, recs)) {
+		t.Error("not in order")
+	}
+}
+
+// leave takes free blocks of a pool until so many are left.
+func leave[E arena.Word](p *pool.Pool[E], blocks int64) {
+	for p.Available() > blocks {
+		p.Take(0)
+	}
+}
+
+func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
+	t.Helper()
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 // TestFull fills chunks to the last record with many workers, each of which has blocks that are not full.
@@ -145,8 +154,8 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
-// TestStintsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are many for a
-// small chunk.
+// TestStintsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are
+// many for a small chunk.
 func TestStintsSuffice(t *testing.T) {
 	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key}, {RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
 		k, err := format.NewKeyer(l)

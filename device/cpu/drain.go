@@ -32,8 +32,8 @@ func (s *storing) work(store func(task int) (first, count int64, err error)) err
 	}
 }
 
-// usage follows which zones are still needed while the records of a sorted chunk are stored for the last time, and gives the
-// memory of a zone back when they have been.
+// usage follows which zones are still needed while the records of a sorted chunk are stored for the last time, and
+// gives the memory of a zone back when they have been.
 type usage struct {
 	ends    []int64        // of the records of each zone in the sorted order
 	left    []atomic.Int64 // records of each zone that have not been stored
@@ -75,8 +75,11 @@ func moved(dst, recs []byte) []byte {
 	return dst[:len(recs)]
 }
 
-// writeInBlocks writes n records in blocks of at most so many. records gives some of them, where they lie or in scratch.
-func writeInBlocks(ctx context.Context, to device.BlockWriter, first int64, n, block int, records func(from, n int) []byte) error {
+// writeInBlocks writes n records in blocks of at most so many. records gives some of them, where they lie or in
+// scratch.
+func writeInBlocks(
+	ctx context.Context, to device.BlockWriter, first int64, n, block int, records func(from, n int) []byte,
+) error {
 	for from := 0; from < n; from += block {
 		if err := to.WriteBlock(ctx, first+int64(from), records(from, min(block, n-from))); err != nil {
 			return err

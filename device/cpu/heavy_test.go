@@ -11,8 +11,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestHeavyLeaves sorts keys of which many are equal in every way that there is: counted, cut out of large leaves, kept in
-// memory, and put back into blocks.
+// TestHeavyLeaves sorts keys of which many are equal in every way that there is: counted, cut out of large leaves,
+// and kept in memory.
 func TestHeavyLeaves(t *testing.T) {
 	const n = 300_000
 	for _, name := range []string{"u64", "u32"} {
@@ -48,10 +48,6 @@ func TestHeavyLeaves(t *testing.T) {
 					}
 				}
 				check("store", func(w device.BlockWriter) error { return made.Store(t.Context(), -1, w) })
-				check("put back", func(w device.BlockWriter) error {
-					putBackEqual(made)
-					return made.Store(t.Context(), -1, w)
-				})
 				check("keep", func(w device.BlockWriter) error {
 					kept, err := made.Keep(t.Context(), -1, 1<<30)
 					if err != nil {
@@ -104,20 +100,6 @@ func countedIn(made device.Chunk) (n int) {
 		}
 	}
 	return n
-}
-
-// putBackEqual puts what was counted into blocks.
-func putBackEqual(made device.Chunk) {
-	switch c := made.(type) {
-	case *chunk[uint32]:
-		for i := range c.leaves {
-			c.putEqual(&c.leaves[i])
-		}
-	case *chunk[uint64]:
-		for i := range c.leaves {
-			c.putEqual(&c.leaves[i])
-		}
-	}
 }
 
 // TestStatsCounted: what is only counted is in the stats of a chunk, that of each Load alone.

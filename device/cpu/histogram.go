@@ -15,14 +15,16 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Bare keys of one or two bytes have so few values that the records are only counted, and written anew from the counts: the counting
-// sort of Seward ("Information sorting in the application of electronic digital computers to business operations", 1954). Any number
-// of them takes the same memory, so that neither a large file nor a stream is ever spilled.
+// Bare keys of one or two bytes have so few values that the records are only counted, and written anew from the
+// counts: the counting sort of Seward ("Information sorting in the application of electronic digital computers to
+// business operations", 1954). Any number of them takes the same memory, so that neither a large file nor a stream
+// is ever spilled.
 
 // counts reports whether records are only counted, so that a chunk holds any number of them.
 func counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
 
-// mostTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a number yet.
+// mostTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a
+// number yet.
 const mostTallied = 1 << 50
 
 // histogram is a device.Chunk of records that are only counted.
@@ -39,7 +41,7 @@ type histogram struct {
 // tally is the scratch of one worker.
 type tally struct {
 	memory    *arena.Memory // of what follows
-	counts    []uint32      // several tables of as many as there are values, by the bytes of a record as one unsigned integer
+	counts    []uint32      // tables of as many as there are values, by the bytes of a record as an unsigned integer
 	unit, out []byte        // records on their way in and out
 	records   int           // in counts
 }
@@ -47,8 +49,8 @@ type tally struct {
 // valuesOf is how many different records of so many bytes there are.
 func valuesOf(record int) int { return 1 << (8 * record) }
 
-// newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok is false where that is
-// none, or where the records are not those of a histogram.
+// newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok
+// is false where that is none, or where the records are not those of a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
 	if !counts(opt.Keyer) {
 		return sizes{}, false
@@ -68,8 +70,8 @@ func (s *sizes) tallyBytes() int {
 	return 4*tables(s.record)*valuesOf(s.record) + s.unit*s.record + s.out*s.record
 }
 
-// tables is how many tables a worker counts in: to add to a count takes several times as long if it was added to just before. Those for
-// keys of two bytes have to stay in L2 with a unit.
+// tables is how many tables a worker counts in: to add to a count takes several times as long if it was added to
+// just before. Those for keys of two bytes have to stay in L2 with a unit.
 func tables(record int) int { return 4 / record }
 
 func newHistogram(opt device.ChunkOptions, s sizes) *histogram {
@@ -125,7 +127,8 @@ func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) 
 	return h.stats.Records, nil
 }
 
-// tallied is how many records a worker counts before it adds them to the counts of all, so that its own cannot overflow.
+// tallied is how many records a worker counts before it adds them to the counts of all, so that its own cannot
+// overflow.
 const tallied = 1 << 30
 
 // count is what a worker does in Load.

@@ -77,7 +77,8 @@ func TestHistogramAgain(t *testing.T) {
 	}
 }
 
-// TestHistogramSettles has a worker that has counted nearly as much as its counts can hold: it settles before it counts on.
+// TestHistogramSettles has a worker that has counted nearly as much as its counts can hold: it settles before it
+// counts on.
 func TestHistogramSettles(t *testing.T) {
 	for _, l := range countedLayouts(t) {
 		k, err := format.NewKeyer(l)
@@ -124,7 +125,8 @@ func (s *watchedSource) Next(most int, place func(int64, int) []byte) (first int
 	return s.Source.Next(most, place)
 }
 
-// TestHistogramMemory: any number of records is sorted in the memory that so many workers have, and few records in less.
+// TestHistogramMemory: any number of records is sorted in the memory that so many workers have, and few records in
+// less.
 func TestHistogramMemory(t *testing.T) {
 	for _, l := range countedLayouts(t) {
 		k, err := format.NewKeyer(l)

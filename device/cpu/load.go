@@ -5,166 +5,135 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Load reads and scatters in one go, unit by unit.
-func (c *chunk[E]) Load(ctx context.Context, src device.Source) (int64, error) {
-	return c.load(ctx, src, nil)
+func (e *engine[K, E, W]) Load(ctx context.Context, src device.Source) (int64, error) {
+	return e.load(ctx, src, nil)
 }
 
 // load is Load of what is selected; nil: everything.
-func (c *chunk[E]) load(ctx context.Context, src device.Source, s *selection[E]) (int64, error) {
-	defer seconds(&c.stats.Load, time.Now())
-	c.stats = device.Stats{Algorithm: Algorithm}
-	c.leaves = c.leaves[:0]
-	c.pool.Reset()
-	if err := c.mapRecords(src); err != nil {
+func (e *engine[K, E, W]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
+	defer seconds(&e.stats.Load, time.Now())
+	e.stats = device.Stats{Algorithm: Algorithm}
+	e.leaves = e.leaves[:0]
+	e.pool.Reset()
+	l := loading[K, E, W]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
+	s.begin(&l.intake, e.kind.fromPrefix)
+	l.workers = workersFor(e.sizes.workers, l.expected, e.unit)
+	if err := e.makeWorkers(l.workers); err != nil {
 		return 0, err
 	}
-	l := loading[E]{chunk: c, intake: newIntake(src, &c.sizes), selection: s}
-	s.begin(&l.intake, c.codec.fromPrefix)
-	l.count, l.workers = c.buckets(l.expected), workersFor(c.sizes.workers, l.expected, c.unit)
+	if err := e.kind.begin(src, l.workers); err != nil {
+		return 0, err
+	}
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	var whole leaf[E]
-	whole.low, whole.high = s.bounds()
-	c.leaves = c.collect(c.leaves, c.workers[:l.workers], l.buckets, whole)
-	c.stats.Records = l.loaded.Load()
-	for _, leaf := range c.leaves {
-		c.stats.Counted += leaf.counted
+	low, high := s.bounds()
+	e.leaves = e.kind.collect(l.workers, l.buckets, leaf[K]{low: low, high: high})
+	e.stats.Records = l.loaded.Load()
+	for i := range e.leaves {
+		e.stats.Counted += e.leaves[i].counted
 	}
-	return c.stats.Records, nil
+	return e.stats.Records, nil
 }
 
 // loading is one Load.
-type loading[E radix.Element] struct {
-	chunk *chunk[E]
+type loading[K radix.Element, E arena.Word, W scratch] struct {
+	engine *engine[K, E, W]
 	intake
-	selection *selection[E] // nil: everything
+	selection *selection[K] // nil: everything
 	workers   int
-	count     int // of buckets wanted
-	buckets   radix.Buckets[E]
+	buckets   radix.Buckets[K]
+}
+
+// share is a worker's share of all buckets.
+type share interface {
+	SizeOf(bucket int) int64              // the elements of a bucket
+	DropFrom(bucket int) (elements int64) // empties the buckets from one on
+	Settle()                              // ends what is under way in this processor
+	Finish()                              // ends the scatter
 }
 
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
-func (l *loading[E]) run(ctx context.Context) error {
-	c := l.chunk
-	if err := c.makeWorkers(l.workers); err != nil {
-		return err
-	}
-	c.lendUnits(c.workers[:l.workers])
-	first := c.workers[0]
-	recs, at, err := l.next(ctx, first)
+func (l *loading[K, E, W]) run(ctx context.Context) error {
+	e := l.engine
+	recs, first, err := l.next(ctx, e.workers[0])
 	if err != nil {
 		return err
 	}
-	var heavy *radix.Heavies[E]
-	l.buckets, heavy = l.choose(first, recs, at)
-	for _, w := range c.workers[:l.workers] {
-		w.scatter.Reset(l.buckets.Count(), 0, len(c.pool.Zones))
-		w.scatter.CountHeavy(heavy)
-		w.radix.Passes = 0
+	sample, b := l.choose(recs, first)
+	l.buckets = b
+	e.kind.reset(l.workers, b, radix.HeaviesOf(sample, b, e.maxHeavies()))
+	var shares []share
+	for _, w := range e.workers[:l.workers] {
+		shares = append(shares, e.kind.share(w))
 	}
-	for more := true; more; {
-		err := c.each(ctx, l.workers, func(ctx context.Context, w *worker[E]) error {
-			if w == first {
-				l.scatter(w, recs, at)
+	for more := true; more; recs = nil {
+		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ W) error {
+			if i > 0 {
+				return l.work(ctx, i, nil, 0)
 			}
-			return l.work(ctx, w)
+			return l.work(ctx, i, recs, first)
 		})
+		if err == nil { // workers that were not admitted again may have left some
+			err = e.each(ctx, 1, func(ctx context.Context, i int, _ W) error { return l.work(ctx, i, nil, 0) })
+		}
+		if err == nil {
+			more, err = l.selection.makeRoom(&l.buckets, shares)
+		}
 		if err != nil {
 			return err
 		}
-		recs = nil
-		if more, err = l.selection.makeRoom(&l.buckets, l.droppers()); err != nil {
-			return err
-		}
 	}
-	return c.each(ctx, l.workers, func(_ context.Context, w *worker[E]) error {
-		w.scatter.Finish()
-		return nil
-	})
+	return each(ctx, shares, func(_ context.Context, _ int, s share) error { s.Finish(); return nil })
 }
 
-// selected leaves out the elements that are not to be loaded.
-func (l *loading[E]) selected(elems []E) []E {
-	kept := l.selection.within(elems)
-	if len(kept) < len(elems) {
-		l.leaveOut(int64(len(elems) - len(kept)))
-	}
-	return kept
-}
-
-func (l *loading[E]) droppers() (all []dropper) {
-	for _, w := range l.chunk.workers[:l.workers] {
-		all = append(all, w.scatter)
-	}
-	return all
-}
-
-// work reads and scatters until there is no more, or no room.
-func (l *loading[E]) work(ctx context.Context, w *worker[E]) error {
+// work scatters recs, if any, and what it reads as long as it is admitted and there is more.
+func (l *loading[K, E, W]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
+	kind, w := l.engine.kind, l.engine.workers[worker]
+	defer kind.share(w).Settle()
 	for {
-		recs, first, err := l.next(ctx, w)
-		if err != nil {
+		if len(recs) > 0 {
+			kind.scatter(l, w, recs, first)
+			kind.note(worker, first, int64(len(recs)/l.record))
+		}
+		if !kind.admit(worker) {
+			return nil
+		}
+		if recs, first, err = l.next(ctx, w); err != nil {
 			return err
 		}
 		if len(recs) == 0 {
-			w.scatter.Settle()
+			kind.note(worker, 0, 0)
 			return nil
 		}
-		l.scatter(w, recs, first)
 	}
 }
 
 // next reads the next unit.
-func (l *loading[E]) next(ctx context.Context, w *worker[E]) (recs []byte, first int64, err error) {
-	return l.intake.next(ctx, func(first int64, n int) []byte { return l.chunk.codec.place(w.unit, first, n) })
+func (l *loading[K, E, W]) next(ctx context.Context, w W) (recs []byte, first int64, err error) {
+	return l.intake.next(ctx, func(first int64, n int) []byte { return l.engine.kind.place(w, first, n) })
 }
 
-// scatter distributes the elements of a unit.
-func (l *loading[E]) scatter(w *worker[E], recs []byte, first int64) {
-	size := l.chunk.record
-	for len(recs) > 0 {
-		n := min(len(w.elems), len(recs)/size)
-		w.scatter.Add(&l.buckets, l.selected(l.chunk.codec.extract(w.elems, recs[:n*size], first)))
-		recs, first = recs[n*size:], first+int64(n)
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
+func (l *loading[K, E, W]) choose(recs []byte, first int64) (sample []K, b radix.Buckets[K]) {
+	e := l.engine
+	count := e.buckets(l.expected)
+	if count == 1 || len(recs) == 0 {
+		return nil, radix.Buckets[K]{Shift: e.kind.tieBits()}
 	}
-}
-
-// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample. It also chooses
-// what to count.
-func (l *loading[E]) choose(w *worker[E], recs []byte, first int64) (radix.Buckets[E], *radix.Heavies[E]) {
-	c := l.chunk
-	tieBits := c.codec.tieBits(0)
-	if l.count == 1 || len(recs) == 0 {
-		return radix.Buckets[E]{Shift: tieBits}, nil
-	}
-	var sample []E
-	for _, p := range l.sample(&c.opt, l.count) {
-		sample = append(sample, c.codec.fromPrefix(p))
+	for _, p := range l.sample(&e.opt, count) {
+		sample = append(sample, e.kind.fromPrefix(p))
 	}
 	if len(sample) == 0 {
-		sample = l.elements(w, recs, first)
+		sample = e.kind.keysOf(e.workers[0], recs, first)
 	}
 	sample, low, high := l.selection.cutFrom(sample)
-	b := radix.FittedBuckets(sample, low, high, l.count, tieBits)
-	return b, radix.HeaviesOf(sample, b, c.maxHeavies())
-}
-
-// elements gives those of a unit.
-func (l *loading[E]) elements(w *worker[E], recs []byte, first int64) []E {
-	size := l.chunk.record
-	elems := make([]E, 0, len(recs)/size)
-	for len(recs) > 0 {
-		n := min(len(w.elems), len(recs)/size)
-		elems = append(elems, l.chunk.codec.extract(w.elems, recs[:n*size], first)...)
-		recs, first = recs[n*size:], first+int64(n)
-	}
-	return elems
+	return sample, radix.FittedBuckets(sample, low, high, count, e.kind.tieBits())
 }
 
 // widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed
@@ -172,22 +141,4 @@ func (l *loading[E]) elements(w *worker[E], recs []byte, first int64) []E {
 func widen[E radix.Element](low, high E, n int) (E, E) {
 	gap := (high - low) / E(n)
 	return low - min(low, gap), high + min(^E(0)-high, gap)
-}
-
-// collect joins the buckets of all workers into leaves. whole is what they were cut of.
-func (c *chunk[E]) collect(leaves []leaf[E], workers []*worker[E], b radix.Buckets[E], whole leaf[E]) []leaf[E] {
-	for bucket := range b.Count() {
-		l := leaf[E]{List: pool.Empty, from: whole.from, zone: workers[0].scatter.ZoneOf(bucket)}
-		for _, w := range workers {
-			c.pool.Join(&l.List, w.scatter.Lists[bucket])
-			heavy, counted := w.scatter.CountOf(bucket)
-			l.heavy, l.counted = heavy, l.counted+counted
-		}
-		if l.count = c.pool.Count(l.List) + l.counted; l.count == 0 {
-			continue
-		}
-		l.low, l.high = b.Span(bucket, whole.low, whole.high)
-		leaves = append(leaves, l)
-	}
-	return leaves
 }

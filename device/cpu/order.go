@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// order remembers in which order workers read the records of a Load, so that the parts of a bucket, of which every worker has
-// one, can be read in the order of the input: that keeps records with equal keys in it.
+// order remembers in which order workers read the records of a Load, so that the parts of a bucket, of which every
+// worker has one, can be read in the order of the input: that keeps records with equal keys in it.
 //
-// What a worker read in sequence, one unit or several, is a stint. Of each it is known how many records the worker had put in
-// each bucket when it ended.
+// What a worker read in sequence, one unit or several, is a stint. Of each it is known how many records the worker
+// had put in each bucket when it ended.
 type order struct {
 	buckets int
 
@@ -35,8 +35,9 @@ func (o *order) reset(ends []uint32, buckets, workers, most int) {
 	o.last = slices.Repeat([]int{-1}, workers)
 }
 
-// admit reports whether a worker may read another unit; else it is to leave. Where a source delivers so little at a time that
-// there is no room for as many stints, the first worker goes on alone, and all of it is one stint of its own.
+// admit reports whether a worker may read another unit; else it is to leave. Where a source delivers so little at a
+// time that there is no room for as many stints, the first worker goes on alone, and all of it is one stint of its
+// own.
 func (o *order) admit(worker int) bool {
 	if worker == 0 {
 		return true

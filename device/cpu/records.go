@@ -8,7 +8,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// records is the codec of records that are kept as they were loaded, or stay where they come from, beside their elements:
+// records is the codec of records that are kept as they were loaded, or stay where they come from, beside their
+// elements:
 //
 //	63                          indexBits         0
 //	+---------------------------+-----------------+
@@ -143,7 +144,8 @@ func (r *records) rewindow(elems []uint64, from int) {
 // and the records, which lie anywhere, are gathered with less waiting.
 const windowBatch = 64
 
-// fewGathered records are worth it, if none is larger than mostGathered bytes: of fewer, each is looked at where it lies.
+// fewGathered records are worth it, if none is larger than mostGathered bytes: of fewer, each is looked at where it
+// lies.
 const (
 	fewGathered  = 8
 	mostGathered = 1024

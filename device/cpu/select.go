@@ -9,8 +9,10 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// Select implements device.Chunk for bare keys. Of records that stay where they are read to, those left out would leave holes.
-func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
+// Select implements device.Chunk for bare keys. Of records that stay where they are read to, those left out would
+// leave holes.
+func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint64,
+) (records int64, last uint64, err error) {
 	if c.keptRecords > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
@@ -23,14 +25,16 @@ func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint
 }
 
 // Select implements device.Chunk.
-func (c *carrier[R]) Select(ctx context.Context, src device.Source, low, high uint64) (records int64, last uint64, err error) {
+func (c *carrier[R]) Select(ctx context.Context, src device.Source, low, high uint64,
+) (records int64, last uint64, err error) {
 	s := &selection[uint64]{low: low, span: high - low}
 	records, err = c.load(ctx, src, s)
 	return records, s.high(), err
 }
 
-// selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them. Where there is no
-// room for so many, the buckets with the greatest elements are dropped, with what they hold by then, and span shrinks.
+// selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them.
+// Where there is no room for so many, the buckets with the greatest elements are dropped, with what they hold by
+// then, and span shrinks.
 type selection[E radix.Element] struct {
 	low, span E
 	in        *intake
@@ -83,8 +87,8 @@ func (s *selection[E]) begin(in *intake, fromPrefix func(uint64) E) {
 	}
 }
 
-// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. The sample stays as it is: it may be the
-// source's own.
+// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. The sample stays as it
+// is: it may be the source's own.
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	least, greatest := s.bounds()
 	if !s.takesAll() {
@@ -98,15 +102,10 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	return sample, max(low, least), min(high, greatest)
 }
 
-// dropper is a worker's share of all buckets.
-type dropper interface {
-	SizeOf(bucket int) int64              // the elements of a bucket
-	DropFrom(bucket int) (elements int64) // empties the buckets from one on
-}
-
-// makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source has more than there is room
-// for. It reports whether there is more to read. REQUIRES: no worker adds to buckets. It does nothing on nil.
-func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []dropper) (more bool, err error) {
+// makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source has more
+// than there is room for. It reports whether there is more to read. REQUIRES: no worker adds to buckets. It does
+// nothing on nil.
+func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []share) (more bool, err error) {
 	if s == nil || s.in.delivered.Load() >= s.in.src.Records() {
 		return false, nil
 	}
@@ -122,9 +121,9 @@ func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []dropper) (more bo
 	return true, nil
 }
 
-// firstToDrop is the first bucket to drop, so that three quarters of the elements are left, or as few as can be, but not none; 0: all
-// are in one bucket.
-func firstToDrop(buckets int, workers []dropper) int {
+// firstToDrop is the first bucket to drop, so that three quarters of the elements are left, or as few as can be,
+// but not none; 0: all are in one bucket.
+func firstToDrop(buckets int, workers []share) int {
 	sizes, all := make([]int64, buckets), int64(0)
 	for bucket := range buckets {
 		for _, w := range workers {

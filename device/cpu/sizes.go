@@ -25,9 +25,9 @@ const (
 	minSplit = 64
 )
 
-// leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in L2.
-// Larger ones do not pay even there: with 2 MiB of L2, on an Intel Xeon (Emerald Rapids), Store of 2^26 u64 took 9.9 ns a key
-// with 1 MiB, 7.7 with 512 KiB and 6.9 with 256 KiB, but then Load took 3.9 in place of 3.5.
+// leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in
+// L2. Larger ones do not pay even there: with 2 MiB of L2, on an Intel Xeon (Emerald Rapids), Store of 2^26 u64
+// took 9.9 ns a key with 1 MiB, 7.7 with 512 KiB and 6.9 with 256 KiB, but then Load took 3.9 in place of 3.5.
 var leafBytes = sync.OnceValue(func() int {
 	l2 := cpuid.CPU.Cache.L2
 	if l2 < 256<<10 || l2 > 4<<20 {
@@ -75,22 +75,22 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
 	s.bucket = int(min(int64(inCache), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
 	s.leaf = int(min(records, int64(4*s.bucket)))
-	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // the most buckets that there can be hold more than that
+	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // as many buckets as can be hold more than that
 		s.leaf = 2 * s.leaf // or about one half of them would be cut again
 	}
-	s.setBlocks()
+	setBlocks(&s)
 	return s
 }
 
-// carriedBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do, with what is
-// sorted in place of them.
+// carriedBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do,
+// with what is sorted in place of them.
 func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
 // stintsShare is the part of a chunk's records that the ends of stints may take, if more are read than it holds.
 const stintsShare = 10
 
-// stints is the number that there is room for: the units of a chunk that is full, or of a larger source, and what order.admit holds
-// back.
+// stints is the number that there is room for: the units of a chunk that is full, or of a larger source, and what
+// order.admit holds back.
 func (s *sizes) stints() int {
 	units := func(records int64) int64 { return (records + int64(s.unit) - 1) / int64(s.unit) }
 	most := s.records * int64(s.element) / int64(4*stintsShare*s.buckets(s.records))
@@ -119,7 +119,7 @@ func (s *sizes) buckets(n int64) int {
 
 // setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, within a twelfth
 // of the memory of the elements unless many workers share few elements: a block has two lines at least.
-func (s *sizes) setBlocks() {
+func setBlocks(s *sizes) {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*radix.LineBytes
 	partial := int64(s.workers * s.buckets(s.records))
@@ -138,11 +138,11 @@ func (s *sizes) setBlocks() {
 	}
 }
 
-// zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average, takes
-// a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier: of the 512 huge
-// pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16 zones, 41 with 24, 40 with 32 and
-// 49 with 48; and the chunk touched 535, 544, 553 and 560.
-func (s *sizes) zones() int {
+// zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average,
+// takes a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier: of
+// the 512 huge pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16 zones, 41 with
+// 24, 40 with 32 and 49 with 48; and the chunk touched 535, 544, 553 and 560.
+func zones(s *sizes) int {
 	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
 }
 
@@ -165,9 +165,9 @@ func (s *sizes) perWorker() int {
 	scatter := radix.CombinerBytes(s.maxBuckets(), s.line)
 	if s.carried {
 		keys := 2*radix.WholeLines(s.leaf*refBytes) + radix.WholeLines(8*s.batch())
-		return leaf + batch + keys + scatter + s.unitBytes() + s.outBytes()
+		return leaf + batch + keys + scatter + s.unitBytes() + outBytes(s)
 	}
-	return 2*leaf + batch + scatter + s.unitBytes() + s.outBytes()
+	return 2*leaf + batch + scatter + s.unitBytes() + outBytes(s)
 }
 
 // batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
@@ -198,4 +198,4 @@ func (s *sizes) unitBytes() int {
 }
 
 // outBytes is the room for a block on its way out.
-func (s *sizes) outBytes() int { return radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) }
+func outBytes(s *sizes) int { return radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) }

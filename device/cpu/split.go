@@ -15,11 +15,14 @@ import (
 func (c *chunk[E]) Sort(ctx context.Context) error {
 	defer seconds(&c.stats.Sort, time.Now())
 	for i := 0; i < len(c.leaves); {
-		if l := &c.leaves[i]; l.count <= int64(c.leaf) || !l.unsorted() {
+		if l := &c.leaves[i]; l.count <= int64(c.leaf) || l.done {
 			i++
 			continue
 		}
-		parts, err := c.split(ctx, i)
+		if i = c.makeRoom(i); c.affordable() < 2 {
+			return pool.ErrFull
+		}
+		parts, err := c.split(ctx, c.leaves[i])
 		if err != nil {
 			return err
 		}
@@ -28,72 +31,83 @@ func (c *chunk[E]) Sort(ctx context.Context) error {
 	return nil
 }
 
-// split cuts leaf i, or finds that it is in order, or lets its elements hold later bits of the key.
-func (c *chunk[E]) split(ctx context.Context, i int) ([]leaf[E], error) {
-	if c.leaves[i].counted > 0 {
-		return c.around(ctx, i)
+// split cuts a leaf, or finds that its elements are all the same, or lets them hold later bits of the key.
+func (c *chunk[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
+	if l.counted > 0 {
+		return c.around(ctx, l)
 	}
-	if value, found := c.heavy(c.leaves[i]); found && c.affordable(i, 2) >= 2 {
-		return c.withdraw(ctx, i, value)
-	}
-	l := c.leaves[i]
 	low, high, err := c.rangeOf(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	tieBits := c.codec.tieBits(l.from)
-	if low>>tieBits == high>>tieBits {
-		if tieBits == 0 {
-			c.pool.Prune(l.zone, c.pool.Emptied(l.List))
-			l.List, l.equal, l.low, l.high = pool.Empty, true, low, high
-			return []leaf[E]{l}, nil
-		}
+	switch {
+	case low>>tieBits != high>>tieBits:
+		l.low, l.high = low, high
+		sample := c.sampleOf(l)
+		b := radix.FittedBuckets(sample, low, high, min(4*c.buckets(l.count), c.affordable()), tieBits)
+		parts, err := c.distribute(ctx, l, b, radix.HeaviesOf(sample, b, c.maxHeavies()))
+		return c.merge(parts, int64(c.bucket/2)), err
+	case tieBits == 0:
+		c.pool.Prune(l.zone, c.pool.Emptied(l.List))
+		l.List, l.done, l.low, l.high = pool.Empty, true, low, high
+	default:
 		l.from, err = c.deepen(ctx, l)
 		l.low, l.high = 0, ^E(0)
-		return []leaf[E]{l}, err
 	}
-	count := c.affordable(i, 4*c.buckets(l.count))
-	l.List = c.leaves[i].List // it may have been packed
-	if count < 2 {
-		l.ordered = true
-		return []leaf[E]{l}, c.guarded(func() error { sortBlocks(c.pool, l.List, c.codec.less); return nil })
-	}
-	l.low, l.high = low, high
-	parts, err := c.distribute(ctx, l, radix.FittedBuckets(c.sampleOf(l), low, high, count, tieBits))
-	return c.merge(parts), err
+	return []leaf[E]{l}, err
 }
 
-// affordable is the number of buckets, at most wanted, that leaf i can be cut into with the blocks that are free and not owed
-// to counted elements. Each worker may need a block in every bucket, and holds one that it reads.
-func (c *chunk[E]) affordable(i, wanted int) int {
-	wanted = min(wanted, c.maxBuckets())
-	owed := c.owed()
-	count := func() int { return int((c.pool.Available()-owed)/int64(c.sizes.workers)) - 1 }
-	if count() < wanted {
-		for i := range c.leaves {
-			c.leaves[i].List = c.pool.Pack(c.leaves[i].zone, c.leaves[i].List)
-		}
+// around cuts a leaf into what is less than the key that was counted, what is equal to that, and what is greater.
+func (c *chunk[E]) around(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
+	value := l.heavy
+	equal := leaf[E]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
+	if l.count == l.counted {
+		return []leaf[E]{equal}, nil
 	}
-	return min(wanted, count())
+	l.count, l.counted = l.count-l.counted, 0
+	rest, err := c.distribute(ctx, l, radix.CutAt(value), nil)
+	if err != nil {
+		return nil, err
+	}
+	at := 0
+	if c.pool.Content(rest[0].Head)[0] < value {
+		at = 1
+	}
+	return slices.Insert(rest, at, equal), nil
 }
 
-// owed is the number of blocks that putEqual may yet need for counted elements.
-func (c *chunk[E]) owed() (blocks int64) {
-	for i := range c.leaves {
-		blocks += (c.leaves[i].counted + int64(c.pool.Block) - 1) / int64(c.pool.Block)
+// affordable is the number of buckets that a leaf can be cut into with the blocks that are free: each worker may
+// need a block in every bucket, and holds one that it reads.
+func (c *chunk[E]) affordable() int {
+	return min(c.maxBuckets(), int(c.pool.Available()/int64(c.sizes.workers))-1)
+}
+
+// makeRoom sees to it that leaf i can be cut, and gives its index then. Where few blocks are free, neighbours that
+// fit in cache together are joined, and all blocks but one of a leaf filled: so few are not full then that there is
+// room for minSplit buckets, see setBlocks.
+func (c *chunk[E]) makeRoom(i int) int {
+	if c.affordable() < min(4*c.buckets(c.leaves[i].count), c.maxBuckets()) {
+		before := c.merge(c.leaves[:i], int64(c.leaf))
+		after := c.merge(c.leaves[i+1:], int64(c.leaf))
+		at := c.merge(c.leaves[i:i+1], 0)
+		c.leaves = slices.Concat(before, at, after)
+		return len(before)
 	}
-	return blocks
+	return i
 }
 
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and one.
-func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E]) ([]leaf[E], error) {
+func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E], heavy *radix.Heavies[E],
+) ([]leaf[E], error) {
 	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
 	if err := c.makeWorkers(workers); err != nil {
 		return nil, err
 	}
 	for _, w := range c.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1)
+		w.scatter.CountHeavy(heavy)
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
 		w.scatter.Add(&b, c.pool.Content(block))
@@ -106,18 +120,17 @@ func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E]
 		w.scatter.Finish()
 		w.scatter.GiveBack()
 	}
-	return c.collect(nil, c.workers[:workers], b, l), nil
+	return c.collect(workers, b, l), nil
 }
 
 func (c *chunk[E]) unitOfElements() int { return unitBytes / c.element }
 
-// merge joins neighbouring leaves that are small together and packs all of them, so that leaves and the blocks
-// that are not full stay few however often buckets are cut.
-func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
-	small := int64(c.bucket / 2)
+// merge joins neighbouring leaves that have at most so many elements together and packs all of them, so that leaves
+// and the blocks that are not full stay few however often buckets are cut.
+func (c *chunk[E]) merge(leaves []leaf[E], most int64) []leaf[E] {
 	merged := leaves[:0]
 	for _, l := range leaves {
-		if n := len(merged); n > 0 && merged[n-1].count+l.count <= small {
+		if n := len(merged); n > 0 && merged[n-1].joins(&l) && merged[n-1].count+l.count <= most {
 			c.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count
 			merged[n-1].high = l.high
@@ -126,9 +139,15 @@ func (c *chunk[E]) merge(leaves []leaf[E]) []leaf[E] {
 		merged = append(merged, l)
 	}
 	for i := range merged {
-		merged[i].List = c.pool.Pack(merged[i].zone, merged[i].List)
+		merged[i].List = c.pool.Pack(merged[i].zone, merged[i].List, false)
 	}
 	return merged
+}
+
+// joins reports whether a leaf and the next one can be one: all of their elements are in blocks of one zone, and
+// hold the same bits of the key.
+func (l *leaf[E]) joins(next *leaf[E]) bool {
+	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && l.zone == next.zone && l.from == next.from
 }
 
 // leafSample is how many elements of a leaf tell how to cut it.
@@ -201,7 +220,7 @@ func (c *chunk[E]) eachBlock(ctx context.Context, workers int, l leaf[E], f func
 		}
 		return block
 	}
-	return c.each(ctx, workers, func(ctx context.Context, w *worker[E]) error {
+	return c.each(ctx, workers, func(ctx context.Context, _ int, w *worker[E]) error {
 		for block, ahead := claim(), pool.None; block != pool.None; block = ahead {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -17,8 +17,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortCancelled cancels Sort at several times, some of which lie in the middle of cutting a bucket. The chunk can be loaded
-// again afterwards.
+// TestSortCancelled cancels Sort at several times, some of which lie in the middle of cutting a bucket. The chunk
+// can be loaded again afterwards.
 func TestSortCancelled(t *testing.T) {
 	const n = 300_000
 	field, err := format.ParseField("0:u64")
@@ -67,8 +67,8 @@ func TestSortCancelled(t *testing.T) {
 	}
 }
 
-// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose heavy element was counted,
-// for which there must be room if it cannot be cut.
+// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose heavy element
+// was counted, for which there must be room if it cannot be cut.
 func TestCountedElementsHaveRoom(t *testing.T) {
 	k, err := format.NewKeyer(layoutOf(t, "u64"))
 	if err != nil {

@@ -5,185 +5,112 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// task is what a worker stores at a time: neighbouring leaves that fill one block together, or one leaf that may
-// fill several.
-type task[E radix.Element] struct {
-	leaves []leaf[E]
+// task is what a worker stores at a time: neighbouring leaves that fill one block together, one leaf that may fill
+// several, or a stretch of one that is done.
+type task[K radix.Element] struct {
+	leaves []leaf[K]
+	skip   int64 // records before those of the task in the one leaf, if that is done
 	first  int64 // record of the sorted order
 	count  int64 // records to store
 }
 
 // Store writes the records and keeps them.
-func (c *chunk[E]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return c.storeAll(ctx, limit, w, nil)
+func (e *engine[K, E, W]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return e.storeAll(ctx, limit, w, nil)
 }
 
 // Drain gives the memory of a zone back when the last of its records have been written.
-func (c *chunk[E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	records := make([]int64, len(c.pool.Zones))
-	for _, l := range c.leaves {
+func (e *engine[K, E, W]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	records := make([]int64, len(e.pool.Zones))
+	for _, l := range e.leaves {
 		records[l.zone] += l.count
 	}
-	return c.storeAll(ctx, limit, w, newUsage(c.pool, records))
+	return e.storeAll(ctx, limit, w, newUsage(e.pool, records))
 }
 
 // storeAll stores. zones, if not nil, hears what is done with.
-func (c *chunk[E]) storeAll(ctx context.Context, limit int64, w device.BlockWriter, zones *usage) error {
-	defer seconds(&c.stats.Store, time.Now())
-	if limit < 0 || limit > c.stats.Records {
-		limit = c.stats.Records
-	}
-	tasks := c.tasks(limit)
-	workers := max(1, min(len(tasks), c.sizes.workers))
-	if err := c.makeWorkers(workers); err != nil {
+func (e *engine[K, E, W]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
+	defer seconds(&e.stats.Store, time.Now())
+	tasks := e.tasks(e.limited(limit))
+	workers := max(1, min(len(tasks), e.sizes.workers))
+	if err := e.makeWorkers(workers); err != nil {
 		return err
 	}
 	s := storing{tasks: len(tasks), zones: zones}
-	err := c.each(ctx, workers, func(ctx context.Context, wk *worker[E]) error {
+	err := e.each(ctx, workers, func(ctx context.Context, _ int, w W) error {
 		return s.work(func(i int) (first, count int64, err error) {
-			return tasks[i].first, tasks[i].count, c.store(ctx, wk, tasks[i], w)
+			if err := ctx.Err(); err != nil {
+				return 0, 0, err
+			}
+			return tasks[i].first, tasks[i].count, e.kind.store(ctx, w, tasks[i], to)
 		})
 	})
-	c.countPasses()
+	e.countPasses()
 	return err
 }
 
+// limited is how many records there are of so many that are asked for; limit < 0 asks for all.
+func (e *engine[K, E, W]) limited(limit int64) int64 {
+	if limit < 0 {
+		return e.stats.Records
+	}
+	return min(limit, e.stats.Records)
+}
+
 // tasks cuts the first limit records into tasks.
-func (c *chunk[E]) tasks(limit int64) []task[E] {
-	var tasks []task[E]
-	block := int64(c.out)
+func (e *engine[K, E, W]) tasks(limit int64) []task[K] {
+	var tasks []task[K]
+	block := int64(e.out)
 	at := int64(0)
-	add := func(leaves []leaf[E], count int64) {
+	add := func(leaves []leaf[K], skip, count int64) {
 		if count = min(count, limit-at); count > 0 {
-			tasks = append(tasks, task[E]{leaves, at, count})
+			tasks = append(tasks, task[K]{leaves, skip, at, count})
 			at += count
 		}
 	}
-	for i := 0; i < len(c.leaves); {
-		end, count := i+1, c.leaves[i].count
-		for c.leaves[i].unsorted() && end < len(c.leaves) && c.leaves[end].unsorted() && count+c.leaves[end].count <= block {
-			count += c.leaves[end].count
+	for i := 0; i < len(e.leaves); {
+		l, end := &e.leaves[i], i+1
+		count := l.count
+		if l.done {
+			stretch := max(block, count/int64(8*e.sizes.workers)) // to skip records takes time as well
+			for skip := int64(0); skip < count; skip += stretch {
+				add(e.leaves[i:end], skip, min(stretch, count-skip))
+			}
+			i = end
+			continue
+		}
+		for end < len(e.leaves) && !e.leaves[end].done && count+e.leaves[end].count <= block {
+			count += e.leaves[end].count
 			end++
 		}
-		if c.leaves[i].equal {
-			for ; count > block; count -= block {
-				add(c.leaves[i:end], block)
-			}
-		}
-		add(c.leaves[i:end], count)
+		add(e.leaves[i:end], 0, count)
 		i = end
 	}
 	return tasks
 }
 
-// store finishes the leaves of a task and writes them.
-func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	switch l := t.leaves[0]; {
-	case l.equal:
-		return c.storeEqual(ctx, w, t, to)
-	case l.ordered:
-		return c.storeOrdered(ctx, w, t, to)
-	}
-	if len(t.leaves) > 1 {
-		return to.WriteBlock(ctx, t.first, c.joined(w, t))
-	}
-	return c.storeSorted(ctx, w, t.first, c.finish(w, t.leaves[0], w.a)[:t.count], to)
-}
-
-// finish puts the elements of a leaf in order into dst.
-func (c *chunk[E]) finish(w *worker[E], l leaf[E], dst []E) []E {
-	dst = dst[:l.count]
-	if inBlocks := l.count - l.counted; inBlocks > 0 {
-		elems, tmp := dst[:inBlocks], w.b[:inBlocks]
-		w.blocks = c.blocksOf(w.blocks[:0], l)
-		s := radix.SpanOf(l.low, l.high)
-		if s.Width == 8*c.element {
-			s = radix.SpanOfBlocks(w.blocks)
+// storeDone writes records of a leaf that is done, by way of out.
+func (e *engine[K, E, W]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
+	first, left, n := t.first, t.count, 0 // n: records in out
+	for piece := range e.kind.pieces(&t.leaves[0], t.skip) {
+		for len(piece) > 0 && left > 0 {
+			some := piece[:min(int64(len(piece)), left, int64(e.out-n))]
+			moved(out[n*e.record:], e.kind.records(out[n*e.record:], some))
+			piece, left, n = piece[len(some):], left-int64(len(some)), n+len(some)
+			if n < e.out && left > 0 {
+				continue
+			}
+			if err := to.WriteBlock(ctx, first, out[:n*e.record]); err != nil {
+				return err
+			}
+			first, n = first+int64(n), 0
 		}
-		w.radix.Sort(elems, tmp, w.blocks, s)
-		refine(c.codec, &w.radix, elems, tmp, l.from)
-	}
-	l.insert(dst)
-	return dst
-}
-
-func (c *chunk[E]) blocksOf(blocks [][]E, l leaf[E]) [][]E {
-	for b := l.Head; b != pool.None; b = c.pool.Next[b] {
-		blocks = append(blocks, c.pool.Content(b))
-	}
-	return blocks
-}
-
-// joined gives the records of several leaves that fill one block together.
-func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
-	size := c.record
-	n := 0
-	for _, l := range t.leaves {
-		if n == int(t.count)*size {
+		if left == 0 {
 			break
 		}
-		to := c.codec.room(w.out[n:]) // in cache, as w.a is: in memory that is not, the moves take half as long again
-		if int64(len(to)) < l.count {
-			to = w.a
-		}
-		elems := c.finish(w, l, to)
-		elems = elems[:min(len(elems), int(t.count)-n/size)]
-		n += len(moved(w.out[n:], c.codec.records(w.out[n:], elems)))
-	}
-	return w.out[:n]
-}
-
-// storeSorted writes the records of elems in blocks.
-func (c *chunk[E]) storeSorted(ctx context.Context, w *worker[E], first int64, elems []E, to device.BlockWriter) error {
-	return writeInBlocks(ctx, to, first, len(elems), c.out, func(from, n int) []byte {
-		return c.codec.records(w.out, elems[from:from+n])
-	})
-}
-
-// storeEqual writes records that are all the same.
-func (c *chunk[E]) storeEqual(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
-	for at := int64(0); at < t.count; {
-		elems := w.a[:min(int64(len(w.a)), t.count-at)]
-		radix.Fill(elems, t.leaves[0].low)
-		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
-			return err
-		}
-		at += int64(len(elems))
 	}
 	return nil
-}
-
-// storeOrdered writes the records of a leaf whose blocks are in order already.
-func (c *chunk[E]) storeOrdered(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
-	block := t.leaves[0].Head
-	for at := int64(0); at < t.count; {
-		elems := w.a[:0]
-		for block != pool.None && len(elems)+int(c.pool.Used[block]) <= len(w.a) {
-			elems = append(elems, c.pool.Content(block)...)
-			block = c.pool.Next[block]
-		}
-		elems = elems[:min(int64(len(elems)), t.count-at)]
-		if err := c.storeSorted(ctx, w, t.first+at, elems, to); err != nil {
-			return err
-		}
-		at += int64(len(elems))
-	}
-	return nil
-}
-
-func (c *chunk[E]) countPasses() {
-	passes := 0
-	for _, w := range c.workers {
-		if w != nil {
-			passes = max(passes, w.radix.Passes)
-		}
-	}
-	c.stats.Passes = passes + 1
 }

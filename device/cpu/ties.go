@@ -33,11 +33,12 @@ func endOfTie[E radix.Element](a []E, i int, tieBits uint) int {
 	return end
 }
 
-// tiesAhead is how many elements are looked at for ties before their turn comes: as many as a processor can ask memory for at a time.
+// tiesAhead is how many elements are looked at for ties before their turn comes: as many as a processor can ask
+// memory for at a time.
 const tiesAhead = 24
 
-// ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of the last. Larger
-// groups are gathered, which asks for itself.
+// ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of
+// the last. Larger groups are gathered, which asks for itself.
 func ask[E radix.Element](c codec[E], a []E, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)

@@ -44,10 +44,10 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	case *carrier[uint64]:
-		z.used = func() []int { return zonesOf(c.leaves, func(l part) int { return l.zone }) }
+		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	case *carrier[[2]uint64]:
-		z.used = func() []int { return zonesOf(c.leaves, func(l part) int { return l.zone }) }
+		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	default:
 		t.Fatalf("%T: what are its zones?", made)

@@ -29,8 +29,8 @@ func testFull(t *testing.T, d device.Device) {
 	}
 }
 
-// testMapped has sources whose records can be left where they are, in turns with others, and more of them than the chunk
-// takes. The device may do so or not, but is to close each mapping once.
+// testMapped has sources whose records can be left where they are, in turns with others, and more of them than the
+// chunk takes. The device may do so or not, but is to close each mapping once.
 func testMapped(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{
 		"u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10"), "wide40": records(48, "4:bytes40"),

@@ -37,8 +37,8 @@ func testSelect(t *testing.T, d device.Device) {
 	}
 }
 
-// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records, with its sample
-// for all. manifold says that keys hardly ever come twice.
+// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records, with its
+// sample for all. manifold says that keys hardly ever come twice.
 func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold bool) {
 	t.Helper()
 	size, k := c.Layout.RecordSize, keyer(t, c.Layout)

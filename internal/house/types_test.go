@@ -27,7 +27,6 @@ const (
 var knownTypes = map[string]bool{
 	"cmd/compare.table methods":                            true,
 	"device/cpu.carrier[R device/cpu.carried] methods":     true,
-	"device/cpu.carrying[R device/cpu.carried] methods":    true,
 	"device/cpu.chunk[E device/cpu/radix.Element] methods": true,
 	"device/opencl.chunk methods":                          true,
 	"merge/output.systemFile methods":                      true,

@@ -1,7 +1,8 @@
-// Package pool hands out memory in blocks that are linked to lists: the buckets of a chunk grow without being counted first.
+// Package pool hands out memory in blocks that are linked to lists: the buckets of a chunk grow without being
+// counted first.
 //
-// There are three places that a block can come from: the zone of its keys, which owns whole extents of the memory (zone.go);
-// memory that no zone has had yet, by the extent; and where that is used up, any other zone.
+// There are three places that a block can come from: the zone of its keys, which owns whole extents of the memory
+// (zone.go); memory that no zone has had yet, by the extent; and where that is used up, any other zone.
 package pool
 
 import (
@@ -24,8 +25,8 @@ var Empty = List{None, None}
 
 // Pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
 //
-// Blocks are handed out by zones (zone.go), each for a range of the keys, so that what was sorted first can be given back
-// to the system first.
+// Blocks are handed out by zones (zone.go), each for a range of the keys, so that what was sorted first can be
+// given back to the system first.
 type Pool[E arena.Word] struct {
 	Memory *arena.Memory
 	Elems  []E
@@ -77,7 +78,7 @@ func (p *Pool[E]) Reset() {
 	}
 }
 
-var errNoBlocks = errors.New("the chunk's memory is full: more records came than it was made for")
+var ErrFull = errors.New("the chunk's memory is full: more records came than it was made for")
 
 // Take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
 func (p *Pool[E]) Take(zone int) uint32 {
@@ -89,7 +90,7 @@ func (p *Pool[E]) Take(zone int) uint32 {
 			return b
 		}
 	}
-	panic(errNoBlocks) // the sizes of the chunk are wrong
+	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
 // takeFrom gives a block of the zone, or none.
@@ -158,7 +159,8 @@ func (p *Pool[E]) Free(zone int, blocks List, count int64) {
 	z.freeCount += count
 }
 
-// Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last time before reset.
+// Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
+// time before reset.
 func (p *Pool[E]) Release(zone int) {
 	z := &p.Zones[zone]
 	if z.Lent {
@@ -183,6 +185,12 @@ func (p *Pool[E]) Available() int64 {
 
 // Touched is the number of blocks that have been handed out since reset, at the start of the memory.
 func (p *Pool[E]) Touched() int64 { return min(p.Fresh.Load(), int64(p.Blocks)) }
+
+// DiscardUntouched gives back what was handed out before reset, and not since.
+func (p *Pool[E]) DiscardUntouched() {
+	bytes := p.Memory.Bytes()
+	p.Memory.Discard(int(p.Touched())*(len(bytes)/p.Blocks), len(bytes))
+}
 
 // Push appends an empty block to l.
 func (p *Pool[E]) Push(l *List, block uint32) {
@@ -222,14 +230,15 @@ func (p *Pool[E]) Gather(dst []E, l List) []E {
 	return dst[:n]
 }
 
-// Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty.
-func (p *Pool[E]) Pack(zone int, l List) List {
+// Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty. To keep
+// the elements in order takes to move all of them.
+func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	packed, emptied, last := Empty, Empty, None
 	var count int64
 	for b, next := l.Head, None; b != None; b = next {
 		next = p.Next[b]
 		if last != None {
-			p.fill(last, b)
+			p.fill(last, b, inOrder)
 		}
 		switch {
 		case p.Used[b] == 0:
@@ -252,13 +261,20 @@ func (p *Pool[E]) link(l *List, block uint32) {
 	p.Used[block] = used
 }
 
-// fill moves elements from the end of block from to that of block to until to is full or from is empty.
-func (p *Pool[E]) fill(to, from uint32) {
+// fill moves elements from the end of block from, or from its start if they are to stay in order, to the end of
+// block to until to is full or from is empty.
+func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
 	n := min(p.Block-int(p.Used[to]), int(p.Used[from]))
 	source := p.Content(from)
 	p.Used[to] += uint32(n)
 	copied := p.Content(to)
-	copy(copied[len(copied)-n:], source[len(source)-n:])
+	copied = copied[len(copied)-n:]
+	if inOrder {
+		copy(copied, source)
+		copy(source, source[n:])
+	} else {
+		copy(copied, source[len(source)-n:])
+	}
 	p.Used[from] -= uint32(n)
 }
 

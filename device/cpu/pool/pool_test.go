@@ -29,7 +29,14 @@ func TestZonesLend(t *testing.T) {
 	}
 }
 
+// TestPack packs in any order, and in order.
 func TestPack(t *testing.T) {
+	for _, inOrder := range []bool{false, true} {
+		testPack(t, inOrder)
+	}
+}
+
+func testPack(t *testing.T, inOrder bool) {
 	const block = 16
 	p, err := New[uint64](100, block, 1)
 	if err != nil {
@@ -48,10 +55,12 @@ func TestPack(t *testing.T) {
 		want = append(want, p.Content(b)...)
 	}
 	before := p.Available()
-	l = p.Pack(0, l)
+	l = p.Pack(0, l, inOrder)
 	got := p.Gather(make([]uint64, len(want)), l)
-	slices.Sort(got)
-	slices.Sort(want)
+	if !inOrder {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
 	if !slices.Equal(got, want) {
 		t.Fatal("packing changed the elements")
 	}

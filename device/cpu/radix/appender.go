@@ -7,8 +7,9 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of buckets: a line of
-// each part is in cache, and goes to its buffer past the caches when it is full (see combiner). It is for one goroutine at a time.
+// Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of
+// buckets: a line of each part is in cache, and goes to its buffer past the caches when it is full (see combiner).
+// It is for one goroutine at a time.
 type Appender[E arena.Word] struct {
 	Combiner[E]
 	waiting int // the part of which a line is full, and there is no room for it; -1: none
@@ -25,8 +26,8 @@ func CanAppend(bufferBytes int) bool {
 // AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
 func AppenderBytes(parts int) int { return CombinerBytes(parts, appenderLine) }
 
-// NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and behind them
-// AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
+// NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and
+// behind them AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
 func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
 	var e E
 	p := &pool.Pool[E]{Elems: arena.View[E](memory[:parts*bufferBytes]), Block: bufferBytes / int(unsafe.Sizeof(e))}
@@ -41,8 +42,9 @@ func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[
 // start is where the buffer of a part starts in the pool.
 func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.pool.Block) }
 
-// Append appends elems to the buffers of the given parts until one of these is full: done elements are appended then, and full is
-// the part whose buffer has to be emptied before anything else is appended; or -1 at the end of elems.
+// Append appends elems to the buffers of the given parts until one of these is full: done elements are appended
+// then, and full is the part whose buffer has to be emptied before anything else is appended; or -1 at the end of
+// elems.
 func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
 	for done < len(elems) {
 		end := min(done+NumbersAtMost, len(elems))
@@ -81,8 +83,8 @@ func (a *Appender[E]) Empty(part int) {
 	}
 }
 
-// Finish puts the elements of a part that are in its line into its buffer, which is to be emptied before anything else is
-// appended. It reports false if the buffer has to be emptied for that.
+// Finish puts the elements of a part that are in its line into its buffer, which is to be emptied before anything
+// else is appended. It reports false if the buffer has to be emptied for that.
 func (a *Appender[E]) Finish(part int) bool {
 	rest := a.inLine(part)
 	if to := a.to[part]; rest > 0 {

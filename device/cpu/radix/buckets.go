@@ -7,11 +7,11 @@ import (
 // Buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
 // the last one those above.
 //
-// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells, and each
-// cell has its own map to buckets, see fittedBuckets.
+// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells,
+// and each cell has its own map to buckets, see fittedBuckets.
 //
-// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes from the
-// start.
+// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes
+// from the start.
 type Buckets[E Element] struct {
 	low   E
 	Shift uint // of a plain bucket, or of the narrowest cells
@@ -88,7 +88,8 @@ func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	return x - b.center, false
 }
 
-// NumbersAtMost is how many elements are numbered at a time: their numbers stay in L1 until the elements are put where these say.
+// NumbersAtMost is how many elements are numbered at a time: their numbers stay in L1 until the elements are put
+// where these say.
 const NumbersAtMost = 1024
 
 // number sets numbers to the buckets of elems.
@@ -119,8 +120,9 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	}
 }
 
-// number is the bucket of the element x above the range's low end, without a branch, as nothing tells on which side of the center
-// an element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+// number is the bucket of the element x above the range's low end, without a branch, as nothing tells on which side
+// of the center an element will be. Of a distance x below the center, center - 1 - x is the complement of x -
+// center.
 func (g *grading) number(cells []cell, x uint64, shift uint) uint32 {
 	distance, isBelow := bits.Sub64(x, g.center, 0)
 	flip := -isBelow

@@ -8,11 +8,11 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Sorting by cells: one digit so wide that most of its values have a few elements at most. The elements of a value, a
-// cell, lie side by side after one count, scan and reorder; sorting every eight neighbours, and then every eight that
-// straddle two of those, leaves little to repair. That replaces the two passes with digits of 11 bits where the processor
-// sorts eight times eight neighbours at once, in registers of 512 bits: 2^16 random u64 in cache took 1.5 ns each in place
-// of 2.4.
+// Sorting by cells: one digit so wide that most of its values have a few elements at most. The elements of a value,
+// a cell, lie side by side after one count, scan and reorder; sorting every eight neighbours, and then every eight
+// that straddle two of those, leaves little to repair. That replaces the two passes with digits of 11 bits where
+// the processor sorts eight times eight neighbours at once, in registers of 512 bits: 2^16 random u64 in cache took
+// 1.5 ns each in place of 2.4.
 
 const (
 	cellBits     = 14              // of the widest digit
@@ -102,8 +102,8 @@ func crowdSquares(counts *uint32, digit, n int) (squares uint64) {
 	return squares
 }
 
-// sortCrowds sorts each cell that has more than crowd elements, if nearly all of these are equal to one, as they are where
-// some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
+// sortCrowds sorts each cell that has more than crowd elements, if nearly all of these are equal to one, as they
+// are where some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
 func sortCrowds[E Element](a []E, counts *uint32, digit int) bool {
 	from, budget := uint32(0), len(a)/16
 	for _, to := range unsafe.Slice(counts, 1<<digit) {
@@ -183,8 +183,8 @@ func words[E Element](a []E) []uint64 {
 	return unsafe.Slice(word[uint64](a), len(a))
 }
 
-// sortWindows sorts every window of src: those that begin halfway through the first window, and then those that begin with
-// it and straddle two of the others each. src is changed; dst gets the result and may be src.
+// sortWindows sorts every window of src: those that begin halfway through the first window, and then those that
+// begin with it and straddle two of the others each. src is changed; dst gets the result and may be src.
 //
 // REQUIRES: src is longer than an edge.
 func sortWindows(dst, src []uint64) {
@@ -204,8 +204,8 @@ func sortWindows(dst, src []uint64) {
 	copy(dst[at:], rest[:])
 }
 
-// joinWindows sorts elements that are in order but for some places where a window begins. It gives up when that takes more
-// than a few moves for each element.
+// joinWindows sorts elements that are in order but for some places where a window begins. It gives up when that
+// takes more than a few moves for each element.
 func joinWindows(a []uint64) bool {
 	budget := 2 * len(a)
 	for start := window; start < len(a); start += window {
@@ -225,14 +225,14 @@ func joinWindows(a []uint64) bool {
 //go:noescape
 func countCells(block []uint64, low, control uint64, counts *uint32)
 
-// scanCells replaces n counters, a multiple of 16, by the sums of those before them, and gives the sum of their squares: less
-// if a counter exceeds 8191, which counts as that. The sum of all is less than 2^18.
+// scanCells replaces n counters, a multiple of 16, by the sums of those before them, and gives the sum of their
+// squares: less if a counter exceeds 8191, which counts as that. The sum of all is less than 2^18.
 //
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first elements of
-// each quarter of the block, ahead of them, it asks for lines as move64 does.
+// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first
+// elements of each quarter of the block, ahead of them, it asks for lines as move64 does.
 //
 //go:noescape
 func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)

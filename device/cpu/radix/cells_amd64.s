@@ -2,8 +2,8 @@
 
 // Sorting by cells. See cells_amd64.go.
 
-// Elements are taken from the four quarters of a block in turn. In data that rise or fall, neighbours are of one cell, and
-// each would wait for the one before to have counted or moved on.
+// Elements are taken from the four quarters of a block in turn. In data that rise or fall, neighbours are of one
+// cell, and each would wait for the one before to have counted or moved on.
 
 // QUARTERS has SI at the first quarter, the others R13, 2·R13 and R14 bytes further on, and R12 elements in each.
 #define QUARTERS \
@@ -204,9 +204,10 @@ scan:
 // func sortGroups(dst, src *uint64, groups int)
 //
 // Eight windows are sorted at once: Z8 has the first elements of all of them, Z9 the second ones, and so on. So a
-// comparison of two registers compares eight pairs of elements, and the windows that straddle, made of the greater half of
-// one and the lesser half of the next, take a shift of half of the registers by one place. The networks are the one of
-// 19 comparators for 8 elements (Knuth, The Art of Computer Programming 3, 5.3.4) and Batcher's odd-even merge.
+// comparison of two registers compares eight pairs of elements, and the windows that straddle, made of the greater
+// half of one and the lesser half of the next, take a shift of half of the registers by one place. The networks are
+// the one of 19 comparators for 8 elements (Knuth, The Art of Computer Programming 3, 5.3.4) and Batcher's odd-even
+// merge.
 TEXT ·sortGroups(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// LineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted,
-	// so fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
-	// longLineBytes is for chunks with much memory for each bucket, where the second-level cache has 1 MiB: 1.8 ns in place
-	// of 1.95, and on an Intel Xeon (Emerald Rapids) 2.8 in place of 3.1.
+	// LineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted, so
+	// fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
+	// longLineBytes is for chunks with much memory for each bucket, where the second-level cache has 1 MiB: 1.8 ns in
+	// place of 1.95, and on an Intel Xeon (Emerald Rapids) 2.8 in place of 3.1.
 	LineBytes     = 128
 	LongLineBytes = 256
 
@@ -49,7 +49,8 @@ func CombinerBytes(buckets, lineBytes int) int {
 	return buckets*lineBytes + 3*WholeLines(8*buckets) + WholeLines(4*buckets)
 }
 
-// NewCombiner makes a combiner for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
+// NewCombiner makes a combiner for so many buckets, with lines of so many bytes, in memory, of which it leaves the
+// rest.
 func NewCombiner[E arena.Word](p *pool.Pool[E], memory []byte, buckets, lineBytes int) (c Combiner[E], rest []byte) {
 	var e E
 	c = Combiner[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: pool.Empty}
@@ -64,8 +65,8 @@ func NewCombiner[E arena.Word](p *pool.Pool[E], memory []byte, buckets, lineByte
 	return c, rest
 }
 
-// Reset empties the first so many buckets, whose blocks come from so many zones from zone on. Blocks to recycle, which work that was
-// cancelled leaves, are forgotten.
+// Reset empties the first so many buckets, whose blocks come from so many zones from zone on. Blocks to recycle,
+// which work that was cancelled leaves, are forgotten.
 func (c *Combiner[E]) Reset(buckets, zone, zones int) {
 	c.used, c.zone, c.zones, c.recycled = buckets, zone, zones, pool.Empty
 	clear(c.to[:buckets])
@@ -77,7 +78,10 @@ func (c *Combiner[E]) Reset(buckets, zone, zones int) {
 }
 
 // Distribute appends elems to the buckets of their keys, by putFast or what does as that does.
-func Distribute[K Element, E arena.Word](c *Combiner[E], b *Buckets[K], keys []K, elems []E, put func(c *Combiner[E], elems []E, numbers []uint32) (done, full int)) {
+func Distribute[K Element, E arena.Word](
+	c *Combiner[E], b *Buckets[K], keys []K, elems []E,
+	put func(c *Combiner[E], elems []E, numbers []uint32) (done, full int),
+) {
 	for len(keys) > 0 {
 		n := min(len(keys), NumbersAtMost)
 		numbers := c.numbers[:n]
@@ -93,9 +97,9 @@ func Distribute[K Element, E arena.Word](c *Combiner[E], b *Buckets[K], keys []K
 	}
 }
 
-// putLoop appends elems to the buckets of the given numbers until one of them fills a line, which putFast flushes itself as long as
-// there is room in the block: done elements are in their lines then, and full is that bucket, whose line counts as empty and has to
-// be flushed; or -1 at the end of elems.
+// putLoop appends elems to the buckets of the given numbers until one of them fills a line, which putFast flushes
+// itself as long as there is room in the block: done elements are in their lines then, and full is that bucket,
+// whose line counts as empty and has to be flushed; or -1 at the end of elems.
 func putLoop[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, full int) {
 	line := uint64(c.line)
 	for i, number := range numbers[:len(elems)] {
@@ -176,6 +180,9 @@ func (c *Combiner[E]) DropFrom(from int) (elements int64) {
 	}
 	return elements
 }
+
+// Settle ends what is under way in this processor, so that others can use the blocks of buckets that are dropped.
+func (c *Combiner[E]) Settle() { StoreFence() }
 
 // Finish writes the lines that are not full. After it, lists are the buckets.
 func (c *Combiner[E]) Finish() {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at most one
-// in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so. Sample sort calls their
-// like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar Samplesort (IPS4o)", 2017).
+// Heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at
+// most one in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so.
+// Sample sort calls their like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super
+// Scalar Samplesort (IPS4o)", 2017).
 //
 // An element that is counted takes the way of all others, without a branch: it is put where the next one will be.
 type Heavies[E Element] struct {
@@ -23,7 +24,8 @@ const (
 	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
 	fewestHeavy = 8
 
-	// countShift is where combiner.next counts the heavy elements of a bucket, above what it is for. scatter_amd64.s knows it.
+	// countShift is where combiner.next counts the heavy elements of a bucket, above what it is for. scatter_amd64.s
+	// knows it.
 	countShift = 36
 
 	// countedAtMost is how many elements are added before the counters are emptied, which they do not exceed.
@@ -42,8 +44,8 @@ type candidate[E Element] struct {
 // prevails reports whether most of the sample in the bucket is the candidate.
 func (c candidate[E]) prevails() bool { return 2*c.count > c.total }
 
-// candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there is none any one
-// (Boyer and Moore's majority vote).
+// candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there
+// is none any one (Boyer and Moore's majority vote).
 func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	candidates := make([]candidate[E], b.Count())
 	for i := range candidates {
@@ -69,8 +71,8 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	return candidates
 }
 
-// HeaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if there are
-// more than limit; nil if there are none.
+// HeaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if
+// there are more than limit; nil if there are none.
 func HeaviesOf[E Element](sample []E, b Buckets[E], limit int) *Heavies[E] {
 	if limit == 0 {
 		return nil
@@ -136,7 +138,8 @@ func Majority[E Element](a []E) (value E) {
 	return value
 }
 
-// InsertEqual makes the first n elements of dst, which are in order, and as many equal to value as there is room for one order.
+// InsertEqual makes the first n elements of dst, which are in order, and as many equal to value as there is room
+// for one order.
 func InsertEqual[E Element](dst []E, n int, value E) {
 	at, _ := slices.BinarySearch(dst[:n], value)
 	end := len(dst) - (n - at)

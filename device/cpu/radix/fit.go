@@ -6,17 +6,19 @@ import (
 )
 
 // Keys of real data are seldom spread evenly over their range: half of the 64-bit floats between 0 and 1 lie in a
-// thousandth of the bit patterns between them. Buckets of equal width would mostly be too large there, and would have to
-// be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells, and each cell into
-// buckets of its own width, or several cells share a bucket. Cells of equal width do for floats: one is about a binade,
-// in which most distributions are nearly even. Integers that are small for the most part, such as counts and differences,
-// take graded cells, which grow with the distance from where most elements are, as those of floats do.
+// thousandth of the bit patterns between them. Buckets of equal width would mostly be too large there, and would
+// have to be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells, and
+// each cell into buckets of its own width, or several cells share a bucket. Cells of equal width do for floats: one
+// is about a binade, in which most distributions are nearly even. Integers that are small for the most part, such
+// as counts and differences, take graded cells, which grow with the distance from where most elements are, as those
+// of floats do.
 
 // maxCells is the number of cells: their table must stay in L1 beside the heads of the buckets.
 const maxCells = 2048
 
-// cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells, goes to
-// bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as number_amd64.s knows it.
+// cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells,
+// goes to bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as number_amd64.s
+// knows it.
 type cell uint64
 
 func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }
@@ -34,8 +36,8 @@ type grading struct {
 	below  uint64 // buckets below; their maps number them downwards
 }
 
-// gradingAround is the finest grading around a center with at most maxCells cells for what is up to last. Distances count
-// in units of 2^shift, of which center is a multiple.
+// gradingAround is the finest grading around a center with at most maxCells cells for what is up to last. Distances
+// count in units of 2^shift, of which center is a multiple.
 func gradingAround(center, last uint64, shift uint) grading {
 	g := grading{bits: 1, center: center}
 	cells := func(g grading) uint64 {
@@ -159,7 +161,8 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 	b.cells = append(b.cells, lower...)
 }
 
-// cutSide appends the cells of distances up to last on one side of the center. It gives the least distance of each bucket.
+// cutSide appends the cells of distances up to last on one side of the center. It gives the least distance of each
+// bucket.
 func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (first []E) {
 	shared := 0 // elements in the last bucket, if further cells may join it
 	for i, n := range histogram {
@@ -194,8 +197,8 @@ func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
 // FewestFitted is the least number of buckets that are worth fitting.
 const FewestFitted = 32
 
-// crowd is how many of the sample are in buckets that hold several times their share, of elements that can be parted: the most
-// frequent one of a bucket is not among them, if it is most of what is there.
+// crowd is how many of the sample are in buckets that hold several times their share, of elements that can be
+// parted: the most frequent one of a bucket is not among them, if it is most of what is there.
 func (b Buckets[E]) crowd(sample []E, count int) int {
 	crowd, share := 0, len(sample)/count+1
 	for _, c := range candidatesOf(sample, b) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps, elements that differ in their
-// tie bits only share one, and they are no more than asked for.
+// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps, elements that differ
+// in their tie bits only share one, and they are no more than asked for.
 func TestFittedBuckets(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for name, draw := range map[string]func() uint64{

@@ -2,9 +2,10 @@ package radix
 
 import "github.com/klauspost/cpuid/v2"
 
-// What the processor can number the buckets of elements with. On an AMD EPYC (Zen 5) Load of 2^23 u64 took these ns of processor
-// time a key, and of 2^23 u32 those in brackets: with plain buckets 2.4 (1.8) in Go, 2.2 (1.7) with shifts, 1.8 (1.2) with vectors of
-// 256 bits and 1.7 with those of 512; and with cells that grow 5.5 (4.7) in Go, 4.1 (3.5) with shifts and 2.7 (2.2) with vectors.
+// What the processor can number the buckets of elements with. On an AMD EPYC (Zen 5) Load of 2^23 u64 took these ns
+// of processor time a key, and of 2^23 u32 those in brackets: with plain buckets 2.4 (1.8) in Go, 2.2 (1.7) with
+// shifts, 1.8 (1.2) with vectors of 256 bits and 1.7 with those of 512; and with cells that grow 5.5 (4.7) in Go,
+// 4.1 (3.5) with shifts and 2.7 (2.2) with vectors.
 var (
 	hasWideNumbers   = cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD)
 	hasNarrowNumbers = cpuid.CPU.Has(cpuid.AVX2)
@@ -40,7 +41,8 @@ func kindOf[E Element](b *Buckets[E]) int {
 	return plain
 }
 
-// numbering is a way to number the buckets of a multiple of step elements, but not of none. The zero numbering does nothing.
+// numbering is a way to number the buckets of a multiple of step elements, but not of none. The zero numbering does
+// nothing.
 type numbering[E Element] struct {
 	step   int
 	number func(numbers *uint32, elems *E, n int, b *Buckets[E])
@@ -88,8 +90,8 @@ func numberings64(wide, narrow, shifts bool) (n [kinds]numbering[uint64]) {
 	return n
 }
 
-// The assembly does what numberLoop does for buckets of one kind: wide… requires hasWideNumbers and n to be a multiple of 8, not 0;
-// narrow… hasNarrowNumbers and the same; and shift… hasShifts and n not to be 0.
+// The assembly does what numberLoop does for buckets of one kind: wide… requires hasWideNumbers and n to be a
+// multiple of 8, not 0; narrow… hasNarrowNumbers and the same; and shift… hasShifts and n not to be 0.
 
 //go:noescape
 func wideFitted32(numbers, elems *uint32, n int, b *Buckets[uint32])

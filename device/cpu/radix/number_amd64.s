@@ -74,8 +74,8 @@
 	VPSRLQ  X1, Z8, Z9 \
 	LOOKUP
 
-// GRADED: see buckets.of and grading.cellOf. Of a distance x below the center, center - 1 - x is the complement of x - center, and
-// of a number n there, below - 1 - n is below more than the complement of n.
+// GRADED: see buckets.of and grading.cellOf. Of a distance x below the center, center - 1 - x is the complement of
+// x - center, and of a number n there, below - 1 - n is below more than the complement of n.
 #define GRADED \
 	VPMAXUQ  Z0, Z8, Z8      \
 	VPSUBQ   Z0, Z8, Z8      \
@@ -135,8 +135,8 @@ TEXT ·wideGraded64(SB), NOSPLIT, $0-32
 	GRADING
 	LOOP(LOAD64, GRADED)
 
-// The same with vectors of 256 bits, which have no unsigned order of 64 bits: there, elements are compared with their highest bits
-// changed. Registers:
+// The same with vectors of 256 bits, which have no unsigned order of 64 bits: there, elements are compared with
+// their highest bits changed. Registers:
 //
 //	SI  next elements         DI  next numbers
 //	CX  elements left         X1  shift

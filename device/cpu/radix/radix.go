@@ -1,6 +1,6 @@
 // Package radix parts elements by their leading bits and sorts them in cache, with assembly where the processor has it.
 //
-//	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go, number_amd64.s)
+//	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go)
 //	Combiner   appends words to thousands of buckets, a line at a time and past the caches (combiner.go, scatter_amd64.s)
 //	Scatterer  is a Combiner that counts the keys of equality buckets in place of storing them (scatter.go, equality.go)
 //	Appender   is a Combiner to buffers of equal size, for data that are parted on disk (appender.go)
@@ -28,8 +28,8 @@ const (
 // Sorter sorts elements in cache, by counting digits: count, scan, reorder, least significant digit first. Only as many
 // leading bits are ranked as tell nearly all elements apart; insertion repairs the rest.
 //
-// Where the processor can sort neighbours in registers, one wide digit takes the place of the passes if the elements are
-// spread well enough: see cells_amd64.go.
+// Where the processor can sort neighbours in registers, one wide digit takes the place of the passes if the
+// elements are spread well enough: see cells_amd64.go.
 //
 // Counters have 64 bits, though 32 would do: a pass took 0.72 ns a key instead of 1.0.
 type Sorter[E Element] struct {
@@ -42,8 +42,8 @@ type Sorter[E Element] struct {
 	Distinct bool // no two elements are equal
 }
 
-// crowds remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted without:
-// neighbouring leaves are alike, and elements whose cells never suit are seldom counted in vain.
+// crowds remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
+// without: neighbouring leaves are alike, and elements whose cells never suit are seldom counted in vain.
 type crowds struct {
 	left int // leaves to sort without cells yet
 	last int // how many those were at first

@@ -5,9 +5,9 @@ import "github.com/klauspost/cpuid/v2"
 // hasBEXTR says whether the processor has the one instruction that the assembly needs beyond what every amd64 has.
 var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
 
-// asksAhead says whether it pays to ask for the line of an element before it is stored. A store that misses the first-level
-// cache holds up those behind it; on an Intel Xeon (Emerald Rapids) moving 2^16 u64 by a digit of 11 bits took 3.0 ns
-// each, and 1.8 when asked for. On an AMD EPYC (Zen 5) it took 0.6 and 0.8.
+// asksAhead says whether it pays to ask for the line of an element before it is stored. A store that misses the
+// first-level cache holds up those behind it; on an Intel Xeon (Emerald Rapids) moving 2^16 u64 by a digit of 11
+// bits took 3.0 ns each, and 1.8 when asked for. On an AMD EPYC (Zen 5) it took 0.6 and 0.8.
 var asksAhead = cpuid.CPU.VendorID == cpuid.Intel
 
 const askedAhead = 16 // elements

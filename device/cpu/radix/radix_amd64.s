@@ -3,8 +3,8 @@
 // The inner loops of radix: moveBlock and countTwo. See radix_amd64.go. BEXTR takes a digit out of an element in one
 // instruction: its control word is the first bit, and the number of bits above that from bit 8.
 //
-// Of the first elements, ahead of them, each asks for the line that the element 16 places further on will go to: a multiple
-// of 4, with 16 more behind them.
+// Of the first elements, ahead of them, each asks for the line that the element 16 places further on will go to: a
+// multiple of 4, with 16 more behind them.
 
 // func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64, ahead int)
 TEXT ·move64(SB), NOSPLIT, $0-64

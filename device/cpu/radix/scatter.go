@@ -13,7 +13,8 @@ type Scatterer[E Element] struct {
 	counted int         // elements added since the counters in next were empty
 }
 
-// NewScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves the rest.
+// NewScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves
+// the rest.
 func NewScatterer[E Element](p *pool.Pool[E], memory []byte, buckets, lineBytes int) (s *Scatterer[E], rest []byte) {
 	s = &Scatterer[E]{}
 	s.Combiner, rest = NewCombiner(p, memory, buckets, lineBytes)
@@ -63,8 +64,8 @@ func countLoop[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, f
 	return len(elems), -1
 }
 
-// Settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are dropped, and the
-// sizes of buckets are known.
+// Settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are
+// dropped, and the sizes of buckets are known.
 func (s *Scatterer[E]) Settle() {
 	if s.heavy != nil {
 		s.emptyCounters()
@@ -78,7 +79,8 @@ func (s *Scatterer[E]) SizeOf(bucket int) int64 {
 	return s.Combiner.SizeOf(bucket) + counted
 }
 
-// DropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added since settle.
+// DropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added
+// since settle.
 func (s *Scatterer[E]) DropFrom(from int) (elements int64) {
 	elements = s.Combiner.DropFrom(from)
 	if s.heavy != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// PutFast does what putLoop does, with stores past the caches: a line that is written to its block is not read again before
-// Store, and a plain store would first read it from memory. Load of 2^24 u64 took 7.5 ns of processor time a key with a loop
-// in Go and 2.5 with such stores (both with lines of 64 bytes).
+// PutFast does what putLoop does, with stores past the caches: a line that is written to its block is not read
+// again before Store, and a plain store would first read it from memory. Load of 2^24 u64 took 7.5 ns of processor
+// time a key with a loop in Go and 2.5 with such stores (both with lines of 64 bytes).
 func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, full int) {
 	if len(elems) == 0 {
 		return 0, -1
@@ -53,15 +53,18 @@ type lines struct {
 }
 
 func linesOf[E arena.Word](c *Combiner[E]) lines {
-	l := lines{unsafe.Pointer(&c.lines[0]), &c.next[0], &c.to[0], unsafe.Pointer(&c.pool.Elems[0]), uint64(c.pool.Block - 1), uint64(c.line - 1), askedAhead}
+	l := lines{
+		lines: unsafe.Pointer(&c.lines[0]), next: &c.next[0], to: &c.to[0], pool: unsafe.Pointer(&c.pool.Elems[0]),
+		blockMask: uint64(c.pool.Block - 1), lineMask: uint64(c.line - 1), ahead: askedAhead,
+	}
 	if !asksAhead {
 		l.ahead = NumbersAtMost
 	}
 	return l
 }
 
-// put32 is putLoop for elements of 32 bits. On processors where that pays (see asksAhead), each element but the last ones asks
-// for the line that the element 16 places further on will go to.
+// put32 is putLoop for elements of 32 bits. On processors where that pays (see asksAhead), each element but the
+// last ones asks for the line that the element 16 places further on will go to.
 //
 //go:noescape
 func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)

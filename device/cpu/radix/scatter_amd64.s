@@ -87,8 +87,8 @@
 	TESTL R13, DX          \
 	JEQ   full
 
-// COUNT does what APPEND does, but if the element is the bucket's heavy one, the next one will be put in its place, and next
-// counts it, from bit 36 on: see countShift. A line is full if a bit of next above those in R13 changes.
+// COUNT does what APPEND does, but if the element is the bucket's heavy one, the next one will be put in its place,
+// and next counts it, from bit 36 on: see countShift. A line is full if a bit of next above those in R13 changes.
 #define COUNT(MOV, CMP, BYTES) \
 	MOVL    (DI)(CX*4), BX         \
 	MOVQ    (R9)(BX*8), DX         \
@@ -107,8 +107,8 @@
 	MOVQ    R14, DX                \
 	JHI     full
 
-// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines and writes them to the pool, or leaves
-// with the bucket of one that has no room in its block.
+// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines and writes them to the
+// pool, or leaves with the bucket of one that has no room in its block.
 #define LOOPS(ASKS, STEP, LOGBYTES, DONE, FULL) \
 asking: \
 	ASKS                          \

@@ -36,7 +36,8 @@ func testScatterTwins[E Element](t *testing.T) {
 	}
 }
 
-// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their definition.
+// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their
+// definition.
 func TestNumberTwins(t *testing.T) {
 	t.Run("u32", testNumberTwins[uint32])
 	t.Run("u64", testNumberTwins[uint64])
@@ -106,8 +107,8 @@ func someHeavies[E Element](r *rand.Rand, b Buckets[E], elems []E) *Heavies[E] {
 	return h
 }
 
-// scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was counted after
-// the rest.
+// scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was
+// counted after the rest.
 func scattered[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems []E, line int,
 	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E], []E, []uint32) (int, int)) [][]E {
 	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)

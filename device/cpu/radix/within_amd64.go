@@ -19,8 +19,8 @@ func Within[E Element](dst, a []E, low, span E) (kept int) {
 	return kept + withinLoop(dst[kept:], a[whole:], low, span)
 }
 
-// within64 copies those of n elements at a that are from low to low+span to dst and returns their number. It stores as many
-// as it loads. REQUIRES: hasWindows; n is a multiple of 8, and not 0.
+// within64 copies those of n elements at a that are from low to low+span to dst and returns their number. It stores
+// as many as it loads. REQUIRES: hasWindows; n is a multiple of 8, and not 0.
 //
 //go:noescape
 func within64(dst, a *uint64, n int, low, span uint64) (kept int)

@@ -6,8 +6,8 @@
 //	R8  where the next is kept   Z0  the least element to keep
 //	Z3  the greatest, less that  Z4  elements less the least
 //
-// What is kept of a vector is packed in a register and stored whole: to pack it on the way to memory takes some processors
-// tens of cycles. What is too much is written over by the next.
+// What is kept of a vector is packed in a register and stored whole: to pack it on the way to memory takes some
+// processors tens of cycles. What is too much is written over by the next.
 
 #define WITHIN(BROADCAST, SUBTRACT, COMPARE, PACK, BYTES, LOGBYTES, SPAN, KEPT) \
 	MOVQ       dst+0(FP), R8         \
