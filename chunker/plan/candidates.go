@@ -145,8 +145,8 @@ const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare key
 // that is read.
 const maxWholePasses = 4
 
-// cachedInputPart is the part of the memory that an input may have to be taken to stay in the page cache, beside as much
-// of output. More would be read from the disk again and again.
+// cachedInputPart is the part of the memory that an input may have to be taken to stay in the page cache, beside as
+// much of output. More would be read from the disk again and again.
 const cachedInputPart = 4
 
 // SmallBytes of input are taken to be in the page cache on any machine.
@@ -245,8 +245,10 @@ func (c *chooser) merge() Candidate {
 		packed = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
 	}
 	back := c.mergeWork(merged, spilled, a)
-	last := back.plus(again, back).plus(1, work{spills: again * spilled, packs: (1 + 2*again) * packed, writes: c.written(),
-		waits: c.waits(n, (1+again)*spilled*keeps)})
+	last := back.plus(again, back).plus(1, work{
+		spills: again * spilled, packs: (1 + 2*again) * packed,
+		writes: c.written(), waits: c.waits(n, (1+again)*spilled*keeps),
+	})
 	runs := work{reads: n, sorts: n, spills: spilled, packs: packed, starts: 1}
 	a.Stages = []Stage{
 		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
@@ -302,7 +304,8 @@ func (c *chooser) partition() Candidate {
 // blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.
 const blockFill = 5.0 / 8
 
-// roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole pages.
+// roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole
+// pages.
 func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
 }

@@ -178,8 +178,8 @@ func PartsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker has a
-// block of each part in memory, and the smaller the blocks, the larger their index.
+// FitParts settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker has
+// a block of each part in memory, and the smaller the blocks, the larger their index.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.Workers, UnitBytes: MaxUnitBytes}
@@ -266,8 +266,8 @@ func canSpread(f *Facts) error {
 }
 
 // spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
-// that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares are
-// merged on their way out; nothing is spilled.
+// that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares
+// are merged on their way out; nothing is spilled.
 func (c *chooser) spread() Candidate {
 	shares, fit := c.shares()
 	a := Candidate{Strategy: Spread, Shares: shares, Chunks: len(shares), Levels: 1}

@@ -2,8 +2,8 @@ package plan
 
 import "math"
 
-// FastestGPU is a GPU that none exceeds by so much that it would matter: where even that does not pay, no driver need be
-// started to find out which GPUs there are.
+// FastestGPU is a GPU that none exceeds by so much that it would matter: where even that does not pay, no driver need
+// be started to find out which GPUs there are.
 var FastestGPU = Device{GPU: true, Memory: 1 << 40, LinkBytes: 64e9, SortBytes: 400e9}
 
 // gpuShare is the part of a GPU's memory that records can have: keys lie there twice.
@@ -36,8 +36,8 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 }
 
 // digitBits is the width h of the radix digit that moves the fewest bytes for keys of k bits in tiles of T elements of
-// s bytes: the minimum of ⌈k/h⌉·[s + s·(1 + 32·2^h/(T·s)) + 12·2^h/T] per element (Koppelman's analysis of Satish, Harris
-// and Garland 2009).
+// s bytes: the minimum of ⌈k/h⌉·[s + s·(1 + 32·2^h/(T·s)) + 12·2^h/T] per element (Koppelman's analysis of Satish,
+// Harris and Garland 2009).
 func digitBits(keyBits int, tile, elementBytes float64) int {
 	best, bestCost := 1, math.Inf(1)
 	for h := 1; h <= 16; h++ {

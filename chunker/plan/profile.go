@@ -88,8 +88,8 @@ func (p *Profile) Rates() Rates {
 	}
 }
 
-// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a stage is
-// the sum of its amounts, each times its price.
+// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a stage
+// is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
 // The kinds of work.

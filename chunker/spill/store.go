@@ -105,8 +105,8 @@ func createAndRemove(folder string) (*os.File, error) {
 	return f, nil
 }
 
-// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since /tmp
-// often lies in memory.
+// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since
+// /tmp often lies in memory.
 func DefaultFolder() string {
 	if dir := os.Getenv("TMPDIR"); dir != "" {
 		return dir

@@ -18,8 +18,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary, and keeps our own
-// cache of programs out of the user's folder.
+// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary, and keeps our
+// own cache of programs out of the user's folder.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-opencl")
 	if err != nil {

@@ -53,8 +53,8 @@ func (s *session) bareProgram(size int) (*program, error) {
 	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)}, "encode", "decode", "survey")
 }
 
-// signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized: where
-// the sign bit is set, and where it is not.
+// signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized:
+// where the sign bit is set, and where it is not.
 func signMasks(f format.Field) (negative, positive [2]byte) {
 	switch f.Type.Kind {
 	case format.Signed:
