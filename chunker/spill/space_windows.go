@@ -9,7 +9,7 @@ func freeSpace(folder string) int64 {
 		return -1
 	}
 	var free uint64
-	if err := windows.GetDiskfreeSpaceEx(name, &free, nil, nil); err != nil {
+	if err := windows.GetDiskFreeSpaceEx(name, &free, nil, nil); err != nil {
 		return -1
 	}
 	return int64(free)
