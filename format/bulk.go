@@ -8,7 +8,7 @@ import (
 
 // Bulk forms of Prefix and Window. They work on blocks of blockKeys records, in steps that each are one tight
 // loop over numbers that stay in the first-level cache: gather the raw numbers of one piece, normalize them,
-// place them. Keys that are one number of 4 or 8 bytes are converted by vectors where the processor has them.
+// place them.
 
 const blockKeys = 512
 
@@ -17,16 +17,14 @@ var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
 func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
 	k.requireRecords(len(dst), recs)
-	done := vectorKeys(k, dst, recs)
-	k.bulk(dst[done:], recs[done*k.layout.RecordSize:], k.prefix, ^uint64(0))
+	k.bulk(dst, recs, k.prefix, ^uint64(0))
 }
 
 // Prefixes32 is Prefixes for layouts with keys of at most 4 bytes.
 // REQUIRES: KeySize ≤ 4, len(recs) == len(dst)·RecordSize.
 func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	k.requireRecords(len(dst), recs)
-	size, done := k.layout.RecordSize, vectorKeys(k, dst, recs)
-	dst, recs = dst[done:], recs[done*size:]
+	size := k.layout.RecordSize
 	var block [blockKeys]uint64
 	for len(dst) > 0 {
 		n := min(len(dst), blockKeys)
@@ -154,8 +152,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
 	}
 	k.requireRecords(len(keys), dst)
-	size, p, done := k.layout.RecordSize, &k.prefix[0], vectorRecords(k, dst, keys)
-	dst, keys = dst[done*size:], keys[done:]
+	size, p := k.layout.RecordSize, &k.prefix[0]
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)

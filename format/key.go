@@ -22,8 +22,6 @@ type Keyer struct {
 	starts  []int   // where each field begins in the key, in bytes
 	prefix  []piece // the first PrefixBits bits of the key
 	simple  []piece // the key as pieces, one or two per field; nil if a field is wider than 16 bytes
-
-	toKeys, toRecords conversion // of vectors
 }
 
 // NewKeyer makes the Keyer of a layout, or reports what is wrong with the layout.
@@ -39,7 +37,6 @@ func NewKeyer(l Layout) (*Keyer, error) {
 		wide = wide || f.Type.Size > 16
 	}
 	k.prefix = k.appendPieces(nil, 0, k.PrefixBits())
-	k.setConversions()
 	for i := 0; i < len(l.Key) && !wide; i++ {
 		f := l.Key[i]
 		for at := 0; at < f.Type.Size; at += 8 {
