@@ -115,7 +115,8 @@ func writeStages(w io.Writer, stages []extsort.Stage) error {
 	if len(stages) == 0 || stages[0].Bytes <= 0 { // the size of the input is not known
 		return nil
 	}
-	lines := [][]string{{"\nstage", "bytes", "predicted", "rate"}}
+	fmt.Fprintln(w)
+	lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
 	for _, s := range stages {
 		lines = append(lines, []string{s.Name, humanBytes(s.Bytes), known(s.Seconds), rate(s.Bytes, s.Seconds)})
 	}

@@ -35,29 +35,15 @@ func writeRows(w io.Writer, rows []row) error {
 
 // writeTable writes lines of cells in columns: the first to the left, the others to the right.
 func writeTable(w io.Writer, lines [][]string) error {
-	var widths []int
+	first := 0
 	for _, cells := range lines {
-		for i, cell := range cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		first = max(first, utf8.RuneCountInString(cells[0]))
 	}
-	var b strings.Builder
+	tab := tabwriter.NewWriter(w, 0, 0, 0, ' ', tabwriter.AlignRight)
 	for _, cells := range lines {
-		for i, cell := range cells {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				b.WriteString(cell + pad)
-			} else {
-				b.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(tab, "%-*s\t  %s\t\n", first, cells[0], strings.Join(cells[1:], "\t  "))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return tab.Flush()
 }
 
 // writeStats tells what a sort or merge did.
@@ -76,12 +62,12 @@ func writeStats(w io.Writer, r *extsort.Report) error {
 		{"limited by", r.Limiting},
 		{"time", fmt.Sprintf("%s, %s", seconds(r.Seconds), rate(r.BytesRead, r.Seconds))},
 	}
-	for _, s := range stagesOf(r) {
-		if s.measured > 0 {
-			rows = append(rows, row{"  " + s.name, fmt.Sprintf("%s, %s", seconds(s.measured), volume(s.bytes, s.measured))})
+	for _, p := range r.Phases {
+		if p.Seconds > 0 {
+			rows = append(rows, row{"  " + p.Name, fmt.Sprintf("%s, %s", seconds(p.Seconds), volume(p.Bytes, p.Seconds))})
 		}
 	}
-	for _, c := range changesOf(r) {
+	for _, c := range r.Changes {
 		rows = append(rows, row{"changed", c.String()})
 	}
 	return writeRows(w, rows)
@@ -132,20 +118,20 @@ func checksum(r *extsort.Report) string {
 
 // writeExplain sets each stage that was predicted beside the one that ran.
 func writeExplain(w io.Writer, r *extsort.Report) error {
-	total := stage{name: "total", measured: r.Seconds, bytes: r.BytesRead}
+	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead}
 	if r.Plan != nil {
-		total.predicted = r.Plan.Seconds
+		total.Predicted = r.Plan.Seconds
 	}
 	lines := [][]string{{"stage", "predicted", "measured", "bytes", "rate"}}
-	for _, s := range append(stagesOf(r), total) {
+	for _, p := range append(slices.Clip(r.Phases), total) {
 		lines = append(lines, []string{
-			s.name, known(s.predicted), known(s.measured), humanBytes(s.bytes), rate(s.bytes, s.measured),
+			p.Name, known(p.Predicted), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
 		})
 	}
 	if err := writeTable(w, lines); err != nil {
 		return err
 	}
-	for _, c := range changesOf(r) {
+	for _, c := range r.Changes {
 		fmt.Fprintf(w, "changed: %v\n", c)
 	}
 	if r.Plan == nil || len(r.Plan.Considered) == 0 {
@@ -155,53 +141,6 @@ func writeExplain(w io.Writer, r *extsort.Report) error {
 		return err
 	}
 	return writeConsidered(w, r.Plan)
-}
-
-// A stage of a run as it was predicted and measured, in seconds; 0: it was not foreseen, or did not run.
-type stage struct {
-	name                string
-	predicted, measured float64
-	bytes               int64
-}
-
-// stagesOf joins the stages of the plan with the phases that measure them, by name.
-func stagesOf(r *extsort.Report) (stages []stage) {
-	for _, p := range r.Phases {
-		stages = append(stages, stage{name: p.Name, measured: p.Seconds, bytes: p.Bytes})
-	}
-	if r.Plan == nil {
-		return stages
-	}
-	for _, p := range r.Plan.Stages {
-		at := slices.IndexFunc(stages, func(s stage) bool { return s.name == p.Name })
-		if at < 0 {
-			at, stages = len(stages), append(stages, stage{name: p.Name, bytes: p.Bytes})
-		}
-		stages[at].predicted = p.Seconds
-	}
-	return stages
-}
-
-// A change of mind: another strategy ran than was planned.
-type change struct {
-	planned, ran extsort.Strategy
-	why          string // "": nobody says
-}
-
-func (c change) String() string {
-	s := fmt.Sprintf("%s was planned, %s ran", c.planned, c.ran)
-	if c.why != "" {
-		s += ": " + c.why
-	}
-	return s
-}
-
-// changesOf are the changes of mind of a run, in their order.
-func changesOf(r *extsort.Report) []change {
-	if r.Plan == nil || r.Plan.Strategy == "" || r.Plan.Strategy == r.Strategy {
-		return nil
-	}
-	return []change{{planned: r.Plan.Strategy, ran: r.Strategy}}
 }
 
 // known is a time, or a dash where there is none.

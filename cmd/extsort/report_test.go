@@ -12,10 +12,12 @@ import (
 func TestReportsTellWhatRan(t *testing.T) {
 	r := &extsort.Report{
 		Strategy: extsort.InCore, BytesRead: 1 << 20, Seconds: 3,
-		Phases: []extsort.Phase{{Name: "start", Seconds: 1}, {Name: "read", Seconds: 2, Bytes: 1 << 20}},
-		Plan: &extsort.SortPlan{Strategy: "merge", Seconds: 9, Stages: []extsort.Stage{
-			{Name: "read", Seconds: 4, Bytes: 1 << 20}, {Name: "merge", Seconds: 5, Bytes: 1 << 20},
-		}},
+		Phases: []extsort.Phase{
+			{Name: "start", Seconds: 1}, {Name: "read", Predicted: 4, Seconds: 2, Bytes: 1 << 20},
+			{Name: "µ", Predicted: 5, Bytes: 1 << 20},
+		},
+		Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
+		Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9},
 	}
 	var explained, stats strings.Builder
 	if err := writeExplain(&explained, r); err != nil {
@@ -25,13 +27,13 @@ func TestReportsTellWhatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pattern, text := range map[string]string{
-		`(?m)^start +- +1.00 s +0 B +-$`:                 explained.String(),
-		`(?m)^read +4.00 s +2.00 s +1.0 MiB +512 KiB/s$`: explained.String(),
-		`(?m)^merge +5.00 s +- +1.0 MiB +-$`:             explained.String(),
-		`(?m)^total +9.00 s +3.00 s`:                     explained.String(),
-		`(?m)^changed: merge was planned, in-core ran$`:  explained.String(),
-		`(?m)^changed +merge was planned, in-core ran$`:  stats.String(),
-		`(?m)^  read +2.00 s, 1.0 MiB, 512 KiB/s$`:       stats.String(),
+		`(?m)^start +- +1.00 s +0 B +-$`:                                explained.String(),
+		`(?m)^read +4.00 s +2.00 s +1.0 MiB +512 KiB/s$`:                explained.String(),
+		`(?m)^µ     +5.00 s +- +1.0 MiB +-$`:                            explained.String(),
+		`(?m)^total +9.00 s +3.00 s`:                                    explained.String(),
+		`(?m)^changed: strategy merge .* in-core .*: the disk is full$`: explained.String(),
+		`(?m)^changed +strategy merge .* in-core .*: the disk is full$`: stats.String(),
+		`(?m)^  read +2.00 s, 1.0 MiB, 512 KiB/s$`:                      stats.String(),
 	} {
 		if !regexp.MustCompile(pattern).MatchString(text) {
 			t.Errorf("no %s in\n%s", pattern, text)
