@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,7 +36,7 @@ func (f *benchFlags) groups() []group {
 	what.add(single(&f.device, "DEVICE"), "device,d",
 		"the device, by its number or name in extsort devices; otherwise a GPU if there is one")
 	what.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)")
-	what.add(listOf(&f.scope.Algorithms, "NAMES", algorithmName), "algorithm",
+	what.add(listOf(&f.scope.Algorithms, "NAMES", notEmpty), "algorithm",
 		"these algorithms of the device; otherwise all")
 	what.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
@@ -45,7 +44,7 @@ func (f *benchFlags) groups() []group {
 	what.add(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
 	what.add(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
 	what.add(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
-	what.add(listOf(&f.from, "FILES", fileName), "from",
+	what.add(listOf(&f.from, "FILES", notEmpty), "from",
 		"time nothing: show figures that --format json wrote, joined into one")
 	how := newGroup("How to show it")
 	how.add(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
@@ -184,22 +183,7 @@ func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Va
 	}}
 }
 
-// algorithmName takes any name: only the device knows which there are.
-func algorithmName(s string) (string, error) { return s, nil }
-
-func distributionName(s string) (string, error) {
-	if !slices.Contains(format.Distributions, s) {
-		return "", fmt.Errorf("%q: use %s", s, inWords(format.Distributions))
-	}
-	return s, nil
-}
-
-func fileName(s string) (string, error) {
-	if s == "" {
-		return "", errors.New("a name is empty")
-	}
-	return s, nil
-}
+func distributionName(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 
 // keyCount is a number of keys: as ParseSize reads it, or a power of two.
 func keyCount(to *int64) pflag.Value {

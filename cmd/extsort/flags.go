@@ -30,82 +30,74 @@ func (g group) add(v pflag.Value, name, usage string) {
 	g.flags.VarP(v, name, letter, usage)
 }
 
-// Each struct below holds the values of one group of flags; its group method defines the flags. Commands put
-// together the groups that they know.
-
-// orderFlags say which order, and what of it is wanted.
-type orderFlags struct {
-	reverse bool
-	unique  bool
-	stable  bool
-	limit   int64
+// addOptional defines a flag whose value may be left out.
+func (g group) addOptional(v pflag.Value, name, otherwise, usage string) {
+	name, letter, _ := strings.Cut(name, ",")
+	g.flags.VarPF(v, name, letter, usage).NoOptDefVal = otherwise
 }
 
-func (f *orderFlags) group() group {
-	g := newGroup("Order")
-	g.flags.BoolVarP(&f.reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
-	g.flags.BoolVarP(&f.unique, "unique", "u", false,
-		"of equal keys write only the first record; with -c, equal neighbours are disorder")
-	g.add(size(&f.limit, "N", parseCount), "limit",
-		"write only the first N records of the order, without sorting the rest")
-	g.flags.BoolVarP(&f.stable, "stable", "s", false, "accepted as in GNU sort: sorting is always stable")
+// recordGroup has the flags that say what a record is.
+func recordGroup(spec *format.Spec) group {
+	g := newGroup("What a record is: one of -t, -R, -f")
+	g.add(single(&spec.Type, "TYPE"), "type,t", "bare keys: one record is one TYPE (see below)")
+	g.add(number(&spec.RecordSize, "BYTES", 1), "record-size,R",
+		"records of so many bytes; with no -k they are compared whole, as bytes")
+	g.add(many(&spec.Keys, "FIELD"), "key,k",
+		"FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
+	g.add(single(&spec.Format, "FORMAT"), "format,f",
+		"gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
 	return g
 }
 
-func (f *orderFlags) apply(opt *extsort.Options) {
-	opt.Reverse, opt.Unique, opt.Limit = f.reverse, f.unique, f.limit
+// validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
+func validateRecord(spec format.Spec) error {
+	err := spec.Validate()
+	if spec.String() == "" {
+		return fmt.Errorf("%w (extsort --help tells more, extsort demo shows)", err)
+	}
+	return err
 }
 
-// outputFlags say where the result goes.
-type outputFlags struct {
-	output   string
-	compress string
+// orderGroup has the flags that say which order, and what of it is wanted.
+func orderGroup(opt *extsort.Options) group {
+	g := newGroup("Order")
+	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
+	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
+		"of equal keys write only the first record; with -c, equal neighbours are disorder")
+	g.add(size(&opt.Limit, "N", parseCount), "limit",
+		"write only the first N records of the order, without sorting the rest")
+	g.flags.BoolP("stable", "s", false, "accepted as in GNU sort: sorting is always stable")
+	return g
 }
 
-func (f *outputFlags) group() group {
+// outputGroup has the flags that say where the result goes.
+func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
-	g.add(single(&f.output, "FILE"), "output,o", "write to FILE, whole or not at all; FILE may be an input")
-	g.add(oneOf(&f.compress, "KIND", "none", "gzip", "zstd", "s2"), "compress",
+	g.add(single(name, "FILE"), "output,o", "write to FILE, whole or not at all; FILE may be an input")
+	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "s2"), "compress",
 		"compress the output, as do the suffixes .gz .zst .s2 of FILE")
 	return g
 }
 
-// resourceFlags say what a run may use.
-type resourceFlags struct {
-	memory        int64
-	tempDirs      []string
-	workers       int
-	devices       []string
-	deviceMemory  int64
-	strategy      string
-	algorithm     string
-	spillCompress string
-	batchSize     int
-}
-
-func (f *resourceFlags) group() group {
-	f.strategy, f.spillCompress, f.workers = "auto", "auto", processors
+// resourceGroup has the flags that say what a run may use.
+func resourceGroup(opt *extsort.Options) group {
+	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors
 	g := newGroup("Resources")
-	g.add(size(&f.memory, "SIZE", parseMemory), "buffer-size,S",
+	g.add(size(&opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"host memory for the whole run, also as 50% of the machine's")
-	g.add(many(&f.tempDirs, "DIR"), "temporary-directory,T",
+	g.add(many(&opt.TempDirs, "DIR"), "temporary-directory,T",
 		"put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
-	addParallel(g, &f.workers)
-	addDevices(g, &f.devices)
-	g.add(size(&f.deviceMemory, "SIZE", format.ParseSize), "device-memory",
+	addParallel(g, &opt.Workers)
+	addDevices(g, &opt.Devices)
+	g.add(size(&opt.DeviceMemory, "SIZE", format.ParseSize), "device-memory",
 		"use no more than this of each device's memory")
-	g.add(oneOf(&f.strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
+	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
 		"how chunks become output (reread: multi-pass)")
-	g.add(single(&f.algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
-	g.add(oneOf(&f.spillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress", "compression of spill")
-	g.add(number(&f.batchSize, "N", 2), "batch-size", "merge at most N runs at once")
+	g.add(single(&opt.Algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
+	g.add(oneOf(&opt.SpillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress",
+		"compression of spill")
+	g.add(number(&opt.BatchSize, "N", 2), "batch-size", "merge at most N runs at once")
 	return g
-}
-
-func (f *resourceFlags) apply(opt *extsort.Options) {
-	opt.MemoryBytes, opt.TempDirs, opt.Workers, opt.BatchSize = f.memory, f.tempDirs, f.workers, f.batchSize
-	opt.Devices, opt.DeviceMemory, opt.Algorithm = f.devices, f.deviceMemory, f.algorithm
-	opt.Strategy, opt.SpillCompress = extsort.Strategy(f.strategy), f.spillCompress
 }
 
 // reportFlags say what is told of a run.
@@ -113,18 +105,37 @@ type reportFlags struct {
 	progress string
 	stats    string // "", text or json
 	explain  bool
-	verify   bool
 }
 
-func (f *reportFlags) group() group {
+func (f *reportFlags) group(opt *extsort.Options) group {
 	g := newGroup("Reports, all on standard error")
 	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
-	g.add(oneOf(&f.stats, "FORM", "text", "json"), "stats", "tell what was done, how long it took and what it needed")
-	g.flags.Lookup("stats").NoOptDefVal = "text"
+	g.addOptional(oneOf(&f.stats, "FORM", "text", "json"), "stats", "text",
+		"tell what was done, how long it took and what it needed")
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
-	g.flags.BoolVar(&f.verify, "verify", false, "make sure that the output is in order and has the records that were read")
+	g.flags.BoolVar(&opt.Verify, "verify", false,
+		"make sure that the output is in order and has the records that were read")
 	return g
 }
+
+// modeFlags turn the sort into something else.
+type modeFlags struct {
+	check      string // "", diagnose-first or quiet
+	checkQuiet bool
+	merge      bool
+}
+
+func (f *modeFlags) group() group {
+	g := newGroup("Instead of sorting")
+	g.addOptional(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c", "diagnose-first",
+		"only check that FILE is sorted")
+	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
+	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
+	return g
+}
+
+func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
+func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" || f.check == "silent" }
 
 // Flags that several verbs have.
 
@@ -140,27 +151,6 @@ func addParallel(g group, to *int) {
 func addProgress(g group, to *string, usage string) {
 	*to = "auto"
 	g.add(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
-}
-
-// modeFlags turn the sort into something else.
-type modeFlags struct {
-	check      string // "", diagnose-first or quiet
-	checkQuiet bool
-	merge      bool
-}
-
-func (f *modeFlags) group() group {
-	g := newGroup("Instead of sorting")
-	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c", "only check that FILE is sorted")
-	g.flags.Lookup("check").NoOptDefVal = "diagnose-first"
-	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
-	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
-	return g
-}
-
-func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
-func (f *modeFlags) quiet() bool {
-	return f.checkQuiet || f.check == "quiet" || f.check == "silent"
 }
 
 // addGroups gives a command its flags and remembers their groups for the help.

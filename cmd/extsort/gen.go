@@ -17,8 +17,9 @@ import (
 
 // genFlags say what test data to write.
 type genFlags struct {
-	record   recordFlags
-	output   outputFlags
+	record   format.Spec
+	output   string
+	compress string
 	records  int64
 	bytes    int64
 	dist     string
@@ -37,7 +38,7 @@ func (f *genFlags) groups() []group {
 	how := newGroup("How")
 	addParallel(how, &f.workers)
 	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
-	return []group{f.record.group(), g, f.output.group(), how}
+	return []group{recordGroup(&f.record), g, outputGroup(&f.output, &f.compress), how}
 }
 
 func (a *app) genCommand() *cobra.Command {
@@ -70,7 +71,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.refuseTerminal(f.output.output); err != nil {
+	if err := a.refuseTerminal(f.output); err != nil {
 		return err
 	}
 	generator, err := format.NewGenerator(header.Layout(), f.dist, f.seed, records)
@@ -78,19 +79,19 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 		return err
 	}
 	job := generation{header, generator, records, f.workers, a.bars(f.progress)}
-	return writeOutput(a.stdout, f.output, func(w io.Writer) error { return job.write(ctx, w) })
+	return writeOutput(a.stdout, f.output, f.compress, func(w io.Writer) error { return job.write(ctx, w) })
 }
 
 // header is that of the data, which says what a record is.
 func (f *genFlags) header() (*format.Header, error) {
-	faults := []error{f.record.validate()}
+	faults := []error{validateRecord(f.record)}
 	if (f.records == 0) == (f.bytes == 0) {
 		faults = append(faults, errors.New("say how much to write: either -n COUNT or --size SIZE"))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	return f.record.spec.NewHeader()
+	return f.record.NewHeader()
 }
 
 // count is the number of records that were asked for.
@@ -132,45 +133,32 @@ func (g *generation) write(ctx context.Context, w io.Writer) error {
 	defer g.shown.End()
 	per := int64(max(generationBlock/size, 1))
 	blocks := (g.records + per - 1) / per
-	ring := make([]generationSlot, min(int64(g.workers), int64(4*processors), blocks))
-	for i := range blocks + int64(len(ring)) {
-		slot := &ring[i%int64(len(ring))]
-		if slot.filled != nil {
-			if err := slot.write(ctx, w); err != nil {
-				return err
-			}
-			g.shown.Add(int64(len(slot.block)))
-		}
-		if i < blocks {
-			slot.fill(g.generator, i*per, int(min(per, g.records-i*per))*size)
-		}
+	ring := make([]chan []byte, min(int64(g.workers), int64(4*processors), blocks))
+	fill := func(i int64, block []byte) {
+		filled := make(chan []byte, 1)
+		ring[i%int64(len(ring))] = filled
+		bytes := int(min(per, g.records-i*per)) * size
+		go func() {
+			block = slices.Grow(block[:0], bytes)[:bytes]
+			g.generator.Fill(block, i*per)
+			filled <- block
+		}()
 	}
-	return nil
-}
-
-type generationSlot struct {
-	block  []byte
-	filled chan struct{} // closed when it is; nil: not in work
-}
-
-// fill makes bytes of records, the first of which is first, in the background.
-func (s *generationSlot) fill(g *format.Generator, first int64, bytes int) {
-	block, filled := slices.Grow(s.block[:0], bytes)[:bytes], make(chan struct{})
-	s.block, s.filled = block, filled
-	go func() {
-		g.Fill(block, first)
-		close(filled)
-	}()
-}
-
-func (s *generationSlot) write(ctx context.Context, w io.Writer) error {
-	<-s.filled
-	s.filled = nil
-	if err := context.Cause(ctx); err != nil {
-		return err
+	for i := range ring {
+		fill(int64(i), nil)
 	}
-	if _, err := w.Write(s.block); err != nil {
-		return fmt.Errorf("write: %w", err)
+	for i := range blocks {
+		block := <-ring[i%int64(len(ring))]
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if _, err := w.Write(block); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		g.shown.Add(int64(len(block)))
+		if next := i + int64(len(ring)); next < blocks {
+			fill(next, block)
+		}
 	}
 	return nil
 }

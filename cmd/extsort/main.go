@@ -5,13 +5,14 @@
 //
 //	main.go       run, the exit codes
 //	commands.go   the tree of commands and how a verb is told from a file
-//	flags*.go     the flags and what they mean
+//	flags.go, values.go   the flags and what they mean
 //	sort.go …     one file for each command
 //	progress.go, report.go   what is shown while a sort runs, and after it
 //	signals*.go   interruption
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,4 +79,13 @@ func printError(w io.Writer, err error) {
 		lines[i] = strings.TrimSpace(line)
 	}
 	fmt.Fprintf(w, "extsort: %s\n", strings.Join(lines, "; "))
+}
+
+// version is what go build knows of this binary: the module's version with the commit, and what it was built for.
+func version() string {
+	v := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s, %s %s/%s", cmp.Or(v, "(unknown version)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// writeOutput writes to the file that the flags name, whole or not at all, or to stdout; compressed when the
+// writeOutput writes to the file called name, whole or not at all, or to stdout; compressed when the
 // flags or the file's suffix say so.
-func writeOutput(stdout io.Writer, f outputFlags, write func(io.Writer) error) error {
-	compression := format.BySuffix(f.output)
-	if f.compress != "" {
+func writeOutput(stdout io.Writer, name, compress string, write func(io.Writer) error) error {
+	compression := format.BySuffix(name)
+	if compress != "" {
 		var err error
-		if compression, err = format.ParseCompression(f.compress); err != nil {
+		if compression, err = format.ParseCompression(compress); err != nil {
 			return err
 		}
 	}
 	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
-	if f.output == "" || f.output == "-" {
+	if name == "" || name == "-" {
 		out := pipe.NewWriter(stdout, pipe.WriterBytes)
 		return errors.Join(compressed(out), out.Close())
 	}
-	return writeFile(f.output, compressed)
+	return writeFile(name, compressed)
 }
 
 func writeCompressed(w io.Writer, c format.Compression, write func(io.Writer) error) error {

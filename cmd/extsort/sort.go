@@ -14,17 +14,15 @@ import (
 
 // sortFlags are the flags of the sort, and of the plan for one.
 type sortFlags struct {
-	record    recordFlags
-	order     orderFlags
-	output    outputFlags
-	resources resourceFlags
-	report    reportFlags
-	mode      modeFlags
+	opt    extsort.Options // but for the inputs and the streams
+	report reportFlags
+	mode   modeFlags
 }
 
 func (f *sortFlags) groups() []group {
 	return []group{
-		f.record.group(), f.order.group(), f.output.group(), f.mode.group(), f.resources.group(), f.report.group(),
+		recordGroup(&f.opt.Record), orderGroup(&f.opt), outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(),
+		resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
 
@@ -81,16 +79,16 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
 			"-c and -C contradict each other: say something or nothing")
 		fault(f.mode.merge, "-c and -m contradict each other: check or merge")
-		fault(f.output.output != "", "-c and -o contradict each other: a check writes nothing")
-		fault(f.output.compress != "", "-c and --compress contradict each other: a check writes nothing")
-		fault(f.order.limit != 0, "-c and --limit contradict each other: a check reads all of the file")
+		fault(f.opt.Output != "", "-c and -o contradict each other: a check writes nothing")
+		fault(f.opt.Compress != "", "-c and --compress contradict each other: a check writes nothing")
+		fault(f.opt.Limit != 0, "-c and --limit contradict each other: a check reads all of the file")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
 		if len(files) > 1 {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
-	faults = append(faults, f.record.validate())
-	for _, folder := range f.resources.tempDirs {
+	faults = append(faults, validateRecord(f.opt.Record))
+	for _, folder := range f.opt.TempDirs {
 		if err := checkFolder(folder); err != nil {
 			faults = append(faults, err)
 		}
@@ -113,15 +111,11 @@ func checkFolder(name string) error {
 	return err
 }
 
-// options puts together what the library is asked for.
+// options is what the library is asked for.
 func (f *sortFlags) options(a *app, files []string) extsort.Options {
-	opt := extsort.Options{
-		Inputs: files, Record: f.record.spec, Stdin: a.stdin, Stdout: a.stdout,
-		Output: f.output.output, Compress: f.output.compress, Verify: f.report.verify,
-		Warn: func(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) },
-	}
-	f.order.apply(&opt)
-	f.resources.apply(&opt)
+	opt := f.opt
+	opt.Inputs, opt.Stdin, opt.Stdout = files, a.stdin, a.stdout
+	opt.Warn = func(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) }
 	return opt
 }
 

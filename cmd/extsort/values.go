@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -44,12 +45,7 @@ func (v *value[T]) choices() []string { return v.words }
 
 // single is a text that may be given only once.
 func single(to *string, kind string) pflag.Value {
-	return &value[string]{to: to, kind: kind, once: true, parse: func(s string) (string, error) {
-		if s == "" {
-			return "", fmt.Errorf("the value is empty")
-		}
-		return s, nil
-	}}
+	return &value[string]{to: to, kind: kind, once: true, parse: notEmpty}
 }
 
 // size is a number of bytes (or of records) read by parse.
@@ -66,11 +62,16 @@ func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value
 // many is a text that may be given again and again.
 func many(to *[]string, kind string) pflag.Value {
 	return &value[[]string]{to: to, kind: kind, parse: func(s string) ([]string, error) {
-		if s == "" {
-			return nil, fmt.Errorf("the value is empty")
-		}
-		return append(*to, s), nil
+		text, err := notEmpty(s)
+		return append(*to, text), err
 	}}
+}
+
+func notEmpty(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("the value is empty")
+	}
+	return s, nil
 }
 
 // parseCount reads a number of records: plain, or with a suffix as sizes have it.
@@ -103,13 +104,17 @@ func number(to *int, kind string, least int) pflag.Value {
 }
 
 // oneOf is one of a few words.
-func oneOf(to *string, kind string, words ...string) pflag.Value {
-	return &value[string]{to: to, kind: kind, words: words, text: *to, parse: func(s string) (string, error) {
-		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("%q: use %s", s, inWords(words))
-		}
-		return s, nil
+func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
+	return &value[T]{to: to, kind: kind, words: words, text: string(*to), parse: func(s string) (T, error) {
+		return T(s), checkWord(s, words)
 	}}
+}
+
+func checkWord(s string, words []string) error {
+	if !slices.Contains(words, s) {
+		return fmt.Errorf("%q: use %s", s, inWords(words))
+	}
+	return nil
 }
 
 // inWords lists words as a sentence does: a, b or c.
