@@ -33,7 +33,8 @@ func BenchmarkSort(b *testing.B) {
 		{"u64", format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), n},
 		{"u32", format.Bare(format.Type{Kind: format.Unsigned, Size: 4}), 2 * n},
 		{"f64desc", format.Bare(format.Type{Kind: format.Float, Size: 8}).Reverse(), n},
-		{"gensort", format.Layout{RecordSize: 100, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}}, n * 8 / 100},
+		{"rec16", recordsOf(16, format.Type{Kind: format.Unsigned, Size: 8}), n / 2},
+		{"gensort", recordsOf(100, format.Type{Kind: format.Bytes, Size: 10}), n * 8 / 100},
 	} {
 		for _, dist := range benchDistributions {
 			b.Run(fmt.Sprintf("device=cpu/key=%s/n=%s/dist=%s", layout.name, quantity(layout.count), dist), func(b *testing.B) {
@@ -41,6 +42,11 @@ func BenchmarkSort(b *testing.B) {
 			})
 		}
 	}
+}
+
+// recordsOf is records of so many bytes, with the key at their start.
+func recordsOf(size int, key format.Type) format.Layout {
+	return format.Layout{RecordSize: size, Key: []format.Field{{Type: key}}}
 }
 
 func quantity(n int) string {
