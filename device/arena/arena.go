@@ -4,7 +4,7 @@
 // Free gives them back to the system at once. So an arena may reserve for the worst case and cost only what is
 // touched, and a chunk of many GiB does not make the collector let the heap grow to twice its size. On Linux an
 // arena of 2 MiB or more asks for huge pages: the scatter of 2^27 keys into 2048 buckets touches more pages than
-// the TLB holds (without them sorting took 1.2 times as long).
+// the TLB holds.
 //
 // Where the system has no anonymous mappings, an arena is an ordinary slice.
 package arena

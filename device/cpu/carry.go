@@ -16,14 +16,13 @@ import (
 type carried interface{ uint64 | [2]uint64 }
 
 const (
-	// carriedMost is the largest record that is moved whole, and the longest key of such a record, in bytes.
-	carriedMost = 16
+	// maxCarried is the largest record that is moved whole, and the longest key of such a record, in bytes.
+	maxCarried = 16
 
-	// A worker reads up to carriedUnit bytes of such records at a time, so that there are about manyStints of a unit
-	// each: more of them make short pieces of large buckets. In cache a unit of unitBytes is read best: parts of 200
-	// MiB were sorted in 0.97 s in place of 1.22 with it, but 1 GiB in one chunk took 1.29 s in place of 1.15.
-	carriedUnit = 1 << 20
-	manyStints  = 1 << 10
+	// A worker reads up to carriedUnit bytes of such records at a time, so that there are about segmentsTarget of a unit
+	// each: more of them make short pieces of large buckets, though in cache a unit of unitBytes is read best.
+	carriedUnit    = 1 << 20
+	segmentsTarget = 1 << 10
 
 	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
 	refBytes = 8
@@ -32,7 +31,7 @@ const (
 // carriedBytes is the size of the word that records are moved in, or 0 if they are not moved whole.
 func carriedBytes(k *format.Keyer) int {
 	switch size := k.Layout().RecordSize; {
-	case elementOf(k) != indexed || size > carriedMost || k.KeySize() > carriedMost:
+	case elementOf(k) != indexed || size > maxCarried || k.KeySize() > maxCarried:
 		return 0
 	case size <= 8:
 		return 8
@@ -140,7 +139,7 @@ func (c *carrier[R]) admit(worker int) bool                          { return c.
 
 func (c *carrier[R]) note(worker int, first, n int64) {
 	if n == 0 {
-		c.order.withdraw(worker)
+		c.order.end(worker)
 		return
 	}
 	c.workers[worker].lines.Counts(c.order.note(worker, first, n))
@@ -152,8 +151,8 @@ func (c *carrier[R]) keysOf(_ *carryWorker[R], recs []byte, _ int64) []uint64 {
 	return prefixes
 }
 
-func (c *carrier[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Heavies[uint64]) {
-	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.stints())
+func (c *carrier[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equalities[uint64]) {
+	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.segments())
 	for _, w := range c.workers[:workers] {
 		w.lines.Reset(b.Count(), 0, len(c.pool.Zones))
 		w.radix.Passes = 0

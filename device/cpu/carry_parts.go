@@ -212,8 +212,8 @@ func (c *carrier[R]) eachPiece(bucket int, yield func([]R) bool) {
 	for _, lists := range c.lists {
 		cursors = append(cursors, cursor{next: lists[bucket].Head})
 	}
-	for i := range c.order.stints {
-		s := &c.order.stints[i]
+	for i := range c.order.segments {
+		s := &c.order.segments[i]
 		cur := &cursors[s.worker]
 		end := c.order.endsOf(s.slot)[bucket]
 		for n := int(end - cur.done); n > 0; {

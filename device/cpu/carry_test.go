@@ -19,7 +19,7 @@ import (
 
 // TestPad moves records of every size to words and back, and writes no byte beyond them.
 func TestPad(t *testing.T) {
-	for size := 1; size <= carriedMost; size++ {
+	for size := 1; size <= maxCarried; size++ {
 		if size <= 8 {
 			testPad[uint64](t, size)
 		} else {
@@ -49,7 +49,7 @@ func testPad[R carried](t *testing.T, size int) {
 	}
 }
 
-// TestOrderAdmits has workers read units of any size in any order: there is always room for the stints of those
+// TestOrderAdmits has workers read units of any size in any order: there is always room for the segments of those
 // admitted, and they are in the order of the input at the end.
 func TestOrderAdmits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -77,20 +77,20 @@ func TestOrderAdmits(t *testing.T) {
 				reading[i] = &unit{i, at, 1 + r.IntN(3)}
 				at += reading[i].n
 			}
-			if len(o.stints) > most {
-				t.Fatalf("%d stints, there is room for %d", len(o.stints), most)
+			if len(o.segments) > most {
+				t.Fatalf("%d segments, there is room for %d", len(o.segments), most)
 			}
 		}
 		o.sort()
 		end := int64(0)
-		for _, s := range o.stints {
+		for _, s := range o.segments {
 			if s.first != end {
-				t.Fatalf("a stint begins at %d, the one before ended at %d", s.first, end)
+				t.Fatalf("a segment begins at %d, the one before ended at %d", s.first, end)
 			}
 			end = s.end
 		}
 		if end != int64(at) {
-			t.Fatalf("the stints end at %d, %d records were read", end, at)
+			t.Fatalf("the segments end at %d, %d records were read", end, at)
 		}
 	}
 }

@@ -108,10 +108,10 @@ func (c *chunk[E]) keysOf(w *worker[E], recs []byte, first int64) (elems []E) {
 	return elems
 }
 
-func (c *chunk[E]) reset(workers int, b radix.Buckets[E], heavy *radix.Heavies[E]) {
+func (c *chunk[E]) reset(workers int, b radix.Buckets[E], majority *radix.Equalities[E]) {
 	for _, w := range c.workers[:workers] {
 		w.scatter.Reset(b.Count(), 0, len(c.pool.Zones))
-		w.scatter.CountHeavy(heavy)
+		w.scatter.CountEqual(majority)
 		w.radix.Passes = 0
 	}
 }
@@ -131,8 +131,8 @@ func (c *chunk[E]) collect(workers int, b radix.Buckets[E], whole leaf[E]) (leav
 		l := leaf[E]{List: pool.Empty, from: whole.from, zone: c.workers[0].scatter.ZoneOf(bucket)}
 		for _, w := range c.workers[:workers] {
 			c.pool.Join(&l.List, w.scatter.Lists[bucket])
-			heavy, counted := w.scatter.CountOf(bucket)
-			l.heavy, l.counted = heavy, l.counted+counted
+			majority, counted := w.scatter.CountOf(bucket)
+			l.majority, l.counted = majority, l.counted+counted
 		}
 		if l.count = c.pool.Count(l.List) + l.counted; l.count > 0 {
 			l.low, l.high = b.Span(bucket, whole.low, whole.high)

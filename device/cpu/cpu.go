@@ -6,7 +6,7 @@
 //	bare keys up to 8 bytes    uint64   the same
 //	everything else            uint64   the leading bits of the normalized key, then the record's index
 //
-// but for records up to 16 bytes, which are moved whole (carry.go), and bare keys up to 2 bytes, which are only counted
+// but for records up to 16 bytes, which are moved whole (carry.go), and bare keys up to 2 bytes, which are counted
 // (histogram.go).
 //
 // With the index in their low bits elements are all different, so that an unstable sort of integers gives the
@@ -107,7 +107,7 @@ var processorName = sync.OnceValue(func() string {
 // MaxRecords is the largest chunk within memoryBytes: where that is enough to count in, any number that there can be.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
-		return mostTallied
+		return maxTallied
 	}
 	fits := func(n int64) bool {
 		s := newSizes(opt, n)

@@ -154,9 +154,9 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
-// TestStintsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are
+// TestSegmentsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are
 // many for a small chunk.
-func TestStintsSuffice(t *testing.T) {
+func TestSegmentsSuffice(t *testing.T) {
 	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key}, {RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
@@ -165,8 +165,8 @@ func TestStintsSuffice(t *testing.T) {
 		for records := int64(1 << 22); records < 1<<32; records = records*5/4 + 1 {
 			for _, workers := range []int{1, 2, 16} {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records}, records)
-				if units := 4 * records / int64(s.unit); int64(s.stints()) < units+int64(3*workers) {
-					t.Fatalf("%v, %d records, %d workers: %d stints, and %d units", l, records, workers, s.stints(), units)
+				if units := 4 * records / int64(s.unit); int64(s.segments()) < units+int64(3*workers) {
+					t.Fatalf("%v, %d records, %d workers: %d segments, and %d units", l, records, workers, s.segments(), units)
 				}
 				if got, most := int64(s.orderBytes()), records*int64(s.element)/9+1<<20; got > most {
 					t.Fatalf("%v, %d records, %d workers: %d bytes for the order, want at most %d", l, records, workers, got, most)

@@ -36,8 +36,8 @@ type kind[K radix.Element, E arena.Word, W scratch] interface {
 	fromPrefix(prefix uint64) K                 // the least key of those with the given Keyer.Prefix
 	tieBits() uint                              // the number of low bits of keys that do not tell buckets apart
 
-	// reset empties the buckets of the workers, in which equal keys that are heavy are counted.
-	reset(workers int, b radix.Buckets[K], heavy *radix.Heavies[K])
+	// reset empties the buckets of the workers, in which equal keys that are majority are counted.
+	reset(workers int, b radix.Buckets[K], majority *radix.Equalities[K])
 	scatter(l *loading[K, E, W], w W, recs []byte, first int64)
 	share(w W) share
 
@@ -85,7 +85,7 @@ type leaf[K radix.Element] struct {
 
 	low, high K     // all elements are from low to high
 	from      int   // elements hold the key from this bit on
-	heavy     K     // the key that the scatter counted
+	majority  K     // the key that the scatter counted
 	counted   int64 // how many of count are equal to it, and in no block
 
 	bucket int  // whole records: of the order

@@ -40,7 +40,7 @@ func (c *chunk[E]) finish(w *worker[E], l *leaf[E], dst []E) []E {
 		refine(c.codec, &w.radix, elems, tmp, l.from)
 	}
 	if l.counted > 0 {
-		radix.InsertEqual(dst, int(l.count-l.counted), l.heavy)
+		radix.InsertEqual(dst, int(l.count-l.counted), l.majority)
 	}
 	return dst
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Bare keys of one or two bytes have so few values that the records are only counted, and written anew from the
+// Bare keys of one or two bytes have so few values that the records are counted, and written anew from the
 // counts: the counting sort of Seward ("Information sorting in the application of electronic digital computers to
 // business operations", 1954). Any number of them takes the same memory, so that neither a large file nor a stream
 // is ever spilled.
 
-// counts reports whether records are only counted, so that a chunk holds any number of them.
+// counts reports whether records are counted, so that a chunk holds any number of them.
 func counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
 
-// mostTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a
+// maxTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a
 // number yet.
-const mostTallied = 1 << 50
+const maxTallied = 1 << 50
 
-// histogram is a device.Chunk of records that are only counted.
+// histogram is a device.Chunk of records that are counted.
 type histogram struct {
 	sizes
 	values  []byte   // the records that there can be, in order
@@ -57,7 +57,7 @@ func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok 
 	}
 	size := opt.Keyer.Layout().RecordSize
 	s = sizes{record: size, records: opt.Records, unit: unitBytes / size, out: max(1, opt.BlockBytes/size)}
-	s.workers = workersFor(opt.Workers, mostTallied, s.unit)
+	s.workers = workersFor(opt.Workers, maxTallied, s.unit)
 	if memoryBytes > 0 {
 		shared := int64(valuesOf(size) * (size + 8))
 		s.workers = int(min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())))

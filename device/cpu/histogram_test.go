@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// countedLayouts are those of records that are only counted.
+// countedLayouts are those of records that are counted.
 func countedLayouts(t *testing.T) (all []format.Layout) {
 	for _, name := range []string{"u8", "i8", "bytes1", "u16", "i16", "i16be", "bytes2"} {
 		l := layoutOf(t, name)
@@ -137,7 +137,7 @@ func TestHistogramMemory(t *testing.T) {
 			for _, memory := range []int64{32 << 10, 1 << 20, 3 << 20, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 32 << 10, Workers: workers, MemoryBytes: memory}
 				opt.Records = New().MaxRecords(opt, memory)
-				if memory >= 3<<20 != (opt.Records == mostTallied) && memory != 1<<20 {
+				if memory >= 3<<20 != (opt.Records == maxTallied) && memory != 1<<20 {
 					t.Errorf("%v, %d workers: %d records in %d bytes", l, workers, opt.Records, memory)
 				}
 				for ; opt.Records > 0; opt.Records /= 2 {

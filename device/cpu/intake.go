@@ -71,8 +71,7 @@ func (in *intake) claim() int64 {
 }
 
 // sampledPerBucket is how many keys of a sample tell of each bucket. More take longer to look through than they are
-// worth, while workers wait: with all of 16384 keys, 50 chunks of 5 MiB were sorted to runs in 0.42 s in place of
-// 0.35.
+// worth, while workers wait.
 const sampledPerBucket = 32
 
 // sample is prefixes of some records, if any are known, to cut so many buckets by.

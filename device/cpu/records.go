@@ -25,7 +25,7 @@ type records struct {
 	indexBits  uint
 	windowBits int // of the key that one element holds
 
-	batches sync.Pool // of *batch: made anew for every block, they took 15 MiB beyond a limit of 40
+	batches sync.Pool // of *batch: made anew for every block, they are much garbage
 }
 
 func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
@@ -61,8 +61,8 @@ func (r *records) extract(dst []uint64, recs []byte, first int64) []uint64 {
 // processor can wait for at a time, and few enough to stay in L1.
 const gatherBatch = 16
 
-// records gathers. The records lie anywhere in memory, so each costs a miss or two of the caches. To ask for a batch
-// of them while the batch before is copied made Store of 5Mi records of 100 bytes take 20 ns a record instead of 49.
+// records gathers. The records lie anywhere in memory, so each costs a miss or two of the caches: a batch
+// of them is asked for while the batch before is copied.
 func (r *records) records(dst []byte, elems []uint64) []byte {
 	dst = dst[:len(elems)*r.size]
 	r.prefetch(elems[:min(gatherBatch, len(elems))])
@@ -144,11 +144,11 @@ func (r *records) rewindow(elems []uint64, from int) {
 // and the records, which lie anywhere, are gathered with less waiting.
 const windowBatch = 64
 
-// fewGathered records are worth it, if none is larger than mostGathered bytes: of fewer, each is looked at where it
+// minGathered records are worth it, if none is larger than maxGathered bytes: of fewer, each is looked at where it
 // lies.
 const (
-	fewGathered  = 8
-	mostGathered = 1024
+	minGathered = 8
+	maxGathered = 1024
 )
 
 // batch is elements whose keys are read together.
@@ -170,7 +170,7 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	for len(elems) > 0 {
 		n := min(windowBatch, len(elems))
 		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
-		if n >= fewGathered && r.size <= mostGathered {
+		if n >= minGathered && r.size <= maxGathered {
 			if b.space == nil {
 				b.space = make([]byte, windowBatch*r.size)
 			}

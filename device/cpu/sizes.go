@@ -26,8 +26,7 @@ const (
 )
 
 // leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in
-// L2. Larger ones do not pay even there: with 2 MiB of L2, on an Intel Xeon (Emerald Rapids), Store of 2^26 u64
-// took 9.9 ns a key with 1 MiB, 7.7 with 512 KiB and 6.9 with 256 KiB, but then Load took 3.9 in place of 3.5.
+// L2. Larger ones slow Store down even there, smaller ones Load.
 var leafBytes = sync.OnceValue(func() int {
 	l2 := cpuid.CPU.Cache.L2
 	if l2 < 256<<10 || l2 > 4<<20 {
@@ -67,7 +66,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	}
 	unit := unitBytes
 	if s.carried {
-		unit = int(min(max(records*int64(size)/manyStints, unitBytes), carriedUnit))
+		unit = int(min(max(records*int64(size)/segmentsTarget, unitBytes), carriedUnit))
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
@@ -86,19 +85,19 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 // with what is sorted in place of them.
 func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
-// stintsShare is the part of a chunk's records that the ends of stints may take, if more are read than it holds.
-const stintsShare = 10
+// segmentsShare is the part of a chunk's records that the ends of segments may take, if more are read than it holds.
+const segmentsShare = 10
 
-// stints is the number that there is room for: the units of a chunk that is full, or of a larger source, and what
+// segments is the number that there is room for: the units of a chunk that is full, or of a larger source, and what
 // order.admit holds back.
-func (s *sizes) stints() int {
+func (s *sizes) segments() int {
 	units := func(records int64) int64 { return (records + int64(s.unit) - 1) / int64(s.unit) }
-	most := s.records * int64(s.element) / int64(4*stintsShare*s.buckets(s.records))
+	most := s.records * int64(s.element) / int64(4*segmentsShare*s.buckets(s.records))
 	return int(max(units(s.records), min(units(s.source), most))) + 3*s.workers + 4
 }
 
-// orderBytes is the memory of the ends of stints.
-func (s *sizes) orderBytes() int { return 4 * s.stints() * s.buckets(s.records) }
+// orderBytes is the memory of the ends of segments.
+func (s *sizes) orderBytes() int { return 4 * s.segments() * s.buckets(s.records) }
 
 // workersFor does not give a worker to less than a unit of records.
 func workersFor(wanted int, records int64, unit int) int {
@@ -139,9 +138,7 @@ func setBlocks(s *sizes) {
 }
 
 // zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average,
-// takes a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier: of
-// the 512 huge pages of an output of 1 GiB, 59 to 81 were none that had just been given back with 16 zones, 41 with
-// 24, 40 with 32 and 49 with 48; and the chunk touched 535, 544, 553 and 560.
+// takes a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier.
 func zones(s *sizes) int {
 	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
 }
@@ -151,9 +148,9 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.NumbersAtMost + int64(48*(s.leaf/s.block+s.workers+1))
+	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
 	if s.carried {
-		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.stints())*40
+		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.segments())*40
 	}
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
@@ -181,12 +178,12 @@ func (s *sizes) maxBuckets() int {
 	return s.buckets(s.records)
 }
 
-// maxHeavies is the greatest number of heavy elements that Load counts: of bare keys, as other elements differ.
-func (s *sizes) maxHeavies() int {
+// maxEqualities is the greatest number of majority keys that Load counts: of bare keys, as other elements differ.
+func (s *sizes) maxEqualities() int {
 	if s.keptRecords > 0 || s.carried {
 		return 0
 	}
-	return min(radix.MaxHeavies, s.maxBuckets()/8)
+	return min(radix.MaxEqualities, s.maxBuckets()/8)
 }
 
 // unitBytes is the room for records on their way in; records that are kept are read to where they stay.

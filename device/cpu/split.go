@@ -46,7 +46,7 @@ func (c *chunk[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
 		l.low, l.high = low, high
 		sample := c.sampleOf(l)
 		b := radix.FittedBuckets(sample, low, high, min(4*c.buckets(l.count), c.affordable()), tieBits)
-		parts, err := c.distribute(ctx, l, b, radix.HeaviesOf(sample, b, c.maxHeavies()))
+		parts, err := c.distribute(ctx, l, b, radix.NewEqualities(sample, b, c.maxEqualities()))
 		return c.merge(parts, int64(c.bucket/2)), err
 	case tieBits == 0:
 		c.pool.Prune(l.zone, c.pool.Emptied(l.List))
@@ -60,7 +60,7 @@ func (c *chunk[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
 
 // around cuts a leaf into what is less than the key that was counted, what is equal to that, and what is greater.
 func (c *chunk[E]) around(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
-	value := l.heavy
+	value := l.majority
 	equal := leaf[E]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
 	if l.count == l.counted {
 		return []leaf[E]{equal}, nil
@@ -99,7 +99,7 @@ func (c *chunk[E]) makeRoom(i int) int {
 
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and one.
-func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E], heavy *radix.Heavies[E],
+func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E], majority *radix.Equalities[E],
 ) ([]leaf[E], error) {
 	workers := workersFor(c.sizes.workers, l.count, c.unitOfElements())
 	if err := c.makeWorkers(workers); err != nil {
@@ -107,7 +107,7 @@ func (c *chunk[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E]
 	}
 	for _, w := range c.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1)
-		w.scatter.CountHeavy(heavy)
+		w.scatter.CountEqual(majority)
 	}
 	err := c.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
 		w.scatter.Add(&b, c.pool.Content(block))

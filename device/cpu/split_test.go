@@ -67,21 +67,21 @@ func TestSortCancelled(t *testing.T) {
 	}
 }
 
-// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose heavy element
+// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose majority key
 // was counted, for which there must be room if it cannot be cut.
 func TestCountedElementsHaveRoom(t *testing.T) {
 	k, err := format.NewKeyer(layoutOf(t, "u64"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const heavy = 0xF000000000000000
+	const majority = 0xF000000000000000
 	r := rand.New(rand.NewPCG(1, 2))
 	var sample []uint64
 	for range 1000 {
 		sample = append(sample, r.Uint64())
 	}
 	for range 400 {
-		sample = append(sample, heavy)
+		sample = append(sample, majority)
 	}
 	const cells = 512 // of which every second one has more than half of a leaf
 	large := leafBytes()/16 + 1
@@ -89,7 +89,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 	opt := device.ChunkOptions{Keyer: k, Workers: 1, BlockBytes: 64 << 10, Sample: sample}
 	block := newSizes(opt, int64(rest)).block
 	tested := 0
-	for blocks := 1; blocks < 600; blocks++ { // of the heavy element
+	for blocks := 1; blocks < 600; blocks++ { // of the majority key
 		n := rest + blocks*block + 1
 		opt.Records = int64(n)
 		left := newSizes(opt, int64(n)).blocks - (rest+block-1)/block - 1
@@ -110,9 +110,9 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 			}
 			clear(recs[:8])
 			for range blocks * block {
-				recs = binary.LittleEndian.AppendUint64(recs, heavy)
+				recs = binary.LittleEndian.AppendUint64(recs, majority)
 			}
-			recs = binary.LittleEndian.AppendUint64(recs, heavy+1)
+			recs = binary.LittleEndian.AppendUint64(recs, majority+1)
 			made, err := New().NewChunk(t.Context(), opt)
 			if err != nil {
 				t.Fatal(err)
@@ -130,6 +130,6 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 		})
 	}
 	if tested == 0 {
-		t.Skip("no number of heavy elements fills the chunk")
+		t.Skip("no number of majority keys fills the chunk")
 	}
 }

@@ -47,7 +47,7 @@ func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.po
 // elems.
 func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
 	for done < len(elems) {
-		end := min(done+NumbersAtMost, len(elems))
+		end := min(done+MaxNumbers, len(elems))
 		n, part := PutFast(&a.Combiner, elems[done:end], parts[done:end])
 		if done += n; part >= 0 && !a.store(part) {
 			return done, part

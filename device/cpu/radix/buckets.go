@@ -88,9 +88,9 @@ func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	return x - b.center, false
 }
 
-// NumbersAtMost is how many elements are numbered at a time: their numbers stay in L1 until the elements are put
+// MaxNumbers is how many elements are numbered at a time: their numbers stay in L1 until the elements are put
 // where these say.
-const NumbersAtMost = 1024
+const MaxNumbers = 1024
 
 // number sets numbers to the buckets of elems.
 func (b *Buckets[E]) number(numbers []uint32, elems []E) {

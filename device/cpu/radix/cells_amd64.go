@@ -11,22 +11,21 @@ import (
 // Sorting by cells: one digit so wide that most of its values have a few elements at most. The elements of a value,
 // a cell, lie side by side after one count, scan and reorder; sorting every eight neighbours, and then every eight
 // that straddle two of those, leaves little to repair. That replaces the two passes with digits of 11 bits where
-// the processor sorts eight times eight neighbours at once, in registers of 512 bits: 2^16 random u64 in cache took
-// 1.5 ns each in place of 2.4.
+// the processor sorts eight times eight neighbours at once, in registers of 512 bits.
 
 const (
-	cellBits     = 14              // of the widest digit
-	cellsAtMost  = 9 << cellBits   // elements: 9 for each cell; more leave too much to repair
-	cellsFrom    = 256             // elements
-	partsFrom    = 80 << 10        // elements that are parted first, if they are more: with room for as many, 1.3 MiB
-	partOf       = 32 << 10        // elements of a part, about
-	partBits     = 8               // of the digit that parts, at most
-	cellsAtLeast = 16              // counters, which scanCells takes at a time
-	window       = 8               // neighbours that are sorted together
-	crowd        = 4 * window      // elements of a cell that are too many to be sorted by windows
-	scanned      = 1<<13 - 1       // elements of a cell that scanCells tells apart from more
-	windowEdge   = window / 2      // elements before the first window that straddles two others
-	windowGroup  = window * window // elements that sortWindows sorts at once
+	cellBits       = 14              // of the widest digit
+	maxInCells     = 9 << cellBits   // elements: 9 for each cell; more leave too much to repair
+	cellsThreshold = 256             // elements
+	partsThreshold = 80 << 10        // elements that are parted first, if they are more: with room for as many, 1.3 MiB
+	partOf         = 32 << 10        // elements of a part, about
+	partBits       = 8               // of the digit that parts, at most
+	minCells       = 16              // counters, which scanCells takes at a time
+	window         = 8               // neighbours that are sorted together
+	overfullSize   = 4 * window      // elements of a cell that are too many to be sorted by windows
+	scanned        = 1<<13 - 1       // elements of a cell that scanCells tells apart from more
+	windowEdge     = window / 2      // elements before the first window that straddles two others
+	windowGroup    = window * window // elements that sortWindows sorts at once
 )
 
 // hasWindows says whether the processor can sort windows.
@@ -34,7 +33,7 @@ var hasWindows = hasBEXTR && cpuid.CPU.Has(cpuid.AVX512F)
 
 // cellCounts are the counters of cells: 32 bits each, and 64 KiB at most, in the room of those of the passes.
 func (r *Sorter[E]) cellCounts(digit int) *uint32 {
-	counts := unsafe.Slice((*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, cellsAtLeast))
+	counts := unsafe.Slice((*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, minCells))
 	clear(counts)
 	return &counts[0]
 }
@@ -43,10 +42,10 @@ func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 // elements that they had, in some order.
 func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	if !hasWindows || lastBit[E]() != 63 || n < cellsFrom || r.crowds.skip() {
+	if !hasWindows || lastBit[E]() != 63 || n < cellsThreshold || r.backoff.skip() {
 		return false
 	}
-	if n > partsFrom && s.Width > cellBits {
+	if n > partsThreshold && s.Width > cellBits {
 		r.sortParts(dst, tmp, blocks, s)
 		return true
 	}
@@ -63,21 +62,21 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	low, control := uint64(s.low), uint64(s.Width-digit|digit<<8)
 	counts := r.cellCounts(digit)
 	countAll(blocks, low, control, counts)
-	squares := scanCells(counts, max(1<<digit, cellsAtLeast))
+	squares := scanCells(counts, max(1<<digit, minCells))
 	bound := 2 * uint64(n+n*n>>digit)
-	even := digit == s.Width || n <= cellsAtMost && squares <= bound
-	crowded := !even && !r.Distinct && n <= cellsAtMost && squares-crowdSquares(counts, digit, n) <= bound
-	if !even && !crowded {
-		r.crowds.note(true)
+	even := digit == s.Width || n <= maxInCells && squares <= bound
+	overfull := !even && !r.Distinct && n <= maxInCells && squares-overfullSquares(counts, digit, n) <= bound
+	if !even && !overfull {
+		r.backoff.note(true)
 		return false
 	}
 	r.Passes = max(r.Passes, 1)
 	moveAll(tmp, blocks, low, control, counts)
-	if crowded && !sortCrowds(tmp, counts, digit) {
-		r.crowds.note(true)
+	if overfull && !sortOverfull(tmp, counts, digit) {
+		r.backoff.note(true)
 		return false
 	}
-	r.crowds.note(false)
+	r.backoff.note(false)
 	if digit < s.Width {
 		sortWindows(words(dst), words(tmp))
 		return joinWindows(words(dst))
@@ -88,13 +87,13 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	return true
 }
 
-// crowdSquares is the sum of the squares of those of 2^digit counters that exceed crowd, as scanCells takes them, from
-// the sums that it left. n is the sum of all.
-func crowdSquares(counts *uint32, digit, n int) (squares uint64) {
+// overfullSquares is the sum of the squares of those of 2^digit counters that exceed overfullSize, as scanCells
+// takes them, from the sums that it left. n is the sum of all.
+func overfullSquares(counts *uint32, digit, n int) (squares uint64) {
 	starts := unsafe.Slice(counts, 1<<digit)
 	next := uint32(n)
 	for i := len(starts) - 1; i >= 0; i-- {
-		if size := uint64(next - starts[i]); size > crowd {
+		if size := uint64(next - starts[i]); size > overfullSize {
 			squares += min(size, scanned) * min(size, scanned)
 		}
 		next = starts[i]
@@ -102,12 +101,12 @@ func crowdSquares(counts *uint32, digit, n int) (squares uint64) {
 	return squares
 }
 
-// sortCrowds sorts each cell that has more than crowd elements, if nearly all of these are equal to one, as they
-// are where some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
-func sortCrowds[E Element](a []E, counts *uint32, digit int) bool {
+// sortOverfull sorts each cell that has more than overfullSize elements, if nearly all of these are equal to one,
+// as they are where some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
+func sortOverfull[E Element](a []E, counts *uint32, digit int) bool {
 	from, budget := uint32(0), len(a)/16
 	for _, to := range unsafe.Slice(counts, 1<<digit) {
-		if cell := a[from:to]; len(cell) > crowd {
+		if cell := a[from:to]; len(cell) > overfullSize {
 			var looks [15]E
 			for i := range looks {
 				looks[i] = cell[i*len(cell)/len(looks)]
@@ -150,11 +149,11 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 
 // sortPart sorts the elements of src, which is lost, into dst.
 func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
-	if len(src) >= cellsFrom && len(src) <= partsFrom && r.cellSort(dst, dst, [][]E{src}, s) {
+	if len(src) >= cellsThreshold && len(src) <= partsThreshold && r.cellSort(dst, dst, [][]E{src}, s) {
 		return
 	}
-	if len(src) > partsFrom {
-		r.crowds.note(true) // parting did not help
+	if len(src) > partsThreshold {
+		r.backoff.note(true) // parting did not help
 	}
 	copy(dst, src)
 	if len(dst) <= smallSort {

@@ -92,13 +92,13 @@ func TestScanCellsOfMany(t *testing.T) {
 		t.Skip("this processor cannot sort windows")
 	}
 	counts := make([]uint32, 32)
-	counts[3], counts[4], counts[31] = 5, cellsAtMost-105, 100
+	counts[3], counts[4], counts[31] = 5, maxInCells-105, 100
 	const want = 5*5 + 8191*8191 + 100*100
 	if squares := scanCells(&counts[0], len(counts)); squares != want {
 		t.Errorf("%d squares, want %d", squares, want)
 	}
 	for i, at := range counts {
-		if want := [...]uint32{0, 5, cellsAtMost - 100}[min(max(i-3, 0), 2)]; at != want {
+		if want := [...]uint32{0, 5, maxInCells - 100}[min(max(i-3, 0), 2)]; at != want {
 			t.Errorf("cell %d begins at %d, want %d", i, at, want)
 		}
 	}
@@ -146,12 +146,12 @@ func FuzzCells(f *testing.F) {
 	f.Add(uint64(3), uint16(60000), uint8(20), uint8(200))
 	f.Add(uint64(4), uint16(60000), uint8(64), uint8(0))
 	f.Add(uint64(5), uint16(60000), uint8(50), uint8(128))
-	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, heavy uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, majority uint8) {
 		r := rand.New(rand.NewPCG(seed, 17))
-		a := make([]uint64, max(2*int(n), 1)) // more than partsFrom, at times
+		a := make([]uint64, max(2*int(n), 1)) // more than partsThreshold, at times
 		value := r.Uint64()
 		for i := range a {
-			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(heavy) {
+			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(majority) {
 				a[i] = value >> r.IntN(4)
 			}
 		}
@@ -176,8 +176,8 @@ func TestWithoutWithoutWindows(t *testing.T) {
 	withoutWindows(t, testWithout[uint32])
 }
 
-// TestSortCrowds has cells of all sizes, some of them full of one value, and too many of other elements.
-func TestSortCrowds(t *testing.T) {
+// TestSortOverfull has cells of all sizes, some of them full of one value, and too many of other elements.
+func TestSortOverfull(t *testing.T) {
 	if !hasWindows {
 		t.Skip("this processor lacks the vectors")
 	}
@@ -188,7 +188,7 @@ func TestSortCrowds(t *testing.T) {
 		var ends [cells]uint32
 		others := 0
 		for i := range ends {
-			value, n := uint64(i)<<32|r.Uint64N(1<<32), r.IntN(4*crowd)
+			value, n := uint64(i)<<32|r.Uint64N(1<<32), r.IntN(4*overfullSize)
 			var cell []uint64
 			for range n {
 				e := value
@@ -199,13 +199,13 @@ func TestSortCrowds(t *testing.T) {
 			}
 			a = append(a, cell...)
 			ends[i] = uint32(len(a))
-			if n > crowd {
+			if n > overfullSize {
 				slices.Sort(cell)
 				others += n - count(cell, value)
 			}
 			want = append(want, cell...)
 		}
-		sorted := sortCrowds(a, &ends[0], digit)
+		sorted := sortOverfull(a, &ends[0], digit)
 		if sorted && !slices.Equal(a, want) {
 			t.Fatalf("round %d: sorted to %x, want %x", round, a, want)
 		}

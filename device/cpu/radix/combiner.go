@@ -9,9 +9,8 @@ import (
 
 const (
 	// LineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted, so
-	// fewer and longer lines are better: Load of 2^26 u64 took 2.5 ns a key with one cache line, 1.9 with two.
-	// longLineBytes is for chunks with much memory for each bucket, where the second-level cache has 1 MiB: 1.8 ns in
-	// place of 1.95, and on an Intel Xeon (Emerald Rapids) 2.8 in place of 3.1.
+	// fewer and longer lines are better. LongLineBytes is for chunks with much memory for each bucket, where the
+	// second-level cache has 1 MiB.
 	LineBytes     = 128
 	LongLineBytes = 256
 
@@ -20,7 +19,7 @@ const (
 
 // Combiner is what one worker needs to append to buckets. Every bucket has a line of elements in
 // cache that is written to its block when it is full, past the caches. That turns writes to thousands of places
-// into whole lines, which memory takes nearly as fast as a stream (a third slower without the line buffers).
+// into whole lines, which memory takes nearly as fast as a stream.
 type Combiner[E arena.Word] struct {
 	pool  *pool.Pool[E]
 	line  int // elements in a line, a power of two
@@ -55,7 +54,7 @@ func NewCombiner[E arena.Word](p *pool.Pool[E], memory []byte, buckets, lineByte
 	var e E
 	c = Combiner[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e)), recycled: pool.Empty}
 	c.lines, rest = Carve[E](memory, buckets*c.line)
-	c.numbers = make([]uint32, NumbersAtMost)
+	c.numbers = make([]uint32, MaxNumbers)
 	c.next, rest = Carve[uint64](rest, buckets)
 	c.to, rest = Carve[uint64](rest, buckets)
 	var lists []uint64
@@ -83,7 +82,7 @@ func Distribute[K Element, E arena.Word](
 	put func(c *Combiner[E], elems []E, numbers []uint32) (done, full int),
 ) {
 	for len(keys) > 0 {
-		n := min(len(keys), NumbersAtMost)
+		n := min(len(keys), MaxNumbers)
 		numbers := c.numbers[:n]
 		b.number(numbers, keys[:n])
 		for at := 0; at < n; {

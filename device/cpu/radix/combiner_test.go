@@ -54,7 +54,7 @@ func carriedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, wo
 	ends, due := make([]uint32, b.Count()), make([]uint32, b.Count())
 	numbers := numbered(b, keys)
 	for at := 0; at < len(keys); {
-		end := min(at+NumbersAtMost, len(keys))
+		end := min(at+MaxNumbers, len(keys))
 		done, full := put(&c, words[at:end], numbers[at:end])
 		if full >= 0 {
 			c.flush(full)

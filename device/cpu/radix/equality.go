@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// Heavies are elements of which there are so many that a scatter counts them and does not move them to blocks: at
+// Equalities are elements of which there are so many that a scatter counts them and does not move them to blocks: at
 // most one in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so.
 // Sample sort calls their like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super
 // Scalar Samplesort (IPS4o)", 2017).
 //
 // An element that is counted takes the way of all others, without a branch: it is put where the next one will be.
-type Heavies[E Element] struct {
-	slots     []uint16 // of each bucket the number of its heavy element, from 1; 0: it has none
+type Equalities[E Element] struct {
+	slots     []uint16 // of each bucket the number of its majority key, from 1; 0: it has none
 	values    []E
-	perBucket []uint64 // the heavy element of each bucket, or one that cannot be in it
+	perBucket []uint64 // the majority key of each bucket, or one that cannot be in it
 }
 
 const (
-	// MaxHeavies is the greatest number of elements that are counted.
-	MaxHeavies = 256
+	// MaxEqualities is the greatest number of elements that are counted.
+	MaxEqualities = 256
 
-	// fewestHeavy is how often an element must be in a sample to be taken for heavy: less may be chance.
-	fewestHeavy = 8
+	// minMajority is how often an element must be in a sample to be taken for a majority key: less may be chance.
+	minMajority = 8
 
-	// countShift is where combiner.next counts the heavy elements of a bucket, above what it is for. scatter_amd64.s
+	// countShift is where combiner.next counts the majority keys of a bucket, above what it is for. scatter_amd64.s
 	// knows it.
 	countShift = 36
 
-	// countedAtMost is how many elements are added before the counters are emptied, which they do not exceed.
-	countedAtMost = 1 << 27
+	// maxUncounted is how many elements are added before the counters are emptied, which they do not exceed.
+	maxUncounted = 1 << 27
 )
 
-// candidate is the element that may be heavy in a bucket.
+// candidate is the element that may be the majority key of a bucket.
 type candidate[E Element] struct {
 	value  E
 	bucket int
@@ -71,22 +71,22 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	return candidates
 }
 
-// HeaviesOf chooses the elements of a sample that are more than half of their bucket, the most frequent ones if
+// NewEqualities chooses the elements of a sample that are more than half of their bucket, the most frequent ones if
 // there are more than limit; nil if there are none.
-func HeaviesOf[E Element](sample []E, b Buckets[E], limit int) *Heavies[E] {
+func NewEqualities[E Element](sample []E, b Buckets[E], limit int) *Equalities[E] {
 	if limit == 0 {
 		return nil
 	}
 	candidates := candidatesOf(sample, b)
 	candidates = slices.DeleteFunc(candidates, func(c candidate[E]) bool {
-		return c.count < fewestHeavy || !c.prevails()
+		return c.count < minMajority || !c.prevails()
 	})
 	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
 	candidates = candidates[:min(len(candidates), limit)]
 	if len(candidates) == 0 {
 		return nil
 	}
-	h := &Heavies[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
+	h := &Equalities[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
 	h.perBucket[0] = uint64(^E(0)) // is in the last bucket, as 0, which the others have, is in the first
 	for _, c := range candidates {
 		h.values = append(h.values, c.value)
@@ -95,9 +95,9 @@ func HeaviesOf[E Element](sample []E, b Buckets[E], limit int) *Heavies[E] {
 	return h
 }
 
-// CountHeavy has heavy elements counted. REQUIRES: nothing was added since reset.
-func (s *Scatterer[E]) CountHeavy(h *Heavies[E]) {
-	if s.heavy = h; h != nil {
+// CountEqual has majority keys counted. REQUIRES: nothing was added since reset.
+func (s *Scatterer[E]) CountEqual(h *Equalities[E]) {
+	if s.equalities = h; h != nil {
 		s.counts = append(s.counts[:0], make([]int64, len(h.values))...)
 	}
 }
@@ -105,7 +105,7 @@ func (s *Scatterer[E]) CountHeavy(h *Heavies[E]) {
 // emptyCounters adds what at counts to counts.
 func (s *Scatterer[E]) emptyCounters() {
 	s.counted = 0
-	for bucket, slot := range s.heavy.slots {
+	for bucket, slot := range s.equalities.slots {
 		if slot > 0 {
 			s.counts[slot-1] += int64(s.next[bucket] >> countShift)
 			s.next[bucket] &= 1<<countShift - 1
@@ -113,13 +113,13 @@ func (s *Scatterer[E]) emptyCounters() {
 	}
 }
 
-// CountOf is the heavy element of a bucket, and how often it came. REQUIRES: finish was called.
+// CountOf is the majority key of a bucket, and how often it came. REQUIRES: finish was called.
 func (s *Scatterer[E]) CountOf(bucket int) (value E, count int64) {
-	if s.heavy == nil || s.heavy.slots[bucket] == 0 {
+	if s.equalities == nil || s.equalities.slots[bucket] == 0 {
 		return value, 0
 	}
-	slot := s.heavy.slots[bucket] - 1
-	return s.heavy.values[slot], s.counts[slot]
+	slot := s.equalities.slots[bucket] - 1
+	return s.equalities.values[slot], s.counts[slot]
 }
 
 // Majority is the element that more than half of a are equal to, if there is one (Boyer and Moore).

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestHeaviesOf has samples of which some values are most of their bucket.
-func TestHeaviesOf(t *testing.T) {
+// TestNewEqualities has samples of which some values are most of their bucket.
+func TestNewEqualities(t *testing.T) {
 	b := NewBuckets[uint64](0, 1<<20-1, 16, 0) // each 2^16 wide
 	var sample []uint64
 	repeat := func(value uint64, times int) {
 		sample = append(sample, slices.Repeat([]uint64{value}, times)...)
 	}
-	repeat(5, 100)        // bucket 0: heavy
-	repeat(1<<16, 30)     // bucket 1: heavy, though there are others
+	repeat(5, 100)        // bucket 0: majority
+	repeat(1<<16, 30)     // bucket 1: majority, though there are others
 	repeat(1<<16+7, 29)   //
 	repeat(2<<16, 30)     // bucket 2: half of it is not enough
 	repeat(2<<16+7, 30)   //
@@ -22,10 +22,10 @@ func TestHeaviesOf(t *testing.T) {
 	for i := range 1000 { // bucket 4: all differ
 		sample = append(sample, 4<<16+uint64(i))
 	}
-	repeat(0xfffff, 50) // bucket 15: heavy
+	repeat(0xfffff, 50) // bucket 15: majority
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 	for limit, want := range [][]uint64{nil, {5}, {5, 0xfffff}, {5, 0xfffff, 1 << 16}, {5, 0xfffff, 1 << 16}} {
-		h := HeaviesOf(sample, b, limit)
+		h := NewEqualities(sample, b, limit)
 		if h == nil && want == nil {
 			continue
 		}

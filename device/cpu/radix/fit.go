@@ -75,22 +75,22 @@ func (g grading) cell(number uint64) (start uint64, width uint) {
 // sample as any other. REQUIRES: the sample's elements are from low to high.
 func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) Buckets[E] {
 	plain := NewBuckets(low, high, count, tieBits)
-	if count < FewestFitted || plain.Shift == tieBits {
+	if count < MinFitted || plain.Shift == tieBits {
 		return plain
 	}
-	crowd := plain.crowd(sample, count)
-	if crowd <= len(sample)/16 {
+	overfull := plain.overfull(sample, count)
+	if overfull <= len(sample)/16 {
 		return plain
 	}
-	best, least := plain, crowd/2+1
+	best, least := plain, overfull/2+1
 	even := plain.fit(sample, high, count, tieBits, grading{})
-	if crowd := even.crowd(sample, count); crowd < least {
-		best, least = even, crowd/2+1 // graded cells take longer
+	if overfull := even.overfull(sample, count); overfull < least {
+		best, least = even, overfull/2+1 // graded cells take longer
 	}
 	if least > len(sample)/16 {
 		center := (densest(sample) - plain.low) >> tieBits << tieBits
 		graded := plain.fit(sample, high, count, tieBits, gradingAround(uint64(center), uint64(high-plain.low), tieBits))
-		if graded.crowd(sample, count) < least {
+		if graded.overfull(sample, count) < least {
 			best = graded
 		}
 	}
@@ -194,21 +194,21 @@ func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
 	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
 }
 
-// FewestFitted is the least number of buckets that are worth fitting.
-const FewestFitted = 32
+// MinFitted is the least number of buckets that are worth fitting.
+const MinFitted = 32
 
-// crowd is how many of the sample are in buckets that hold several times their share, of elements that can be
+// overfull is how many of the sample are in buckets that hold several times their share, of elements that can be
 // parted: the most frequent one of a bucket is not among them, if it is most of what is there.
-func (b Buckets[E]) crowd(sample []E, count int) int {
-	crowd, share := 0, len(sample)/count+1
+func (b Buckets[E]) overfull(sample []E, count int) int {
+	overfull, share := 0, len(sample)/count+1
 	for _, c := range candidatesOf(sample, b) {
 		others := c.total
 		if c.prevails() {
 			others -= c.count
 		}
 		if others > 3*share {
-			crowd += others
+			overfull += others
 		}
 	}
-	return crowd
+	return overfull
 }

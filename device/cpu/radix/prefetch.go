@@ -9,8 +9,7 @@ import (
 const pageBytes = 4 << 10
 
 // Prefetch asks for the start of each page of a block that will be counted soon: the processor's own prefetcher
-// finds the rest of a page, but does not go from one to the next. Store of 2^24 u64 took 3.8 ns a key without it,
-// 3.3 with 8 lines of each page, 3.4 with all lines.
+// finds the rest of a page, but does not go from one to the next. Eight lines of each are enough.
 func Prefetch[E Element](block []E) {
 	const cacheLine = 64
 	for bytes := arena.ByteView(block); len(bytes) > 0; bytes = bytes[min(pageBytes, len(bytes)):] {

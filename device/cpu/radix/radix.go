@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// DigitBits is the width of a digit at most. In cache it hardly matters: a pass over 2^15 or 2^16 keys took
-	// 0.72 to 0.76 ns a key with digits of 8 to 11 bits, so wide ones, which need fewer passes, win. With 11 bits
-	// the counters of two passes, 32 KiB, still fit in L1.
+	// DigitBits is the width of a digit at most. In cache it hardly matters to a pass, so wide digits, which need
+	// fewer passes, win. With 11 bits the counters of two passes, 32 KiB, still fit in L1.
 	DigitBits = 11
 	digits    = 1 << DigitBits
 	maxPasses = (64 + DigitBits - 1) / DigitBits
@@ -31,26 +30,26 @@ const (
 // Where the processor can sort neighbours in registers, one wide digit takes the place of the passes if the
 // elements are spread well enough: see cells_amd64.go.
 //
-// Counters have 64 bits, though 32 would do: a pass took 0.72 ns a key instead of 1.0.
+// Counters have 64 bits, though 32 would do: a pass is faster so.
 type Sorter[E Element] struct {
-	counts [maxPasses][digits]uint64
-	live   [maxPasses]int // passes that are needed
-	Passes int            // most passes that any elements took
-	whole  [1][]E         // the one block of elements that are not in blocks
-	crowds crowds         // how cells fared
+	counts  [maxPasses][digits]uint64
+	live    [maxPasses]int // passes that are needed
+	Passes  int            // most passes that any elements took
+	whole   [1][]E         // the one block of elements that are not in blocks
+	backoff backoff        // how cells fared
 
 	Distinct bool // no two elements are equal
 }
 
-// crowds remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
+// backoff remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
 // without: neighbouring leaves are alike, and elements whose cells never suit are seldom counted in vain.
-type crowds struct {
+type backoff struct {
 	left int // leaves to sort without cells yet
 	last int // how many those were at first
 }
 
 // skip reports whether a leaf is one of those.
-func (c *crowds) skip() bool {
+func (c *backoff) skip() bool {
 	if c.left == 0 {
 		return false
 	}
@@ -59,8 +58,8 @@ func (c *crowds) skip() bool {
 }
 
 // note takes whether a leaf's cells were too uneven.
-func (c *crowds) note(crowded bool) {
-	if c.last = min(2*c.last+1, 63); !crowded {
+func (c *backoff) note(overfull bool) {
+	if c.last = min(2*c.last+1, 63); !overfull {
 		c.last = 0
 	}
 	c.left = c.last
@@ -171,7 +170,7 @@ func trend[E Element](blocks [][]E) int {
 
 // sortTrending sorts elements of which nearly all are in order, or in reverse. Least significant digits first would
 // take such elements out of their order and put them back, with stores at equal distances, which the first-level cache
-// cannot hold: evenly spaced keys took 8 to 12 ns each where random ones took 2.5. One pass by their most significant
+// cannot hold. One pass by their most significant
 // digit leaves them in order, and insertion does what is left. It reports whether that was little enough; else dst has
 // them in some order.
 func (r *Sorter[E]) sortTrending(dst, tmp []E, blocks [][]E, s span[E], way int) bool {

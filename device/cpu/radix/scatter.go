@@ -8,9 +8,9 @@ import (
 type Scatterer[E Element] struct {
 	Combiner[E]
 
-	heavy   *Heavies[E] // elements that are counted instead, or nil
-	counts  []int64     // how often each of them came
-	counted int         // elements added since the counters in next were empty
+	equalities *Equalities[E] // elements that are counted instead, or nil
+	counts     []int64        // how often each of them came
+	counted    int            // elements added since the counters in next were empty
 }
 
 // NewScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves
@@ -25,34 +25,34 @@ func NewScatterer[E Element](p *pool.Pool[E], memory []byte, buckets, lineBytes 
 // zones from zone on.
 func (s *Scatterer[E]) Reset(buckets, zone, zones int) {
 	s.Combiner.Reset(buckets, zone, zones)
-	s.heavy, s.counted = nil, 0
+	s.equalities, s.counted = nil, 0
 }
 
 // Add distributes elems.
 func (s *Scatterer[E]) Add(b *Buckets[E], elems []E) {
-	if s.heavy == nil {
+	if s.equalities == nil {
 		Distribute(&s.Combiner, b, elems, elems, PutFast[E])
 		return
 	}
-	if s.counted += len(elems); s.counted > countedAtMost {
+	if s.counted += len(elems); s.counted > maxUncounted {
 		s.emptyCounters()
 	}
 	Distribute(&s.Combiner, b, elems, elems, s.count)
 }
 
-// count is putFast that counts heavy elements. c is the combiner of s.
+// count is putFast that counts majority keys. c is the combiner of s.
 func (s *Scatterer[E]) count(_ *Combiner[E], elems []E, numbers []uint32) (done, full int) {
 	return countFast(s, elems, numbers)
 }
 
-// countLoop is putLoop that counts heavy elements.
+// countLoop is putLoop that counts majority keys.
 func countLoop[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, full int) {
 	line := uint64(s.line)
 	for i, number := range numbers[:len(elems)] {
 		e, before := elems[i], s.next[number]
 		s.lines[uint32(before)] = e
 		after := before + 1
-		if uint64(e) == s.heavy.perBucket[number] {
+		if uint64(e) == s.equalities.perBucket[number] {
 			after = before + 1<<countShift
 		}
 		if (after^before)&line != 0 {
@@ -67,7 +67,7 @@ func countLoop[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, f
 // Settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are
 // dropped, and the sizes of buckets are known.
 func (s *Scatterer[E]) Settle() {
-	if s.heavy != nil {
+	if s.equalities != nil {
 		s.emptyCounters()
 	}
 	StoreFence()
@@ -83,8 +83,8 @@ func (s *Scatterer[E]) SizeOf(bucket int) int64 {
 // since settle.
 func (s *Scatterer[E]) DropFrom(from int) (elements int64) {
 	elements = s.Combiner.DropFrom(from)
-	if s.heavy != nil {
-		for _, slot := range s.heavy.slots[from:] {
+	if s.equalities != nil {
+		for _, slot := range s.equalities.slots[from:] {
 			if slot > 0 {
 				elements += s.counts[slot-1]
 				s.counts[slot-1] = 0
@@ -96,7 +96,7 @@ func (s *Scatterer[E]) DropFrom(from int) (elements int64) {
 
 // Finish writes the lines that are not full. After it, lists are the buckets.
 func (s *Scatterer[E]) Finish() {
-	if s.heavy != nil {
+	if s.equalities != nil {
 		s.emptyCounters()
 	}
 	s.Combiner.Finish()

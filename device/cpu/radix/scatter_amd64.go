@@ -7,8 +7,7 @@ import (
 )
 
 // PutFast does what putLoop does, with stores past the caches: a line that is written to its block is not read
-// again before Store, and a plain store would first read it from memory. Load of 2^24 u64 took 7.5 ns of processor
-// time a key with a loop in Go and 2.5 with such stores (both with lines of 64 bytes).
+// again before Store, and a plain store would first read it from memory.
 func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, full int) {
 	if len(elems) == 0 {
 		return 0, -1
@@ -33,9 +32,9 @@ func countFast[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, f
 	l := linesOf(&s.Combiner)
 	switch e := any(elems).(type) {
 	case []uint32:
-		return putCounted32(e, &numbers[0], &l, &s.heavy.perBucket[0])
+		return putCounted32(e, &numbers[0], &l, &s.equalities.perBucket[0])
 	case []uint64:
-		return putCounted64(e, &numbers[0], &l, &s.heavy.perBucket[0])
+		return putCounted64(e, &numbers[0], &l, &s.equalities.perBucket[0])
 	}
 	panic("unreachable")
 }
@@ -58,7 +57,7 @@ func linesOf[E arena.Word](c *Combiner[E]) lines {
 		blockMask: uint64(c.pool.Block - 1), lineMask: uint64(c.line - 1), ahead: askedAhead,
 	}
 	if !asksAhead {
-		l.ahead = NumbersAtMost
+		l.ahead = MaxNumbers
 	}
 	return l
 }
@@ -79,15 +78,15 @@ func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
 //go:noescape
 func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
 
-// putCounted32 is put32 that counts the heavy element of each bucket, see countLoop.
+// putCounted32 is put32 that counts the majority key of each bucket, see countLoop.
 //
 //go:noescape
-func putCounted32(elems []uint32, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint64) (done, full int)
 
 // putCounted64 is putCounted32 for elements of 64 bits.
 //
 //go:noescape
-func putCounted64(elems []uint64, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+func putCounted64(elems []uint64, numbers *uint32, l *lines, majority *uint64) (done, full int)
 
 // StoreFence makes stores past the caches visible to other processors before any store after it.
 func StoreFence()

@@ -87,7 +87,7 @@
 	TESTL R13, DX          \
 	JEQ   full
 
-// COUNT does what APPEND does, but if the element is the bucket's heavy one, the next one will be put in its place,
+// COUNT does what APPEND does, but if the element is the bucket's majority one, the next one will be put in its place,
 // and next counts it, from bit 36 on: see countShift. A line is full if a bit of next above those in R13 changes.
 #define COUNT(MOV, CMP, BYTES) \
 	MOVL    (DI)(CX*4), BX         \
@@ -95,7 +95,7 @@
 	MOV     (SI)(CX*BYTES), AX     \
 	MOVL    DX, R14                \
 	MOV     AX, (R8)(R14*BYTES)    \
-	MOVQ    heavy+40(FP), R11      \
+	MOVQ    majority+40(FP), R11      \
 	LEAQ    1(DX), R14             \
 	CMP     AX, (R11)(BX*8)        \
 	MOVQ    $0x1000000000, R11     \
@@ -179,12 +179,12 @@ TEXT ·put128(SB), NOSPLIT, $0-56
 	BEGIN($4)
 	LOOPS(ASK128, APPEND(PUT128), $4, done+40(FP), full+48(FP))
 
-// func putCounted32(elems []uint32, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+// func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint64) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
 	LOOPS(ASK32, COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
 
-// func putCounted64(elems []uint64, numbers *uint32, l *lines, heavy *uint64) (done, full int)
+// func putCounted64(elems []uint64, numbers *uint32, l *lines, majority *uint64) (done, full int)
 TEXT ·putCounted64(SB), NOSPLIT, $0-64
 	BEGIN($3)
 	LOOPS(ASK64, COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))

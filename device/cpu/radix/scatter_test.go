@@ -20,16 +20,16 @@ func testScatterTwins[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
 		eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
-			for _, heavy := range []*Heavies[E]{nil, someHeavies(r, b, elems)} {
+			for _, majority := range []*Equalities[E]{nil, someEqualities(r, b, elems)} {
 				for _, line := range []int{LineBytes, LongLineBytes} {
-					fast := scattered(t, b, heavy, elems, line, PutFast[E], countFast[E])
-					loop := scattered(t, b, heavy, elems, line, putLoop[E], countLoop[E])
+					fast := scattered(t, b, majority, elems, line, PutFast[E], countFast[E])
+					loop := scattered(t, b, majority, elems, line, putLoop[E], countLoop[E])
 					for i := range fast {
 						if !slices.Equal(fast[i], loop[i]) {
 							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
 						}
 					}
-					checkBuckets(t, b, heavy, elems, fast)
+					checkBuckets(t, b, majority, elems, fast)
 				}
 			}
 		})
@@ -70,7 +70,7 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 		center := low + (high-low)/3
 		plain := NewBuckets(low, high, count, tieBits)
 		all := map[string]Buckets[E]{"plain": plain}
-		if count >= FewestFitted {
+		if count >= MinFitted {
 			sample := dense(r, low, high, center)
 			from := (center - plain.low) >> tieBits << tieBits
 			all["even"] = plain.fit(sample, high, count, tieBits, grading{})
@@ -88,9 +88,9 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 	}
 }
 
-// someHeavies makes about half of elems equal to a few of them, which it gives.
-func someHeavies[E Element](r *rand.Rand, b Buckets[E], elems []E) *Heavies[E] {
-	h := &Heavies[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
+// someEqualities makes about half of elems equal to a few of them, which it gives.
+func someEqualities[E Element](r *rand.Rand, b Buckets[E], elems []E) *Equalities[E] {
+	h := &Equalities[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
 	h.perBucket[0] = uint64(^E(0))
 	for i := range min(len(elems), 20) {
 		if slot := &h.slots[b.Of(elems[i])]; *slot == 0 {
@@ -109,7 +109,7 @@ func someHeavies[E Element](r *rand.Rand, b Buckets[E], elems []E) *Heavies[E] {
 
 // scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was
 // counted after the rest.
-func scattered[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems []E, line int,
+func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], elems []E, line int,
 	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E], []E, []uint32) (int, int)) [][]E {
 	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)
 	if err != nil {
@@ -123,12 +123,12 @@ func scattered[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems [
 	defer memory.Free()
 	sc, _ := NewScatterer(p, memory.Bytes(), b.Count(), line)
 	sc.Reset(b.Count(), 0, len(p.Zones))
-	sc.CountHeavy(heavy)
+	sc.CountEqual(majority)
 	numbers := numbered(&b, elems)
 	for at := 0; at < len(elems); {
-		end := min(at+NumbersAtMost, len(elems))
+		end := min(at+MaxNumbers, len(elems))
 		done, full := 0, 0
-		if heavy == nil {
+		if majority == nil {
 			done, full = put(&sc.Combiner, elems[at:end], numbers[at:end])
 		} else {
 			done, full = count(sc, elems[at:end], numbers[at:end])
@@ -169,9 +169,9 @@ func TestCountersAreEmptied(t *testing.T) {
 	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.Reset(b.Count(), 0, len(p.Zones))
-	sc.CountHeavy(HeaviesOf([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
+	sc.CountEqual(NewEqualities([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
 	for i := range 3 {
-		sc.counted = countedAtMost
+		sc.counted = maxUncounted
 		sc.Add(&b, elems)
 		if due := int64(200 * i); sc.counts[0] != due {
 			t.Errorf("%d came before, want %d", sc.counts[0], due)
@@ -199,12 +199,12 @@ func dense[E Element](r *rand.Rand, low, high, center E) []E {
 	return sample
 }
 
-func checkBuckets[E Element](t *testing.T, b Buckets[E], heavy *Heavies[E], elems []E, content [][]E) {
+func checkBuckets[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], elems []E, content [][]E) {
 	want := make([][]E, b.Count())
 	for _, counted := range []bool{false, true} {
 		for _, e := range elems {
 			d := b.Of(e)
-			if isHeavy := heavy != nil && heavy.slots[d] > 0 && heavy.values[heavy.slots[d]-1] == e; isHeavy == counted {
+			if isHeavy := majority != nil && majority.slots[d] > 0 && majority.values[majority.slots[d]-1] == e; isHeavy == counted {
 				want[d] = append(want[d], e)
 			}
 		}

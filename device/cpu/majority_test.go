@@ -11,9 +11,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestHeavyLeaves sorts keys of which many are equal in every way that there is: counted, cut out of large leaves,
+// TestMajorityKeys sorts keys of which many are equal in every way that there is: counted, cut out of large leaves,
 // and kept in memory.
-func TestHeavyLeaves(t *testing.T) {
+func TestMajorityKeys(t *testing.T) {
 	const n = 300_000
 	for _, name := range []string{"u64", "u32"} {
 		l := layoutOf(t, name)
@@ -23,7 +23,7 @@ func TestHeavyLeaves(t *testing.T) {
 		}
 		for values := 1; values <= 4096; values *= 8 {
 			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
-				recs := heavyRecords(l, n, values)
+				recs := majorityRecords(l, n, values)
 				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 3, Sample: devicetest.Sampled(l, recs, 10_000)}
 				made, err := New().NewChunk(t.Context(), opt)
 				if err != nil {
@@ -72,8 +72,8 @@ func TestHeavyLeaves(t *testing.T) {
 	}
 }
 
-// heavyRecords are records half of which have one of so many values, some of them more often than others.
-func heavyRecords(l format.Layout, n, values int) []byte {
+// majorityRecords are records half of which have one of so many values, some of them more often than others.
+func majorityRecords(l format.Layout, n, values int) []byte {
 	r := rand.New(rand.NewPCG(uint64(values), 24))
 	recs := devicetest.Distributions["uniform"](l, n, r)
 	common := devicetest.Distributions["uniform"](l, values, r)
@@ -102,7 +102,7 @@ func countedIn(made device.Chunk) (n int) {
 	return n
 }
 
-// TestStatsCounted: what is only counted is in the stats of a chunk, that of each Load alone.
+// TestStatsCounted: what is counted is in the stats of a chunk, that of each Load alone.
 func TestStatsCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	for _, name := range []string{"u64", "u32", "bytes12", "bytes20"} {
