@@ -49,7 +49,7 @@ func (c *chunk[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
 		parts, err := c.distribute(ctx, l, b, radix.NewEqualities(sample, b, c.maxEqualities()))
 		return c.merge(parts, int64(c.bucket/2)), err
 	case tieBits == 0:
-		c.pool.Prune(l.zone, c.pool.Emptied(l.List))
+		c.pool.FreeAll(l.zone, l.List)
 		l.List, l.done, l.low, l.high = pool.Empty, true, low, high
 	default:
 		l.from, err = c.deepen(ctx, l)

@@ -8,7 +8,6 @@ package pool
 import (
 	"errors"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -40,14 +39,6 @@ type Pool[E arena.Word] struct {
 	Fresh  atomic.Int64 // blocks from here on have not been used since reset
 	Extent int          // blocks that a zone gets at a time
 	Zones  []Zone
-	spares spares
-}
-
-// spares are blocks that may be used in any zone, before any that were never used.
-type spares struct {
-	mu    sync.Mutex
-	list  List
-	count int64
 }
 
 // New makes a pool of so many blocks, each of so many elements, a power of two.
@@ -72,7 +63,6 @@ func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 // used before any that was not.
 func (p *Pool[E]) Reset() {
 	p.Fresh.Store(0)
-	p.spares.list, p.spares.count = Empty, 0
 	for i := range p.Zones {
 		p.Zones[i].reset()
 	}
@@ -82,7 +72,11 @@ var ErrFull = errors.New("the chunk's memory is full: more records came than it 
 
 // Take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
 func (p *Pool[E]) Take(zone int) uint32 {
-	if b := p.takeFrom(zone); b != None {
+	z := &p.Zones[zone]
+	if b := z.takeFresh(); b != None {
+		return b
+	}
+	if b := p.takeLocked(z); b != None {
 		return b
 	}
 	for i := range p.Zones {
@@ -93,21 +87,11 @@ func (p *Pool[E]) Take(zone int) uint32 {
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
-// takeFrom gives a block of the zone, or none.
-func (p *Pool[E]) takeFrom(zone int) uint32 {
-	z := &p.Zones[zone]
-	if b := z.takeFresh(); b != None {
-		return b
-	}
+// takeLocked gives a block of the zone, which gets an extent if it has none left, or none.
+func (p *Pool[E]) takeLocked(z *Zone) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if b := z.takeFreed(p.Next); b != None {
-		return b
-	}
-	if b := z.takeFresh(); b != None { // somebody else was faster to get an extent
-		return b
-	}
-	if b := p.takeSpare(); b != None {
+	if b := z.takeOwn(p.Next); b != None { // freed, or of an extent that somebody else was faster to get
 		return b
 	}
 	from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
@@ -115,35 +99,6 @@ func (p *Pool[E]) takeFrom(zone int) uint32 {
 		return None
 	}
 	return z.grow(uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks))))
-}
-
-// Spare takes blocks that belonged to some zone. No zone can be released before the next reset.
-func (p *Pool[E]) Spare(blocks List, count int64) {
-	if blocks.Head == None {
-		return
-	}
-	p.spares.mu.Lock()
-	defer p.spares.mu.Unlock()
-	p.Join(&p.spares.list, blocks)
-	p.spares.count += count
-	for i := range p.Zones {
-		p.Zones[i].Lent = true
-	}
-}
-
-// takeSpare gives a spare block, or none.
-func (p *Pool[E]) takeSpare() uint32 {
-	p.spares.mu.Lock()
-	defer p.spares.mu.Unlock()
-	b := p.spares.list.Head
-	if b == None {
-		return None
-	}
-	if p.spares.list.Head = p.Next[b]; p.spares.list.Head == None {
-		p.spares.list = Empty
-	}
-	p.spares.count--
-	return b
 }
 
 // Free gives blocks to a zone.
@@ -157,6 +112,15 @@ func (p *Pool[E]) Free(zone int, blocks List, count int64) {
 	p.Next[blocks.Tail] = z.freed.Head
 	z.freed.Head = blocks.Head
 	z.freeCount += count
+}
+
+// FreeAll gives the blocks of a list to a zone.
+func (p *Pool[E]) FreeAll(zone int, blocks List) {
+	count := int64(0)
+	for b := blocks.Head; b != None; b = p.Next[b] {
+		count++
+	}
+	p.Free(zone, blocks, count)
 }
 
 // Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
@@ -176,7 +140,7 @@ func (p *Pool[E]) Release(zone int) {
 
 // Available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
 func (p *Pool[E]) Available() int64 {
-	n := max(0, int64(p.Blocks)-p.Fresh.Load()) + p.spares.count
+	n := max(0, int64(p.Blocks)-p.Fresh.Load())
 	for i := range p.Zones {
 		n += p.Zones[i].available()
 	}
@@ -219,15 +183,6 @@ func (p *Pool[E]) Join(l *List, m List) {
 func (p *Pool[E]) Content(block uint32) []E {
 	at := int(block) << p.Shift
 	return p.Elems[at : at+int(p.Used[block])]
-}
-
-// Gather copies the elements of l to dst and returns them.
-func (p *Pool[E]) Gather(dst []E, l List) []E {
-	n := 0
-	for b := l.Head; b != None; b = p.Next[b] {
-		n += copy(dst[n:], p.Content(b))
-	}
-	return dst[:n]
 }
 
 // Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty. To keep
@@ -285,29 +240,4 @@ func (p *Pool[E]) Count(l List) int64 {
 		n += int64(p.Used[b])
 	}
 	return n
-}
-
-// Emptied sets the blocks of l to hold nothing.
-func (p *Pool[E]) Emptied(l List) List {
-	for b := l.Head; b != None; b = p.Next[b] {
-		p.Used[b] = 0
-	}
-	return l
-}
-
-// Prune frees the blocks of l that hold nothing and returns the others.
-func (p *Pool[E]) Prune(zone int, l List) List {
-	kept, freed := Empty, Empty
-	var count int64
-	for b, next := l.Head, None; b != None; b = next {
-		next = p.Next[b]
-		if p.Used[b] == 0 {
-			p.Push(&freed, b)
-			count++
-		} else {
-			p.link(&kept, b)
-		}
-	}
-	p.Free(zone, freed, count)
-	return kept
 }

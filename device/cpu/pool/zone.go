@@ -43,13 +43,14 @@ func (z *Zone) takeFresh() uint32 {
 	}
 }
 
-// takeFreed gives a block that was freed, or none. next is the pool's. REQUIRES: z.mu is held.
-func (z *Zone) takeFreed(next []uint32) uint32 {
+// takeOwn gives a block that was freed or never used, or none. next is the pool's. REQUIRES: z.mu is held.
+func (z *Zone) takeOwn(next []uint32) uint32 {
 	b := z.freed.Head
-	if b != None {
-		z.freed.Head = next[b]
-		z.freeCount--
+	if b == None {
+		return z.takeFresh()
 	}
+	z.freed.Head = next[b]
+	z.freeCount--
 	return b
 }
 
@@ -57,10 +58,7 @@ func (z *Zone) takeFreed(next []uint32) uint32 {
 func (z *Zone) lend(next []uint32) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	b := z.takeFresh()
-	if b == None {
-		b = z.takeFreed(next)
-	}
+	b := z.takeOwn(next)
 	z.Lent = z.Lent || b != None
 	return b
 }

@@ -169,11 +169,11 @@ func (c *Combiner[E]) SizeOf(bucket int) int64 {
 	return int64(blocks*(mask+1) + to&mask + c.inLine(bucket))
 }
 
-// DropFrom empties the buckets from one on, whose blocks become spare, and returns how many elements they had.
+// DropFrom empties the buckets from one on, whose blocks become free, and returns how many elements they had.
 func (c *Combiner[E]) DropFrom(from int) (elements int64) {
 	for bucket := from; bucket < c.used; bucket++ {
 		elements += c.SizeOf(bucket)
-		c.pool.Spare(c.Lists[bucket], int64(c.taken[bucket]))
+		c.pool.Free(c.ZoneOf(bucket), c.Lists[bucket], int64(c.taken[bucket]))
 		c.Lists[bucket], c.to[bucket], c.taken[bucket] = pool.Empty, 0, 0
 		c.next[bucket] = uint64(bucket * c.line)
 	}
@@ -211,11 +211,7 @@ func (c *Combiner[E]) Recycle(block uint32) {
 
 // GiveBack frees the blocks that were not used again.
 func (c *Combiner[E]) GiveBack() {
-	var count int64
-	for b := c.recycled.Head; b != pool.None; b = c.pool.Next[b] {
-		count++
-	}
-	c.pool.Free(c.zone, c.recycled, count)
+	c.pool.FreeAll(c.zone, c.recycled)
 	c.recycled = pool.Empty
 }
 

@@ -70,7 +70,16 @@ func carriedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, wo
 	c.Finish()
 	content := make([][]R, b.Count())
 	for i := range content {
-		content[i] = p.Gather(make([]R, len(keys)), c.Lists[i])
+		content[i] = gather(p, make([]R, len(keys)), c.Lists[i])
 	}
 	return content
+}
+
+// gather copies the elements of l to dst and returns them.
+func gather[E arena.Word](p *pool.Pool[E], dst []E, l pool.List) []E {
+	n := 0
+	for b := l.Head; b != pool.None; b = p.Next[b] {
+		n += copy(dst[n:], p.Content(b))
+	}
+	return dst[:n]
 }

@@ -141,7 +141,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], e
 	sc.Finish()
 	content := make([][]E, b.Count())
 	for i := range content {
-		content[i] = p.Gather(make([]E, len(elems)), sc.Lists[i])
+		content[i] = gather(p, make([]E, len(elems)), sc.Lists[i])
 		value, count := sc.CountOf(i)
 		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
 	}
