@@ -64,20 +64,6 @@ type BlockWriter interface {
 	WriteBlock(ctx context.Context, first int64, recs []byte) error
 }
 
-// Taker is a BlockWriter that may take the memory of a block over instead of copying it, as a pipe can that refers to
-// pages until they have been read.
-type Taker interface {
-	BlockWriter
-
-	// Takes reports whether TakeBlock spares a copy. It may change from true to false.
-	Takes() bool
-
-	// TakeBlock is WriteBlock of recs that nobody writes to any more, and that may be written after it has returned. done
-	// is called once, with what came of it, if TakeBlock returns nil: then the caller gives their pages back to the
-	// system and uses others.
-	TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error
-}
-
 // BlockWriterFunc makes a BlockWriter of a function.
 type BlockWriterFunc func(ctx context.Context, first int64, recs []byte) error
 

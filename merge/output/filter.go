@@ -42,14 +42,12 @@ func Offset(base int64, next device.BlockWriter) device.BlockWriter {
 // Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
 // see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
 func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
-	taker, _ := next.(device.Taker)
-	return observer{see, next, taker}
+	return observer{see, next}
 }
 
 type observer struct {
-	see   func(first int64, recs []byte) error
-	next  device.BlockWriter
-	taker device.Taker // next, or nil
+	see  func(first int64, recs []byte) error
+	next device.BlockWriter
 }
 
 func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) error {
@@ -57,17 +55,6 @@ func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) erro
 		return err
 	}
 	return o.next.WriteBlock(ctx, first, recs)
-}
-
-// Takes implements device.Taker.
-func (o observer) Takes() bool { return o.taker != nil && o.taker.Takes() }
-
-// TakeBlock implements device.Taker. REQUIRES: Takes was true once.
-func (o observer) TakeBlock(ctx context.Context, first int64, recs []byte, done func(error)) error {
-	if err := o.see(first, recs); err != nil {
-		return err
-	}
-	return o.taker.TakeBlock(ctx, first, recs, done)
 }
 
 // Unique is a BlockWriter that passes on the first of the records with equal keys, under new indexes without

@@ -47,7 +47,7 @@ func (o *Options) header(records int64) []byte {
 
 // Sink is where sorted records end: a BlockWriter that is finished by Commit, or given up by Abort.
 type Sink struct {
-	device.BlockWriter // a device.Taker where a stream takes memory over
+	device.BlockWriter
 
 	kind   Kind
 	commit func(records int64) error
@@ -114,12 +114,9 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 	if out != nil && !out.IsStream() {
 		s.kind = Ordered
 	}
-	s.abort = func() error {
-		stream.Close() // it has failed, or nobody wants its records
-		return end.abort()
-	}
+	s.abort = end.abort
 	s.commit = func(records int64) error {
-		if err := stream.Close(); err != nil {
+		if err := stream.Err(); err != nil {
 			return err
 		}
 		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
@@ -200,21 +197,6 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return e.last.Write(p)
-}
-
-// Takes reports whether the pipe, if it is one, takes memory over.
-func (e *streamEnd) Takes() bool {
-	taker, ok := e.last.(pipe.Taker)
-	return ok && taker.Takes()
-}
-
-// Take gives memory to the pipe. It is Write where there is none.
-func (e *streamEnd) Take(p []byte) (int, error) {
-	taker, ok := e.last.(pipe.Taker)
-	if !ok || e.closed.Load() {
-		return e.Write(p)
-	}
-	return taker.Take(p)
 }
 
 func (e *streamEnd) commit() error {

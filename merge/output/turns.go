@@ -41,6 +41,13 @@ func (t *Turns) Wait(ctx context.Context, first int64) error {
 	return t.failed
 }
 
+// State is the first record of the call whose turn it is, and the error that ended all turns.
+func (t *Turns) State() (next int64, failed error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.next, t.failed
+}
+
 // Pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
 func (t *Turns) Pass(next int64, err error) {
 	t.mu.Lock()

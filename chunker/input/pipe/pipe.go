@@ -22,16 +22,6 @@ const capacity = 1 << 20
 // it, and the reader need not wait for a whole block.
 const step = 128 << 10
 
-// Taker is a writer that may take memory over instead of copying it.
-type Taker interface {
-	io.Writer
-
-	// Takes reports whether Take spares a copy. It may change from true to false.
-	Takes() bool
-	// Take is Write of memory that nobody writes to any more: the caller gives its pages back to the system.
-	Take(p []byte) (int, error)
-}
-
 // Waiter is a reader of a pipe whose reading somebody may end, which a system call that waits would not notice.
 type Waiter interface {
 	io.Reader

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// NewWriter gives a Taker that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w. Its
+// NewWriter gives a writer that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w. Its
 // Close gives back the memory, and leaves w open.
 //
 // Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may have spliced them on and
@@ -57,17 +57,6 @@ func (w *writer) Write(p []byte) (int, error) {
 		}
 	}
 	return w.rest(p, written)
-}
-
-func (w *writer) Takes() bool { return !w.whole.Load() }
-
-func (w *writer) Take(p []byte) (n int, err error) {
-	if !w.whole.Load() {
-		if n, err = w.splice(p); err != nil {
-			return n, err
-		}
-	}
-	return w.rest(p, n)
 }
 
 // rest writes what is left to write where the system does not splice.
