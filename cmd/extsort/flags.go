@@ -61,7 +61,8 @@ func validateRecord(spec format.Spec) error {
 // orderGroup has the flags that say which order, and what of it is wanted.
 func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
-	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
+	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false,
+		"reverse the whole order; equal keys still keep their input order")
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
 	g.add(size(&opt.Limit, "N", parseCount), "limit",

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// NewWriter gives a writer that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w. Its
-// Close gives back the memory, and leaves w open.
+// NewWriter gives a writer that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w.
+// Its Close gives back the memory, and leaves w open.
 //
 // Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may have spliced them on and
 // refer to them for as long as it likes; so no byte is ever written twice: when the page is full it is unmapped, the
