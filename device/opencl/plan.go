@@ -14,7 +14,7 @@ import (
 
 // Rates that the model assumes where they have not been measured, in bytes per second.
 const (
-	assumedLinkRate   = 12e9  // PCIe 3 x16, pinned
+	assumedLinkRate   = 12e9  // 16 lanes of PCIe 3, pinned
 	assumedGatherRate = 2.3e9 // one host core gathering 100-byte records
 )
 
