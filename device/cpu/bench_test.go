@@ -20,7 +20,9 @@ import (
 //	go test -run - -bench Sort -benchtime 5x ./device/cpu -args -log2n 27
 var benchSize = flag.Int("log2n", 20, "log2 of the number of 64-bit keys in the largest benchmarks")
 
-var benchDistributions = []string{"uniform", "zipf", "few", "equal", "sorted", "reversed", "nearlySorted", "low", "exponential"}
+var benchDistributions = []string{
+	"uniform", "zipf", "few", "equal", "sorted", "reversed", "nearlySorted", "low", "exponential",
+}
 
 // BenchmarkSort sorts from memory to memory: Load copies from a slice, Store to another.
 func BenchmarkSort(b *testing.B) {

@@ -37,7 +37,8 @@ func TestLarge(t *testing.T) {
 		for _, dist := range []string{"uniform", "zipf", "outlier"} {
 			t.Run(name+"/"+dist, func(t *testing.T) {
 				recs := devicetest.Distributions[dist](l, 5*leafBytes()/4, rand.New(rand.NewPCG(3, 4)))
-				devicetest.Check(t, New(), devicetest.Case{Layout: l, Recs: recs, Sample: devicetest.Sampled(l, recs, 1000), Limit: -1})
+				devicetest.Check(t, New(), devicetest.Case{Layout: l, Recs: recs, Sample: devicetest.Sampled(l, recs, 1000),
+					Limit: -1})
 			})
 		}
 	}
@@ -62,7 +63,8 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	const workers = 3
 	recs := devicetest.Distributions[dist](l, 16*leafBytes()/8, rand.New(rand.NewPCG(1, 2)))
 	made, err := New().NewChunk(t.Context(), device.ChunkOptions{
-		Keyer: keyerOf(t, l), Records: int64(len(recs) / l.RecordSize), BlockBytes: 64 << 10, Workers: workers, Sample: []uint64{0, ^uint64(0)},
+		Keyer: keyerOf(t, l), Records: int64(len(recs) / l.RecordSize), BlockBytes: 64 << 10, Workers: workers,
+		Sample: []uint64{0, ^uint64(0)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,8 @@ func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
 // TestFull fills chunks to the last record with many workers, each of which has blocks that are not full.
 func TestFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"), layoutOf(t, "bytes20")} {
+	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"),
+		layoutOf(t, "bytes20")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +123,8 @@ func TestFull(t *testing.T) {
 					t.Fatal(err)
 				}
 				recs := devicetest.Distributions["uniform"](l, int(opt.Records), r)
-				if n, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); n != opt.Records || err != nil {
+				if n, err := c.Load(t.Context(),
+					&devicetest.Source{Recs: recs, Size: l.RecordSize}); n != opt.Records || err != nil {
 					t.Errorf("%v, %d workers, %d bytes: %d of %d records are loaded: %v", l, workers, memory, n, opt.Records, err)
 				}
 				w := devicetest.Collector{Size: l.RecordSize}
@@ -137,7 +141,8 @@ func TestFull(t *testing.T) {
 
 // TestBlocksSuffice: every worker may leave a block of every bucket all but empty.
 func TestBlocksSuffice(t *testing.T) {
-	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"), layoutOf(t, "bytes100")} {
+	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"),
+		layoutOf(t, "bytes12"), layoutOf(t, "bytes100")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +152,8 @@ func TestBlocksSuffice(t *testing.T) {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers}, records)
 				held := int64(s.blocks) * int64(s.block)
 				if spared := int64(s.workers*s.buckets(records)) * int64(s.block-1); held < records+spared {
-					t.Fatalf("%v, %d records, %d workers: blocks for %d elements, %d of which may stay empty", l, records, workers, held, spared)
+					t.Fatalf("%v, %d records, %d workers: blocks for %d elements, %d of which may stay empty", l, records,
+						workers, held, spared)
 				}
 			}
 		}
@@ -157,14 +163,16 @@ func TestBlocksSuffice(t *testing.T) {
 // TestSegmentsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are
 // many for a small chunk.
 func TestSegmentsSuffice(t *testing.T) {
-	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key}, {RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
+	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key},
+		{RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for records := int64(1 << 22); records < 1<<32; records = records*5/4 + 1 {
 			for _, workers := range []int{1, 2, 16} {
-				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records}, records)
+				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records},
+					records)
 				if units := 4 * records / int64(s.unit); int64(s.segments()) < units+int64(3*workers) {
 					t.Fatalf("%v, %d records, %d workers: %d segments, and %d units", l, records, workers, s.segments(), units)
 				}
@@ -211,7 +219,8 @@ func TestMemory(t *testing.T) {
 	for _, l := range []format.Layout{
 		format.Bare(format.Type{Kind: format.Unsigned, Size: 1}), format.Bare(format.Type{Kind: format.Unsigned, Size: 4}),
 		format.Bare(format.Type{Kind: format.Unsigned, Size: 8}), format.Whole(16), format.Whole(100),
-		{RecordSize: 8, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 4}}}}, {RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
+		{RecordSize: 8, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
+		{RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
 	} {
 		k, err := format.NewKeyer(l)
 		if err != nil {
@@ -297,7 +306,8 @@ func allocatedByCarrier[R carried](t *testing.T, c *carrier[R]) int64 {
 func FuzzSort(f *testing.F) {
 	f.Add([]byte{7, 2, 3, 1, 0, 1}, []byte("some records of seven bytes, none of them in order"), uint8(3))
 	f.Add([]byte{8, 0, 0, 0, 3, 0}, make([]byte, 4096), uint8(1))
-	f.Add([]byte{40, 3, 1, 0, 39, 0}, []byte("a common prefix, a common prefix, and a common prefix, and another one as well"), uint8(9))
+	f.Add([]byte{40, 3, 1, 0, 39, 0},
+		[]byte("a common prefix, a common prefix, and a common prefix, and another one as well"), uint8(9))
 	f.Fuzz(func(t *testing.T, shape, recs []byte, workers uint8) {
 		l := fuzzLayout(shape)
 		if l.Validate() != nil {

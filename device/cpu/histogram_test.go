@@ -106,7 +106,8 @@ func TestHistogramSettles(t *testing.T) {
 		}
 		unit := int64(h.unit)
 		if len(settled) < 3 || settled[0] != 0 || settled[1] != unit || settled[2] != unit || slices.Max(h.ends) != n {
-			t.Errorf("%v: settled before each unit %d, and at the end %d, want 0, %d, %d and so on, and %d", l, settled, slices.Max(h.ends), unit, unit, n)
+			t.Errorf("%v: settled before each unit %d, and at the end %d, want 0, %d, %d and so on, and %d", l, settled,
+				slices.Max(h.ends), unit, unit, n)
 		}
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -146,7 +147,8 @@ func TestHistogramMemory(t *testing.T) {
 						t.Fatalf("%v, %d records, %d workers: %v", l, opt.Records, workers, err)
 					}
 					if got := allocated(t, made); got > memory {
-						t.Errorf("%v, %d records, %d workers: %d bytes are allocated, %d are allowed", l, opt.Records, workers, got, memory)
+						t.Errorf("%v, %d records, %d workers: %d bytes are allocated, %d are allowed", l, opt.Records, workers, got,
+							memory)
 					}
 					if err := made.Close(); err != nil {
 						t.Error(err)

@@ -24,7 +24,8 @@ func TestMajorityKeys(t *testing.T) {
 		for values := 1; values <= 4096; values *= 8 {
 			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
 				recs := majorityRecords(l, n, values)
-				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 3, Sample: devicetest.Sampled(l, recs, 10_000)}
+				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 3,
+					Sample: devicetest.Sampled(l, recs, 10_000)}
 				made, err := New().NewChunk(t.Context(), opt)
 				if err != nil {
 					t.Fatal(err)

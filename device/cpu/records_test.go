@@ -11,7 +11,8 @@ import (
 // the memory limit.
 func TestRewindowAllocatesNothing(t *testing.T) {
 	const size, n = 100, 1000
-	k, err := format.NewKeyer(format.Layout{RecordSize: size, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 20}}}})
+	k, err := format.NewKeyer(format.Layout{RecordSize: size,
+		Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 20}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

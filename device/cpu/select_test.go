@@ -29,7 +29,8 @@ func TestSelectFrequent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room, BlockBytes: 1000 * l.RecordSize, Workers: 3})
+		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room,
+			BlockBytes: 1000 * l.RecordSize, Workers: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestSelectFrequent(t *testing.T) {
 		c := made
 		low, at := uint64(0), 0
 		for pass := 0; at < len(want); pass++ {
-			src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: l.RecordSize}, Prefixes: devicetest.Sampled(l, recs, 5000)}
+			src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: l.RecordSize},
+				Prefixes: devicetest.Sampled(l, recs, 5000)}
 			n, last, err := c.Select(t.Context(), src, low, math.MaxUint64>>(64-k.PrefixBits()))
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +47,8 @@ func TestSelectFrequent(t *testing.T) {
 			stored := sortAndStore(t, c, l.RecordSize)
 			end := at + int(n)*l.RecordSize
 			if end > len(want) || !bytes.Equal(stored, want[at:end]) || n > room || pass > 20 {
-				t.Fatalf("%s, pass %d: %d records from %d to %d, %d of them counted, are not those that follow", name, pass, n, low, last, c.Stats().Counted)
+				t.Fatalf("%s, pass %d: %d records from %d to %d, %d of them counted, are not those that follow", name, pass, n,
+					low, last, c.Stats().Counted)
 			}
 			low, at = last+1, end
 		}

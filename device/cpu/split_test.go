@@ -39,7 +39,8 @@ func TestSortCancelled(t *testing.T) {
 			binary.LittleEndian.PutUint64(narrow[at:], r.Uint64()>>20)
 		}
 		want := devicetest.Sorted(l, recs)
-		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 1, Sample: sample})
+		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10,
+			Workers: 1, Sample: sample})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -300,7 +300,8 @@ func testMemory(t *testing.T, d device.Device) {
 	if testing.Short() {
 		limits = limits[:4]
 	}
-	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")} {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16,
+		"gensort": records(100, "0:bytes10")} {
 		last := int64(0)
 		for _, memory := range limits {
 			opt := device.ChunkOptions{Keyer: keyer(t, l), MemoryBytes: memory, BlockBytes: 32 << 10, Workers: 2}

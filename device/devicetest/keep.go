@@ -87,7 +87,8 @@ func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error
 	total := 0
 	for _, b := range kept.Blocks {
 		if b.First != int64(total) || b.Records < 1 || b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
-			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First, total, blockBytes)
+			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First,
+				total, blockBytes)
 		}
 		total += b.Records
 	}

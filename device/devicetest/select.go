@@ -13,7 +13,8 @@ import (
 
 // testSelect sorts in passes, in chunks that have room for all records and in such that have not.
 func testSelect(t *testing.T, d device.Device) {
-	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec12": records(12, "8:u32"), "pair": records(8, "4:u32")}
+	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec12": records(12, "8:u32"),
+		"pair": records(8, "4:u32")}
 	for _, name := range []string{"u8", "i16be", "bytes3", "f32", "i64be", "f64", "u128", "bytes12"} {
 		typ, err := format.ParseType(name)
 		if err != nil {

@@ -81,7 +81,8 @@ func testSizes(t *testing.T, d device.Device) {
 // testDistributions sorts enough records that every device needs more than one tile, bucket or block.
 func testDistributions(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{
-		"u32": u32, "u64": u64, "rec16": rec16, "u8": format.Bare(format.Type{Size: 1}), "f64": format.Bare(format.Type{Kind: format.Float, Size: 8}),
+		"u32": u32, "u64": u64, "rec16": rec16, "u8": format.Bare(format.Type{Size: 1}),
+		"f64": format.Bare(format.Type{Kind: format.Float, Size: 8}),
 	} {
 		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
@@ -134,7 +135,8 @@ func testSamples(t *testing.T, d device.Device) {
 }
 
 func testUnknownSize(t *testing.T, d device.Device) {
-	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec7": records(7, "3:u16be:desc", "0:i8")} {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16,
+		"rec7": records(7, "3:u16be:desc", "0:i8")} {
 		for _, n := range []int{0, 1, 1000, 100_000} {
 			for _, units := range [][]int{{1 << 30}, {1, 7, 1000, 3}, {4096}} {
 				t.Run(fmt.Sprintf("%s/n=%d/units=%d", name, n, units), func(t *testing.T) {

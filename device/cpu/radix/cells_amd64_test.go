@@ -69,7 +69,8 @@ func testCells(t *testing.T) {
 			wantSquares += uint64(count) * uint64(count)
 		}
 		if !slices.Equal(counts, want) || squares != wantSquares {
-			t.Fatalf("%d elements, digits of %d bits from %d: %d squares of counters, want %d; scanned to %v", n, digit, shift, squares, wantSquares, counts)
+			t.Fatalf("%d elements, digits of %d bits from %d: %d squares of counters, want %d; scanned to %v", n, digit,
+				shift, squares, wantSquares, counts)
 		}
 
 		moved, want64 := make([]uint64, n+1), slices.Clone(block)

@@ -38,7 +38,8 @@ func testCarryTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 }
 
 // carriedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
-func carriedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int, put func(*Combiner[R], []R, []uint32) (int, int)) [][]R {
+func carriedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int,
+	put func(*Combiner[R], []R, []uint32) (int, int)) [][]R {
 	p, err := pool.New[R](len(keys)/64+b.Count()+1, 64, 1)
 	if err != nil {
 		t.Fatal(err)

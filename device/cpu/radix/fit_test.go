@@ -57,7 +57,8 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 			t.Fatalf("bucket %d of %d is from %x to %x, and the one before ends before %x", i, b.Count(), first, last, next)
 		}
 		if b.Of(first) != i || b.Of(last) != i || b.Of(first+(last-first)/2) != i {
-			t.Fatalf("bucket %d has elements from %x to %x, but those are in buckets %d and %d", i, first, last, b.Of(first), b.Of(last))
+			t.Fatalf("bucket %d has elements from %x to %x, but those are in buckets %d and %d", i, first, last,
+				b.Of(first), b.Of(last))
 		}
 		if first>>tieBits<<tieBits != first {
 			t.Fatalf("bucket %d begins with %x, between elements that differ in the last %d bits only", i, first, tieBits)
@@ -107,7 +108,8 @@ func testFittedBucketsAreEven(t *testing.T, draw func(r *rand.Rand) uint64) {
 		}
 		most, share := slices.Max(held), len(keys)/1024
 		if fitted != b.fitted() || fitted != (most < 6*share) {
-			t.Errorf("fitted: %t; the largest of %d buckets holds %d elements, where the share is %d", b.fitted(), b.Count(), most, share)
+			t.Errorf("fitted: %t; the largest of %d buckets holds %d elements, where the share is %d", b.fitted(),
+				b.Count(), most, share)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func testNumbering[E Element](t *testing.T, all [kinds]numbering[E]) {
 				got := slices.Repeat([]uint32{77}, n+1)
 				done := way.do(&b, got[:n], word[E](elems), n)
 				want := numbered(&b, elems)[:done]
-				if !slices.Equal(got[:done], want) || slices.ContainsFunc(got[done:], func(number uint32) bool { return number != 77 }) {
+				if !slices.Equal(got[:done], want) || slices.ContainsFunc(got[done:],
+					func(number uint32) bool { return number != 77 }) {
 					t.Fatalf("%d of %d elements: their buckets are %v, want %v", done, n, got, want)
 				}
 				if way.step > 0 && n-done >= way.step {

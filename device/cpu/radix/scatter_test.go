@@ -204,7 +204,8 @@ func checkBuckets[E Element](t *testing.T, b Buckets[E], majority *Equalities[E]
 	for _, counted := range []bool{false, true} {
 		for _, e := range elems {
 			d := b.Of(e)
-			if isHeavy := majority != nil && majority.slots[d] > 0 && majority.values[majority.slots[d]-1] == e; isHeavy == counted {
+			isMajority := majority != nil && majority.slots[d] > 0 && majority.values[majority.slots[d]-1] == e
+			if isMajority == counted {
 				want[d] = append(want[d], e)
 			}
 		}

@@ -15,7 +15,8 @@ func TestWithin(t *testing.T) {
 func testWithin[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	for n := range 100 {
-		for _, bounds := range [][2]E{{0, ^E(0)}, {0, 0}, {5, 9}, {^E(0), ^E(0)}, {^E(0) - 7, ^E(0) - 2}, {9, ^E(0) - 9}, {1 << 31, 1<<31 + 1}} {
+		for _, bounds := range [][2]E{{0, ^E(0)}, {0, 0}, {5, 9}, {^E(0), ^E(0)}, {^E(0) - 7, ^E(0) - 2}, {9, ^E(0) - 9},
+			{1 << 31, 1<<31 + 1}} {
 			low, high := bounds[0], bounds[1]
 			a := make([]E, n)
 			for i := range a { // around the bounds and the ends of the range
