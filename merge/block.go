@@ -78,14 +78,10 @@ type block struct {
 	buf     *buffer
 	free    chan<- *buffer // where buf goes when nobody holds the block any more
 	holders atomic.Int32   // spans that still need it, and the queue as long as it does
-	filled  chan struct{}  // closed when keys and recs are there
 }
 
-// isFilled is the channel of all blocks that are filled before anybody knows of them.
-var isFilled = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
 func newBlock(input int, first int64, buf *buffer, free chan<- *buffer) *block {
-	b := &block{input: input, first: first, buf: buf, free: free, filled: isFilled}
+	b := &block{input: input, first: first, buf: buf, free: free}
 	b.holders.Store(1)
 	return b
 }

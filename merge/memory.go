@@ -67,19 +67,3 @@ func (o *Options) streamBlock(inputs int) (int, error) {
 	}
 	return int(min(records, fits)), nil
 }
-
-// keyBuffers is how many buffers for the keys of a block, of so many bytes, each input of Stores gets: what the workers
-// can put to use. Workers are given up before an input has fewer than one of Streams has.
-func (o *Options) keyBuffers(inputs int, bytes int64) (int, error) {
-	want := int64(streamBuffers + 2*o.Workers/max(inputs, 1))
-	if o.MemoryBytes == 0 || inputs == 0 {
-		return int(want), nil
-	}
-	all := int64(inputs) * max(bytes, 1)
-	fits := o.affordable(all, func(int) int64 { return streamBuffers })
-	if fits < 1 {
-		return 0, fmt.Errorf("merge: %d inputs with blocks of %d keys need %d bytes of memory, there are %d",
-			inputs, bytes/8, int64(inputs)*bytes+o.workerBytes(), o.MemoryBytes)
-	}
-	return int(min(want, fits)), nil
-}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"golang.org/x/sync/errgroup"
@@ -48,7 +49,7 @@ func storedChunk(k *format.Keyer, recs []byte, blockRecords, writers int) Stored
 		}
 		return group.Wait()
 	}
-	return Stored{Records: int64(len(recs) / size), BlockBytes: blockRecords * size, Store: store}
+	return Stored{Records: int64(len(recs) / size), Store: store}
 }
 
 func storedChunks(k *format.Keyer, runs [][]byte, rng *rand.Rand) []Stored {
@@ -187,15 +188,14 @@ func TestStoresWithinMemory(t *testing.T) {
 	k := keyer(t, fields(t, 100, "0:bytes10"))
 	rng := rand.New(rand.NewPCG(7, 8))
 	runs, want := sortedParts(k, parts(k.Layout(), shapes[0].fill, 3, 1000, rng))
-	const blockBytes = 20000 // of the inputs at most, see storedChunks
-	for _, memory := range []int64{1000, 30_000, 40_000, 200_000, 1 << 30} {
+	for _, memory := range []int64{1000, 15_000, 20_000, 40_000, 200_000, 1 << 30} {
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 10_000, MemoryBytes: memory}
-		each, err := opt.keyBuffers(3, blockBytes/100*8)
-		used := int64(3*each)*blockBytes/100*8 + int64(opt.Workers)*opt.workerBytes()
+		n, err := opt.streamBlock(3)
+		used := int64(3*streamBuffers)*plan.MergeBuffer(k, n) + int64(opt.Workers)*opt.workerBytes()
 		if err == nil && used > memory {
 			t.Errorf("%d bytes of memory: %d used", memory, used)
 		}
-		if (err != nil) != (memory < opt.workerBytes()+3*blockBytes/100*8) {
+		if (err != nil) != (memory < opt.workerBytes()+int64(3*streamBuffers)*plan.MergeBuffer(k, 1)) {
 			t.Errorf("%d bytes of memory: %v", memory, err)
 		}
 		if err != nil {

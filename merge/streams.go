@@ -31,7 +31,7 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 	if err != nil {
 		return err
 	}
-	m := newStreaming(&opt)
+	m := &streaming{opt: &opt, enough: make(chan struct{})}
 	group, ctx := errgroup.WithContext(ctx)
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
@@ -51,8 +51,6 @@ type streaming struct {
 	inputs []*feed
 	enough chan struct{} // closed when no more blocks are needed
 }
-
-func newStreaming(opt *Options) streaming { return streaming{opt: opt, enough: make(chan struct{})} }
 
 // feed is one input and what is in memory of it that has not been merged.
 type feed struct {
@@ -144,7 +142,6 @@ func (m *streaming) await(ctx context.Context, c *cutter) error {
 		select {
 		case b, ok := <-f.blocks:
 			if f.ended = !ok; ok {
-				<-b.filled
 				c.add(b)
 			}
 		case <-ctx.Done():

@@ -82,7 +82,7 @@ func (s *spreading) load(ctx context.Context) error {
 func (s *spreading) merge(ctx context.Context) error {
 	var inputs []merge.Stored
 	for i, c := range s.chunks {
-		in := merge.Stored{Records: s.shares[i].Records, BlockBytes: s.shares[i].BlockBytes}
+		in := merge.Stored{Records: s.shares[i].Records}
 		if limit := s.r.Facts.First(); limit >= 0 {
 			in.Records = min(in.Records, limit)
 		}
