@@ -74,7 +74,9 @@ func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.
 		if c.leaves[i].counted == 0 {
 			continue
 		}
-		i = c.makeRoom(i)
+		if i = c.makeRoom(i); c.affordable() < 2 {
+			return nil, nil
+		}
 		parts, err := c.around(ctx, c.leaves[i])
 		if err != nil {
 			return nil, err

@@ -20,6 +20,12 @@ const (
 // Combiner is what one worker needs to append to buckets. Every bucket has a line of elements in
 // cache that is written to its block when it is full, past the caches. That turns writes to thousands of places
 // into whole lines, which memory takes nearly as fast as a stream.
+//
+// Two numbers a bucket say how far that is. An element of bucket b is stored at lines[next[b]], and next[b] is one more
+// then. When that is a multiple of the length of a line, the line is full: it is copied to pool.Elems[to[b]:], to[b] goes
+// on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size of a block, the
+// block is full, and a new one is taken before the next copy. So all that the loop over the elements needs is in one
+// word, of which buckets with a majority key use the upper part as well: there the key is counted (see Scatterer).
 type Combiner[E arena.Word] struct {
 	pool  *pool.Pool[E]
 	line  int // elements in a line, a power of two
@@ -27,12 +33,8 @@ type Combiner[E arena.Word] struct {
 
 	numbers []uint32 // of the buckets of the elements in work
 
-	// next is, for each bucket, where in lines its next element goes: in the bucket's line, which is never left full. What
-	// scatterer counts is above bit countShift.
-	next []uint64
-
-	// to is, for each bucket, where in the pool its line goes. At the start of a block, the block has yet to be taken.
-	to []uint64
+	next []uint64 // of each bucket where in lines its next element goes; counts of a Scatterer from bit countShift on
+	to   []uint64 // of each bucket where in the pool its line goes; at the start of a block, that is yet to be taken
 
 	Lists []pool.List // full blocks and the one in work, for each bucket
 	taken []uint32    // how many blocks those are

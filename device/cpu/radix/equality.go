@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Equalities are elements of which there are so many that a scatter counts them and does not move them to blocks: at
-// most one in each bucket. Of 2^27 keys with a Zipf distribution over 2^24 values, a third is never written so.
-// Sample sort calls their like equality buckets (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super
-// Scalar Samplesort (IPS4o)", 2017).
+// Equalities are majority keys, at most one in each bucket, that a scatter counts in place of storing them: most of
+// such a bucket is an equality bucket (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar
+// Samplesort (IPS4o)", 2017).
 //
-// An element that is counted takes the way of all others, without a branch: it is put where the next one will be.
+// A key that is counted takes the way of all others, without a branch: it is put where the next one will be.
 type Equalities[E Element] struct {
 	slots     []uint16 // of each bucket the number of its majority key, from 1; 0: it has none
 	values    []E
