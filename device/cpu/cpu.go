@@ -6,7 +6,7 @@
 //	bare keys up to 8 bytes    uint64   the same
 //	everything else            uint64   the leading bits of the normalized key, then the record's index
 //
-// but for records up to 16 bytes, which are moved whole (carry.go), and bare keys up to 2 bytes, which are counted
+// but for records up to 16 bytes, which are moved whole (whole.go), and bare keys up to 2 bytes, which are counted
 // (histogram.go).
 //
 // With the index in their low bits elements are all different, so that an unstable sort of integers gives the
@@ -29,7 +29,7 @@
 //
 // These steps are written once, for an engine of keys that buckets are cut by, words that are moved and workers
 // (engine.go). What is different for elements (chunk.go, finish.go, split.go) and for records that are moved whole
-// (carry.go) is its kind.
+// (whole.go) is its kind.
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
 // most-significant-digit partition that brings them there.
@@ -69,7 +69,7 @@ func (*Device) Info() device.Info {
 
 // Capabilities says that nothing is gathered, left behind or kept back where an element is the whole record, and moved.
 func (*Device) Capabilities(k *format.Keyer) device.Capabilities {
-	c := device.Capabilities{Histogram: counts(k), WholeRecords: carriedBytes(k) > 0}
+	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
 	whole := elementOf(k) != indexed && !c.Histogram || c.WholeRecords
 	c.Selects, c.Drains, c.Keeps = whole, whole, !c.Histogram
 	switch size := k.Layout().RecordSize; {
@@ -150,10 +150,10 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		s = newSizes(opt, most) // with larger blocks more records can need less memory
 	}
 	switch {
-	case s.carried && s.element == 8:
-		return newCarrier[uint64](opt, s)
-	case s.carried:
-		return newCarrier[[2]uint64](opt, s)
+	case s.whole && s.element == 8:
+		return newWholeChunk[uint64](opt, s)
+	case s.whole:
+		return newWholeChunk[[2]uint64](opt, s)
 	}
 	switch elementOf(opt.Keyer) {
 	case key32:

@@ -77,9 +77,9 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	switch c := made.(type) {
 	case *chunk[uint64]:
 		leave(c.pool, left)
-	case *carrier[uint64]:
+	case *wholeChunk[uint64]:
 		leave(c.pool, left)
-	case *carrier[[2]uint64]:
+	case *wholeChunk[[2]uint64]:
 		leave(c.pool, left)
 	}
 	if !bytes.Equal(sortAndStore(t, made, l.RecordSize), devicetest.Sorted(l, recs)) {
@@ -255,9 +255,9 @@ func allocated(t *testing.T, made device.Chunk) int64 {
 		return allocatedBy(t, c)
 	case *chunk[uint64]:
 		return allocatedBy(t, c)
-	case *carrier[uint64]:
+	case *wholeChunk[uint64]:
 		return allocatedByCarrier(t, c)
-	case *carrier[[2]uint64]:
+	case *wholeChunk[[2]uint64]:
 		return allocatedByCarrier(t, c)
 	case *histogram:
 		return allocatedByHistogram(t, c)
@@ -291,7 +291,7 @@ func allocatedBy[E radix.Element](t *testing.T, c *chunk[E]) int64 {
 	return int64(total)
 }
 
-func allocatedByCarrier[R carried](t *testing.T, c *carrier[R]) int64 {
+func allocatedByCarrier[R word](t *testing.T, c *wholeChunk[R]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint
 }
 
 // Select implements device.Chunk.
-func (c *carrier[R]) Select(ctx context.Context, src device.Source, low, high uint64,
+func (c *wholeChunk[R]) Select(ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
 	s := &selection[uint64]{low: low, span: high - low}
 	records, err = c.load(ctx, src, s)

@@ -44,7 +44,7 @@ type sizes struct {
 	element     int  // bytes
 	record      int  // bytes
 	keptRecords int  // bytes of each record that are kept beside its element: all or none
-	carried     bool // records are moved whole, elements are words of them: see carrier
+	whole       bool // records are moved whole, elements are words of them: see wholeChunk
 	bucket      int  // elements that a bucket should have
 	leaf        int  // elements of the largest bucket that is sorted in cache
 	unit        int  // records read at a time by one worker
@@ -58,15 +58,15 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
 	s := sizes{records: records, source: max(records, opt.SourceRecords), element: kind.bytes(), record: size}
 	inCache := leafBytes() / s.element
-	if word := carriedBytes(opt.Keyer); word > 0 {
-		s.element, s.carried = word, true
-		inCache = carriedBucket(word)
+	if word := wordBytes(opt.Keyer); word > 0 {
+		s.element, s.whole = word, true
+		inCache = wholeBucket(word)
 	} else if kind == indexed {
 		s.keptRecords = size
 	}
 	unit := unitBytes
-	if s.carried {
-		unit = int(min(max(records*int64(size)/segmentsTarget, unitBytes), carriedUnit))
+	if s.whole {
+		unit = int(min(max(records*int64(size)/segmentsTarget, unitBytes), wholeUnit))
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
@@ -81,9 +81,9 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	return s
 }
 
-// carriedBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do,
+// wholeBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do,
 // with what is sorted in place of them.
-func carriedBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
+func wholeBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
 // segmentsShare is the part of a chunk's records that the ends of segments may take, if more are read than it holds.
 const segmentsShare = 10
@@ -149,7 +149,7 @@ const maxZones = 24
 func (s *sizes) memory() int64 {
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
-	if s.carried {
+	if s.whole {
 		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.segments())*40
 	}
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
@@ -160,7 +160,7 @@ func (s *sizes) perWorker() int {
 	leaf := radix.WholeLines(s.leaf * s.element)
 	batch := radix.WholeLines(s.batch() * s.element)
 	scatter := radix.CombinerBytes(s.maxBuckets(), s.line)
-	if s.carried {
+	if s.whole {
 		keys := 2*radix.WholeLines(s.leaf*refBytes) + radix.WholeLines(8*s.batch())
 		return leaf + batch + keys + scatter + s.unitBytes() + outBytes(s)
 	}
@@ -180,7 +180,7 @@ func (s *sizes) maxBuckets() int {
 
 // maxEqualities is the greatest number of majority keys that Load counts: of bare keys, as other elements differ.
 func (s *sizes) maxEqualities() int {
-	if s.keptRecords > 0 || s.carried {
+	if s.keptRecords > 0 || s.whole {
 		return 0
 	}
 	return min(radix.MaxEqualities, s.maxBuckets()/8)

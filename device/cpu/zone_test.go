@@ -43,10 +43,10 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	case *chunk[uint32]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *carrier[uint64]:
+	case *wholeChunk[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *carrier[[2]uint64]:
+	case *wholeChunk[[2]uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	default:
@@ -94,7 +94,7 @@ func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
 func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)) {
 	r := rand.New(rand.NewPCG(3, 4))
 	layouts := map[string]format.Layout{
-		"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes20"), "carried": layoutOf(t, "bytes12"),
+		"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes20"), "whole": layoutOf(t, "bytes12"),
 		"pair": {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 	}
 	for name, l := range layouts {

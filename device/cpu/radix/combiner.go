@@ -21,11 +21,12 @@ const (
 // cache that is written to its block when it is full, past the caches. That turns writes to thousands of places
 // into whole lines, which memory takes nearly as fast as a stream.
 //
-// Two numbers a bucket say how far that is. An element of bucket b is stored at lines[next[b]], and next[b] is one more
-// then. When that is a multiple of the length of a line, the line is full: it is copied to pool.Elems[to[b]:], to[b] goes
-// on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size of a block, the
-// block is full, and a new one is taken before the next copy. So all that the loop over the elements needs is in one
-// word, of which buckets with a majority key use the upper part as well: there the key is counted (see Scatterer).
+// Two numbers a bucket say how far that is. An element of bucket b is stored at lines[next[b]], and next[b] is one
+// more then. When that is a multiple of the length of a line, the line is full: it is copied to pool.Elems[to[b]:],
+// to[b] goes on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size
+// of a block, the block is full, and a new one is taken before the next copy. So all that the loop over the
+// elements needs is in one word, of which buckets with a majority key use the upper part as well: there the key is
+// counted (see Scatterer).
 type Combiner[E arena.Word] struct {
 	pool  *pool.Pool[E]
 	line  int // elements in a line, a power of two

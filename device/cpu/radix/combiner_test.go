@@ -9,13 +9,13 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// TestCarryTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
-func TestCarryTwins(t *testing.T) {
-	t.Run("8", func(t *testing.T) { testCarryTwins(t, func(a, _ uint64) uint64 { return a }) })
-	t.Run("16", func(t *testing.T) { testCarryTwins(t, func(a, b uint64) [2]uint64 { return [2]uint64{a, b} }) })
+// TestCombinerTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
+func TestCombinerTwins(t *testing.T) {
+	t.Run("8", func(t *testing.T) { testCombinerTwins(t, func(a, _ uint64) uint64 { return a }) })
+	t.Run("16", func(t *testing.T) { testCombinerTwins(t, func(a, b uint64) [2]uint64 { return [2]uint64{a, b} }) })
 }
 
-func testCarryTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
+func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 7, 8, 9, 31, 32, 33, 1000, 20_000} {
 		eachCut(t, r, n, func(t *testing.T, b Buckets[uint64], keys []uint64) {
@@ -26,7 +26,7 @@ func testCarryTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 				want[b.Of(key)] = append(want[b.Of(key)], w)
 			}
 			for _, line := range []int{LineBytes, LongLineBytes} {
-				fast, loop := carriedTo(t, &b, keys, words, line, PutFast[R]), carriedTo(t, &b, keys, words, line, putLoop[R])
+				fast, loop := combinedTo(t, &b, keys, words, line, PutFast[R]), combinedTo(t, &b, keys, words, line, putLoop[R])
 				for i := range want {
 					if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
 						t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
@@ -37,8 +37,8 @@ func testCarryTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 	}
 }
 
-// carriedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
-func carriedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int,
+// combinedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
+func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int,
 	put func(*Combiner[R], []R, []uint32) (int, int)) [][]R {
 	p, err := pool.New[R](len(keys)/64+b.Count()+1, 64, 1)
 	if err != nil {

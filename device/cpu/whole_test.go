@@ -19,7 +19,7 @@ import (
 
 // TestPad moves records of every size to words and back, and writes no byte beyond them.
 func TestPad(t *testing.T) {
-	for size := 1; size <= maxCarried; size++ {
+	for size := 1; size <= maxWhole; size++ {
 		if size <= 8 {
 			testPad[uint64](t, size)
 		} else {
@@ -28,7 +28,7 @@ func TestPad(t *testing.T) {
 	}
 }
 
-func testPad[R carried](t *testing.T, size int) {
+func testPad[R word](t *testing.T, size int) {
 	for n := range 6 {
 		recs := make([]byte, n*size)
 		for i := range recs {
@@ -147,7 +147,7 @@ func TestLoadTakesAll(t *testing.T) {
 	const n = 50_001
 	l := layoutOf(t, "bytes12")
 	recs := devicetest.Distributions["uniform"](l, 2*n, rand.New(rand.NewPCG(11, 12)))
-	c := newChunkOf(t, l, recs[:n*12]).(*carrier[[2]uint64])
+	c := newChunkOf(t, l, recs[:n*12]).(*wholeChunk[[2]uint64])
 	defer c.Close()
 	for short := range 3 * c.sizes.workers * 8 {
 		src := tardySource{Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}}, unit: c.unit, short: short}
@@ -178,7 +178,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 		binary.LittleEndian.PutUint64(recs[16*i:], key)
 		binary.LittleEndian.PutUint64(recs[16*i+8:], uint64(i))
 	}
-	c := newChunkOf(t, l, recs).(*carrier[[2]uint64])
+	c := newChunkOf(t, l, recs).(*wholeChunk[[2]uint64])
 	defer c.Close()
 	c.leaf = 1500
 	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
@@ -193,7 +193,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 func TestSortIsCancelled(t *testing.T) {
 	l := layoutOf(t, "u128")
 	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))
-	c := newChunkOf(t, l, recs).(*carrier[[2]uint64])
+	c := newChunkOf(t, l, recs).(*wholeChunk[[2]uint64])
 	defer c.Close()
 	c.leaf = 700
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t task[uint64], to device.BlockWriter) error {
+func (c *wholeChunk[R]) store(ctx context.Context, w *wholeWorker[R], t task[uint64], to device.BlockWriter) error {
 	switch {
 	case t.leaves[0].done:
 		return c.storeDone(ctx, t, w.out, to)
@@ -35,14 +35,14 @@ func (c *carrier[R]) store(ctx context.Context, w *carryWorker[R], t task[uint64
 
 // keeps is false where a leaf that is too large for the cache is in order as it stands: each read goes through it
 // from its start.
-func (c *carrier[R]) keeps() bool {
+func (c *wholeChunk[R]) keeps() bool {
 	return !slices.ContainsFunc(c.leaves, func(l leaf[uint64]) bool { return l.count > maxKeptLeaves*int64(c.leaf) })
 }
 
-func (c *carrier[R]) besideBytes() int64 { return int64(c.orderBytes()) }
+func (c *wholeChunk[R]) besideBytes() int64 { return int64(c.orderBytes()) }
 
 // settle puts the records of a leaf in order where they lie: nobody needs the order of the input any more.
-func (c *carrier[R]) settle(w *carryWorker[R], l *leaf[uint64]) {
+func (c *wholeChunk[R]) settle(w *wholeWorker[R], l *leaf[uint64]) {
 	refs, mask := c.sorted(w, l), w.window.indexMask()
 	for piece := range c.pieces(l, 0) {
 		for j, ref := range refs[:len(piece)] {
@@ -53,7 +53,7 @@ func (c *carrier[R]) settle(w *carryWorker[R], l *leaf[uint64]) {
 }
 
 // sorted copies the records of a part to w.recs, and gives references to them in order.
-func (c *carrier[R]) sorted(w *carryWorker[R], l *leaf[uint64]) []uint64 {
+func (c *wholeChunk[R]) sorted(w *wholeWorker[R], l *leaf[uint64]) []uint64 {
 	recs, refs, tmp := w.recs[:l.count], w.refs[:l.count], w.tmp[:l.count]
 	rest := recs
 	for piece := range c.pieces(l, 0) {
@@ -89,7 +89,7 @@ func (c *carrier[R]) sorted(w *carryWorker[R], l *leaf[uint64]) []uint64 {
 
 // refine orders neighbours that tie in what references hold of the key, from bit from on, before it ends. Nearly always
 // they have the same key and are in order, as the references hold the rest of most keys.
-func (c *carrier[R]) refine(w *carryWorker[R], refs, tmp []uint64, from int) {
+func (c *wholeChunk[R]) refine(w *wholeWorker[R], refs, tmp []uint64, from int) {
 	tieBits, mask := w.window.tieBits(from), w.window.indexMask()
 	if tieBits == 0 {
 		return
@@ -113,7 +113,7 @@ func (c *carrier[R]) refine(w *carryWorker[R], refs, tmp []uint64, from int) {
 }
 
 // sameKeys reports whether all records of a group have the same key.
-func (c *carrier[R]) sameKeys(w *carryWorker[R], group []uint64) bool {
+func (c *wholeChunk[R]) sameKeys(w *wholeWorker[R], group []uint64) bool {
 	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
 	for k, key := range c.key {
 		first, differ := recs[(group[0]&mask)*words+uint64(k)], uint64(0)
@@ -128,7 +128,7 @@ func (c *carrier[R]) sameKeys(w *carryWorker[R], group []uint64) bool {
 }
 
 // follow writes the records that refs refer to.
-func (c *carrier[R]) follow(w *carryWorker[R], dst []byte, refs []uint64) {
+func (c *wholeChunk[R]) follow(w *wholeWorker[R], dst []byte, refs []uint64) {
 	recs, mask := w.recs, w.window.indexMask()
 	if c.record == c.element {
 		out := arena.View[R](dst)[:len(refs)]
@@ -148,7 +148,7 @@ func (c *carrier[R]) follow(w *carryWorker[R], dst []byte, refs []uint64) {
 	}
 }
 
-func (c *carrier[R]) records(dst []byte, words []R) []byte {
+func (c *wholeChunk[R]) records(dst []byte, words []R) []byte {
 	if c.record == c.element {
 		return arena.ByteView(words)
 	}

@@ -17,10 +17,10 @@ import (
 const keyRest = 64
 
 // longKeys says that a prefix is not the whole key.
-func (c *carrier[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
+func (c *wholeChunk[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
 
 // Sort splits parts that are too large for the cache until none is left, several at a time, the largest first.
-func (c *carrier[R]) Sort(ctx context.Context) error {
+func (c *wholeChunk[R]) Sort(ctx context.Context) error {
 	defer seconds(&c.stats.Sort, time.Now())
 	for {
 		large := c.tooLarge()
@@ -36,7 +36,7 @@ func (c *carrier[R]) Sort(ctx context.Context) error {
 
 // tooLarge is the largest of the parts that are to be split, by their indexes: as many as there are workers for,
 // and free blocks.
-func (c *carrier[R]) tooLarge() (large []int) {
+func (c *wholeChunk[R]) tooLarge() (large []int) {
 	total := int64(0)
 	for i := range c.leaves {
 		if l := &c.leaves[i]; l.count > int64(c.leaf) && !l.done {
@@ -53,16 +53,16 @@ func (c *carrier[R]) tooLarge() (large []int) {
 
 // blocksToSplit is how many blocks a split needs beside one for each of the parts: of each list that is read one is
 // in use.
-func (c *carrier[R]) blocksToSplit() int { return len(c.lists) + 1 }
+func (c *wholeChunk[R]) blocksToSplit() int { return len(c.lists) + 1 }
 
 // splitSome splits some leaves, each by a worker, with their shares of the free blocks.
-func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
+func (c *wholeChunk[R]) splitSome(ctx context.Context, large []int) error {
 	if err := c.makeWorkers(len(large)); err != nil {
 		return err
 	}
 	free := int(c.pool.Available()) / len(large)
 	parts := make([][]leaf[uint64], len(large))
-	err := c.each(ctx, len(large), func(ctx context.Context, i int, w *carryWorker[R]) (err error) {
+	err := c.each(ctx, len(large), func(ctx context.Context, i int, w *wholeWorker[R]) (err error) {
 		parts[i], err = c.split(ctx, w, c.leaves[large[i]], free)
 		return err
 	})
@@ -77,7 +77,7 @@ func (c *carrier[R]) splitSome(ctx context.Context, large []int) error {
 
 // merge joins neighbouring parts that were split off and fit in cache together: so the blocks that are not full
 // stay few however often buckets are split.
-func (c *carrier[R]) merge(leaves []leaf[uint64]) []leaf[uint64] {
+func (c *wholeChunk[R]) merge(leaves []leaf[uint64]) []leaf[uint64] {
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && l.flat && !l.done {
@@ -95,7 +95,8 @@ func (c *carrier[R]) merge(leaves []leaf[uint64]) []leaf[uint64] {
 
 // split moves the records of a part to several, in the order of the input, with so many free blocks; or finds that
 // it is in order.
-func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l leaf[uint64], free int) ([]leaf[uint64], error) {
+func (c *wholeChunk[R]) split(ctx context.Context, w *wholeWorker[R], l leaf[uint64], free int,
+) ([]leaf[uint64], error) {
 	keys := leafSample / (1 + len(c.lists)) // of several workers at once
 	sample, low, high := c.survey(w, &l, false, keys)
 	rest := low == high && c.longKeys()
@@ -141,7 +142,7 @@ func (c *carrier[R]) split(ctx context.Context, w *carryWorker[R], l leaf[uint64
 }
 
 // endOf is the block of a piece, and whether it ends there.
-func (c *carrier[R]) endOf(piece []R) (block uint32, ended bool) {
+func (c *wholeChunk[R]) endOf(piece []R) (block uint32, ended bool) {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.pool.Elems)))
 	end := int(start)/c.element + len(piece)
 	block = uint32((end - 1) >> c.pool.Shift)
@@ -149,7 +150,7 @@ func (c *carrier[R]) endOf(piece []R) (block uint32, ended bool) {
 }
 
 // survey gives the range of the keys of a part, or of their rests, and about so many of them.
-func (c *carrier[R]) survey(w *carryWorker[R], l *leaf[uint64], rest bool, keys int,
+func (c *wholeChunk[R]) survey(w *wholeWorker[R], l *leaf[uint64], rest bool, keys int,
 ) (sample []uint64, low, high uint64) {
 	step := int(l.count/int64(keys)) + 1
 	low, high = ^uint64(0), 0
@@ -169,7 +170,7 @@ func (c *carrier[R]) survey(w *carryWorker[R], l *leaf[uint64], rest bool, keys 
 }
 
 // bitsOf is the prefixes of the keys of words, or their rests, in w.keys.
-func (c *carrier[R]) bitsOf(w *carryWorker[R], words []R, rest bool) []uint64 {
+func (c *wholeChunk[R]) bitsOf(w *wholeWorker[R], words []R, rest bool) []uint64 {
 	keys := w.keys[:len(words)]
 	if rest {
 		c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
@@ -180,7 +181,7 @@ func (c *carrier[R]) bitsOf(w *carryWorker[R], words []R, rest bool) []uint64 {
 }
 
 // pieces gives the records of a leaf in the order of the input, or settled. What it has given may be recycled.
-func (c *carrier[R]) pieces(l *leaf[uint64], skip int64) iter.Seq[[]R] {
+func (c *wholeChunk[R]) pieces(l *leaf[uint64], skip int64) iter.Seq[[]R] {
 	return func(yield func([]R) bool) {
 		rest := func(piece []R) bool {
 			skipped := min(skip, int64(len(piece)))
@@ -201,7 +202,7 @@ func (c *carrier[R]) pieces(l *leaf[uint64], skip int64) iter.Seq[[]R] {
 }
 
 // eachPiece is pieces of a bucket of the order.
-func (c *carrier[R]) eachPiece(bucket int, yield func([]R) bool) {
+func (c *wholeChunk[R]) eachPiece(bucket int, yield func([]R) bool) {
 	type cursor struct {
 		rest []R    // of the block before next that is yet to be given
 		next uint32 // block

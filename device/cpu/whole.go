@@ -12,26 +12,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// carried is the word that a small record is moved in, at its start.
-type carried interface{ uint64 | [2]uint64 }
+// word is the word that a small record is moved in, at its start.
+type word interface{ uint64 | [2]uint64 }
 
 const (
-	// maxCarried is the largest record that is moved whole, and the longest key of such a record, in bytes.
-	maxCarried = 16
+	// maxWhole is the largest record that is moved whole, and the longest key of such a record, in bytes.
+	maxWhole = 16
 
-	// A worker reads up to carriedUnit bytes of such records at a time, so that there are about segmentsTarget of a unit
+	// A worker reads up to wholeUnit bytes of such records at a time, so that there are about segmentsTarget of a unit
 	// each: more of them make short pieces of large buckets, though in cache a unit of unitBytes is read best.
-	carriedUnit    = 1 << 20
+	wholeUnit      = 1 << 20
 	segmentsTarget = 1 << 10
 
 	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
 	refBytes = 8
 )
 
-// carriedBytes is the size of the word that records are moved in, or 0 if they are not moved whole.
-func carriedBytes(k *format.Keyer) int {
+// wordBytes is the size of the word that records are moved in, or 0 if they are not moved whole.
+func wordBytes(k *format.Keyer) int {
 	switch size := k.Layout().RecordSize; {
-	case elementOf(k) != indexed || size > maxCarried || k.KeySize() > maxCarried:
+	case elementOf(k) != indexed || size > maxWhole || k.KeySize() > maxWhole:
 		return 0
 	case size <= 8:
 		return 8
@@ -39,18 +39,18 @@ func carriedBytes(k *format.Keyer) int {
 	return 16
 }
 
-// carrier is a device.Chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a
+// wholeChunk is a device.Chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a
 // line or two of the cache wherever it is fetched from:
 //
 //	Load   scatters them to buckets by the prefixes of their keys, and remembers in which order (order.go).
-//	Sort   splits buckets that do not fit in cache (carry_parts.go).
+//	Sort   splits buckets that do not fit in cache (whole_split.go).
 //	Store  copies a bucket into cache, in the order of the input; sorts references, of bits of the key and the place
-//	       there; and writes the records as they say (carry_store.go).
+//	       there; and writes the records as they say (whole_store.go).
 //
 // Against records that stay where they were loaded, beside elements with their indexes, memory holds nothing but
 // records, and is read in sequence.
-type carrier[R carried] struct {
-	engine[uint64, R, *carryWorker[R]]
+type wholeChunk[R word] struct {
+	engine[uint64, R, *wholeWorker[R]]
 	keyer *format.Keyer // of words
 	key   []uint64      // the bits of a word that are of its key
 	table *arena.Memory // of order
@@ -58,8 +58,8 @@ type carrier[R carried] struct {
 	lists [][]pool.List // of each worker, its buckets
 }
 
-// carryWorker is the scratch of one goroutine.
-type carryWorker[R carried] struct {
+// wholeWorker is the scratch of one goroutine.
+type wholeWorker[R word] struct {
 	memory *arena.Memory // of what follows
 	lines  radix.Combiner[R]
 	unit   []byte   // records on their way in
@@ -73,14 +73,14 @@ type carryWorker[R carried] struct {
 	radix  radix.Sorter[uint64]
 }
 
-func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+func newWholeChunk[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	layout := opt.Keyer.Layout()
 	layout.RecordSize = s.element
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine[uint64, R, *carryWorker[R]](opt, s)
+	e, err := newEngine[uint64, R, *wholeWorker[R]](opt, s)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func newCarrier[R carried](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 	if err != nil {
 		return nil, errors.Join(err, e.pool.Memory.Free())
 	}
-	c := &carrier[R]{engine: e, keyer: keyer, key: keyBits(layout), table: table}
+	c := &wholeChunk[R]{engine: e, keyer: keyer, key: keyBits(layout), table: table}
 	c.kind = c
 	return c, nil
 }
@@ -105,12 +105,12 @@ func keyBits(l format.Layout) []uint64 {
 	return bits
 }
 
-func (c *carrier[R]) newWorker() (*carryWorker[R], error) {
+func (c *wholeChunk[R]) newWorker() (*wholeWorker[R], error) {
 	memory, err := arena.Alloc(c.perWorker())
 	if err != nil {
 		return nil, err
 	}
-	w := &carryWorker[R]{memory: memory}
+	w := &wholeWorker[R]{memory: memory}
 	rest := memory.Bytes()
 	w.recs, rest = radix.Carve[R](rest, c.leaf)
 	w.refs, rest = radix.Carve[uint64](rest, c.leaf)
@@ -124,20 +124,20 @@ func (c *carrier[R]) newWorker() (*carryWorker[R], error) {
 	return w, nil
 }
 
-func (w *carryWorker[R]) free() error { return w.memory.Free() }
-func (w *carryWorker[R]) passes() int { return w.radix.Passes }
+func (w *wholeWorker[R]) free() error { return w.memory.Free() }
+func (w *wholeWorker[R]) passes() int { return w.radix.Passes }
 
 // guarded calls f: no memory is a file's.
-func (c *carrier[R]) guarded(f func() error) error { return f() }
+func (c *wholeChunk[R]) guarded(f func() error) error { return f() }
 
-func (c *carrier[R]) begin(device.Source, int) error                 { return nil }
-func (c *carrier[R]) place(w *carryWorker[R], _ int64, n int) []byte { return w.unit[:n*c.record] }
-func (c *carrier[R]) fromPrefix(prefix uint64) uint64                { return prefix }
-func (c *carrier[R]) tieBits() uint                                  { return 0 }
-func (c *carrier[R]) share(w *carryWorker[R]) share                  { return &w.lines }
-func (c *carrier[R]) admit(worker int) bool                          { return c.order.admit(worker) }
+func (c *wholeChunk[R]) begin(device.Source, int) error                 { return nil }
+func (c *wholeChunk[R]) place(w *wholeWorker[R], _ int64, n int) []byte { return w.unit[:n*c.record] }
+func (c *wholeChunk[R]) fromPrefix(prefix uint64) uint64                { return prefix }
+func (c *wholeChunk[R]) tieBits() uint                                  { return 0 }
+func (c *wholeChunk[R]) share(w *wholeWorker[R]) share                  { return &w.lines }
+func (c *wholeChunk[R]) admit(worker int) bool                          { return c.order.admit(worker) }
 
-func (c *carrier[R]) note(worker int, first, n int64) {
+func (c *wholeChunk[R]) note(worker int, first, n int64) {
 	if n == 0 {
 		c.order.end(worker)
 		return
@@ -145,13 +145,13 @@ func (c *carrier[R]) note(worker int, first, n int64) {
 	c.workers[worker].lines.Counts(c.order.note(worker, first, n))
 }
 
-func (c *carrier[R]) keysOf(_ *carryWorker[R], recs []byte, _ int64) []uint64 {
+func (c *wholeChunk[R]) keysOf(_ *wholeWorker[R], recs []byte, _ int64) []uint64 {
 	prefixes := make([]uint64, len(recs)/c.record)
 	c.opt.Keyer.Prefixes(prefixes, recs)
 	return prefixes
 }
 
-func (c *carrier[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equalities[uint64]) {
+func (c *wholeChunk[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equalities[uint64]) {
 	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.segments())
 	for _, w := range c.workers[:workers] {
 		w.lines.Reset(b.Count(), 0, len(c.pool.Zones))
@@ -159,7 +159,7 @@ func (c *carrier[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equali
 	}
 }
 
-func (c *carrier[R]) scatter(l *loading[uint64, R, *carryWorker[R]], w *carryWorker[R], recs []byte, _ int64) {
+func (c *wholeChunk[R]) scatter(l *loading[uint64, R, *wholeWorker[R]], w *wholeWorker[R], recs []byte, _ int64) {
 	size := c.record
 	for len(recs) > 0 {
 		n := min(len(w.keys), len(recs)/size)
@@ -181,7 +181,7 @@ func (c *carrier[R]) scatter(l *loading[uint64, R, *carryWorker[R]], w *carryWor
 	}
 }
 
-func (c *carrier[R]) collect(workers int, b radix.Buckets[uint64], _ leaf[uint64]) (leaves []leaf[uint64]) {
+func (c *wholeChunk[R]) collect(workers int, b radix.Buckets[uint64], _ leaf[uint64]) (leaves []leaf[uint64]) {
 	c.order.sort()
 	c.lists = c.lists[:0]
 	for _, w := range c.workers[:workers] {
@@ -200,7 +200,7 @@ func (c *carrier[R]) collect(workers int, b radix.Buckets[uint64], _ leaf[uint64
 }
 
 // pad makes words of records of size bytes. What a record leaves of its word is of no account.
-func pad[R carried](words []R, recs []byte, size int) {
+func pad[R word](words []R, recs []byte, size int) {
 	whole := wholeWords[R](len(recs), size)
 	for i := range words[:whole] {
 		words[i] = *(*R)(unsafe.Pointer(&recs[i*size]))
@@ -211,7 +211,7 @@ func pad[R carried](words []R, recs []byte, size int) {
 }
 
 // unpad is the inverse of pad. REQUIRES: dst has n·size bytes, n = len(words).
-func unpad[R carried](dst []byte, words []R, size int) {
+func unpad[R word](dst []byte, words []R, size int) {
 	whole := wholeWords[R](len(dst), size)
 	for i, word := range words[:whole] {
 		*(*R)(unsafe.Pointer(&dst[i*size])) = word // the next one covers what is too much
@@ -222,7 +222,7 @@ func unpad[R carried](dst []byte, words []R, size int) {
 }
 
 // wholeWords is how many records of size bytes begin so far before the end of so many that a word can be read there.
-func wholeWords[R carried](bytes, size int) int {
+func wholeWords[R word](bytes, size int) int {
 	var word R
 	if most := bytes - int(unsafe.Sizeof(word)); most >= 0 {
 		return most/size + 1
@@ -231,7 +231,7 @@ func wholeWords[R carried](bytes, size int) int {
 }
 
 // Close gives the memory back.
-func (c *carrier[R]) Close() error {
+func (c *wholeChunk[R]) Close() error {
 	c.lists = nil
 	return errors.Join(c.engine.Close(), c.table.Free())
 }
