@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,28 +15,36 @@ import (
 // chooser leaves each sort to the algorithm and the parameters that were measured as fastest for it (Tuning), else to
 // the defaults.
 type chooser struct {
-	session *session
-	named   string // the algorithm that the user chose; "": none
+	session   *session
+	named     string // the algorithm that the user chose; "": none
+	digitBits int    // likewise
 }
 
-// defaultAlgorithm is hybrid, which goes on as onesweep, where that can rank by ballots, else the first of the
-// algorithms, which runs everywhere.
-func defaultAlgorithm(ctx *cl.Context) string {
+// bestRadix is onesweep, where that can rank by ballots, else the first of the algorithms, which runs everywhere.
+func bestRadix(ctx *cl.Context) string {
 	if algo.HasBallots(ctx) {
-		return "hybrid"
+		return "onesweep"
 	}
 	return algo.Names()[0]
 }
 
 // choice is the algorithm for n keys of a kind.
 func (c chooser) choice(kind KeyKind, n int64) (name string, p algo.Params) {
-	if c.named != "" {
-		return c.named, c.session.tuning.params(c.named, kind)
+	if name = c.named; name == "" && c.digitBits > 0 {
+		name = c.session.radix()
+	}
+	if name != "" {
+		p = c.session.tuning.params(name, kind)
+		p.DigitBits = cmp.Or(c.digitBits, p.DigitBits)
+		return name, p
 	}
 	if best, ok := c.session.tuning.best(kind, n); ok {
 		return best.Algorithm, best.Params
 	}
-	return c.session.fallback(), algo.Params{}
+	if name = c.session.radix(); name == "onesweep" {
+		name = "hybrid" // which goes on as onesweep
+	}
+	return name, algo.Params{}
 }
 
 func kindOfData(d *algo.Data) KeyKind {
@@ -50,10 +59,11 @@ func (c chooser) sort(q *cl.Queue, d *algo.Data, fromBit, toBit int) error {
 	if err == nil {
 		err = sorter.Sort(q, d, fromBit, toBit)
 	}
-	if p == (algo.Params{}) || err == nil || sorter != nil && !errors.Is(err, ErrBuild) {
+	defaults := algo.Params{DigitBits: c.digitBits}
+	if p == defaults || err == nil || sorter != nil && !errors.Is(err, ErrBuild) {
 		return err
 	}
-	if sorter, err = c.session.sorter(name, algo.Params{}); err != nil {
+	if sorter, err = c.session.sorter(name, defaults); err != nil {
 		return err
 	}
 	return sorter.Sort(q, d, fromBit, toBit)

@@ -50,3 +50,42 @@ func TestChunksAreSortedByTheFastest(t *testing.T) {
 		}
 	}
 }
+
+// Digits are as wide as asked for, whatever was measured, and refused where an algorithm has its own.
+func TestDigitBits(t *testing.T) {
+	tuning := &Tuning{Sorts: []TunedSort{{Key: narrow, Algorithm: "hybrid", Rate: 1e9}}}
+	k := keyer(t, 4, "0:u32")
+	recs := randomBytes(4*3000, "uniform")
+	for _, c := range []struct {
+		algorithm string
+		bits      int
+		passes    int
+	}{{"split", 1, 32}, {"", 5, 7}, {"tile", 7, 5}, {"binning", 2, 16},
+		{"count-scan-reorder", 4, 8}, {"onesweep", 3, 11},
+		{"split", 0, 6}, {"binning", 0, 8}, {"onesweep", 0, 4}} { // as the cost model finds
+		d := open(t, Options{Algorithm: c.algorithm, DigitBits: c.bits, Tuning: tuning})
+		chunk, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sortOn(t, chunk, &memorySource{recs: recs, size: 4}, -1); !bytes.Equal(got, sorted(k, recs)) {
+			t.Errorf("%s by %d bits: wrong order", c.algorithm, c.bits)
+		}
+		if s := chunk.Stats(); s.Passes != c.passes {
+			t.Errorf("%s by %d bits: %d passes of %s, want %d", c.algorithm, c.bits, s.Passes, s.Algorithm, c.passes)
+		}
+		if err := chunk.Close(); err != nil {
+			t.Error(err)
+		}
+		_, err = d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Algorithm: "selection"})
+		if c.bits > 0 && err == nil {
+			t.Error("selection has no digits, yet it was told their width")
+		}
+	}
+	for _, opt := range []Options{{DigitBits: 9}, {DigitBits: -1}, {Algorithm: "binning", DigitBits: 3},
+		{Algorithm: "hybrid", DigitBits: 8}, {Algorithm: "selection-blocks", DigitBits: 1}} {
+		if _, err := Open(1, opt); err == nil {
+			t.Errorf("%+v was taken", opt)
+		}
+	}
+}

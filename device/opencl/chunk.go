@@ -53,7 +53,7 @@ func (c *chunk) begin() error {
 	if err != nil {
 		return errors.Join(err, c.release())
 	}
-	c.session, c.sorter = s, chooser{s, c.opt.Algorithm}
+	c.session, c.sorter = s, chooser{s, c.opt.Algorithm, c.engine.opt.DigitBits}
 	c.program = sync.OnceValues(c.prepare)
 	go func() { _, _ = c.program() }() // while the first records are read
 	return nil
@@ -84,7 +84,7 @@ func (c *chunk) prepare() (p *program, err error) {
 		p, err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
 	}
 	if err == nil && c.opt.Algorithm != "" {
-		_, err = s.sorter(c.opt.Algorithm, algo.Params{})
+		_, err = s.sorter(c.opt.Algorithm, algo.Params{DigitBits: c.engine.opt.DigitBits})
 	}
 	if err != nil {
 		return nil, err

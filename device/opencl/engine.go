@@ -5,6 +5,7 @@ package opencl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -35,7 +36,7 @@ type session struct {
 
 	programs onceMap[*program]
 	sorters  onceMap[*algo.Sorter] // see choose.go
-	fallback func() string         // the algorithm where nothing was measured
+	radix    func() string         // the best of the radix sorts where nothing was measured
 	tuning   *Tuning
 
 	warmed  map[string]bool // what warm has done, under sorting
@@ -46,10 +47,7 @@ type session struct {
 // Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context is
 // made with the first chunk, and kernels while it is loaded.
 func Open(index int, opt Options) (device.Device, error) {
-	if err := opt.validate(); err != nil {
-		return nil, err
-	}
-	if err := algo.Check(opt.Algorithm); err != nil {
+	if err := errors.Join(algo.Check(opt.Algorithm), opt.validate()); err != nil {
 		return nil, err
 	}
 	dev, err := Raw(index)
@@ -67,7 +65,7 @@ func (e *engine) begin() (*session, error) {
 		return nil, err
 	}
 	s := &session{ctx: ctx, tuning: e.opt.Tuning, warmed: map[string]bool{},
-		fallback: sync.OnceValue(func() string { return defaultAlgorithm(ctx) })}
+		radix: sync.OnceValue(func() string { return bestRadix(ctx) })}
 	if s.admin, err = ctx.NewQueue(); err == nil {
 		s.kernels, err = ctx.NewQueue()
 	}
@@ -128,7 +126,7 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
 	opt.Algorithm = cmp.Or(opt.Algorithm, e.opt.Algorithm)
-	if err := algo.Check(opt.Algorithm); err != nil {
+	if err := errors.Join(algo.Check(opt.Algorithm), algo.CheckDigitBits(opt.Algorithm, e.opt.DigitBits)); err != nil {
 		return nil, err
 	}
 	return newChunk(e, opt), nil

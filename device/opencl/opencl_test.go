@@ -312,7 +312,7 @@ func TestChunksInDifferentStepsAtOnce(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
-	d := open(t, Options{Algorithm: "split"})
+	d := open(t, Options{Algorithm: "split", DigitBits: 4})
 	k := keyer(t, 8, "0:u64")
 	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 1000})
 	if err != nil {

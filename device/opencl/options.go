@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	MemoryBytes int64   // use no more than this of the device's memory; 0: all
 	AllocBytes  int64   // make no single allocation larger than this; 0: as large as the device allows
 	Algorithm   string  // one of Info.Algorithms; "": the device's choice
+	DigitBits   int     // that a pass sorts by, of algorithms that leave it open; 0: as measured, or by the cost model
 	Travel      Travel  // of layouts that are not bare keys
 	LinkRate    float64 // bytes per second between host and device if known, which the choice of Travel uses
 	Tuning      *Tuning // what was measured of the device, which the choice of algorithms and parameters uses; may be nil
@@ -46,7 +48,7 @@ func (o Options) validate() error {
 	if !slices.Contains([]Travel{TravelAuto, TravelRecords, TravelKeys}, o.Travel) {
 		return fmt.Errorf("OpenCL device: travel %q is neither records nor keys", o.Travel)
 	}
-	return nil
+	return algo.CheckDigitBits(o.Algorithm, o.DigitBits)
 }
 
 // Select finds the devices that a user means by a word: the number of one, a kind ("gpu": all of that kind), or part

@@ -76,6 +76,16 @@ func (g geometry) radix() int64 { return 1 << g.digitBits }
 // groupsFor is the number of tiles, the last perhaps not full.
 func (g geometry) groupsFor(n int64) int64 { return (n + g.tile() - 1) / g.tile() }
 
+// withDigit is the digit that p wants, or of some widths the one with which the cost model has the least moved.
+func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
+	t := Tiling{ElementBytes: v.wordBytes + 4*asFlag(v.values), KeyBits: 8 * v.wordBytes, Items: g.items,
+		GroupSize: g.groupSize}
+	if g.digitBits = p.DigitBits; p.DigitBits == 0 {
+		g.digitBits = t.BestDigitBits(1, widths)
+	}
+	return g
+}
+
 // limits are what kernels can be built for.
 type limits struct {
 	digitBits  int   // at most

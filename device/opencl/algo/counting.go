@@ -4,7 +4,6 @@ package algo
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -57,23 +56,23 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 // as it was published, count_scan_reorder_4.cl.
 func newCountScanReorder(ctx *cl.Context, p Params) (*Sorter, error) {
 	if p.DigitBits == 4 {
-		return newRadix(ctx, p, method{4, func(b *builder) passes { return buildPublished(b, p) }}), nil
+		return newRadix(ctx, p, func(b *builder) (int, passes) { return 4, buildPublished(b, p) }), nil
 	}
-	s := countScanReorderShape(ctx.Device(), p, 4)
-	if err := s.check(ctx.Device(), 4, false); err != nil {
-		return nil, err
-	}
-	return newRadix(ctx, p, method{s.digitBits, func(b *builder) passes { return buildCountScanReorder(b, p) }}), nil
+	err := countScanReorderShape(ctx.Device(), p, variant{wordBytes: 4}).check(ctx.Device(), 4, false)
+	return newRadix(ctx, p, func(b *builder) (int, passes) {
+		c := buildCountScanReorder(b, p)
+		return c.digitBits, c
+	}), err
 }
 
 // countScanReorderShape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks
 // included, and leave room for several work-groups per unit. Masks are made on any device.
-func countScanReorderShape(dev *cl.Device, p Params, wordBytes int) ranked {
-	return newRanked(dev, p, wordBytes, cmp.Or(p.Ranking, RankMasks), 256, 16)
+func countScanReorderShape(dev *cl.Device, p Params, v variant) ranked {
+	return newRanked(dev, p, v, cmp.Or(p.Ranking, RankMasks), 256, 16)
 }
 
 func buildCountScanReorder(b *builder, p Params) *counting {
-	s := countScanReorderShape(b.device(), p, b.v.wordBytes)
+	s := countScanReorderShape(b.device(), p, b.v)
 	c := buildCounting(b, s.geometry, s.program(b, nil, "rank", "count_scan_reorder"), "count", "reorder")
 	c.sections, c.byRow = cmp.Or(int64(p.Groups), sections(b.device(), 8)), true
 	return c
@@ -109,16 +108,20 @@ func newTile(ctx *cl.Context, p Params) (*Sorter, error) {
 	})
 }
 
-// newTiled makes a sort whose tiles are sorted by localsplit.cl. The defaults are Koppelman's examples.
+// newTiled makes a sort whose tiles are sorted by localsplit.cl. Tiles are Koppelman's
+// examples by default, and digits what the model finds.
 func newTiled(ctx *cl.Context, p Params, build func(*builder, geometry) *counting) (*Sorter, error) {
 	dev := ctx.Device()
 	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, dev.MaxGroup)), items: cmp.Or(p.Items, 4),
-		digitBits: cmp.Or(p.DigitBits, 4)}
+		digitBits: cmp.Or(p.DigitBits, maxDigitBits)}
 	local := g.tile()*12 + 8*int64(g.groupSize) + 4*g.radix() + 64
-	if err := g.check(dev, limits{digitBits: 8, groupUnit: 1, localBytes: local}); err != nil {
+	if err := g.check(dev, limits{digitBits: maxDigitBits, groupUnit: 1, localBytes: local}); err != nil {
 		return nil, err
 	}
-	return newRadix(ctx, p, method{g.digitBits, func(b *builder) passes { return build(b, g) }}), nil
+	return newRadix(ctx, p, func(b *builder) (int, passes) {
+		g := g.withDigit(p, b.v, upTo(maxDigitBits))
+		return g.digitBits, build(b, g)
+	}), nil
 }
 
 const (
@@ -130,16 +133,17 @@ const (
 func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
 	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes,
 		digitBits: cmp.Or(p.DigitBits, 4)}
-	if g.digitBits != 2 && g.digitBits != 4 {
-		return nil, fmt.Errorf("digits of %d bits: use 2 or 4", g.digitBits)
+	if err := CheckDigitBits("binning", p.DigitBits); err != nil {
+		return nil, err
 	}
 	local := int64(g.groupSize/binningLanes) << 10
 	if err := g.check(ctx.Device(), limits{4, binningLanes, binningLanes, local}); err != nil {
 		return nil, err
 	}
-	return newRadix(ctx, p, method{g.digitBits, func(b *builder) passes {
+	return newRadix(ctx, p, func(b *builder) (int, passes) {
+		g := g.withDigit(p, b.v, digitWidths["binning"])
 		c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
 		c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
-		return c
-	}}), nil
+		return g.digitBits, c
+	}), nil
 }

@@ -14,18 +14,17 @@ func newHybrid(ctx *cl.Context, p Params) (*Sorter, error) {
 	if err := hybridShape(ctx.Device(), p, 4).check(ctx.Device(), 4); err != nil {
 		return nil, err
 	}
-	m, err := onesweepMethod(ctx.Device(), Params{})
 	return makeSorter(ctx, p, func(b *builder) engine {
-		x := buildRadix(b, p, m)
+		x := buildRadix(b, p, onesweepMethod(Params{}))
 		switch {
 		case b.v.wide:
 		case b.v.values:
-			x.tail = buildTail(b, p, m.digitBits)
+			x.tail = buildTail(b, p, x.digitBits)
 		default:
 			x.hybrid = buildHybrid(b, p)
 		}
 		return x
-	}), err
+	}), nil
 }
 
 // hybridGeometry is the shape of the partitions and that of the finish, whose digit is the bin.

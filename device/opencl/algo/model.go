@@ -1,5 +1,7 @@
 package algo
 
+import "math"
+
 // Tiling is the shape of a radix sort by tiles in Koppelman's symbols ("Analysis of a Radix Sort Algorithm on NVIDIA
 // GPUs").
 type Tiling struct {
@@ -26,6 +28,44 @@ func (t Tiling) DataMovement(n int64) float64 {
 	return perPass * t.passes()
 }
 
+// Costs are Koppelman's constants: the steps of each part of the computation for what it is in proportion to.
+type Costs struct {
+	Sort         float64 // c_s: the sort within a block, for an element, bit and level of the prefix sum
+	CountElement float64 // c_c1: the histogram of a tile, for an element
+	CountBin     float64 // c_c2: likewise, for a bin
+	Histogram    float64 // c_gh: the global histogram, for a bin of a block
+	Offset       float64 // c_of: the offsets of a tile, for a bin and bit
+	Scatter      float64 // c_sc: for an element
+}
+
+// UnitCosts has each step cost the same, as his examples do.
+var UnitCosts = Costs{1, 1, 1, 1, 1, 1}
+
+// Computation is Koppelman's total of the steps of both passes and all iterations:
+//
+//	[n·(c_s·h·lg(eB) + c_c1 + c_sc) + (n/eB)·2^h·(c_c2 + c_of·h) + c_gh·G·(G·2^h + h·2^h)] · k/h
+func (t Tiling) Computation(n int64, c Costs) float64 {
+	h, g := float64(t.DigitBits), float64(t.Groups)
+	elements := float64(n) * (c.Sort*h*math.Log2(t.tile()) + c.CountElement + c.Scatter)
+	bins := float64(n) / t.tile() * t.radix() * (c.CountBin + c.Offset*h)
+	return t.passes() * (elements + bins + c.Histogram*g*(g+h)*t.radix())
+}
+
+// BalancedTile is the tile with which the offsets take as many steps as the sort within blocks, which smaller tiles
+// make faster and larger ones slower: eB·lg(eB) = (c_of/c_s)·2^h.
+func (t Tiling) BalancedTile(c Costs) float64 {
+	wanted := c.Offset / c.Sort * t.radix()
+	low, high := 1.0, wanted+2 // x·lg(x) is 0 at 1, and more than wanted at wanted + 2
+	for high-low > 1e-6 {
+		if middle := (low + high) / 2; middle*math.Log2(middle) < wanted {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
 // MovedBytes is what tile.cl moves with its scan: elements twice read and twice written, and each counter of
 // counterBytes written, scanned (read twice, written once) and read.
 func (t Tiling) MovedBytes(n int64, counterBytes int) float64 {
@@ -47,14 +87,13 @@ func (t Tiling) CostModel(n int64) float64 {
 	return t.passes() * float64(n) * perElement
 }
 
-// BestDigitBits is the digit width of 1 to most bits with the least CostModel; of equal ones the narrower.
-func (t Tiling) BestDigitBits(n int64, most int) int {
+// BestDigitBits is the one of some digit widths with the least CostModel; of equal ones the first.
+func (t Tiling) BestDigitBits(n int64, widths []int) int {
 	best := t
-	best.DigitBits = 1
-	for h := 2; h <= most; h++ {
+	for i, h := range widths {
 		next := t
 		next.DigitBits = h
-		if next.CostModel(n) < best.CostModel(n) {
+		if i == 0 || next.CostModel(n) < best.CostModel(n) {
 			best = next
 		}
 	}

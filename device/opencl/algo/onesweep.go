@@ -22,14 +22,12 @@ type onesweep struct {
 }
 
 func newOnesweep(ctx *cl.Context, p Params) (*Sorter, error) {
-	m, err := onesweepMethod(ctx.Device(), p)
-	return newRadix(ctx, p, m), err
+	s := onesweepShape(ctx.Device(), p, variant{wordBytes: 4}, max(p.Ranking, RankMasks))
+	return newRadix(ctx, p, onesweepMethod(p)), s.check(ctx.Device(), 4, false)
 }
 
-func onesweepMethod(dev *cl.Device, p Params) (method, error) {
-	s := onesweepShape(dev, p, variant{wordBytes: 4}, max(p.Ranking, RankMasks))
-	build := func(b *builder) passes { return buildOnesweep(b, p) }
-	return method{s.digitBits, build}, s.check(dev, 4, false)
+func onesweepMethod(p Params) method {
+	return func(b *builder) (int, passes) { return buildOnesweep(b, p) }
 }
 
 // onesweepTuning is the fastest work-groups with keys per work-item where masks are not needed.
@@ -44,24 +42,24 @@ var onesweepTuning = map[variant]struct{ groupSize, items int }{
 // onesweepShape is as measured, or smaller where masks take local memory themselves.
 func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked {
 	if ranking == RankMasks || ranking == RankSubgroups {
-		return newRanked(dev, p, v.wordBytes, ranking, 256, 16)
+		return newRanked(dev, p, v, ranking, 256, 16)
 	}
 	v.wide = false
 	best := onesweepTuning[v]
-	return newRanked(dev, p, v.wordBytes, ranking, best.groupSize, best.items)
+	return newRanked(dev, p, v, ranking, best.groupSize, best.items)
 }
 
-func buildOnesweep(b *builder, p Params) passes {
+func buildOnesweep(b *builder, p Params) (digitBits int, _ passes) {
 	dev := b.device()
-	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: p.DigitBits}) }
+	shape := onesweepShape(dev, p, b.v, rankingFor(b.ctx, p))
+	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: shape.digitBits}) }
 	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {
-		return fallback() // 64-bit states cannot be told to other groups here
+		return shape.digitBits, fallback() // 64-bit states cannot be told to other groups here
 	}
-	shape := onesweepShape(dev, p, b.v, rankingFor(b.ctx, p))
 	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
 	kernel := shape.program(b, states, "rank", "onesweep")
-	return &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
+	return shape.digitBits, &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
 		clear: kernel("onesweep_clear"), sweep: kernel("onesweep_pass"),
 		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
 }
@@ -121,7 +119,7 @@ func (o *onesweep) pass(r *run, pass int, at digit, bases, tickets, abort *cl.Bu
 func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()
-	g := newRanked(ctx.Device(), Params{}, 4, ranking, 256, 6)
+	g := newRanked(ctx.Device(), Params{}, b.v, ranking, 256, 6)
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {
 		return false

@@ -25,11 +25,8 @@ func digitsOf(from, to, bits int) []digit {
 	return list
 }
 
-// method is what the radix sorts differ in.
-type method struct {
-	digitBits int // that a pass sorts by
-	build     func(b *builder) passes
-}
+// method is what the radix sorts differ in: how many bits a pass sorts by, and the passes.
+type method func(b *builder) (digitBits int, p passes)
 
 // passes are a method's kernels for one variant.
 type passes interface {
@@ -54,8 +51,9 @@ func newRadix(ctx *cl.Context, p Params, m method) *Sorter {
 }
 
 func buildRadix(b *builder, p Params, m method) *radix {
-	x := &radix{digitBits: m.digitBits, histogram: buildHistogram(b, m.digitBits), passes: m.build(b)}
-	x.sampler = buildSampler(b, p.LeadingKeys)
+	digitBits, passes := m(b)
+	x := &radix{digitBits: digitBits, passes: passes, histogram: buildHistogram(b, digitBits),
+		sampler: buildSampler(b, p.LeadingKeys)}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -20,17 +21,16 @@ type ranked struct {
 // rankTeam is the work-items of a team, TEAM in rank.cl.
 const rankTeam = 32
 
-// newRanked takes the defaults given where p says nothing. A digit value has a work-item of its own, so that a device
-// with small work-groups gets narrower digits, and one with little local memory fewer keys per work-item.
-func newRanked(dev *cl.Device, p Params, wordBytes int, ranking Ranking, groupSize, items int) ranked {
-	r := ranked{ranking: ranking, geometry: geometry{groupSize: min(groupSize, dev.MaxGroup), digitBits: 8}}
-	for 1<<r.digitBits > r.groupSize {
-		r.digitBits--
-	}
-	r.groupSize, r.items = cmp.Or(p.GroupSize, r.groupSize), cmp.Or(p.Items, items)
-	r.digitBits = cmp.Or(p.DigitBits, r.digitBits)
+// newRanked takes the defaults given where p says nothing, and digits that the model finds. A digit value has a
+// work-item of its own, so that a device with small work-groups gets narrower digits, and one with little local memory
+// fewer keys per work-item.
+func newRanked(dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, items int) ranked {
+	r := ranked{ranking: ranking}
+	r.groupSize, r.items = min(groupSize, dev.MaxGroup), cmp.Or(p.Items, items)
+	r.geometry = r.withDigit(p, v, upTo(min(maxDigitBits, bits.Len(uint(r.groupSize))-1)))
+	r.groupSize = cmp.Or(p.GroupSize, r.groupSize)
 	r.maskSteps = cmp.Or(p.MaskSteps, r.defaultSteps(dev))
-	for p.Items == 0 && r.items > 1 && r.localBytes(wordBytes, true) > dev.LocalBytes {
+	for p.Items == 0 && r.items > 1 && r.localBytes(v.wordBytes, true) > dev.LocalBytes {
 		r.items--
 	}
 	return r
@@ -62,7 +62,7 @@ func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
 	if r.maskSteps < 1 || r.maskSteps > 16 {
 		return fmt.Errorf("%d keys between barriers: use 1 to 16", r.maskSteps)
 	}
-	return r.geometry.check(dev, limits{8, rankTeam, r.radix(), r.localBytes(wordBytes, wide)})
+	return r.geometry.check(dev, limits{maxDigitBits, rankTeam, r.radix(), r.localBytes(wordBytes, wide)})
 }
 
 // program builds the files for a shape, if that can work.

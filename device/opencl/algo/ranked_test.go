@@ -22,7 +22,8 @@ func TestDefaultsFit(t *testing.T) {
 				t.Errorf("%s: hybrid: %v", name, err)
 			}
 			for _, wide := range []bool{false, true} {
-				if err := countScanReorderShape(dev, Params{}, wordBytes).check(dev, wordBytes, wide); err != nil {
+				csr := countScanReorderShape(dev, Params{}, variant{wordBytes: wordBytes})
+				if err := csr.check(dev, wordBytes, wide); err != nil {
 					t.Errorf("%s: count-scan-reorder: %v", name, err)
 				}
 				for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups, RankWarpMasks} {
@@ -48,10 +49,28 @@ func TestLocalBytes(t *testing.T) {
 		must(t, b.err)
 		local, err := passes.moving.LocalBytes()
 		must(t, err)
-		shape := countScanReorderShape(ctx.Device(), Params{}, v.wordBytes)
+		shape := countScanReorderShape(ctx.Device(), Params{}, v)
 		if bound := shape.localBytes(v.wordBytes, v.wide); local > bound || local < bound/2 {
 			t.Errorf("%+v: %d bytes of local memory, computed %d", v, local, bound)
 		}
 		b.release()
+	}
+}
+
+// TestModelKeepsDefaults: on devices with work-groups and local memory as usual, the cost model finds that the fast
+// sorts are best by digits of 8 bits.
+func TestModelKeepsDefaults(t *testing.T) {
+	for _, local := range []int64{32 << 10, 48 << 10, 64 << 10} {
+		dev := &cl.Device{Properties: cl.Properties{LocalBytes: local, MaxGroup: 1024}}
+		for v := range onesweepTuning {
+			if h := countScanReorderShape(dev, Params{}, v).digitBits; h != 8 {
+				t.Errorf("count-scan-reorder, %+v, %d bytes: digits of %d bits", v, local, h)
+			}
+			for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups} {
+				if h := onesweepShape(dev, Params{}, v, ranking).digitBits; h != 8 {
+					t.Errorf("onesweep, %+v, %d bytes, ranking %d: digits of %d bits", v, local, ranking, h)
+				}
+			}
+		}
 	}
 }
