@@ -126,6 +126,11 @@ ParallelSelection_Blocks, u32+u32, uniform, Mkeys/s by BLOCK_FACTOR
        8    1000    1000
        9    1000    1000
 `,
+		"dillhoff": `u32, uniform, Mkeys/s
+  log2 n  1-bit  2-bit  4-bit  8-bit
+       8   1000   1000   1000   1000
+       9   1000   1000   1000   1000
+`,
 		"intel": `u32, uniform, Mkeys/s
   log2 n  2-bit  4-bit  4-bit/2-bit
        8   1000   1000         1.00
@@ -150,6 +155,30 @@ func TestKoppelmansExample(t *testing.T) {
 	if !strings.Contains(got, "tile 1024: least moved by h = 7") && !strings.Contains(got,
 		"tile 1024: least moved by h = 8") {
 		t.Errorf("the best h of the largest tiles is not 7 or 8, as the document has it:\n%s", got)
+	}
+}
+
+// The document's example takes 2^20·(4·10 + 2) + 2^10·2^4·5 + 64·68·2^4 steps in each of 8 passes.
+func TestComputationOfTheExample(t *testing.T) {
+	r := run(t, "computation", &fakeBed{seconds: linear}, Scope{Max: 1 << 20})
+	got := text(t, r)
+	if len(r.Results) != 48 || !strings.Contains(got, "4  4  256  1024     353.5      34.3        10.3     1000") {
+		t.Errorf("the example is not in\n%s", got)
+	}
+}
+
+// Bandwidth is that of the kernels alone: 2^20 keys of 4 bytes read in a quarter of a millisecond, in each pass.
+func TestBandwidth(t *testing.T) {
+	r := run(t, "bandwidth", &fakeBed{seconds: linear}, Scope{Max: 1 << 20})
+	if len(r.Results) != 11 {
+		t.Fatalf("%d results", len(r.Results))
+	}
+	if got := text(t, r); !strings.Contains(got, "     65536    1024            -              -     1000") {
+		t.Errorf("without times of kernels:\n%s", got)
+	}
+	r.Results[10].Passes, r.Results[10].Kernels = 8, map[string]float64{"count_items": 2e-3, "reorder_packed": 8e-3}
+	if got := text(t, r); !strings.Contains(got, "     65536    1024        16.78           8.39     1000") {
+		t.Errorf("with times of kernels:\n%s", got)
 	}
 }
 

@@ -24,16 +24,19 @@ type Case struct {
 type Timing struct {
 	Seconds []float64 // of each run
 	Passes  int       // over the data, in one run; 0 where that is not told
+
+	Kernels map[string]float64 // seconds that each kernel took in the last run; nil where that is not told
 }
 
 // Result is a case with its figures, or why there are none.
 type Result struct {
 	Case
-	Seconds float64 `json:"seconds,omitempty"` // the median of the runs
-	Rate    float64 `json:"keysPerSecond,omitempty"`
-	Passes  int     `json:"passes,omitempty"`
-	Skipped string  `json:"skipped,omitempty"` // why it was not timed
-	Error   string  `json:"error,omitempty"`   // what went wrong: a wrong result, or a device that failed
+	Seconds float64            `json:"seconds,omitempty"` // the median of the runs
+	Rate    float64            `json:"keysPerSecond,omitempty"`
+	Passes  int                `json:"passes,omitempty"`
+	Kernels map[string]float64 `json:"kernels,omitempty"` // seconds of one run
+	Skipped string             `json:"skipped,omitempty"` // why it was not timed
+	Error   string             `json:"error,omitempty"`   // what went wrong: a wrong result, or a device that failed
 }
 
 // What a Bed's errors wrap.

@@ -82,7 +82,7 @@ func (b *Resident) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 			timing.Seconds = append(timing.Seconds, seconds)
 		}
 	}
-	timing.Passes = b.keys.data.Passes
+	timing.Passes, timing.Kernels = b.keys.data.Passes, b.keys.watch.kernels()
 	return timing, nil
 }
 
@@ -159,9 +159,23 @@ func deviceWords(c Case) ([]byte, error) {
 }
 
 // stopwatch reads the device's clock off the events of a sort's kernels.
-type stopwatch struct{ events []*cl.Event }
+type stopwatch struct {
+	names  []string
+	events []*cl.Event
+}
 
-func (w *stopwatch) add(_ string, e *cl.Event) { w.events = append(w.events, e) }
+func (w *stopwatch) add(kernel string, e *cl.Event) {
+	w.names, w.events = append(w.names, kernel), append(w.events, e)
+}
+
+// kernels is the seconds that each kernel took, all its launches together. REQUIRES: they are done.
+func (w *stopwatch) kernels() map[string]float64 {
+	sums := map[string]float64{}
+	for i, e := range w.events {
+		sums[w.names[i]] += e.Duration().Seconds()
+	}
+	return sums
+}
 
 // seconds is from the begin of the first kernel to the end of the last. REQUIRES: they are done.
 func (w *stopwatch) seconds() (float64, error) {

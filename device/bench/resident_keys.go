@@ -18,6 +18,7 @@ type residentKeys struct {
 	data         algo.Data
 	keys, values *cl.Buffer // as they were given; no sort sees these
 	buffers      []*cl.Buffer
+	watch        stopwatch // of the last sort
 
 	got, gotValues []byte // results; of gigabytes, the first touch of their memory takes longer than all else
 }
@@ -69,8 +70,8 @@ func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 	if err := k.reset(q); err != nil {
 		return 0, err
 	}
-	var watch stopwatch
-	s.Trace(watch.add)
+	k.watch = stopwatch{}
+	s.Trace(k.watch.add)
 	defer s.Trace(nil)
 	started := time.Now()
 	if err := s.Sort(q, &k.data, 0, k.data.KeyBits); err != nil {
@@ -79,10 +80,10 @@ func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 	if err := q.Finish(); err != nil {
 		return 0, err
 	}
-	if len(watch.events) == 0 { // fewer than two keys
+	if len(k.watch.events) == 0 { // fewer than two keys
 		return time.Since(started).Seconds(), nil
 	}
-	return watch.seconds()
+	return k.watch.seconds()
 }
 
 // reset puts keys and values back as they were given.

@@ -61,7 +61,7 @@ func one(ctx context.Context, bed Bed, c Case, runs int) Result {
 	case err != nil:
 		r.Error = err.Error()
 	default:
-		r.Seconds, r.Passes = median(timing.Seconds), timing.Passes
+		r.Seconds, r.Passes, r.Kernels = median(timing.Seconds), timing.Passes, timing.Kernels
 		r.Rate = float64(c.Records) / max(r.Seconds, 1e-9)
 	}
 	return r

@@ -199,3 +199,64 @@ func koppelmanBest(results []Result) []string {
 	}
 	return []string{strings.Join(lines, "; ")}
 }
+
+// dillhoffCases are the sort of one bit and the coalesced one with larger radixes.
+func dillhoffCases(s Scope) []Case {
+	var settings []setting
+	for _, bits := range []int{1, 2, 4, 8} {
+		label := fmt.Sprintf("%d-bit", bits)
+		settings = append(settings, setting{label, "split", algo.Params{DigitBits: bits}})
+	}
+	return s.each(s.sizes(), settings...)
+}
+
+var (
+	computationItems  = []int{1, 2, 4, 8}
+	computationBlocks = []int{256, 64, 32}
+	computationDigits = []int{2, 4, 6, 8}
+)
+
+// stepsPerWord is where a GPU's computation balances its memory in Koppelman's example: 55 instructions for each word.
+const stepsPerWord = 55
+
+// computationCases vary e, B and h at the largest size.
+func computationCases(s Scope) []Case {
+	var settings []setting
+	for _, items := range computationItems {
+		for _, group := range computationBlocks {
+			for _, bits := range computationDigits {
+				p := algo.Params{DigitBits: bits, Items: items, GroupSize: group}
+				settings = append(settings, setting{fmt.Sprintf("h=%d e=%d B=%d", bits, items, group), "tile", p})
+			}
+		}
+	}
+	return s.each([]int64{s.Max}, settings...)
+}
+
+// computationTables set the steps of the analysis beside the words that it has moved, and the rate.
+func computationTables(results []Result) []Table {
+	var tables []Table
+	for _, g := range groups(results) {
+		t := Table{
+			Title: fmt.Sprintf("tile, %s, %s, n = 2^%s", g[0].Key, g[0].Dist, log2(g[0].Records)),
+			Head:  []string{"h", "e", "B", "tile", "steps, M", "words, M", "steps/word", "Mkeys/s"},
+			Notes: append([]string{fmt.Sprintf("steps: [n(h·lg(eB) + 2) + (n/eB)2^h(1 + h) + G(G + h)2^h]·k/h, with G = %d and "+
+				"every constant 1; more than %d steps for a word moved are bound by computation", koppelmanGroups, stepsPerWord)},
+				faults(g)...),
+		}
+		for _, r := range g {
+			t.Rows = append(t.Rows, computationRow(r))
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func computationRow(r Result) []string {
+	t := tilingOf(r)
+	steps, words := t.Computation(r.Records, algo.UnitCosts), t.DataMovement(r.Records)
+	return []string{
+		strconv.Itoa(t.DigitBits), strconv.Itoa(t.Items), strconv.Itoa(t.GroupSize), strconv.Itoa(t.Items * t.GroupSize),
+		fmt.Sprintf("%.1f", steps/1e6), fmt.Sprintf("%.1f", words/1e6), fmt.Sprintf("%.1f", steps/words), cell(r),
+	}
+}

@@ -46,16 +46,22 @@ var (
 var Views = []View{
 	{Name: "all", About: "every algorithm: Mkeys/s by size", algorithm: true, keys: opencl.KeyKinds,
 		cases: allCases, table: byGroup},
-	{Name: "bainville", About: "selection sorts: by log2 n, and by BLOCK_FACTOR", needs: []string{"selection",
-		"selection-blocks"},
-		keys: []opencl.KeyKind{keys32, pairs32}, max: 1 << 19, cases: bainvilleCases, table: bainvilleTables},
+	{Name: "bainville", About: "selection sorts: by log2 n, and by BLOCK_FACTOR",
+		needs: []string{"selection", "selection-blocks"}, keys: []opencl.KeyKind{keys32, pairs32}, max: 1 << 19,
+		cases: bainvilleCases, table: bainvilleTables},
 	{Name: "harada", About: "count-scan-reorder by 4 and by 8 bits: rate against n", needs: []string{"count-scan-reorder"},
 		keys: []opencl.KeyKind{keys32}, cases: haradaCases, table: byGroup},
 	{Name: "intel", About: "binning by 2 and by 4 bits", needs: []string{"binning"},
 		keys: []opencl.KeyKind{keys32}, cases: intelCases, table: intelTables},
 	{Name: "koppelman", About: "tile sorts by e, B and h: bytes moved, by the formula and in fact",
-		needs: []string{"tile"},
-		keys:  []opencl.KeyKind{keys32}, cases: koppelmanCases, table: koppelmanTables},
+		needs: []string{"tile"}, keys: []opencl.KeyKind{keys32}, cases: koppelmanCases, table: koppelmanTables},
+	{Name: "computation", About: "tile sorts by e, B and h: steps computed by Koppelman's formula, and rate",
+		needs: []string{"tile"}, keys: []opencl.KeyKind{keys32}, cases: computationCases, table: computationTables},
+	{Name: "dillhoff", About: "split by 1, 2, 4 and 8 bits", needs: []string{"split"},
+		keys: []opencl.KeyKind{keys32}, cases: dillhoffCases, table: byGroup},
+	{Name: "bandwidth", About: "bandwidth of count and reorder by work-items (Harada and Howes, figure 2)",
+		needs: []string{"count-scan-reorder"}, keys: []opencl.KeyKind{keys32}, max: 1 << 24,
+		cases: bandwidthCases, table: bandwidthTables},
 }
 
 // ViewNames are the names of the views.
