@@ -95,7 +95,7 @@ func (s *session) openDevice(info device.Info) error {
 	if slices.ContainsFunc(opened, func(d device.Device) bool { return d.Info().Index == info.Index }) {
 		return nil
 	}
-	if err := checkAlgorithm(info, s.opt.Algorithm); err != nil {
+	if err := s.opt.checkSort(info); err != nil {
 		return err
 	}
 	if info.Kind == device.CPU {
@@ -114,16 +114,22 @@ func (s *session) openCL(info device.Info) (device.Device, error) {
 		return gpus[info.Index-1], nil
 	}
 	return opencl.Open(info.Index, opencl.Options{
-		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, LinkRate: info.LinkRate, Tuning: tune.Load(info),
+		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, DigitBits: s.opt.DigitBits,
+		LinkRate: info.LinkRate, Tuning: tune.Load(info),
 	})
 }
 
-func checkAlgorithm(info device.Info, name string) error {
-	if name == "" || slices.Contains(info.Algorithms, name) {
-		return nil
+// checkSort says why a device cannot sort as asked.
+func (o *Options) checkSort(info device.Info) error {
+	if o.Algorithm != "" && !slices.Contains(info.Algorithms, o.Algorithm) {
+		return fmt.Errorf("algorithm %q: device %d (%s) has %s",
+			o.Algorithm, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
 	}
-	return fmt.Errorf("algorithm %q: device %d (%s) has %s",
-		name, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
+	if o.DigitBits > 0 && info.Kind == device.CPU {
+		return fmt.Errorf("digit bits %d: device %d (%s) chooses its digits by the data; name an OpenCL device",
+			o.DigitBits, info.Index, info.Name)
+	}
+	return nil
 }
 
 // chooseDevices takes the GPUs if the sort is predicted to end sooner with them, else the CPU, and starts no driver
@@ -132,7 +138,7 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 	processor := cpu.New()
 	onCPU := *s.run.Facts
 	onCPU.Devices = []plan.Device{engine.Describe(processor, &onCPU)}
-	needed := checkAlgorithm(processor.Info(), s.opt.Algorithm) != nil // only a GPU has it
+	needed := s.opt.checkSort(processor.Info()) != nil // only a GPU can
 	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
 	note := ""
 	if needed || s.opt.faults.mayHaveGPU() && pays(plan.FastestGPU) {

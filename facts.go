@@ -64,7 +64,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: writesTo(opt, in.Files) != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
-			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm,
+			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
 			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
 		},
 		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},

@@ -56,6 +56,7 @@ type Options struct {
 
 	Strategy      Strategy
 	Algorithm     string // on the device; "": the device's choice
+	DigitBits     int    // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
 	SpillCompress string // auto, none, delta, s2, zstd; "": auto
 	Compress      string // none, gzip, zstd, s2; "": by the suffix of Output
 
@@ -137,6 +138,7 @@ func (o *Options) validate() error {
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",
 		humanBytes(o.MemoryBytes), humanBytes(MinMemory))
+	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
 	return errors.Join(faults...)
 }

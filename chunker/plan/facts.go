@@ -35,6 +35,7 @@ type Asked struct {
 	BatchSize   int    // most runs that are merged at once; 0: what memory allows
 	SpillCodec  string // auto, none, delta, s2, zstd
 	Algorithm   string
+	DigitBits   int // that a pass sorts by; 0: the device's choice
 
 	ChunkRecords int64 // most records of a chunk; 0: what memory allows. Tests sort little data as much by it
 	BlockBytes   int   // size of blocks; 0: what suits the memory

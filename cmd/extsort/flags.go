@@ -95,6 +95,7 @@ func resourceGroup(opt *extsort.Options) group {
 	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
 		"how chunks become output (reread: multi-pass)")
 	g.add(single(&opt.Algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
+	g.add(number(&opt.DigitBits, "N", 1), "digit-bits", "sort by N bits in each pass, on OpenCL devices")
 	g.add(oneOf(&opt.SpillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress",
 		"compression of spill")
 	g.add(number(&opt.BatchSize, "N", 2), "batch-size", "merge at most N runs at once")
