@@ -32,7 +32,7 @@ func TestUniqueOfMerge(t *testing.T) {
 			seen.Add(int64(len(recs) / 16))
 			return nil
 		}, out)
-		unique := output.NewUnique(k, output.Head(limit, observed, 16))
+		unique := output.NewUnique(k, output.Window(0, limit, observed, 16))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)

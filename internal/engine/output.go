@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -92,11 +94,8 @@ func (r *Run) expected() int64 {
 func (o *Output) filters() device.BlockWriter {
 	asked, in := &o.run.Facts.Asked, o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
-	if o.gone > 0 {
-		w = output.Tail(o.gone, w, in.size)
-	}
-	if asked.Limit > 0 {
-		w = output.Head(asked.Limit, w, in.size)
+	if o.gone > 0 || asked.Limit > 0 {
+		w = output.Window(o.gone, cmp.Or(asked.Limit, math.MaxInt64), w, in.size)
 	}
 	if asked.Unique {
 		w = output.NewUnique(in.Keyer, w)

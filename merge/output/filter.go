@@ -8,26 +8,16 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Head passes on the first limit records and drops the others. A merge or a device that knows its limit does
-// better; Head is for what comes after Unique.
-func Head(limit int64, next device.BlockWriter, recordSize int) device.BlockWriter {
+// Window passes on the records from from to to and drops the others: those that next has already, and those beyond a
+// limit. A merge or a device that knows its limit does better; Window is for what comes after Unique.
+func Window(from, to int64, next device.BlockWriter, recordSize int) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
-		left := limit - first
-		if left <= 0 {
+		end := min(first+int64(len(recs)/recordSize), to)
+		begin := max(first, from)
+		if begin >= end {
 			return nil
 		}
-		return next.WriteBlock(ctx, first, recs[:min(int64(len(recs)/recordSize), left)*int64(recordSize)])
-	})
-}
-
-// Tail drops the first gone records, which next has already, and passes on the others.
-func Tail(gone int64, next device.BlockWriter, recordSize int) device.BlockWriter {
-	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
-		drop := min(max(gone-first, 0), int64(len(recs)/recordSize))
-		if recs = recs[drop*int64(recordSize):]; len(recs) == 0 {
-			return nil
-		}
-		return next.WriteBlock(ctx, first+drop, recs)
+		return next.WriteBlock(ctx, begin, recs[(begin-first)*int64(recordSize):(end-first)*int64(recordSize)])
 	})
 }
 
@@ -42,19 +32,12 @@ func Offset(base int64, next device.BlockWriter) device.BlockWriter {
 // Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
 // see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
 func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
-	return observer{see, next}
-}
-
-type observer struct {
-	see  func(first int64, recs []byte) error
-	next device.BlockWriter
-}
-
-func (o observer) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := o.see(first, recs); err != nil {
-		return err
-	}
-	return o.next.WriteBlock(ctx, first, recs)
+	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+		if err := see(first, recs); err != nil {
+			return err
+		}
+		return next.WriteBlock(ctx, first, recs)
+	})
 }
 
 // Unique is a BlockWriter that passes on the first of the records with equal keys, under new indexes without

@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 )
 
-// TestTail writes on behind what a stream has: blocks before that, across its end and behind it.
-func TestTail(t *testing.T) {
+// TestWindow writes on behind what a stream has: blocks before that, across its end and behind it.
+func TestWindow(t *testing.T) {
 	const size = 3
 	recs := make([]byte, 100*size)
 	for i := range recs {
@@ -20,7 +21,7 @@ func TestTail(t *testing.T) {
 	}
 	for _, gone := range []int64{0, 1, 9, 10, 55, 100} {
 		var got []byte
-		tail := Tail(gone, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+		tail := Window(gone, math.MaxInt64, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 			if first != gone+int64(len(got)/size) || len(recs) == 0 {
 				t.Errorf("%d gone: %d bytes from record %d on behind %d", gone, len(recs), first, len(got)/size)
 			}

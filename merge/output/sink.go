@@ -105,11 +105,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
 		return nil, errors.Join(err, end.abort())
 	}
-	var records io.Writer = end.compressor
-	if opt.Compression == format.None {
-		records = end
-	}
-	stream := NewStreamSink(records, opt.RecordSize)
+	stream := NewStreamSink(end.compressor, opt.RecordSize)
 	s := &Sink{BlockWriter: stream, kind: Stream}
 	if out != nil && !out.IsStream() {
 		s.kind = Ordered
