@@ -3,13 +3,10 @@ package extsort
 import (
 	"cmp"
 	"context"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
@@ -95,7 +92,7 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 	f.Spill.Free = opt.faults.store().Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && onDisk([]string{filepath.Dir(opt.Output)})
 	if f.Seekable {
-		f.ReadRate = cmp.Or(opt.faults.readBytes, timeReads(in))
+		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size))
 	}
 	return f, nil
 }
@@ -147,31 +144,4 @@ func statOf(stream any) (os.FileInfo, error) {
 		return file.Stat()
 	}
 	return nil, os.ErrInvalid
-}
-
-const (
-	trialReads = 8 // blocks, from places all over the input
-	trialBlock = 1 << 20
-)
-
-// timeReads is how many bytes of the input one worker reads in a second: from the page cache or from a disk. The
-// slowest read is left out: it may be the first that touched anything.
-func timeReads(in *engine.Input) float64 {
-	size := in.Keyer.Layout().RecordSize
-	block := make([]byte, max(trialBlock/size, 1)*size)
-	clear(block) // so that it is not touched for the first time by the reading
-	seconds, slowest := 0.0, 0.0
-	sources := chunker.NewDataset(in.Files).Split(trialReads)
-	for _, src := range sources {
-		start := time.Now()
-		if _, n, err := src.Next(len(block)/size, func(int64, int) []byte { return block }); err != nil || n == 0 {
-			return 0
-		}
-		one := time.Since(start).Seconds()
-		seconds, slowest = seconds+one, math.Max(slowest, one)
-	}
-	if n := float64(len(sources)); n > 1 {
-		seconds = (seconds - slowest) * n / (n - 1)
-	}
-	return float64(len(sources)*len(block)) / seconds
 }

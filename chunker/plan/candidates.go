@@ -90,7 +90,7 @@ func (c *chooser) inCore() Candidate {
 	}
 	n := c.known()
 	a.Stages = []Stage{
-		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
+		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, writes: c.written(), waits: c.waits(n, 0)}),
 	}
 	return c.finished(a, c.written())
@@ -127,7 +127,7 @@ func (c *chooser) reread() Candidate {
 	}
 	first := 1 / float64(max(a.Chunks, 1))
 	a.Stages = []Stage{
-		c.stage(StageRead, work{looks: c.known(), sorts: first * n / 2, starts: 1}),
+		c.stage(StageRead, work{looks: c.known(), touches: first * n, sorts: first * n / 2, starts: 1}),
 		c.stageOf(StageWrite, first*n, work{sorts: first * n / 2, writes: first * n}),
 	}
 	if a.Chunks > 1 {
@@ -249,7 +249,8 @@ func (c *chooser) merge() Candidate {
 		spills: again * spilled, packs: (1 + 2*again) * packed,
 		writes: c.written(), waits: c.waits(n, (1+again)*spilled*keeps),
 	})
-	runs := work{reads: n, sorts: n, spills: spilled, packs: packed, starts: 1}
+	touched := min(n, float64(a.ChunkRecords))
+	runs := work{reads: n, touches: touched, sorts: n, spills: spilled, packs: packed, starts: 1}
 	a.Stages = []Stage{
 		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
 	}
@@ -293,7 +294,8 @@ func (c *chooser) partition() Candidate {
 		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	back := c.blocksRead(n, scatter.BlockBytes, 0)
-	last := work{spills: n, parts: float64(a.Chunks), sorts: n, writes: n, waits: c.waits(n, passes*n)}
+	last := work{spills: n, parts: float64(a.Chunks), touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
+		waits: c.waits(n, passes*n)}
 	last = last.plus(1, back).plus(passes-1, work{scatters: n, spills: 2 * n}).plus(passes-1, back)
 	a.Stages = []Stage{
 		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, last),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -21,7 +22,9 @@ import (
 )
 
 const (
-	trialBytes = 32 << 20               // of records that are sorted, merged or scattered: more than most caches hold
+	trialBytes = 16 << 20 // of records that are sorted, merged or scattered: more than most caches hold
+	touchBytes = 128 << 20
+	copyBytes  = 64 << 20
 	trialTime  = 100 * time.Millisecond // that a trial is repeated, but three times at least
 	blockBytes = 1 << 20
 	unitBytes  = 256 << 10
@@ -40,9 +43,10 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
 	defer debug.FreeOSMemory()
 	p, m, t := standard(), thisMachine(), &trials{}
 	p.Machine = fmt.Sprintf("%s, %d processors, extsort tune, %s", m.Processor, m.Processors, time.Now().Format("2006-01"))
-	from, to := make([]byte, trialBytes), make([]byte, trialBytes)
+	from, to := make([]byte, copyBytes), make([]byte, copyBytes)
 	clear(from) // so that its pages are there
-	p.CopyBytes = trialBytes / t.least(func() error { copy(to, from); return nil })
+	p.CopyBytes = copyBytes / t.least(func() error { copy(to, from); return nil })
+	p.Touch = touch()
 	p.Sort, p.Count = t.sort(ctx, 8, 8, 1), t.sort(ctx, 2, 2, 1)
 	p.Move = t.sort(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
 	p.Gather = t.sort(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
@@ -53,7 +57,7 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
 	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
 	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
 	onDisk := slices.IndexFunc(folders, func(folder string) bool { return !spill.InMemory(folder) })
-	t.files(p, folders[max(onDisk, 0)], onDisk >= 0)
+	t.files(ctx, p, folders[max(onDisk, 0)], onDisk >= 0)
 	mend(p)
 	if err := cmp.Or(ctx.Err(), t.err); err != nil {
 		return nil, fmt.Errorf("measure this machine: %w", err)
@@ -92,18 +96,27 @@ func (t *trials) data(size, keySize int, dist string, bytes int64, seed uint64) 
 
 var nowhere = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 
-// sort is the seconds in which workers sort a record, in memory that nobody has touched.
+// touch is the seconds that a byte takes of memory which nobody has touched. That is tried once: then it is touched.
+func touch() float64 {
+	fresh, start := make([]byte, touchBytes), time.Now()
+	for at := 0; at < touchBytes; at += 4 << 10 {
+		fresh[at] = 1
+	}
+	return time.Since(start).Seconds() / touchBytes
+}
+
+// sort is the seconds in which workers sort a record.
 func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
 	k, recs := t.data(size, keySize, "uniform", trialBytes, 1)
 	run := spill.MemoryRun(k, recs, unitBytes/size)
 	opt := device.ChunkOptions{Keyer: k, Records: run.Records(), BlockBytes: blockBytes, Workers: workers}
+	chunk, err := cpu.New().NewChunk(ctx, opt)
+	if t.err = cmp.Or(t.err, err); t.err != nil {
+		return 0
+	}
+	defer chunk.Close()
 	return t.least(func() error {
-		chunk, err := cpu.New().NewChunk(ctx, opt)
-		if err != nil {
-			return err
-		}
-		defer chunk.Close()
-		if _, err = chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
+		if _, err := chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
 			return err
 		}
 		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, nowhere))
@@ -155,40 +168,37 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 }
 
 // files measures the page cache in a folder, and its disk by writing what is then made durable.
-func (t *trials) files(p *plan.Profile, folder string, onDisk bool) {
+func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, onDisk bool) {
 	file, err := os.CreateTemp(folder, "extsort-profile-*")
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
+	block := make([]byte, blockBytes)
+	for i := range block {
+		block[i] = byte(i * i >> 8) // nothing that a disk need not write
+	}
 	write, sync, bytes := math.Inf(1), 0.0, int64(0)
 	for start := time.Now(); t.err == nil && bytes < diskMost && time.Since(start) < diskTime; bytes += diskStep {
 		from := time.Now()
-		t.err = blocks(file.WriteAt, bytes, bytes+diskStep)
+		for at := bytes; at < bytes+diskStep && t.err == nil; at += blockBytes {
+			_, t.err = file.WriteAt(block, at)
+		}
 		write = min(write, time.Since(from).Seconds())
 		from = time.Now()
 		t.err = cmp.Or(t.err, file.Sync())
 		sync += time.Since(from).Seconds()
 	}
-	read := t.least(func() error { return blocks(file.ReadAt, 0, bytes) })
-	p.WriteBytes, p.ReadBytes = diskStep/write, float64(bytes)/read
+	in, err := input.Open(ctx, format.Spec{Type: "u64"}, []string{file.Name()}, nil, 0)
+	if t.err = cmp.Or(t.err, err); t.err != nil {
+		return
+	}
+	defer in[0].Close()
+	// A file just written may be read faster than others in the page cache, which are not to be taken for a disk's.
+	p.ReadBytes, p.WriteBytes = min(ReadRate(in, 8), p.ReadBytes), diskStep/write
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 	if onDisk {
 		p.DiskBytes = float64(bytes) / sync
 	}
-}
-
-// blocks reads or writes a stretch of a file.
-func blocks(op func(p []byte, at int64) (int, error), from, to int64) error {
-	block := make([]byte, blockBytes)
-	for i := range block {
-		block[i] = byte(i * i >> 8) // nothing that a disk need not write
-	}
-	for ; from < to; from += blockBytes {
-		if _, err := op(block, from); err != nil {
-			return err
-		}
-	}
-	return nil
 }
