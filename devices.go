@@ -83,7 +83,7 @@ func (s *session) openNamed(name string) error {
 }
 
 func withNote(err error, note string) error {
-	if note == "" {
+	if err == nil || note == "" {
 		return err
 	}
 	return fmt.Errorf("%w (%s)", err, note)
@@ -154,14 +154,7 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 	if s.autoGPU && len(s.run.Devices) > s.opt.faults.moreDevices {
 		return nil
 	}
-	return withNoteIf(s.openDevice(processor.Info()), note)
-}
-
-func withNoteIf(err error, note string) error {
-	if err == nil {
-		return nil
-	}
-	return withNote(err, note)
+	return withNote(s.openDevice(processor.Info()), note)
 }
 
 // openIfFaster opens a GPU with which the sort is predicted to end sooner. One of which nothing is known is measured

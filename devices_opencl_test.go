@@ -19,7 +19,8 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
 	data := kindNamed("u64").make(t, "uniform", 1000, rand.New(rand.NewPCG(1, 2)))
-	opt := Options{Record: kindNamed("u64").spec, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out")}
+	opt := Options{Record: kindNamed("u64").spec, Inputs: []string{writeFile(t, data)},
+		Output: filepath.Join(t.TempDir(), "out")}
 	s, err := begin(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)

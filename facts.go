@@ -3,6 +3,7 @@ package extsort
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,7 +45,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewInput(files, meter, engine.InputOptions{
+	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
 		MaxMap: func() int64 {
 			if writesTo(opt, files) != nil {
@@ -53,6 +54,12 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 			return systemMemory() / mappedInputPart
 		},
 	})
+	if err != nil {
+		for _, file := range files {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return in, err
 }
 
 // factsOf is what is known of a run without reading any records.
@@ -84,7 +91,8 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 		Prefixes: sample.Prefixes, Ascents: sample.Ascents, Descents: sample.Descents,
 		Enough: len(sample.Prefixes) >= plan.SampleLimit(sampleKeys, size)/2,
 	}
-	if bytes := f.Records * int64(size); bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) {
+	bytes := f.Records * int64(size)
+	if bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) && f.Asked.ChunkRecords == 0 {
 		return f, nil // to ask the machine and the disks takes longer than to sort so little
 	}
 	f.Memory = systemMemory()

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
 )
 
 // brokenGPU is a device whose chunks fail at one step, as a GPU does that runs out of memory or falls off the bus.
@@ -111,5 +113,43 @@ func TestFallback(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestFallbackOfSpread: GPUs that were to share the data fail, and the CPU alone sorts what was asked to be spread.
+func TestFallbackOfSpread(t *testing.T) {
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 500, seeded(t))
+	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}}, 2)
+	opt.Output, opt.faults.chosenGPU = filepath.Join(t.TempDir(), "out"), true
+	opened := 0
+	opt.faults.wrapDevice = func(d device.Device) device.Device {
+		if opened++; opened > 2 {
+			return d
+		}
+		return &brokenGPU{d, "sort", opencl.ErrDevice}
+	}
+	opt.faults.moreDevices = 2
+	broken := opt
+	broken.Devices = []string{deviceCPU}
+	report, err := Sort(t.Context(), broken)
+	if err == nil && report.FallbackReason == "" {
+		t.Fatal("nothing failed")
+	}
+	if got, _ := os.ReadFile(opt.Output); err != nil || !bytes.Equal(got, reference(t, k.layout(t), data, opt)) {
+		t.Errorf("error %v, output of %d bytes", err, len(got))
+	}
+}
+
+// TestNoFallbackBehindHeader: a stream that has a header cannot be begun anew, even where it has no record yet.
+func TestNoFallbackBehindHeader(t *testing.T) {
+	var out bytes.Buffer
+	spec := format.Spec{Format: "npy", Keys: []string{"id"}}
+	opt := Options{Record: spec, Inputs: []string{"testdata/particles.npy"}, Stdout: &out}
+	opt.faults.chosenGPU = true
+	opt.faults.wrapDevice = func(d device.Device) device.Device { return &brokenGPU{d, "sort", opencl.ErrDevice} }
+	_, err := Sort(t.Context(), opt)
+	if !errors.Is(err, opencl.ErrDevice) || bytes.Count(out.Bytes(), []byte("NUMPY")) > 1 {
+		t.Errorf("error %v, %d bytes were written", err, out.Len())
 	}
 }

@@ -80,7 +80,7 @@ func (s *session) report(start time.Time, peak int64) *Report {
 		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device, Algorithm: result.Algorithm(),
 		Strategy: result.Strategy, Chunks: result.Chunks, FanIn: result.FanIn, MergeLevels: result.MergeLevels,
 		Seconds: time.Since(start).Seconds(), ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut,
-		Verified: result.ChecksumOut != "", Changes: result.Changes,
+		Verified: result.Verified, Changes: result.Changes,
 		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
 	}
 	size := int64(run.Input.Keyer.Layout().RecordSize)

@@ -122,7 +122,10 @@ func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (*Report, error) {
 	failed.opt.Warn(fmt.Sprintf("%s failed, sorting on the CPU instead: %v", failed.run.Plan.Device, cause))
 	if err := failed.close(); err != nil {
-		return nil, err
+		return nil, errors.Join(cause, err)
+	}
+	if opt.Strategy == Spread {
+		opt.Strategy = Auto
 	}
 	opt.Devices, opt.faults.chosenGPU = []string{deviceCPU}, false
 	report, err := Sort(ctx, opt)

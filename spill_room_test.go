@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -96,6 +97,31 @@ func TestSpillFitsTheRoom(t *testing.T) {
 		}
 		if !slices.Contains(strategies, string(MergeRuns)) || !slices.Contains(strategies, string(Reread)) || refused == 0 {
 			t.Errorf("%s: sorted by %v, %d refused: not all cases are there", spec, strategies, refused)
+		}
+	}
+}
+
+// TestNothingElseIsPossible: an input that looks sorted and is not, where there is no room to spill, is refused, and what
+// stood under the name of the output stands.
+func TestNothingElseIsPossible(t *testing.T) {
+	k := kindNamed("gensort")
+	size := k.layout(t).RecordSize
+	const n = 40_000
+	data := k.make(t, "sorted", n, rand.New(rand.NewPCG(13, 14)))
+	copy(data[20*size:21*size], data[(n-1)*size:]) // where no sample is taken
+	for _, opt := range []Options{{}, {Limit: n - 1}, {Unique: true, Verify: true, Limit: 5}, {Unique: true}} {
+		opt.Record, opt.Inputs, opt.Output = k.spec, []string{writeFile(t, data)}, writeFile(t, []byte("old"))
+		opt.MemoryBytes, opt.Workers = 64<<20, 2
+		opt.faults.chunkRecords, opt.faults.blockBytes, opt.faults.spillStore = 9000, 32<<10, &narrowStore{}
+		if report, err := Plan(t.Context(), opt); err != nil || report.Strategy != Copy {
+			t.Fatalf("%v is planned, error %v", report, err)
+		}
+		_, err := Sort(t.Context(), opt)
+		if got, _ := os.ReadFile(opt.Output); err == nil || string(got) != "old" {
+			t.Errorf("%s: error %v, %d bytes stand under the name", describe(opt), err, len(got))
+		}
+		if err != nil && !strings.Contains(err.Error(), "is not in order, and strategy merge needs") {
+			t.Errorf("%s: %v", describe(opt), err)
 		}
 	}
 }

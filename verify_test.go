@@ -174,7 +174,7 @@ func TestVerify(t *testing.T) {
 				if toFile && (err != nil) != wrong || !toFile && wrong && err == nil {
 					t.Errorf("%s, verify %t, to a file %t: the error is %v", name, verify, toFile, err)
 				}
-				if err == nil && report.Verified != verify {
+				if report != nil && report.Verified != (verify && err == nil) {
 					t.Errorf("%s: verified is %t", name, report.Verified)
 				}
 			}

@@ -48,6 +48,8 @@ type Sizes struct {
 	PipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	MergeBytes   int64 // for the buffers of a merge
 	FanIn        int   // runs that are merged at once, at most
+
+	indexBytes int64 // of spill
 }
 
 const (
@@ -89,7 +91,8 @@ func Divide(f *Facts) Sizes {
 	}
 	b = b.with("pipe", s.PipeBytes)
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
-	b = b.with("index of spill", min(indexBytes(f, s.BlockBytes), b.Chunks()))
+	s.indexBytes = min(indexBytes(f, s.BlockBytes, b.Chunks()), b.Chunks())
+	b = b.with("index of spill", s.indexBytes)
 	coders := func(n int) int64 { return SpillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
 	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
@@ -146,7 +149,7 @@ func chooseBlock(f *Facts, bytes int64, workers int) int {
 		block /= 2
 	}
 	block = max(block/size, 1) * size
-	for indexBytes(f, block) > bytes/8 && int64(block) < bytes/32 {
+	for indexBytes(f, block, bytes) > bytes/8 && int64(block) < bytes/32 {
 		block *= 2
 	}
 	if f.Asked.BlockBytes > 0 {
@@ -156,14 +159,16 @@ func chooseBlock(f *Facts, bytes int64, workers int) int {
 }
 
 // indexBytes is the memory of the index of all blocks, if everything is spilled that may be: keys that are counted are
-// not, and of a few first records no chunk has more.
-func indexBytes(f *Facts, block int) int64 {
-	spilled := f.bytes()
-	switch limit := f.First(); {
+// not, and of a chunk only the first records of a limit. A chunk takes more than half of the memory.
+func indexBytes(f *Facts, block int, memory int64) int64 {
+	spilled, limit := f.bytes(), f.First()
+	first := limit * int64(f.recordSize())
+	switch {
+	case f.Together || f.Asked.Strategy == Partition:
 	case f.onHost() && f.Devices[0].Histogram:
 		return 0
-	case limit >= 0 && limit < f.Records/ChunkOfLimit:
-		spilled /= ChunkOfLimit
+	case limit >= 0 && limit < f.Records && first < memory/2:
+		spilled = int64(float64(spilled) * float64(first) / float64(memory/2))
 	}
 	return indexEntries(f, spilled/int64(block))
 }

@@ -190,7 +190,7 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	if len(f.Devices) > 0 && f.Devices[0].Host {
 		largest = min(largest, maxReadBytes)
 	}
-	reserved := indexBytes(f, s.BlockBytes)
+	reserved := s.indexBytes
 	for fit = parts; ; fit -= max(fit/8, 1) {
 		for block := largest; ; block /= 2 {
 			opt.BlockBytes = max(block/size, 1) * size
@@ -216,6 +216,9 @@ func (f *Facts) CachedSpill() int64 {
 	}
 	return f.Memory / cachedSpillPart
 }
+
+// ReadAhead is how many bytes of input may be asked for before they are needed, at most.
+func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
 
 // minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
 const minPacked = 0.95
@@ -253,17 +256,6 @@ const (
 
 var errSpread = errors.New("strategy spread: needs several devices, whose memories together hold all of the data, " +
 	"and files as input")
-
-// canSpread reports a spread that was asked for and cannot be.
-func canSpread(f *Facts) error {
-	if f.Asked.Strategy != Spread {
-		return nil
-	}
-	if _, fit := newChooser(f, DefaultProfile(false)).shares(); !fit {
-		return errSpread
-	}
-	return nil
-}
 
 // spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
 // that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares

@@ -30,6 +30,9 @@ const (
 	Copy      Strategy = "copy" // the input is in order already, or in reverse order
 )
 
+// Strategies are those that a plan weighs.
+var Strategies = []Strategy{Copy, InCore, Spread, Reread, Merge, Partition}
+
 // The stages of a sort, as plans and reports name them.
 const (
 	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
@@ -119,10 +122,10 @@ func (i *Impossible) Error() string { return i.Why }
 
 // Choose weighs the strategies.
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
-	if err := canSpread(f); err != nil {
-		return nil, err
-	}
 	c := newChooser(f, profile)
+	if _, fit := c.shares(); f.Asked.Strategy == Spread && !fit {
+		return nil, errSpread
+	}
 	if c.capacity < 1 {
 		return nil, TooLittle(f)
 	}
@@ -194,25 +197,22 @@ func (c *chooser) weigh() []Candidate {
 	}
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
 	if forced >= 0 && c.obeys(&all[forced]) {
-		all[forced].Why, all[forced].Possible = "asked for", true
+		all[forced].Why, all[forced].Possible = askedFor, true
 	} else {
 		leaveOutOfRoom(all, c.f.Spill.Free)
 		preferInCore(all)
-		forced = -1
-	}
-	wanted := Strategy("")
-	if forced >= 0 {
-		wanted = all[forced].Strategy
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(
-			boolFirst(a.Strategy == wanted, b.Strategy == wanted),
+			boolFirst(a.Why == askedFor, b.Why == askedFor),
 			boolFirst(a.Possible, b.Possible),
 			cmp.Compare(a.Seconds, b.Seconds),
 		)
 	})
 	return all
 }
+
+const askedFor = "asked for"
 
 // boolFirst orders true before false.
 func boolFirst(a, b bool) int {

@@ -431,3 +431,39 @@ func TestRewritten(t *testing.T) {
 		}
 	}
 }
+
+// TestAllAreWeighed: each strategy is a candidate of every plan.
+func TestAllAreWeighed(t *testing.T) {
+	p := choose(t, factsOf(t, 1000, gib))
+	for _, s := range Strategies {
+		candidate(t, p, s)
+	}
+	if len(p.Considered) != len(Strategies) {
+		t.Errorf("%d candidates of %d strategies", len(p.Considered), len(Strategies))
+	}
+}
+
+// TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of everything.
+func TestIndexOfSpill(t *testing.T) {
+	all := Divide(factsOf(t, 1<<37, 64*gib)).indexBytes
+	for _, c := range []struct {
+		name     string
+		change   func(f *Facts)
+		at, most int64 // of all
+	}{
+		{"no limit", func(*Facts) {}, 1, 1},
+		{"few", func(f *Facts) { f.Asked.Limit = 1000 }, 0, 1000},
+		{"as many as a chunk", func(f *Facts) { f.Asked.Limit = 8 << 30 }, 1, 1},
+		{"few of a partition", func(f *Facts) { f.Asked.Limit, f.Asked.Strategy = 1000, Partition }, 1, 1},
+		{"few of a merge of files", func(f *Facts) { f.Asked.Limit, f.Together = 1000, true }, 1, 1},
+		{"counted", func(f *Facts) { f.Devices[0].Histogram = true }, 0, 1000},
+		{"counted, but partitioned", func(f *Facts) { f.Devices[0].Histogram, f.Asked.Strategy = true, Partition }, 1, 1},
+	} {
+		f := factsOf(t, 1<<37, 64*gib)
+		c.change(f)
+		got := indexBytes(f, Divide(factsOf(t, 1<<37, 64*gib)).BlockBytes, 60*gib)
+		if got < all*c.at*9/10 || got > all/c.most+all/10 {
+			t.Errorf("%s: %d bytes, %d for everything", c.name, got, all)
+		}
+	}
+}

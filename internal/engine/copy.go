@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -11,13 +12,13 @@ import (
 )
 
 // errDisorder ends the copying of an input that looked sorted and is not.
-var errDisorder = &plan.Impossible{Why: "the input is not in order"}
+var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 
 // runCopy writes an input that is in order as it stands, or one that is in reverse order from its end.
 //
 // A regular file is written in the same pass that checks the order, in the hope that the sample was right, since its
 // blocks can be written again. Where that is not possible the check goes first.
-func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
+func runCopy(ctx context.Context, r *Run, c *plan.Candidate) error {
 	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 	if !r.Output.Placed() || r.Facts.Asked.Unique {
@@ -25,10 +26,17 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 			return err
 		}
 		r.forget()
-		r.Result.Strategy, r.Result.Stages = plan.Copy, r.Plan.Considered[0].Stages
+		r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+		if err := copyOrdered(ctx, r, r.Output); err != errDisorder {
+			return err
+		}
+		return errChanged
 	}
 	return copyOrdered(ctx, r, r.Output)
 }
+
+// errChanged is disorder in what was in order when it was checked.
+var errChanged = errors.New("the input changed while it was read")
 
 // nothing is a BlockWriter that keeps nothing.
 var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })

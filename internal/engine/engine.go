@@ -50,6 +50,7 @@ type Result struct {
 	Changes      []Change
 	ChecksumIn   string // where they were asked for
 	ChecksumOut  string
+	Verified     bool
 }
 
 // Change is a change of mind: a strategy that was tried and turned out not to be possible.
@@ -69,19 +70,35 @@ var strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) 
 	plan.Merge: runMerge, plan.Partition: runPartition, plan.Spread: runSpread,
 }
 
-// Sort tries the candidates of the plan until one is possible.
+// Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so.
 func (r *Run) Sort(ctx context.Context) error {
-	for i := range r.Plan.Considered {
-		c := &r.Plan.Considered[i]
-		err := r.try(ctx, c)
+	all := r.Plan.Considered
+	for i := range all {
+		err := r.try(ctx, &all[i])
 		var impossible *plan.Impossible
-		if !errors.As(err, &impossible) || i+1 == len(r.Plan.Considered) {
+		if !errors.As(err, &impossible) {
 			return err
 		}
-		r.change(c.Strategy, r.Plan.Considered[i+1].Strategy, impossible.Why)
+		if i+1 == len(all) || !all[i+1].Possible {
+			return r.nothingLeft(impossible)
+		}
+		r.change(all[i].Strategy, all[i+1].Strategy, impossible.Why)
 		r.forget()
 	}
 	return nil
+}
+
+// nothingLeft is the error where the last possible strategy turned out not to be: merge is what it would take.
+func (r *Run) nothingLeft(last *plan.Impossible) error {
+	if !r.Plan.Sizes.Merges(r.Facts) {
+		return plan.TooLittle(r.Facts)
+	}
+	for _, c := range r.Plan.Considered {
+		if c.Strategy == plan.Merge {
+			return fmt.Errorf("%s, and strategy merge %s", last.Why, c.Why)
+		}
+	}
+	return last
 }
 
 // try runs one candidate.

@@ -52,6 +52,7 @@ func (m *merging) run(ctx context.Context) error {
 // been written.
 func (m *merging) sortRuns(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
+	defer group.Wait() // gives the context back
 	cutter := m.r.Plan.Cutter(m.data.Records(), m.part)
 	src, err := cut(cutter, m.data)
 	if src == nil {
@@ -76,7 +77,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		last := src == nil
 		group.Go(func() error { return m.sortRun(groupCtx, chunk, i, last) })
 		if next, ok := src.(input.Foreseen); ok {
-			group.Go(func() error { next.ReadAhead(groupCtx, m.r.Facts.CachedSpill()); return nil })
+			group.Go(func() error { next.ReadAhead(groupCtx, m.r.Facts.ReadAhead()); return nil })
 		}
 	}
 	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.

@@ -76,7 +76,10 @@ func (o *Output) Placed() bool { return o.sink.Kind() == output.Placed }
 func (o *Output) Records() int64 { return o.records.Load() }
 
 // CanRestart reports whether nothing has gone out that could not be taken back.
-func (o *Output) CanRestart() bool { return o.sink.Kind() != output.Stream || o.records.Load() == 0 }
+func (o *Output) CanRestart() bool {
+	begun := o.records.Load() > 0 || len(o.run.Input.Header.Encode(0)) > 0
+	return o.sink.Kind() != output.Stream || !begun
+}
 
 // expected is the number of records that the output will have; -1: not known before the end.
 func (r *Run) expected() int64 {
@@ -163,7 +166,7 @@ func (r *Run) allThere() error {
 	}
 	want := in
 	if limit > 0 {
-		want = min(want, limit)
+		want = min(max(in, r.Input.Data.Records()), limit)
 	}
 	if out == want || r.Facts.Asked.Unique && out <= want {
 		return nil

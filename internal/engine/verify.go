@@ -110,6 +110,7 @@ func (r *Run) verify(ctx context.Context) error {
 		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output is not kept",
 			r.Result.ChecksumIn, r.Result.ChecksumOut)
 	}
+	r.Result.Verified = true
 	return nil
 }
 

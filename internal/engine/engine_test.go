@@ -1,0 +1,19 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+)
+
+// TestEveryStrategyRuns: whatever a plan may weigh, the engine can run.
+func TestEveryStrategyRuns(t *testing.T) {
+	for _, s := range plan.Strategies {
+		if strategies[s] == nil {
+			t.Errorf("the engine has no %s", s)
+		}
+	}
+	if len(strategies) != len(plan.Strategies) {
+		t.Errorf("the engine has %d strategies, plans %d", len(strategies), len(plan.Strategies))
+	}
+}
