@@ -44,15 +44,9 @@ type merging struct {
 	spanBlocks int // blocks that begin in one span
 
 	free   chan *buffer  // memory for blocks
-	loaded chan arrival  // what loaders have read
+	loaded []chan *block // a ring: of rank r in the forecast at r modulo its length
 	enough chan struct{} // closed when no more blocks are needed
 	claims atomic.Int64  // places in order that loaders have claimed
-}
-
-// arrival is a block that has been read, with its rank in the forecast.
-type arrival struct {
-	rank  int
-	block *block
 }
 
 func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
@@ -62,7 +56,10 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	}
 	m := &merging{opt: opt, runs: runs, order: forecast(runs), spanBlocks: spanBlocks, enough: make(chan struct{})}
 	buffers = min(buffers, len(m.order))
-	m.free, m.loaded = make(chan *buffer, buffers), make(chan arrival, buffers)
+	m.free, m.loaded = make(chan *buffer, buffers), make([]chan *block, buffers)
+	for i := range m.loaded {
+		m.loaded[i] = make(chan *block, 1)
+	}
 	return m, nil
 }
 
@@ -76,7 +73,7 @@ func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
 }
 
 // load reads blocks as long as there is memory for them. A loader claims its block only when it has memory, so
-// that the block needed next is never without.
+// that the block needed next is never without, and no more blocks than there are buffers wait for the dispatcher.
 func (m *merging) load(ctx context.Context) error {
 	for {
 		buf, err := takeBuffer(ctx, m.free, m.enough)
@@ -91,7 +88,7 @@ func (m *merging) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.loaded <- arrival{rank, b}
+		m.loaded[rank%len(m.loaded)] <- b
 	}
 }
 
@@ -133,7 +130,6 @@ func (m *merging) check(p place, b *block) error {
 // dispatch cuts spans at every spanBlocks-th block of the forecast, each as soon as the blocks before the cut
 // are in memory.
 func (m *merging) dispatch(ctx context.Context, to *sender) error {
-	early := map[int]*block{} // arrived before one of lower rank
 	cutter := newCutter(m.opt.Keyer, len(m.runs))
 	for rank := 0; rank < len(m.order); rank++ {
 		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
@@ -145,26 +141,12 @@ func (m *merging) dispatch(ctx context.Context, to *sender) error {
 				return err
 			}
 		}
-		b, err := m.await(ctx, rank, early)
-		if err != nil {
-			return err
+		select {
+		case b := <-m.loaded[rank%len(m.loaded)]:
+			cutter.add(b)
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		cutter.add(b)
 	}
 	return to.send(ctx, cutter.rest())
-}
-
-// await returns the block of that rank.
-func (m *merging) await(ctx context.Context, rank int, early map[int]*block) (*block, error) {
-	for early[rank] == nil {
-		select {
-		case a := <-m.loaded:
-			early[a.rank] = a.block
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-	b := early[rank]
-	delete(early, rank)
-	return b, nil
 }
