@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -42,7 +43,7 @@ func recordsOf(k *format.Keyer, keys []uint64) []byte {
 	size := k.Layout().RecordSize
 	switch {
 	case isNative(k):
-		return wordBytes(keys)
+		return arena.ByteView(keys)
 	case isWord(k):
 		for i := range keys {
 			keys[i] >>= 64 - 8*size

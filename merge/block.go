@@ -38,7 +38,7 @@ func newBuffers(k *format.Keyer, buffers, n int) ([]*buffer, *arena.Memory, erro
 
 // newBuffer makes a buffer for n records in memory, which is aligned to words.
 func newBuffer(k *format.Keyer, memory []byte, n int) *buffer {
-	b := &buffer{keys: words(memory)[:n], recs: memory}
+	b := &buffer{keys: arena.View[uint64](memory)[:n], recs: memory}
 	if !isNative(k) {
 		b.recs = memory[8*n:]
 	}
@@ -56,16 +56,6 @@ func takeBuffer(ctx context.Context, free <-chan *buffer, enough <-chan struct{}
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// wordBytes is the memory of words as bytes.
-func wordBytes(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
-}
-
-// words is the memory of recs as words. REQUIRES: recs is aligned to words.
-func words(recs []byte) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(recs))), len(recs)/8)
 }
 
 // block is consecutive records of one input in memory.
@@ -103,10 +93,10 @@ func (b *block) fill(k *format.Keyer, recs []byte) {
 		b.keys = b.buf.keys[:n]
 		k.Prefixes(b.keys, recs)
 	case uintptr(unsafe.Pointer(unsafe.SliceData(recs)))%8 == 0:
-		b.keys = words(recs)
+		b.keys = arena.View[uint64](recs)
 	default:
 		b.keys = grown(b.buf.keys, n)[:n]
-		b.recs = wordBytes(b.keys)
+		b.recs = arena.ByteView(b.keys)
 		copy(b.recs, recs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
@@ -53,7 +54,7 @@ func checkIndexes(k *format.Keyer, runs []*spill.Run) error {
 // findDisorder reads block b of a run, after which the run is known to be out of order, to name the record.
 func findDisorder(k *format.Keyer, r int, run *spill.Run, b int) error {
 	at := &run.Blocks()[b]
-	buf := newBuffer(k, wordBytes(make([]uint64, plan.MergeBuffer(k, at.Records)/8)), at.Records)
+	buf := newBuffer(k, arena.ByteView(make([]uint64, plan.MergeBuffer(k, at.Records)/8)), at.Records)
 	recs, err := run.ReadBlock(b, buf.recs)
 	if err != nil {
 		return err

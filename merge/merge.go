@@ -14,11 +14,8 @@ import (
 // Merge writes the records of all runs to w in order: of records with equal keys, those of earlier runs first.
 // Every block of every run is read once at most. The runs stay open.
 func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) error {
-	opt, err := opt.withDefaults()
-	if err == nil {
-		err = checkIndexes(opt.Keyer, runs)
-	}
-	if err != nil {
+	opt = opt.withDefaults()
+	if err := checkIndexes(opt.Keyer, runs); err != nil {
 		return err
 	}
 	m, err := newMerging(&opt, runs)

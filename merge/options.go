@@ -1,7 +1,7 @@
 package merge
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -22,24 +22,12 @@ type Options struct {
 // little more than its bytes, small enough that a block is still in cache when it is written.
 const DefaultBlockBytes = 1 << 20
 
-// withDefaults fills in what was left open and reports what cannot be done.
-func (o Options) withDefaults() (Options, error) {
-	if o.Keyer == nil {
-		return o, errors.New("merge: no key was given")
-	}
-	if o.Workers < 0 || o.BlockBytes < 0 || o.MemoryBytes < 0 {
-		return o, fmt.Errorf("merge: negative option: %d workers, blocks of %d bytes, %d bytes of memory",
-			o.Workers, o.BlockBytes, o.MemoryBytes)
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.BlockBytes == 0 {
-		o.BlockBytes = DefaultBlockBytes
-	}
+// withDefaults fills in what was left open, and makes blocks whole records.
+func (o Options) withDefaults() Options {
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	size := o.recordSize()
-	o.BlockBytes = max(o.BlockBytes/size, 1) * size
-	return o, nil
+	o.BlockBytes = max(cmp.Or(o.BlockBytes, DefaultBlockBytes)/size, 1) * size
+	return o
 }
 
 func (o *Options) recordSize() int { return o.Keyer.Layout().RecordSize }

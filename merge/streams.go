@@ -19,10 +19,7 @@ import (
 // far as the merge can go. All readers have been read to their ends when it succeeds without reaching a limit.
 // A Read that is blocked is not interrupted by ctx; Streams then returns only when it ends.
 func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) error {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return err
-	}
+	opt = opt.withDefaults()
 	blockRecords, err := opt.streamBlock(len(inputs))
 	if err != nil {
 		return err

@@ -2,8 +2,8 @@ package merge
 
 import (
 	"slices"
-	"unsafe"
 
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 )
 
@@ -26,17 +26,13 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	for i := range t.scratch {
 		t.scratch[i].keys, memory = memory[:n], memory[n:]
 		if t.refs {
-			t.scratch[i].refs, memory = asRefs(memory[:n]), memory[n:]
+			t.scratch[i].refs, memory = arena.View[ref](arena.ByteView(memory[:n])), memory[n:]
 		}
 	}
 	if k.KeySize() > 8 {
 		t.tie = t.tieFromB
 	}
 	return t
-}
-
-func asRefs(words []uint64) []ref {
-	return unsafe.Slice((*ref)(unsafe.SliceData(words)), len(words))
 }
 
 // isWord reports whether a record is no more than a key that fits a word, and can be rebuilt from it.

@@ -50,7 +50,7 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	scratch := len(memory) - opt.BlockBytes
 	return &worker{
 		opt: opt, size: opt.recordSize(), tile: tile, cut: newSearcher(opt.Keyer),
-		tiler: newTiler(opt.Keyer, tile, words(memory[:scratch])),
+		tiler: newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
 		out:   newEmitter(opt, memory[scratch:], w),
 	}
 }
@@ -162,7 +162,7 @@ func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 			return err
 		}
 		if dst != nil {
-			w.tiler.merge(sequence{keys: words(dst)})
+			w.tiler.merge(sequence{keys: arena.View[uint64](dst)})
 			return nil
 		}
 	}

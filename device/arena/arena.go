@@ -79,7 +79,7 @@ func (m *Memory) Free() error {
 }
 
 // Word is what an arena can be viewed as.
-type Word interface{ uint32 | uint64 | [2]uint64 }
+type Word interface{ ~uint32 | ~uint64 | [2]uint64 }
 
 // View reads bytes as words in the machine's own byte order; what is left of the last word is cut off.
 // REQUIRES: b is aligned to a word, as the start of an arena is.
