@@ -80,7 +80,7 @@ func (s *storer) run(ctx context.Context, total int64) error {
 
 func (s *storer) issue(ctx context.Context, total int64) error {
 	c := s.chunk
-	step := c.recordsPerBlock()
+	step := s.recordsPerBlock()
 	for first := int64(0); first < total; first += int64(step) {
 		slot, err := c.ring.take(ctx)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *storer) write(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = s.writer.WriteBlock(ctx, p.first, s.chunk.recordsOf(p))
+			err = s.writer.WriteBlock(ctx, p.first, s.recordsOf(p))
 		}
 		s.chunk.ring.give(p.slot)
 		if err != nil {
@@ -124,7 +124,8 @@ func (s *storer) next() (piece, bool, error) {
 }
 
 // recordsPerBlock is how many records fit a slot, with their indexes where the host gathers, and a block.
-func (c *chunk) recordsPerBlock() int {
+func (s *storer) recordsPerBlock() int {
+	c := s.chunk
 	size := c.shape.layout.RecordSize
 	n := c.ring.plan.slotBytes / size
 	switch {
@@ -140,7 +141,8 @@ func (c *chunk) recordsPerBlock() int {
 }
 
 // recordsOf is the sorted records of a piece that has come. Where only indexes come they are gathered here.
-func (c *chunk) recordsOf(p piece) []byte {
+func (s *storer) recordsOf(p piece) []byte {
+	c := s.chunk
 	size := c.shape.layout.RecordSize
 	recs := p.slot.Bytes[:p.n*size]
 	if c.shape.travel != TravelKeys {

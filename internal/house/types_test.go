@@ -28,7 +28,6 @@ var knownTypes = map[string]bool{
 	"cmd/compare.table methods":                            true,
 	"device/cpu.wholeChunk[R device/cpu.word] methods":     true,
 	"device/cpu.chunk[E device/cpu/radix.Element] methods": true,
-	"device/opencl.chunk methods":                          true,
 	"merge/output.systemFile methods":                      true,
 }
 
