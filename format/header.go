@@ -68,8 +68,12 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		return 0, fmt.Errorf("%s: it has %d bytes, fewer than its header of %d", name, fileBytes, h.size)
 	}
 	if rest := data % size; rest != 0 {
+		after := ""
+		if h.size > 0 {
+			after = fmt.Sprintf(" after the header of %d", h.size)
+		}
 		return 0, fmt.Errorf("%s: partial last record at byte %d: %d bytes%s are not a multiple of the record size %d "+
-			"(remainder %d); %s", name, fileBytes-rest, data, h.afterHeader(), size, rest, h.partialHint())
+			"(remainder %d); %s", name, fileBytes-rest, data, after, size, rest, h.partialHint())
 	}
 	records = data / size
 	if h.records < 0 || h.records == records {
@@ -81,13 +85,6 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 	}
 	return 0, fmt.Errorf("%s: the header announces %d records of %d bytes, but %d follow: %s",
 		name, h.records, size, records, hint)
-}
-
-func (h *Header) afterHeader() string {
-	if h.size == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" after the header of %d", h.size)
 }
 
 func (h *Header) partialHint() string {

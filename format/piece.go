@@ -126,7 +126,8 @@ func (k *Keyer) appendPieces(dst []piece, from, n int) []piece {
 				size = min(size, end-start-at)
 			}
 			p := newPiece(f, at, size, k.layout.RecordSize)
-			p.place(from + n - 8*(start+at+size))
+			behind := from + n - 8*(start+at+size) // bits of the window; negative where the piece ends after it
+			p.left, p.right = uint8(max(behind, 0)), uint8(max(-behind, 0))
 			dst = append(dst, p)
 		}
 	}
@@ -143,16 +144,6 @@ func (k *Keyer) fieldAt(at int) int {
 		i-- // it begins before
 	}
 	return i
-}
-
-// place sets the shifts of a piece that ends distance bits before the end of its window, or after it if
-// distance is negative.
-func (p *piece) place(distance int) {
-	if distance >= 0 {
-		p.left = uint8(distance)
-	} else {
-		p.right = uint8(-distance)
-	}
 }
 
 // Prefix is the most significant PrefixBits bits of the normalized key as a number (in its low bits).

@@ -75,10 +75,14 @@ func (s Spec) combinationFaults() (faults []error) {
 
 // rawLayout is the layout that -R and -k describe.
 func (s Spec) rawLayout() (Layout, error) {
-	if len(s.Keys) == 0 {
-		return wholeLayout(s.RecordSize)
+	switch {
+	case len(s.Keys) > 0:
+		return s.keyedLayout(s.RecordSize, ParseField)
+	case s.RecordSize > MaxKeyBytes:
+		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: "+
+			"add -k OFFSET:TYPE", s.RecordSize, MaxKeyBytes)
 	}
-	return s.keyedLayout(s.RecordSize, ParseField)
+	return Whole(s.RecordSize), nil
 }
 
 // keyedLayout is the layout of records of size bytes whose keys parse reads.
@@ -93,14 +97,6 @@ func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layo
 		return Layout{}, err
 	}
 	return l, l.Validate()
-}
-
-func wholeLayout(size int) (Layout, error) {
-	if size > MaxKeyBytes {
-		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: "+
-			"add -k OFFSET:TYPE", size, MaxKeyBytes)
-	}
-	return Whole(size), nil
 }
 
 // ReadHeader reads the header of the file called name from r and not a byte more: the first record comes
