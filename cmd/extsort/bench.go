@@ -40,7 +40,8 @@ func (f *benchFlags) groups() []group {
 		"these algorithms of the device; otherwise all")
 	what.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	what.add(listOf(&f.scope.Dists, "NAMES", distributionName), "dist", "these distributions of keys; otherwise uniform")
+	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
+	what.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform")
 	what.add(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
 	what.add(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
 	what.add(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
@@ -60,7 +61,10 @@ func (a *app) benchCommand() *cobra.Command {
   extsort bench -d gpu --table bainville
   extsort bench --from ours.json,theirs.json --svg both.svg`,
 		f.groups(), nil)
-	cmd.Long += "\n\nTables:\n" + viewList()
+	cmd.Long += "\n\nTables:\n"
+	for _, v := range bench.Views {
+		cmd.Long += fmt.Sprintf("  %-10s %s\n", v.Name, v.About)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.from != nil {
 			return a.showFigures(cmd, &f)
@@ -82,14 +86,6 @@ func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 		return err
 	}
 	return a.showBench(report, f)
-}
-
-func viewList() string {
-	var b strings.Builder
-	for _, v := range bench.Views {
-		fmt.Fprintf(&b, "  %-10s %s\n", v.Name, v.About)
-	}
-	return b.String()
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
@@ -182,8 +178,6 @@ func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Va
 		return list, nil
 	}}
 }
-
-func distributionName(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 
 // keyCount is a number of keys: as ParseSize reads it, or a power of two.
 func keyCount(to *int64) pflag.Value {

@@ -21,10 +21,6 @@ type app struct {
 	stderr io.Writer
 }
 
-func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: stdout, stderr: stderr}
-}
-
 // execute runs one command line.
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.sortCommand()

@@ -49,8 +49,12 @@ func deviceLine(d device.Info) []string {
 	if d.Driver != "" {
 		name += " (" + d.Driver + ")"
 	}
+	memory := "the host's"
+	if d.MemoryBytes > 0 {
+		memory = humanBytes(d.MemoryBytes)
+	}
 	return []string{
-		name, string(d.Kind), strconv.Itoa(d.Units), deviceMemory(d), largestChunk(d),
+		name, string(d.Kind), strconv.Itoa(d.Units), memory, largestChunk(d),
 		rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1),
 	}
 }
@@ -71,11 +75,4 @@ func largestChunk(info device.Info) string {
 	}
 	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
 	return humanize.Comma(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging))
-}
-
-func deviceMemory(d device.Info) string {
-	if d.MemoryBytes == 0 {
-		return "the host's"
-	}
-	return humanBytes(d.MemoryBytes)
 }

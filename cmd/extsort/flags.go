@@ -195,7 +195,8 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown)
 	case errors.As(err, &missing):
-		return fmt.Errorf("%s needs a value: %s", flagName(missing.GetFlag()), usageOf(missing.GetFlag()))
+		f := missing.GetFlag()
+		return fmt.Errorf("%s needs a value: --%s %s", flagName(f), f.Name, f.Value.Type())
 	case errors.As(err, &invalid):
 		return fmt.Errorf("%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap())
 	}
@@ -235,9 +236,4 @@ func flagName(f *pflag.Flag) string {
 		return "--" + f.Name
 	}
 	return "-" + f.Shorthand + ", --" + f.Name
-}
-
-// usageOf shows a flag with its value.
-func usageOf(f *pflag.Flag) string {
-	return "--" + f.Name + " " + f.Value.Type()
 }

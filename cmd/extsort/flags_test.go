@@ -17,7 +17,7 @@ import (
 func parse(t *testing.T, args ...string) extsort.Options {
 	t.Helper()
 	var f sortFlags
-	a := newApp(nil, nil, nil)
+	a := &app{}
 	cmd := a.sortCommand()
 	cmd.ResetFlags()
 	addGroups(cmd, f.groups()...)
@@ -77,7 +77,7 @@ func TestPercentOfMemory(t *testing.T) {
 }
 
 func TestVerbIsTheFirstOperand(t *testing.T) {
-	verbs := newApp(nil, nil, nil).verbs()
+	verbs := (&app{}).verbs()
 	cases := map[string]string{ // what cobra gets, with | in front when it is for a verb
 		"gen -n 5":                 "|gen -n 5",
 		"-t u32 gen -n 5":          "|gen -t u32 -n 5",
@@ -136,7 +136,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 }
 
 func TestNearestFlag(t *testing.T) {
-	flags := newApp(nil, nil, nil).sortCommand().Flags()
+	flags := (&app{}).sortCommand().Flags()
 	for name, want := range map[string]string{
 		"outptu": "output", "out": "output", "stat": "stats", "limits": "limit", "x": "", "nothing-like-it": "",
 	} {

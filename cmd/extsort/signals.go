@@ -40,7 +40,11 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 		case s := <-caught:
 			signal.Stop(caught)
 			cancel(interruption{s})
-			endAfterGrace(s, done)
+			select {
+			case <-done:
+			case <-time.After(cleanupGrace):
+				os.Exit(dieOf(s))
+			}
 		case <-done:
 		}
 	}()
@@ -48,13 +52,5 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 		close(done)
 		signal.Stop(caught)
 		signal.Stop(broken)
-	}
-}
-
-func endAfterGrace(s os.Signal, done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-time.After(cleanupGrace):
-		os.Exit(dieOf(s))
 	}
 }
