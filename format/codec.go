@@ -178,7 +178,7 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 	workers = max(workers, 1)
 	switch c {
 	case Gzip:
-		return newGzipWriter(w, workers), nil
+		return &gzipWriter{w: w, slots: make([]gzipSlot, workers)}, nil
 	case Zstd:
 		return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
 	case S2:

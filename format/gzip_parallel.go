@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,7 +18,7 @@ const gzipMember = 1 << 20
 // goroutine, and waits for the oldest slot once all are in use.
 type gzipWriter struct {
 	w       io.Writer
-	slots   []*gzipSlot
+	slots   []gzipSlot
 	next    int // slot that Write fills
 	written bool
 	err     error
@@ -30,17 +31,9 @@ type gzipSlot struct {
 	done   chan error // nil: idle
 }
 
-func newGzipWriter(w io.Writer, workers int) *gzipWriter {
-	g := &gzipWriter{w: w}
-	for range workers {
-		g.slots = append(g.slots, &gzipSlot{})
-	}
-	return g
-}
-
 func (g *gzipWriter) Write(p []byte) (n int, err error) {
 	for len(p) > 0 && g.err == nil {
-		slot := g.slots[g.next]
+		slot := &g.slots[g.next]
 		g.collect(slot)
 		if slot.plain == nil {
 			slot.plain = make([]byte, 0, gzipMember)
@@ -63,19 +56,14 @@ func (g *gzipWriter) start(slot *gzipSlot) {
 	go func() { done <- slot.compress() }()
 }
 
-func (s *gzipSlot) compress() (err error) {
+func (s *gzipSlot) compress() error {
 	s.packed.Reset()
 	if s.z == nil {
-		s.z, err = gzip.NewWriterLevel(&s.packed, gzip.BestSpeed)
-		if err != nil {
-			return err
-		}
+		s.z = must(gzip.NewWriterLevel(&s.packed, gzip.BestSpeed))
 	}
 	s.z.Reset(&s.packed)
-	if _, err := s.z.Write(s.plain); err != nil {
-		return err
-	}
-	return s.z.Close()
+	_, err := s.z.Write(s.plain)
+	return errors.Join(err, s.z.Close())
 }
 
 // collect waits for the slot and writes its member. Slots are collected in the order in which they started,
@@ -96,11 +84,11 @@ func (g *gzipWriter) collect(slot *gzipSlot) {
 
 // Close writes what is left. An empty stream is one empty member.
 func (g *gzipWriter) Close() error {
-	if slot := g.slots[g.next]; slot.done == nil && (len(slot.plain) > 0 || !g.written) {
+	if slot := &g.slots[g.next]; slot.done == nil && (len(slot.plain) > 0 || !g.written) {
 		g.start(slot)
 	}
 	for i := range g.slots {
-		g.collect(g.slots[(g.next+i)%len(g.slots)])
+		g.collect(&g.slots[(g.next+i)%len(g.slots)])
 	}
 	return g.err
 }

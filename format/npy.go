@@ -72,19 +72,15 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	text = string(raw)
 	switch {
 	case major < 3:
-		text = latin1(raw)
+		runes := make([]rune, len(raw)) // of Latin-1, each byte is one
+		for i, c := range raw {
+			runes[i] = rune(c)
+		}
+		text = string(runes)
 	case !utf8.Valid(raw):
 		return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
 	}
 	return text, int64(8 + lengthBytes + len(raw)), nil
-}
-
-func latin1(b []byte) string {
-	var s strings.Builder
-	for _, c := range b {
-		s.WriteRune(rune(c))
-	}
-	return s.String()
 }
 
 // parseNpyText reads the dictionary of the header.

@@ -19,20 +19,18 @@ func writeOutput(stdout io.Writer, name, compress string, write func(io.Writer) 
 			return err
 		}
 	}
-	compressed := func(w io.Writer) error { return writeCompressed(w, compression, write) }
+	compressed := func(w io.Writer) error {
+		z, err := format.NewWriter(w, compression, processors)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(z), z.Close())
+	}
 	if name == "" || name == "-" {
 		out := pipe.NewWriter(stdout, pipe.WriterBytes)
 		return errors.Join(compressed(out), out.Close())
 	}
 	return writeFile(name, compressed)
-}
-
-func writeCompressed(w io.Writer, c format.Compression, write func(io.Writer) error) error {
-	z, err := format.NewWriter(w, c, processors)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(z), z.Close())
 }
 
 // writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
