@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // demoFlags say how large the tour is.
@@ -136,7 +137,11 @@ func (t *tour) generate(ctx context.Context, workers int) error {
 		return err
 	}
 	job := generation{header, generator, t.bytes / 8, workers, t.progress}
-	return writeFile(t.keys, func(w io.Writer) error { return job.write(ctx, w) })
+	out, err := output.Open(t.keys, nil)
+	if err != nil {
+		return err
+	}
+	return job.write(ctx, out, format.None)
 }
 
 // copy copies the input as cp does, but through this process, and as durably as a sort writes its output.

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // genFlags say what test data to write.
@@ -78,8 +81,20 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
+	compression := format.BySuffix(f.output)
+	if f.compress != "" {
+		if compression, err = format.ParseCompression(f.compress); err != nil {
+			return err
+		}
+	}
+	to := a.stdout
+	if f.output != "" && f.output != "-" {
+		if to, err = output.Open(f.output, nil); err != nil {
+			return err
+		}
+	}
 	job := generation{header, generator, records, f.workers, a.bars(f.progress)}
-	return writeOutput(a.stdout, f.output, f.compress, func(w io.Writer) error { return job.write(ctx, w) })
+	return job.write(ctx, to, compression)
 }
 
 // header is that of the data, which says what a record is.
@@ -123,42 +138,41 @@ type generation struct {
 // enough to be still in cache when it is written.
 const generationBlock = 1 << 20
 
-// write writes the header and the records. Blocks are filled in parallel, in a ring, and written in their order.
-func (g *generation) write(ctx context.Context, w io.Writer) error {
-	if _, err := w.Write(g.header.Encode(g.records)); err != nil {
+// write writes the header and the records. Blocks are filled, and where that can be written, by all workers at once.
+func (g *generation) write(ctx context.Context, to io.Writer, compression format.Compression) error {
+	size := g.header.Layout().RecordSize
+	sink, err := output.NewSink(to, output.Options{
+		RecordSize: size, Records: g.records, Header: g.header.Encode,
+		Compression: compression, Writers: g.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
+	})
+	if err != nil {
 		return err
 	}
-	size := g.header.Layout().RecordSize
 	g.shown.Begin("generate", g.records*int64(size))
 	defer g.shown.End()
 	per := int64(max(generationBlock/size, 1))
-	blocks := (g.records + per - 1) / per
-	ring := make([]chan []byte, min(int64(g.workers), int64(4*processors), blocks))
-	fill := func(i int64, block []byte) {
-		filled := make(chan []byte, 1)
-		ring[i%int64(len(ring))] = filled
-		bytes := int(min(per, g.records-i*per)) * size
-		go func() {
-			block = slices.Grow(block[:0], bytes)[:bytes]
-			g.generator.Fill(block, i*per)
-			filled <- block
-		}()
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(int64(g.workers), int64(4*processors), (g.records+per-1)/per) {
+		group.Go(func() error {
+			block := make([]byte, per*int64(size))
+			for ctx.Err() == nil {
+				first := next.Add(per) - per
+				if first >= g.records {
+					return nil
+				}
+				block = block[:min(per, g.records-first)*int64(size)]
+				g.generator.Fill(block, first)
+				if err := sink.WriteBlock(ctx, first, block); err != nil {
+					return err
+				}
+				g.shown.Add(int64(len(block)))
+			}
+			return context.Cause(ctx)
+		})
 	}
-	for i := range ring {
-		fill(int64(i), nil)
+	if err := group.Wait(); err != nil {
+		return errors.Join(err, sink.Abort())
 	}
-	for i := range blocks {
-		block := <-ring[i%int64(len(ring))]
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if _, err := w.Write(block); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		g.shown.Add(int64(len(block)))
-		if next := i + int64(len(ring)); next < blocks {
-			fill(next, block)
-		}
-	}
-	return nil
+	return sink.Commit(g.records)
 }
