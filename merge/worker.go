@@ -91,7 +91,12 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	longest := longestOf(stretches)
 	switch {
 	case inOrder(w.opt.Keyer, stretches):
-		return w.emitInOrder(ctx, stretches)
+		for _, s := range stretches {
+			if err := w.out.copy(ctx, s.recs); err != nil {
+				return err
+			}
+		}
+		return nil
 	case records <= w.tile || len(stretches[longest].keys) < 2:
 		return w.emitTile(ctx, stretches)
 	}
@@ -114,15 +119,6 @@ func inOrder(k *format.Keyer, stretches []stretch) bool {
 		}
 	}
 	return true
-}
-
-func (w *worker) emitInOrder(ctx context.Context, stretches []stretch) error {
-	for _, s := range stretches {
-		if err := w.out.copy(ctx, s.recs); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // divide cuts stretches in two, where the middle of the longest one is.
