@@ -28,7 +28,7 @@
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
 // These steps are written once, for an engine of keys that buckets are cut by, words that are moved and workers
-// (engine.go). What is different for elements (chunk.go, finish.go, split.go) and for records that are moved whole
+// (engine.go). What is different for elements (elements.go, finish.go, split.go) and for records that are moved whole
 // (whole.go) is its kind.
 //
 // It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
@@ -151,9 +151,9 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	}
 	switch {
 	case s.whole && s.element == 8:
-		return newWholeChunk[uint64](opt, s)
+		return newWholes[uint64](opt, s)
 	case s.whole:
-		return newWholeChunk[[2]uint64](opt, s)
+		return newWholes[[2]uint64](opt, s)
 	}
 	switch elementOf(opt.Keyer) {
 	case key32:

@@ -75,11 +75,11 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	}
 	const left = 8 * workers
 	switch c := made.(type) {
-	case *chunk[uint64]:
+	case *elementEngine[uint64]:
 		leave(c.pool, left)
-	case *wholeChunk[uint64]:
+	case *wholeEngine[uint64]:
 		leave(c.pool, left)
-	case *wholeChunk[[2]uint64]:
+	case *wholeEngine[[2]uint64]:
 		leave(c.pool, left)
 	}
 	if !bytes.Equal(sortAndStore(t, made, l.RecordSize), devicetest.Sorted(l, recs)) {
@@ -251,13 +251,13 @@ func TestMemory(t *testing.T) {
 // allocated makes all workers of a chunk and adds up its memory.
 func allocated(t *testing.T, made device.Chunk) int64 {
 	switch c := made.(type) {
-	case *chunk[uint32]:
+	case *elementEngine[uint32]:
 		return allocatedBy(t, c)
-	case *chunk[uint64]:
+	case *elementEngine[uint64]:
 		return allocatedBy(t, c)
-	case *wholeChunk[uint64]:
+	case *wholeEngine[uint64]:
 		return allocatedByCarrier(t, c)
-	case *wholeChunk[[2]uint64]:
+	case *wholeEngine[[2]uint64]:
 		return allocatedByCarrier(t, c)
 	case *histogram:
 		return allocatedByHistogram(t, c)
@@ -277,7 +277,7 @@ func allocatedByHistogram(t *testing.T, h *histogram) int64 {
 	return int64(total)
 }
 
-func allocatedBy[E radix.Element](t *testing.T, c *chunk[E]) int64 {
+func allocatedBy[E radix.Element](t *testing.T, c *elementEngine[E]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
@@ -285,17 +285,17 @@ func allocatedBy[E radix.Element](t *testing.T, c *chunk[E]) int64 {
 	for _, w := range c.workers {
 		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
-	if c.kept != nil {
-		total += len(c.kept.Bytes())
+	if kept := c.kind.(*elements[E]).kept; kept != nil {
+		total += len(kept.memory.Bytes())
 	}
 	return int64(total)
 }
 
-func allocatedByCarrier[R word](t *testing.T, c *wholeChunk[R]) int64 {
+func allocatedByCarrier[R word](t *testing.T, c *wholeEngine[R]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
-	total := len(c.pool.Memory.Bytes()) + 4*len(c.pool.Next) + 4*len(c.pool.Used) + len(c.table.Bytes())
+	total := len(c.pool.Memory.Bytes()) + 4*len(c.pool.Next) + 4*len(c.pool.Used) + len(c.kind.(*wholes[R]).table.Bytes())
 	for _, w := range c.workers {
 		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// engine is what the chunks of elements and those of whole records share: blocks of E in leaves that are cut by
-// keys K, workers W, and the steps after Sort.
+// engine is a device.Chunk: blocks of E in leaves that are cut by keys K, workers W, and the steps, which are written
+// once for elements and for records that are moved whole.
 type engine[K radix.Element, E arena.Word, W scratch] struct {
 	sizes
 	opt     device.ChunkOptions
@@ -31,6 +31,8 @@ type kind[K radix.Element, E arena.Word, W scratch] interface {
 	newWorker() (W, error)
 
 	begin(src device.Source, workers int) error // of a Load by so many workers
+	sort(ctx context.Context) error             // leaves no leaf that is too large for the cache and not done
+	free() error                                // gives the memory back that is not the engine's
 	place(w W, first int64, n int) []byte       // the memory that n records from index first on are read into
 	keysOf(w W, recs []byte, first int64) []K   // of a unit
 	fromPrefix(prefix uint64) K                 // the least key of those with the given Keyer.Prefix
@@ -62,7 +64,8 @@ type kind[K radix.Element, E arena.Word, W scratch] interface {
 	// records gives the records of elems: in dst, or a view of elems if that is the same.
 	records(dst []byte, elems []E) []byte
 
-	keeps() bool        // the records can be read where they lie once all leaves are settled
+	// keeps reports whether the records can be read where they lie once all leaves are settled, and sees to it.
+	keeps(ctx context.Context) (bool, error)
 	besideBytes() int64 // of memory that the records take beside their blocks
 
 	// guarded calls f and makes an error of a fault of memory that is a file's.
@@ -93,9 +96,9 @@ type leaf[K radix.Element] struct {
 	depth  int  // whole records: of the splits that made it
 }
 
-func newEngine[K radix.Element, E arena.Word, W scratch](opt device.ChunkOptions, s sizes) (engine[K, E, W], error) {
+func newEngine[K radix.Element, E arena.Word, W scratch](opt device.ChunkOptions, s sizes) (*engine[K, E, W], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
-	return engine[K, E, W]{sizes: s, opt: opt, pool: p, workers: make([]W, s.workers)}, err
+	return &engine[K, E, W]{sizes: s, opt: opt, pool: p, workers: make([]W, s.workers)}, err
 }
 
 // makeWorkers makes the scratch of workers where it is not there yet.
@@ -128,6 +131,12 @@ func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i
 	return group.Wait()
 }
 
+// Sort leaves to Store what fits in cache.
+func (e *engine[K, E, W]) Sort(ctx context.Context) error {
+	defer seconds(&e.stats.Sort, time.Now())
+	return e.kind.sort(ctx)
+}
+
 // Stats tells of the work since the last Load.
 func (e *engine[K, E, W]) Stats() device.Stats { return e.stats }
 
@@ -158,7 +167,7 @@ func (e *engine[K, E, W]) freeWorkers() (err error) {
 // Close gives the memory back.
 func (e *engine[K, E, W]) Close() error {
 	e.leaves = nil
-	return errors.Join(e.pool.Memory.Free(), e.freeWorkers())
+	return errors.Join(e.kind.free(), e.pool.Memory.Free(), e.freeWorkers())
 }
 
 // seconds adds the time since start to total.

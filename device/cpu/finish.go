@@ -3,28 +3,27 @@ package cpu
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-func (c *chunk[E]) store(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
+func (c *elements[E]) store(ctx context.Context, w *worker[E], t task[E], to device.BlockWriter) error {
 	switch {
 	case t.leaves[0].done:
-		return c.storeDone(ctx, t, w.out, to)
+		return c.engine.storeDone(ctx, t, w.out, to)
 	case len(t.leaves) > 1:
 		return to.WriteBlock(ctx, t.first, c.joined(w, t))
 	}
 	elems := c.finish(w, &t.leaves[0], w.a)[:t.count]
-	return writeInBlocks(ctx, to, t.first, len(elems), c.out, func(from, n int) []byte {
+	return writeInBlocks(ctx, to, t.first, len(elems), c.engine.out, func(from, n int) []byte {
 		return c.codec.records(w.out, elems[from:from+n])
 	})
 }
 
 // finish puts the elements of a leaf in order into dst.
-func (c *chunk[E]) finish(w *worker[E], l *leaf[E], dst []E) []E {
+func (c *elements[E]) finish(w *worker[E], l *leaf[E], dst []E) []E {
 	dst = dst[:l.count]
 	if inBlocks := l.count - l.counted; inBlocks > 0 {
 		elems, tmp := dst[:inBlocks], w.b[:inBlocks]
@@ -33,7 +32,7 @@ func (c *chunk[E]) finish(w *worker[E], l *leaf[E], dst []E) []E {
 			w.blocks = append(w.blocks, c.pool.Content(b))
 		}
 		s := radix.SpanOf(l.low, l.high)
-		if s.Width == 8*c.element {
+		if s.Width == 8*c.engine.element {
 			s = radix.SpanOfBlocks(w.blocks)
 		}
 		w.radix.Sort(elems, tmp, w.blocks, s)
@@ -46,8 +45,8 @@ func (c *chunk[E]) finish(w *worker[E], l *leaf[E], dst []E) []E {
 }
 
 // joined gives the records of several leaves that fill one block together.
-func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
-	size := c.record
+func (c *elements[E]) joined(w *worker[E], t task[E]) []byte {
+	size := c.engine.record
 	n := 0
 	for i := range t.leaves {
 		if n == int(t.count)*size {
@@ -65,50 +64,35 @@ func (c *chunk[E]) joined(w *worker[E], t task[E]) []byte {
 	return w.out[:n]
 }
 
-// Keep makes leaves of the elements that were counted first, which have no room in the blocks of their leaves.
-func (c *chunk[E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
-	if c.keptBytes() > memoryBytes {
-		return nil, nil
+// keeps makes leaves of the elements that were counted, which have no room in the blocks of their leaves. It is false
+// where records were left where they lie.
+func (c *elements[E]) keeps(ctx context.Context) (bool, error) {
+	if c.kept.leftThere() {
+		return false, nil
 	}
-	for i := 0; i < len(c.leaves); i++ {
-		if c.leaves[i].counted == 0 {
-			continue
-		}
-		if i = c.makeRoom(i); c.affordable() < 2 {
-			return nil, nil
-		}
-		parts, err := c.around(ctx, c.leaves[i])
-		if err != nil {
-			return nil, err
-		}
-		c.leaves = slices.Replace(c.leaves, i, i+1, parts...)
-		i += len(parts) - 1
+	if c.kept != nil {
+		c.kept.memory.Discard(int(c.engine.stats.Records)*c.engine.record, len(c.kept.memory.Bytes()))
 	}
-	kept, err := c.engine.Keep(ctx, limit, memoryBytes)
-	if kept != nil && c.kept != nil {
-		c.kept.Discard(int(c.stats.Records)*c.record, len(c.kept.Bytes()))
-	}
-	return kept, err
+	return c.splitter().storeCounted(ctx)
 }
 
-// keeps is false where records were left where they lie.
-func (c *chunk[E]) keeps() bool { return c.mapping == nil }
+func (c *elements[E]) besideBytes() int64 {
+	return c.engine.stats.Records * int64(c.engine.keptRecords)
+}
 
-func (c *chunk[E]) besideBytes() int64 { return c.stats.Records * int64(c.keptRecords) }
-
-func (c *chunk[E]) settle(w *worker[E], l *leaf[E]) {
+func (c *elements[E]) settle(w *worker[E], l *leaf[E]) {
 	elems := c.finish(w, l, w.a)
 	for b := l.Head; b != pool.None; b = c.pool.Next[b] {
 		elems = elems[copy(c.pool.Content(b), elems):]
 	}
 }
 
-func (c *chunk[E]) records(dst []byte, elems []E) []byte { return c.codec.records(dst, elems) }
+func (c *elements[E]) records(dst []byte, elems []E) []byte { return c.codec.records(dst, elems) }
 
 // equalPiece is how many elements of a leaf without blocks are made at a time.
 const equalPiece = 512
 
-func (c *chunk[E]) pieces(l *leaf[E], skip int64) iter.Seq[[]E] {
+func (c *elements[E]) pieces(l *leaf[E], skip int64) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
 		if l.done {
 			equal := make([]E, min(equalPiece, l.count-skip))

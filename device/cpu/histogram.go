@@ -221,9 +221,7 @@ func (h *histogram) Sort(ctx context.Context) error {
 // Store writes the records anew.
 func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
 	defer seconds(&h.stats.Store, time.Now())
-	if limit < 0 || limit > h.stats.Records {
-		limit = h.stats.Records
-	}
+	limit = limited(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
 	tasks := (limit + block - 1) / block

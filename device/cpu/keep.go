@@ -14,9 +14,12 @@ import (
 // its start.
 func (e *engine[K, E, W]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	defer seconds(&e.stats.Store, time.Now())
-	limit = e.limited(limit)
-	if !e.kind.keeps() || e.keptBytes() > memoryBytes {
+	limit = limited(limit, e.stats.Records)
+	if e.keptBytes() > memoryBytes {
 		return nil, nil
+	}
+	if ok, err := e.kind.keeps(ctx); !ok || err != nil || e.keptBytes() > memoryBytes {
+		return nil, err
 	}
 	if err := e.settleAll(ctx, limit); err != nil {
 		return nil, err

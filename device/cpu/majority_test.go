@@ -91,11 +91,11 @@ func majorityRecords(l format.Layout, n, values int) []byte {
 // countedIn is how many elements of a chunk are in no block.
 func countedIn(made device.Chunk) (n int) {
 	switch c := made.(type) {
-	case *chunk[uint32]:
+	case *elementEngine[uint32]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
 		}
-	case *chunk[uint64]:
+	case *elementEngine[uint64]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
 		}

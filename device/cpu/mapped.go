@@ -1,10 +1,12 @@
 package cpu
 
 import (
+	"errors"
 	"runtime/debug"
 	"unsafe"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 )
 
 // mapThreshold is the size of record, in bytes, from which it pays to leave records where they lie. To copy them takes
@@ -12,54 +14,58 @@ import (
 // gathering of small records misses more often.
 const mapThreshold = 32
 
-// mapRecords leaves the records of src where they lie, if it is a device.Mapped and they are of a size for that.
-func (c *chunk[E]) mapRecords(src device.Source) error {
-	kept, ok := any(c.codec).(*records)
-	if !ok {
+// kept is the records of a chunk that elements refer to: copies, or left where they lie. There are none on nil.
+type kept struct {
+	records *records       // their codec
+	memory  *arena.Memory  // of copies
+	mapping device.Mapping // where they are, if not in memory; else nil
+}
+
+// begin leaves the records of src where they lie, if it is a device.Mapped and they are of a size for that.
+func (k *kept) begin(src device.Source, s *sizes) error {
+	if k == nil {
 		return nil
 	}
-	if err := c.unmap(); err != nil {
+	if err := k.unmap(); err != nil {
 		return err
 	}
 	mapped, ok := src.(device.Mapped)
-	if !ok || c.record < mapThreshold || c.sizes.workers*c.unit*c.record > len(c.kept.Bytes()) {
+	if !ok || s.record < mapThreshold || s.workers*s.unit*s.record > len(k.memory.Bytes()) {
 		return nil
 	}
 	mapping, err := mapped.Map()
 	if mapping == nil || err != nil {
 		return err
 	}
-	c.mapping = mapping
-	kept.kept, kept.mapped = mapping.Bytes(), true
+	k.mapping = mapping
+	k.records.kept, k.records.mapped = mapping.Bytes(), true
 	return nil
 }
 
+// leftThere reports whether the records are where they lay.
+func (k *kept) leftThere() bool { return k != nil && k.mapping != nil }
+
 // unmap ends the use of a mapping.
-func (c *chunk[E]) unmap() error {
-	if c.mapping == nil {
+func (k *kept) unmap() error {
+	if !k.leftThere() {
 		return nil
 	}
-	kept := any(c.codec).(*records)
-	kept.kept, kept.mapped = c.kept.Bytes(), false
-	mapping := c.mapping
-	c.mapping = nil
+	k.records.kept, k.records.mapped = k.memory.Bytes(), false
+	mapping := k.mapping
+	k.mapping = nil
 	return mapping.Close()
 }
 
-// lendUnits has workers read units into the memory of the copies that a mapping spares.
-func (c *chunk[E]) lendUnits(workers []*worker[E]) {
-	if c.mapping == nil {
-		return
+func (k *kept) free() error {
+	if k == nil {
+		return nil
 	}
-	unit := c.unit * c.record
-	for i, w := range workers {
-		w.unit = c.kept.Bytes()[i*unit:][:unit]
-	}
+	return errors.Join(k.unmap(), k.memory.Free())
 }
 
 // guarded calls f and makes an error of a fault of the mapping.
-func (c *chunk[E]) guarded(f func() error) (err error) {
-	if c.mapping == nil {
+func (k *kept) guarded(f func() error) (err error) {
+	if !k.leftThere() {
 		return f()
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -67,12 +73,12 @@ func (c *chunk[E]) guarded(f func() error) (err error) {
 		switch fault := recover().(type) {
 		case nil:
 		case interface{ Addr() uintptr }:
-			mapped := c.mapping.Bytes()
+			mapped := k.mapping.Bytes()
 			at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))
 			if at >= uintptr(len(mapped)) {
 				panic(fault)
 			}
-			err = c.mapping.Fault(int(at))
+			err = k.mapping.Fault(int(at))
 		default:
 			panic(fault)
 		}

@@ -92,14 +92,14 @@ func TestGuarded(t *testing.T) {
 		"another fault": func() error { *nowhere = 1; return nil },
 	} {
 		for _, m := range []device.Mapping{nil, fileMapping("records")} {
-			c := &chunk[uint64]{mapping: m}
+			k := &kept{mapping: m}
 			func() {
 				defer func() {
 					if recover() == nil {
 						t.Errorf("%s, mapping %v: it did not come through", name, m)
 					}
 				}()
-				c.guarded(f)
+				k.guarded(f)
 			}()
 		}
 	}

@@ -9,27 +9,18 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// Select implements device.Chunk for bare keys. Of records that stay where they are read to, those left out would
-// leave holes.
-func (c *chunk[E]) Select(ctx context.Context, src device.Source, low, high uint64,
+// Select implements device.Chunk. Of records that stay where they are read to, those left out would leave holes.
+func (e *engine[K, E, W]) Select(ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
-	if c.keptRecords > 0 {
+	if e.keptRecords > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
-	s := &selection[E]{low: E(low), span: E(high) - E(low)}
-	records, err = c.load(ctx, src, s)
-	if s.high() == E(high) {
+	s := &selection[K]{low: K(low), span: K(high) - K(low)}
+	records, err = e.load(ctx, src, s)
+	if s.high() == K(high) {
 		return records, high, err
 	}
 	return records, uint64(s.high()), err
-}
-
-// Select implements device.Chunk.
-func (c *wholeChunk[R]) Select(ctx context.Context, src device.Source, low, high uint64,
-) (records int64, last uint64, err error) {
-	s := &selection[uint64]{low: low, span: high - low}
-	records, err = c.load(ctx, src, s)
-	return records, s.high(), err
 }
 
 // selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them.

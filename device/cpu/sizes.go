@@ -44,7 +44,7 @@ type sizes struct {
 	element     int  // bytes
 	record      int  // bytes
 	keptRecords int  // bytes of each record that are kept beside its element: all or none
-	whole       bool // records are moved whole, elements are words of them: see wholeChunk
+	whole       bool // records are moved whole, elements are words of them: see wholes
 	bucket      int  // elements that a bucket should have
 	leaf        int  // elements of the largest bucket that is sorted in cache
 	unit        int  // records read at a time by one worker

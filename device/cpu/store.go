@@ -34,7 +34,7 @@ func (e *engine[K, E, W]) Drain(ctx context.Context, limit int64, w device.Block
 // storeAll stores. zones, if not nil, hears what is done with.
 func (e *engine[K, E, W]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
 	defer seconds(&e.stats.Store, time.Now())
-	tasks := e.tasks(e.limited(limit))
+	tasks := e.tasks(limited(limit, e.stats.Records))
 	workers := max(1, min(len(tasks), e.sizes.workers))
 	if err := e.makeWorkers(workers); err != nil {
 		return err
@@ -52,12 +52,12 @@ func (e *engine[K, E, W]) storeAll(ctx context.Context, limit int64, to device.B
 	return err
 }
 
-// limited is how many records there are of so many that are asked for; limit < 0 asks for all.
-func (e *engine[K, E, W]) limited(limit int64) int64 {
+// limited is how many of so many records there are if limit are asked for; limit < 0 asks for all.
+func limited(limit, records int64) int64 {
 	if limit < 0 {
-		return e.stats.Records
+		return records
 	}
-	return min(limit, e.stats.Records)
+	return min(limit, records)
 }
 
 // tasks cuts the first limit records into tasks.

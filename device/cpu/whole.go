@@ -39,7 +39,7 @@ func wordBytes(k *format.Keyer) int {
 	return 16
 }
 
-// wholeChunk is a device.Chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a
+// wholes is the kind of a chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a
 // line or two of the cache wherever it is fetched from:
 //
 //	Load   scatters them to buckets by the prefixes of their keys, and remembers in which order (order.go).
@@ -49,13 +49,14 @@ func wordBytes(k *format.Keyer) int {
 //
 // Against records that stay where they were loaded, beside elements with their indexes, memory holds nothing but
 // records, and is read in sequence.
-type wholeChunk[R word] struct {
-	engine[uint64, R, *wholeWorker[R]]
-	keyer *format.Keyer // of words
-	key   []uint64      // the bits of a word that are of its key
-	table *arena.Memory // of order
-	order order
-	lists [][]pool.List // of each worker, its buckets
+type wholes[R word] struct {
+	engine *engine[uint64, R, *wholeWorker[R]]
+	pool   *pool.Pool[R] // the engine's
+	keyer  *format.Keyer // of words
+	key    []uint64      // the bits of a word that are of its key
+	table  *arena.Memory // of order
+	order  order
+	lists  [][]pool.List // of each worker, its buckets
 }
 
 // wholeWorker is the scratch of one goroutine.
@@ -73,7 +74,7 @@ type wholeWorker[R word] struct {
 	radix  radix.Sorter[uint64]
 }
 
-func newWholeChunk[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	layout := opt.Keyer.Layout()
 	layout.RecordSize = s.element
 	keyer, err := format.NewKeyer(layout)
@@ -88,9 +89,8 @@ func newWholeChunk[R word](opt device.ChunkOptions, s sizes) (device.Chunk, erro
 	if err != nil {
 		return nil, errors.Join(err, e.pool.Memory.Free())
 	}
-	c := &wholeChunk[R]{engine: e, keyer: keyer, key: keyBits(layout), table: table}
-	c.kind = c
-	return c, nil
+	e.kind = &wholes[R]{engine: e, pool: e.pool, keyer: keyer, key: keyBits(layout), table: table}
+	return e, nil
 }
 
 // keyBits is a record of whole words in which the bits of the key are set. Records have the same key if they are
@@ -105,21 +105,21 @@ func keyBits(l format.Layout) []uint64 {
 	return bits
 }
 
-func (c *wholeChunk[R]) newWorker() (*wholeWorker[R], error) {
-	memory, err := arena.Alloc(c.perWorker())
+func (c *wholes[R]) newWorker() (*wholeWorker[R], error) {
+	memory, err := arena.Alloc(c.engine.perWorker())
 	if err != nil {
 		return nil, err
 	}
 	w := &wholeWorker[R]{memory: memory}
 	rest := memory.Bytes()
-	w.recs, rest = radix.Carve[R](rest, c.leaf)
-	w.refs, rest = radix.Carve[uint64](rest, c.leaf)
-	w.tmp, rest = radix.Carve[uint64](rest, c.leaf)
-	w.keys, rest = radix.Carve[uint64](rest, c.batch())
-	w.words, rest = radix.Carve[R](rest, c.batch())
-	w.lines, rest = radix.NewCombiner(c.pool, rest, c.maxBuckets(), c.line)
-	w.unit, w.out = rest[:c.unitBytes()], rest[c.unitBytes():]
-	w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(c.leaf))
+	w.recs, rest = radix.Carve[R](rest, c.engine.leaf)
+	w.refs, rest = radix.Carve[uint64](rest, c.engine.leaf)
+	w.tmp, rest = radix.Carve[uint64](rest, c.engine.leaf)
+	w.keys, rest = radix.Carve[uint64](rest, c.engine.batch())
+	w.words, rest = radix.Carve[R](rest, c.engine.batch())
+	w.lines, rest = radix.NewCombiner(c.pool, rest, c.engine.maxBuckets(), c.engine.line)
+	w.unit, w.out = rest[:c.engine.unitBytes()], rest[c.engine.unitBytes():]
+	w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(c.engine.leaf))
 	w.radix.Distinct = true
 	return w, nil
 }
@@ -128,46 +128,53 @@ func (w *wholeWorker[R]) free() error { return w.memory.Free() }
 func (w *wholeWorker[R]) passes() int { return w.radix.Passes }
 
 // guarded calls f: no memory is a file's.
-func (c *wholeChunk[R]) guarded(f func() error) error { return f() }
+func (c *wholes[R]) guarded(f func() error) error { return f() }
 
-func (c *wholeChunk[R]) begin(device.Source, int) error                 { return nil }
-func (c *wholeChunk[R]) place(w *wholeWorker[R], _ int64, n int) []byte { return w.unit[:n*c.record] }
-func (c *wholeChunk[R]) fromPrefix(prefix uint64) uint64                { return prefix }
-func (c *wholeChunk[R]) tieBits() uint                                  { return 0 }
-func (c *wholeChunk[R]) share(w *wholeWorker[R]) share                  { return &w.lines }
-func (c *wholeChunk[R]) admit(worker int) bool                          { return c.order.admit(worker) }
+func (c *wholes[R]) free() error {
+	c.lists = nil
+	return c.table.Free()
+}
 
-func (c *wholeChunk[R]) note(worker int, first, n int64) {
+func (c *wholes[R]) begin(device.Source, int) error { return nil }
+func (c *wholes[R]) place(w *wholeWorker[R], _ int64, n int) []byte {
+	return w.unit[:n*c.engine.record]
+}
+func (c *wholes[R]) fromPrefix(prefix uint64) uint64 { return prefix }
+func (c *wholes[R]) tieBits() uint                   { return 0 }
+func (c *wholes[R]) share(w *wholeWorker[R]) share   { return &w.lines }
+func (c *wholes[R]) admit(worker int) bool           { return c.order.admit(worker) }
+
+func (c *wholes[R]) note(worker int, first, n int64) {
 	if n == 0 {
 		c.order.end(worker)
 		return
 	}
-	c.workers[worker].lines.Counts(c.order.note(worker, first, n))
+	c.engine.workers[worker].lines.Counts(c.order.note(worker, first, n))
 }
 
-func (c *wholeChunk[R]) keysOf(_ *wholeWorker[R], recs []byte, _ int64) []uint64 {
-	prefixes := make([]uint64, len(recs)/c.record)
-	c.opt.Keyer.Prefixes(prefixes, recs)
+func (c *wholes[R]) keysOf(_ *wholeWorker[R], recs []byte, _ int64) []uint64 {
+	prefixes := make([]uint64, len(recs)/c.engine.record)
+	c.engine.opt.Keyer.Prefixes(prefixes, recs)
 	return prefixes
 }
 
-func (c *wholeChunk[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equalities[uint64]) {
-	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.segments())
-	for _, w := range c.workers[:workers] {
+func (c *wholes[R]) reset(workers int, b radix.Buckets[uint64], _ *radix.Equalities[uint64]) {
+	c.order.reset(c.table.Uint32s(), b.Count(), workers, c.engine.segments())
+	for _, w := range c.engine.workers[:workers] {
 		w.lines.Reset(b.Count(), 0, len(c.pool.Zones))
 		w.radix.Passes = 0
 	}
 }
 
-func (c *wholeChunk[R]) scatter(l *loading[uint64, R, *wholeWorker[R]], w *wholeWorker[R], recs []byte, _ int64) {
-	size := c.record
+func (c *wholes[R]) scatter(l *loading[uint64, R, *wholeWorker[R]], w *wholeWorker[R], recs []byte, _ int64) {
+	size := c.engine.record
 	for len(recs) > 0 {
 		n := min(len(w.keys), len(recs)/size)
 		batch, keys := recs[:n*size], w.keys[:n]
 		recs = recs[n*size:]
-		c.opt.Keyer.Prefixes(keys, batch)
+		c.engine.opt.Keyer.Prefixes(keys, batch)
 		words := w.words[:n]
-		if size == c.element {
+		if size == c.engine.element {
 			words = arena.View[R](batch)
 		} else {
 			pad(words, batch, size)
@@ -181,14 +188,14 @@ func (c *wholeChunk[R]) scatter(l *loading[uint64, R, *wholeWorker[R]], w *whole
 	}
 }
 
-func (c *wholeChunk[R]) collect(workers int, b radix.Buckets[uint64], _ leaf[uint64]) (leaves []leaf[uint64]) {
+func (c *wholes[R]) collect(workers int, b radix.Buckets[uint64], _ leaf[uint64]) (leaves []leaf[uint64]) {
 	c.order.sort()
 	c.lists = c.lists[:0]
-	for _, w := range c.workers[:workers] {
+	for _, w := range c.engine.workers[:workers] {
 		c.lists = append(c.lists, slices.Clone(w.lines.Lists[:b.Count()]))
 	}
 	for bucket := range b.Count() {
-		l := leaf[uint64]{bucket: bucket, zone: c.workers[0].lines.ZoneOf(bucket)}
+		l := leaf[uint64]{bucket: bucket, zone: c.engine.workers[0].lines.ZoneOf(bucket)}
 		for _, lists := range c.lists {
 			l.count += c.pool.Count(lists[bucket])
 		}
@@ -228,10 +235,4 @@ func wholeWords[R word](bytes, size int) int {
 		return most/size + 1
 	}
 	return 0
-}
-
-// Close gives the memory back.
-func (c *wholeChunk[R]) Close() error {
-	c.lists = nil
-	return errors.Join(c.engine.Close(), c.table.Free())
 }

@@ -12,37 +12,38 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-func (c *wholeChunk[R]) store(ctx context.Context, w *wholeWorker[R], t task[uint64], to device.BlockWriter) error {
+func (c *wholes[R]) store(ctx context.Context, w *wholeWorker[R], t task[uint64], to device.BlockWriter) error {
 	switch {
 	case t.leaves[0].done:
-		return c.storeDone(ctx, t, w.out, to)
+		return c.engine.storeDone(ctx, t, w.out, to)
 	case len(t.leaves) > 1:
 		n := 0
 		for i := 0; n < int(t.count); i++ {
 			refs := c.sorted(w, &t.leaves[i])
 			refs = refs[:min(len(refs), int(t.count)-n)]
-			c.follow(w, w.out[n*c.record:], refs)
+			w.follow(w.out[n*c.engine.record:], refs, c.engine.record)
 			n += len(refs)
 		}
-		return to.WriteBlock(ctx, t.first, w.out[:n*c.record])
+		return to.WriteBlock(ctx, t.first, w.out[:n*c.engine.record])
 	}
 	refs := c.sorted(w, &t.leaves[0])
-	return writeInBlocks(ctx, to, t.first, int(t.count), c.out, func(from, n int) []byte {
-		c.follow(w, w.out, refs[from:from+n])
-		return w.out[:n*c.record]
+	return writeInBlocks(ctx, to, t.first, int(t.count), c.engine.out, func(from, n int) []byte {
+		w.follow(w.out, refs[from:from+n], c.engine.record)
+		return w.out[:n*c.engine.record]
 	})
 }
 
 // keeps is false where a leaf that is too large for the cache is in order as it stands: each read goes through it
 // from its start.
-func (c *wholeChunk[R]) keeps() bool {
-	return !slices.ContainsFunc(c.leaves, func(l leaf[uint64]) bool { return l.count > maxKeptLeaves*int64(c.leaf) })
+func (c *wholes[R]) keeps(context.Context) (bool, error) {
+	most := maxKeptLeaves * int64(c.engine.leaf)
+	return !slices.ContainsFunc(c.engine.leaves, func(l leaf[uint64]) bool { return l.count > most }), nil
 }
 
-func (c *wholeChunk[R]) besideBytes() int64 { return int64(c.orderBytes()) }
+func (c *wholes[R]) besideBytes() int64 { return int64(c.engine.orderBytes()) }
 
 // settle puts the records of a leaf in order where they lie: nobody needs the order of the input any more.
-func (c *wholeChunk[R]) settle(w *wholeWorker[R], l *leaf[uint64]) {
+func (c *wholes[R]) settle(w *wholeWorker[R], l *leaf[uint64]) {
 	refs, mask := c.sorted(w, l), w.window.indexMask()
 	for piece := range c.pieces(l, 0) {
 		for j, ref := range refs[:len(piece)] {
@@ -53,7 +54,7 @@ func (c *wholeChunk[R]) settle(w *wholeWorker[R], l *leaf[uint64]) {
 }
 
 // sorted copies the records of a part to w.recs, and gives references to them in order.
-func (c *wholeChunk[R]) sorted(w *wholeWorker[R], l *leaf[uint64]) []uint64 {
+func (c *wholes[R]) sorted(w *wholeWorker[R], l *leaf[uint64]) []uint64 {
 	recs, refs, tmp := w.recs[:l.count], w.refs[:l.count], w.tmp[:l.count]
 	rest := recs
 	for piece := range c.pieces(l, 0) {
@@ -89,7 +90,7 @@ func (c *wholeChunk[R]) sorted(w *wholeWorker[R], l *leaf[uint64]) []uint64 {
 
 // refine orders neighbours that tie in what references hold of the key, from bit from on, before it ends. Nearly always
 // they have the same key and are in order, as the references hold the rest of most keys.
-func (c *wholeChunk[R]) refine(w *wholeWorker[R], refs, tmp []uint64, from int) {
+func (c *wholes[R]) refine(w *wholeWorker[R], refs, tmp []uint64, from int) {
 	tieBits, mask := w.window.tieBits(from), w.window.indexMask()
 	if tieBits == 0 {
 		return
@@ -99,7 +100,7 @@ func (c *wholeChunk[R]) refine(w *wholeWorker[R], refs, tmp []uint64, from int) 
 		end = endOfTie(refs, i, tieBits)
 		group := refs[i:end]
 		switch {
-		case len(group) == 1 || c.sameKeys(w, group):
+		case len(group) == 1 || w.sameKeys(c.key, group):
 		case c.longKeys():
 			settle(w.window, &w.radix, group, tmp[i:end], from)
 		default:
@@ -112,10 +113,10 @@ func (c *wholeChunk[R]) refine(w *wholeWorker[R], refs, tmp []uint64, from int) 
 	}
 }
 
-// sameKeys reports whether all records of a group have the same key.
-func (c *wholeChunk[R]) sameKeys(w *wholeWorker[R], group []uint64) bool {
-	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
-	for k, key := range c.key {
+// sameKeys reports whether all records of a group have the same key, which is in the given bits of a record.
+func (w *wholeWorker[R]) sameKeys(key, group []uint64) bool {
+	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(key))
+	for k, key := range key {
 		first, differ := recs[(group[0]&mask)*words+uint64(k)], uint64(0)
 		for _, ref := range group[1:] {
 			differ |= recs[(ref&mask)*words+uint64(k)] ^ first
@@ -127,31 +128,32 @@ func (c *wholeChunk[R]) sameKeys(w *wholeWorker[R], group []uint64) bool {
 	return true
 }
 
-// follow writes the records that refs refer to.
-func (c *wholeChunk[R]) follow(w *wholeWorker[R], dst []byte, refs []uint64) {
+// follow writes the records, of so many bytes, that refs refer to.
+func (w *wholeWorker[R]) follow(dst []byte, refs []uint64, size int) {
+	var word R
 	recs, mask := w.recs, w.window.indexMask()
-	if c.record == c.element {
+	if size == int(unsafe.Sizeof(word)) {
 		out := arena.View[R](dst)[:len(refs)]
 		for i, ref := range refs {
 			out[i] = recs[ref&mask]
 		}
 		return
 	}
-	dst = dst[:len(refs)*c.record]
-	whole := wholeWords[R](len(dst), c.record)
+	dst = dst[:len(refs)*size]
+	whole := wholeWords[R](len(dst), size)
 	for i, ref := range refs[:whole] {
-		*(*R)(unsafe.Pointer(&dst[i*c.record])) = recs[ref&mask] // as in unpad
+		*(*R)(unsafe.Pointer(&dst[i*size])) = recs[ref&mask] // as in unpad
 	}
 	for i := whole; i < len(refs); i++ {
 		at := refs[i] & mask
-		copy(dst[i*c.record:], arena.ByteView(recs[at : at+1])[:c.record])
+		copy(dst[i*size:], arena.ByteView(recs[at : at+1])[:size])
 	}
 }
 
-func (c *wholeChunk[R]) records(dst []byte, words []R) []byte {
-	if c.record == c.element {
+func (c *wholes[R]) records(dst []byte, words []R) []byte {
+	if c.engine.record == c.engine.element {
 		return arena.ByteView(words)
 	}
-	unpad(dst[:len(words)*c.record], words, c.record)
-	return dst[:len(words)*c.record]
+	unpad(dst[:len(words)*c.engine.record], words, c.engine.record)
+	return dst[:len(words)*c.engine.record]
 }

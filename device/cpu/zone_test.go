@@ -10,8 +10,15 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/pool"
+	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+)
+
+// The chunks that there are.
+type (
+	elementEngine[E radix.Element] = engine[E, E, *worker[E]]
+	wholeEngine[R word]            = engine[uint64, R, *wholeWorker[R]]
 )
 
 // zonedChunk is a chunk with several zones, as only large ones have them.
@@ -37,16 +44,16 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	}
 	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]pool.Zone, zones)}
 	switch c := made.(type) {
-	case *chunk[uint64]:
+	case *elementEngine[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *chunk[uint32]:
+	case *elementEngine[uint32]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *wholeChunk[uint64]:
+	case *wholeEngine[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *wholeChunk[[2]uint64]:
+	case *wholeEngine[[2]uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	default:
