@@ -119,7 +119,7 @@ func (o *onesweep) pass(r *run, pass int, at digit, bases, tickets, abort *cl.Bu
 func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()
-	g := newRanked(ctx.Device(), Params{}, b.v, ranking, 256, 6)
+	g := newRanked(ctx.Device(), Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6) // the keys of probe.cl are digits
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {
 		return false

@@ -74,3 +74,11 @@ func TestModelKeepsDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestProbe: the ranking that works everywhere passes the probe, so that a device that fails it is to blame.
+func TestProbe(t *testing.T) {
+	ctx, _ := openDevice(t)
+	if !probe(ctx, RankMasks) {
+		t.Error("the probe refuses the ranking by masks")
+	}
+}
