@@ -131,7 +131,10 @@ func writeConsidered(w io.Writer, p *extsort.SortPlan) error {
 	rows := []row{}
 	for _, c := range p.Considered {
 		text := "-"
-		if p.Records >= 0 {
+		switch {
+		case !c.Possible:
+			text = "not possible"
+		case p.Records >= 0:
 			text = known(c.Seconds)
 		}
 		if c.Why != "" {
