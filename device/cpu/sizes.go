@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	unitBytes = 256 << 10 // read at a time by one worker; must stay in its L2 cache until it is scattered
-
 	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
 
 	// minShare is the least that the scratch buffers of a worker are cut down to where memory is short. Each is at most
@@ -24,6 +22,9 @@ const (
 	// minSplit is the number of buckets that an oversized bucket can always be split into.
 	minSplit = 64
 )
+
+// unitBytes is read at a time by one worker, and must stay in its L2 cache until it is scattered.
+var unitBytes = 256 << 10
 
 // leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in
 // L2. Larger ones slow Store down even there, smaller ones Load.
@@ -66,7 +67,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	}
 	unit := unitBytes
 	if s.whole {
-		unit = int(min(max(records*int64(size)/segmentsTarget, unitBytes), wholeUnit))
+		unit = int(min(max(records*int64(size)/segmentsTarget, int64(unitBytes)), wholeUnit))
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
