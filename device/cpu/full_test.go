@@ -150,8 +150,11 @@ func pick[T any](r *rand.Rand, some ...T) T { return some[r.IntN(len(some))] }
 func (c *fullCase) make(n int) []byte {
 	size, width := c.l.RecordSize, c.l.KeySize()
 	recs := make([]byte, n*size)
-	c.skew = pick(c.r, "equal", "two", "zipf", "exponential", "sorted", "twice", "last", "uniform", "ends", "clumps")
+	c.skew = pick(c.r, "equal", "two", "zipf", "exponential", "sorted", "twice", "last", "uniform", "ends", "clumps",
+		"alternate")
 	zipf := rand.NewZipf(c.r, 1.05+c.r.Float64(), 1, 1<<20)
+	per, times := 20+c.r.IntN(2000), 8+c.r.IntN(40)
+	gap := math.MaxUint64 / uint64(n/per+1)
 	two, clumps, clump := c.r.Uint64(), c.r.IntN(60), uint(c.r.IntN(64))
 	for i := range n {
 		x := c.r.Uint64()
@@ -174,6 +177,11 @@ func (c *fullCase) make(n int) []byte {
 			x = pick(c.r, 0, math.MaxUint64, x, x>>32)
 		case "clumps":
 			x = x>>clump ^ two*(x%uint64(1+clumps))
+		case "alternate": // with a key that comes some times
+			first := uint64(i/per) * gap
+			if x = first + gap/4 + x%(gap/2); i%per <= times {
+				x = first + uint64(i%per/times)
+			}
 		}
 		rec := recs[i*size:][:size]
 		c.put(rec[:width], x)
@@ -204,13 +212,15 @@ func (c *fullCase) put(key []byte, x uint64) {
 func (c *fullCase) sampleOf(recs []byte) []uint64 {
 	sample := devicetest.Sampled(c.l, recs, 1+c.r.IntN(2000))
 	high := ^uint64(0) >> (64 - min(64, 8*c.l.KeySize()))
-	switch c.sample = pick(c.r, "none", "true", "true", "ends", "equal", "uniform", "low"); c.sample {
+	switch c.sample = pick(c.r, "none", "true", "true", "ends", "equal", "uniform", "low", "few"); c.sample {
 	case "none":
 		return nil
 	case "ends":
 		return []uint64{0, high}
 	case "equal":
 		return slices.Repeat(sample[:1], len(sample))
+	case "few":
+		return slices.Repeat(sample[:min(len(sample), 200)], 10)
 	case "uniform":
 		for i := range sample {
 			sample[i] = c.r.Uint64() & high

@@ -67,7 +67,7 @@ func (l *loading[K, E, W]) run(ctx context.Context) error {
 	}
 	sample, b := l.choose(recs, first)
 	l.buckets = b
-	e.kind.reset(l.workers, b, radix.NewEqualities(sample, b, e.maxEqualities()))
+	e.kind.reset(l.workers, b, radix.NewEqualities(sample, b, e.maxEqualities(), 0))
 	var shares []share
 	for _, w := range e.workers[:l.workers] {
 		shares = append(shares, e.kind.share(w))

@@ -180,11 +180,13 @@ func (s *sizes) maxBuckets() int {
 }
 
 // maxEqualities is the greatest number of majority keys that Load counts: of bare keys, as other elements differ.
+// Each may cost two blocks when leaves are joined, one for its own and one as it keeps its neighbours apart. Of the
+// blocks that setBlocks reserves, leaves that are joined need half of those of one worker.
 func (s *sizes) maxEqualities() int {
 	if s.keptRecords > 0 || s.whole {
 		return 0
 	}
-	return min(radix.MaxEqualities, s.maxBuckets()/8)
+	return min(radix.MaxEqualities, s.maxBuckets()/8, s.workers*s.buckets(s.records)/4)
 }
 
 // unitBytes is the room for records on their way in; records that are kept are read to where they stay.

@@ -79,7 +79,7 @@ func (s splitter[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
 		l.low, l.high = low, high
 		sample := s.sampleOf(l)
 		b := radix.FittedBuckets(sample, low, high, min(4*s.engine.buckets(l.count), s.affordable()), tieBits)
-		parts, err := s.distribute(ctx, l, b, radix.NewEqualities(sample, b, s.engine.maxEqualities()))
+		parts, err := s.distribute(ctx, l, b, s.equalities(sample, b, l.count))
 		return s.merge(parts, int64(s.engine.bucket/2)), err
 	case tieBits == 0:
 		s.pool.FreeAll(l.zone, l.List)
@@ -89,6 +89,13 @@ func (s splitter[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
 		l.low, l.high = 0, ^E(0)
 	}
 	return []leaf[E]{l}, err
+}
+
+// equalities chooses the majority keys to count of so many elements: those that spare two blocks, one for the leaf that
+// they are in, which cannot be joined with its neighbours, and one as it keeps these apart.
+func (s splitter[E]) equalities(sample []E, b radix.Buckets[E], count int64) *radix.Equalities[E] {
+	least := int64(2*s.pool.Block) * int64(len(sample)) / count
+	return radix.NewEqualities(sample, b, s.engine.maxEqualities(), int(least)+1)
 }
 
 // around cuts a leaf into what is less than the key that was counted, what is equal to that, and what is greater.

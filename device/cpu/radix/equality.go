@@ -70,15 +70,15 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	return candidates
 }
 
-// NewEqualities chooses the elements of a sample that are more than half of their bucket, the most frequent ones if
-// there are more than limit; nil if there are none.
-func NewEqualities[E Element](sample []E, b Buckets[E], limit int) *Equalities[E] {
+// NewEqualities chooses the elements of a sample that are more than half of their bucket and come least times or more
+// often in it, the most frequent ones if there are more than limit; nil if there are none.
+func NewEqualities[E Element](sample []E, b Buckets[E], limit, least int) *Equalities[E] {
 	if limit == 0 {
 		return nil
 	}
 	candidates := candidatesOf(sample, b)
 	candidates = slices.DeleteFunc(candidates, func(c candidate[E]) bool {
-		return c.count < minMajority || !c.prevails()
+		return c.count < max(least, minMajority) || !c.prevails()
 	})
 	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
 	candidates = candidates[:min(len(candidates), limit)]

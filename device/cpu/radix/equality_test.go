@@ -25,7 +25,7 @@ func TestNewEqualities(t *testing.T) {
 	repeat(0xfffff, 50) // bucket 15: majority
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 	for limit, want := range [][]uint64{nil, {5}, {5, 0xfffff}, {5, 0xfffff, 1 << 16}, {5, 0xfffff, 1 << 16}} {
-		h := NewEqualities(sample, b, limit)
+		h := NewEqualities(sample, b, limit, 0)
 		if h == nil && want == nil {
 			continue
 		}

@@ -169,7 +169,7 @@ func TestCountersAreEmptied(t *testing.T) {
 	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.Reset(b.Count(), 0, len(p.Zones))
-	sc.CountEqual(NewEqualities([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4))
+	sc.CountEqual(NewEqualities([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
 	for i := range 3 {
 		sc.counted = maxUncounted
 		sc.Add(&b, elems)
