@@ -80,13 +80,6 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 	return format.None
 }
 
-// decided is the compression that was decided on: None before.
-func (c *codecChoice) decided() format.Compression {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.codec
-}
-
 // try compresses a block to see what comes of it, twice, since others may have kept the processor busy once.
 func (c *codecChoice) try(t *trial, recs []byte) {
 	var seconds [2]float64
