@@ -26,13 +26,16 @@ func (c *chooser) written() float64 {
 	return c.known()
 }
 
+// begunPart is the part of the last stage in which the disk writes the output already.
+const begunPart = 0.5
+
 // finished adds the stage that makes an output of so many records durable. The disk has begun to write it in the stage
-// before.
-func (c *chooser) finished(a Candidate, records float64) Candidate {
+// before, but for the time in which that waited for other bytes.
+func (c *chooser) finished(a Candidate, records, waited float64) Candidate {
 	finish := Stage{Name: StageFinish}
 	if c.f.Output.OnDisk {
 		dirty := min(records*float64(c.f.recordSize()), c.f.dirtyBytes())
-		begun := a.Stages[len(a.Stages)-1].Seconds * c.profile.DiskBytes
+		begun := begunPart * (a.Stages[len(a.Stages)-1].Seconds*c.profile.DiskBytes - waited)
 		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.plain)
 	}
 	a.Stages = append(a.Stages, finish)
@@ -74,7 +77,7 @@ func (c *chooser) copy() Candidate {
 	}
 	n, out := c.known(), c.written()
 	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, waits: c.waits(out, 0), starts: 1})}
-	return c.finished(a, out)
+	return c.finished(a, out, c.waits(out, 0))
 }
 
 // chunked fills in the chunks of a candidate.
@@ -93,7 +96,7 @@ func (c *chooser) inCore() Candidate {
 		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, writes: c.written(), waits: c.waits(n, 0)}),
 	}
-	return c.finished(a, c.written())
+	return c.finished(a, c.written(), c.waits(n, 0))
 }
 
 // reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and
@@ -135,7 +138,7 @@ func (c *chooser) reread() Candidate {
 		a.Stages = append(a.Stages, c.stageOf(StagePasses, rest,
 			work{looks: float64(a.Chunks-1) * c.known(), sorts: rest, writes: rest, waits: c.waits(n, 0)}))
 	}
-	return c.finished(a, n)
+	return c.finished(a, n, c.waits(n, 0))
 }
 
 const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, " +
@@ -245,16 +248,16 @@ func (c *chooser) merge() Candidate {
 		packed = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
 	}
 	back := c.mergeWork(merged, spilled, a)
+	waited := c.waits(n, (1+again)*spilled*keeps)
 	last := back.plus(again, back).plus(1, work{
-		spills: again * spilled, packs: (1 + 2*again) * packed,
-		writes: c.written(), waits: c.waits(n, (1+again)*spilled*keeps),
+		spills: again * spilled, packs: (1 + 2*again) * packed, writes: c.written(), waits: waited,
 	})
 	touched := min(n, float64(a.ChunkRecords))
 	runs := work{reads: n, touches: touched, sorts: n, spills: spilled, packs: packed, starts: 1}
 	a.Stages = []Stage{
 		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
 	}
-	return c.finished(a, c.written())
+	return c.finished(a, c.written(), waited)
 }
 
 // mergeWork is reading back what was spilled and merging it with what was kept, once.
@@ -300,7 +303,7 @@ func (c *chooser) partition() Candidate {
 	a.Stages = []Stage{
 		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, last),
 	}
-	return c.finished(a, n)
+	return c.finished(a, n, c.waits(n, passes*n))
 }
 
 // blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.

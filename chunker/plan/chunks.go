@@ -279,7 +279,7 @@ func (c *chooser) spread() Candidate {
 		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written(), waits: c.waits(n, 0)}),
 	}
-	return c.finished(a, c.written())
+	return c.finished(a, c.written(), c.waits(n, 0))
 }
 
 // shares cuts the data into a share for each device, by what they can do; false where they do not hold it together.
