@@ -52,7 +52,7 @@ const (
 func DefaultProfile(vectors bool) *Profile {
 	p := &Profile{
 		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
-		ReadBytes: 12e9, WriteBytes: 2e9, SpillBytes: 4.5e9, CopyBytes: 20e9, DiskBytes: 1.4e9,
+		ReadBytes: 12e9, WriteBytes: 2e9, SpillBytes: 4.5e9, CopyBytes: 20e9, DiskBytes: 2e9,
 		Touch: 0.7e-9, Sort: 4.6e-9, Move: 2e-9, Count: 0.4e-9, Gather: 17e-9, Scatter: 1.4e-9, Plain: 8e-9,
 		Merge: scalarMerge, Refer: 4e-9, Follow: 5e-9, Pack: 1e-9,
 		Start: 1e-3, Sync: 2e-3, Block: 30e-6, Cut: 2e-6, Part: 0.5e-3, GPUStart: 0.35,
