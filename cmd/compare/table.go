@@ -14,7 +14,7 @@ import (
 
 // table makes the table of workloads, on the disk of its workshop and in memory.
 type table struct {
-	*workshop
+	shop     *workshop
 	inMemory *workshop // nil: rows in tmpfs are skipped
 	rows     []row
 	log      *tableLog
@@ -30,7 +30,7 @@ type tableRun struct {
 
 // makeTable makes the runs that the file does not hold yet, and prints what it holds then.
 func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
-	t := &table{workshop: shop}
+	t := &table{shop: shop}
 	if shop.table.seed == 0 {
 		shop.table.seed = uint64(time.Now().UnixNano())
 	}
@@ -54,22 +54,22 @@ func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
 
 // begin picks the rows, and says what the runs are of.
 func (t *table) begin(ctx context.Context) (start, error) {
-	s := start{Started: time.Now().UTC().Truncate(time.Second), Machine: t.machine, Size: t.bytes}
+	s := start{Started: time.Now().UTC().Truncate(time.Second), Machine: t.shop.machine, Size: t.shop.bytes}
 	if err := t.identify(ctx); err != nil {
 		return s, err
 	}
-	s.Versions = t.table.versions
-	disk := t.machine.FileSystem
+	s.Versions = t.shop.table.versions
+	disk := t.shop.machine.FileSystem
 	if disk == "" || disk == inTmpfs {
 		disk = "work"
 	}
 	all := allRows([]string{disk, inPipe, inTmpfs})
-	if t.rows = pick(all, t.table.rows); len(t.rows) == 0 {
-		return s, fmt.Errorf("--rows %q picks none: they are %s and so on", t.table.rows, all[0].name())
+	if t.rows = pick(all, t.shop.table.rows); len(t.rows) == 0 {
+		return s, fmt.Errorf("--rows %q picks none: they are %s and so on", t.shop.table.rows, all[0].name())
 	}
 	if slices.ContainsFunc(t.rows, row.inTmpfs) {
 		if err := t.openTmpfs(); err != nil {
-			t.say("skipped: rows in tmpfs: %v", err)
+			t.shop.say("skipped: rows in tmpfs: %v", err)
 			s.Skipped = append(s.Skipped, fmt.Sprintf("tmpfs: %v", err))
 			t.rows = slices.DeleteFunc(t.rows, row.inTmpfs)
 		}
@@ -79,10 +79,10 @@ func (t *table) begin(ctx context.Context) (start, error) {
 
 // identify finds out which versions there are.
 func (t *table) identify(ctx context.Context) error {
-	for i := range t.table.versions {
-		v := &t.table.versions[i]
+	for i := range t.shop.table.versions {
+		v := &t.shop.table.versions[i]
 		var err error
-		if v.Told, err = t.firstLine(ctx, v.tool(), "--version"); err != nil {
+		if v.Told, err = t.shop.firstLine(ctx, v.tool(), "--version"); err != nil {
 			return fmt.Errorf("%s --version: %w", v.path, err)
 		}
 		if err := v.identify(); err != nil {
@@ -97,18 +97,18 @@ const tmpfsRoom = 6
 
 // openTmpfs makes the folder of the rows in tmpfs.
 func (t *table) openTmpfs() error {
-	dir := t.table.tmpfs
+	dir := t.shop.table.tmpfs
 	if fs := describeMachine(dir).FileSystem; fs != inTmpfs {
 		return fmt.Errorf("%s is no tmpfs", dir)
 	}
-	if free := freeMemory(dir); free < tmpfsRoom*t.bytes {
-		return fmt.Errorf("%s has room for %s of %s", dir, binarySize(free), binarySize(tmpfsRoom*t.bytes))
+	if free := freeMemory(dir); free < tmpfsRoom*t.shop.bytes {
+		return fmt.Errorf("%s has room for %s of %s", dir, binarySize(free), binarySize(tmpfsRoom*t.shop.bytes))
 	}
 	dir, err := os.MkdirTemp(dir, "extsort-compare-")
 	if err != nil {
 		return err
 	}
-	shop := *t.workshop
+	shop := *t.shop
 	shop.dir = dir
 	t.inMemory = &shop
 	return nil
@@ -136,15 +136,15 @@ func (t *table) forecast() {
 	for _, r := range t.rows {
 		t.toMake += len(t.missing(r))
 	}
-	t.say("%d runs in %d rows, about %s; the seed of their order is %d", t.toMake, len(t.rows), t.remaining(t.rows),
-		t.table.seed)
+	t.shop.say("%d runs in %d rows, about %s; the seed of their order is %d", t.toMake, len(t.rows), t.remaining(t.rows),
+		t.shop.table.seed)
 }
 
 // remaining is how long the missing runs of rows will take.
 func (t *table) remaining(rows []row) time.Duration {
 	var sum time.Duration
 	for _, r := range rows {
-		sum += time.Duration(len(t.missing(r))) * t.log.expect(r.name(), t.bytes)
+		sum += time.Duration(len(t.missing(r))) * t.log.expect(r.name(), t.shop.bytes)
 	}
 	return sum.Round(time.Second)
 }
@@ -152,14 +152,14 @@ func (t *table) remaining(rows []row) time.Duration {
 // missing are the runs of a row that the file does not hold, in random order: the same one for the same seed.
 func (t *table) missing(r row) []tableRun {
 	var runs []tableRun
-	for _, e := range t.entrants(r) {
+	for _, e := range t.shop.entrants(r) {
 		for n := range e.runs {
 			if !t.log.settles(r.name(), e, n+1) {
 				runs = append(runs, tableRun{e, n + 1})
 			}
 		}
 	}
-	shuffle(runs, t.table.seed, r.name())
+	shuffle(runs, t.shop.table.seed, r.name())
 	return runs
 }
 
@@ -176,14 +176,14 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return len(t.missing(r)) > 0 }) {
 		return nil
 	}
-	t.say("%s: %s; about %s are left", w.Name, w.describeSize(t.bytes), t.remaining(t.rows))
-	in, err := t.newInputs(ctx, w)
+	t.shop.say("%s: %s; about %s are left", w.Name, w.describeSize(t.shop.bytes), t.remaining(t.rows))
+	in, err := t.shop.newInputs(ctx, w)
 	defer in.remove()
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		if r.inTmpfs() && in.shop == t.workshop { // such rows come last
+		if r.inTmpfs() && in.shop == t.shop { // such rows come last
 			in, err = in.copyInto(t.inMemory)
 			defer in.remove()
 			if err != nil {
@@ -208,7 +208,7 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 			continue
 		}
 		begin := time.Now()
-		e := entry{Row: r.name(), Contender: run.name, Run: run.number, Seed: t.table.seed}
+		e := entry{Row: r.name(), Contender: run.name, Run: run.number, Seed: t.shop.table.seed}
 		err := t.once(ctx, &e, run.entrant, in, !checked[run.name])
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -219,7 +219,7 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 		}
 		e.Took = time.Since(begin).Seconds()
 		over[run.name] = err != nil || !run.follows(e)
-		t.say("  [%d/%d] %-26s %-16s %d: %8.3f s %s%s",
+		t.shop.say("  [%d/%d] %-26s %-16s %d: %8.3f s %s%s",
 			t.made, t.toMake, e.Row, e.Contender, e.Run, e.Seconds, e.Ran, e.Failed)
 		if err := t.log.add(e); err != nil {
 			return err
@@ -231,10 +231,10 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 // once brings the machine into the same state, runs the contender, and removes what it made.
 func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, check bool) (err error) {
 	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
-	if err := t.settle(in.w.bytes(t.bytes)); err != nil {
+	if err := t.shop.settle(in.w.bytes(t.shop.bytes)); err != nil {
 		return err
 	}
-	if err := t.must(ctx, command{"sync"}, nil, nil); err != nil {
+	if err := t.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
 		return err
 	}
 	if err := in.warm(); err != nil {

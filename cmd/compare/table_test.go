@@ -105,7 +105,7 @@ func TestOrderIsRandomAndReproducible(t *testing.T) {
 	missing := func(seed uint64, row string) []string {
 		s := twoVersions()
 		s.table.seed = seed
-		return names((&table{workshop: &workshop{settings: s}, log: &tableLog{}}).missing(rowNamed(t, row)))
+		return names((&table{shop: &workshop{settings: s}, log: &tableLog{}}).missing(rowNamed(t, row)))
 	}
 	first := missing(1, "u64/quarter/ext4")
 	if len(first) != 2+2+2+2+3 {
@@ -137,7 +137,7 @@ func TestResumeMakesWhatIsMissing(t *testing.T) {
 	}}
 	s := twoVersions()
 	s.table.forced = 2
-	got := names((&table{workshop: &workshop{settings: s}, log: log}).missing(rowNamed(t, name)))
+	got := names((&table{shop: &workshop{settings: s}, log: log}).missing(rowNamed(t, name)))
 	slices.Sort(got)
 	want := []string{"cp 1", "cp 2", "cp+sync 1", "cp+sync 2", "new merge 2", "new partition 1", "new partition 2",
 		"old auto 2"}
@@ -326,7 +326,7 @@ func TestTableStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &table{workshop: shop, log: l, rows: []row{rowNamed(t, "u64/quarter/ext4")}}
+	made := &table{shop: shop, log: l, rows: []row{rowNamed(t, "u64/quarter/ext4")}}
 	if err := made.run(ctx); err == nil {
 		t.Error("a cancelled table was made")
 	}
