@@ -31,9 +31,6 @@ const (
 	// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
 	minWindowBytes = 8 << 20
 
-	// sampleKeys is enough for parts within a few percent of their share, and takes milliseconds.
-	sampleKeys = 1 << 14
-
 	// mappedInputPart is the part of the memory that an input may have to be left where it lies until it is written:
 	// the page cache is to hold it, beside as much of output.
 	mappedInputPart = 4
@@ -82,14 +79,14 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 // gather is factsOf, with a sample of the keys and what is to be known of the machine.
 func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 	f := factsOf(opt, in)
-	sample, err := in.Data.Sample(in.Keyer, sampleKeys)
+	sample, err := in.Data.Sample(in.Keyer, plan.SampleKeys)
 	if err != nil {
 		return nil, err
 	}
 	size := in.Keyer.Layout().RecordSize
 	f.Sample = plan.Sample{
 		Prefixes: sample.Prefixes, Ascents: sample.Ascents, Descents: sample.Descents,
-		Enough: len(sample.Prefixes) >= plan.SampleLimit(sampleKeys, size)/2,
+		Enough: len(sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, size)/2,
 	}
 	bytes := f.Records * int64(size)
 	if bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) && f.Asked.ChunkRecords == 0 {

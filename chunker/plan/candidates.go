@@ -186,8 +186,9 @@ func (f *Facts) keysFit(chunk int64) bool {
 	return true
 }
 
-// sampleKeys is about how many keys a sample has.
-const sampleKeys = 1 << 14
+// SampleKeys is how many keys a sample has, of records that are not large: enough for parts within a few percent of
+// their share, and they take milliseconds.
+const SampleKeys = 1 << 14
 
 // PassFill is how full the chunks of so many passes are meant to be: twice the error of a sample of n keys rarely makes
 // more of it, and if it does the pass takes less.
@@ -201,7 +202,7 @@ func passesOf(records, capacity int64) int {
 		return 1
 	}
 	passes := float64(records) / float64(max(capacity, 1))
-	return int(math.Ceil(passes / PassFill(passes, sampleKeys)))
+	return int(math.Ceil(passes / PassFill(passes, SampleKeys)))
 }
 
 // Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as

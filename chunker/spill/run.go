@@ -1,8 +1,12 @@
 package spill
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -142,3 +146,30 @@ func checkIndex(blocks []Block) error {
 
 // BlockBytes is the size of the records of block i.
 func (r *Run) BlockBytes(i int) int { return r.blocks[i].Records * r.keyer.Layout().RecordSize }
+
+// CopyTo writes the records of the run as they stand, by so many workers.
+func (r *Run) CopyTo(ctx context.Context, workers int, w device.BlockWriter) error {
+	blocks := r.Blocks()
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		group.Go(func() error {
+			var buffer []byte
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(blocks) || ctx.Err() != nil {
+					return ctx.Err()
+				}
+				buffer = slices.Grow(buffer[:0], r.BlockBytes(i))
+				recs, err := r.ReadBlock(i, buffer[:r.BlockBytes(i)])
+				if err == nil {
+					err = w.WriteBlock(ctx, blocks[i].First, recs)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return group.Wait()
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -118,19 +117,16 @@ func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, par
 // progress, and a merge always does.
 const maxDepth = 3
 
-// sampleKeys is how many keys of a part tell how to cut it.
-const sampleKeys = 1 << 14
-
 // sortOversized sorts a part that needs more than a chunk: one whose keys are all equal is in order as it is; one
 // whose sample has other keys is partitioned again, by the digits that follow; else its runs are merged.
 func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w device.BlockWriter) error {
 	defer part.Close()
 	if part.AllEqual() {
-		return copyPart(ctx, part, p.r.Plan.Sizes.Workers, w)
+		return part.Run.CopyTo(ctx, p.r.Plan.Sizes.Workers, w)
 	}
 	inner := &partitioning{r: p.r, candidate: p.candidate, depth: p.depth + 1}
 	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
-		sample, err := part.Sample(p.r.Input.Keyer, sampleKeys)
+		sample, err := part.Sample(p.r.Input.Keyer, plan.SampleKeys)
 		if err != nil {
 			return err
 		}
@@ -152,27 +148,4 @@ func spreads(keys []uint64) bool {
 		}
 	}
 	return len(sorted) > 1
-}
-
-// copyPart writes the records of a part as they stand.
-func copyPart(ctx context.Context, part *chunker.Part, workers int, w device.BlockWriter) error {
-	blocks := part.Run.Blocks()
-	var next atomic.Int64
-	return eachWorker(ctx, workers, func(ctx context.Context) error {
-		var buffer []byte
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(blocks) || ctx.Err() != nil {
-				return ctx.Err()
-			}
-			buffer = slices.Grow(buffer[:0], part.Run.BlockBytes(i))
-			recs, err := part.Run.ReadBlock(i, buffer[:part.Run.BlockBytes(i)])
-			if err == nil {
-				err = w.WriteBlock(ctx, blocks[i].First, recs)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	})
 }

@@ -153,28 +153,10 @@ func (s *Sink) begin(stream *StreamSink, end *streamEnd, opt Options) error {
 		if _, err := end.compressor.Write(opt.header(records)); err != nil {
 			return err
 		}
-		if err := copyRun(run, stream); err != nil {
+		if err := run.CopyTo(context.Background(), 1, stream); err != nil {
 			return err
 		}
 		return commit(records)
-	}
-	return nil
-}
-
-// copyRun writes the blocks of a run in their order.
-func copyRun(run *spill.Run, w device.BlockWriter) error {
-	var buffer []byte
-	for i, b := range run.Blocks() {
-		if n := run.BlockBytes(i); cap(buffer) < n {
-			buffer = make([]byte, n)
-		}
-		recs, err := run.ReadBlock(i, buffer[:run.BlockBytes(i)])
-		if err != nil {
-			return err
-		}
-		if err := w.WriteBlock(context.Background(), b.First, recs); err != nil {
-			return err
-		}
 	}
 	return nil
 }
