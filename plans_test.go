@@ -514,7 +514,9 @@ func (g plannedGPU) Info() device.Info {
 	}
 }
 
-func (g plannedGPU) Capabilities(*format.Keyer) device.Capabilities { return device.Capabilities{} }
+func (g plannedGPU) Capabilities(device.ChunkOptions) device.Capabilities {
+	return device.Capabilities{}
+}
 
 func (g plannedGPU) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 

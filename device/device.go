@@ -135,8 +135,8 @@ type Capabilities struct {
 type Device interface {
 	Info() Info
 
-	// Capabilities says what chunks can do with the records of a keyer.
-	Capabilities(k *format.Keyer) Capabilities
+	// Capabilities says what chunks can do with the records of opt.Keyer by opt.Algorithm.
+	Capabilities(opt ChunkOptions) Capabilities
 
 	// MaxRecords is the largest chunk, in records, that can be sorted within memoryBytes of host memory (and
 	// the device's own).

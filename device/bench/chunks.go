@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/format"
 )
 
@@ -31,6 +32,9 @@ func (b *chunks) Close() error { return b.device.Close() }
 func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	if !slices.Contains(b.Info().Algorithms, c.Algorithm) {
 		return Timing{}, fmt.Errorf("%w: algorithm %s", ErrCannot, c.Algorithm)
+	}
+	if p := c.Params; p != (algo.Params{}) && p != (algo.Params{DigitBits: 8}) {
+		return Timing{}, fmt.Errorf("%w: %s with parameters", ErrCannot, c.Algorithm)
 	}
 	if err := b.prepare(c); err != nil {
 		return Timing{}, err

@@ -31,24 +31,30 @@
 // (engine.go). What is different for elements (elements.go, finish.go, split.go) and for records that are moved whole
 // (whole.go) is its kind.
 //
-// It is count, scan and reorder (Harada & Howes) by sections where the elements are in cache, behind one
-// most-significant-digit partition that brings them there.
+// So it is one partition by the most significant digit, and count, scan and reorder (Harada & Howes) where the elements
+// are in cache: the algorithm "msd". Theirs, which does without that partition, is "count-scan-reorder" (sections.go).
 package cpu
 
 import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/format"
 )
 
-// Algorithm is the name of the one algorithm of this device.
-const Algorithm = "count-scan-reorder"
+// The algorithms of this device: what is described above, and what it grew from, see sections.
+const (
+	MSD              = "msd"
+	CountScanReorder = "count-scan-reorder"
+)
+
+var algorithms = []string{MSD, CountScanReorder}
 
 // Device is the host's processors as a device.Device.
 type Device struct{}
@@ -63,12 +69,16 @@ func (*Device) Info() device.Info {
 		Driver:     "Go " + runtime.Version()[len("go"):],
 		Kind:       device.CPU,
 		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
-		Algorithms: []string{Algorithm},
+		Algorithms: algorithms,
 	}
 }
 
 // Capabilities says that nothing is gathered, left behind or kept back where an element is the whole record, and moved.
-func (*Device) Capabilities(k *format.Keyer) device.Capabilities {
+func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
+	k := opt.Keyer
+	if opt.Algorithm == CountScanReorder {
+		return device.Capabilities{}
+	}
 	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
 	whole := elementOf(k) != indexed && !c.Histogram || c.WholeRecords
 	c.Selects, c.Drains, c.Keeps = whole, whole, !c.Histogram
@@ -129,8 +139,8 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 
 // NewChunk reserves a chunk's memory; its pages are touched as records come.
 func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
-	if opt.Algorithm != "" && opt.Algorithm != Algorithm {
-		return nil, fmt.Errorf("algorithm %q: the CPU device has only %s", opt.Algorithm, Algorithm)
+	if opt.Algorithm != "" && !slices.Contains(algorithms, opt.Algorithm) {
+		return nil, fmt.Errorf("algorithm %q: the CPU device has %s", opt.Algorithm, strings.Join(algorithms, ", "))
 	}
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
@@ -150,6 +160,8 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		s = newSizes(opt, most) // with larger blocks more records can need less memory
 	}
 	switch {
+	case opt.Algorithm == CountScanReorder:
+		return newSections(opt, s)
 	case s.whole && s.element == 8:
 		return newWholes[uint64](opt, s)
 	case s.whole:

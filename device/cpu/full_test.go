@@ -76,7 +76,7 @@ func (c *fullCase) run(ctx context.Context) error {
 	opt := device.ChunkOptions{Keyer: k, Workers: c.workers, BlockBytes: 1 << (8 + c.r.IntN(10)), MemoryBytes: c.memory}
 	c.how = pick(c.r, "Load", "Load", "Load of a pipe", "Load of less", "Select")
 	more := int64(1)
-	if c.how == "Select" && New().Capabilities(k).Selects {
+	if c.how == "Select" && New().Capabilities(device.ChunkOptions{Keyer: k}).Selects {
 		more = 2 + c.r.Int64N(3)
 		opt.SourceRecords = 1
 	}

@@ -52,7 +52,7 @@ func valuesOf(record int) int { return 1 << (8 * record) }
 // newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok
 // is false where that is none, or where the records are not those of a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
-	if !counts(opt.Keyer) {
+	if !counts(opt.Keyer) || opt.Algorithm == CountScanReorder {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize
@@ -111,7 +111,7 @@ func (h *histogram) each(ctx context.Context, workers int, f func(ctx context.Co
 // Load counts the records.
 func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) {
 	defer seconds(&h.stats.Load, time.Now())
-	h.stats = device.Stats{Algorithm: Algorithm, Passes: 1}
+	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
 	in := newIntake(src, &h.sizes)
 	err := h.each(ctx, workersFor(h.sizes.workers, in.expected, h.unit), func(ctx context.Context, w *tally) error {

@@ -17,7 +17,7 @@ func (e *engine[K, E, W]) Load(ctx context.Context, src device.Source) (int64, e
 // load is Load of what is selected; nil: everything.
 func (e *engine[K, E, W]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
 	defer seconds(&e.stats.Load, time.Now())
-	e.stats = device.Stats{Algorithm: Algorithm}
+	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()
 	l := loading[K, E, W]{engine: e, intake: newIntake(src, &e.sizes), selection: s}

@@ -52,12 +52,14 @@ type sizes struct {
 	out         int  // records in a block that Store writes
 	block       int  // elements in a block of a bucket, a power of two
 	blocks      int
-	line        int // bytes of a bucket's line in the scatter
+	line        int  // bytes of a bucket's line in the scatter
+	sections    bool // see sections: what is said of buckets is not used
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
-	s := sizes{records: records, source: max(records, opt.SourceRecords), element: kind.bytes(), record: size}
+	s := sizes{records: records, source: max(records, opt.SourceRecords), element: kind.bytes(), record: size,
+		sections: opt.Algorithm == CountScanReorder}
 	inCache := leafBytes() / s.element
 	if word := wordBytes(opt.Keyer); word > 0 {
 		s.element, s.whole = word, true
@@ -148,6 +150,9 @@ const maxZones = 24
 
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
+	if s.sections {
+		return s.sectionsMemory()
+	}
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
 	if s.whole {

@@ -40,7 +40,7 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if !d.Capabilities(k).Keeps {
+	if !d.Capabilities(device.ChunkOptions{Keyer: k}).Keeps {
 		keepNothing(t, chunk)
 		t.Skip("the device keeps nothing")
 	}
@@ -158,7 +158,7 @@ func testKeepReuse(t *testing.T, d device.Device) {
 			k := keyer(t, l)
 			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
-			if !d.Capabilities(k).Keeps {
+			if !d.Capabilities(device.ChunkOptions{Keyer: k}).Keeps {
 				t.Skip("the device keeps nothing")
 			}
 			for _, n := range []int{300_000, 77_777, 300_000, 1000} {

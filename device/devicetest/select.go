@@ -59,7 +59,7 @@ func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold
 		}
 		src := &SampledSource{Source{Recs: c.Recs, Size: size}, sample}
 		n, last, err := chunk.Select(context.Background(), src, low, high)
-		if errors.Is(err, errors.ErrUnsupported) && !d.Capabilities(k).Selects {
+		if errors.Is(err, errors.ErrUnsupported) && !d.Capabilities(device.ChunkOptions{Keyer: k}).Selects {
 			t.Skip("the device leaves nothing out")
 		}
 		if errors.Is(err, device.ErrTooMany) && !manifold {

@@ -30,7 +30,8 @@ func testCapabilities(t *testing.T, d device.Device) {
 	for name, l := range layouts() {
 		c := Case{Layout: l, Recs: uniform(l, 1000, random())}
 		k := keyer(t, l)
-		opt, can := c.options(k), d.Capabilities(k)
+		opt := c.options(k)
+		can := d.Capabilities(opt)
 		if blocks := d.BlockBytes(opt, opt.Records); blocks < l.RecordSize || blocks > opt.BlockBytes {
 			t.Errorf("%s: stored in blocks of %d bytes, asked for %d", name, blocks, opt.BlockBytes)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
-	"github.com/extsort/extsort/format"
 )
 
 // engine is one opened device: what its chunks share.
@@ -89,7 +88,7 @@ func (e *engine) Info() device.Info {
 }
 
 // Capabilities implements device.Device: a chunk's memory is the device's, and its records are stored from there.
-func (e *engine) Capabilities(*format.Keyer) device.Capabilities { return device.Capabilities{} }
+func (e *engine) Capabilities(device.ChunkOptions) device.Capabilities { return device.Capabilities{} }
 
 // BlockBytes implements device.Device.
 func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }

@@ -7,7 +7,8 @@ import (
 
 // Describe is what a plan needs to know of a device for records of these facts.
 func Describe(d device.Device, f *plan.Facts) plan.Device {
-	can, described := d.Capabilities(f.Keyer), DescribeInfo(d.Info(), 0)
+	described := DescribeInfo(d.Info(), 0)
+	can := d.Capabilities(device.ChunkOptions{Keyer: f.Keyer, Algorithm: f.Asked.Algorithm})
 	described.WholeRecords, described.Histogram = can.WholeRecords, can.Histogram
 	described.Selects, described.SelectSeconds = can.Selects, can.SelectSeconds
 	options := func(c plan.Chunk) device.ChunkOptions {

@@ -1,0 +1,203 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/format"
+)
+
+// sections is a device.Chunk that is sorted as figure 1 of Harada and Howes, "Introduction to GPU Radix Sort", shows it
+// on a CPU: each worker has a section of the input, counts the values of one digit in it, and, when a prefix sum of all
+// counts in column-major order has told where each value of each section begins (equation 1), moves its section there;
+// the least significant digit first. It moves every element once for each byte of the key, through all of memory, and
+// is here to be compared with.
+type sections struct {
+	sizes
+	keyer       *format.Keyer
+	memory      *arena.Memory
+	kept, outs  []byte         // the records as they were loaded; each worker's block on its way out
+	order, swap []indexedKey   // the elements in order, and room to reorder them
+	table       []*digitCounts // of each worker
+	stats       device.Stats
+}
+
+// indexedKey is up to 64 bits of a record's key, and the record's index.
+type indexedKey = [2]uint64
+
+// digitCounts has a count for each value of a digit of 8 bits.
+type digitCounts [1 << 8]int64
+
+// sectionsMemory is all that a chunk of sections allocates, in bytes.
+func (s *sizes) sectionsMemory() int64 {
+	return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))
+}
+
+func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
+	elements, out := 16*int(s.records), s.workers*s.out*s.record
+	memory, err := arena.Alloc(2*elements + int(s.records)*s.record + out)
+	if err != nil {
+		return nil, err
+	}
+	b, table := memory.Bytes(), make([]*digitCounts, s.workers)
+	for i := range table {
+		table[i] = new(digitCounts)
+	}
+	return &sections{
+		sizes: s, keyer: opt.Keyer, memory: memory, table: table,
+		order: arena.View[indexedKey](b[:elements]), swap: arena.View[indexedKey](b[elements : 2*elements]),
+		outs: b[2*elements:][:out], kept: b[2*elements+out:],
+	}, nil
+}
+
+// each runs f for every worker.
+func (s *sections) each(ctx context.Context, f func(ctx context.Context, worker int) error) error {
+	return each(ctx, s.table, func(ctx context.Context, worker int, _ *digitCounts) error { return f(ctx, worker) })
+}
+
+// section is a worker's section of the elements.
+func (s *sections) section(worker int, elements []indexedKey) []indexedKey {
+	n := len(elements)
+	return elements[worker*n/s.workers : (worker+1)*n/s.workers]
+}
+
+// Load reads the records.
+func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
+	defer seconds(&s.stats.Load, time.Now())
+	s.stats = device.Stats{Algorithm: CountScanReorder}
+	in := newIntake(src, &s.sizes)
+	err := s.each(ctx, func(ctx context.Context, _ int) error {
+		for {
+			recs, _, err := in.next(ctx, func(first int64, n int) []byte {
+				return s.kept[int(first)*s.record:][:n*s.record]
+			})
+			if len(recs) == 0 || err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.stats.Records = in.loaded.Load()
+	return s.stats.Records, nil
+}
+
+// Sort sorts by 64 bits of the key after the other, the least significant first.
+func (s *sections) Sort(ctx context.Context) error {
+	defer seconds(&s.stats.Sort, time.Now())
+	elements := s.order[:s.stats.Records]
+	for i := range elements {
+		elements[i][1] = uint64(i)
+	}
+	for end := 8 * s.keyer.KeySize(); end > 0; end -= 64 {
+		from := max(0, end-64)
+		if err := s.readKeys(ctx, from, end-from); err != nil {
+			return err
+		}
+		for shift := 0; shift < end-from; shift += 8 {
+			if err := s.pass(ctx, shift); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readKeys enters n bits of each key, from one on, into the elements.
+func (s *sections) readKeys(ctx context.Context, from, n int) error {
+	return s.each(ctx, func(ctx context.Context, worker int) error {
+		section := s.section(worker, s.order[:s.stats.Records])
+		for i, e := range section {
+			section[i][0] = s.keyer.Window(s.at(e), from, n)
+		}
+		return ctx.Err()
+	})
+}
+
+// pass orders the elements by the digit that begins at a bit: count, scan, reorder.
+func (s *sections) pass(ctx context.Context, shift int) error {
+	s.stats.Passes++
+	from, to := s.order[:s.stats.Records], s.swap
+	err := s.each(ctx, func(ctx context.Context, worker int) error {
+		counts := s.table[worker]
+		*counts = digitCounts{}
+		for _, e := range s.section(worker, from) {
+			counts[uint8(e[0]>>shift)]++
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	scan(s.table)
+	err = s.each(ctx, func(ctx context.Context, worker int) error {
+		next := s.table[worker]
+		for _, e := range s.section(worker, from) {
+			at := &next[uint8(e[0]>>shift)]
+			to[*at] = e
+			*at++
+		}
+		return ctx.Err()
+	})
+	s.order, s.swap = s.swap, s.order
+	return err
+}
+
+// scan makes of each count the sum of those before it in column-major order, digit by digit and in it worker by worker.
+func scan(table []*digitCounts) {
+	sum := int64(0)
+	for digit := range len(digitCounts{}) {
+		for worker := range table {
+			count := &table[worker][digit]
+			*count, sum = sum, sum+*count
+		}
+	}
+}
+
+// at is the record of an element.
+func (s *sections) at(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
+
+// Store gathers the records.
+func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+	defer seconds(&s.stats.Store, time.Now())
+	limit = limited(limit, s.stats.Records)
+	block := int64(s.out)
+	blocks := storing{tasks: int((limit + block - 1) / block)}
+	return s.each(ctx, func(ctx context.Context, worker int) error {
+		out := s.outs[worker*s.out*s.record:][:s.out*s.record]
+		return blocks.work(func(i int) (first, count int64, err error) {
+			if err := ctx.Err(); err != nil {
+				return 0, 0, err
+			}
+			first = int64(i) * block
+			count = min(block, limit-first)
+			for i, e := range s.order[first : first+count] {
+				copy(out[i*s.record:], s.at(e))
+			}
+			return first, count, w.WriteBlock(ctx, first, out[:int(count)*s.record])
+		})
+	})
+}
+
+// Drain is Store: the records lie in the order in which they came.
+func (s *sections) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+	return s.Store(ctx, limit, w)
+}
+
+// Select is not supported.
+func (s *sections) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
+	return 0, 0, errors.ErrUnsupported
+}
+
+// Keep keeps nothing.
+func (s *sections) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
+
+// Stats tells of the work since the last Load.
+func (s *sections) Stats() device.Stats { return s.stats }
+
+// Close gives the memory back.
+func (s *sections) Close() error { return s.memory.Free() }
