@@ -143,9 +143,9 @@ func TestSortReversed(t *testing.T) {
 	}{
 		"keys":                {kind: "u64", want: Copy},
 		"other keys":          {kind: "u32be", want: Copy},
-		"records":             {kind: "rec12", want: Copy},
+		"records":             {kind: "rec12 both", want: Copy},
 		"wide keys":           {kind: "wide key", want: Copy},
-		"reverse of sorted":   {kind: "rec12", opt: Options{Reverse: true}, want: Copy},
+		"reverse of sorted":   {kind: "rec12 both", opt: Options{Reverse: true}, want: Copy},
 		"verified":            {kind: "u64", opt: Options{Verify: true}, want: Copy},
 		"equal keys":          {kind: "u64", change: repeatFirst, want: Copy},
 		"equal in records":    {kind: "rec12", change: repeatFirst, want: Reread},
