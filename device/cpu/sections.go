@@ -32,7 +32,7 @@ type indexedKey = [2]uint64
 type digitCounts [1 << 8]int64
 
 // sectionsMemory is all that a chunk of sections allocates, in bytes.
-func (s *sizes) sectionsMemory() int64 {
+func sectionsMemory(s *sizes) int64 {
 	return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))
 }
 

@@ -151,7 +151,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	if s.sections {
-		return s.sectionsMemory()
+		return sectionsMemory(s)
 	}
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
