@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -211,5 +213,44 @@ func TestCancelled(t *testing.T) {
 				t.Errorf("%s, cancelled after %d records: %q is left", strategy, after, left)
 			}
 		}
+	}
+}
+
+// lateFault is a dataset of which a record can be read once, and not again.
+type lateFault struct {
+	chunker.Dataset
+	splits int
+}
+
+func (d *lateFault) Split(n int) []device.Source {
+	sources := d.Dataset.Split(n)
+	if d.splits++; d.splits == 2 {
+		for i, src := range sources {
+			sources[i] = &lateSource{src}
+		}
+	}
+	return sources
+}
+
+type lateSource struct{ device.Source }
+
+func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, error) {
+	first, n, err := s.Source.Next(most, place)
+	if first > 0 {
+		return first, n, err
+	}
+	time.Sleep(10 * time.Millisecond) // others read on, and wait until the first records are written
+	return first, 0, errInjected
+}
+
+// TestCopyEndsWhenReadingFails: what other workers have read waits for records that never come.
+func TestCopyEndsWhenReadingFails(t *testing.T) {
+	k := kindNamed("u64")
+	name := writeFile(t, k.make(t, "sorted", 100_000, seeded(t)))
+	opt := small(Options{Record: k.spec, Workers: 2, Inputs: []string{name}})
+	opt.Stdout = &bytes.Buffer{}
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return &lateFault{Dataset: d} }
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Errorf("the error is: %v", err)
 	}
 }

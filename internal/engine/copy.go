@@ -50,7 +50,7 @@ func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
 		return o.FirstDisorder < 0 && (!mirrored || o.Duplicates == 0 || in.Keyer.Layout().IsBare())
 	}
 	var order format.OrderCheck
-	copyBlock := func(first int64, recs []byte) error {
+	copyBlock := func(ctx context.Context, first int64, recs []byte) error {
 		if mirrored {
 			first = in.Data.Records() - first - int64(len(recs)/in.size)
 			mirror(recs, in.size)

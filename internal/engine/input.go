@@ -221,7 +221,7 @@ func (c *checksum) add(recs []byte, size int) {
 
 // readAll shows all records of a source to see, several goroutines at a time.
 func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int,
-	see func(first int64, recs []byte) error) error {
+	see func(ctx context.Context, first int64, recs []byte) error) error {
 	return eachWorker(ctx, workers, func(ctx context.Context) error {
 		buffer := make([]byte, max(blockBytes/size, 1)*size)
 		for {
@@ -232,7 +232,7 @@ func readAll(ctx context.Context, src device.Source, workers, blockBytes, size i
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := see(first, buffer[:n*size]); err != nil {
+			if err := see(ctx, first, buffer[:n*size]); err != nil {
 				return err
 			}
 		}

@@ -111,7 +111,7 @@ func (o *Output) observe(first int64, recs []byte) error {
 	o.records.Add(int64(len(recs) / o.run.Input.size))
 	o.run.Meter.add(atOutput, len(recs))
 	if o.checked != nil {
-		return o.checked.see(first, recs)
+		return o.checked.WriteBlock(context.Background(), first, recs)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ type orderWatch struct {
 	faulty atomic.Bool // brief: a block had a fault
 }
 
-func (o *orderWatch) see(first int64, recs []byte) error {
+// WriteBlock implements device.BlockWriter.
+func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	order := format.CheckBlock(o.keyer, first, recs)
 	o.order.Add(order)
 	if o.brief {
@@ -66,7 +67,7 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*C
 		if brief {
 			src = untilFault{src, watch}
 		}
-		if err := readAll(ctx, src, s.Workers, readBytes(&s), in.size, watch.see); err != nil {
+		if err := readAll(ctx, src, s.Workers, readBytes(&s), in.size, watch.WriteBlock); err != nil {
 			return nil, err
 		}
 	}
@@ -122,9 +123,9 @@ func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) 
 	watch := &orderWatch{keyer: r.Input.Keyer}
 	src := input.ReaderSource(r.Output.file, int64(len(r.Input.Header.Encode(0))), records, r.Input.size)
 	s := &r.Plan.Sizes
-	err := readAll(ctx, src, s.Workers, readBytes(s), r.Input.size, func(first int64, recs []byte) error {
+	see := func(ctx context.Context, first int64, recs []byte) error {
 		r.Meter.add(atOutput, len(recs))
-		return watch.see(first, recs)
-	})
-	return watch, err
+		return watch.WriteBlock(ctx, first, recs)
+	}
+	return watch, readAll(ctx, src, s.Workers, readBytes(s), r.Input.size, see)
 }
