@@ -70,17 +70,11 @@ func (r *Run) Close() error { return r.close() }
 // MemoryRun is a run whose blocks of blockRecords records lie in recs.
 func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	size := k.Layout().RecordSize
-	r := &Run{keyer: k, close: func() error { return nil }}
-	for at := 0; at < len(recs); at += blockRecords * size {
-		n := min(blockRecords*size, len(recs)-at)
-		r.blocks = append(r.blocks, Block{
-			First: int64(at / size), Records: n / size, Offset: int64(at), Bytes: n,
-			Key: k.Append(nil, recs[at:at+size]),
-		})
+	read := func(p []byte, first int64) error {
+		copy(p, recs[first*int64(size):])
+		return nil
 	}
-	r.read = func(b *Block, dst []byte) ([]byte, error) {
-		return dst[:copy(dst, recs[b.Offset:b.Offset+int64(b.Bytes)])], nil
-	}
+	r, _ := SortedRun(k, int64(len(recs)/size), blockRecords, read, func([]byte) {})
 	return r
 }
 
