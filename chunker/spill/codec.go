@@ -9,8 +9,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// codecChoice decides whether and how spill is compressed. auto tries what there is on some blocks, and takes from then
-// on what pays most, if anything does.
+// codecChoice decides whether and how spill on a disk is compressed. auto tries what there is on some blocks, and takes
+// from then on what pays most, if anything does. Spill that stays in the page cache is copied there and back at a rate
+// that no codec reaches.
 type codecChoice struct {
 	codec   format.Compression // None while auto has not decided
 	coder   *format.BlockCoder
@@ -35,17 +36,11 @@ const (
 	// blocks of a run have its least keys, which may be the most frequent ones.
 	codecTrials   = 4
 	betweenTrials = 16
-
-	// cacheBytesPerSecond is plan.DiskBytesPerSecond for spill that each worker copies to the page cache and back.
-	cacheBytesPerSecond = 4e9
 )
 
-// newCodecChoice makes the choice that opt.Codec names, for spill that stays in memory or not.
-func newCodecChoice(opt *Options, coder *format.BlockCoder, cached bool) *codecChoice {
+// newCodecChoice makes the choice that opt.Codec names.
+func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	c := &codecChoice{coder: coder, rate: plan.DiskBytesPerSecond, workers: float64(opt.Coders)}
-	if cached {
-		c.rate, c.workers = cacheBytesPerSecond, 1
-	}
 	possible := plan.SpillCodecs(opt.Codec)
 	if !c.coder.Packs() {
 		possible = slices.DeleteFunc(possible, func(codec format.Compression) bool { return codec == format.Delta })

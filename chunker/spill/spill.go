@@ -46,9 +46,8 @@ type Spill struct {
 
 	coder       *format.BlockCoder
 	buffers     chan []byte // of compressed blocks: who codes a block waits for one
-	cached      *codecChoice
-	beyond      *codecChoice // for all behind the first cachedBytes
-	cachedBytes int64
+	choice      *codecChoice
+	cachedBytes int64        // of spill before the choice begins
 	codec       atomic.Int32 // of the last block that became smaller
 }
 
@@ -94,9 +93,9 @@ func (s *Spill) initCodecs() {
 	for range opt.Coders {
 		s.buffers <- nil // made when first needed
 	}
-	s.cached, s.beyond = newCodecChoice(opt, s.coder, true), newCodecChoice(opt, s.coder, false)
+	s.choice = newCodecChoice(opt, s.coder)
 	switch s.cachedBytes = opt.CachedBytes; {
-	case opt.ExpectBytes > opt.CachedBytes:
+	case opt.ExpectBytes > opt.CachedBytes || !plan.ChoosesCodec(opt.Codec):
 		s.cachedBytes = 0
 	case opt.ExpectBytes >= 0:
 		s.cachedBytes = math.MaxInt64
@@ -174,16 +173,15 @@ func (s *Spill) Codec() string {
 
 // compress stores a block in less room if that pays. What it gives is valid until done.
 func (s *Spill) compress(recs []byte) (stored []byte, codec format.Compression, done func()) {
-	choice := s.cached
-	if s.Written() >= s.cachedBytes {
-		choice = s.beyond
+	if s.Written() < s.cachedBytes {
+		return recs, format.None, func() {}
 	}
-	c := choice.choose(recs)
+	c := s.choice.choose(recs)
 	if c == format.None {
 		return recs, c, func() {}
 	}
 	buffer := <-s.buffers
-	if stored, codec = choice.compress(&buffer, recs, c); codec != format.None {
+	if stored, codec = s.choice.compress(&buffer, recs, c); codec != format.None {
 		s.codec.Store(int32(codec))
 	}
 	return stored, codec, func() { s.buffers <- buffer }
@@ -206,36 +204,20 @@ type extent struct {
 	next, end int64 // bytes in the file
 }
 
-// take cuts size bytes off the extent.
-func (e *extent) take(size int64) (volume int, offset int64, ok bool) {
-	if e == nil || e.end-e.next < size {
-		return 0, 0, false
+// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes. What stays unused of
+// one costs nothing: it is only a range of offsets.
+func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
+	if e.end-e.next < size {
+		i, v := s.pick()
+		end := v.end.Add(max(size, least))
+		*e = extent{volume: i, next: end - max(size, least), end: end}
 	}
 	e.next += size
-	return e.volume, e.next - size, true
+	return e.volume, e.next - size
 }
 
-// place finds room for a block of size bytes: in its extent, a new one for that, or by itself.
-func (s *Spill) place(e *extent, size int64) (volume int, offset int64) {
-	if volume, offset, ok := e.take(size); ok {
-		return volume, offset
-	}
-	i, v := s.pick()
-	if e == nil {
-		return i, v.end.Add(size) - size
-	}
-	whole := max(size, punchBytes) // what stays unused of it costs nothing: it is only a range of offsets
-	*e = extent{volume: i, next: v.end.Add(whole) - whole}
-	e.end = e.next + whole
-	volume, offset, _ = e.take(size)
-	return volume, offset
-}
-
-// put stores a block and returns its entry but for First.
-func (s *Spill) put(recs []byte) (Block, error) { return s.putIn(nil, recs) }
-
-// putIn is put into an extent.
-func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
+// put stores a block in an extent, or a new one of least bytes, and returns its entry but for First.
+func (s *Spill) put(recs []byte, e *extent, least int64) (Block, error) {
 	stored, codec, done := s.compress(recs)
 	defer done()
 	k := s.opt.Keyer
@@ -244,14 +226,14 @@ func (s *Spill) putIn(e *extent, recs []byte) (Block, error) {
 		Records: len(recs) / size, Bytes: len(stored), Codec: codec, Sum: xxh3.Hash(stored),
 		Key: k.Append(make([]byte, 0, k.KeySize()), recs[:size]),
 	}
-	return b, s.write(&b, stored, e)
+	return b, s.write(&b, stored, e, least)
 }
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent, least int64) error {
 	size := aligned(len(stored))
 	for {
-		b.Volume, b.Offset = s.place(e, size)
+		b.Volume, b.Offset = s.place(e, size, least)
 		v := s.volumes[b.Volume]
 		v.busy.Add(1)
 		_, err := v.file.WriteAt(stored, b.Offset)
@@ -263,9 +245,7 @@ func (s *Spill) write(b *Block, stored []byte, e *extent) error {
 		if !errors.Is(err, syscall.ENOSPC) || !s.leaveOut(v) {
 			return s.writeError(v, b.Offset, int64(len(stored)), err)
 		}
-		if e != nil {
-			*e = extent{}
-		}
+		*e = extent{}
 	}
 }
 

@@ -3,7 +3,6 @@ package spill
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 )
 
@@ -52,28 +51,21 @@ func (Disk) Create(folder string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &diskFile{file: f}
-	if runtime.GOOS == "windows" {
-		d.remove = filepath.Dir(f.Name())
-	}
-	return d, nil
+	return &diskFile{File: f}, nil
 }
 
 type diskFile struct {
-	file   *os.File
-	remove string // what Close has to remove where an open file can't be unlinked; "" otherwise
-	spent  Stretches
+	*os.File
+	spent Stretches
 }
 
-func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
-func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
-func (d *diskFile) Reserve(offset, bytes int64) error        { return reserve(d.file, offset, bytes) }
+func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, offset, bytes) }
 
 // Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
 // for everybody's fsync.
 func (d *diskFile) Release(offset, bytes int64) {
 	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
-		punch(d.file, from, to-from)
+		punch(d.File, from, to-from)
 	}
 }
 
@@ -81,28 +73,20 @@ func (d *diskFile) Release(offset, bytes int64) {
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
-	err := d.file.Close()
-	if d.remove != "" {
-		os.RemoveAll(d.remove)
+	err := d.File.Close()
+	if runtime.GOOS == "windows" {
+		os.Remove(d.Name())
 	}
 	return err
 }
 
-// createAndRemove makes a file in a private folder of its own and removes both names at once.
+// createAndRemove makes a file that only this user may open, and removes its name at once where an open file can be.
 func createAndRemove(folder string) (*os.File, error) {
-	private, err := os.MkdirTemp(folder, "extsort-") // 0700
-	if err != nil {
-		return nil, err
+	f, err := os.CreateTemp(folder, "extsort-") // 0600
+	if err == nil && runtime.GOOS != "windows" {
+		os.Remove(f.Name())
 	}
-	f, err := os.OpenFile(filepath.Join(private, "spill"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		os.RemoveAll(private)
-		return nil, err
-	}
-	if runtime.GOOS != "windows" {
-		os.RemoveAll(private)
-	}
-	return f, nil
+	return f, err
 }
 
 // DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since

@@ -21,7 +21,7 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	if err := ctx.Err(); err != nil || len(recs) == 0 {
 		return err
 	}
-	b, err := w.spill.put(recs)
+	b, err := w.spill.put(recs, new(extent), 0)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ type Appender struct {
 
 // Append stores records as the next block.
 func (s *Spill) Append(a *Appender, recs []byte) error {
-	b, err := s.putIn(&a.extent, recs)
+	b, err := s.put(recs, &a.extent, punchBytes)
 	if err == nil {
 		a.blocks = append(a.blocks, b)
 	}
