@@ -3,12 +3,14 @@ package input
 import (
 	"sort"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/extsort/extsort/device"
 )
 
 // Files are inputs that can all be read at offsets: their records, one file after another.
 type Files struct {
-	inputs []*Input
+	inputs
 	starts []int64 // index of the first record of each input, and at the end the number of records
 	size   int     // bytes of a record
 	ahead  *ahead
@@ -22,7 +24,8 @@ func NewFiles(inputs []*Input) *Files {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
 	f.ahead = newAhead(f.size, f.askFor)
-	f.mapped = f.Records()*int64(f.size) <= maxMapped()
+	memory, _ := memlimit.FromSystem()
+	f.mapped = uint64(f.Records()*int64(f.size)) <= memory/2
 	return f
 }
 
@@ -99,9 +102,3 @@ func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
 		}
 	}
 }
-
-// Check reports that an input has changed while it was read.
-func (f *Files) Check() error { return checkInputs(f.inputs) }
-
-// Close closes the inputs.
-func (f *Files) Close() error { return closeInputs(f.inputs) }

@@ -214,18 +214,10 @@ func (in *Input) askFor(first, n int64) {
 	}
 }
 
-// Hold has Check report any change of a seekable input from now on, as is needed where it is read more than once.
-func (in *Input) Hold() error {
-	if in.at == nil {
-		return nil
-	}
-	return in.at.hold()
-}
-
-// Release is the end of Hold.
-func (in *Input) Release() {
+// Hold has Check report any change of a file since it was opened, as is needed where it is read more than once.
+func (in *Input) Hold() {
 	if in.at != nil {
-		in.at.release()
+		in.at.held.Store(true)
 	}
 }
 
@@ -239,12 +231,9 @@ func (in *Input) Check() error {
 
 // Close closes the input, once.
 func (in *Input) Close() error {
-	var errs []error
-	for _, c := range in.close {
-		errs = append(errs, c.Close())
-	}
+	closers := in.close
 	in.close = nil
-	return errors.Join(errs...)
+	return joinErrors(closers, io.Closer.Close)
 }
 
 // closeStream closes an input that has been read in sequence. A seekable one is yet to be checked.

@@ -33,13 +33,11 @@ func (in *Input) mapRecords(first, n int64) (device.Mapping, error) {
 	if int64(int(length)) != length {
 		return nil, nil
 	}
-	if err := f.hold(); err != nil {
-		return nil, err
-	}
 	pages, err := unix.Mmap(int(f.file.Fd()), from, int(length), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil // it is to be read in the other way
 	}
+	in.Hold()
 	return &mapping{in, pages, from - f.start, int(start - from)}, nil
 }
 

@@ -21,7 +21,7 @@ func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader
 		names = []string{Stdin}
 	}
 	mapped := len(names) > MaxOpen
-	var inputs []*Input
+	var all inputs
 	var faults []error
 	seenStdin := false
 	for _, name := range names {
@@ -35,28 +35,30 @@ func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader
 			faults = append(faults, err)
 			continue
 		}
-		inputs = append(inputs, in)
-		faults = append(faults, inputs[0].Header.Compatible(in.Header))
+		all = append(all, in)
+		faults = append(faults, all[0].Header.Compatible(in.Header))
 	}
 	if err := errors.Join(faults...); err != nil {
-		closeInputs(inputs)
+		all.Close()
 		return nil, err
 	}
-	return inputs, nil
+	return all, nil
 }
 
-func checkInputs(inputs []*Input) error {
-	var errs []error
-	for _, in := range inputs {
-		errs = append(errs, in.Check())
-	}
-	return errors.Join(errs...)
-}
+// inputs are read one after another.
+type inputs []*Input
 
-func closeInputs(inputs []*Input) error {
+// Check reports that an input has changed while it was read.
+func (all inputs) Check() error { return joinErrors(all, (*Input).Check) }
+
+// Close closes the inputs.
+func (all inputs) Close() error { return joinErrors(all, (*Input).Close) }
+
+// joinErrors does something to all and gives the errors of that.
+func joinErrors[E any](all []E, do func(E) error) error {
 	var errs []error
-	for _, in := range inputs {
-		errs = append(errs, in.Close())
+	for _, one := range all {
+		errs = append(errs, do(one))
 	}
 	return errors.Join(errs...)
 }

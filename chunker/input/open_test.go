@@ -25,7 +25,7 @@ func TestManyInputsAreMapped(t *testing.T) {
 				t.Errorf("%d inputs: mapped is %t", n, mapped)
 			}
 		}
-		if err := closeInputs(inputs); err != nil {
+		if err := joinErrors(inputs, (*Input).Close); err != nil {
 			t.Error(err)
 		}
 	}

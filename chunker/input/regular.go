@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
-	"time"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
@@ -26,7 +26,7 @@ type regularFile struct {
 
 	mapping sync.Once
 	pages   *mmap.ReaderAt // of the whole file; nil: it is not mapped
-	held    time.Time      // when it was changed last, before it was held; zero: it is not
+	held    atomic.Bool    // check reports any change since it was opened, and not of its size only
 }
 
 // newRegular is what can be read at offsets from start on; nil: it can be read in sequence only. That is what is
@@ -116,18 +116,6 @@ func addressOf(p []byte) (start, end uintptr) {
 	return start, start + uintptr(len(p))
 }
 
-// hold has check report any change of the file from now on, and release no more than before.
-func (f *regularFile) hold() error {
-	now, err := f.stat()
-	if err != nil {
-		return plainPathError(err)
-	}
-	f.held = now.ModTime()
-	return nil
-}
-
-func (f *regularFile) release() { f.held = time.Time{} }
-
 // stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
 func (f *regularFile) stat() (os.FileInfo, error) {
 	if f.file != nil {
@@ -151,7 +139,7 @@ func (f *regularFile) check() error {
 		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now",
 			f.shown, before, now.Size())
 	}
-	if !f.held.IsZero() && !f.held.Equal(now.ModTime()) {
+	if f.held.Load() && !now.ModTime().Equal(f.info.ModTime()) {
 		return fmt.Errorf("%s: the file was written to while it was being sorted", f.shown)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 // Stream is inputs of which at least one can be read only in sequence: their records, one input after another.
 type Stream struct {
-	inputs  []*Input
+	inputs
 	size    int   // bytes of a record
 	records int64 // -1: not known
 
@@ -44,12 +44,6 @@ func (s *Stream) Records() int64 { return s.records }
 func (s *Stream) Next(maxRecords, known int64) device.Source {
 	return &streamSource{stream: s, left: maxRecords, known: known}
 }
-
-// Check reports that an input has changed while it was read.
-func (s *Stream) Check() error { return checkInputs(s.inputs) }
-
-// Close closes the inputs.
-func (s *Stream) Close() error { return closeInputs(s.inputs) }
 
 // Peek reads the next n records, or as many as still come, and keeps them for the next source.
 func (s *Stream) Peek(n int) ([]byte, error) {

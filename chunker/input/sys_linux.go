@@ -28,22 +28,9 @@ func fetchedBytes() int64 {
 
 // pathOf is a name by which an open file can be opened again, whatever stands under its own name by now.
 func pathOf(f *os.File) string {
-	if name := "/proc/self/fd/" + strconv.Itoa(int(f.Fd())); exists(name) {
-		return name
+	name := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	if _, err := os.Stat(name); err != nil {
+		return f.Name()
 	}
-	return f.Name()
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
-// maxMapped is how many bytes of input may be read through maps: what the page cache can hold.
-func maxMapped() int64 {
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) != nil {
-		return 0
-	}
-	return int64(uint64(info.Totalram)*uint64(info.Unit)) / 2
+	return name
 }

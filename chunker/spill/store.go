@@ -51,21 +51,23 @@ func (Disk) Create(folder string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &diskFile{File: f}, nil
+	return &diskFile{file: f}, nil
 }
 
 type diskFile struct {
-	*os.File
+	file  *os.File
 	spent Stretches
 }
 
-func (d *diskFile) Reserve(offset, bytes int64) error { return reserve(d.File, offset, bytes) }
+func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
+func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
+func (d *diskFile) Reserve(offset, bytes int64) error        { return reserve(d.file, offset, bytes) }
 
 // Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
 // for everybody's fsync.
 func (d *diskFile) Release(offset, bytes int64) {
 	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
-		punch(d.File, from, to-from)
+		punch(d.file, from, to-from)
 	}
 }
 
@@ -73,9 +75,9 @@ func (d *diskFile) Release(offset, bytes int64) {
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
-	err := d.File.Close()
+	err := d.file.Close()
 	if runtime.GOOS == "windows" {
-		os.Remove(d.Name())
+		os.Remove(d.file.Name())
 	}
 	return err
 }

@@ -93,19 +93,10 @@ func (in *Input) restart() {
 // again reads all records once more, without counting them.
 func (in *Input) again() device.Source { return in.Data.(*watchedData).Dataset.Split(1)[0] }
 
-// hold lets no change of a file go unnoticed that would make several passes a mixture; release ends that.
-func (in *Input) hold() error {
+// hold lets no change of a file go unnoticed that would make several passes a mixture.
+func (in *Input) hold() {
 	for _, file := range in.Files {
-		if err := file.Hold(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (in *Input) release() {
-	for _, file := range in.Files {
-		file.Release()
+		file.Hold()
 	}
 }
 

@@ -20,15 +20,8 @@ func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &passes{r: r, keys: slices.Sorted(slices.Values(r.Facts.Sample.Prefixes)),
 		all: r.Input.Data.Records(), wanted: r.Facts.Wanted()}
 	p.planShare(c)
-	err := r.Input.hold()
-	if err == nil {
-		err = p.run(ctx)
-	}
-	impossible := errors.Is(err, device.ErrTooMany) || errors.Is(err, errors.ErrUnsupported)
-	if impossible || p.begun <= 1 {
-		r.Input.release()
-	}
-	if impossible {
+	err := p.run(ctx)
+	if errors.Is(err, device.ErrTooMany) || errors.Is(err, errors.ErrUnsupported) {
 		return &plan.Impossible{Why: err.Error()}
 	}
 	return err
@@ -67,6 +60,7 @@ func (p *passes) run(ctx context.Context) error {
 	if !more || err != nil {
 		return err
 	}
+	p.r.Input.hold()
 	first, size := p.taken, int64(p.r.Input.size)
 	p.r.Meter.begin(plan.StagePasses, atOutput, p.due(p.all-first)*size)
 	for more && err == nil {
