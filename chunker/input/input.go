@@ -157,12 +157,9 @@ const streamBuffer = 16 << 10
 
 func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name}
-	r, waiting := pipe.Interruptible(ctx, r)
-	r, moving := pipe.NewReader(r)
-	for _, c := range []io.Closer{moving, waiting} {
-		if c != nil {
-			in.close = append(in.close, c)
-		}
+	r, moving := pipe.NewReader(pipe.Interruptible(ctx, r))
+	if moving != nil {
+		in.close = append(in.close, moving)
 	}
 	buffered := bufio.NewReaderSize(r, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)

@@ -8,4 +8,4 @@ import (
 )
 
 // Interruptible returns r as it is: there is no way here to end a read that waits.
-func Interruptible(_ context.Context, r io.Reader) (reader io.Reader, close io.Closer) { return r, nil }
+func Interruptible(_ context.Context, r io.Reader) io.Reader { return r }
