@@ -15,10 +15,7 @@ const blockKeys = 512
 var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
-func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
-	k.requireRecords(len(dst), recs)
-	k.bulk(dst, recs, k.prefix, ^uint64(0))
-}
+func (k *Keyer) Prefixes(dst []uint64, recs []byte) { k.Windows(dst, recs, 0, k.PrefixBits()) }
 
 // Prefixes32 is Prefixes for layouts with keys of at most 4 bytes.
 // REQUIRES: KeySize ≤ 4, len(recs) == len(dst)·RecordSize.
@@ -28,7 +25,7 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	var block [blockKeys]uint64
 	for len(dst) > 0 {
 		n := min(len(dst), blockKeys)
-		k.bulk(block[:n], recs[:n*size], k.prefix, ^uint64(0))
+		k.Prefixes(block[:n], recs[:n*size])
 		for i, v := range block[:n] {
 			dst[i] = uint32(v)
 		}
@@ -40,8 +37,13 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 // REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64, len(recs) == len(dst)·RecordSize.
 func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
 	k.requireRecords(len(dst), recs)
-	var stack [maxPieces]piece
-	k.bulk(dst, recs, k.appendPieces(stack[:0], from, n), lowBits(n))
+	first, last := k.pieceAt(from), k.pieceAt(from+n-1)
+	pieces, size := k.pieces[first:min(last+1, len(k.pieces))], k.layout.RecordSize
+	for len(dst) > 0 {
+		block := min(len(dst), blockKeys)
+		composeBlock(dst[:block], recs[:block*size], size, pieces, from+n, lowBits(n))
+		dst, recs = dst[block:], recs[block*size:]
+	}
 }
 
 // requireRecords panics unless recs are n records.
@@ -51,29 +53,20 @@ func (k *Keyer) requireRecords(n int, recs []byte) {
 	}
 }
 
-func (k *Keyer) bulk(dst []uint64, recs []byte, pieces []piece, mask uint64) {
-	size := k.layout.RecordSize
-	for len(dst) > 0 {
-		n := min(len(dst), blockKeys)
-		composeBlock(dst[:n], recs[:n*size], size, pieces, mask)
-		dst, recs = dst[n:], recs[n*size:]
-	}
-}
-
-func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, mask uint64) {
-	if len(pieces) == 0 {
-		clear(dst)
+// composeBlock joins pieces to windows that end before the bit end of the key.
+func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, end int, mask uint64) {
+	if len(pieces) == 1 && pieces[0].end == end && mask&pieces[0].mask == pieces[0].mask {
+		pieces[0].column(dst, recs, stride)
 		return
 	}
-	pieces[0].column(dst, recs, stride)
-	pieces[0].placeAll(dst, mask)
-	var more [blockKeys]uint64
-	for i := 1; i < len(pieces); i++ {
-		column := more[:len(dst)]
-		pieces[i].column(column, recs, stride)
-		pieces[i].placeAll(column, mask)
-		for j, v := range column {
-			dst[j] |= v
+	clear(dst)
+	var memory [blockKeys]uint64
+	numbers := memory[:len(dst)]
+	for i := range pieces {
+		left, right := pieces[i].shifts(end)
+		pieces[i].column(numbers, recs, stride)
+		for j, v := range numbers {
+			dst[j] |= v << left >> right & mask
 		}
 	}
 }
@@ -95,16 +88,6 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 	}
 }
 
-func (p *piece) placeAll(dst []uint64, mask uint64) {
-	if p.left == 0 && p.right == 0 && mask&p.mask == p.mask {
-		return
-	}
-	left, right := p.left&63, p.right&63
-	for i, v := range dst {
-		dst[i] = v << left >> right & mask
-	}
-}
-
 // gather sets dst to the raw numbers of the piece. A load may reach into the next record, but not past the last.
 func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	if len(dst) == 0 {
@@ -119,10 +102,6 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	case p.bigEndian:
 		for i := range dst[:whole] {
 			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:]) >> down & mask
-		}
-	case mask == ^uint64(0):
-		for i := range dst[:whole] {
-			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:])
 		}
 	default:
 		for i := range dst[:whole] {
@@ -152,55 +131,41 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
 	}
 	k.requireRecords(len(keys), dst)
-	size, p := k.layout.RecordSize, &k.prefix[0]
+	size := k.layout.RecordSize
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
 		for i, v := range keys[:n] {
-			block[i] = p.inverse(uint64(v))
+			block[i] = uint64(v)
 		}
-		p.scatter(dst[:n*size], block[:n], size)
+		k.pieces[0].scatter(dst[:n*size], block[:n], size)
 		dst, keys = dst[n*size:], keys[n:]
 	}
 }
 
-// scatter is the inverse of gather: it writes raw numbers to where the piece stands in consecutive records of
-// stride bytes. numbers are lost. REQUIRES: the piece is 1, 2, 4 or 8 bytes, or all of a record.
+// scatter is the inverse of column: it writes the piece to consecutive records of stride bytes. numbers are lost.
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
-	size := p.bytes()
-	if p.bigEndian {
-		for i, v := range numbers {
-			numbers[i] = bits.ReverseBytes64(v) >> uint(64-8*size)
+	size, up := p.bytes(), p.up&63
+	if spread, flip := p.spread, p.flip; spread|flip != 0 {
+		for i, v := range numbers { // the sign bit, which is not in spread, stands in v once flip is undone
+			v ^= flip
+			numbers[i] = v ^ uint64(int64(v<<up)>>63)&spread
 		}
 	}
-	if stride == size {
-		scatterWhole(recs, numbers, size)
-	} else {
-		scatterPart(recs[p.start:], numbers, size, stride)
+	if p.bigEndian {
+		for i, v := range numbers {
+			numbers[i] = bits.ReverseBytes64(v << up)
+		}
 	}
-}
-
-// scatterWhole writes the low size bytes of each number, side by side: 8 bytes, the last of which the next number
-// is written over.
-func scatterWhole(recs []byte, numbers []uint64, size int) {
-	recs = recs[:len(numbers)*size]
-	if size == 8 && !hostBigEndian {
+	if stride == 8 && size == 8 && !hostBigEndian {
 		copy(recs, bytesOf(numbers))
 		return
 	}
-	whole := max(len(recs)-8+size, 0) / size
-	for i, v := range numbers[:whole] {
-		binary.LittleEndian.PutUint64(eightAt(pointer(recs), i*size)[:], v)
-	}
-	for i, v := range numbers[whole:] {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], v)
-		copy(recs[(whole+i)*size:], b[:size])
-	}
+	putNumbers(recs[p.start:], numbers, size, stride)
 }
 
-// scatterPart writes the low size bytes of each number, 1, 2, 4 or 8, at distances of stride bytes.
-func scatterPart(dst []byte, numbers []uint64, size, stride int) {
+// putNumbers writes the low size bytes of each number, at distances of stride bytes.
+func putNumbers(dst []byte, numbers []uint64, size, stride int) {
 	switch size {
 	case 1:
 		for i, v := range numbers {
@@ -219,7 +184,11 @@ func scatterPart(dst []byte, numbers []uint64, size, stride int) {
 			binary.LittleEndian.PutUint64(dst[i*stride:], v)
 		}
 	default:
-		panic("format: a piece of no number")
+		for i, v := range numbers {
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], v)
+			copy(dst[i*stride:][:size], b[:])
+		}
 	}
 }
 

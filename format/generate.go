@@ -68,8 +68,8 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	}
 	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), number: number, scale: 1,
 		gensort: layout.String() == gensortLayout.String()}
-	for _, f := range layout.Key {
-		g.keyBits += bitsOf(f)
+	for i := range k.pieces {
+		g.keyBits += k.pieces[i].digits()
 	}
 	switch dist {
 	case "normal":
@@ -90,63 +90,54 @@ func (g *Generator) Fill(dst []byte, first int64) {
 		for j := range xs[:n] {
 			xs[j] = g.number(g, i+uint64(j))
 		}
-		g.putRecords(dst[:n*size], xs[:n], i)
+		g.payloads(dst[:n*size], i)
+		g.putKeys(dst[:n*size], xs[:n])
 		dst, i = dst[n*size:], i+uint64(n)
 	}
 }
 
-func (g *Generator) putRecords(dst []byte, xs []uint64, first uint64) {
-	size := g.layout.RecordSize
-	if g.layout.IsBare() && size <= 8 {
-		g.bareKeys(xs)
-		g.keyer.Records(dst, xs)
-		return
-	}
-	for i, x := range xs {
-		rec := dst[i*size : (i+1)*size]
-		switch {
-		case g.gensort:
-			gensortPayload(rec, g.seed, first+uint64(i))
-		case !g.layout.IsBare():
-			g.payload(rec, first+uint64(i))
+// putKeys fills the key fields, piece by piece. The least significant is written first, so that where fields
+// overlap the more significant one has its way.
+func (g *Generator) putKeys(recs []byte, xs []uint64) {
+	var memory [blockKeys]uint64
+	numbers, at := memory[:len(xs)], g.keyBits
+	for i := len(g.keyer.pieces) - 1; i >= 0; i-- {
+		p := &g.keyer.pieces[i]
+		n := p.digits()
+		at -= n
+		for j, x := range xs {
+			v := chainBits(x, at, n)
+			if p.isFloat() {
+				v = p.normalized(g.floatBits(p, v))
+			}
+			numbers[j] = v
 		}
-		g.putKey(rec, x)
+		p.scatter(recs, numbers, g.layout.RecordSize)
 	}
 }
 
-// bareKeys turns numbers into the normalized keys of bare records.
-func (g *Generator) bareKeys(xs []uint64) {
-	f := g.layout.Key[0]
-	if f.Type.Kind != Float {
-		down := uint(64 - 8*f.Type.Size)
-		for i := range xs {
-			xs[i] >>= down
-		}
-		return
-	}
-	p, down := g.keyer.prefix[0], 64-floatDigits(f.Type)
-	for i, x := range xs {
-		xs[i] = p.normalized(g.floatBits(f, x>>down))
-	}
-}
+func (p *piece) isFloat() bool { return p.spread != 0 }
 
-// floatDigits is how many bits of the string of bits a float takes: one for the sign and those of its fraction.
-func floatDigits(t Type) uint {
-	if t.Size == 4 {
+// digits is how many bits of the string a piece takes: of a float one for the sign and those of its fraction.
+func (p *piece) digits() uint {
+	switch {
+	case !p.isFloat():
+		return 64 - uint(p.up)
+	case p.up > 0:
 		return 25
 	}
 	return 54
 }
 
-// floatBits is the bit pattern of the float that stands at place u of the evenly spaced ones in field f.
-func (g *Generator) floatBits(f Field, u uint64) uint64 {
-	digits := floatDigits(f.Type)
-	if f.Desc {
+// floatBits is the bit pattern of the float that stands at place u of the evenly spaced ones.
+func (g *Generator) floatBits(p *piece, u uint64) uint64 {
+	digits := p.digits()
+	if p.flip == p.spread { // descending
 		u ^= lowBits(int(digits))
 	}
 	half := int64(1) << (digits - 1)
 	v := float64(int64(u)-half) * (g.scale / float64(half)) // exact: the factor is a power of two
-	if f.Type.Size == 4 {
+	if p.up > 0 {
 		return uint64(math.Float32bits(float32(v)))
 	}
 	return math.Float64bits(v)
@@ -169,62 +160,22 @@ func link(x uint64, i uint) uint64 {
 	return mix(x + uint64(i)*golden)
 }
 
-// bitsOf is how many bits of the string a field takes.
-func bitsOf(f Field) uint {
-	if f.Type.Kind == Float {
-		return floatDigits(f.Type)
-	}
-	return uint(8 * f.Type.Size)
-}
-
-// putKey fills the key fields. The least significant field is written first, so that where fields overlap the
-// more significant one has its way.
-func (g *Generator) putKey(rec []byte, x uint64) {
-	at := g.keyBits
-	for i := len(g.layout.Key) - 1; i >= 0; i-- {
-		f := &g.layout.Key[i]
-		at -= bitsOf(*f)
-		g.putField(rec[f.Offset:f.Offset+f.Type.Size], f, x, at)
-	}
-}
-
-// putField fills a field from bit at of the string.
-func (g *Generator) putField(dst []byte, f *Field, x uint64, at uint) {
-	littleEndian := f.Type.littleEndian()
-	if f.Type.Kind == Float {
-		putNumber(dst, g.floatBits(*f, chainBits(x, at, floatDigits(f.Type))), littleEndian)
+// payloads fills whole records, of which the first has the index first; their keys are written over it.
+func (g *Generator) payloads(recs []byte, first uint64) {
+	size := uint64(g.layout.RecordSize)
+	if g.layout.IsBare() {
 		return
 	}
-	for done := 0; done < len(dst); done += 8 {
-		n := min(8, len(dst)-done)
-		v := chainBits(x, at+uint(8*done), uint(8*n))
-		if f.Desc {
-			v = ^v
+	for i := first; len(recs) > 0; i++ {
+		if g.gensort {
+			gensortPayload(recs, g.seed, i)
+		} else {
+			g.payload(recs[:size], i)
 		}
-		if f.Type.Kind == Signed && done == 0 {
-			v ^= 1 << uint(8*n-1)
-		}
-		from := done
-		if littleEndian {
-			from = len(dst) - done - n
-		}
-		putNumber(dst[from:from+n], v, littleEndian)
+		recs = recs[size:]
 	}
 }
 
-// putNumber writes the low bytes of v.
-func putNumber(dst []byte, v uint64, littleEndian bool) {
-	var b [8]byte
-	if littleEndian {
-		binary.LittleEndian.PutUint64(b[:], v)
-		copy(dst, b[:])
-	} else {
-		binary.BigEndian.PutUint64(b[:], v)
-		copy(dst, b[8-len(dst):])
-	}
-}
-
-// payload fills a whole record; the key is written over it.
 func (g *Generator) payload(rec []byte, index uint64) {
 	words := uint64(len(rec)+7) / 8
 	state := g.seed ^ payloadSeed + index*words*golden
@@ -232,7 +183,7 @@ func (g *Generator) payload(rec []byte, index uint64) {
 		binary.LittleEndian.PutUint64(rec, mix(state))
 		state += golden
 	}
-	putNumber(rec, mix(state), true)
+	copy(rec, binary.LittleEndian.AppendUint64(nil, mix(state)))
 }
 
 const hexDigits = "0123456789ABCDEF"

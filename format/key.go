@@ -2,7 +2,9 @@ package format
 
 import (
 	"bytes"
-	"slices"
+	"cmp"
+	"encoding/binary"
+	"sort"
 )
 
 // Keyer turns the key fields of a record into its normalized key: an unsigned big-endian bit string of
@@ -19,9 +21,8 @@ import (
 type Keyer struct {
 	layout  Layout
 	keySize int     // bytes
-	starts  []int   // where each field begins in the key, in bytes
-	prefix  []piece // the first PrefixBits bits of the key
-	simple  []piece // the key as pieces, one or two per field; nil if a field is wider than 16 bytes
+	pieces  []piece // the key, from its first byte to its last
+	plain   bool    // the key is one ascending Bytes field, which the library compares faster
 }
 
 // NewKeyer makes the Keyer of a layout, or reports what is wrong with the layout.
@@ -29,18 +30,15 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	k := &Keyer{layout: l, keySize: l.KeySize()}
-	at, wide := 0, false
+	k := &Keyer{layout: l}
+	k.plain = len(l.Key) == 1 && l.Key[0].Type.Kind == Bytes && !l.Key[0].Desc
 	for _, f := range l.Key {
-		k.starts = append(k.starts, at)
-		at += f.Type.Size
-		wide = wide || f.Type.Size > 16
-	}
-	k.prefix = k.appendPieces(nil, 0, k.PrefixBits())
-	for i := 0; i < len(l.Key) && !wide; i++ {
-		f := l.Key[i]
 		for at := 0; at < f.Type.Size; at += 8 {
-			k.simple = append(k.simple, newPiece(f, at, min(8, f.Type.Size-at), l.RecordSize))
+			n := min(8, f.Type.Size-at)
+			p := newPiece(f, at, n, l.RecordSize)
+			k.keySize += n
+			p.end = 8 * k.keySize
+			k.pieces = append(k.pieces, p)
 		}
 	}
 	return k, nil
@@ -82,68 +80,58 @@ func (k *Keyer) Identity() bool {
 
 // Append appends the normalized key of rec to dst.
 func (k *Keyer) Append(dst, rec []byte) []byte {
-	for _, f := range k.layout.Key {
-		dst = f.appendNormalized(dst, rec)
+	if k.plain {
+		return append(dst, k.field(rec)...)
+	}
+	for i := range k.pieces {
+		p := &k.pieces[i]
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], p.value(rec)<<(p.up&63))
+		dst = append(dst, b[:p.bytes()]...)
 	}
 	return dst
 }
 
-func (f Field) appendNormalized(dst, rec []byte) []byte {
-	start := len(dst)
-	dst = append(dst, rec[f.Offset:f.Offset+f.Type.Size]...)
-	key := dst[start:]
-	if f.Type.littleEndian() {
-		slices.Reverse(key)
-	}
-	invert := f.Desc
-	switch {
-	case f.Type.Kind == Signed:
-		key[0] ^= 0x80
-	case f.Type.Kind == Float && key[0]&0x80 != 0:
-		invert = !invert
-	case f.Type.Kind == Float:
-		key[0] ^= 0x80
-	}
-	if invert {
-		for i := range key {
-			key[i] = ^key[i]
-		}
-	}
-	return dst
+// field is the bytes of the first field.
+func (k *Keyer) field(rec []byte) []byte {
+	return rec[k.layout.Key[0].Offset:][:k.layout.Key[0].Type.Size]
 }
 
 // Compare orders two records by their keys: negative, zero or positive as a's key is less than, equal to or
 // greater than b's. It looks only at as many fields as it needs and does not allocate.
 func (k *Keyer) Compare(a, b []byte) int {
-	for i := range k.simple {
-		if c := k.simple[i].compare(a, b); c != 0 {
-			return c
-		}
+	if k.plain {
+		return bytes.Compare(k.field(a), k.field(b))
 	}
-	if k.simple != nil {
-		return 0
-	}
-	for _, f := range k.layout.Key {
-		if c := f.compare(a, b, k.layout.RecordSize); c != 0 {
+	for i := range k.pieces {
+		p := &k.pieces[i]
+		if c := cmp.Compare(p.value(a), p.value(b)); c != 0 {
 			return c
 		}
 	}
 	return 0
 }
 
-func (f Field) compare(a, b []byte, recordSize int) int {
-	if f.Type.Kind == Bytes {
-		c := bytes.Compare(a[f.Offset:f.Offset+f.Type.Size], b[f.Offset:f.Offset+f.Type.Size])
-		if f.Desc {
-			return -c
-		}
-		return c
+// Prefix is the most significant PrefixBits bits of the normalized key as a number (in its low bits).
+func (k *Keyer) Prefix(rec []byte) uint64 { return k.Window(rec, 0, k.PrefixBits()) }
+
+// Window is the n bits of the normalized key that start from bits after its most significant one, as a
+// number. Bits past the end of the key read as 0. Only the fields in the window are looked at.
+// REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64.
+func (k *Keyer) Window(rec []byte, from, n int) uint64 {
+	var word uint64
+	for i := k.pieceAt(from); i < len(k.pieces) && k.pieces[i].begin() < from+n; i++ {
+		p := &k.pieces[i]
+		left, right := p.shifts(from + n)
+		word |= p.value(rec) << left >> right
 	}
-	for at := 0; at < f.Type.Size; at += 8 {
-		p := newPiece(f, at, min(8, f.Type.Size-at), recordSize)
-		if c := p.compare(a, b); c != 0 {
-			return c
-		}
-	}
-	return 0
+	return word & lowBits(n)
 }
+
+// pieceAt is the first piece that ends after a bit of the key.
+func (k *Keyer) pieceAt(bit int) int {
+	return sort.Search(len(k.pieces), func(i int) bool { return k.pieces[i].end > bit })
+}
+
+// lowBits is a number whose n least significant bits are set, 0 ≤ n ≤ 64.
+func lowBits(n int) uint64 { return 1<<uint(n) - 1 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"sync"
 )
@@ -36,76 +35,31 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	for at := int64(1); at < o.Records; at += blockKeys {
 		n := min(o.Records-at, blockKeys)
 		part := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
-		keys := block[:n]
-		k.Prefixes(keys, part[size:])
-		rising := risingKeys(keys, previous)
-		if rising > 0 {
-			previous = keys[rising-1]
+		k.Prefixes(block[:n], part[size:])
+		for i, prefix := range block[:n] {
+			if prefix <= previous {
+				c := cmp.Compare(previous, prefix)
+				if c == 0 && k.keySize > 8 {
+					c = k.Compare(part[i*size:], part[(i+1)*size:])
+				}
+				o.note(first+at+int64(i), c)
+			}
+			previous = prefix
 		}
-		if k.keySize > 8 || !o.countEqual(keys[rising:], previous) {
-			o.noteEach(k, first+at+int64(rising), keys[rising:], part[rising*size:], previous)
-		}
-		previous = keys[n-1]
 	}
 	return o
 }
 
-// noteEach looks at each of some records, whose prefixes are keys. The record before them, with the prefix previous,
-// is the first of recs.
-func (o *Order) noteEach(k *Keyer, first int64, keys []uint64, recs []byte, previous uint64) {
-	size := k.layout.RecordSize
-	for i, prefix := range keys {
-		c := cmp.Compare(previous, prefix)
-		if c == 0 && k.keySize > 8 {
-			c = k.Compare(recs[i*size:], recs[(i+1)*size:])
+// note keeps that the record before one compares to it as c.
+func (o *Order) note(index int64, c int) {
+	switch {
+	case c > 0 && o.FirstDisorder < 0:
+		o.FirstDisorder = index
+	case c == 0:
+		o.Duplicates++
+		if o.FirstDuplicate < 0 {
+			o.FirstDuplicate = index
 		}
-		if c >= 0 {
-			o.note(first+int64(i), c > 0)
-		}
-		previous = prefix
-	}
-}
-
-// risingKeys is how many keys are greater than the one before them, up to the first that is not.
-func risingKeys(keys []uint64, previous uint64) int {
-	for i, key := range keys {
-		if key <= previous {
-			return i
-		}
-		previous = key
-	}
-	return len(keys)
-}
-
-// countEqual counts the keys that equal the one before them, without a branch on the data. It reports false where
-// records must be looked at: there is disorder, or the first duplicate.
-func (o *Order) countEqual(keys []uint64, previous uint64) bool {
-	var fallen uint64
-	equal := int64(0)
-	for _, key := range keys {
-		_, less := bits.Sub64(key, previous, 0)
-		_, differs := bits.Sub64(0, key^previous, 0)
-		fallen |= less
-		equal += int64(1 - differs)
-		previous = key
-	}
-	if fallen != 0 || equal > 0 && o.FirstDuplicate < 0 {
-		return false
-	}
-	o.Duplicates += equal
-	return true
-}
-
-func (o *Order) note(index int64, less bool) {
-	if less {
-		if o.FirstDisorder < 0 {
-			o.FirstDisorder = index
-		}
-		return
-	}
-	o.Duplicates++
-	if o.FirstDuplicate < 0 {
-		o.FirstDuplicate = index
 	}
 }
 
@@ -129,9 +83,7 @@ func (a Order) Join(b Order) Order {
 	joined := a
 	joined.Records += b.Records
 	joined.lastKey = b.lastKey
-	if c := bytes.Compare(a.lastKey, b.firstKey); c >= 0 {
-		joined.note(b.First, c > 0)
-	}
+	joined.note(b.First, bytes.Compare(a.lastKey, b.firstKey))
 	joined.Duplicates += b.Duplicates
 	joined.FirstDisorder = earlier(joined.FirstDisorder, b.FirstDisorder)
 	joined.FirstDuplicate = earlier(joined.FirstDuplicate, b.FirstDuplicate)

@@ -201,7 +201,7 @@ func (p *Packer) Unpack(dst, src []byte) error {
 			} else {
 				addBase(numbers, binary.LittleEndian.Uint64(src[in+1:]))
 			}
-			p.columns[c].put(dst, numbers, p.size)
+			p.columns[c].scatter(dst, numbers, p.size)
 			in = end
 		}
 		dst = dst[len(numbers)*p.size:]
@@ -225,14 +225,4 @@ func addBase(numbers []uint64, base uint64) {
 	for i := range numbers {
 		numbers[i] += base
 	}
-}
-
-// put is the inverse of column. numbers are lost. REQUIRES: the piece has 1, 2, 4 or 8 bytes.
-func (p *piece) put(recs []byte, numbers []uint64, stride int) {
-	if p.flip != 0 || p.spread != 0 {
-		for i, v := range numbers {
-			numbers[i] = p.inverse(v)
-		}
-	}
-	p.scatter(recs, numbers, stride)
 }
