@@ -70,27 +70,18 @@ func (p *Packer) cover(from, to int) {
 // Columns is how many numbers of each record are packed.
 func (p *Packer) Columns() int { return len(p.columns) }
 
-// Keeps is about what Pack leaves of a sorted run of so many records, as a part of their bytes. keys is a sorted sample
-// of the Prefixes, of prefixBits bits, of all records; a run has records from everywhere. Other columns than the key's
-// are taken for random.
-func (p *Packer) Keeps(keys []uint64, prefixBits int, runRecords float64) float64 {
-	keyBits := 8 * p.columns[0].bytes()
-	drop := max(prefixBits-keyBits, 0)
-	between := runRecords / float64(len(keys)) // records of the run, for each of the sample
-	width := 0.0
-	for i := 1; i < len(keys); i++ {
-		if d := float64(keys[i]>>drop-keys[i-1]>>drop) / between; d > 0 {
-			width += min(max(math.Log2(d)+widthOverMean, 0), float64(keyBits))
-		}
-	}
-	width /= float64(max(len(keys)-1, 1))
+// Keeps is about what Pack leaves of a sorted run of so many records, as a part of their bytes, where keys are spread
+// evenly and other columns are random.
+func (p *Packer) Keeps(runRecords float64) float64 {
+	record, key := float64(8*p.size), float64(8*p.columns[0].bytes())
+	width := max(key-math.Log2(max(runRecords, 1))+widthOverMean, 0)
 	headers := 1 + float64(packHeader*(len(p.columns)-1)) // bytes
-	return (width + 8*headers/packGroup + float64(8*p.size-keyBits)) / float64(8*p.size)
+	return min((min(width, key)+8*headers/packGroup+record-key)/record, 1)
 }
 
 // widthOverMean is how many bits the widest of packGroup differences has more than their mean: of 128 that are
-// distributed exponentially the greatest is 5.4 times the mean; half a bit more is rounding.
-const widthOverMean = 2.9
+// distributed exponentially the greatest is 5.4 times the mean; the bits of their mean are rounded down, on average.
+const widthOverMean = 2.1
 
 // maxPackHeaders bounds what Pack adds to n bytes of records of any layout: the first key, the headers, and the byte
 // that the bits of a column end in. A record has no more columns than bytes, and 21 at most.
@@ -134,17 +125,9 @@ func (p *Packer) Pack(dst, recs []byte) []byte {
 // subtractNeighbours replaces each number by its difference to the one before, the first's to last, modulo mask + 1.
 // It returns the last number and all bits that are set in a difference.
 func subtractNeighbours(numbers []uint64, last, mask uint64) (newLast, all uint64) {
-	rest := numbers
-	for ; len(rest) >= 4; rest = rest[4:] { // unrolled: Pack of u64 spends much of its time here
-		a, b, c, d := rest[0], rest[1], rest[2], rest[3]
-		w, x, y, z := (a-last)&mask, (b-a)&mask, (c-b)&mask, (d-c)&mask
-		rest[0], rest[1], rest[2], rest[3] = w, x, y, z
-		all |= w | x | y | z
-		last = d
-	}
-	for i, v := range rest {
+	for i, v := range numbers {
 		d := (v - last) & mask
-		rest[i] = d
+		numbers[i] = d
 		all |= d
 		last = v
 	}

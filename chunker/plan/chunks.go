@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/extsort/extsort/format"
 )
@@ -223,16 +222,15 @@ func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBy
 // minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
 const minPacked = 0.95
 
-// packing is what packing leaves of a run, by the sample; 1 where runs are not packed.
+// packing is what packing leaves of a run; 1 where runs are not packed.
 func (c *chooser) packing() float64 {
 	packer := format.NewPacker(c.f.Keyer.Layout())
-	if packer == nil || len(c.f.Sample.Prefixes) == 0 || c.f.Records <= c.capacity {
+	if packer == nil || c.f.Records <= c.capacity {
 		return 1
 	}
-	keys := slices.Sorted(slices.Values(c.f.Sample.Prefixes))
-	keeps := packer.Keeps(keys, c.f.Keyer.PrefixBits(), float64(c.capacity))
+	keeps := packer.Keeps(float64(c.capacity))
 	if c.f.Asked.SpillCodec == "delta" || ChoosesCodec(c.f.Asked.SpillCodec) && keeps < minPacked {
-		return min(keeps, 1)
+		return keeps
 	}
 	return 1
 }
