@@ -79,15 +79,12 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 // gather is factsOf, with a sample of the keys and what is to be known of the machine.
 func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 	f := factsOf(opt, in)
-	sample, err := in.Data.Sample(in.Keyer, plan.SampleKeys)
-	if err != nil {
+	var err error
+	if f.Sample, err = in.Data.Sample(in.Keyer, plan.SampleKeys); err != nil {
 		return nil, err
 	}
 	size := in.Keyer.Layout().RecordSize
-	f.Sample = plan.Sample{
-		Prefixes: sample.Prefixes, Ascents: sample.Ascents, Descents: sample.Descents,
-		Enough: len(sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, size)/2,
-	}
+	f.Sample.Enough = len(f.Sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, size)/2
 	bytes := f.Records * int64(size)
 	if bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) && f.Asked.ChunkRecords == 0 {
 		return f, nil // to ask the machine and the disks takes longer than to sort so little

@@ -95,12 +95,15 @@ func (s *stream) Split(int) []device.Source { return []device.Source{s.Next(1<<6
 
 // Sample reads the first n records ahead, peekBytes at most, and keeps them for the first source: what comes
 // later cannot be known.
-func (s *stream) Sample(k *format.Keyer, n int) (sample Sample, err error) {
-	recs, err := s.Peek(max(min(n, peekBytes/k.Layout().RecordSize), 1))
-	if err == nil {
-		sample.add(k, recs)
+func (s *stream) Sample(k *format.Keyer, n int) (Sample, error) {
+	size := k.Layout().RecordSize
+	recs, err := s.Peek(max(min(n, peekBytes/size), 1))
+	if err != nil {
+		return Sample{}, err
 	}
-	return sample, err
+	prefixes := make([]uint64, len(recs)/size)
+	k.Prefixes(prefixes, recs)
+	return newSample(prefixes), nil
 }
 
 // peekBytes bounds what is read ahead of a stream.

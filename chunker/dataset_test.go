@@ -295,17 +295,18 @@ func prefixesOf(t *testing.T, recs []byte) []uint64 {
 	return prefixes
 }
 
-func TestSampleAdd(t *testing.T) {
-	k := mustKeyer(t, words)
-	var s Sample
-	s.add(k, nil)
-	s.add(k, numbered(5, 2))
-	s.add(k, numbered(7, 2))
-	if s.Descents != 0 || !slices.Equal(s.Prefixes, []uint64{5, 6, 7, 8}) {
-		t.Errorf("keys %v, %d descents", s.Prefixes, s.Descents)
-	}
-	if s.add(k, numbered(1, 3)); s.Descents != 1 {
-		t.Errorf("%d descents instead of 1", s.Descents)
+func TestSampleCountsSteps(t *testing.T) {
+	for _, c := range []struct {
+		keys              []uint64
+		ascents, descents int
+	}{
+		{nil, 0, 0},
+		{[]uint64{5, 6, 7, 8}, 3, 0},
+		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
+	} {
+		if s := newSample(c.keys); s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
+			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
+		}
 	}
 }
 

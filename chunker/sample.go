@@ -7,31 +7,21 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Sample is the keys of some records of a dataset.
-type Sample struct {
-	Prefixes []uint64 // Keyer.Prefix of each, in the order of their positions
-	Ascents  int      // neighbours among them of which the second is greater
-	Descents int      // neighbours among them that are out of order
-}
+// Sample is the keys of some records of a dataset, see plan.Sample.
+type Sample = plan.Sample
 
-// add appends the keys of records.
-func (s *Sample) add(k *format.Keyer, recs []byte) {
-	from := len(s.Prefixes)
-	s.Prefixes = append(s.Prefixes, make([]uint64, len(recs)/k.Layout().RecordSize)...)
-	k.Prefixes(s.Prefixes[from:], recs)
-	s.countSteps(from)
-}
-
-// countSteps counts the ascents and descents that end from prefix from on.
-func (s *Sample) countSteps(from int) {
-	for i := max(from, 1); i < len(s.Prefixes); i++ {
-		switch {
-		case s.Prefixes[i] > s.Prefixes[i-1]:
+// newSample is the sample of keys that have these prefixes.
+func newSample(prefixes []uint64) Sample {
+	s := Sample{Prefixes: prefixes}
+	for i, key := range prefixes {
+		switch before := prefixes[max(i-1, 0)]; {
+		case key > before:
 			s.Ascents++
-		case s.Prefixes[i] < s.Prefixes[i-1]:
+		case key < before:
 			s.Descents++
 		}
 	}
+	return s
 }
 
 const (
@@ -64,7 +54,7 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 		places = int(records+int64(group)-1) / group
 		at = func(i int) int64 { return int64(i) * int64(group) }
 	}
-	s := Sample{Prefixes: make([]uint64, min(int64(places)*int64(group), records))}
+	all := make([]uint64, min(int64(places)*int64(group), records))
 	stretch := (places + len(reads) - 1) / len(reads)
 	var readers errgroup.Group
 	for r, read := range reads {
@@ -75,7 +65,7 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 		readers.Go(func() error {
 			buffer := make([]byte, group*size)
 			for i := from; i < to; i++ {
-				prefixes := s.Prefixes[i*group : min((i+1)*group, len(s.Prefixes))]
+				prefixes := all[i*group : min((i+1)*group, len(all))]
 				recs := buffer[:len(prefixes)*size]
 				if err := read(recs, at(i)); err != nil {
 					return err
@@ -88,6 +78,5 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 	if err := readers.Wait(); err != nil {
 		return Sample{}, err
 	}
-	s.countSteps(0)
-	return s, nil
+	return newSample(all), nil
 }

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,6 @@ type Stream struct {
 	mu      sync.Mutex
 	current int       // input that is being read
 	reader  io.Reader // of the current input, nil before its first byte
-	read    int64     // record bytes read of the current input
 	peeked  []byte    // the next records, when somebody looked ahead
 	err     error     // sticks
 }
@@ -72,33 +72,18 @@ func (s *Stream) next(p []byte) (int, error) {
 func (s *Stream) fill(p []byte) (int, error) {
 	n := 0
 	for n < len(p) && s.err == nil && s.current < len(s.inputs) {
-		m, ended, err := s.fillFromCurrent(p[n:])
-		n += m
-		if err != nil {
-			s.err = err
+		in := s.inputs[s.current]
+		if s.reader == nil {
+			s.reader = in.Sequence()
 		}
-		if ended {
-			s.err = errors.Join(s.err, s.inputs[s.current].closeStream())
-			s.current, s.reader, s.read = s.current+1, nil, 0
+		m, err := ReadFull(s.reader, p[n:])
+		if n += m; err == io.EOF {
+			s.current, s.reader = s.current+1, nil
+			err = in.closeStream()
 		}
+		s.err = err
 	}
 	return n, s.err
-}
-
-func (s *Stream) fillFromCurrent(p []byte) (n int, ended bool, err error) {
-	in := s.inputs[s.current]
-	if s.reader == nil {
-		s.reader = in.Sequence()
-	}
-	n, err = ReadFull(s.reader, p)
-	s.read += int64(n)
-	switch {
-	case err == nil:
-		return n, false, nil
-	case errors.Is(err, io.EOF):
-		return n, true, in.CheckEnd(s.read)
-	}
-	return n, false, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Header.Size()+s.read, err)
 }
 
 // ReadFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give
@@ -121,8 +106,8 @@ func partialRecord(name string, bytes int64, size int) error {
 		"(is the record size right, or the file cut short?)", name, bytes, size, bytes%int64(size))
 }
 
-// CheckEnd holds the record bytes that came from an input against what must be there.
-func (in *Input) CheckEnd(bytes int64) error {
+// checkEnd holds the record bytes that came from an input against what must be there.
+func (in *Input) checkEnd(bytes int64) error {
 	size := in.Header.Layout().RecordSize
 	if bytes%int64(size) != 0 {
 		return partialRecord(in.Name, in.Header.Size()+bytes, size)
@@ -133,13 +118,33 @@ func (in *Input) CheckEnd(bytes int64) error {
 	return nil
 }
 
-// Sequence reads the records of the input from the first to the last.
+// Sequence reads the records of the input from the first to the last. Its errors name the input; that there are fewer
+// records than must be, or a part of one, is an error too.
 func (in *Input) Sequence() io.Reader {
 	if in.stream != nil {
-		return in.stream
+		return &sequence{input: in, r: in.stream}
 	}
 	size := in.Records * int64(in.Header.Layout().RecordSize)
-	return io.NewSectionReader(in.at, in.Header.Size(), size)
+	return &sequence{input: in, r: io.NewSectionReader(in.at, in.Header.Size(), size)}
+}
+
+// sequence is an input that is read from its first record on.
+type sequence struct {
+	input *Input
+	r     io.Reader
+	read  int64 // record bytes
+}
+
+func (s *sequence) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.read += int64(n)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		return n, cmp.Or(s.input.checkEnd(s.read), io.EOF)
+	}
+	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Header.Size()+s.read, err)
 }
 
 // streamSource is the next left records of a stream.

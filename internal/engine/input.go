@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -160,19 +159,16 @@ func (w *watchedSource) Map() (device.Mapping, error) {
 	return mapped.Map()
 }
 
-// sequence reads the records of one file in order, shows those that are complete, and names the file in its errors.
+// sequence shows the records of one file, which are read in order, as soon as they are complete.
 type sequence struct {
-	file *input.Input
-	r    io.Reader
+	io.Reader
 	in   *Input
-	read int64  // record bytes
 	rest []byte // of a record that was read in part
 }
 
 // Read reads from the file and shows the records that are now complete.
 func (s *sequence) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.read += int64(n)
+	n, err := s.Reader.Read(p)
 	recs := p[:n]
 	if len(s.rest) > 0 {
 		recs = append(s.rest, recs...)
@@ -180,20 +176,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 	whole := len(recs) / s.in.size * s.in.size
 	s.in.see(recs[:whole])
 	s.rest = slices.Clone(recs[whole:])
-	return n, s.explain(err)
-}
-
-func (s *sequence) explain(err error) error {
-	switch err {
-	case nil:
-		return nil
-	case io.EOF:
-		if wrong := s.file.CheckEnd(s.read); wrong != nil {
-			return wrong
-		}
-		return io.EOF
-	}
-	return fmt.Errorf("read %s at byte %d: %w", s.file.Name, s.file.Header.Size()+s.read, err)
+	return n, err
 }
 
 // checksum is a format.Checksum that many goroutines add to.
