@@ -1,18 +1,22 @@
 package output
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
 	minMapBytes   = 64 << 20 // for less the threads are not worth it
-	minMapWriters = 8
+	minMapWriters = 8        // for fewer no machine was seen where a map pays
+	faultSample   = 2 << 20  // bytes that faultCost is measured with
 	allocateStep  = 16 << 20 // bytes that are allocated at a time
 )
 
@@ -20,11 +24,36 @@ const (
 //
 // Either way each page has to be made when it is first touched, which takes longer than the copying. Plain writes do
 // both in one call, at the least cost for each page, but they hold the inode: any number of writers is as fast as one.
-// Faults in a map cost a multiple for each page, and as many run at once as there are writers. So a map pays where
-// there are more writers than that multiple: a handful, eight to be on the safe side.
+// Faults in a map cost a multiple for each page, and as many run at once as there are writers, not quite without
+// hindering each other. So a map pays where there are at least twice as many writers as that multiple.
 func worthMapping(bytes int64, writers int) bool {
-	return bytes >= minMapBytes && writers >= minMapWriters && int64(int(bytes)) == bytes
+	return bytes >= minMapBytes && writers >= minMapWriters && int64(int(bytes)) == bytes &&
+		float64(writers) >= 2*faultCost()
 }
+
+// faultCost is how many times as long a page takes that a fault in a map makes as one that a write makes. It is
+// measured once, in a file that lies in memory; where that cannot be it is infinite.
+var faultCost = sync.OnceValue(func() float64 {
+	fd, err := unix.MemfdCreate("extsort", unix.MFD_CLOEXEC)
+	if err != nil {
+		return math.Inf(1)
+	}
+	defer unix.Close(fd)
+	source := bytes.Repeat([]byte{1}, faultSample) // so that its pages are there before the clock runs
+	start := time.Now()
+	if n, err := unix.Pwrite(fd, source, 0); n < len(source) || err != nil || unix.Ftruncate(fd, 2*faultSample) != nil {
+		return math.Inf(1)
+	}
+	written := time.Since(start)
+	mapped, err := unix.Mmap(fd, faultSample, faultSample, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return math.Inf(1)
+	}
+	defer func() { _ = unix.Munmap(mapped) }()
+	start = time.Now()
+	copy(mapped, source)
+	return float64(time.Since(start)) / float64(written)
+})
 
 // mapping is the shared memory map of an output. While the input is still read, a goroutine allocates the pages that
 // will be written last.

@@ -12,6 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// manyWriters are enough for a map whatever a fault costs.
+const manyWriters = 1 << 20
+
+// TestWorthMapping maps for many writers alone, however many are needed here.
+func TestWorthMapping(t *testing.T) {
+	t.Logf("a page made by a fault takes %.1f times as long as one made by a write", faultCost())
+	if faultCost() <= 0 || worthMapping(minMapBytes, minMapWriters-1) || worthMapping(minMapBytes-1, manyWriters) ||
+		!worthMapping(minMapBytes, manyWriters) {
+		t.Errorf("faultCost %v: a map for few writers, or none for many", faultCost())
+	}
+}
+
 // memoryFolder is a folder in a file system that lies in memory, with room for a mapped output.
 func memoryFolder(t *testing.T) string {
 	t.Helper()
@@ -41,7 +53,7 @@ func TestMappedOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := out.Reserve(reserved, minMapWriters); err != nil {
+		if err := out.Reserve(reserved, manyWriters); err != nil {
 			t.Fatal(err)
 		}
 		if mapped := out.file.(systemFile).mapped; !mapped.covers(0, reserved) {
@@ -82,7 +94,7 @@ func TestMappedOutputGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Reserve(2*minMapBytes, minMapWriters); err != nil {
+	if err := out.Reserve(2*minMapBytes, manyWriters); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Abort(); err != nil {
@@ -101,7 +113,7 @@ func TestMappedOutputWithoutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if err := out.Reserve(minMapBytes, minMapWriters); err != nil {
+	if err := out.Reserve(minMapBytes, manyWriters); err != nil {
 		t.Fatal(err)
 	}
 	<-out.file.(systemFile).mapped.ended
