@@ -1,46 +1,59 @@
 package format
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"text/scanner"
+	"unicode/utf8"
 )
 
 // The header of an npy file is a Python literal. parseLiteral reads what such headers are made of: strings,
 // integers, True, False, None, tuples, lists and dictionaries whose keys are strings. As Go values these are
-// string, int64, bool, nil, tuple, []any and map[string]any.
+// string, int64, constant, tuple, []any and map[string]any.
 
-type tuple []any
+type (
+	tuple    []any
+	constant string
+)
 
 // maxLiteralDepth bounds the recursion.
 const maxLiteralDepth = 32
 
 type literalParser struct {
-	scanner.Scanner
-	token rune // the next one
-	depth int
+	text  scanner.Scanner
+	token rune  // the next one
+	err   error // the first fault, at which the parser stands still
 }
 
 func parseLiteral(text string) (any, error) {
 	var p literalParser
-	p.Init(strings.NewReader(text))
-	p.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanChars | scanner.ScanStrings
-	p.Whitespace |= 1                           // NUL pads some headers
-	p.Error = func(*scanner.Scanner, string) {} // it complains of what Python allows; we find the rest
+	p.text.Init(strings.NewReader(text))
+	p.text.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanChars | scanner.ScanStrings
+	p.text.Whitespace |= 1                           // NUL pads some headers
+	p.text.Error = func(*scanner.Scanner, string) {} // it complains of what Python allows; we find the rest
 	p.next()
-	v, err := p.value()
-	if err == nil && p.token != scanner.EOF {
-		err = errors.New("something follows the literal")
+	v := p.value(1)
+	if p.token != scanner.EOF {
+		p.fail("something follows the literal")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("character %d of the header: %w", p.Offset, err)
+	if p.err != nil {
+		return nil, fmt.Errorf("character %d of the header: %w", p.text.Offset, p.err)
 	}
 	return v, nil
 }
 
-func (p *literalParser) next() { p.token = p.Scan() }
+func (p *literalParser) fail(text string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf(text, args...)
+	}
+}
+
+func (p *literalParser) next() {
+	if p.err == nil {
+		p.token = p.text.Scan()
+	}
+}
 
 // accept consumes the token if it is next.
 func (p *literalParser) accept(token rune) bool {
@@ -51,145 +64,126 @@ func (p *literalParser) accept(token rune) bool {
 	return true
 }
 
-func (p *literalParser) value() (any, error) {
-	if p.depth++; p.depth > maxLiteralDepth {
-		return nil, errors.New("the literal is nested too deeply")
+func (p *literalParser) value(depth int) any {
+	if depth > maxLiteralDepth {
+		p.fail("the literal is nested too deeply")
 	}
-	defer func() { p.depth-- }()
+	if p.err != nil {
+		return nil
+	}
 	switch p.token {
 	case '{':
-		return p.dict()
+		return p.dict(depth + 1)
 	case '[':
-		list, _, err := p.list(']')
-		return list, err
+		list, _ := p.list(']', depth+1)
+		return list
 	case '(':
-		list, comma, err := p.list(')')
-		if err == nil && len(list) == 1 && !comma {
-			return list[0], nil // parentheses only
+		list, comma := p.list(')', depth+1)
+		if len(list) == 1 && !comma {
+			return list[0] // parentheses only
 		}
-		return tuple(list), err
+		return tuple(list)
 	case scanner.Char, scanner.String:
 		return p.str()
 	case '-', scanner.Int:
 		return p.integer()
-	case scanner.EOF:
-		return nil, errors.New("the literal ends too early")
 	}
 	return p.word()
 }
 
 // word reads a constant, or a string with a prefix as Python 2 wrote it.
-func (p *literalParser) word() (any, error) {
-	word := p.TokenText()
+func (p *literalParser) word() any {
+	word := p.text.TokenText()
 	p.next()
 	switch word {
-	case "True", "False":
-		return word == "True", nil
-	case "None":
-		return nil, nil
+	case "True", "False", "None":
+		return constant(word)
 	case "u", "b":
 		if p.token == scanner.Char || p.token == scanner.String {
 			return p.str()
 		}
 	}
-	return nil, errors.New("not a Python literal of the kind that headers have")
+	p.fail("not a Python literal of the kind that headers have")
+	return nil
 }
 
-func (p *literalParser) integer() (any, error) {
+func (p *literalParser) integer() any {
 	sign := ""
 	if p.accept('-') {
 		sign = "-"
 	}
-	v, err := strconv.ParseInt(sign+p.TokenText(), 10, 64)
+	v, err := strconv.ParseInt(sign+p.text.TokenText(), 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a number of 64 bits", sign+p.TokenText())
+		p.fail("%q is not a number of 64 bits", sign+p.text.TokenText())
 	}
-	if p.next(); p.token == scanner.Ident && p.TokenText() == "L" { // Python 2
+	if p.next(); p.token == scanner.Ident && p.text.TokenText() == "L" { // Python 2
 		p.next()
 	}
-	return v, nil
+	return v
 }
 
 // items reads what stands between brackets, each item by add; trailing tells whether a comma came last.
-func (p *literalParser) items(closing rune, add func() error) (trailing bool, err error) {
+func (p *literalParser) items(closing rune, add func()) (trailing bool) {
 	p.next()
-	for first := true; !p.accept(closing); first = false {
+	for first := true; p.err == nil && !p.accept(closing); first = false {
 		if !first && !trailing {
-			return false, fmt.Errorf("a comma or %q is missing", closing)
+			p.fail("a comma or %q is missing", closing)
 		}
-		if err := add(); err != nil {
-			return false, err
-		}
+		add()
 		trailing = p.accept(',')
 	}
-	return trailing, nil
+	return trailing
 }
 
-func (p *literalParser) list(closing rune) (list []any, trailing bool, err error) {
-	trailing, err = p.items(closing, func() error {
-		v, err := p.value()
-		list = append(list, v)
-		return err
-	})
-	return list, trailing, err
+func (p *literalParser) list(closing rune, depth int) (list []any, trailing bool) {
+	trailing = p.items(closing, func() { list = append(list, p.value(depth)) })
+	return list, trailing
 }
 
-func (p *literalParser) dict() (any, error) {
+func (p *literalParser) dict(depth int) any {
 	dict := map[string]any{}
-	_, err := p.items('}', func() error {
-		k, err := p.value()
-		if err != nil {
-			return err
-		}
-		key, ok := k.(string)
+	p.items('}', func() {
+		key, ok := p.value(depth).(string)
 		if !ok || !p.accept(':') {
-			return errors.New("a dictionary needs 'key': value")
+			p.fail("a dictionary needs 'key': value")
 		}
 		if _, twice := dict[key]; twice {
-			return fmt.Errorf("key %q stands there twice", key)
+			p.fail("key %q stands there twice", key)
 		}
-		dict[key], err = p.value()
-		return err
+		dict[key] = p.value(depth)
 	})
-	return dict, err
+	return dict
 }
 
-func (p *literalParser) str() (any, error) {
-	text := p.TokenText()
-	quote, rest := text[0], text[1:]
-	var s strings.Builder
-	for rest != "" && rest[0] != quote {
-		if len(rest) > 1 && rest[0] == '\\' && (rest[1] == '\'' || rest[1] == '"') { // Go knows the one or the other
-			s.WriteByte(rest[1])
-			rest = rest[2:]
-			continue
-		}
-		r, _, tail, err := strconv.UnquoteChar(rest, quote)
-		if err != nil {
-			return nil, fmt.Errorf("unknown escape in %s", text)
-		}
-		s.WriteRune(r)
-		rest = tail
+// Python and Go have the same escapes, but for those of quotes, and for \x, which in Go makes a byte.
+var (
+	goEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\"`, `\'`, `'`, `"`, `\"`, `\x`, `\u00`)
+	pyEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `"`, `'`, `\'`)
+)
+
+func (p *literalParser) str() any {
+	text := p.text.TokenText()
+	if n := len(text); n < 2 || text[n-1] != text[0] {
+		p.fail("a string does not end on its line")
+		return nil
 	}
-	if rest == "" {
-		return nil, errors.New("a string does not end on its line")
+	s, err := strconv.Unquote(`"` + goEscapes.Replace(text[1:len(text)-1]) + `"`)
+	if err != nil || !utf8.ValidString(s) {
+		p.fail("unknown escape in %s", text)
 	}
 	p.next()
-	return s.String(), nil
+	return s
 }
 
 // pyRepr writes a value as Python's repr does.
 func pyRepr(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
 	case string:
-		return pyQuote(v)
+		quoted := strconv.Quote(v)
+		if strings.Contains(v, "'") && !strings.Contains(v, `"`) {
+			return quoted
+		}
+		return "'" + pyEscapes.Replace(quoted[1:len(quoted)-1]) + "'"
 	case tuple:
 		if len(v) == 1 {
 			return "(" + pyRepr(v[0]) + ",)"
@@ -198,7 +192,7 @@ func pyRepr(v any) string {
 	case []any:
 		return "[" + pyReprs(v) + "]"
 	case map[string]any:
-		return fmt.Sprintf("a dictionary of %d", len(v))
+		return "a dictionary"
 	}
 	return fmt.Sprint(v)
 }
@@ -209,22 +203,4 @@ func pyReprs(items []any) string {
 		texts[i] = pyRepr(v)
 	}
 	return strings.Join(texts, ", ")
-}
-
-func pyQuote(s string) string {
-	quote := "'"
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		quote = `"`
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if at := strings.IndexRune("\\\n\r\t"+quote, r); at >= 0 {
-			b.WriteString(`\` + (`\nrt` + quote)[at:at+1])
-		} else if r < ' ' || r == 0x7f {
-			fmt.Fprintf(&b, `\x%02x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return quote + b.String() + quote
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,10 +55,7 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	if major < 1 || major > 3 || b[7] != 0 {
 		return "", 0, fmt.Errorf("npy version %d.%d at byte 6 is unknown: 1.0, 2.0 and 3.0 can be read", major, b[7])
 	}
-	lengthBytes := 4
-	if major == 1 {
-		lengthBytes = 2
-	}
+	lengthBytes := npyLengthBytes(major)
 	if err := readPart(r, b[8:8+lengthBytes], "the npy header length"); err != nil {
 		return "", 0, err
 	}
@@ -69,18 +67,26 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	if err := readPart(r, raw, "the npy header"); err != nil {
 		return "", 0, err
 	}
-	text = string(raw)
-	switch {
-	case major < 3:
-		runes := make([]rune, len(raw)) // of Latin-1, each byte is one
-		for i, c := range raw {
-			runes[i] = rune(c)
+	size = int64(8 + lengthBytes + len(raw))
+	if major == 3 {
+		if !utf8.Valid(raw) {
+			return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
 		}
-		text = string(runes)
-	case !utf8.Valid(raw):
-		return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
+		return string(raw), size, nil
 	}
-	return text, int64(8 + lengthBytes + len(raw)), nil
+	runes := make([]rune, len(raw)) // of Latin-1, each byte is one
+	for i, c := range raw {
+		runes[i] = rune(c)
+	}
+	return string(runes), size, nil
+}
+
+// npyLengthBytes is how wide the length is.
+func npyLengthBytes(major byte) int {
+	if major == 1 {
+		return 2
+	}
+	return 4
 }
 
 // parseNpyText reads the dictionary of the header.
@@ -93,11 +99,11 @@ func parseNpyText(text string) (dt dtype, records int64, err error) {
 	if !ok {
 		return dtype{}, 0, errors.New("it is not a dictionary")
 	}
-	fortran, ok := dict["fortran_order"].(bool)
-	if !ok {
+	fortran, ok := dict["fortran_order"].(constant)
+	if !ok || fortran == "None" {
 		return dtype{}, 0, errors.New("it has no 'fortran_order' of True or False")
 	}
-	records, err = npyRecords(dict["shape"], fortran)
+	records, err = npyRecords(dict["shape"], fortran == "True")
 	if err != nil {
 		return dtype{}, 0, err
 	}
@@ -154,30 +160,21 @@ func encodeNpy(dtype string, records int64) []byte {
 	count := fmt.Sprint(records)
 	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + ",), }" +
 		strings.Repeat(" ", npyCountWidth-len(count))
-	raw, major := []byte(text), byte(1)
-	if narrow, ok := toLatin1(text); ok {
-		raw = narrow
-	} else {
-		major = 3
-	}
-	preamble := 10
-	if major == 3 || len(raw)+npyAlignment > 0xffff {
-		major, preamble = max(2, major), 12
+	raw, narrow := toLatin1(text)
+	major := byte(1)
+	if !narrow {
+		raw, major = []byte(text), 3
+	} else if len(raw)+npyAlignment > 0xffff {
+		major = 2
 	}
 	// NumPy pads by 1 to 64 bytes, never by none, as it counts the newline first.
-	padding := npyAlignment - (preamble+len(raw)+1)%npyAlignment
+	padding := npyAlignment - (8+npyLengthBytes(major)+len(raw)+1)%npyAlignment
 	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
-	header := append([]byte(npyMagic), major, 0)
-	if major == 1 {
-		header = binary.LittleEndian.AppendUint16(header, uint16(len(raw)))
-	} else {
-		header = binary.LittleEndian.AppendUint32(header, uint32(len(raw)))
-	}
-	return append(header, raw...)
+	length := binary.LittleEndian.AppendUint32(nil, uint32(len(raw)))
+	return slices.Concat([]byte(npyMagic), []byte{major, 0}, length[:npyLengthBytes(major)], raw)
 }
 
-func toLatin1(s string) ([]byte, bool) {
-	var b []byte
+func toLatin1(s string) (b []byte, ok bool) {
 	for _, r := range s {
 		if r > 0xff {
 			return nil, false

@@ -3,7 +3,6 @@ package format
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -19,13 +18,12 @@ import (
 //	f2, f16, c, U       payload only: they have no key type
 //	O                   an error: the file holds pickled objects, not records
 type dtype struct {
-	text   string // as Python writes it
-	size   int    // bytes
-	scalar npyField
-	fields []npyField // of a structure, nested ones by dotted names; padding has none
+	text   string     // as Python writes it
+	size   int        // bytes
+	fields []npyField // of a structure, nested ones by dotted names; a scalar is one without a name, padding is none
 }
 
-// npyField is a place in the record. A field that cannot be a key has no Type and says why.
+// npyField is a place in the record. A field that cannot be a key says why.
 type npyField struct {
 	name   string
 	offset int
@@ -33,131 +31,110 @@ type npyField struct {
 	why    string
 }
 
-// maxNpyFields bounds the work that a header can cause.
-const maxNpyFields = 1 << 14
+// Names and fields are bounded, and with them the work that a header can cause.
+const (
+	maxNpyFields = 1 << 14
+	maxNpyName   = 1 << 10 // bytes
+)
+
+// npyNumbers are the kinds of NumPy's types that are numbers.
+var npyNumbers = map[string]Kind{
+	"u1": Unsigned, "u2": Unsigned, "u4": Unsigned, "u8": Unsigned, "b1": Unsigned,
+	"i1": Signed, "i2": Signed, "i4": Signed, "i8": Signed, "m8": Signed, "M8": Signed,
+	"f4": Float, "f8": Float,
+}
+
+const npyPayloads = " f2 f12 f16 c8 c16 c24 c32 "
 
 func parseDtype(descr any) (dtype, error) {
 	d := dtype{text: pyRepr(descr)}
 	var err error
-	switch descr := descr.(type) {
-	case string:
-		d.scalar, d.size, err = parseScalar(descr)
-	case []any:
-		d.size, err = d.addFields("", 0, descr)
-	default:
-		err = fmt.Errorf("'descr' %s is neither a type nor a list of fields", d.text)
-	}
+	d.size, err = d.add("", 0, descr)
 	if err == nil && (d.size < 1 || d.size > MaxRecordSize) {
 		err = fmt.Errorf("dtype %s has %d bytes: a record has from 1 to %d", d.text, d.size, MaxRecordSize)
 	}
 	return d, err
 }
 
-// parseScalar reads a type like '<u8' and gives its size in bytes.
-func parseScalar(s string) (npyField, int, error) {
-	if len(s) < 2 {
-		return npyField{}, 0, fmt.Errorf("unknown dtype %q", s)
-	}
-	order, kind := s[0], s[1]
-	if !strings.ContainsRune("<>=|", rune(order)) {
-		return npyField{}, 0, fmt.Errorf("dtype %q has no byte order", s)
-	}
-	if kind == 'O' {
-		return npyField{}, 0, fmt.Errorf("dtype %q holds Python objects, which are no fixed-size records: "+
-			"convert the array to numbers or bytes", s)
-	}
-	digits, _, _ := strings.Cut(s[2:], "[") // M8[ns]
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 || n > MaxRecordSize {
-		return npyField{}, 0, fmt.Errorf("unknown dtype %q", s)
-	}
-	bigEndian := n > 1 && (order == '>' || order != '<' && hostBigEndian)
-	f, size := scalarField(kind, n, bigEndian)
-	if size < 0 {
-		return npyField{}, 0, fmt.Errorf("unknown dtype %q", s)
-	}
-	if f.typ.Size == 0 {
-		f.why = "dtype " + pyRepr(s) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
-	}
-	return f, size, nil
-}
-
-// scalarField is the field of a kind, and its size: -1 if there is no such type.
-func scalarField(kind byte, n int, bigEndian bool) (f npyField, size int) {
-	integer := n == 1 || n == 2 || n == 4 || n == 8
-	switch {
-	case kind == 'u' && integer, kind == 'b' && n == 1:
-		f.typ = Type{Unsigned, n, bigEndian}
-	case kind == 'i' && integer, (kind == 'm' || kind == 'M') && n == 8:
-		f.typ = Type{Signed, n, bigEndian}
-	case kind == 'f' && (n == 4 || n == 8):
-		f.typ = Type{Float, n, bigEndian}
-	case (kind == 'S' || kind == 'a' || kind == 'V') && n >= 0:
-		f.typ = Type{Kind: Bytes, Size: n}
-	case kind == 'f' && (n == 2 || n == 12 || n == 16), kind == 'c' && (n == 8 || n == 16 || n == 24 || n == 32):
-	case kind == 'U':
-		return f, 4 * n
-	default:
-		return f, -1
-	}
-	return f, n
-}
-
-// addFields adds the fields of a structure that begins at offset, and gives the structure's size.
-func (d *dtype) addFields(prefix string, offset int, list []any) (size int, err error) {
-	for _, item := range list {
-		entry, ok := item.(tuple)
-		if !ok || len(entry) < 2 || len(entry) > 3 {
-			return 0, fmt.Errorf("field %s is not (name, type) or (name, type, shape)", pyRepr(item))
+// add adds what descr says, at a place in the record, and gives its size in bytes.
+func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
+	switch descr := descr.(type) {
+	case string:
+		f := npyField{name: name, offset: offset}
+		size, err = f.parse(descr)
+		d.fields = append(d.fields, f)
+		if len(d.fields) > maxNpyFields || len(name) > maxNpyName {
+			return 0, fmt.Errorf("more than %d fields, or a name of more than %d bytes", maxNpyFields, maxNpyName)
 		}
-		name, err := fieldName(entry[0])
-		if err != nil {
-			return 0, err
-		}
-		count := 1
-		if len(entry) == 3 {
-			if count, err = elements(entry[2]); err != nil {
-				return 0, fmt.Errorf("field %q: %w", name, err)
+		return size, err
+	case []any:
+		for _, item := range descr {
+			n, err := d.addField(name, offset+size, item)
+			if err != nil {
+				return 0, err
+			}
+			if size += n; size > MaxRecordSize {
+				return 0, fmt.Errorf("field %s ends after the largest record, %d bytes", pyRepr(item), MaxRecordSize)
 			}
 		}
-		n, err := d.addField(prefix+name, offset+size, entry[1], len(entry) == 3)
-		if err != nil {
-			return 0, fmt.Errorf("field %q: %w", name, err)
-		}
-		if size += n * count; size > MaxRecordSize {
-			return 0, fmt.Errorf("field %q ends after the largest record, %d bytes", name, MaxRecordSize)
-		}
+		return size, nil
 	}
-	return size, nil
+	return 0, fmt.Errorf("%s is neither a type nor a list of fields", pyRepr(descr))
 }
 
-// addField adds one field, or those of a nested structure, and gives the size of one element.
-func (d *dtype) addField(name string, offset int, descr any, array bool) (size int, err error) {
-	if nested, ok := descr.([]any); ok {
-		inner := d
-		if array { // its fields are in the record many times
-			inner = &dtype{}
-			d.fields = append(d.fields, npyField{name: name, why: fmt.Sprintf("field %q is an array", name)})
-		}
-		return inner.addFields(name+".", offset, nested)
+// addField adds a field of a structure: (name, type) or (name, type, shape).
+func (d *dtype) addField(structure string, offset int, item any) (size int, err error) {
+	entry, ok := item.(tuple)
+	if !ok || len(entry) < 2 || len(entry) > 3 {
+		return 0, fmt.Errorf("field %s is not (name, type) or (name, type, shape)", pyRepr(item))
 	}
-	s, ok := descr.(string)
-	if !ok {
-		return 0, fmt.Errorf("type %s is neither a name nor a list of fields", pyRepr(descr))
-	}
-	f, size, err := parseScalar(s)
+	name, err := fieldName(entry[0])
 	if err != nil {
 		return 0, err
 	}
-	f.name, f.offset = name, offset
-	if array {
-		f.why = fmt.Sprintf("field %q is an array: give the element as -k OFFSET:TYPE", name)
+	full, before, count := strings.TrimPrefix(structure+"."+name, "."), len(d.fields), 1
+	size, err = d.add(full, offset, entry[1])
+	if err == nil && len(entry) == 3 { // what is in it is in the record many times
+		count, err = elements(entry[2])
+		why := fmt.Sprintf("field %q is an array: give the element as -k OFFSET:TYPE", name)
+		d.fields = append(d.fields[:before], npyField{name: full, why: why})
 	}
-	if len(d.fields) >= maxNpyFields {
-		return 0, fmt.Errorf("more than %d fields", maxNpyFields)
+	if err != nil {
+		return 0, fmt.Errorf("field %q: %w", name, err)
 	}
-	if name != "" && !strings.HasSuffix(name, ".") { // an unnamed field is padding
-		d.fields = append(d.fields, f)
+	if name == "" { // padding
+		d.fields = d.fields[:before]
+	}
+	return size * count, nil
+}
+
+// parse reads a type like '<u8' and gives its size in bytes.
+func (f *npyField) parse(s string) (size int, err error) {
+	if s == "" || !strings.Contains("<>=|", s[:1]) {
+		return 0, fmt.Errorf("dtype %q has no byte order", s)
+	}
+	kind, _, _ := strings.Cut(s[1:], "[") // M8[ns]
+	if strings.HasPrefix(kind, "O") {
+		return 0, fmt.Errorf("dtype %q holds Python objects, which are no fixed-size records: "+
+			"convert the array to numbers or bytes", s)
+	}
+	size, err = strconv.Atoi(kind[min(1, len(kind)):])
+	if err != nil || size < 0 || size > MaxRecordSize {
+		return 0, fmt.Errorf("unknown dtype %q", s)
+	}
+	number, ok := npyNumbers[kind]
+	switch {
+	case ok:
+		f.typ = Type{number, size, size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)}
+	case strings.Contains("SaV", kind[:1]):
+		f.typ = Type{Kind: Bytes, Size: size}
+	case kind[0] == 'U':
+		size *= 4
+	case !strings.Contains(npyPayloads, " "+kind+" "):
+		return 0, fmt.Errorf("unknown dtype %q", s)
+	}
+	if f.typ.Size == 0 {
+		f.why = "dtype " + pyRepr(s) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
 	}
 	return size, nil
 }
@@ -196,37 +173,30 @@ func elements(shape any) (int, error) {
 // npyLayout resolves the keys against the fields of the array.
 func (s Spec) npyLayout(d dtype) (Layout, error) {
 	if s.Type != "" {
-		if t, err := ParseType(s.Type); err != nil || d.fields != nil || d.scalar.typ != t {
+		if t, err := ParseType(s.Type); err != nil || !d.isScalar() || d.fields[0].typ != t {
 			return Layout{}, fmt.Errorf("the array has dtype %s, not -t %s: leave -t out", d.text, s.Type)
 		}
 	}
-	if len(s.Keys) > 0 {
+	switch {
+	case len(s.Keys) > 0:
 		return s.keyedLayout(d.size, d.resolve)
+	case !d.isScalar():
+		return Layout{}, fmt.Errorf("records have several fields, so give the key as -k NAME[:desc]; the fields are %s",
+			d.names())
+	case d.fields[0].why != "":
+		return Layout{}, errors.New(d.fields[0].why)
 	}
-	f, err := d.onlyKey()
-	if err != nil {
-		return Layout{}, err
-	}
-	l := Layout{RecordSize: d.size, Key: []Field{f}}
+	l := Bare(d.fields[0].typ)
 	return l, l.Validate()
 }
 
-func (d dtype) onlyKey() (Field, error) {
-	if d.fields != nil {
-		return Field{}, fmt.Errorf("records have several fields, so give the key as -k NAME[:desc]; the fields are %s",
-			d.names())
-	}
-	if d.scalar.why != "" {
-		return Field{}, errors.New(d.scalar.why)
-	}
-	return Field{Type: d.scalar.typ}, nil
-}
+func (d dtype) isScalar() bool { return len(d.fields) == 1 && d.fields[0].name == "" }
 
 // resolve reads NAME[:desc] or OFFSET:TYPE[:desc]. A name may have colons itself.
 func (d dtype) resolve(key string) (Field, error) {
 	for _, f := range d.fields {
 		rest, ok := strings.CutPrefix(key, f.name)
-		if !ok || rest != "" && rest != ":desc" && rest != ":asc" {
+		if !ok || f.name == "" || rest != "" && rest != ":desc" && rest != ":asc" {
 			continue
 		}
 		if f.why != "" {
@@ -237,7 +207,7 @@ func (d dtype) resolve(key string) (Field, error) {
 	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
 		return ParseField(key)
 	}
-	if d.fields == nil {
+	if d.isScalar() {
 		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: "+
 			"leave -k out, or use OFFSET:TYPE[:desc]", key, d.text)
 	}
@@ -247,27 +217,30 @@ func (d dtype) resolve(key string) (Field, error) {
 // names lists the fields, the first dozen of them.
 func (d dtype) names() string {
 	var names []string
-	for i, f := range d.fields {
-		if i == 12 {
-			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(d.fields)-i)
-		}
+	for _, f := range d.fields[:min(len(d.fields), 12)] {
 		names = append(names, f.name)
 	}
-	return strings.Join(names, ", ")
+	list := strings.Join(names, ", ")
+	if more := len(d.fields) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }
 
 // npyDescr is the dtype of a type of ours.
 func npyDescr(t Type) (string, error) {
-	order := "<"
-	switch {
-	case t.Kind == Bytes && t.Size <= math.MaxInt32:
+	if t.Kind == Bytes {
 		return "|S" + strconv.Itoa(t.Size), nil
-	case t.Size > 8:
+	}
+	name, order := t.String()[:1]+strconv.Itoa(t.Size), "<"
+	if _, ok := npyNumbers[name]; !ok {
 		return "", fmt.Errorf("NumPy has no type of %d bits for -t %v: use another format", 8*t.Size, t)
+	}
+	switch {
 	case t.Size == 1:
 		order = "|"
 	case t.BigEndian:
 		order = ">"
 	}
-	return order + "uif"[t.Kind:t.Kind+1] + strconv.Itoa(t.Size), nil
+	return order + name, nil
 }

@@ -53,9 +53,11 @@ func TestNpyLayouts(t *testing.T) {
 		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
 		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"}, {"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
 		{"'|S0'", nil, "has 0 bytes"}, {"[]", nil, "has 0 bytes"}, {"'|S9999999'", nil, "unknown dtype"}, {"'<U300000'", nil, "1200000 bytes"},
-		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"}, {"[('a', 7)]", nil, "neither a name nor a list"},
+		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"}, {"[('a', 7)]", nil, "neither a type nor a list"},
 		{"[('a', '<u4', (2, -1))]", nil, "shape (2, -1) is not possible"}, {"[('a', '<u4', (1000, 1000))]", nil, "after the largest record"},
 		{"[('a', '<u4', (1000000, 1000000, 1000000))]", nil, "too large"}, {"[(7, '<u4')]", nil, "is not a string"},
+		{"[('" + strings.Repeat("n", 1025) + "', '<u4')]", nil, "a name of more than 1024 bytes"},
+		{"[('p', [('x', '<u4'), ('y', '<u4')], 2), ('k', '<u4')]", []string{"k"}, "20-byte records by 16:u32"}, {"[('a', '<u4'), ('b', None)]", nil, "None is neither"},
 	} {
 		h, err := Spec{Format: "npy", Keys: c.keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(c.descr))), "a.npy")
 		got := ""
