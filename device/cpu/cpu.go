@@ -1,6 +1,6 @@
 // Package cpu sorts chunks on the host's processors.
 //
-// The records of a chunk are sorted as elements, words of 32 or 64 bits (codec.go):
+// The records of a chunk are sorted as elements, words of 32 or 64 bits:
 //
 //	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys
 //	bare keys up to 8 bytes    uint64   the same
@@ -21,15 +21,15 @@
 //	       caches.
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
 //	       are not need nothing here.
-//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits (finish.go), and
-//	       hands it to the writer while other workers do the next buckets (store.go). Drain gives the memory of
+//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits, and hands it to the
+//	       writer while other workers do the next buckets (store.go). Drain gives the memory of
 //	       neighbouring buckets back to the system when they have been written (drain.go).
 //	Select is Load of the least keys of a source, as many as there is room for (select.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
-// These steps are written once, for an engine of keys that buckets are cut by, words that are moved and workers
-// (engine.go). What is different for elements (elements.go, finish.go, split.go) and for records that are moved whole
-// (whole.go) is its kind.
+// These steps are written once, for an engine of keys that buckets are cut by and words that are moved (engine.go).
+// What is different for bare keys (keys.go), records beside their elements (records.go) and records that are moved
+// whole (whole.go) is its kind.
 //
 // So it is one partition by the most significant digit, and count, scan and reorder (Harada & Howes) where the elements
 // are in cache: the algorithm "msd". Theirs, which does without that partition, is "count-scan-reorder" (sections.go).
@@ -46,6 +46,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // The algorithms of this device: what is described above, and what it grew from, see sections.
@@ -80,7 +81,7 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 		return device.Capabilities{}
 	}
 	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
-	whole := elementOf(k) != indexed && !c.Histogram || c.WholeRecords
+	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
 	c.Selects, c.Drains, c.Keeps = whole, whole, !c.Histogram
 	switch size := k.Layout().RecordSize; {
 	case c.WholeRecords:
@@ -166,15 +167,24 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return newWholes[uint64](opt, s)
 	case s.whole:
 		return newWholes[[2]uint64](opt, s)
-	}
-	switch elementOf(opt.Keyer) {
-	case key32:
-		return newKeyChunk[uint32](opt, s)
-	case key64:
-		return newKeyChunk[uint64](opt, s)
-	default:
+	case s.keptRecords > 0:
 		return newRecordChunk(opt, s)
+	case s.element == 4:
+		return newKeyChunk[uint32](opt, s)
+	default:
+		return newKeyChunk[uint64](opt, s)
 	}
+}
+
+// keyBytes is the size of the element that a bare key is, or 0 for records that are more than that.
+func keyBytes(k *format.Keyer) int {
+	switch l := k.Layout(); {
+	case !l.IsBare() || l.RecordSize > 8:
+		return 0
+	case l.RecordSize <= 4:
+		return 4
+	}
+	return 8
 }
 
 // Close does nothing: chunks own all that there is to give back.

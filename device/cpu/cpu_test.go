@@ -107,8 +107,6 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	switch c := made.(type) {
 	case *elementEngine[uint64]:
 		leave(c.pool, left)
-	case *wholeEngine[uint64]:
-		leave(c.pool, left)
 	case *wholeEngine[[2]uint64]:
 		leave(c.pool, left)
 	}
@@ -283,12 +281,10 @@ func allocated(t *testing.T, made device.Chunk) int64 {
 	switch c := made.(type) {
 	case *elementEngine[uint32]:
 		return allocatedBy(t, c)
-	case *elementEngine[uint64]:
+	case *elementEngine[uint64]: // or a wholeEngine[uint64]
 		return allocatedBy(t, c)
-	case *wholeEngine[uint64]:
-		return allocatedByCarrier(t, c)
 	case *wholeEngine[[2]uint64]:
-		return allocatedByCarrier(t, c)
+		return allocatedBy(t, c)
 	case *histogram:
 		return allocatedByHistogram(t, c)
 	}
@@ -307,7 +303,7 @@ func allocatedByHistogram(t *testing.T, h *histogram) int64 {
 	return int64(total)
 }
 
-func allocatedBy[E radix.Element](t *testing.T, c *elementEngine[E]) int64 {
+func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *engine[K, E]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
@@ -315,19 +311,11 @@ func allocatedBy[E radix.Element](t *testing.T, c *elementEngine[E]) int64 {
 	for _, w := range c.workers {
 		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
-	if kept := c.kind.(*elements[E]).kept; kept != nil {
-		total += len(kept.memory.Bytes())
+	if c.kept != nil {
+		total += len(c.kept.memory.Bytes())
 	}
-	return int64(total)
-}
-
-func allocatedByCarrier[R word](t *testing.T, c *wholeEngine[R]) int64 {
-	if err := c.makeWorkers(len(c.workers)); err != nil {
-		t.Fatal(err)
-	}
-	total := len(c.pool.Memory.Bytes()) + 4*len(c.pool.Next) + 4*len(c.pool.Used) + len(c.kind.(*wholes[R]).table.Bytes())
-	for _, w := range c.workers {
-		total += len(w.memory.Bytes()) + radix.CountsBytes
+	if c.order != nil {
+		total += len(c.order.table.Bytes())
 	}
 	return int64(total)
 }

@@ -14,69 +14,65 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// engine is a device.Chunk: blocks of E in leaves that are cut by keys K, workers W, and the steps, which are written
-// once for elements and for records that are moved whole.
-type engine[K radix.Element, E arena.Word, W scratch] struct {
-	sizes
+// engine is a device.Chunk: blocks of E in leaves that are cut by keys K, and the steps, which are written once for
+// elements and for records that are moved whole. Keys of elements are the elements.
+type engine[K radix.Element, E arena.Word] struct {
+	sizes   sizes
 	opt     device.ChunkOptions
-	kind    kind[K, E, W]
+	kind    kind[K, E]
 	pool    *pool.Pool[E]
-	workers []W
+	kept    *kept  // the records that elements refer to, or nil
+	order   *order // of the records that are moved whole, or nil
+	workers []*worker[K, E]
 	leaves  []leaf[K] // in order
 	stats   device.Stats
 }
 
-// kind is what a chunk does in its own way.
-type kind[K radix.Element, E arena.Word, W scratch] interface {
-	newWorker() (W, error)
+// kind is what elements are made of: keys, records or wholes.
+type kind[K radix.Element, E arena.Word] interface {
+	// extract makes elements of recs, the first of which has index first, and their keys; elems is nil if these are the
+	// elements. REQUIRES: they are a batch at most.
+	extract(w *worker[K, E], recs []byte, first int64) (keys []K, elems []E)
 
-	begin(src device.Source, workers int) error // of a Load by so many workers
-	sort(ctx context.Context) error             // leaves no leaf that is too large for the cache and not done
-	free() error                                // gives the memory back that is not the engine's
-	place(w W, first int64, n int) []byte       // the memory that n records from index first on are read into
-	keysOf(w W, recs []byte, first int64) []K   // of a unit
-	fromPrefix(prefix uint64) K                 // the least key of those with the given Keyer.Prefix
-	tieBits() uint                              // the number of low bits of keys that do not tell buckets apart
+	// fromPrefix is the least key that a record with the given Keyer.Prefix can have.
+	fromPrefix(prefix uint64) K
 
-	// reset empties the buckets of the workers, in which equal keys that are majority are counted.
-	reset(workers int, b radix.Buckets[K], majority *radix.Equalities[K])
-	scatter(l *loading[K, E, W], w W, recs []byte, first int64)
-	share(w W) share
+	// tieBits is the number of low bits of keys that count only when the rest of a record's key ties: those that hold it
+	// from bit from on and differ in no other bit are ordered by the bits of the record's key after those, first.
+	tieBits(from int) uint
 
-	// admit reports whether a worker may read another unit; the first always may. note takes that a worker that was
-	// admitted has scattered n records from first on, or found none.
-	admit(worker int) bool
-	note(worker int, first, n int64)
+	// keysOf gives the keys of elems, which hold the record's key from bit from on.
+	keysOf(w *worker[K, E], elems []E, from int) []K
 
-	// collect makes leaves of the buckets of the workers. whole is what they were cut of.
-	collect(workers int, b radix.Buckets[K], whole leaf[K]) []leaf[K]
+	// tied has a leaf whose keys tie hold later bits of the record's key, or finds that it is done.
+	tied(ctx context.Context, l *leaf[K]) error
 
-	// store finishes the leaves of a task and writes its records.
-	store(ctx context.Context, w W, t task[K], to device.BlockWriter) error
+	// finish puts a leaf in order in the scratch of w, or in out if the bytes of keys are those of records: as keys, or
+	// as references to elements. REQUIRES: out begins at a cache line or records after one.
+	finish(w *worker[K, E], l *leaf[K], out []byte) []K
 
-	// settle puts the elements of a leaf in order where they lie. REQUIRES: the leaf is not done.
-	settle(w W, l *leaf[K])
-
-	// pieces gives the elements of a leaf as they lie, but for so many to skip, one stretch after the other: in order,
-	// if the leaf is settled or done.
-	pieces(l *leaf[K], skip int64) iter.Seq[[]E]
+	// gather gives the records of what finish gave, and place their elements: in dst, or a view if that is the same.
+	gather(w *worker[K, E], dst []byte, sorted []K) []byte
+	place(w *worker[K, E], dst []E, sorted []K)
 
 	// records gives the records of elems: in dst, or a view of elems if that is the same.
 	records(dst []byte, elems []E) []byte
-
-	// keeps reports whether the records can be read where they lie once all leaves are settled, and sees to it.
-	keeps(ctx context.Context) (bool, error)
-	besideBytes() int64 // of memory that the records take beside their blocks
-
-	// guarded calls f and makes an error of a fault of memory that is a file's.
-	guarded(f func() error) error
 }
 
-// scratch is a worker, the memory of one goroutine. The zero scratch is none.
-type scratch interface {
-	comparable
-	free() error
-	passes() int // the most radix passes that any elements took
+// worker is the scratch of one goroutine.
+type worker[K radix.Element, E arena.Word] struct {
+	memory  *arena.Memory // of what follows
+	a, b    []K           // the keys of a leaf, or references to its elements, and room for as many
+	keys    []K           // of a batch of elements
+	recs    []E           // the elements of a leaf in the order of the input, where they are not keys
+	elems   []E           // a batch of them
+	lines   *radix.Combiner[E]
+	scatter *radix.Scatterer[K] // that lines are of, where elements are keys; else nil
+	unit    []byte              // records on their way in
+	out     []byte              // records on their way out
+	blocks  [][]E               // of a leaf
+	window  *records            // what a reference is
+	radix   radix.Sorter[K]
 }
 
 // leaf is a bucket that is not cut further, or a part of one.
@@ -86,39 +82,98 @@ type leaf[K radix.Element] struct {
 	zone  int  // that its blocks come from
 	done  bool // nothing is left to sort: its elements are all the same, or in order as they stand
 
-	low, high K     // all elements are from low to high
-	from      int   // elements hold the key from this bit on
+	low, high K     // all keys are from low to high
+	from      int   // keys hold the record's key from this bit on
 	majority  K     // the key that the scatter counted
 	counted   int64 // how many of count are equal to it, and in no block
 
-	bucket int  // whole records: of the order
-	flat   bool // whole records: it is of a split, and its records are those of the list, in order
-	depth  int  // whole records: of the splits that made it
+	ordered bool // its elements are not in the list, but in this bucket of the order
+	bucket  int
 }
 
-func newEngine[K radix.Element, E arena.Word, W scratch](opt device.ChunkOptions, s sizes) (*engine[K, E, W], error) {
+func newEngine[K radix.Element, E arena.Word](opt device.ChunkOptions, s sizes) (*engine[K, E], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
-	return &engine[K, E, W]{sizes: s, opt: opt, pool: p, workers: make([]W, s.workers)}, err
+	return &engine[K, E]{sizes: s, opt: opt, pool: p, workers: make([]*worker[K, E], s.workers)}, err
 }
 
 // makeWorkers makes the scratch of workers where it is not there yet.
-func (e *engine[K, E, W]) makeWorkers(workers int) (err error) {
-	var none W
+func (e *engine[K, E]) makeWorkers(workers int) (err error) {
 	for i, w := range e.workers[:workers] {
-		if w != none {
-			continue
-		}
-		if e.workers[i], err = e.kind.newWorker(); err != nil {
-			return err
+		if w == nil {
+			if e.workers[i], err = e.newWorker(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
+	memory, err := arena.Alloc(e.sizes.perWorker())
+	if err != nil {
+		return nil, err
+	}
+	w := &worker[K, E]{memory: memory}
+	rest := memory.Bytes()
+	w.a, rest = radix.Carve[K](rest, e.sizes.leaf)
+	w.b, rest = radix.Carve[K](rest, e.sizes.leaf)
+	w.keys, rest = radix.Carve[K](rest, e.sizes.batch())
+	if e.sizes.whole {
+		w.recs, rest = radix.Carve[E](rest, e.sizes.leaf)
+		w.elems, rest = radix.Carve[E](rest, e.sizes.batch())
+	}
+	if p, ok := any(e.pool).(*pool.Pool[K]); ok && !e.sizes.whole {
+		w.scatter, rest = radix.NewScatterer(p, rest, e.sizes.maxBuckets(), e.sizes.line)
+		w.lines = any(&w.scatter.Combiner).(*radix.Combiner[E])
+	} else {
+		w.lines = new(radix.Combiner[E])
+		*w.lines, rest = radix.NewCombiner(e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
+	}
+	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
+	w.radix.Distinct = e.sizes.whole || e.sizes.keptRecords > 0
+	return w, nil
+}
+
+// reset empties the buckets, in which equal keys that are majority are counted.
+func (w *worker[K, E]) reset(buckets, zone, zones int, majority *radix.Equalities[K]) {
+	if w.scatter == nil {
+		w.lines.Reset(buckets, zone, zones)
+		return
+	}
+	w.scatter.Reset(buckets, zone, zones)
+	w.scatter.CountEqual(majority)
+}
+
+// add appends elements to the buckets of their keys.
+func (w *worker[K, E]) add(b *radix.Buckets[K], keys []K, elems []E) {
+	if w.scatter == nil {
+		radix.Distribute(w.lines, b, keys, elems, radix.PutFast[E])
+		return
+	}
+	w.scatter.Add(b, keys)
+}
+
+// share is a worker's share of all buckets.
+type share interface {
+	SizeOf(bucket int) int64              // the elements of a bucket
+	DropFrom(bucket int) (elements int64) // empties the buckets from one on
+	Settle()                              // ends what is under way in this processor
+	Finish()                              // ends the scatter
+}
+
+func (w *worker[K, E]) share() share {
+	if w.scatter == nil {
+		return w.lines
+	}
+	return w.scatter
+}
+
 // each runs f for so many workers, see each, and makes errors of faults.
-func (e *engine[K, E, W]) each(ctx context.Context, workers int, f func(ctx context.Context, i int, w W) error) error {
-	return each(ctx, e.workers[:workers], func(ctx context.Context, i int, w W) error {
-		return e.kind.guarded(func() error { return f(ctx, i, w) })
+func (e *engine[K, E]) each(
+	ctx context.Context, workers int, f func(ctx context.Context, i int, w *worker[K, E]) error,
+) error {
+	return each(ctx, e.workers[:workers], func(ctx context.Context, i int, w *worker[K, E]) error {
+		return e.kept.guarded(func() error { return f(ctx, i, w) })
 	})
 }
 
@@ -131,43 +186,74 @@ func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i
 	return group.Wait()
 }
 
+// equalPiece is how many elements of a leaf without blocks are made at a time.
+const equalPiece = 512
+
+// pieces gives the elements of a leaf, but for so many to skip, one stretch after the other: in the order of the input
+// if that is known, or settled. What it has given may be recycled.
+func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
+	return func(yield func([]E) bool) {
+		rest := func(piece []E) bool {
+			skipped := min(skip, int64(len(piece)))
+			skip -= skipped
+			return int64(len(piece)) == skipped || yield(piece[skipped:])
+		}
+		switch {
+		case l.ordered:
+			eachOrdered(e.order, e.pool, l.bucket, rest)
+			return
+		case l.done && !e.sizes.whole:
+			equal := make([]K, min(equalPiece, l.count-skip))
+			radix.Fill(equal, l.low)
+			piece := arena.View[E](arena.ByteView(equal))
+			for left := l.count - skip; left > 0 && yield(piece[:min(left, equalPiece)]); left -= equalPiece {
+			}
+			return
+		}
+		for b := l.Head; b != pool.None; {
+			content := e.pool.Content(b)
+			if b = e.pool.Next[b]; !rest(content) {
+				return
+			}
+		}
+	}
+}
+
 // Sort leaves to Store what fits in cache.
-func (e *engine[K, E, W]) Sort(ctx context.Context) error {
+func (e *engine[K, E]) Sort(ctx context.Context) error {
 	defer seconds(&e.stats.Sort, time.Now())
-	return e.kind.sort(ctx)
+	return splitter[K, E]{e}.sort(ctx)
 }
 
 // Stats tells of the work since the last Load.
-func (e *engine[K, E, W]) Stats() device.Stats { return e.stats }
+func (e *engine[K, E]) Stats() device.Stats { return e.stats }
 
 // countPasses enters the radix passes of the workers into the stats.
-func (e *engine[K, E, W]) countPasses() {
-	var none W
+func (e *engine[K, E]) countPasses() {
 	passes := 0
 	for _, w := range e.workers {
-		if w != none {
-			passes = max(passes, w.passes())
+		if w != nil {
+			passes = max(passes, w.radix.Passes)
 		}
 	}
 	e.stats.Passes = passes + 1
 }
 
 // freeWorkers gives the scratch of all workers back.
-func (e *engine[K, E, W]) freeWorkers() (err error) {
-	var none W
+func (e *engine[K, E]) freeWorkers() (err error) {
 	for i, w := range e.workers {
-		if w != none {
-			err = errors.Join(err, w.free())
+		if w != nil {
+			err = errors.Join(err, w.memory.Free())
 		}
-		e.workers[i] = none
+		e.workers[i] = nil
 	}
 	return err
 }
 
 // Close gives the memory back.
-func (e *engine[K, E, W]) Close() error {
+func (e *engine[K, E]) Close() error {
 	e.leaves = nil
-	return errors.Join(e.kind.free(), e.pool.Memory.Free(), e.freeWorkers())
+	return errors.Join(e.kept.free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())
 }
 
 // seconds adds the time since start to total.

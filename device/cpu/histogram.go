@@ -100,21 +100,17 @@ func (h *histogram) makeWorkers(workers int) error {
 	return nil
 }
 
-// each runs f for so many workers, which it makes, see each.
-func (h *histogram) each(ctx context.Context, workers int, f func(ctx context.Context, w *tally) error) error {
-	if err := h.makeWorkers(workers); err != nil {
-		return err
-	}
-	return each(ctx, h.workers[:workers], func(ctx context.Context, _ int, w *tally) error { return f(ctx, w) })
-}
-
 // Load counts the records.
 func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) {
 	defer seconds(&h.stats.Load, time.Now())
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
 	in := newIntake(src, &h.sizes)
-	err := h.each(ctx, workersFor(h.sizes.workers, in.expected, h.unit), func(ctx context.Context, w *tally) error {
+	workers := workersFor(h.sizes.workers, in.expected, h.unit)
+	if err := h.makeWorkers(workers); err != nil {
+		return 0, err
+	}
+	err := each(ctx, h.workers[:workers], func(ctx context.Context, _ int, w *tally) error {
 		w.records = 0
 		clear(w.counts)
 		return h.count(ctx, w, &in)
@@ -225,16 +221,13 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
 	tasks := (limit + block - 1) / block
-	s := storing{tasks: int(tasks)}
-	return h.each(ctx, int(min(tasks, int64(h.sizes.workers))), func(ctx context.Context, wk *tally) error {
-		return s.work(func(i int) (first, count int64, err error) {
-			first = int64(i) * block
-			count = min(block, limit-first)
-			if err := ctx.Err(); err != nil {
-				return first, count, err
-			}
-			return first, count, w.WriteBlock(ctx, first, h.records(wk.out, first, count))
-		})
+	workers := int(min(tasks, int64(h.sizes.workers)))
+	if err := h.makeWorkers(workers); err != nil {
+		return err
+	}
+	return inOrder(ctx, h.workers[:workers], int(tasks), func(ctx context.Context, worker, i int) error {
+		first := int64(i) * block
+		return w.WriteBlock(ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)))
 	})
 }
 

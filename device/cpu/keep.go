@@ -2,7 +2,7 @@ package cpu
 
 import (
 	"context"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/extsort/extsort/device"
@@ -12,13 +12,13 @@ import (
 // scratch of the workers and whatever memory an earlier, larger content has touched go back to the system. It keeps
 // nothing if a leaf that is too large for the cache is in order as it stands, as each read goes through a leaf from
 // its start.
-func (e *engine[K, E, W]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
+func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	defer seconds(&e.stats.Store, time.Now())
 	limit = limited(limit, e.stats.Records)
 	if e.keptBytes() > memoryBytes {
 		return nil, nil
 	}
-	if ok, err := e.kind.keeps(ctx); !ok || err != nil || e.keptBytes() > memoryBytes {
+	if ok, err := e.canKeep(ctx); !ok || err != nil || e.keptBytes() > memoryBytes {
 		return nil, err
 	}
 	if err := e.settleAll(ctx, limit); err != nil {
@@ -31,7 +31,7 @@ func (e *engine[K, E, W]) Keep(ctx context.Context, limit, memoryBytes int64) (*
 	e.pool.DiscardUntouched()
 	starts, blocks := e.index(limit)
 	return &device.Kept{Blocks: blocks, Bytes: e.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
-		dst = dst[:blocks[i].Records*e.record]
+		dst = dst[:blocks[i].Records*e.sizes.record]
 		e.read(starts[i], dst)
 		return dst, nil
 	}}, nil
@@ -40,30 +40,47 @@ func (e *engine[K, E, W]) Keep(ctx context.Context, limit, memoryBytes int64) (*
 // maxKeptLeaves is how many times the size of a leaf a bucket in order may be that is kept.
 const maxKeptLeaves = 64
 
+// canKeep reports whether the records can be read where they lie once all leaves are settled, and sees to it.
+func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
+	tooLarge := func(l leaf[K]) bool { return e.sizes.whole && l.count > maxKeptLeaves*int64(e.sizes.leaf) }
+	if e.kept.leftThere() || slices.ContainsFunc(e.leaves, tooLarge) {
+		return false, nil
+	}
+	if e.kept != nil {
+		e.kept.memory.Discard(int(e.stats.Records)*e.sizes.record, len(e.kept.memory.Bytes()))
+	}
+	return splitter[K, E]{e}.storeCounted(ctx)
+}
+
+// besideBytes is the memory that the records take beside their blocks.
+func (e *engine[K, E]) besideBytes() int64 {
+	bytes := e.stats.Records * int64(e.sizes.keptRecords)
+	if e.sizes.whole {
+		bytes += int64(e.sizes.orderBytes())
+	}
+	return bytes
+}
+
 // keptBytes is the memory of the loaded records without the scratch of the workers.
-func (e *engine[K, E, W]) keptBytes() int64 {
-	return e.pool.Touched()*int64(e.sizes.block*e.element+8) + e.kind.besideBytes()
+func (e *engine[K, E]) keptBytes() int64 {
+	return e.pool.Touched()*int64(e.sizes.block*e.sizes.element+8) + e.besideBytes()
 }
 
 // settleAll settles the leaves that hold the first limit records.
-func (e *engine[K, E, W]) settleAll(ctx context.Context, limit int64) error {
+func (e *engine[K, E]) settleAll(ctx context.Context, limit int64) error {
 	end := 0
 	for at := int64(0); end < len(e.leaves) && at < limit; end++ {
 		at += e.leaves[end].count
 	}
-	workers := max(1, min(end, e.sizes.workers))
-	if err := e.makeWorkers(workers); err != nil {
-		return err
-	}
-	var claimed atomic.Int64
-	return e.each(ctx, workers, func(ctx context.Context, _ int, w W) error {
-		for i := int(claimed.Add(1)) - 1; i < end; i = int(claimed.Add(1)) - 1 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if l := &e.leaves[i]; !l.done {
-				e.kind.settle(w, l)
-			}
+	return e.inOrder(ctx, end, func(_ context.Context, w *worker[K, E], i int) error {
+		l := &e.leaves[i]
+		if l.done {
+			return nil
+		}
+		sorted := e.kind.finish(w, l, nil)
+		for piece := range e.pieces(l, 0) {
+			e.kind.place(w, piece, sorted[:len(piece)])
+			sorted = sorted[len(piece):]
 		}
 		return nil
 	})
@@ -76,10 +93,10 @@ type place struct {
 }
 
 // index cuts the first limit records into blocks of the size that Store would write.
-func (e *engine[K, E, W]) index(limit int64) (starts []place, blocks []device.KeptBlock) {
-	record := make([]byte, e.record)
+func (e *engine[K, E]) index(limit int64) (starts []place, blocks []device.KeptBlock) {
+	record := make([]byte, e.sizes.record)
 	at, before := 0, int64(0) // a leaf, and the records before it
-	for first := int64(0); first < limit; first += int64(e.out) {
+	for first := int64(0); first < limit; first += int64(e.sizes.out) {
 		for before+e.leaves[at].count <= first {
 			before += e.leaves[at].count
 			at++
@@ -88,17 +105,17 @@ func (e *engine[K, E, W]) index(limit int64) (starts []place, blocks []device.Ke
 		e.read(start, record)
 		starts = append(starts, start)
 		blocks = append(blocks, device.KeptBlock{
-			First: first, Records: int(min(int64(e.out), limit-first)), Key: e.opt.Keyer.Append(nil, record),
+			First: first, Records: int(min(int64(e.sizes.out), limit-first)), Key: e.opt.Keyer.Append(nil, record),
 		})
 	}
 	return starts, blocks
 }
 
 // read fills dst with the records from a place on.
-func (e *engine[K, E, W]) read(at place, dst []byte) {
+func (e *engine[K, E]) read(at place, dst []byte) {
 	for ; len(dst) > 0; at = (place{at.leaf + 1, 0}) {
-		for piece := range e.kind.pieces(&e.leaves[at.leaf], at.skip) {
-			piece = piece[:min(len(piece), len(dst)/e.record)]
+		for piece := range e.pieces(&e.leaves[at.leaf], at.skip) {
+			piece = piece[:min(len(piece), len(dst)/e.sizes.record)]
 			if dst = dst[len(moved(dst, e.kind.records(dst, piece))):]; len(dst) == 0 {
 				break
 			}

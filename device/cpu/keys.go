@@ -1,51 +1,97 @@
 package cpu
 
 import (
+	"context"
 	"unsafe"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
-// keys is the codec of bare keys: the element is the whole normalized key, so equal elements are equal records
+// keys is the kind of bare keys: the element is the whole normalized key, so equal elements are equal records
 // and nothing is kept but elements.
 type keys[E radix.Element] struct {
 	keyer *format.Keyer
+	pool  *pool.Pool[E]
 	view  bool // the bytes of a record are those of its element
 }
 
-func newKeys[E radix.Element](k *format.Keyer) *keys[E] {
-	var e E
-	return &keys[E]{keyer: k, view: k.Identity() && k.Layout().RecordSize == int(unsafe.Sizeof(e))}
-}
-
-func (k *keys[E]) place(unit []byte, _ int64, n int) []byte {
-	return unit[:n*k.keyer.Layout().RecordSize]
-}
-
-func (k *keys[E]) fromPrefix(prefix uint64) E { return E(prefix) }
-
-func (k *keys[E]) extract(dst []E, recs []byte, _ int64) []E {
-	if k.view {
-		return arena.View[E](recs)
+func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+	e, err := newEngine[E, E](opt, s)
+	if err != nil {
+		return nil, err
 	}
-	dst = dst[:len(recs)/k.keyer.Layout().RecordSize]
-	switch dst := any(dst).(type) {
+	k := opt.Keyer
+	e.kind = &keys[E]{keyer: k, pool: e.pool, view: k.Identity() && s.record == s.element}
+	return e, nil
+}
+
+func (k *keys[E]) fromPrefix(prefix uint64) E                   { return E(prefix) }
+func (k *keys[E]) tieBits(int) uint                             { return 0 }
+func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E { return elems }
+
+func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []E) {
+	if k.view {
+		return arena.View[E](recs), nil
+	}
+	keys = w.keys[:len(recs)/k.keyer.Layout().RecordSize]
+	switch dst := any(keys).(type) {
 	case []uint64:
 		k.keyer.Prefixes(dst, recs)
 	case []uint32:
 		k.keyer.Prefixes32(dst, recs)
 	}
+	return keys, nil
+}
+
+// tied frees the blocks of a leaf, whose elements are all the same.
+func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
+	k.pool.FreeAll(l.zone, l.List)
+	l.List, l.done = pool.Empty, true
+	return nil
+}
+
+// finish uses out if it can: it is in cache, as w.a is. In memory that is not, the moves take half as long again.
+func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
+	dst := w.a[:l.count]
+	if room := len(out) / int(unsafe.Sizeof(dst[0])); k.view && int64(room) >= l.count {
+		dst = arena.View[E](out)[:l.count]
+	}
+	if inBlocks := l.count - l.counted; inBlocks > 0 {
+		sortBlocks(w, k.pool, l, dst[:inBlocks])
+	}
+	if l.counted > 0 {
+		radix.InsertEqual(dst, int(l.count-l.counted), l.majority)
+	}
 	return dst
 }
+
+// sortBlocks puts what the blocks of a leaf hold in order, in dst.
+func sortBlocks[E radix.Element](w *worker[E, E], p *pool.Pool[E], l *leaf[E], dst []E) {
+	w.blocks = w.blocks[:0]
+	for b := l.Head; b != pool.None; b = p.Next[b] {
+		w.blocks = append(w.blocks, p.Content(b))
+	}
+	s := radix.SpanOf(l.low, l.high)
+	if s.Width == 8*int(unsafe.Sizeof(l.low)) {
+		s = radix.SpanOfBlocks(w.blocks)
+	}
+	w.radix.Sort(dst, w.b[:len(dst)], w.blocks, s)
+}
+
+func (k *keys[E]) gather(_ *worker[E, E], dst []byte, sorted []E) []byte {
+	return k.records(dst, sorted)
+}
+func (k *keys[E]) place(_ *worker[E, E], dst, sorted []E) { copy(dst, sorted) }
 
 func (k *keys[E]) records(dst []byte, elems []E) []byte {
 	if k.view {
 		return arena.ByteView(elems)
 	}
-	size := k.keyer.Layout().RecordSize
-	dst = dst[:len(elems)*size]
+	dst = dst[:len(elems)*k.keyer.Layout().RecordSize]
 	switch elems := any(elems).(type) {
 	case []uint64:
 		k.keyer.Records(dst, elems)
@@ -54,19 +100,3 @@ func (k *keys[E]) records(dst []byte, elems []E) []byte {
 	}
 	return dst
 }
-
-func (k *keys[E]) room(dst []byte) []E {
-	if !k.view {
-		return nil
-	}
-	return arena.View[E](dst)
-}
-
-// The rest is for keys that one element cannot hold.
-
-func (k *keys[E]) tieBits(int) uint          { return 0 }
-func (k *keys[E]) next(int) int              { return 8 * k.keyer.KeySize() }
-func (k *keys[E]) agreement([]E, E, int) int { return 8 * k.keyer.KeySize() }
-func (k *keys[E]) rewindow([]E, int)         {}
-func (k *keys[E]) prefetch([]E)              {}
-func (k *keys[E]) less(a, b E) bool          { return a < b }

@@ -2,38 +2,40 @@ package cpu
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
 // Load reads and scatters in one go, unit by unit.
-func (e *engine[K, E, W]) Load(ctx context.Context, src device.Source) (int64, error) {
+func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	return e.load(ctx, src, nil)
 }
 
 // load is Load of what is selected; nil: everything.
-func (e *engine[K, E, W]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
+func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
 	defer seconds(&e.stats.Load, time.Now())
 	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()
-	l := loading[K, E, W]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
+	l := loading[K, E]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
 	s.begin(&l.intake, e.kind.fromPrefix)
-	l.workers = workersFor(e.sizes.workers, l.expected, e.unit)
+	l.workers = workersFor(e.sizes.workers, l.expected, e.sizes.unit)
 	if err := e.makeWorkers(l.workers); err != nil {
 		return 0, err
 	}
-	if err := e.kind.begin(src, l.workers); err != nil {
+	if err := e.kept.begin(src, &e.sizes); err != nil {
 		return 0, err
 	}
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
 	low, high := s.bounds()
-	e.leaves = e.kind.collect(l.workers, l.buckets, leaf[K]{low: low, high: high})
+	e.leaves = e.collect(l.workers, l.buckets, leaf[K]{low: low, high: high}, e.order)
 	e.stats.Records = l.loaded.Load()
 	for i := range e.leaves {
 		e.stats.Counted += e.leaves[i].counted
@@ -42,45 +44,33 @@ func (e *engine[K, E, W]) load(ctx context.Context, src device.Source, s *select
 }
 
 // loading is one Load.
-type loading[K radix.Element, E arena.Word, W scratch] struct {
-	engine *engine[K, E, W]
+type loading[K radix.Element, E arena.Word] struct {
+	engine *engine[K, E]
 	intake
 	selection *selection[K] // nil: everything
 	workers   int
 	buckets   radix.Buckets[K]
 }
 
-// share is a worker's share of all buckets.
-type share interface {
-	SizeOf(bucket int) int64              // the elements of a bucket
-	DropFrom(bucket int) (elements int64) // empties the buckets from one on
-	Settle()                              // ends what is under way in this processor
-	Finish()                              // ends the scatter
-}
-
 // run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
-func (l *loading[K, E, W]) run(ctx context.Context) error {
+func (l *loading[K, E]) run(ctx context.Context) error {
 	e := l.engine
-	recs, first, err := l.next(ctx, e.workers[0])
+	recs, first, err := l.next(ctx, 0)
 	if err != nil {
 		return err
 	}
-	sample, b := l.choose(recs, first)
-	l.buckets = b
-	e.kind.reset(l.workers, b, radix.NewEqualities(sample, b, e.maxEqualities(), 0))
-	var shares []share
-	for _, w := range e.workers[:l.workers] {
-		shares = append(shares, e.kind.share(w))
-	}
+	shares := l.choose(recs, first)
 	for more := true; more; recs = nil {
-		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ W) error {
+		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ *worker[K, E]) error {
 			if i > 0 {
 				return l.work(ctx, i, nil, 0)
 			}
 			return l.work(ctx, i, recs, first)
 		})
 		if err == nil { // workers that were not admitted again may have left some
-			err = e.each(ctx, 1, func(ctx context.Context, i int, _ W) error { return l.work(ctx, i, nil, 0) })
+			err = e.each(ctx, 1, func(ctx context.Context, i int, _ *worker[K, E]) error {
+				return l.work(ctx, i, nil, 0)
+			})
 		}
 		if err == nil {
 			more, err = l.selection.makeRoom(&l.buckets, shares)
@@ -93,47 +83,131 @@ func (l *loading[K, E, W]) run(ctx context.Context) error {
 }
 
 // work scatters recs, if any, and what it reads as long as it is admitted and there is more.
-func (l *loading[K, E, W]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
-	kind, w := l.engine.kind, l.engine.workers[worker]
-	defer kind.share(w).Settle()
+func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
+	w, order := l.engine.workers[worker], l.engine.order
+	defer w.share().Settle()
 	for {
 		if len(recs) > 0 {
-			kind.scatter(l, w, recs, first)
-			kind.note(worker, first, int64(len(recs)/l.record))
+			l.scatter(w, recs, first)
+			if order != nil {
+				w.lines.Counts(order.note(worker, first, int64(len(recs)/l.record)))
+			}
 		}
-		if !kind.admit(worker) {
+		if !order.admit(worker) {
 			return nil
 		}
-		if recs, first, err = l.next(ctx, w); err != nil {
+		if recs, first, err = l.next(ctx, worker); err != nil {
 			return err
 		}
 		if len(recs) == 0 {
-			kind.note(worker, 0, 0)
+			order.end(worker)
 			return nil
 		}
 	}
 }
 
-// next reads the next unit.
-func (l *loading[K, E, W]) next(ctx context.Context, w W) (recs []byte, first int64, err error) {
-	return l.intake.next(ctx, func(first int64, n int) []byte { return l.engine.kind.place(w, first, n) })
+// scatter adds the elements of a unit to the buckets.
+func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
+	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
+		if s := l.selection; !s.takesAll() {
+			kept := 0
+			if elems == nil {
+				kept = radix.Within(keys, keys, s.low, s.span)
+			} else {
+				kept = radix.WithinBoth(keys, elems, s.low, s.span)
+				elems = elems[:kept]
+			}
+			l.leaveOut(int64(len(keys) - kept))
+			keys = keys[:kept]
+		}
+		w.add(&l.buckets, keys, elems)
+	})
 }
 
-// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
-func (l *loading[K, E, W]) choose(recs []byte, first int64) (sample []K, b radix.Buckets[K]) {
+// eachBatch calls f with the elements of a unit and their keys, some at a time.
+func (l *loading[K, E]) eachBatch(w *worker[K, E], recs []byte, first int64, f func(keys []K, elems []E)) {
+	for len(recs) > 0 {
+		n := min(len(w.keys), len(recs)/l.record)
+		f(l.engine.kind.extract(w, recs[:n*l.record], first))
+		recs, first = recs[n*l.record:], first+int64(n)
+	}
+}
+
+// next reads the next unit of a worker.
+func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, first int64, err error) {
+	return l.intake.next(ctx, func(first int64, n int) []byte {
+		if l.engine.kept != nil {
+			return l.engine.kept.place(worker, first, n)
+		}
+		return l.engine.workers[worker].unit[:n*l.record]
+	})
+}
+
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample. It gives the
+// workers' shares of them.
+func (l *loading[K, E]) choose(recs []byte, first int64) (shares []share) {
 	e := l.engine
-	count := e.buckets(l.expected)
-	if count == 1 || len(recs) == 0 {
-		return nil, radix.Buckets[K]{Shift: e.kind.tieBits()}
+	tieBits, count := e.kind.tieBits(0), e.sizes.buckets(l.expected)
+	l.buckets = radix.Buckets[K]{Shift: tieBits}
+	var sample []K
+	if count > 1 && len(recs) > 0 {
+		for _, p := range l.sample(&e.opt, count) {
+			sample = append(sample, e.kind.fromPrefix(p))
+		}
+		if len(sample) == 0 {
+			l.eachBatch(e.workers[0], recs, first, func(keys []K, _ []E) { sample = append(sample, keys...) })
+		}
+		var low, high K
+		sample, low, high = l.selection.cutFrom(sample)
+		l.buckets = radix.FittedBuckets(sample, low, high, count, tieBits)
 	}
-	for _, p := range l.sample(&e.opt, count) {
-		sample = append(sample, e.kind.fromPrefix(p))
+	e.order.reset(l.buckets.Count(), l.workers)
+	majority := radix.NewEqualities(sample, l.buckets, e.sizes.maxEqualities(), 0)
+	for _, w := range e.workers[:l.workers] {
+		w.reset(l.buckets.Count(), 0, len(e.pool.Zones), majority)
+		w.radix.Passes = 0
+		shares = append(shares, w.share())
 	}
-	if len(sample) == 0 {
-		sample = e.kind.keysOf(e.workers[0], recs, first)
+	return shares
+}
+
+// collect makes leaves of the buckets of the workers. whole is what they were cut of; in is the order to read them in,
+// if that is not one worker's elements after the other's.
+func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], in *order) (leaves []leaf[K]) {
+	if in != nil {
+		in.sort()
+		in.lists = in.lists[:0]
+		for _, w := range e.workers[:workers] {
+			in.lists = append(in.lists, slices.Clone(w.lines.Lists[:b.Count()]))
+		}
 	}
-	sample, low, high := l.selection.cutFrom(sample)
-	return sample, radix.FittedBuckets(sample, low, high, count, e.kind.tieBits())
+	for bucket := range b.Count() {
+		l := e.leafOf(workers, bucket)
+		if l.count == 0 {
+			continue
+		}
+		if l.from = whole.from; in != nil {
+			l.List, l.ordered, l.bucket = pool.Empty, true, bucket
+		}
+		l.low, l.high = b.Span(bucket, whole.low, whole.high)
+		leaves = append(leaves, l)
+	}
+	return leaves
+}
+
+// leafOf joins the shares of a bucket.
+func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
+	l := leaf[K]{List: pool.Empty, zone: e.workers[0].lines.ZoneOf(bucket)}
+	for _, w := range e.workers[:workers] {
+		l.count += e.pool.Count(w.lines.Lists[bucket])
+		if w.scatter != nil {
+			majority, counted := w.scatter.CountOf(bucket)
+			l.majority, l.counted = majority, l.counted+counted
+		}
+		e.pool.Join(&l.List, w.lines.Lists[bucket])
+	}
+	l.count += l.counted
+	return l
 }
 
 // widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed

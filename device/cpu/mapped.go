@@ -16,9 +16,10 @@ const mapThreshold = 32
 
 // kept is the records of a chunk that elements refer to: copies, or left where they lie. There are none on nil.
 type kept struct {
-	records *records       // their codec
+	records *records
 	memory  *arena.Memory  // of copies
 	mapping device.Mapping // where they are, if not in memory; else nil
+	unit    int            // bytes that a worker reads at a time, if there are no copies
 }
 
 // begin leaves the records of src where they lie, if it is a device.Mapped and they are of a size for that.
@@ -30,7 +31,8 @@ func (k *kept) begin(src device.Source, s *sizes) error {
 		return err
 	}
 	mapped, ok := src.(device.Mapped)
-	if !ok || s.record < mapThreshold || s.workers*s.unit*s.record > len(k.memory.Bytes()) {
+	k.unit = s.unit * s.record
+	if !ok || s.record < mapThreshold || s.workers*k.unit > len(k.memory.Bytes()) {
 		return nil
 	}
 	mapping, err := mapped.Map()
@@ -38,8 +40,17 @@ func (k *kept) begin(src device.Source, s *sizes) error {
 		return err
 	}
 	k.mapping = mapping
-	k.records.kept, k.records.mapped = mapping.Bytes(), true
+	k.records.kept = mapping.Bytes()
 	return nil
+}
+
+// place is the memory that a worker reads n records from index first on into.
+func (k *kept) place(worker int, first int64, n int) []byte {
+	size := k.records.size
+	if k.leftThere() {
+		return k.memory.Bytes()[worker*k.unit:][:n*size] // that of the copies, which there are none of
+	}
+	return k.memory.Bytes()[first*int64(size):][:n*size]
 }
 
 // leftThere reports whether the records are where they lay.
@@ -50,7 +61,7 @@ func (k *kept) unmap() error {
 	if !k.leftThere() {
 		return nil
 	}
-	k.records.kept, k.records.mapped = k.memory.Bytes(), false
+	k.records.kept = k.memory.Bytes()
 	mapping := k.mapping
 	k.mapping = nil
 	return mapping.Close()

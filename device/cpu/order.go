@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 // order remembers in which order workers read the records of a Load, so that the parts of a bucket, of which every
@@ -12,7 +15,9 @@ import (
 // What a worker read in sequence, one unit or several, is a segment. Of each it is known how many records the worker
 // had put in each bucket when it ended.
 type order struct {
+	table   *arena.Memory // of ends
 	buckets int
+	lists   [][]pool.List // of each worker, its buckets
 
 	mu       sync.Mutex
 	ends     []uint32 // of each segment in the order in which they began, for each bucket: the records of its worker in it
@@ -28,18 +33,38 @@ type segment struct {
 	worker, slot int
 }
 
-// reset begins with no segments. ends has room for most of them.
-func (o *order) reset(ends []uint32, buckets, workers, most int) {
-	o.buckets, o.ends, o.most, o.reading = buckets, ends, most, 0
-	o.segments = slices.Grow(o.segments[:0], most)
+// newOrder has room for so many segments of so many buckets.
+func newOrder(segments, buckets int) (*order, error) {
+	table, err := arena.Alloc(4 * segments * buckets)
+	if err != nil {
+		return nil, err
+	}
+	return &order{table: table, ends: arena.View[uint32](table.Bytes()), most: segments}, nil
+}
+
+// reset begins with no segments. It does nothing on nil.
+func (o *order) reset(buckets, workers int) {
+	if o == nil {
+		return
+	}
+	o.buckets, o.reading = buckets, 0
+	o.segments = slices.Grow(o.segments[:0], o.most)
 	o.last = slices.Repeat([]int{-1}, workers)
+}
+
+func (o *order) free() error {
+	if o == nil {
+		return nil
+	}
+	o.lists, o.ends = nil, nil
+	return o.table.Free()
 }
 
 // admit reports whether a worker may read another unit; else it is to leave. Where a source delivers so little at a
 // time that there is no room for as many segments, the first worker goes on alone, and all of it is one segment of its
-// own.
+// own. All may read on nil.
 func (o *order) admit(worker int) bool {
-	if worker == 0 {
+	if o == nil || worker == 0 {
 		return true
 	}
 	o.mu.Lock()
@@ -52,13 +77,14 @@ func (o *order) admit(worker int) bool {
 	return true
 }
 
-// end takes that a worker that was admitted found nothing to read.
+// end takes that a worker that was admitted found nothing to read. It does nothing on nil.
 func (o *order) end(worker int) {
+	if o == nil || worker == 0 {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if worker != 0 {
-		o.reading--
-	}
+	o.reading--
 }
 
 // maxSegment is the greatest number of records of a segment: ends are counted modulo 2^32.
@@ -86,4 +112,34 @@ func (o *order) endsOf(slot int) []uint32 { return o.ends[slot*o.buckets:][:o.bu
 // sort puts the segments in the order of the input. REQUIRES: no unit is noted after it.
 func (o *order) sort() {
 	slices.SortFunc(o.segments, func(a, b segment) int { return cmp.Compare(a.first, b.first) })
+}
+
+// eachOrdered gives the elements of a bucket of the order, see engine.pieces.
+func eachOrdered[E arena.Word](o *order, p *pool.Pool[E], bucket int, yield func([]E) bool) {
+	type cursor struct {
+		rest []E    // of the block before next that is yet to be given
+		next uint32 // block
+		done uint32 // records before rest
+	}
+	var few [16]cursor
+	cursors := few[:0]
+	for _, lists := range o.lists {
+		cursors = append(cursors, cursor{next: lists[bucket].Head})
+	}
+	for i := range o.segments {
+		s := &o.segments[i]
+		cur := &cursors[s.worker]
+		end := o.endsOf(s.slot)[bucket]
+		for n := int(end - cur.done); n > 0; {
+			if len(cur.rest) == 0 {
+				cur.rest, cur.next = p.Content(cur.next), p.Next[cur.next]
+			}
+			piece := cur.rest[:min(n, len(cur.rest))]
+			cur.rest, n = cur.rest[len(piece):], n-len(piece)
+			if !yield(piece) {
+				return
+			}
+		}
+		cur.done = end
+	}
 }

@@ -1,14 +1,18 @@
 package cpu
 
 import (
+	"context"
+	"errors"
 	"math/bits"
 	"sync"
 
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
 )
 
-// records is the codec of records that are kept as they were loaded, or stay where they come from, beside their
+// records is the kind of records that are kept as they were loaded, or stay where they come from, beside their
 // elements:
 //
 //	63                          indexBits         0
@@ -21,10 +25,10 @@ type records struct {
 	keyer      *format.Keyer
 	size       int    // bytes of a record
 	kept       []byte // all records, in the order of the input
-	mapped     bool   // they are there before they are read
 	indexBits  uint
 	windowBits int // of the key that one element holds
 
+	engine  *engine[uint64, uint64]
 	batches sync.Pool // of *batch: made anew for every block, they are much garbage
 }
 
@@ -36,25 +40,75 @@ func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
 	}
 }
 
-func (r *records) place(unit []byte, first int64, n int) []byte {
-	if r.mapped {
-		return unit[:n*r.size]
+func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+	e, err := newEngine[uint64, uint64](opt, s)
+	if err != nil {
+		return nil, err
 	}
-	return r.kept[first*int64(r.size):][:n*r.size]
+	memory, err := arena.Alloc(int(s.records) * s.record)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	r := newRecords(opt.Keyer, memory.Bytes(), s.records)
+	r.engine = e
+	e.kind, e.kept = r, &kept{records: r, memory: memory}
+	return e, nil
 }
+
+func (r *records) keysOf(_ *worker[uint64, uint64], elems []uint64, _ int) []uint64 { return elems }
+
+func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (keys, elems []uint64) {
+	keys = w.keys[:len(recs)/r.size]
+	r.keyer.Prefixes(keys, recs)
+	drop := uint(r.keyer.PrefixBits() - r.windowBits)
+	for i, p := range keys {
+		keys[i] = p>>drop<<r.indexBits | uint64(first+int64(i))
+	}
+	return keys, nil
+}
+
+// tied makes the elements of a leaf hold the next bits of the key that may differ.
+func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
+	from := r.next(l.from)
+	workers := workersFor(r.engine.sizes.workers, l.count, windowBatch)
+	if err := r.engine.makeWorkers(workers); err != nil {
+		return err
+	}
+	if from < 0 {
+		var mu sync.Mutex
+		from = 8 * r.keyer.KeySize()
+		pivot := r.engine.pool.Content(l.Head)[0]
+		err := r.engine.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
+			agreed := r.agreement(piece, pivot, l.from)
+			mu.Lock()
+			defer mu.Unlock()
+			from = min(from, agreed)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.from, l.low, l.high = from, 0, ^uint64(0)
+	return r.engine.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
+		r.rewindow(piece, from)
+	})
+}
+
+func (r *records) finish(w *worker[uint64, uint64], l *leaf[uint64], _ []byte) []uint64 {
+	elems := w.a[:l.count]
+	sortBlocks(w, r.engine.pool, l, elems)
+	r.refine(&w.radix, elems, w.b[:l.count], l.from)
+	return elems
+}
+
+func (r *records) gather(_ *worker[uint64, uint64], dst []byte, sorted []uint64) []byte {
+	return r.records(dst, sorted)
+}
+
+func (r *records) place(_ *worker[uint64, uint64], dst, sorted []uint64) { copy(dst, sorted) }
 
 func (r *records) fromPrefix(prefix uint64) uint64 {
 	return prefix >> (r.keyer.PrefixBits() - r.windowBits) << r.indexBits
-}
-
-func (r *records) extract(dst []uint64, recs []byte, first int64) []uint64 {
-	dst = dst[:len(recs)/r.size]
-	r.keyer.Prefixes(dst, recs)
-	drop := uint(r.keyer.PrefixBits() - r.windowBits)
-	for i, p := range dst {
-		dst[i] = p>>drop<<r.indexBits | uint64(first+int64(i))
-	}
-	return dst
 }
 
 // gatherBatch is the number of records that are asked for before the first of them is copied: as many as the
@@ -75,8 +129,6 @@ func (r *records) records(dst []byte, elems []uint64) []byte {
 	}
 	return dst
 }
-
-func (r *records) room([]byte) []uint64 { return nil }
 
 func (r *records) prefetch(elems []uint64) {
 	if len(elems) > 0 && r.size <= 512 {

@@ -166,20 +166,15 @@ func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter)
 	defer seconds(&s.stats.Store, time.Now())
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
-	blocks := storing{tasks: int((limit + block - 1) / block)}
-	return s.each(ctx, func(ctx context.Context, worker int) error {
-		out := s.outs[worker*s.out*s.record:][:s.out*s.record]
-		return blocks.work(func(i int) (first, count int64, err error) {
-			if err := ctx.Err(); err != nil {
-				return 0, 0, err
-			}
-			first = int64(i) * block
-			count = min(block, limit-first)
-			for i, e := range s.order[first : first+count] {
-				copy(out[i*s.record:], s.at(e))
-			}
-			return first, count, w.WriteBlock(ctx, first, out[:int(count)*s.record])
-		})
+	tasks := int((limit + block - 1) / block)
+	return inOrder(ctx, s.table, tasks, func(ctx context.Context, worker, task int) error {
+		out := s.outs[worker*s.out*s.record:]
+		first := int64(task) * block
+		count := min(block, limit-first)
+		for i, e := range s.order[first : first+count] {
+			copy(out[i*s.record:], s.at(e))
+		}
+		return w.WriteBlock(ctx, first, out[:int(count)*s.record])
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // Select implements device.Chunk. Of records that stay where they are read to, those left out would leave holes.
-func (e *engine[K, E, W]) Select(ctx context.Context, src device.Source, low, high uint64,
+func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
-	if e.keptRecords > 0 {
+	if e.sizes.keptRecords > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
 	s := &selection[K]{low: K(low), span: K(high) - K(low)}

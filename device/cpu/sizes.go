@@ -57,15 +57,18 @@ type sizes struct {
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
-	kind, size := elementOf(opt.Keyer), opt.Keyer.Layout().RecordSize
-	s := sizes{records: records, source: max(records, opt.SourceRecords), element: kind.bytes(), record: size,
+	size := opt.Keyer.Layout().RecordSize
+	s := sizes{records: records, source: max(records, opt.SourceRecords), element: keyBytes(opt.Keyer), record: size,
 		sections: opt.Algorithm == CountScanReorder}
-	inCache := leafBytes() / s.element
-	if word := wordBytes(opt.Keyer); word > 0 {
+	switch word := wordBytes(opt.Keyer); {
+	case word > 0:
 		s.element, s.whole = word, true
-		inCache = wholeBucket(word)
-	} else if kind == indexed {
-		s.keptRecords = size
+	case s.element == 0:
+		s.element, s.keptRecords = refBytes, size
+	}
+	inCache := leafBytes() / s.element
+	if s.whole {
+		inCache = 2 * leafBytes() / (s.element + 2*refBytes) // with what is sorted in place of them
 	}
 	unit := unitBytes
 	if s.whole {
@@ -83,10 +86,6 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	setBlocks(&s)
 	return s
 }
-
-// wholeBucket is the number of records moved as words of so many bytes that fill the cache as well as leaves do,
-// with what is sorted in place of them.
-func wholeBucket(word int) int { return 2 * leafBytes() / (word + 2*refBytes) }
 
 // segmentsShare is the part of a chunk's records that the ends of segments may take, if more are read than it holds.
 const segmentsShare = 10
@@ -161,16 +160,17 @@ func (s *sizes) memory() int64 {
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
-// perWorker is the scratch memory of a worker, in the order in which it is carved.
+// perWorker is the scratch memory of a worker, in the order in which newWorker carves it.
 func (s *sizes) perWorker() int {
-	leaf := radix.WholeLines(s.leaf * s.element)
-	batch := radix.WholeLines(s.batch() * s.element)
-	scatter := radix.CombinerBytes(s.maxBuckets(), s.line)
+	key := s.element
 	if s.whole {
-		keys := 2*radix.WholeLines(s.leaf*refBytes) + radix.WholeLines(8*s.batch())
-		return leaf + batch + keys + scatter + s.unitBytes() + outBytes(s)
+		key = refBytes
 	}
-	return 2*leaf + batch + scatter + s.unitBytes() + outBytes(s)
+	bytes := 2*radix.WholeLines(s.leaf*key) + radix.WholeLines(s.batch()*key)
+	if s.whole {
+		bytes += radix.WholeLines(s.leaf*s.element) + radix.WholeLines(s.batch()*s.element)
+	}
+	return bytes + radix.CombinerBytes(s.maxBuckets(), s.line) + s.unitBytes() + outBytes(s)
 }
 
 // batch is the number of records whose elements are extracted before they are scattered: they stay in L1.

@@ -4,172 +4,200 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"unsafe"
 
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// splitter cuts the leaves of elements that are too large for the cache.
-type splitter[E radix.Element] struct {
-	engine *engine[E, E, *worker[E]]
-	pool   *pool.Pool[E]
-	codec  codec[E]
-}
+// splitter cuts the leaves of an engine that are too large for the cache.
+type splitter[K radix.Element, E arena.Word] struct{ engine *engine[K, E] }
 
-func (c *elements[E]) splitter() splitter[E] { return splitter[E]{c.engine, c.pool, c.codec} }
-
-func (c *elements[E]) sort(ctx context.Context) error { return c.splitter().sort(ctx) }
-
-// sort cuts the leaves that are too large again, until none is left. The rest of the work is put off until Store, where
-// it overlaps with the writing.
-func (s splitter[E]) sort(ctx context.Context) error {
+// sort cuts the leaves that are too large for the cache again, until none is left. The rest of the work is put off
+// until Store, where it overlaps with the writing.
+func (s splitter[K, E]) sort(ctx context.Context) error {
 	for i := 0; i < len(s.engine.leaves); {
-		if l := &s.engine.leaves[i]; l.count <= int64(s.engine.leaf) || l.done {
+		if l := &s.engine.leaves[i]; l.count <= int64(s.engine.sizes.leaf) || l.done {
 			i++
 			continue
 		}
-		if i = s.makeRoom(i); s.affordable() < 2 {
+		var workers, most int
+		if i, workers, most = s.makeRoom(i); most < 2 {
 			return pool.ErrFull
 		}
-		parts, err := s.split(ctx, s.engine.leaves[i])
+		parts, err := s.split(ctx, s.engine.leaves[i], workers, most)
 		if err != nil {
 			return err
 		}
-		s.replace(i, parts)
+		s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
 	}
 	return nil
 }
 
 // storeCounted makes leaves of the elements that were counted. It reports false if there is no room for that.
-func (s splitter[E]) storeCounted(ctx context.Context) (bool, error) {
+func (s splitter[K, E]) storeCounted(ctx context.Context) (bool, error) {
 	for i := 0; i < len(s.engine.leaves); i++ {
 		if s.engine.leaves[i].counted == 0 {
 			continue
 		}
-		if i = s.makeRoom(i); s.affordable() < 2 {
+		var workers, most int
+		if i, workers, most = s.makeRoom(i); most < 2 {
 			return false, nil
 		}
-		parts, err := s.around(ctx, s.engine.leaves[i])
+		parts, err := s.around(ctx, s.engine.leaves[i], workers)
 		if err != nil {
 			return false, err
 		}
-		s.replace(i, parts)
+		s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
 		i += len(parts) - 1
 	}
 	return true, nil
 }
 
-// replace puts parts in place of a leaf.
-func (s splitter[E]) replace(i int, parts []leaf[E]) {
-	s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
-}
-
-// split cuts a leaf, or finds that its elements are all the same, or lets them hold later bits of the key.
-func (s splitter[E]) split(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
+// split cuts a leaf into at most so many parts, or has its keys hold later bits of the records', if they tie.
+func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int) ([]leaf[K], error) {
 	if l.counted > 0 {
-		return s.around(ctx, l)
+		return s.around(ctx, l, workers)
 	}
-	low, high, err := s.rangeOf(ctx, l)
+	sample, low, high, err := s.survey(ctx, l, workers)
 	if err != nil {
 		return nil, err
 	}
-	tieBits := s.codec.tieBits(l.from)
-	switch {
-	case low>>tieBits != high>>tieBits:
-		l.low, l.high = low, high
-		sample := s.sampleOf(l)
-		b := radix.FittedBuckets(sample, low, high, min(4*s.engine.buckets(l.count), s.affordable()), tieBits)
-		parts, err := s.distribute(ctx, l, b, s.equalities(sample, b, l.count))
-		return s.merge(parts, int64(s.engine.bucket/2)), err
-	case tieBits == 0:
-		s.pool.FreeAll(l.zone, l.List)
-		l.List, l.done, l.low, l.high = pool.Empty, true, low, high
-	default:
-		l.from, err = s.deepen(ctx, l)
-		l.low, l.high = 0, ^E(0)
+	l.low, l.high = low, high
+	tieBits := s.engine.kind.tieBits(l.from)
+	if low>>tieBits == high>>tieBits {
+		err := s.engine.kind.tied(ctx, &l)
+		return []leaf[K]{l}, err
 	}
-	return []leaf[E]{l}, err
-}
-
-// equalities chooses the majority keys to count of so many elements: those that spare two blocks, one for the leaf that
-// they are in, which cannot be joined with its neighbours, and one as it keeps these apart.
-func (s splitter[E]) equalities(sample []E, b radix.Buckets[E], count int64) *radix.Equalities[E] {
-	least := int64(2*s.pool.Block) * int64(len(sample)) / count
-	return radix.NewEqualities(sample, b, s.engine.maxEqualities(), int(least)+1)
+	b := radix.FittedBuckets(sample, low, high, min(4*s.engine.sizes.buckets(l.count), most), tieBits)
+	// Majority keys are counted if that spares two blocks: one for the leaf that they are in, which cannot be joined with
+	// its neighbours, and one as it keeps these apart.
+	least := int64(2*s.engine.sizes.block) * int64(len(sample)) / l.count
+	majority := radix.NewEqualities(sample, b, s.engine.sizes.maxEqualities(), int(least)+1)
+	parts, err := s.distribute(ctx, l, workers, b, majority)
+	return s.merge(parts, int64(min(s.engine.sizes.bucket/2, s.engine.sizes.leaf))), err
 }
 
 // around cuts a leaf into what is less than the key that was counted, what is equal to that, and what is greater.
-func (s splitter[E]) around(ctx context.Context, l leaf[E]) ([]leaf[E], error) {
+func (s splitter[K, E]) around(ctx context.Context, l leaf[K], workers int) ([]leaf[K], error) {
 	value := l.majority
-	equal := leaf[E]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
+	equal := leaf[K]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
 	if l.count == l.counted {
-		return []leaf[E]{equal}, nil
+		return []leaf[K]{equal}, nil
 	}
 	l.count, l.counted = l.count-l.counted, 0
-	rest, err := s.distribute(ctx, l, radix.CutAt(value), nil)
+	rest, err := s.distribute(ctx, l, workers, radix.CutAt(value), nil)
 	if err != nil {
 		return nil, err
 	}
 	at := 0
-	if s.pool.Content(rest[0].Head)[0] < value {
+	if first := s.engine.pool.Content(rest[0].Head)[:1]; s.engine.kind.keysOf(nil, first, l.from)[0] < value {
 		at = 1
 	}
 	return slices.Insert(rest, at, equal), nil
 }
 
-// affordable is the number of buckets that a leaf can be cut into with the blocks that are free: each worker may
-// need a block in every bucket, and holds one that it reads.
-func (s splitter[E]) affordable() int {
-	return min(s.engine.maxBuckets(), int(s.pool.Available()/int64(s.engine.sizes.workers))-1)
+// makeRoom sees to it that leaf i can be cut, and gives its index then, how many workers may do it, and into how many
+// parts at most. Where few blocks are free, neighbours that fit in cache together are joined, and all blocks but one
+// of a leaf filled: so few are not full then that there is room for minSplit buckets, see setBlocks.
+func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
+	l := s.engine.leaves[i]
+	workers = workersFor(s.engine.sizes.workers, l.count, unitBytes/s.engine.sizes.element)
+	if s.affordable(&l, workers) < min(4*s.engine.sizes.buckets(l.count), s.engine.sizes.maxBuckets()) {
+		before := s.merge(s.engine.leaves[:i], int64(s.engine.sizes.leaf))
+		after := s.merge(s.engine.leaves[i+1:], int64(s.engine.sizes.leaf))
+		s.engine.leaves = slices.Concat(before, s.merge([]leaf[K]{l}, 0), after)
+		i = len(before)
+	}
+	for workers > 1 && s.affordable(&l, workers) < min(minSplit, s.engine.sizes.maxBuckets()) {
+		workers--
+	}
+	return i, workers, s.affordable(&l, workers)
 }
 
-// makeRoom sees to it that leaf i can be cut, and gives its index then. Where few blocks are free, neighbours that
-// fit in cache together are joined, and all blocks but one of a leaf filled: so few are not full then that there is
-// room for minSplit buckets, see setBlocks.
-func (s splitter[E]) makeRoom(i int) int {
-	if s.affordable() < min(4*s.engine.buckets(s.engine.leaves[i].count), s.engine.maxBuckets()) {
-		before := s.merge(s.engine.leaves[:i], int64(s.engine.leaf))
-		after := s.merge(s.engine.leaves[i+1:], int64(s.engine.leaf))
-		at := s.merge(s.engine.leaves[i:i+1], 0)
-		s.engine.leaves = slices.Concat(before, at, after)
-		return len(before)
+// affordable is the number of buckets that so many workers can cut a leaf into with the blocks that are free: each may
+// need a block in every bucket, and holds one of each list that it reads, and one that another has begun.
+func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
+	held := 2
+	if l.ordered {
+		held = 2 * len(s.engine.order.lists)
 	}
-	return i
+	return min(s.engine.sizes.maxBuckets(), int(s.engine.pool.Available())/workers-held)
 }
 
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
-// never needs more new ones than it has buckets, and one.
-func (s splitter[E]) distribute(ctx context.Context, l leaf[E], b radix.Buckets[E], majority *radix.Equalities[E],
-) ([]leaf[E], error) {
-	workers := workersFor(s.engine.sizes.workers, l.count, unitBytes/s.engine.element)
+// never needs more new ones than it has buckets, and those that it holds.
+func (s splitter[K, E]) distribute(
+	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority *radix.Equalities[K],
+) ([]leaf[K], error) {
 	if err := s.engine.makeWorkers(workers); err != nil {
 		return nil, err
 	}
+	readers := make([]reader, workers)
 	for _, w := range s.engine.workers[:workers] {
-		w.scatter.Reset(b.Count(), l.zone, 1)
-		w.scatter.CountEqual(majority)
+		w.reset(b.Count(), l.zone, 1, majority)
 	}
-	err := s.eachBlock(ctx, workers, l, func(w *worker[E], block uint32) {
-		w.scatter.Add(&b, s.pool.Content(block))
-		w.scatter.Recycle(block)
+	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
+		for elems := range slices.Chunk(piece, len(w.keys)) {
+			w.add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
+		}
+		if block, first, end := blockOf(s.engine.pool, piece); readers[i].ends(block, first, end) {
+			w.lines.Recycle(block)
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range s.engine.workers[:workers] {
-		w.scatter.Finish()
-		w.scatter.GiveBack()
+	for i, w := range s.engine.workers[:workers] {
+		w.share().Finish()
+		for _, block := range readers[i].shared {
+			w.lines.Recycle(block)
+		}
+		w.lines.GiveBack()
 	}
-	return s.engine.kind.collect(workers, b, l), nil
+	return s.engine.collect(workers, b, l, nil), nil
+}
+
+// reader follows which blocks a worker has read.
+type reader struct {
+	begun  []uint32 // from their start, but not to the end
+	shared []uint32 // to their end, but not from the start: others may yet read there
+}
+
+// ends takes that a piece of a block was read, and reports whether nobody reads it any more.
+func (r *reader) ends(block uint32, first, end bool) bool {
+	at := slices.Index(r.begun, block)
+	switch {
+	case first && end:
+		return true
+	case first:
+		r.begun = append(r.begun, block)
+	case end && at < 0:
+		r.shared = append(r.shared, block)
+	case end:
+		r.begun = slices.Delete(r.begun, at, at+1)
+		return true
+	}
+	return false
+}
+
+// blockOf is the block of a piece, and whether the piece is the first and the last of its elements.
+func blockOf[E arena.Word](p *pool.Pool[E], piece []E) (block uint32, first, last bool) {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.Elems)))
+	at := int(start / unsafe.Sizeof(piece[0]))
+	block = uint32(at >> p.Shift)
+	from := int(block) << p.Shift
+	return block, at == from, at+len(piece) == from+int(p.Used[block])
 }
 
 // merge joins neighbouring leaves that have at most so many elements together and packs all of them, so that leaves
 // and the blocks that are not full stay few however often buckets are cut.
-func (s splitter[E]) merge(leaves []leaf[E], most int64) []leaf[E] {
+func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && merged[n-1].joins(&l) && merged[n-1].count+l.count <= most {
-			s.pool.Join(&merged[n-1].List, l.List)
+			s.engine.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count
 			merged[n-1].high = l.high
 			continue
@@ -177,96 +205,67 @@ func (s splitter[E]) merge(leaves []leaf[E], most int64) []leaf[E] {
 		merged = append(merged, l)
 	}
 	for i := range merged {
-		merged[i].List = s.pool.Pack(merged[i].zone, merged[i].List, false)
+		merged[i].List = s.engine.pool.Pack(merged[i].zone, merged[i].List, s.engine.sizes.whole)
 	}
 	return merged
 }
 
 // joins reports whether a leaf and the next one can be one: all of their elements are in blocks of one zone, and
 // hold the same bits of the key.
-func (l *leaf[E]) joins(next *leaf[E]) bool {
-	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && l.zone == next.zone && l.from == next.from
+func (l *leaf[K]) joins(next *leaf[K]) bool {
+	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && !l.ordered && !next.ordered &&
+		l.zone == next.zone && l.from == next.from
 }
 
-// leafSample is how many elements of a leaf tell how to cut it.
+// leafSample is how many keys of a leaf tell how to cut it.
 const leafSample = 8192
 
-// sampleOf takes elements from places all over a leaf.
-func (s splitter[E]) sampleOf(l leaf[E]) []E {
+// survey gives the least and the greatest key of a leaf, and some from places all over it.
+func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
+	if err := s.engine.makeWorkers(workers); err != nil {
+		return nil, 0, 0, err
+	}
+	var mu sync.Mutex
+	low, high = ^K(0), K(0)
 	step := int(l.count/leafSample) + 1
-	sample := make([]E, 0, l.count/int64(step)+1)
-	at := 0
-	for b := l.Head; b != pool.None; b = s.pool.Next[b] {
-		content := s.pool.Content(b)
-		for ; at < len(content); at += step {
-			sample = append(sample, content[at])
-		}
-		at -= len(content)
-	}
-	return sample
-}
-
-// rangeOf is the least and the greatest element of a leaf.
-func (s splitter[E]) rangeOf(ctx context.Context, l leaf[E]) (low, high E, err error) {
-	var mu sync.Mutex
-	low, high = ^E(0), E(0)
-	err = s.eachBlock(ctx, s.engine.sizes.workers, l, func(_ *worker[E], block uint32) {
-		blockLow, blockHigh := radix.MinMax(s.pool.Content(block))
-		mu.Lock()
-		defer mu.Unlock()
-		low, high = min(low, blockLow), max(high, blockHigh)
-	})
-	return low, high, err
-}
-
-// deepen makes the elements of a leaf, which tie, hold the next bits of the key that may differ.
-func (s splitter[E]) deepen(ctx context.Context, l leaf[E]) (from int, err error) {
-	if from = s.codec.next(l.from); from < 0 {
-		if from, err = s.agreement(ctx, l); err != nil {
-			return 0, err
-		}
-	}
-	return from, s.eachBlock(ctx, s.engine.sizes.workers, l, func(_ *worker[E], block uint32) {
-		s.codec.rewindow(s.pool.Content(block), from)
-	})
-}
-
-// agreement is the number of leading bits of the key that all elements of a leaf share.
-func (s splitter[E]) agreement(ctx context.Context, l leaf[E]) (bits int, err error) {
-	var mu sync.Mutex
-	bits = 8 * s.engine.opt.Keyer.KeySize()
-	pivot := s.pool.Content(l.Head)[0]
-	err = s.eachBlock(ctx, s.engine.sizes.workers, l, func(_ *worker[E], block uint32) {
-		agreed := s.codec.agreement(s.pool.Content(block), pivot, l.from)
-		mu.Lock()
-		defer mu.Unlock()
-		bits = min(bits, agreed)
-	})
-	return bits, err
-}
-
-// eachBlock calls f for every block of a leaf, by several workers. f may take the block out of the list.
-func (s splitter[E]) eachBlock(ctx context.Context, workers int, l leaf[E], f func(w *worker[E], block uint32)) error {
-	var mu sync.Mutex
-	rest := l.Head
-	claim := func() uint32 {
-		mu.Lock()
-		defer mu.Unlock()
-		block := rest
-		if block != pool.None {
-			rest = s.pool.Next[block]
-		}
-		return block
-	}
-	return s.engine.each(ctx, workers, func(ctx context.Context, _ int, w *worker[E]) error {
-		for block, ahead := claim(), pool.None; block != pool.None; block = ahead {
-			if err := ctx.Err(); err != nil {
-				return err
+	next := make([]int, workers) // of the worker's keys, from the next one on, to sample
+	err = s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
+		for elems := range slices.Chunk(piece, len(w.keys)) {
+			keys := s.engine.kind.keysOf(w, elems, l.from)
+			least, greatest := radix.MinMax(keys)
+			mu.Lock()
+			low, high = min(low, least), max(high, greatest)
+			for ; next[i] < len(keys); next[i] += step {
+				sample = append(sample, keys[next[i]])
 			}
-			if ahead = claim(); ahead != pool.None {
-				radix.Prefetch(s.pool.Content(ahead))
+			mu.Unlock()
+			next[i] -= len(keys)
+		}
+	})
+	return sample, low, high, err
+}
+
+// eachPiece calls f for all elements of a leaf by several workers, each with a share of them: consecutive ones in the
+// order of the input, if that is known. f may recycle what it has read.
+func (e *engine[K, E]) eachPiece(
+	ctx context.Context, workers int, l leaf[K], f func(i int, w *worker[K, E], piece []E),
+) error {
+	var found sync.WaitGroup // the starts of all shares
+	found.Add(workers)
+	return e.each(ctx, workers, func(ctx context.Context, i int, w *worker[K, E]) error {
+		start := sync.OnceFunc(func() { found.Done(); found.Wait() })
+		defer start()
+		from := l.count * int64(i) / int64(workers)
+		left := l.count*int64(i+1)/int64(workers) - from
+		for piece := range e.pieces(&l, from) {
+			if start(); ctx.Err() != nil {
+				return ctx.Err()
 			}
-			f(w, block)
+			piece = piece[:min(int64(len(piece)), left)]
+			f(i, w, piece)
+			if left -= int64(len(piece)); left == 0 {
+				break
+			}
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/device"
@@ -18,12 +19,12 @@ type task[K radix.Element] struct {
 }
 
 // Store writes the records and keeps them.
-func (e *engine[K, E, W]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+func (e *engine[K, E]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return e.storeAll(ctx, limit, w, nil)
 }
 
 // Drain gives the memory of a zone back when the last of its records have been written.
-func (e *engine[K, E, W]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+func (e *engine[K, E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	records := make([]int64, len(e.pool.Zones))
 	for _, l := range e.leaves {
 		records[l.zone] += l.count
@@ -32,24 +33,50 @@ func (e *engine[K, E, W]) Drain(ctx context.Context, limit int64, w device.Block
 }
 
 // storeAll stores. zones, if not nil, hears what is done with.
-func (e *engine[K, E, W]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
+func (e *engine[K, E]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
 	defer seconds(&e.stats.Store, time.Now())
 	tasks := e.tasks(limited(limit, e.stats.Records))
-	workers := max(1, min(len(tasks), e.sizes.workers))
-	if err := e.makeWorkers(workers); err != nil {
+	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
+		err := e.store(ctx, w, tasks[i], to)
+		if err == nil {
+			zones.done(tasks[i].first, tasks[i].count)
+		}
 		return err
-	}
-	s := storing{tasks: len(tasks), zones: zones}
-	err := e.each(ctx, workers, func(ctx context.Context, _ int, w W) error {
-		return s.work(func(i int) (first, count int64, err error) {
-			if err := ctx.Err(); err != nil {
-				return 0, 0, err
-			}
-			return tasks[i].first, tasks[i].count, e.kind.store(ctx, w, tasks[i], to)
-		})
 	})
 	e.countPasses()
 	return err
+}
+
+// inOrder has workers do tasks, see inOrder.
+func (e *engine[K, E]) inOrder(
+	ctx context.Context, tasks int, do func(ctx context.Context, w *worker[K, E], task int) error,
+) error {
+	workers := max(1, min(tasks, e.sizes.workers))
+	if err := e.makeWorkers(workers); err != nil {
+		return err
+	}
+	return inOrder(ctx, e.workers[:workers], tasks, func(ctx context.Context, worker, i int) error {
+		return e.kept.guarded(func() error { return do(ctx, e.workers[worker], i) })
+	})
+}
+
+// inOrder has workers take so many tasks in order, so that the one with the lowest is never behind another: it waits
+// for nobody, and writers may wait for those before them.
+func inOrder[W any](
+	ctx context.Context, workers []W, tasks int, do func(ctx context.Context, worker, task int) error,
+) error {
+	var claimed atomic.Int64
+	return each(ctx, workers, func(ctx context.Context, worker int, _ W) error {
+		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(ctx, worker, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // limited is how many of so many records there are if limit are asked for; limit < 0 asks for all.
@@ -61,9 +88,9 @@ func limited(limit, records int64) int64 {
 }
 
 // tasks cuts the first limit records into tasks.
-func (e *engine[K, E, W]) tasks(limit int64) []task[K] {
+func (e *engine[K, E]) tasks(limit int64) []task[K] {
 	var tasks []task[K]
-	block := int64(e.out)
+	block := int64(e.sizes.out)
 	at := int64(0)
 	add := func(leaves []leaf[K], skip, count int64) {
 		if count = min(count, limit-at); count > 0 {
@@ -92,18 +119,43 @@ func (e *engine[K, E, W]) tasks(limit int64) []task[K] {
 	return tasks
 }
 
+// store finishes the leaves of a task and writes its records.
+func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter) error {
+	switch {
+	case t.leaves[0].done:
+		return e.storeDone(ctx, t, w.out, to)
+	case len(t.leaves) > 1:
+		out := w.out[:t.count*int64(e.sizes.record)]
+		for rest := out; len(rest) > 0; t.leaves = t.leaves[1:] {
+			sorted := e.kind.finish(w, &t.leaves[0], rest)
+			sorted = sorted[:min(len(sorted), len(rest)/e.sizes.record)]
+			rest = rest[len(moved(rest, e.kind.gather(w, rest, sorted))):]
+		}
+		return to.WriteBlock(ctx, t.first, out)
+	}
+	sorted := e.kind.finish(w, &t.leaves[0], nil)[:t.count]
+	for first := t.first; len(sorted) > 0; {
+		n := min(len(sorted), e.sizes.out)
+		if err := to.WriteBlock(ctx, first, e.kind.gather(w, w.out, sorted[:n])); err != nil {
+			return err
+		}
+		first, sorted = first+int64(n), sorted[n:]
+	}
+	return nil
+}
+
 // storeDone writes records of a leaf that is done, by way of out.
-func (e *engine[K, E, W]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
+func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
 	first, left, n := t.first, t.count, 0 // n: records in out
-	for piece := range e.kind.pieces(&t.leaves[0], t.skip) {
+	for piece := range e.pieces(&t.leaves[0], t.skip) {
 		for len(piece) > 0 && left > 0 {
-			some := piece[:min(int64(len(piece)), left, int64(e.out-n))]
-			moved(out[n*e.record:], e.kind.records(out[n*e.record:], some))
+			some := piece[:min(int64(len(piece)), left, int64(e.sizes.out-n))]
+			moved(out[n*e.sizes.record:], e.kind.records(out[n*e.sizes.record:], some))
 			piece, left, n = piece[len(some):], left-int64(len(some)), n+len(some)
-			if n < e.out && left > 0 {
+			if n < e.sizes.out && left > 0 {
 				continue
 			}
-			if err := to.WriteBlock(ctx, first, out[:n*e.record]); err != nil {
+			if err := to.WriteBlock(ctx, first, out[:n*e.sizes.record]); err != nil {
 				return err
 			}
 			first, n = first+int64(n), 0
@@ -113,4 +165,12 @@ func (e *engine[K, E, W]) storeDone(ctx context.Context, t task[K], out []byte, 
 		}
 	}
 	return nil
+}
+
+// moved puts recs at the start of dst, where they may be already.
+func moved(dst, recs []byte) []byte {
+	if len(recs) > 0 && &dst[0] != &recs[0] {
+		copy(dst, recs)
+	}
+	return dst[:len(recs)]
 }

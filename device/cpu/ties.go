@@ -9,23 +9,23 @@ const smallTie = 12
 
 // refine orders neighbours in a whose elements, which hold the key from bit from on, tie before the key ends.
 // REQUIRES: a is in order, and tmp is as long.
-func refine[E radix.Element](c codec[E], r *radix.Sorter[E], a, tmp []E, from int) {
-	tieBits := c.tieBits(from)
+func (r *records) refine(sorter *radix.Sorter[uint64], a, tmp []uint64, from int) {
+	tieBits := r.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
 	for i, asked := 0, 0; i < len(a); {
 		end := endOfTie(a, i, tieBits)
 		if end-i > 1 {
-			asked = ask(c, a, max(asked, i), end+tiesAhead, tieBits)
-			settle(c, r, a[i:end], tmp[i:end], from)
+			asked = r.ask(a, max(asked, i), end+tiesAhead, tieBits)
+			r.settle(sorter, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
 }
 
 // endOfTie is the end of the group of ties that begins at i.
-func endOfTie[E radix.Element](a []E, i int, tieBits uint) int {
+func endOfTie(a []uint64, i int, tieBits uint) int {
 	end := i + 1
 	for end < len(a) && a[end]>>tieBits == a[i]>>tieBits {
 		end++
@@ -39,11 +39,11 @@ const tiesAhead = 24
 
 // ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of
 // the last. Larger groups are gathered, which asks for itself.
-func ask[E radix.Element](c codec[E], a []E, from, end int, tieBits uint) int {
+func (r *records) ask(a []uint64, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)
 		if n := next - from; n > 1 && n < windowBatch {
-			c.prefetch(a[from:next])
+			r.prefetch(a[from:next])
 		}
 		from = next
 	}
@@ -52,22 +52,22 @@ func ask[E radix.Element](c codec[E], a []E, from, end int, tieBits uint) int {
 
 // settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
 // same in all of the group, which cuts it into smaller groups however long a common prefix is.
-func settle[E radix.Element](c codec[E], r *radix.Sorter[E], group, tmp []E, from int) {
+func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e, j := group[i], i
-			for ; j > 0 && c.less(e, group[j-1]); j-- {
+			for ; j > 0 && r.less(e, group[j-1]); j-- {
 				group[j] = group[j-1]
 			}
 			group[j] = e
 		}
 		return
 	}
-	next := c.next(from)
+	next := r.next(from)
 	if next < 0 {
-		next = c.agreement(group[1:], group[0], from)
+		next = r.agreement(group[1:], group[0], from)
 	}
-	c.rewindow(group, next)
-	r.SortInPlace(group, tmp)
-	refine(c, r, group, tmp, next)
+	r.rewindow(group, next)
+	sorter.SortInPlace(group, tmp)
+	r.refine(sorter, group, tmp, next)
 }

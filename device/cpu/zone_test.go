@@ -17,8 +17,8 @@ import (
 
 // The chunks that there are.
 type (
-	elementEngine[E radix.Element] = engine[E, E, *worker[E]]
-	wholeEngine[R word]            = engine[uint64, R, *wholeWorker[R]]
+	elementEngine[E radix.Element] = engine[E, E]
+	wholeEngine[R word]            = engine[uint64, R]
 )
 
 // zonedChunk is a chunk with several zones, as only large ones have them.
@@ -49,9 +49,6 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 		cutPool(c.pool, z.zones)
 	case *elementEngine[uint32]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
-		cutPool(c.pool, z.zones)
-	case *wholeEngine[uint64]:
-		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	case *wholeEngine[[2]uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
