@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the pla
 // every machine, and so is the profile. The cache is looked at once, so it is set before anything asks for it.
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
-	machineProfile = func() *plan.Profile { return plan.DefaultProfile(true) }
+	machineProfile = plan.DefaultProfile
 }
 
 const plansFile = "testdata/plans.txt"
@@ -400,7 +400,7 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	opt.faults.spillStore = roomyStore{free: f.free}
 	opt.faults.readBytes = f.disk
 	if f.cached {
-		opt.faults.readBytes = plan.DefaultProfile(true).ReadBytes
+		opt.faults.readBytes = plan.DefaultProfile().ReadBytes
 	}
 	opt.faults.gpus = []device.Device{}
 	for i := range f.gpus {

@@ -60,7 +60,7 @@ func factsOf(t *testing.T, records, memory int64) *Facts {
 
 func choose(t *testing.T, f *Facts) *Plan {
 	t.Helper()
-	p, err := Choose(f, DefaultProfile(true))
+	p, err := Choose(f, DefaultProfile())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestLeastMemory(t *testing.T) {
 		}
 		f := factsOf(t, 1000, 13*mib)
 		f.Keyer, f.Devices = k, []Device{hostDevice(size)}
-		if _, err := Choose(f, DefaultProfile(true)); err == nil {
+		if _, err := Choose(f, DefaultProfile()); err == nil {
 			t.Fatalf("%d bytes: 13 MiB are enough", size)
 		}
 		for less, want := range map[int64]bool{0: true, mib: false} {
@@ -175,7 +175,7 @@ func cutAll(t *testing.T, k *Cutter, records int64, known bool) (sizes []int64) 
 // as planned, and the last can stay unless there are very many.
 func TestCuts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	capacity := newChooser(factsOf(t, -1, 40*mib), DefaultProfile(true)).capacity
+	capacity := newChooser(factsOf(t, -1, 40*mib), DefaultProfile()).capacity
 	for range 2000 {
 		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
 		f := factsOf(t, n, 40*mib)
@@ -195,7 +195,7 @@ func TestCuts(t *testing.T) {
 // TestCutsOfStream cuts a stream: whenever it ends, its last chunk can stay.
 func TestCutsOfStream(t *testing.T) {
 	f := factsOf(t, -1, 400*mib)
-	c := newChooser(f, DefaultProfile(true))
+	c := newChooser(f, DefaultProfile())
 	sizes := cutAll(t, choose(t, f).Cutter(-1, false), 6*c.capacity, false)
 	if sizes[0] != c.capacity {
 		t.Errorf("the first chunk has %d records, not the %d that fit memory", sizes[0], c.capacity)
@@ -238,7 +238,7 @@ func TestWanted(t *testing.T) {
 // TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in memory,
 // and no faster what is on a disk.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
-	f, p := factsOf(t, gib, gib), DefaultProfile(true)
+	f, p := factsOf(t, gib, gib), DefaultProfile()
 	times := func(workers int) float64 { return p.price(f, 1, 1)[looks] / p.price(f, workers, 1)[looks] }
 	one, two, sixteen := times(1), times(2), times(16)
 	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
@@ -277,11 +277,11 @@ func TestGPUPays(t *testing.T) {
 	} {
 		f := factsOf(t, c.bytes/8, c.memory)
 		f.Asked.Workers = c.workers
-		if got := GPUPays(f, DefaultProfile(true), c.gpu); got != c.pays {
-			t.Errorf("%s: %t, by %.2f s", c.name, got, gpuGain(f, DefaultProfile(true), c.gpu))
+		if got := GPUPays(f, DefaultProfile(), c.gpu); got != c.pays {
+			t.Errorf("%s: %t, by %.2f s", c.name, got, gpuGain(f, DefaultProfile(), c.gpu))
 		}
 		f.Sample.Descents = 0
-		if GPUPays(f, DefaultProfile(true), c.gpu) {
+		if GPUPays(f, DefaultProfile(), c.gpu) {
 			t.Errorf("%s: pays for what is in order", c.name)
 		}
 	}
@@ -315,7 +315,7 @@ func TestSpreadIsPlanned(t *testing.T) {
 			asked.Records, asked.Seekable = -1, false
 		}
 		asked.Asked.Strategy = Spread
-		if _, err := Choose(asked, DefaultProfile(true)); err == nil {
+		if _, err := Choose(asked, DefaultProfile()); err == nil {
 			t.Error("a spread that cannot be is no error")
 		}
 	}
@@ -365,7 +365,7 @@ func TestWaitsForTheDisk(t *testing.T) {
 	memory := func(bytes int64) func(*Facts) { return func(f *Facts) { f.Memory = bytes } }
 	most := seconds(Partition, memory(1<<50)) // everything is waited for at the end only
 	few := seconds(Partition, memory(20*gib*100/15))
-	if waited, due := few-most, 12.0*gib/DefaultProfile(true).DiskBytes; waited < due-0.1 || waited > due+0.1 {
+	if waited, due := few-most, 12.0*gib/DefaultProfile().DiskBytes; waited < due-0.1 || waited > due+0.1 {
 		t.Errorf("%.1f s are waited for 12 GiB, %.1f are due", waited, due)
 	}
 	noDisk := func(f *Facts) { f.Memory, f.Spill.OnDisk, f.Output.OnDisk = 20*gib*100/15, false, false }

@@ -41,28 +41,18 @@ type Profile struct {
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
 }
 
-// vectorMerge and scalarMerge are Profile.Merge with and without vectors of eight keys.
-const (
-	vectorMerge = 1.1e-9
-	scalarMerge = 1.8e-9
-)
-
 // DefaultProfile is the profile of a machine of which nothing was measured. Other machines differ from it, but which
-// strategy is the fastest depends on ratios. vectors: this processor merges eight keys at a time.
-func DefaultProfile(vectors bool) *Profile {
-	p := &Profile{
+// strategy is the fastest depends on ratios.
+func DefaultProfile() *Profile {
+	return &Profile{
 		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
 		ReadBytes: 12e9, WriteBytes: 2e9, SpillBytes: 4.5e9, CopyBytes: 20e9, DiskBytes: 2e9,
 		Touch: 0.7e-9, Sort: 4.6e-9, Move: 2e-9, Count: 0.4e-9, Gather: 17e-9, Scatter: 1.4e-9, Plain: 8e-9,
-		Merge: scalarMerge, Refer: 4e-9, Follow: 5e-9, Pack: 1e-9,
+		Merge: 1.8e-9, Refer: 4e-9, Follow: 5e-9, Pack: 1e-9,
 		Start: 1e-3, Sync: 2e-3, Block: 30e-6, Cut: 2e-6, Part: 0.5e-3, GPUStart: 0.35,
 		SortPower: 0.8, LookPower: 0.65, Writers: 4, Spillers: 2,
 		LinkBytes: 24e9, GPUSortBytes: 20e9,
 	}
-	if vectors {
-		p.Merge = vectorMerge
-	}
-	return p
 }
 
 // Rates is the part of a profile that reports show.
@@ -82,7 +72,7 @@ type Rates struct {
 // Rates are the part that reports show.
 func (p *Profile) Rates() Rates {
 	return Rates{
-		Machine: p.Machine, Measured: p.Machine != DefaultProfile(false).Machine,
+		Machine: p.Machine, Measured: p.Machine != DefaultProfile().Machine,
 		ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes, CopyBytes: p.CopyBytes, DiskBytes: p.DiskBytes,
 		SortNanoseconds: 1e9 * p.Sort, GatherNanoseconds: 1e9 * p.Gather,
 		ScatterNanoseconds: 1e9 * p.Scatter, MergeNanoseconds: 1e9 * p.Merge,

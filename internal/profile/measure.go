@@ -41,7 +41,7 @@ const (
 // folder that is on one. What is not measured, or is not to be told from what else a trial does, is as in the default.
 func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
 	defer debug.FreeOSMemory()
-	p, m, t := standard(), thisMachine(), &trials{}
+	p, m, t := plan.DefaultProfile(), thisMachine(), &trials{}
 	p.Machine = fmt.Sprintf("%s, %d processors, extsort tune, %s", m.Processor, m.Processors, time.Now().Format("2006-01"))
 	from, to := make([]byte, copyBytes), make([]byte, copyBytes)
 	clear(from) // so that its pages are there

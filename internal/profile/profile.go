@@ -13,7 +13,6 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/tune"
-	"github.com/extsort/extsort/merge"
 )
 
 // kept is the file of a machine.
@@ -35,21 +34,18 @@ func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.Nu
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
 
-// standard is the profile of a machine that was not measured.
-func standard() *plan.Profile { return plan.DefaultProfile(merge.InVectors()) }
-
 // Load is the profile that was kept of this machine, else the default. EXTSORT_PROFILE=default keeps plans independent
 // of what was measured.
 func Load() *plan.Profile {
 	m := thisMachine()
 	name, err := m.path()
 	if err != nil || os.Getenv("EXTSORT_PROFILE") == "default" {
-		return standard()
+		return plan.DefaultProfile()
 	}
 	content, err := os.ReadFile(name)
 	var k kept
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
-		return standard()
+		return plan.DefaultProfile()
 	}
 	mend(k.Profile)
 	return k.Profile
@@ -58,7 +54,7 @@ func Load() *plan.Profile {
 // mend gives prices that are missing, or would mislead, their defaults.
 func mend(p *plan.Profile) {
 	const most = 1e15
-	prices, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(*standard())
+	prices, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(*plan.DefaultProfile())
 	for i, price := range prices.Fields() {
 		if price.Kind() == reflect.Float64 && !(price.Float() > 0 && price.Float() < most) {
 			price.Set(defaults.FieldByIndex(i.Index))

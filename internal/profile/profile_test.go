@@ -55,10 +55,10 @@ func TestLoad(t *testing.T) {
 		t.Setenv(name, folder)
 	}
 	t.Setenv("EXTSORT_PROFILE", "")
-	if p := Load(); *p != *standard() {
+	if p := Load(); *p != *plan.DefaultProfile() {
 		t.Errorf("nothing is kept: %+v", p)
 	}
-	want := *standard()
+	want := *plan.DefaultProfile()
 	want.Machine, want.Sort = "this one", 7e-9
 	name, err := Save(&want, "extsort tune")
 	if err != nil {
@@ -76,8 +76,8 @@ func TestLoad(t *testing.T) {
 		"more processors":         func(k *kept) { k.Processors++ },
 		"another form":            func(k *kept) { k.Version++ },
 		"without a profile":       func(k *kept) { k.Profile = nil },
-		"without prices":          func(k *kept) { k.Profile = &plan.Profile{Machine: standard().Machine} },
-		"prices that are nothing": func(k *kept) { k.Profile = standard(); k.Profile.Merge = -1 },
+		"without prices":          func(k *kept) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
+		"prices that are nothing": func(k *kept) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
 	} {
 		var k kept
 		if err := json.Unmarshal(content, &k); err != nil {
@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 		if changed, err := json.Marshal(k); err != nil || os.WriteFile(name, changed, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if p := Load(); *p != *standard() {
+		if p := Load(); *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -95,7 +95,7 @@ func TestLoad(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if p := Load(); *p != *standard() {
+		if p := Load(); *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -103,7 +103,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if p := Load(); *p != *standard() {
+	if p := Load(); *p != *plan.DefaultProfile() {
 		t.Errorf("the default is asked for: %+v", p)
 	}
 }

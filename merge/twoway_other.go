@@ -1,9 +1,0 @@
-//go:build !amd64
-
-package merge
-
-// mergeVectors is for processors with registers of eight keys: see twoway_amd64.go.
-func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) { return dst, a, b }
-
-// InVectors reports whether merges of bare keys take eight keys at a time on this processor.
-func InVectors() bool { return false }
