@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/pgzip"
 )
 
 // Compression is a way to compress a stream or a block.
@@ -163,6 +164,7 @@ func (closed) Close() error             { return nil }
 const (
 	zstdWindow = 128 << 10
 	s2Block    = 256 << 10
+	gzipBlock  = 256 << 10
 )
 
 func zstdOptions(workers int) []zstd.EOption {
@@ -178,13 +180,32 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 	workers = max(workers, 1)
 	switch c {
 	case Gzip:
-		return &gzipWriter{w: w, slots: make([]gzipSlot, workers)}, nil
+		return newGzipWriter(w, workers)
 	case Zstd:
 		return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
 	case S2:
 		return s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block)), nil
 	}
 	return nopWriteCloser{w}, nil
+}
+
+// gzipWriter is a pgzip.Writer whose goroutines end at Close when writing has failed, too.
+type gzipWriter struct{ *pgzip.Writer }
+
+func newGzipWriter(w io.Writer, workers int) (io.WriteCloser, error) {
+	z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
+}
+
+func (z gzipWriter) Close() error {
+	err := z.Writer.Close()
+	if err != nil {
+		z.Reset(io.Discard)
+	}
+	return err
 }
 
 type nopWriteCloser struct{ io.Writer }

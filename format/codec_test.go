@@ -98,8 +98,8 @@ func TestConcatenatedMembers(t *testing.T) {
 }
 
 func TestGzipIsTheSameForAnyWorkers(t *testing.T) {
-	data := compressible(2*gzipMember + 1)
-	for _, n := range []int{0, 1, gzipMember, gzipMember + 1, len(data)} {
+	data := compressible(2*gzipBlock + 1)
+	for _, n := range []int{0, 1, gzipBlock, gzipBlock + 1, len(data)} {
 		want := compressed(t, Gzip, 1, data[:n])
 		for _, workers := range []int{2, 9} {
 			if !bytes.Equal(compressed(t, Gzip, workers, data[:n]), want) {
