@@ -115,7 +115,7 @@ func (s *session) openCL(info device.Info) (device.Device, error) {
 	}
 	return opencl.Open(info.Index, opencl.Options{
 		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, DigitBits: s.opt.DigitBits,
-		LinkRate: info.LinkRate, Tuning: tune.Load(info),
+		Tuning: tune.Load(info),
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
@@ -26,7 +25,6 @@ type chunk struct {
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
 	ring                 *ring
 	memory               deviceMemory
-	host                 *arena.Memory // records, where only keys travel
 	program              func() (*program, error)
 
 	records int64
@@ -38,7 +36,7 @@ var errClosed = errors.New("OpenCL chunk: used after Close")
 
 func newChunk(e *engine, opt device.ChunkOptions) *chunk {
 	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile
-	return &chunk{engine: e, opt: opt, shape: shapeFor(e.opt, opt, opt.Records, opt.MemoryBytes)}
+	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}
 }
 
 // begin makes the chunk's queues and memory at the first Load, and sets the building of kernels going.
@@ -51,7 +49,8 @@ func (c *chunk) begin() error {
 		err = c.allocate(s)
 	}
 	if err != nil {
-		return errors.Join(err, c.release())
+		c.release()
+		return err
 	}
 	c.session, c.sorter = s, chooser{s, c.opt.Algorithm, c.engine.opt.DigitBits}
 	c.program = sync.OnceValues(c.prepare)
@@ -66,9 +65,6 @@ func (c *chunk) allocate(s *session) (err error) {
 		}
 	}
 	c.ring = newRing(s.ctx, s.admin, stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt)))
-	if c.host, err = arena.Alloc(int(c.opt.Records * int64(c.shape.host))); err != nil {
-		return err
-	}
 	dev, opt := c.engine.dev, c.engine.opt
 	return c.memory.allocate(s, c.shape, c.opt.Records, allocFor(dev, opt), c.shape.stageBytes(memoryFor(dev, opt)))
 }
@@ -173,11 +169,12 @@ func (c *chunk) Close() error {
 		c.settle()
 	}
 	c.session = nil
-	return c.release()
+	c.release()
+	return nil
 }
 
 // release gives back what there is, in whatever state the chunk is.
-func (c *chunk) release() error {
+func (c *chunk) release() {
 	c.memory.release()
 	if c.ring != nil {
 		c.ring.release()
@@ -186,9 +183,7 @@ func (c *chunk) release() error {
 		(*q).Release()
 		*q = nil
 	}
-	host := c.host
-	c.ring, c.host = nil, nil
-	return host.Free()
+	c.ring = nil
 }
 
 // Select implements device.Chunk.

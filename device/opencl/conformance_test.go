@@ -9,10 +9,9 @@ import (
 	"github.com/extsort/extsort/device/devicetest"
 )
 
-// TestConformance lets whole records travel; TestKeysTravel and TestSegments cover the other way.
 func TestConformance(t *testing.T) {
 	devicetest.Run(t, func(t testing.TB) device.Device {
-		d, err := openFirst(t, Options{Travel: TravelRecords})
+		d, err := openFirst(t, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

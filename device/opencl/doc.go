@@ -24,9 +24,6 @@
 // sorted by their most significant word alone, then if need be by twice as many and so on, least significant first.
 // The records move once, when they are gathered piece by piece to be stored.
 //
-// Where the link is slow and the host has memory enough, only normalized keys travel and only indexes come back,
-// and the host gathers the records (TravelKeys). See plan.go for the model that chooses.
-//
 // # Start-up
 //
 // Opening a device costs nothing: its context is made in the background when the first chunk is, and kernels are

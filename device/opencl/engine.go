@@ -94,29 +94,18 @@ func (e *engine) Capabilities(device.ChunkOptions) device.Capabilities { return 
 func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
 // MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
-// at a time use a k-th of it. Where only keys would travel, but the device holds more records than the host may, it is
-// the device's: a chunk of so many sends its records.
+// at a time use a k-th of it.
 func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
-	recordSize := opt.Keyer.Layout().RecordSize
-	if memoryBytes < fewestSlots*int64(recordSize) {
+	shape := shapeOf(opt.Keyer)
+	if memoryBytes < fewestSlots*int64(shape.size) {
 		return 0
 	}
-	n := e.maxRecords(shapeFor(e.opt, opt, -1, memoryBytes), opt, memoryBytes)
-	if e.opt.Travel == TravelAuto {
-		n = max(n, e.maxRecords(recordsShape(opt), opt, memoryBytes))
-	}
-	return n
-}
-
-func (e *engine) maxRecords(shape shape, opt device.ChunkOptions, memoryBytes int64) int64 {
-	ring := stagingFor(shape, memoryBytes, workersOf(opt))
 	memory := memoryFor(e.dev, e.opt)
 	memory -= min(memory/scratchShare, scratchAtMost)
-	if shape.travel == TravelRecords && !shape.bare {
+	if !shape.bare {
 		memory -= stages * shape.stageBytes(memory)
 	}
-	host := memoryBytes - int64(ring.slots*ring.slotBytes)
-	return max(shape.capacity(memory, allocFor(e.dev, e.opt), host), 0)
+	return max(shape.capacity(memory, allocFor(e.dev, e.opt)), 0)
 }
 
 // NewChunk implements device.Device.

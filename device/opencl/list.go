@@ -57,7 +57,7 @@ func infoOf(index int, d *cl.Device, opt Options) device.Info {
 	return device.Info{
 		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kindOf(d.Type),
 		MemoryBytes: memoryFor(d, opt), MaxAlloc: allocFor(d, opt), Units: d.Units,
-		LinkRate: cmp.Or(opt.LinkRate, tuning.LinkRate), SortRate: tuning.SortRate, Algorithms: algo.Names(),
+		LinkRate: tuning.LinkRate, SortRate: tuning.SortRate, Algorithms: algo.Names(),
 	}
 }
 

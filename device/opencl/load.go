@@ -121,7 +121,7 @@ func (l *loader) claim(most int) int {
 	return int(n)
 }
 
-// place is where the source puts records: the slot, or the host's own memory where only their keys travel.
+// place is where the source puts records; the first tell where in it the chunk begins.
 func (l *loader) place(s *slot, first int64, n int) []byte {
 	l.mu.Lock()
 	if l.base < 0 {
@@ -129,49 +129,29 @@ func (l *loader) place(s *slot, first int64, n int) []byte {
 	}
 	l.mu.Unlock()
 	l.begin()
-	size := l.chunk.shape.layout.RecordSize
-	if l.chunk.shape.travel == TravelKeys {
-		at := int(first-l.base) * size
-		return l.chunk.host.Bytes()[at : at+n*size]
-	}
-	return s.Bytes[:n*size]
+	return s.Bytes[:n*l.chunk.shape.size]
 }
 
 // send queues the upload of n records that were read.
 func (l *loader) send(s *slot, first int64, n int) error {
-	at := first - l.base
-	if l.chunk.shape.travel == TravelKeys {
-		l.chunk.extractKeys(s.Bytes, at, n)
-	}
 	l.mu.Lock() // one at a time, so that last is the last
 	defer l.mu.Unlock()
 	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
-	sent, err := l.chunk.queueUpload(s, at, n)
-	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.uploaded
+	sent, err := l.chunk.queueUpload(s, first-l.base, n)
+	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.size
 	return err
 }
 
 // recordsPerLoad is how many records one slot takes at a time.
 func (c *chunk) recordsPerLoad() int {
-	return max(c.ring.plan.slotBytes/max(c.shape.layout.RecordSize, c.shape.uploaded), 1)
-}
-
-// extractKeys writes the normalized keys of n records of the host's memory, from the one with index first on.
-func (c *chunk) extractKeys(dst []byte, first int64, n int) {
-	size, records := c.shape.layout.RecordSize, c.host.Bytes()
-	key := dst[:0]
-	for at := int(first) * size; n > 0; n-- {
-		key = c.opt.Keyer.Append(key, records[at:at+size])
-		at += size
-	}
+	return max(c.ring.plan.slotBytes/c.shape.size, 1)
 }
 
 // queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the
 // event of the last part.
 func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
-	size := int64(c.shape.uploaded)
 	if c.shape.bare {
-		sent, err = c.upload.Write(c.rawKeys(), first*size, s.Pinned, 0, n*int(size))
+		sent, err = c.upload.Write(c.rawKeys(), first*int64(c.shape.size), s.Pinned, 0, n*c.shape.size)
 	} else {
 		sent, err = c.memory.writeRecords(c.upload, s.Pinned, first, n)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
-	"github.com/extsort/extsort/format"
 )
 
 // deviceMemory is the buffers of a chunk on the device.
@@ -16,7 +15,7 @@ type deviceMemory struct {
 	data     algo.Data    // words and indexes, twice each
 	segments []*cl.Buffer // records
 	shift    int          // log2 of the records in a segment
-	size     int          // bytes of a record in a segment
+	size     int          // bytes of a record
 	table    *cl.Buffer   // describes the key's bytes, see records.cl
 	bits     *cl.Buffer   // what survey finds: 16 bytes for each word
 	stage    []*cl.Buffer // pieces of gathered records on their way out
@@ -35,18 +34,14 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 	if sh.bare {
 		return a.err
 	}
-	m.size = sh.stored
+	m.size = sh.size
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
 		m.segments = append(m.segments, a.buffer(min(left, 1<<m.shift)*int64(m.size)))
 	}
-	table := keyTable(sh.layout)
-	if sh.travel == TravelKeys {
-		table = keyTable(format.Whole(sh.keyBytes)) // what travels is normalized
-	} else {
-		for range stages {
-			m.stage = append(m.stage, a.buffer(stageBytes))
-		}
+	for range stages {
+		m.stage = append(m.stage, a.buffer(stageBytes))
 	}
+	table := keyTable(sh.layout)
 	m.table = a.buffer(int64(4 * len(table)))
 	if a.err != nil {
 		return a.err

@@ -189,8 +189,8 @@ var layouts = []struct {
 	{"three words", 33, []string{"9:bytes9", "0:f64", "20:i32"}},
 }
 
-func TestKeysTravel(t *testing.T) {
-	d := open(t, Options{Travel: TravelKeys})
+func TestLayouts(t *testing.T) {
+	d := open(t, Options{})
 	for _, l := range layouts {
 		for _, kind := range []string{"uniform", "few", "equal"} {
 			t.Run(l.name+"/"+kind, func(t *testing.T) {
@@ -265,23 +265,21 @@ func TestSourceOverTwoChunks(t *testing.T) {
 
 // One allocation too small for the records makes several segments of them.
 func TestSegments(t *testing.T) {
-	for _, travel := range []Travel{TravelRecords, TravelKeys} {
-		d := open(t, Options{AllocBytes: 40_000, Travel: travel})
-		k := keyer(t, 33, "9:bytes9", "0:f64")
-		opt := device.ChunkOptions{Keyer: k, MemoryBytes: 1 << 20, Workers: 3}
-		opt.Records = d.MaxRecords(opt, opt.MemoryBytes)
-		c, err := d.NewChunk(context.Background(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		recs := randomBytes(int(opt.Records)*33, "uniform")
-		if got := sortOn(t, c, &memorySource{size: 33, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
-			t.Errorf("travel %s, %d records: wrong order", travel, opt.Records)
-		}
-		if n := len(c.(*chunk).memory.segments); n < 3 {
-			t.Errorf("travel %s: only %d segments", travel, n)
-		}
+	d := open(t, Options{AllocBytes: 40_000})
+	k := keyer(t, 33, "9:bytes9", "0:f64")
+	opt := device.ChunkOptions{Keyer: k, MemoryBytes: 1 << 20, Workers: 3}
+	opt.Records = d.MaxRecords(opt, opt.MemoryBytes)
+	c, err := d.NewChunk(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	recs := randomBytes(int(opt.Records)*33, "uniform")
+	if got := sortOn(t, c, &memorySource{size: 33, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
+		t.Errorf("%d records: wrong order", opt.Records)
+	}
+	if n := len(c.(*chunk).memory.segments); n < 3 {
+		t.Errorf("only %d segments", n)
 	}
 }
 

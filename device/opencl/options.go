@@ -19,34 +19,18 @@ var (
 	ErrDevice      = cl.ErrDevice      // the device failed: lost, hung, or refusing a call
 )
 
-// Travel says what goes over the link between host and device.
-type Travel string
-
-// The ways to travel.
-const (
-	TravelAuto    Travel = ""        // the model chooses
-	TravelRecords Travel = "records" // whole records, there and back
-	TravelKeys    Travel = "keys"    // keys there and indexes back; the records stay in the host's memory
-)
-
 // Options say how a device is used. The zero value is the default.
 type Options struct {
 	MemoryBytes int64   // use no more than this of the device's memory; 0: all
 	AllocBytes  int64   // make no single allocation larger than this; 0: as large as the device allows
 	Algorithm   string  // one of Info.Algorithms; "": the device's choice
 	DigitBits   int     // that a pass sorts by, of algorithms that leave it open; 0: as measured, or by the cost model
-	Travel      Travel  // of layouts that are not bare keys
-	LinkRate    float64 // bytes per second between host and device if known, which the choice of Travel uses
 	Tuning      *Tuning // what was measured of the device, which the choice of algorithms and parameters uses; may be nil
 }
 
 func (o Options) validate() error {
-	if o.MemoryBytes < 0 || o.AllocBytes < 0 || o.LinkRate < 0 {
-		return fmt.Errorf("OpenCL device: negative limit (memory %d, allocation %d, link rate %g)", o.MemoryBytes,
-			o.AllocBytes, o.LinkRate)
-	}
-	if !slices.Contains([]Travel{TravelAuto, TravelRecords, TravelKeys}, o.Travel) {
-		return fmt.Errorf("OpenCL device: travel %q is neither records nor keys", o.Travel)
+	if o.MemoryBytes < 0 || o.AllocBytes < 0 {
+		return fmt.Errorf("OpenCL device: negative limit (memory %d, allocation %d)", o.MemoryBytes, o.AllocBytes)
 	}
 	return algo.CheckDigitBits(o.Algorithm, o.DigitBits)
 }

@@ -3,19 +3,12 @@
 package opencl
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"runtime"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-)
-
-// Rates that the model assumes where they have not been measured, in bytes per second.
-const (
-	assumedLinkRate   = 12e9  // 16 lanes of PCIe 3, pinned
-	assumedGatherRate = 2.3e9 // one host core gathering 100-byte records
 )
 
 const (
@@ -29,16 +22,17 @@ const (
 	fewestSlots   = 2              // one is filled while the other is emptied
 )
 
-// shape says what a chunk of one layout keeps on the device and what travels.
+// shape says what a chunk of one layout keeps on the device.
 type shape struct {
 	layout   format.Layout
-	bare     bool   // records are keys: only words lie on the device
-	travel   Travel // TravelRecords or TravelKeys, of layouts that are not bare
+	size     int // of a record
 	keyBytes int
+	bare     bool // records are keys: only words lie on the device
+}
 
-	stored               int // bytes that the device holds of each record beside words and indexes
-	uploaded, downloaded int // bytes of each record that go over the link
-	host                 int // bytes of host memory that each record takes beside the ring
+func shapeOf(k *format.Keyer) shape {
+	l := k.Layout()
+	return shape{layout: l, size: l.RecordSize, keyBytes: l.KeySize(), bare: l.IsBare() && l.KeySize() <= 8}
 }
 
 // word is one word of the key: bytes from to to-1, counted from the most significant.
@@ -57,7 +51,7 @@ func wordBytes(n int) int {
 
 // stageBytes is the size of the pieces in which records are gathered on a device with so much memory.
 func (s shape) stageBytes(memoryBytes int64) int64 {
-	return max(min(slotBytes, memoryBytes/(8*stages)), int64(s.layout.RecordSize))
+	return max(min(slotBytes, memoryBytes/(8*stages)), int64(s.size))
 }
 
 // words splits the key, most significant word first.
@@ -77,65 +71,21 @@ func (s shape) deviceBytes() int64 {
 	if s.bare {
 		return 2 * int64(s.wordWidth())
 	}
-	return int64(s.stored) + 2*int64(s.wordWidth()+4)
+	return int64(s.size) + 2*int64(s.wordWidth()+4)
 }
 
 // segmentShift is log2 of the records in a segment that fits one allocation.
 func (s shape) segmentShift(allocBytes int64) int {
-	return min(max(bits.Len64(uint64(allocBytes/int64(max(s.stored, 1))))-1, 0), 32)
+	return min(max(bits.Len64(uint64(allocBytes/int64(s.size)))-1, 0), 32)
 }
 
 // capacity is the most records that memory, allocations and 32-bit indexes have room for.
-func (s shape) capacity(memoryBytes, allocBytes, hostBytes int64) int64 {
+func (s shape) capacity(memoryBytes, allocBytes int64) int64 {
 	n := min(memoryBytes/s.deviceBytes(), allocBytes/int64(s.wordWidth()))
 	if s.bare {
 		return n
 	}
-	n = min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
-	if s.host > 0 {
-		n = min(n, max(hostBytes, 0)/int64(s.host))
-	}
-	return n
-}
-
-// travelSeconds predicts the time that a record takes on its ways, there and back; the sort itself is the same.
-func travelSeconds(s shape, opt Options, workers int) float64 {
-	t := float64(s.uploaded+s.downloaded) / cmp.Or(opt.LinkRate, assumedLinkRate)
-	if s.travel == TravelKeys { // keys are extracted and records gathered by the host
-		t += float64(s.keyBytes+s.layout.RecordSize) / (assumedGatherRate * float64(workers))
-	}
-	return t
-}
-
-// shapeFor chooses what travels for chunks of n records (n < 0: as many as there is room for).
-func shapeFor(opt Options, chunk device.ChunkOptions, n, hostBytes int64) shape {
-	records := recordsShape(chunk)
-	if records.bare {
-		return records
-	}
-	keys := records
-	keys.travel, keys.stored, keys.uploaded, keys.downloaded = TravelKeys, records.keyBytes, records.keyBytes, 4
-	keys.host = records.layout.RecordSize
-	workers := workersOf(chunk)
-	ring := stagingFor(keys, hostBytes, workers)
-	fits := max(n, 1) <= (hostBytes-int64(ring.slots*ring.slotBytes))/int64(keys.host)
-	faster := travelSeconds(keys, opt, workers) < travelSeconds(records, opt, workers)
-	if opt.Travel == TravelKeys || opt.Travel == TravelAuto && fits && faster {
-		return keys
-	}
-	return records
-}
-
-// recordsShape is the shape of chunks whose records travel.
-func recordsShape(chunk device.ChunkOptions) shape {
-	layout := chunk.Keyer.Layout()
-	size := layout.RecordSize
-	s := shape{layout: layout, keyBytes: layout.KeySize(), travel: TravelRecords,
-		stored: size, uploaded: size, downloaded: size}
-	if layout.IsBare() && s.keyBytes <= 8 {
-		s.bare, s.stored = true, 0
-	}
-	return s
+	return min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
 }
 
 func workersOf(chunk device.ChunkOptions) int {
@@ -154,16 +104,11 @@ type staging struct {
 // stagingFor plans the ring of a chunk that may use hostBytes (0: no limit). REQUIRES: hostBytes is 0 or has room
 // for fewestSlots records.
 func stagingFor(s shape, hostBytes int64, workers int) staging {
-	size := int64(s.layout.RecordSize)
 	ring := int64(ringBytes)
 	if hostBytes > 0 {
 		ring = min(ring, hostBytes)
 	}
-	if s.travel == TravelKeys {
-		ring /= 4 // the records need the rest
-		size += 4 // a record and its index share a slot
-	}
-	slot := max(min(slotBytes, ring/(2*fewestSlots)), size)
+	slot := max(min(slotBytes, ring/(2*fewestSlots)), int64(s.size))
 	slots := min(ring/slot, int64(2*workers+2))
 	return staging{slotBytes: int(slot), slots: int(max(slots, 1))}
 }

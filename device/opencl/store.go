@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
@@ -104,7 +103,7 @@ func (s *storer) write(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = s.writer.WriteBlock(ctx, p.first, s.recordsOf(p))
+			err = s.writer.WriteBlock(ctx, p.first, p.slot.Bytes[:p.n*s.chunk.shape.size])
 		}
 		s.chunk.ring.give(p.slot)
 		if err != nil {
@@ -123,49 +122,25 @@ func (s *storer) next() (piece, bool, error) {
 	return p, true, cl.Wait(p.ready)
 }
 
-// recordsPerBlock is how many records fit a slot, with their indexes where the host gathers, and a block.
+// recordsPerBlock is how many records fit a slot, a stage and a block.
 func (s *storer) recordsPerBlock() int {
 	c := s.chunk
-	size := c.shape.layout.RecordSize
-	n := c.ring.plan.slotBytes / size
-	switch {
-	case c.shape.travel == TravelKeys:
-		n = c.ring.plan.slotBytes / (size + 4)
-	case !c.shape.bare:
-		n = min(n, int(c.memory.stage[0].Bytes())/size)
+	bytes := c.ring.plan.slotBytes
+	if !c.shape.bare {
+		bytes = min(bytes, int(c.memory.stage[0].Bytes()))
 	}
 	if c.opt.BlockBytes > 0 {
-		n = min(n, c.opt.BlockBytes/size)
+		bytes = min(bytes, c.opt.BlockBytes)
 	}
-	return max(n, 1)
-}
-
-// recordsOf is the sorted records of a piece that has come. Where only indexes come they are gathered here.
-func (s *storer) recordsOf(p piece) []byte {
-	c := s.chunk
-	size := c.shape.layout.RecordSize
-	recs := p.slot.Bytes[:p.n*size]
-	if c.shape.travel != TravelKeys {
-		return recs
-	}
-	index, host := p.slot.Bytes[p.n*size:p.n*(size+4)], c.host.Bytes()
-	for i := range p.n {
-		from := int(binary.NativeEndian.Uint32(index[4*i:])) * size
-		copy(recs[i*size:(i+1)*size], host[from:from+size])
-	}
-	return recs
+	return max(bytes/c.shape.size, 1)
 }
 
 // download queues the transfer of a piece.
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
-	size := c.shape.layout.RecordSize
-	switch {
-	case c.shape.bare:
+	if size := c.shape.size; c.shape.bare {
 		ready, err = c.down.Read(p.slot.Pinned, 0, c.out, p.first*int64(size), p.n*size)
-	case c.shape.travel == TravelKeys:
-		ready, err = c.down.Read(p.slot.Pinned, p.n*size, c.memory.data.Values, 4*p.first, 4*p.n)
-	default:
+	} else {
 		ready, err = s.gather(p, size)
 	}
 	if err != nil {
