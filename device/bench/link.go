@@ -4,9 +4,8 @@ package bench
 
 import "github.com/extsort/extsort/device/opencl"
 
-const linkBytes = 64 << 20 // of pinned memory: enough to be measured, and little enough to pin in a moment
-
 // LinkRate measures transfers of pinned memory and returns the bytes per second of the slower direction.
 func (b *Resident) LinkRate() (float64, error) {
-	return opencl.LinkRate(b.ctx, b.queue, int(min(linkBytes, b.info.MaxAlloc)))
+	link, _, err := opencl.Rates(b.ctx, b.queue, b.info.MaxAlloc)
+	return link, err
 }

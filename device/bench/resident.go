@@ -172,7 +172,9 @@ func (w *stopwatch) add(kernel string, e *cl.Event) {
 func (w *stopwatch) kernels() map[string]float64 {
 	sums := map[string]float64{}
 	for i, e := range w.events {
-		sums[w.names[i]] += e.Duration().Seconds()
+		if start, end, err := e.Times(); err == nil {
+			sums[w.names[i]] += (end - start).Seconds()
+		}
 	}
 	return sums
 }

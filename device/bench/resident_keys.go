@@ -58,11 +58,11 @@ func (k *residentKeys) upload(q *cl.Queue) error {
 				binary.NativeEndian.PutUint32(index[4*i:], uint32(i))
 			}
 		})
-		if err := q.Upload(k.values, 0, index); err != nil {
+		if err := q.Upload(k.values, index); err != nil {
 			return err
 		}
 	}
-	return q.Upload(k.keys, 0, k.words)
+	return q.Upload(k.keys, k.words)
 }
 
 // sort sorts a fresh copy and returns how long the device took.
@@ -89,9 +89,9 @@ func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 // reset puts keys and values back as they were given.
 func (k *residentKeys) reset(q *cl.Queue) error {
 	k.data.Passes = 0
-	_, err := q.Copy(k.data.Keys, 0, k.keys, 0, int64(len(k.words)))
+	_, err := q.Copy(k.data.Keys, k.keys, int64(len(k.words)))
 	if err == nil && k.values != nil {
-		_, err = q.Copy(k.data.Values, 0, k.values, 0, 4*k.data.N)
+		_, err = q.Copy(k.data.Values, k.values, 4*k.data.N)
 	}
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (k *residentKeys) check(q *cl.Queue) error {
 	if k.got == nil {
 		k.got = make([]byte, len(k.words))
 	}
-	if err := q.Download(k.got, k.data.Keys, 0); err != nil {
+	if err := q.Download(k.got, k.data.Keys); err != nil {
 		return fmt.Errorf("read the result back: %w", err)
 	}
 	size := k.data.WordBytes
@@ -123,7 +123,7 @@ func (k *residentKeys) readValues(q *cl.Queue) error {
 	if k.gotValues == nil {
 		k.gotValues = make([]byte, 4*k.data.N)
 	}
-	if err := q.Download(k.gotValues, k.data.Values, 0); err != nil {
+	if err := q.Download(k.gotValues, k.data.Values); err != nil {
 		return fmt.Errorf("read the result back: %w", err)
 	}
 	return nil

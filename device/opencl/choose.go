@@ -96,7 +96,7 @@ func (s *session) warm(c chooser, kind KeyKind, n int64) error {
 	if a.err != nil {
 		return a.err
 	}
-	if _, err := s.kernels.Fill(d.Keys, 0, 0, d.Keys.Bytes()); err != nil {
+	if _, err := s.kernels.Fill(d.Keys, 0); err != nil {
 		return err
 	}
 	_ = sorter.Sort(s.kernels, d, 0, d.KeyBits) // what fails here fails again in Sort, which tells of it

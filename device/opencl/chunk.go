@@ -25,7 +25,7 @@ type chunk struct {
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
 	ring                 *ring
 	memory               deviceMemory
-	program              func() (*program, error)
+	program              func() (*cl.Program, error)
 
 	records int64
 	out     *cl.Buffer // bare: the sorted records
@@ -72,7 +72,7 @@ func (c *chunk) allocate(s *session) (err error) {
 func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather, &c.down} }
 
 // prepare builds the kernels that the chunk needs.
-func (c *chunk) prepare() (p *program, err error) {
+func (c *chunk) prepare() (p *cl.Program, err error) {
 	s := c.sorter.session
 	if c.shape.bare {
 		p, err = s.bareProgram(c.shape.keyBytes)
@@ -126,10 +126,8 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 	}
 	if err != nil {
 		_ = c.session.kernels.Finish() // before the buffers go
-		return err
 	}
-	c.engine.rates.noteSort(c.shape, c.records, c.stats.Kernel)
-	return nil
+	return err
 }
 
 // secondsSince waits for the queue and returns the device's time since a marker; 0 of a driver that does not time them.

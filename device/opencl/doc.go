@@ -27,5 +27,5 @@
 // # Start-up
 //
 // Opening a device costs nothing: its context is made in the background when the first chunk is, and kernels are
-// built while the first records are read, and kept in the user's cache folder.
+// built while the first records are read; drivers keep what they compiled.
 package opencl

@@ -22,10 +22,9 @@ type engine struct {
 
 	start func() (*session, error) // made at first use
 
-	rates rates
-
-	mu     sync.Mutex
-	opened *session
+	mu         sync.Mutex
+	opened     *session
+	link, sort float64 // what MeasureRates has found
 }
 
 // session is what exists once the device is in use.
@@ -33,7 +32,7 @@ type session struct {
 	ctx   *cl.Context
 	admin *cl.Queue // for mapping memory, which would wait for transfers on any other queue
 
-	programs onceMap[*program]
+	programs onceMap[*cl.Program]
 	sorters  onceMap[*algo.Sorter] // see choose.go
 	radix    func() string         // the best of the radix sorts where nothing was measured
 	tuning   *Tuning
@@ -81,9 +80,9 @@ func (e *engine) begin() (*session, error) {
 // Info implements device.Device.
 func (e *engine) Info() device.Info {
 	info := infoOf(e.index, e.dev, e.opt)
-	e.rates.mu.Lock()
-	defer e.rates.mu.Unlock()
-	info.LinkRate, info.SortRate = max(info.LinkRate, e.rates.link), max(info.SortRate, e.rates.sort)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	info.LinkRate, info.SortRate = max(info.LinkRate, e.link), max(info.SortRate, e.sort)
 	return info
 }
 
@@ -133,7 +132,7 @@ func (e *engine) Close() error {
 
 func (s *session) close() {
 	s.sorters.each((*algo.Sorter).Close)
-	s.programs.each((*program).release)
+	s.programs.each((*cl.Program).Release)
 	s.admin.Release()
 	s.kernels.Release()
 	s.ctx.Release()

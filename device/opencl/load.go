@@ -48,8 +48,7 @@ type loader struct {
 	began  chan struct{} // closed, by begin, when base is known, or that there are no records
 	begin  func()
 
-	last      *cl.Event // of the uploads
-	lastBytes int
+	last *cl.Event // of the uploads
 }
 
 // run lets one reader claim the first records, since they tell where in the source the chunk begins, and then all
@@ -76,11 +75,7 @@ func (l *loader) run(ctx context.Context) error {
 	if l.loaded > 0 && l.loaded != l.end-l.base {
 		return fmt.Errorf("the source left out records: %d came, numbered %d to %d", l.loaded, l.base, l.end-1)
 	}
-	err := cl.Wait(l.last)
-	if err == nil {
-		l.chunk.engine.rates.noteLink(l.lastBytes, l.last.Duration())
-	}
-	return err
+	return cl.Wait(l.last)
 }
 
 // read moves slot after slot from the source to the device, until either has no more.
@@ -138,7 +133,7 @@ func (l *loader) send(s *slot, first int64, n int) error {
 	defer l.mu.Unlock()
 	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
 	sent, err := l.chunk.queueUpload(s, first-l.base, n)
-	s.busy, l.last, l.lastBytes = sent, sent, n*l.chunk.shape.size
+	s.busy, l.last = sent, sent
 	return err
 }
 

@@ -46,7 +46,7 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 	if a.err != nil {
 		return a.err
 	}
-	return s.admin.Upload(m.table, 0, wordsToBytes(table))
+	return s.admin.Upload(m.table, wordsToBytes(table))
 }
 
 // allocator makes buffers until one fails.

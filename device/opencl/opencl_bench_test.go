@@ -87,7 +87,6 @@ func benchmarkSort(b *testing.B, layout format.Layout, recs []byte) {
 		"store-ns/op": sum.Store, "kernel-ns/op": sum.Kernel} {
 		b.ReportMetric(seconds*1e9/float64(b.N), unit)
 	}
-	b.Logf("link %.1f GB/s", d.Info().LinkRate/1e9)
 }
 
 func oneSort(b *testing.B, c device.Chunk, recs []byte, size int) {

@@ -18,15 +18,13 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary, and keeps our
-// own cache of programs out of the user's folder.
+// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-opencl")
 	if err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
-		"XDG_CACHE_HOME": folder} {
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4"} {
 		given := name == "POCL_CACHE_DIR" && os.Getenv(name) != ""
 		if os.Getenv(childVariable) == "" && !given { // a child has its parent's
 			os.Setenv(name, value)

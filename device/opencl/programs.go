@@ -17,40 +17,14 @@ var bareSource string
 //go:embed kernels/records.cl
 var recordsSource string
 
-// program is the kernels of one source for one layout.
-type program struct {
-	built   *cl.Program
-	kernels map[string]*cl.Kernel
-}
-
-func (p *program) release() {
-	for _, k := range p.kernels {
-		k.Release()
-	}
-	p.built.Release()
-}
-
-// program builds a source with its kernels once per session and set of defines.
-func (s *session) program(source string, defines cl.Defines, names ...string) (*program, error) {
-	return s.programs.get(fmt.Sprint(names[0], defines), func() (*program, error) {
-		built, err := s.ctx.Build(source, defines)
-		if err != nil {
-			return nil, err
-		}
-		p := &program{built: built, kernels: map[string]*cl.Kernel{}}
-		for _, name := range names {
-			if p.kernels[name], err = built.Kernel(name); err != nil {
-				p.release()
-				return nil, err
-			}
-		}
-		return p, nil
-	})
+// program builds a source once per session and set of defines.
+func (s *session) program(source string, defines cl.Defines) (*cl.Program, error) {
+	return s.programs.get(fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
 }
 
 // bareProgram has the kernels for bare keys of size bytes.
-func (s *session) bareProgram(size int) (*program, error) {
-	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)}, "encode", "decode", "survey")
+func (s *session) bareProgram(size int) (*cl.Program, error) {
+	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)})
 }
 
 // signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized:
@@ -93,13 +67,12 @@ func coding(f format.Field) []any {
 }
 
 // recordsProgram has the kernels for records in so many segments.
-func (s *session) recordsProgram(segments, segmentShift int) (*program, error) {
+func (s *session) recordsProgram(segments, segmentShift int) (*cl.Program, error) {
 	defines := cl.Defines{"SEGMENTS": 1}
 	if segments > 1 {
 		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": segmentShift}
 	}
-	return s.program(recordsSource, defines, "survey", "number", "disorder", "extract32", "extract64",
-		"gather1", "gather2", "gather4", "gather8", "gather16")
+	return s.program(recordsSource, defines)
 }
 
 // gatherUnit is the bytes that gather moves at a time: the largest vector that records are a multiple of.

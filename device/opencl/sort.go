@@ -18,10 +18,13 @@ const (
 )
 
 // strided launches a kernel of which each work-item takes every global-size-th of n elements.
-func (c *chunk) strided(p *program, kernel string, n int64, args ...any) error {
+func (c *chunk) strided(p *cl.Program, kernel string, n int64, args ...any) error {
 	local := min(groupSize, c.engine.dev.MaxGroup)
 	groups := min((n+int64(local)-1)/int64(local), mostGroups)
-	_, err := c.session.kernels.Launch(p.kernels[kernel], int(groups)*local, local, args)
+	k, err := p.Kernel(kernel)
+	if err == nil {
+		_, err = c.session.kernels.Launch(k, int(groups)*local, local, args)
+	}
 	return err
 }
 
@@ -41,7 +44,7 @@ func (c *chunk) rawKeys() *cl.Buffer {
 }
 
 // sortBare sorts words and turns them back into records.
-func (c *chunk) sortBare(p *program) error {
+func (c *chunk) sortBare(p *cl.Program) error {
 	d, n := &c.memory.data, c.records
 	code := coding(c.shape.layout.Key[0])
 	d.N, d.KeyBits, d.WordBytes, d.Passes = n, 8*c.shape.keyBytes, c.shape.wordWidth(), 0
@@ -74,7 +77,7 @@ func (c *chunk) sortBits(varying uint64) error {
 }
 
 // survey finds for each of so many words of the key which bits are not the same in all records.
-func (c *chunk) survey(p *program, words int, args ...any) ([]uint64, error) {
+func (c *chunk) survey(p *cl.Program, words int, args ...any) ([]uint64, error) {
 	found := make([]byte, 16*words) // the OR and the AND of each word
 	for at := 8; at < len(found); at += 16 {
 		binary.NativeEndian.PutUint64(found[at:], ^uint64(0))
@@ -95,20 +98,20 @@ func surveyed(b []byte) uint64 {
 }
 
 // onBits runs a kernel that goes over all records and changes what is in memory.bits.
-func (c *chunk) onBits(p *program, kernel string, found []byte, args ...any) error {
-	if err := c.session.kernels.Upload(c.memory.bits, 0, found); err != nil {
+func (c *chunk) onBits(p *cl.Program, kernel string, found []byte, args ...any) error {
+	if err := c.session.kernels.Upload(c.memory.bits, found); err != nil {
 		return err
 	}
 	if err := c.strided(p, kernel, c.records, args...); err != nil {
 		return err
 	}
-	return c.session.kernels.Download(found, c.memory.bits, 0)
+	return c.session.kernels.Download(found, c.memory.bits)
 }
 
 // sortByIndex sorts the index of the records by those words of their keys that vary. It tries the most significant
 // word alone first, which as a rule tells all records apart or equal ones together, and then twice as many words and
 // so on, until the order is that of the whole key. So a key of w words costs at most twice the sorting of w words.
-func (c *chunk) sortByIndex(p *program) error {
+func (c *chunk) sortByIndex(p *cl.Program) error {
 	m, n := &c.memory, c.records
 	m.data.N, m.data.Passes = n, 0
 	words, err := c.varyingWords(p)
@@ -140,7 +143,7 @@ type varyingWord struct {
 	varying uint64
 }
 
-func (c *chunk) varyingWords(p *program) ([]varyingWord, error) {
+func (c *chunk) varyingWords(p *cl.Program) ([]varyingWord, error) {
 	m, all := &c.memory, c.shape.words()
 	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), uint64(c.records), m.bits)
 	found, err := c.survey(p, len(all), args...)
@@ -154,14 +157,14 @@ func (c *chunk) varyingWords(p *program) ([]varyingWord, error) {
 }
 
 // ordered reports whether the index is in the order of the whole key.
-func (c *chunk) ordered(p *program) (bool, error) {
+func (c *chunk) ordered(p *cl.Program) (bool, error) {
 	m, found := &c.memory, make([]byte, 4)
 	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
 	err := c.onBits(p, "disorder", found, args...)
 	return binary.NativeEndian.Uint32(found) == 0, err
 }
 
-func (c *chunk) sortByWord(p *program, w varyingWord) error {
+func (c *chunk) sortByWord(p *cl.Program, w varyingWord) error {
 	d, m := &c.memory.data, &c.memory
 	d.KeyBits, d.WordBytes = w.bits(), w.bytes()
 	args := m.pointers(uint32(m.size), m.table, d.Values, uint64(d.N), uint32(w.from), uint32(w.to), d.Keys)

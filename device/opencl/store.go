@@ -139,7 +139,7 @@ func (s *storer) recordsPerBlock() int {
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
 	if size := c.shape.size; c.shape.bare {
-		ready, err = c.down.Read(p.slot.Pinned, 0, c.out, p.first*int64(size), p.n*size)
+		ready, err = c.down.Read(p.slot.Pinned, c.out, p.first*int64(size), p.n*size)
 	} else {
 		ready, err = s.gather(p, size)
 	}
@@ -162,13 +162,17 @@ func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 	unit := gatherUnit(size)
 	items := (p.n*size/unit + local - 1) / local * local
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	gathered, err := c.gather.Launch(program.kernels[fmt.Sprint("gather", unit)], items, local, args, s.left[at])
+	var gathered *cl.Event
+	k, err := program.Kernel(fmt.Sprint("gather", unit))
+	if err == nil {
+		gathered, err = c.gather.Launch(k, items, local, args, s.left[at])
+	}
 	if err == nil {
 		err = c.gather.Flush()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.left[at], err = c.down.Read(p.slot.Pinned, 0, c.memory.stage[at], 0, p.n*size, gathered)
+	s.left[at], err = c.down.Read(p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered)
 	return s.left[at], err
 }

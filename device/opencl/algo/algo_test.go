@@ -127,9 +127,9 @@ func newBed(t testing.TB, ctx *cl.Context, q *cl.Queue, k kind, words []byte) *b
 			binary.NativeEndian.PutUint32(values[4*i:], uint32(i))
 		}
 		b.values = b.alloc(4 * n)
-		must(t, q.Upload(b.values, 0, values))
+		must(t, q.Upload(b.values, values))
 	}
-	must(t, q.Upload(b.keys, 0, words))
+	must(t, q.Upload(b.keys, words))
 	b.reset()
 	return b
 }
@@ -143,10 +143,10 @@ func (b *bed) alloc(bytes int) *cl.Buffer {
 
 // reset puts keys and values back as they were given.
 func (b *bed) reset() {
-	_, err := b.q.Copy(b.data.Keys, 0, b.keys, 0, int64(len(b.words)))
+	_, err := b.q.Copy(b.data.Keys, b.keys, int64(len(b.words)))
 	must(b.t, err)
 	if b.values != nil {
-		_, err = b.q.Copy(b.data.Values, 0, b.values, 0, 4*int64(b.n))
+		_, err = b.q.Copy(b.data.Values, b.values, 4*int64(b.n))
 		must(b.t, err)
 	}
 }
@@ -162,7 +162,7 @@ func (b *bed) check(fromBit, toBit int) {
 	b.t.Helper()
 	size := b.data.WordBytes
 	got := make([]byte, len(b.words))
-	must(b.t, b.q.Download(got, b.data.Keys, 0))
+	must(b.t, b.q.Download(got, b.data.Keys))
 	key := func(i uint32) uint64 {
 		return wordAt(b.words, int(i), size) << (64 - toBit) >> (64 - toBit) >> fromBit
 	}
@@ -176,7 +176,7 @@ func (b *bed) check(fromBit, toBit int) {
 		return
 	}
 	values := make([]byte, 4*b.n)
-	must(b.t, b.q.Download(values, b.data.Values, 0))
+	must(b.t, b.q.Download(values, b.data.Values))
 	for i, from := range order {
 		if g := binary.NativeEndian.Uint32(values[4*i:]); g != from {
 			b.t.Fatalf("value %d of %d is %d, want %d", i, b.n, g, from)

@@ -89,11 +89,11 @@ func (b *bed) checkLarge() {
 	b.t.Helper()
 	size := b.data.WordBytes
 	got := make([]byte, len(b.words))
-	must(b.t, b.q.Download(got, b.data.Keys, 0))
+	must(b.t, b.q.Download(got, b.data.Keys))
 	var values []byte
 	if b.data.Values != nil {
 		values = make([]byte, 4*b.n)
-		must(b.t, b.q.Download(values, b.data.Values, 0))
+		must(b.t, b.q.Download(values, b.data.Values))
 	}
 	parts := runtime.GOMAXPROCS(0)
 	var group sync.WaitGroup

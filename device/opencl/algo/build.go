@@ -118,7 +118,6 @@ type builder struct {
 	err error
 
 	programs []*cl.Program
-	kernels  []*cl.Kernel
 }
 
 func (b *builder) device() *cl.Device { return b.ctx.Device() }
@@ -154,7 +153,6 @@ func (b *builder) kernel(p *cl.Program, name string) *cl.Kernel {
 	}
 	k, err := p.Kernel(name)
 	b.fail(err)
-	b.kernels = append(b.kernels, k)
 	return k
 }
 
@@ -167,13 +165,10 @@ func (b *builder) fail(err error) {
 
 // release gives back all that was built.
 func (b *builder) release() {
-	for _, k := range b.kernels {
-		k.Release()
-	}
 	for _, p := range b.programs {
 		p.Release()
 	}
-	b.kernels, b.programs = nil, nil
+	b.programs = nil
 }
 
 // sections is how many work-groups keep the device busy: some for each compute unit, so that while one waits the

@@ -18,7 +18,6 @@ func TestMain(m *testing.M) {
 		os.Setenv("POCL_CACHE_DIR", folder)
 	}
 	os.Setenv("POCL_MEMORY_LIMIT", "2")
-	os.Setenv("XDG_CACHE_HOME", folder)
 	code := m.Run()
 	os.RemoveAll(folder)
 	os.Exit(code)

@@ -269,7 +269,7 @@ func TestScan(t *testing.T) {
 		}
 		table, err := ctx.NewBuffer(int64(len(words)))
 		must(t, err)
-		must(t, q.Upload(table, 0, words))
+		must(t, q.Upload(table, words))
 		b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 		s := buildScanner(b)
 		must(t, b.err)

@@ -84,7 +84,7 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 		return words
 	}
 	raw := make([]byte, wordBytes*n)
-	r.err = r.q.Download(raw, b, 0)
+	r.err = r.q.Download(raw, b)
 	for i := range words {
 		if wordBytes == 8 {
 			words[i] = binary.NativeEndian.Uint64(raw[8*i:])
@@ -98,10 +98,10 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 // flag reads the first word of a buffer back.
 func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
 
-// fill sets the first word of a buffer.
+// fill sets the words of a buffer.
 func (r *run) fill(b *cl.Buffer, word uint32) {
 	if r.err == nil {
-		_, r.err = r.q.Fill(b, word, 0, 4)
+		_, r.err = r.q.Fill(b, word)
 	}
 }
 

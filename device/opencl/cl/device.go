@@ -2,12 +2,15 @@
 
 package cl
 
+// #include <CL/cl.h>
+import "C"
+
 import (
 	"bytes"
-	"encoding/binary"
 	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	binding "github.com/jgillich/go-opencl/cl"
 )
@@ -17,8 +20,8 @@ type DeviceType uint64
 
 // The bits of DeviceType.
 const (
-	TypeGPU         DeviceType = 1 << 2
-	TypeAccelerator DeviceType = 1 << 3
+	TypeGPU         DeviceType = C.CL_DEVICE_TYPE_GPU
+	TypeAccelerator DeviceType = C.CL_DEVICE_TYPE_ACCELERATOR
 )
 
 // Device is one device of a platform, with what it says of itself.
@@ -30,7 +33,6 @@ type Device struct {
 // Properties are what the kernels and the planner want to know of a device.
 type Properties struct {
 	Name, Vendor, Driver, Version string
-	Platform                      string // name and version of the platform
 	Type                          DeviceType
 	MemoryBytes                   int64 // global memory
 	MaxAllocBytes                 int64 // of one buffer
@@ -44,20 +46,10 @@ type Properties struct {
 // Has reports whether the device offers an extension.
 func (p *Properties) Has(extension string) bool { return slices.Contains(p.Extensions, extension) }
 
-// The numbers of the properties, from cl.h.
-const (
-	platformVersion, platformName = 0x0901, 0x0902
+const platformNotFound binding.ErrOther = -1001 // also what the shim says where there is no library
 
-	deviceType, deviceUnits, deviceMaxGroup                    = 0x1000, 0x1002, 0x1004
-	deviceMaxAlloc, deviceMemory, deviceLocal                  = 0x1010, 0x101F, 0x1023
-	deviceLittleEndian, deviceAvailable                        = 0x1026, 0x1027
-	deviceName, deviceVendor, driverVersion                    = 0x102B, 0x102C, 0x102D
-	deviceVersion, deviceExtensions                            = 0x102F, 0x1030
-	platformNotFound                          binding.ErrOther = -1001 // also what the shim says where there is no library
-)
-
-// Devices lists the devices of all platforms. The error wraps ErrUnavailable when there is no libOpenCL, or no driver
-// that it knows, or none that has a device.
+// Devices lists the devices of all platforms, but for those that cannot be asked. The error wraps ErrUnavailable when
+// there is no libOpenCL, or no driver that it knows, or none that has a device.
 func Devices() ([]*Device, error) {
 	platforms, err := binding.GetPlatforms()
 	if err != nil && err != platformNotFound {
@@ -65,7 +57,12 @@ func Devices() ([]*Device, error) {
 	}
 	var list []*Device
 	for _, p := range platforms {
-		list = append(list, devicesOf(p)...)
+		devices, _ := p.GetDevices(binding.DeviceTypeAll)
+		for _, d := range devices {
+			if properties, err := propertiesOf(d); err == nil {
+				list = append(list, &Device{Properties: properties, raw: d})
+			}
+		}
 	}
 	if len(list) == 0 {
 		return nil, ErrUnavailable
@@ -73,64 +70,44 @@ func Devices() ([]*Device, error) {
 	return list, nil
 }
 
-// devicesOf leaves out devices that cannot be asked: another platform may be in order.
-func devicesOf(p *binding.Platform) (list []*Device) {
-	q := query{ask: func(what uint32) ([]byte, error) { return queryPlatform(p, what) }}
-	name := q.text(platformName) + " " + q.text(platformVersion)
-	devices, _ := binding.GetDevices(p, binding.DeviceTypeAll)
-	for _, d := range devices {
-		if properties, err := queryProperties(d); err == nil {
-			properties.Platform = name
-			list = append(list, &Device{Properties: properties, raw: d})
-		}
-	}
-	return list
-}
-
-func queryProperties(d *binding.Device) (Properties, error) {
-	q := query{ask: func(what uint32) ([]byte, error) { return queryDevice(d, what) }}
+func propertiesOf(d *binding.Device) (Properties, error) {
+	q := query{device: d}
 	p := Properties{
-		Name: q.text(deviceName), Vendor: q.text(deviceVendor), Driver: q.text(driverVersion),
-		Version: q.text(deviceVersion), Type: DeviceType(q.number(deviceType)),
-		MemoryBytes: int64(q.number(deviceMemory)), MaxAllocBytes: int64(q.number(deviceMaxAlloc)),
-		LocalBytes: int64(q.number(deviceLocal)), Units: int(q.number(deviceUnits)),
-		MaxGroup: int(q.number(deviceMaxGroup)), LittleEndian: q.number(deviceLittleEndian) != 0,
-		Extensions: strings.Fields(q.text(deviceExtensions)),
+		Name: q.text(C.CL_DEVICE_NAME), Vendor: q.text(C.CL_DEVICE_VENDOR), Driver: q.text(C.CL_DRIVER_VERSION),
+		Version: q.text(C.CL_DEVICE_VERSION), Type: DeviceType(q.number(C.CL_DEVICE_TYPE)),
+		MemoryBytes: q.number(C.CL_DEVICE_GLOBAL_MEM_SIZE), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+		LocalBytes: q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
+		MaxGroup:     int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+		LittleEndian: q.number(C.CL_DEVICE_ENDIAN_LITTLE) != 0,
+		Extensions:   strings.Fields(q.text(C.CL_DEVICE_EXTENSIONS)),
 	}
-	if q.number(deviceAvailable) == 0 && q.err == nil {
+	if q.number(C.CL_DEVICE_AVAILABLE) == 0 && q.err == nil {
 		q.err = binding.ErrDeviceNotAvailable
 	}
-	return p, failure("query device", q.err)
+	return p, q.err
 }
 
-// query reads properties until one fails.
+// query reads a device's properties until one fails.
 type query struct {
-	ask func(what uint32) ([]byte, error)
-	err error
+	device *binding.Device
+	err    error
 }
 
-func (q *query) bytes(what uint32) (value []byte) {
+func (q *query) bytes(what C.cl_device_info) (value []byte) {
 	if q.err == nil {
-		value, q.err = q.ask(what)
+		value, q.err = info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
+			return C.clGetDeviceInfo(C.cl_device_id(handle(q.device)), what, size, value, used)
+		})
 	}
 	return value
 }
 
-func (q *query) text(what uint32) string {
+func (q *query) text(what C.cl_device_info) string {
 	value, _, _ := bytes.Cut(q.bytes(what), []byte{0})
 	return strings.TrimSpace(string(value))
 }
 
-func (q *query) number(what uint32) uint64 {
-	value := q.bytes(what)
-	switch {
-	case len(value) >= 8:
-		return binary.NativeEndian.Uint64(value)
-	case len(value) >= 4:
-		return uint64(binary.NativeEndian.Uint32(value))
-	}
-	return 0
-}
+func (q *query) number(what C.cl_device_info) int64 { return number(q.bytes(what)) }
 
 // Context holds the objects of one device. Its methods are safe for concurrent use.
 type Context struct {
@@ -153,13 +130,3 @@ func (c *Context) Device() *Device { return c.device }
 
 // Release gives the context back. REQUIRES: all that was made in it is released, or not used any more.
 func (c *Context) Release() { c.raw.Release() }
-
-// NewQueue makes an in-order queue whose events can be asked for times.
-func (c *Context) NewQueue() (*Queue, error) {
-	raw, err := c.raw.CreateCommandQueue(c.device.raw, binding.CommandQueueProfilingEnable)
-	if err != nil {
-		return nil, failure("make a command queue", err)
-	}
-	runtime.SetFinalizer(raw, nil)
-	return &Queue{raw: raw}, nil
-}

@@ -3,8 +3,7 @@
 //
 // It is a thin layer over github.com/jgillich/go-opencl/cl and built only with -tags opencl (and cgo, on Linux);
 // without them only the errors of this file remain. It adds what the binding lacks (a clFlush that does not wait,
-// program binaries, event status, queries of any length) and stands guard before what the binding or drivers
-// do not survive:
+// event status, long queries) and stands guard before what the binding or drivers do not survive:
 //
 //   - nothing is freed by finalizers but events: a buffer lives until Release, so kernels cannot lose arguments
 //   - wait lists may be empty, nil, or hold nil events; a launch over no work-items is no launch and a nil Event

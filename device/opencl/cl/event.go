@@ -34,6 +34,9 @@ func rawEvents(events []*Event) []*binding.Event {
 	return list
 }
 
+// failedDependency is the status of an event whose command did not run because one that it waited for had failed.
+const failedDependency = -14
+
 // Wait returns when all events are complete, with the error of the first that failed.
 func Wait(events ...*Event) error {
 	list := rawEvents(events)
@@ -49,7 +52,7 @@ func Wait(events ...*Event) error {
 		if e == nil {
 			continue
 		}
-		if status, _ := eventStatus(e.raw); status < 0 && status != failedDependency {
+		if status := eventStatus(e.raw); status < 0 && status != failedDependency {
 			return failure(e.op, asError(status))
 		}
 	}
@@ -68,13 +71,4 @@ func (e *Event) Times() (start, end time.Duration, err error) {
 	to, err := e.raw.GetEventProfilingInfo(binding.ProfilingInfoCommandEnd)
 	runtime.KeepAlive(e)
 	return time.Duration(from), time.Duration(to), failure("time of "+e.op, err)
-}
-
-// Duration is how long the command ran on the device, 0 if that cannot be told. REQUIRES: it was waited for.
-func (e *Event) Duration() time.Duration {
-	start, end, err := e.Times()
-	if err != nil {
-		return 0
-	}
-	return end - start
 }

@@ -8,24 +8,6 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// failedDependency is the status of an event whose command did not run because one that it waited for had failed.
-const failedDependency = -14
-
-// byCode names the failures that commands end with and that our own calls return, as the binding does for its own.
-var byCode = map[int32]error{
-	-4: binding.ErrMemObjectAllocationFailure, -5: binding.ErrOutOfResources, -6: binding.ErrOutOfHostMemory,
-	-11: binding.ErrBuildProgramFailure, -42: binding.ErrInvalidBinary,
-	failedDependency: binding.ErrExecStatusErrorForEventsInWaitList,
-}
-
-// asError makes an error of a code of our own calls.
-func asError(code int32) error {
-	if err, ok := byCode[code]; ok || code == 0 {
-		return err
-	}
-	return binding.ErrOther(code)
-}
-
 var kinds = map[error]error{
 	binding.ErrMemObjectAllocationFailure: ErrAllocation, binding.ErrOutOfResources: ErrAllocation,
 	binding.ErrOutOfHostMemory: ErrAllocation, binding.ErrInvalidBufferSize: ErrAllocation,

@@ -5,29 +5,12 @@ package cl
 // #cgo CFLAGS: -DCL_TARGET_OPENCL_VERSION=120
 // #cgo LDFLAGS: -Wl,--as-needed -ldl
 // #include <CL/cl.h>
-// #include <stdlib.h>
-//
-// static cl_program programOfBinary(cl_context c, cl_device_id d, const unsigned char *binary, size_t size,
-//                                   const char *options, cl_int *err) {
-// 	cl_int status = CL_SUCCESS;
-// 	cl_program p = clCreateProgramWithBinary(c, 1, &d, &size, &binary, &status, err);
-// 	if (*err == CL_SUCCESS) *err = status;
-// 	if (*err == CL_SUCCESS) *err = clBuildProgram(p, 1, &d, options, NULL, NULL);
-// 	if (*err != CL_SUCCESS && p) {
-// 		clReleaseProgram(p);
-// 		p = NULL;
-// 	}
-// 	return p;
-// }
-//
-// static cl_int binaryOfProgram(cl_program p, unsigned char *binary) {
-// 	return clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
-// }
 //
 // int isInstalled(void);
 import "C"
 
 import (
+	"encoding/binary"
 	"runtime"
 	"unsafe"
 
@@ -46,77 +29,57 @@ func Installed() bool { return C.isInstalled() != 0 }
 
 // flush submits what has been queued, without waiting for it (the binding's Flush calls clFinish).
 func flush(q *binding.CommandQueue) error {
-	err := asError(int32(C.clFlush(C.cl_command_queue(handle(q)))))
+	err := asError(C.clFlush(C.cl_command_queue(handle(q))))
 	runtime.KeepAlive(q)
 	return err
 }
 
+// asError makes an error of the code of a command or of our own calls, as the binding does of its own.
+func asError[T ~int32](code T) error {
+	switch code {
+	case 0:
+		return nil
+	case C.CL_MEM_OBJECT_ALLOCATION_FAILURE:
+		return binding.ErrMemObjectAllocationFailure
+	case C.CL_OUT_OF_RESOURCES:
+		return binding.ErrOutOfResources
+	case C.CL_OUT_OF_HOST_MEMORY:
+		return binding.ErrOutOfHostMemory
+	}
+	return binding.ErrOther(code)
+}
+
+// longestInfo has room for a device's list of extensions (the binding's buffer has 1024 bytes).
+const longestInfo = 64 << 10
+
+// info reads a value by one of the functions clGet…Info.
+func info(get func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int) ([]byte, error) {
+	value, used := make([]byte, longestInfo), C.size_t(0)
+	code := get(longestInfo, unsafe.Pointer(&value[0]), &used)
+	return value[:used], asError(code)
+}
+
+// number is a value of 4 or 8 bytes; 0 where there is none.
+func number(value []byte) int64 {
+	if len(value) >= 8 {
+		return int64(binary.NativeEndian.Uint64(value))
+	}
+	return int64(int32(binary.NativeEndian.Uint32(append(value, 0, 0, 0, 0))))
+}
+
 // eventStatus is 0 when the command is complete, negative when it failed, positive before.
-func eventStatus(e *binding.Event) (int32, error) {
-	var status C.cl_int
-	err := asError(int32(C.clGetEventInfo(C.cl_event(handle(e)), C.CL_EVENT_COMMAND_EXECUTION_STATUS,
-		C.size_t(unsafe.Sizeof(status)), unsafe.Pointer(&status), nil)))
+func eventStatus(e *binding.Event) int32 {
+	status, _ := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
+		return C.clGetEventInfo(C.cl_event(handle(e)), C.CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, used)
+	})
 	runtime.KeepAlive(e)
-	return int32(status), err
+	return int32(number(status))
 }
 
-// property reads a value of any length (the binding's buffer has 1024 bytes, and it panics beyond).
-func property(ask func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int) ([]byte, error) {
-	var size C.size_t
-	if c := ask(0, nil, &size); c != 0 || size == 0 {
-		return nil, asError(int32(c))
-	}
-	value := make([]byte, size)
-	c := ask(size, unsafe.Pointer(&value[0]), nil)
-	return value, asError(int32(c))
-}
-
-func queryDevice(d *binding.Device, what uint32) ([]byte, error) {
-	return property(func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int {
-		return C.clGetDeviceInfo(C.cl_device_id(handle(d)), C.cl_device_info(what), size, value, needed)
+// LocalBytes asks the driver how much local memory a work-group of the kernel takes.
+func (k *Kernel) LocalBytes() (int64, error) {
+	bytes, err := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
+		return C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k.raw)), nil, C.CL_KERNEL_LOCAL_MEM_SIZE, size, value, used)
 	})
-}
-
-func queryPlatform(p *binding.Platform, what uint32) ([]byte, error) {
-	return property(func(size C.size_t, value unsafe.Pointer, needed *C.size_t) C.cl_int {
-		return C.clGetPlatformInfo(C.cl_platform_id(handle(p)), C.cl_platform_info(what), size, value, needed)
-	})
-}
-
-func kernelLocalBytes(k *binding.Kernel, d *binding.Device) (int64, error) {
-	var value C.cl_ulong
-	c := C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k)), C.cl_device_id(handle(d)), C.CL_KERNEL_LOCAL_MEM_SIZE,
-		C.size_t(unsafe.Sizeof(value)), unsafe.Pointer(&value), nil)
-	runtime.KeepAlive(k)
-	return int64(value), asError(int32(c))
-}
-
-// programBinary reads the compiled program of a context's only device.
-func programBinary(p *binding.Program) ([]byte, error) {
-	program := C.cl_program(handle(p))
-	var size C.size_t
-	c := C.clGetProgramInfo(program, C.CL_PROGRAM_BINARY_SIZES, C.size_t(unsafe.Sizeof(size)), unsafe.Pointer(&size), nil)
-	if c != 0 || size == 0 {
-		return nil, asError(int32(c))
-	}
-	value := make([]byte, size)
-	c = C.binaryOfProgram(program, (*C.uchar)(&value[0]))
-	runtime.KeepAlive(p)
-	return value, asError(int32(c))
-}
-
-// programFromBinary builds a program of what programBinary returned in an earlier process.
-func programFromBinary(c *binding.Context, d *binding.Device, binary []byte, options string) (*binding.Program, error) {
-	cOptions := C.CString(options)
-	defer C.free(unsafe.Pointer(cOptions))
-	var err C.cl_int
-	raw := C.programOfBinary(C.cl_context(handle(c)), C.cl_device_id(handle(d)), (*C.uchar)(&binary[0]),
-		C.size_t(len(binary)), cOptions, &err)
-	runtime.KeepAlive(c)
-	if raw == nil {
-		return nil, asError(int32(err))
-	}
-	program := new(binding.Program)
-	*(*C.cl_program)(unsafe.Pointer(program)) = raw
-	return program, nil
+	return number(bytes), failure("query kernel "+k.name, err)
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	binding "github.com/jgillich/go-opencl/cl"
 )
@@ -16,52 +17,36 @@ import (
 // Defines are macros for a build: -D name=value for each.
 type Defines map[string]int
 
-// options spells the defines in an order that does not change, since the cache goes by it.
+// options spells the defines in an order that does not change, since drivers keep what they compiled by it.
 func (d Defines) options() string {
-	var b strings.Builder
+	var list []string
 	for _, name := range slices.Sorted(maps.Keys(d)) {
-		fmt.Fprintf(&b, "-D %s=%d ", name, d[name])
+		list = append(list, fmt.Sprintf("-D %s=%d", name, d[name]))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(list, " ")
 }
 
-// Program is built kernels.
+// Program is built kernels. It may be used by several goroutines.
 type Program struct {
-	context *Context
 	raw     *binding.Program
+	mu      sync.Mutex
+	kernels map[string]*Kernel
 }
 
-// Build compiles source with the defines, or takes the compiled program from the cache where an earlier run left
-// it. The error of a build that fails wraps ErrBuild and holds the first lines of the compiler's log.
+// Build compiles source with the defines. The error of a build that fails wraps ErrBuild and holds the first lines of
+// the compiler's log.
 func (c *Context) Build(source string, defines Defines) (*Program, error) {
-	options := defines.options()
-	entry := cacheEntry(&c.device.Properties, options, source)
-	if compiled := readCache(entry); compiled != nil {
-		raw, err := programFromBinary(c.raw, c.device.raw, compiled, options)
-		if err == nil { // else the driver changed under the same name
-			return &Program{context: c, raw: raw}, nil
-		}
-	}
-	raw, err := c.compile(source, options)
-	if err == nil && entry != "" {
-		if binary, err := programBinary(raw); err == nil {
-			writeCache(entry, binary)
-		}
-	}
-	return &Program{context: c, raw: raw}, err
-}
-
-func (c *Context) compile(source, options string) (*binding.Program, error) {
 	raw, err := c.raw.CreateProgramWithSource([]string{source})
 	if err != nil {
 		return nil, failure("make a program", err)
 	}
 	runtime.SetFinalizer(raw, nil)
+	options := defines.options()
 	if err := raw.BuildProgram([]*binding.Device{c.device.raw}, options); err != nil {
 		raw.Release()
 		return nil, buildFailure(c.device.Name, options, err)
 	}
-	return raw, nil
+	return &Program{raw: raw, kernels: map[string]*Kernel{}}, nil
 }
 
 // buildFailure keeps of the log what helps: the lines of the first errors.
@@ -86,15 +71,70 @@ func firstLines(log string, limit int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Release gives the program back. Its kernels stay.
-func (p *Program) Release() { p.raw.Release() }
+// Release gives the program and its kernels back.
+func (p *Program) Release() {
+	for _, k := range p.kernels {
+		k.raw.Release()
+	}
+	p.raw.Release()
+}
 
-// Kernel makes the kernel of that name.
+// Kernel is the kernel of that name, made at its first use.
 func (p *Program) Kernel(name string) (*Kernel, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k := p.kernels[name]; k != nil {
+		return k, nil
+	}
 	raw, err := p.raw.CreateKernel(name)
 	if err != nil {
 		return nil, failure("make kernel "+name, err)
 	}
 	runtime.SetFinalizer(raw, nil)
-	return &Kernel{name: name, raw: raw, device: p.context.device}, nil
+	p.kernels[name] = &Kernel{name: name, raw: raw}
+	return p.kernels[name], nil
+}
+
+// Kernel is a function that runs on the device. It may be launched by several goroutines.
+type Kernel struct {
+	name string
+	raw  *binding.Kernel
+	mu   sync.Mutex // from setting the arguments to queueing the launch
+}
+
+// Name is the name of the kernel.
+func (k *Kernel) Name() string { return k.name }
+
+// Launch sets the arguments and queues the kernel over global work-items in work-groups of local: sized integers
+// (uint8, int32, uint32, int64, uint64, float32) and *Buffer are what args may be; a nil *Buffer is a null pointer. It
+// returns a nil Event when global is 0, having waited for waits. REQUIRES: global is a multiple of local.
+func (q *Queue) Launch(k *Kernel, global, local int, args []any, waits ...*Event) (*Event, error) {
+	if global == 0 {
+		return nil, Wait(waits...)
+	}
+	if local < 1 || global < 0 || global%local != 0 {
+		return nil, failure("launch "+k.name, fmt.Errorf("%d work-items in work-groups of %d", global, local))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, arg := range args {
+		if err := k.setArg(i, arg); err != nil {
+			return nil, failure(fmt.Sprintf("argument %d of kernel %s", i, k.name), err)
+		}
+	}
+	raw, err := q.raw.EnqueueNDRangeKernel(k.raw, nil, []int{global}, []int{local}, rawEvents(waits))
+	runtime.KeepAlive(waits)
+	runtime.KeepAlive(args)
+	return newEvent("kernel "+k.name, raw, err)
+}
+
+func (k *Kernel) setArg(i int, arg any) error {
+	b, ok := arg.(*Buffer)
+	switch {
+	case !ok:
+		return k.raw.SetArg(i, arg)
+	case b == nil:
+		return k.raw.SetArgUnsafe(i, 8, nil)
+	}
+	return k.raw.SetArgBuffer(i, b.raw)
 }

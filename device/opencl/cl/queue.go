@@ -17,6 +17,16 @@ type Queue struct {
 	raw *binding.CommandQueue
 }
 
+// NewQueue makes an in-order queue whose events can be asked for times.
+func (c *Context) NewQueue() (*Queue, error) {
+	raw, err := c.raw.CreateCommandQueue(c.device.raw, binding.CommandQueueProfilingEnable)
+	if err != nil {
+		return nil, failure("make a command queue", err)
+	}
+	runtime.SetFinalizer(raw, nil)
+	return &Queue{raw: raw}, nil
+}
+
 // Flush hands the queued commands to the device without waiting for them. A command that another queue waits for
 // must have been flushed.
 func (q *Queue) Flush() error { return failure("flush", flush(q.raw)) }
@@ -32,48 +42,47 @@ func (q *Queue) Release() {
 }
 
 // Marker is an event that is complete when all commands before it are.
-func (q *Queue) Marker(waits ...*Event) (*Event, error) {
-	raw, err := q.raw.EnqueueMarkerWithWaitList(rawEvents(waits))
-	runtime.KeepAlive(waits)
+func (q *Queue) Marker() (*Event, error) {
+	raw, err := q.raw.EnqueueMarkerWithWaitList(nil)
 	return newEvent("marker", raw, err)
 }
 
-// Write copies n bytes of pinned memory to the device. The source must stay as it is until the event is complete.
-func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int, waits ...*Event) (*Event, error) {
-	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false, waits)
+// Write copies pinned memory, from srcOffset on, to n bytes of the device. The source must stay as it is until the
+// event is complete.
+func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int) (*Event, error) {
+	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false)
 }
 
-// Upload copies any memory to the device and returns when that is done: for small tables.
-func (q *Queue) Upload(dst *Buffer, offset int64, src []byte, waits ...*Event) error {
-	_, err := q.write(dst, offset, src, true, waits)
+// Upload copies any memory to the begin of a buffer and returns when that is done: for small tables.
+func (q *Queue) Upload(dst *Buffer, src []byte) error {
+	_, err := q.write(dst, 0, src, true)
 	return err
 }
 
-func (q *Queue) write(dst *Buffer, offset int64, src []byte, blocking bool, waits []*Event) (*Event, error) {
+func (q *Queue) write(dst *Buffer, offset int64, src []byte, blocking bool) (*Event, error) {
 	const op = "write to device"
-	if err := inside(op, dst, offset, int64(len(src))); err != nil || len(src) == 0 {
-		return nil, errors.Join(err, Wait(waits...))
+	if err := inside(op, dst, offset, len(src)); err != nil || len(src) == 0 {
+		return nil, err
 	}
-	host := unsafe.Pointer(&src[0])
-	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, blocking, int(offset), len(src), host, rawEvents(waits))
-	runtime.KeepAlive(waits)
+	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, blocking, int(offset), len(src), unsafe.Pointer(&src[0]), nil)
 	return newEvent(op, raw, err)
 }
 
-// Read copies n bytes from the device to pinned memory, which is not to be looked at before the event is complete.
-func (q *Queue) Read(dst *Pinned, dstOffset int, src *Buffer, srcOffset int64, n int, waits ...*Event) (*Event, error) {
-	return q.read(dst.Bytes[dstOffset:dstOffset+n], src, srcOffset, false, waits)
+// Read copies n bytes from the device to the begin of pinned memory, which is not to be looked at before the event is
+// complete.
+func (q *Queue) Read(dst *Pinned, src *Buffer, offset int64, n int, waits ...*Event) (*Event, error) {
+	return q.read(dst.Bytes[:n], src, offset, false, waits)
 }
 
-// Download copies from the device to any memory and returns when that is done: for small tables.
-func (q *Queue) Download(dst []byte, src *Buffer, offset int64, waits ...*Event) error {
-	_, err := q.read(dst, src, offset, true, waits)
+// Download copies the begin of a buffer to any memory and returns when that is done: for small tables.
+func (q *Queue) Download(dst []byte, src *Buffer) error {
+	_, err := q.read(dst, src, 0, true, nil)
 	return err
 }
 
 func (q *Queue) read(dst []byte, src *Buffer, offset int64, blocking bool, waits []*Event) (*Event, error) {
 	const op = "read from device"
-	if err := inside(op, src, offset, int64(len(dst))); err != nil || len(dst) == 0 {
+	if err := inside(op, src, offset, len(dst)); err != nil || len(dst) == 0 {
 		return nil, errors.Join(err, Wait(waits...))
 	}
 	host := unsafe.Pointer(&dst[0])
@@ -82,30 +91,25 @@ func (q *Queue) read(dst []byte, src *Buffer, offset int64, blocking bool, waits
 	return newEvent(op, raw, err)
 }
 
-// Copy copies within the device.
-func (q *Queue) Copy(dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64, waits ...*Event) (*Event, error) {
+// Copy copies the first n bytes of a buffer to another.
+func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) {
 	if n == 0 {
-		return nil, Wait(waits...)
+		return nil, nil
 	}
-	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), rawEvents(waits))
-	runtime.KeepAlive(waits)
+	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, 0, 0, int(n), nil)
 	return newEvent("copy on device", raw, err)
 }
 
-// Fill sets n bytes from offset on, both multiples of 4, to copies of word.
-func (q *Queue) Fill(dst *Buffer, word uint32, offset, n int64, waits ...*Event) (*Event, error) {
-	if n == 0 {
-		return nil, Wait(waits...)
-	}
-	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, int(offset), int(n), rawEvents(waits))
-	runtime.KeepAlive(waits)
+// Fill makes a buffer, whose size is a multiple of 4, copies of word.
+func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
+	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.size), nil)
 	return newEvent("fill", raw, err)
 }
 
 // inside refuses transfers past the end of a buffer, where some drivers crash.
-func inside(op string, b *Buffer, offset, n int64) error {
-	if offset < 0 || offset+n > b.size {
-		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, offset+n, b.size))
+func inside(op string, b *Buffer, offset int64, n int) error {
+	if end := offset + int64(n); offset < 0 || end > b.size {
+		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, end, b.size))
 	}
 	return nil
 }

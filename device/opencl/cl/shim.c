@@ -96,16 +96,10 @@ STATUS(clReleaseMemObject, (cl_mem m), (m))
 OBJECT(cl_program, clCreateProgramWithSource,
        (cl_context c, cl_uint n, const char **sources, const size_t *lengths, cl_int *errcode),
        (c, n, sources, lengths, errcode))
-OBJECT(cl_program, clCreateProgramWithBinary,
-       (cl_context c, cl_uint n, const cl_device_id *devices, const size_t *lengths, const unsigned char **binaries,
-        cl_int *status, cl_int *errcode),
-       (c, n, devices, lengths, binaries, status, errcode))
 STATUS(clBuildProgram,
        (cl_program p, cl_uint n, const cl_device_id *devices, const char *options,
         void(CL_CALLBACK *notify)(cl_program, void *), void *data),
        (p, n, devices, options, notify, data))
-STATUS(clGetProgramInfo, (cl_program p, cl_program_info what, size_t size, void *value, size_t *used),
-       (p, what, size, value, used))
 STATUS(clGetProgramBuildInfo,
        (cl_program p, cl_device_id d, cl_program_build_info what, size_t size, void *value, size_t *used),
        (p, d, what, size, value, used))
