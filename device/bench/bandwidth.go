@@ -34,7 +34,7 @@ func bandwidthTables(results []Result) []Table {
 			Notes: faults(g),
 		}
 		for _, r := range g {
-			element := float64(tilingOf(r).ElementBytes)
+			element := float64(tilingOf(r).elementBytes)
 			t.Rows = append(t.Rows, []string{r.Label, strconv.Itoa(r.Params.Groups),
 				bandwidth(r, "count_items", float64(r.Key.WordBytes)), bandwidth(r, "reorder_packed", 2*element), cell(r)})
 		}

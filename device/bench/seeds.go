@@ -151,13 +151,13 @@ func koppelmanTables(results []Result) []Table {
 }
 
 // tilingOf is the shape of a tile sort in Koppelman's symbols.
-func tilingOf(r Result) algo.Tiling {
-	t := algo.Tiling{
-		ElementBytes: r.Key.WordBytes, KeyBits: 8 * r.Key.WordBytes, DigitBits: r.Params.DigitBits,
-		Items: r.Params.Items, GroupSize: r.Params.GroupSize, Groups: koppelmanGroups,
+func tilingOf(r Result) tiling {
+	t := tiling{
+		elementBytes: r.Key.WordBytes, keyBits: 8 * r.Key.WordBytes, digitBits: r.Params.DigitBits,
+		items: r.Params.Items, groupSize: r.Params.GroupSize, groups: koppelmanGroups,
 	}
 	if r.Key.Values {
-		t.ElementBytes += 4
+		t.elementBytes += 4
 	}
 	return t
 }
@@ -166,10 +166,10 @@ const counterBytes = 4 // of a histogram's counter up to 2^30 elements
 
 func koppelmanRow(r Result) []string {
 	t := tilingOf(r)
-	moved := t.MovedBytes(r.Records, counterBytes)
+	moved := t.movedBytes(r.Records, counterBytes)
 	row := []string{
-		strconv.Itoa(t.DigitBits), strconv.Itoa(t.Items), strconv.Itoa(t.GroupSize), strconv.Itoa(t.Items * t.GroupSize),
-		fmt.Sprintf("%.2f", t.DataMovement(r.Records)/1e6), fmt.Sprintf("%.2f", moved/1e6),
+		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
+		fmt.Sprintf("%.2f", t.dataMovement(r.Records)/1e6), fmt.Sprintf("%.2f", moved/1e6),
 	}
 	if r.Rate == 0 {
 		return append(row, "-", "-", cell(r))
@@ -187,7 +187,7 @@ func koppelmanBest(results []Result) []string {
 		}
 		least, fastest := of[0], of[0]
 		for _, r := range of {
-			if tilingOf(r).DataMovement(r.Records) < tilingOf(least).DataMovement(r.Records) {
+			if tilingOf(r).dataMovement(r.Records) < tilingOf(least).dataMovement(r.Records) {
 				least = r
 			}
 			if r.Rate > fastest.Rate {
@@ -254,9 +254,9 @@ func computationTables(results []Result) []Table {
 
 func computationRow(r Result) []string {
 	t := tilingOf(r)
-	steps, words := t.Computation(r.Records, algo.UnitCosts), t.DataMovement(r.Records)
+	steps, words := t.computation(r.Records, unitCosts), t.dataMovement(r.Records)
 	return []string{
-		strconv.Itoa(t.DigitBits), strconv.Itoa(t.Items), strconv.Itoa(t.GroupSize), strconv.Itoa(t.Items * t.GroupSize),
+		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
 		fmt.Sprintf("%.1f", steps/1e6), fmt.Sprintf("%.1f", words/1e6), fmt.Sprintf("%.1f", steps/words), cell(r),
 	}
 }

@@ -78,10 +78,9 @@ func (g geometry) groupsFor(n int64) int64 { return (n + g.tile() - 1) / g.tile(
 
 // withDigit is the digit that p wants, or of some widths the one with which the cost model has the least moved.
 func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
-	t := Tiling{ElementBytes: v.wordBytes + 4*asFlag(v.values), KeyBits: 8 * v.wordBytes, Items: g.items,
-		GroupSize: g.groupSize}
 	if g.digitBits = p.DigitBits; p.DigitBits == 0 {
-		g.digitBits = t.BestDigitBits(1, widths)
+		t := tiling{v.wordBytes + 4*asFlag(v.values), 8 * v.wordBytes, g.items * g.groupSize}
+		g.digitBits = t.bestDigitBits(widths)
 	}
 	return g
 }
