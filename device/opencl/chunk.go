@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -19,7 +18,6 @@ type chunk struct {
 	engine *engine
 	opt    device.ChunkOptions
 	shape  shape
-	sorter chooser
 
 	session              *session
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
@@ -52,7 +50,7 @@ func (c *chunk) begin() error {
 		c.release()
 		return err
 	}
-	c.session, c.sorter = s, chooser{s, c.opt.Algorithm, c.engine.opt.DigitBits}
+	c.session = s
 	c.program = sync.OnceValues(c.prepare)
 	go func() { _, _ = c.program() }() // while the first records are read
 	return nil
@@ -73,19 +71,15 @@ func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather
 
 // prepare builds the kernels that the chunk needs.
 func (c *chunk) prepare() (p *cl.Program, err error) {
-	s := c.sorter.session
 	if c.shape.bare {
-		p, err = s.bareProgram(c.shape.keyBytes)
+		p, err = c.session.bareProgram(c.shape.keyBytes)
 	} else {
-		p, err = s.recordsProgram(len(c.memory.segments), c.memory.shift)
+		p, err = c.session.recordsProgram(len(c.memory.segments), c.memory.shift)
 	}
-	if err == nil && c.opt.Algorithm != "" {
-		_, err = s.sorter(c.opt.Algorithm, algo.Params{DigitBits: c.engine.opt.DigitBits})
+	if err == nil {
+		_, _, _ = c.sorter() // what fails here fails again in Sort, which tells of it
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p, s.warm(c.sorter, KeyKind{WordBytes: c.shape.wordWidth(), Values: !c.shape.bare}, c.opt.Records)
+	return p, err
 }
 
 // Sort implements device.Chunk.
@@ -174,6 +168,7 @@ func (c *chunk) Close() error {
 // release gives back what there is, in whatever state the chunk is.
 func (c *chunk) release() {
 	c.memory.release()
+	c.memory = deviceMemory{}
 	if c.ring != nil {
 		c.ring.release()
 	}

@@ -32,14 +32,28 @@ type session struct {
 	ctx   *cl.Context
 	admin *cl.Queue // for mapping memory, which would wait for transfers on any other queue
 
-	programs onceMap[*cl.Program]
-	sorters  onceMap[*algo.Sorter] // see choose.go
-	radix    func() string         // the best of the radix sorts where nothing was measured
-	tuning   *Tuning
+	radix func() string // the best of the radix sorts where nothing was measured
 
-	warmed  map[string]bool // what warm has done, under sorting
-	sorting sync.Mutex      // held while a chunk is sorted: two at once would not be faster
-	kernels *cl.Queue       // for sorting; sorters keep their scratch memory by queue, so that there is one of it
+	mu       sync.Mutex
+	programs map[string]*cl.Program  // by their defines
+	sorters  map[string]*algo.Sorter // by name and parameters
+
+	sorting sync.Mutex // held while a chunk is sorted: two at once would not be faster
+	kernels *cl.Queue  // for sorting; sorters keep their scratch memory by queue, so that there is one of it
+}
+
+// made is the value of a key, made at its first use; others that want one wait.
+func made[T any](s *session, values map[string]T, key string, make func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value, ok := values[key]; ok {
+		return value, nil
+	}
+	value, err := make()
+	if err == nil {
+		values[key] = value
+	}
+	return value, err
 }
 
 // Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context is
@@ -62,7 +76,7 @@ func (e *engine) begin() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ctx: ctx, tuning: e.opt.Tuning, warmed: map[string]bool{},
+	s := &session{ctx: ctx, programs: map[string]*cl.Program{}, sorters: map[string]*algo.Sorter{},
 		radix: sync.OnceValue(func() string { return bestRadix(ctx) })}
 	if s.admin, err = ctx.NewQueue(); err == nil {
 		s.kernels, err = ctx.NewQueue()
@@ -131,8 +145,12 @@ func (e *engine) Close() error {
 }
 
 func (s *session) close() {
-	s.sorters.each((*algo.Sorter).Close)
-	s.programs.each((*cl.Program).Release)
+	for _, sorter := range s.sorters {
+		sorter.Close()
+	}
+	for _, p := range s.programs {
+		p.Release()
+	}
 	s.admin.Release()
 	s.kernels.Release()
 	s.ctx.Release()

@@ -23,8 +23,7 @@ func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)
 	}
 	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(c.opt.Algorithm, algo.Names()[0])}
-	l := &loader{chunk: c, src: src, left: c.opt.Records, base: -1, began: make(chan struct{})}
-	l.begin = sync.OnceFunc(func() { close(l.began) })
+	l := &loader{chunk: c, src: src, left: c.opt.Records}
 	err := l.run(ctx)
 	if err != nil {
 		c.settle()
@@ -40,66 +39,50 @@ type loader struct {
 	chunk *chunk
 	src   device.Source
 
-	mu     sync.Mutex
-	left   int64 // records that the chunk has room for and no reader has claimed
-	loaded int64
-	base   int64         // index in the source of the chunk's first record, -1 before it is known
-	end    int64         // index after the last record seen
-	began  chan struct{} // closed, by begin, when base is known, or that there are no records
-	begin  func()
-
-	last *cl.Event // of the uploads
+	mu        sync.Mutex
+	left      int64 // records that the chunk has room for and no reader has claimed
+	loaded    int64
+	base, end int64     // indexes in the source of the chunk's first record, and after the last one seen
+	last      *cl.Event // of the uploads
 }
 
-// run lets one reader claim the first records, since they tell where in the source the chunk begins, and then all
-// others follow.
+// run takes the first records alone, since they tell where in the source the chunk begins, and then all others at once.
 func (l *loader) run(ctx context.Context) error {
+	if n, err := l.fill(ctx); n == 0 || err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer l.begin()
-		return l.read(ctx)
-	})
-	for range min(workersOf(l.chunk.opt), l.chunk.ring.plan.slots) - 1 {
+	for range min(workersOf(l.chunk.opt), l.chunk.ring.plan.slots) {
 		group.Go(func() error {
-			select {
-			case <-l.began:
-				return l.read(ctx)
-			case <-ctx.Done():
-				return ctx.Err()
+			for {
+				if n, err := l.fill(ctx); n == 0 || err != nil {
+					return err
+				}
 			}
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if l.loaded > 0 && l.loaded != l.end-l.base {
+	if l.loaded != l.end-l.base {
 		return fmt.Errorf("the source left out records: %d came, numbered %d to %d", l.loaded, l.base, l.end-1)
 	}
 	return cl.Wait(l.last)
 }
 
-// read moves slot after slot from the source to the device, until either has no more.
-func (l *loader) read(ctx context.Context) error {
-	for {
-		s, err := l.chunk.ring.take(ctx)
-		if err != nil {
-			return err
-		}
-		n, err := l.fill(s)
-		l.chunk.ring.give(s)
-		if n == 0 || err != nil {
-			return err
-		}
+// fill moves one slot's records from the source to the device, and returns how many there were.
+func (l *loader) fill(ctx context.Context) (int, error) {
+	s, err := l.chunk.ring.take(ctx)
+	if err != nil {
+		return 0, err
 	}
-}
-
-// fill reads one slot's records and queues their upload. It returns how many there were.
-func (l *loader) fill(s *slot) (int, error) {
-	most := l.claim(l.chunk.recordsPerLoad())
+	defer l.chunk.ring.give(s)
+	size := l.chunk.shape.size
+	most := l.claim(len(s.Bytes) / size)
 	if most == 0 {
 		return 0, nil
 	}
-	first, n, err := l.src.Next(most, func(first int64, n int) []byte { return l.place(s, first, n) })
+	first, n, err := l.src.Next(most, func(_ int64, n int) []byte { return s.Bytes[:n*size] })
 	l.claim(n - most)
 	if n == 0 || err != nil {
 		return 0, err
@@ -116,30 +99,17 @@ func (l *loader) claim(most int) int {
 	return int(n)
 }
 
-// place is where the source puts records; the first tell where in it the chunk begins.
-func (l *loader) place(s *slot, first int64, n int) []byte {
-	l.mu.Lock()
-	if l.base < 0 {
-		l.base = first
-	}
-	l.mu.Unlock()
-	l.begin()
-	return s.Bytes[:n*l.chunk.shape.size]
-}
-
 // send queues the upload of n records that were read.
 func (l *loader) send(s *slot, first int64, n int) error {
 	l.mu.Lock() // one at a time, so that last is the last
 	defer l.mu.Unlock()
+	if l.loaded == 0 {
+		l.base = first
+	}
 	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
 	sent, err := l.chunk.queueUpload(s, first-l.base, n)
 	s.busy, l.last = sent, sent
 	return err
-}
-
-// recordsPerLoad is how many records one slot takes at a time.
-func (c *chunk) recordsPerLoad() int {
-	return max(c.ring.plan.slotBytes/c.shape.size, 1)
 }
 
 // queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the

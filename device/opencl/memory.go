@@ -12,6 +12,7 @@ import (
 
 // deviceMemory is the buffers of a chunk on the device.
 type deviceMemory struct {
+	allocator
 	data     algo.Data    // words and indexes, twice each
 	segments []*cl.Buffer // records
 	shift    int          // log2 of the records in a segment
@@ -27,32 +28,34 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",
 			ErrAllocation, records, maxSegments, allocBytes)
 	}
-	a := allocator{ctx: s.ctx}
-	words := sh.words()
-	m.bits = a.buffer(16 * int64(len(words)))
-	m.data = a.data(records, sh.wordWidth(), !sh.bare)
+	m.ctx = s.ctx
+	m.bits = m.buffer(16 * int64(len(sh.words())))
+	m.data = algo.Data{N: records, KeyBits: 8 * sh.wordWidth(), WordBytes: sh.wordWidth()}
+	m.data.Keys, m.data.KeysTmp = m.buffer(records*int64(sh.wordWidth())), m.buffer(records*int64(sh.wordWidth()))
 	if sh.bare {
-		return a.err
+		return m.err
 	}
+	m.data.Values, m.data.ValuesTmp = m.buffer(4*records), m.buffer(4*records)
 	m.size = sh.size
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
-		m.segments = append(m.segments, a.buffer(min(left, 1<<m.shift)*int64(m.size)))
+		m.segments = append(m.segments, m.buffer(min(left, 1<<m.shift)*int64(m.size)))
 	}
 	for range stages {
-		m.stage = append(m.stage, a.buffer(stageBytes))
+		m.stage = append(m.stage, m.buffer(stageBytes))
 	}
-	table := keyTable(sh.layout)
-	m.table = a.buffer(int64(4 * len(table)))
-	if a.err != nil {
-		return a.err
+	table, _ := binary.Append(nil, binary.NativeEndian, keyTable(sh.layout))
+	m.table = m.buffer(int64(len(table)))
+	if m.err != nil {
+		return m.err
 	}
-	return s.admin.Upload(m.table, wordsToBytes(table))
+	return s.admin.Upload(m.table, table)
 }
 
-// allocator makes buffers until one fails.
+// allocator makes buffers until one fails, and gives them back.
 type allocator struct {
-	ctx *cl.Context
-	err error
+	ctx  *cl.Context
+	made []*cl.Buffer
+	err  error
 }
 
 func (a *allocator) buffer(bytes int64) *cl.Buffer {
@@ -60,26 +63,15 @@ func (a *allocator) buffer(bytes int64) *cl.Buffer {
 		return nil
 	}
 	b, err := a.ctx.NewBuffer(bytes)
-	a.err = err
+	a.made, a.err = append(a.made, b), err
 	return b
 }
 
-// data makes the buffers of what a Sorter sorts.
-func (a *allocator) data(n int64, wordBytes int, values bool) algo.Data {
-	d := algo.Data{N: n, KeyBits: 8 * wordBytes, WordBytes: wordBytes}
-	d.Keys, d.KeysTmp = a.buffer(n*int64(wordBytes)), a.buffer(n*int64(wordBytes))
-	if values {
-		d.Values, d.ValuesTmp = a.buffer(4*n), a.buffer(4*n)
+func (a *allocator) release() {
+	for _, b := range a.made {
+		b.Release()
 	}
-	return d
-}
-
-func wordsToBytes(words []uint32) []byte {
-	var b []byte
-	for _, w := range words {
-		b = binary.NativeEndian.AppendUint32(b, w)
-	}
-	return b
+	*a = allocator{}
 }
 
 // pointers is the first arguments of the kernels in records.cl: the segments, and the last again for those not there.
@@ -89,14 +81,4 @@ func (m *deviceMemory) pointers(rest ...any) []any {
 		args = append(args, m.segments[min(i, len(m.segments)-1)])
 	}
 	return append(args, rest...)
-}
-
-func (m *deviceMemory) release() {
-	for _, b := range []*cl.Buffer{m.data.Keys, m.data.KeysTmp, m.data.Values, m.data.ValuesTmp, m.table, m.bits} {
-		b.Release()
-	}
-	for _, b := range append(m.segments, m.stage...) {
-		b.Release()
-	}
-	*m = deviceMemory{}
 }

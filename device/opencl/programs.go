@@ -19,7 +19,7 @@ var recordsSource string
 
 // program builds a source once per session and set of defines.
 func (s *session) program(source string, defines cl.Defines) (*cl.Program, error) {
-	return s.programs.get(fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
+	return made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
 }
 
 // bareProgram has the kernels for bare keys of size bytes.

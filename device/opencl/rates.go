@@ -46,8 +46,7 @@ func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err e
 	size := min(most, trialBytes)
 	a := allocator{ctx: ctx}
 	from, to := a.buffer(size), a.buffer(size)
-	defer from.Release()
-	defer to.Release()
+	defer a.release()
 	pinned, err := ctx.NewPinned(q, int(min(size, trialPinned)))
 	defer pinned.Release()
 	if err = errors.Join(a.err, err); err != nil {

@@ -70,9 +70,11 @@ func (c *chunk) sortBits(varying uint64) error {
 	if varying == 0 || d.N < 2 {
 		return nil
 	}
-	c.stats.Algorithm, _ = c.sorter.choice(kindOfData(d), d.N)
-	err := c.sorter.sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
-	c.stats.Passes = d.Passes
+	s, name, err := c.sorter()
+	if err == nil {
+		err = s.Sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
+	}
+	c.stats.Algorithm, c.stats.Passes = name, d.Passes
 	return err
 }
 

@@ -36,6 +36,12 @@ func makeSorter(ctx *cl.Context, p Params, build func(b *builder) engine) *Sorte
 	return &Sorter{ctx: ctx, p: p, build: build, engines: map[variant]built{}, spaces: map[*cl.Queue]*space{}}
 }
 
+// Build builds the kernels for such data, which Sort else does at its first use.
+func (s *Sorter) Build(d *Data) error {
+	_, err := s.engine(variantOf(d, s.p.Wide))
+	return err
+}
+
 // Sort orders d stably by the bits fromBit ≤ b < toBit of the key, all others ignored. It may return before the
 // device is done: q's next command sees the result.
 func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
