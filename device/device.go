@@ -158,7 +158,7 @@ type Chunk interface {
 	Load(ctx context.Context, src Source) (records int64, err error)
 
 	// Sort orders the records. A device may put off part of the work until Store, so that it overlaps with
-	// the writing; Stats tells what was done when.
+	// the writing.
 	Sort(ctx context.Context) error
 
 	// Store writes the first limit records of the sorted order (all of them for limit < 0) to w.
@@ -209,15 +209,10 @@ type KeptBlock struct {
 	Key     []byte // normalized key of the first of them
 }
 
-// Stats tells what sorting a chunk took. Times are in seconds; for work that several goroutines share they are
-// wall-clock times.
+// Stats tells how a chunk was sorted.
 type Stats struct {
 	Records   int64
 	Counted   int64 // of those, records that are only counted, as there are many of the same: they take no memory
 	Algorithm string
-	Load      float64
-	Sort      float64 // for a device that puts it off: 0, and Store has it
-	Store     float64
-	Kernel    float64 // time on an OpenCL device alone, from its events
-	Passes    int     // radix passes over the data, the largest number that any key took
+	Passes    int // radix passes over the data, the largest number that any key took
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -221,7 +220,6 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 
 // Sort leaves to Store what fits in cache.
 func (e *engine[K, E]) Sort(ctx context.Context) error {
-	defer seconds(&e.stats.Sort, time.Now())
 	return splitter[K, E]{e}.sort(ctx)
 }
 
@@ -255,6 +253,3 @@ func (e *engine[K, E]) Close() error {
 	e.leaves = nil
 	return errors.Join(e.kept.free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())
 }
-
-// seconds adds the time since start to total.
-func seconds(total *float64, start time.Time) { *total += time.Since(start).Seconds() }

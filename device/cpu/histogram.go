@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sort"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/extsort/extsort/device"
@@ -102,7 +101,6 @@ func (h *histogram) makeWorkers(workers int) error {
 
 // Load counts the records.
 func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) {
-	defer seconds(&h.stats.Load, time.Now())
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
 	in := newIntake(src, &h.sizes)
@@ -205,7 +203,6 @@ func (h *histogram) settle(w *tally) {
 
 // Sort makes where each value ends of how many there are.
 func (h *histogram) Sort(ctx context.Context) error {
-	defer seconds(&h.stats.Sort, time.Now())
 	end := int64(0)
 	for i, n := range h.ends {
 		end += n
@@ -216,7 +213,6 @@ func (h *histogram) Sort(ctx context.Context) error {
 
 // Store writes the records anew.
 func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	defer seconds(&h.stats.Store, time.Now())
 	limit = limited(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))

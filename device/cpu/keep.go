@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/extsort/extsort/device"
 )
@@ -13,7 +12,6 @@ import (
 // nothing if a leaf that is too large for the cache is in order as it stands, as each read goes through a leaf from
 // its start.
 func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
-	defer seconds(&e.stats.Store, time.Now())
 	limit = limited(limit, e.stats.Records)
 	if e.keptBytes() > memoryBytes {
 		return nil, nil

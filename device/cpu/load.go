@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -18,7 +17,6 @@ func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, erro
 
 // load is Load of what is selected; nil: everything.
 func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
-	defer seconds(&e.stats.Load, time.Now())
 	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()

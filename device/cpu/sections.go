@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -66,7 +65,6 @@ func (s *sections) section(worker int, elements []indexedKey) []indexedKey {
 
 // Load reads the records.
 func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
-	defer seconds(&s.stats.Load, time.Now())
 	s.stats = device.Stats{Algorithm: CountScanReorder}
 	in := newIntake(src, &s.sizes)
 	err := s.each(ctx, func(ctx context.Context, _ int) error {
@@ -88,7 +86,6 @@ func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 
 // Sort sorts by 64 bits of the key after the other, the least significant first.
 func (s *sections) Sort(ctx context.Context) error {
-	defer seconds(&s.stats.Sort, time.Now())
 	elements := s.order[:s.stats.Records]
 	for i := range elements {
 		elements[i][1] = uint64(i)
@@ -163,7 +160,6 @@ func (s *sections) at(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][
 
 // Store gathers the records.
 func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	defer seconds(&s.stats.Store, time.Now())
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
 	tasks := int((limit + block - 1) / block)

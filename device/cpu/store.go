@@ -3,7 +3,6 @@ package cpu
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu/radix"
@@ -34,7 +33,6 @@ func (e *engine[K, E]) Drain(ctx context.Context, limit int64, w device.BlockWri
 
 // storeAll stores. zones, if not nil, hears what is done with.
 func (e *engine[K, E]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
-	defer seconds(&e.stats.Store, time.Now())
 	tasks := e.tasks(limited(limit, e.stats.Records))
 	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
 		err := e.store(ctx, w, tasks[i], to)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -31,11 +30,6 @@ type chunk struct {
 }
 
 var errClosed = errors.New("OpenCL chunk: used after Close")
-
-func newChunk(e *engine, opt device.ChunkOptions) *chunk {
-	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile
-	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}
-}
 
 // begin makes the chunk's queues and memory at the first Load, and sets the building of kernels going.
 func (c *chunk) begin() error {
@@ -87,10 +81,7 @@ func (c *chunk) Sort(ctx context.Context) error {
 	if c.session == nil {
 		return errClosed
 	}
-	started := time.Now()
-	err := c.sortRecords(ctx)
-	c.stats.Sort = time.Since(started).Seconds()
-	if err != nil {
+	if err := c.sortRecords(ctx); err != nil {
 		return fmt.Errorf("sort %d records on %s: %w", c.records, c.engine.dev.Name, err)
 	}
 	return nil
@@ -106,39 +97,18 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	from, err := c.session.kernels.Marker()
-	if err != nil {
-		return err
-	}
 	if c.shape.bare {
 		err = c.sortBare(p)
 	} else {
 		err = c.sortByIndex(p)
 	}
 	if err == nil {
-		c.stats.Kernel, err = secondsSince(c.session.kernels, from)
+		err = c.session.kernels.Wait()
 	}
 	if err != nil {
 		_ = c.session.kernels.Finish() // before the buffers go
 	}
 	return err
-}
-
-// secondsSince waits for the queue and returns the device's time since a marker; 0 of a driver that does not time them.
-func secondsSince(q *cl.Queue, from *cl.Event) (float64, error) {
-	to, err := q.Marker()
-	if err == nil {
-		err = cl.Wait(from, to)
-	}
-	if err != nil {
-		return 0, err
-	}
-	_, start, err1 := from.Times()
-	_, end, err2 := to.Times()
-	if err1 != nil || err2 != nil {
-		return 0, nil
-	}
-	return (end - start).Seconds(), nil
 }
 
 // settle waits until the device has done with the chunk's memory, after an error: what it says is of no interest.
@@ -169,14 +139,12 @@ func (c *chunk) Close() error {
 func (c *chunk) release() {
 	c.memory.release()
 	c.memory = deviceMemory{}
-	if c.ring != nil {
-		c.ring.release()
-	}
+	c.ring.release()
+	c.ring = nil
 	for _, q := range c.queues() {
 		(*q).Release()
 		*q = nil
 	}
-	c.ring = nil
 }
 
 // Select implements device.Chunk.

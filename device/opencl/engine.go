@@ -130,7 +130,8 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if err := errors.Join(algo.Check(opt.Algorithm), algo.CheckDigitBits(opt.Algorithm, e.opt.DigitBits)); err != nil {
 		return nil, err
 	}
-	return newChunk(e, opt), nil
+	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile
+	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}, nil
 }
 
 // Close implements device.Device. REQUIRES: its chunks are closed.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,19 +17,16 @@ import (
 
 // Load implements device.Chunk.
 func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
-	started := time.Now()
 	if err := c.begin(); err != nil {
 		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)
 	}
 	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(c.opt.Algorithm, algo.Names()[0])}
 	l := &loader{chunk: c, src: src, left: c.opt.Records}
-	err := l.run(ctx)
-	if err != nil {
+	if err := l.run(ctx); err != nil {
 		c.settle()
 		return 0, fmt.Errorf("load a chunk to %s: %w", c.engine.dev.Name, err)
 	}
-	c.records = l.loaded
-	c.stats.Records, c.stats.Load = l.loaded, time.Since(started).Seconds()
+	c.records, c.stats.Records = l.loaded, l.loaded
 	return l.loaded, nil
 }
 

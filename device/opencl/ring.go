@@ -25,8 +25,8 @@ type ring struct {
 }
 
 func newRing(ctx *cl.Context, queue *cl.Queue, plan staging) *ring {
-	r := &ring{ctx: ctx, queue: queue, plan: plan, free: make(chan *slot, plan.slots), unpinned: make(chan *slot,
-		plan.slots)}
+	r := &ring{ctx: ctx, queue: queue, plan: plan,
+		free: make(chan *slot, plan.slots), unpinned: make(chan *slot, plan.slots)}
 	for range plan.slots {
 		r.unpinned <- &slot{}
 	}
@@ -74,9 +74,9 @@ func (r *ring) next(ctx context.Context) (s *slot, err error) {
 // give puts a slot back; a transfer that s.busy stands for may still use it.
 func (r *ring) give(s *slot) { r.free <- s }
 
-// release unpins all slots. REQUIRES: all are back and no transfer is under way.
+// release unpins all slots; a nil ring has none. REQUIRES: all are back and no transfer is under way.
 func (r *ring) release() {
-	for len(r.free) > 0 {
+	for r != nil && len(r.free) > 0 {
 		(<-r.free).Release()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,15 +23,12 @@ func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) er
 	if c.session == nil {
 		return errClosed
 	}
-	started := time.Now()
 	total := c.records
 	if limit >= 0 {
 		total = min(total, limit)
 	}
 	s := &storer{chunk: c, writer: w, pieces: make(chan piece, c.ring.plan.slots)}
-	err := s.run(ctx, total)
-	c.stats.Store = time.Since(started).Seconds()
-	if err != nil {
+	if err := s.run(ctx, total); err != nil {
 		return fmt.Errorf("store %d records from %s: %w", total, c.engine.dev.Name, err)
 	}
 	return nil

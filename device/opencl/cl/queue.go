@@ -41,10 +41,14 @@ func (q *Queue) Release() {
 	}
 }
 
-// Marker is an event that is complete when all commands before it are.
-func (q *Queue) Marker() (*Event, error) {
+// Wait returns when all commands that were queued are done, with an error if one of them failed.
+func (q *Queue) Wait() error {
 	raw, err := q.raw.EnqueueMarkerWithWaitList(nil)
-	return newEvent("marker", raw, err)
+	marker, err := newEvent("marker", raw, err)
+	if err != nil {
+		return err
+	}
+	return Wait(marker)
 }
 
 // Write copies pinned memory, from srcOffset on, to n bytes of the device. The source must stay as it is until the
