@@ -57,8 +57,8 @@ func (c *chunk) allocate(s *session) (err error) {
 		}
 	}
 	c.ring = newRing(s.ctx, s.admin, stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt)))
-	dev, opt := c.engine.dev, c.engine.opt
-	return c.memory.allocate(s, c.shape, c.opt.Records, allocFor(dev, opt), c.shape.stageBytes(memoryFor(dev, opt)))
+	dev := c.engine.dev
+	return c.memory.allocate(s, c.shape, c.opt.Records, dev.MaxAllocBytes, c.shape.stageBytes(dev.MemoryBytes))
 }
 
 func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather, &c.down} }

@@ -5,7 +5,6 @@ package opencl
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -59,13 +58,14 @@ func made[T any](s *session, values map[string]T, key string, make func() (T, er
 // Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context is
 // made with the first chunk, and kernels while it is loaded.
 func Open(index int, opt Options) (device.Device, error) {
-	if err := errors.Join(algo.Check(opt.Algorithm), opt.validate()); err != nil {
+	if err := algo.Check(opt.Algorithm, opt.DigitBits); err != nil {
 		return nil, err
 	}
 	dev, err := Raw(index)
 	if err != nil {
 		return nil, err
 	}
+	dev.MemoryBytes = min(cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes)
 	e := &engine{index: index, opt: opt, dev: dev}
 	e.start = sync.OnceValues(e.begin)
 	return e, nil
@@ -93,7 +93,7 @@ func (e *engine) begin() (*session, error) {
 
 // Info implements device.Device.
 func (e *engine) Info() device.Info {
-	info := infoOf(e.index, e.dev, e.opt)
+	info := infoOf(e.index, e.dev, e.opt.Tuning)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	info.LinkRate, info.SortRate = max(info.LinkRate, e.link), max(info.SortRate, e.sort)
@@ -113,12 +113,11 @@ func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if memoryBytes < fewestSlots*int64(shape.size) {
 		return 0
 	}
-	memory := memoryFor(e.dev, e.opt)
-	memory -= min(memory/scratchShare, scratchAtMost)
+	memory := e.dev.MemoryBytes - min(e.dev.MemoryBytes/scratchShare, scratchAtMost)
 	if !shape.bare {
 		memory -= stages * shape.stageBytes(memory)
 	}
-	return max(shape.capacity(memory, allocFor(e.dev, e.opt)), 0)
+	return max(shape.capacity(memory, e.dev.MaxAllocBytes), 0)
 }
 
 // NewChunk implements device.Device.
@@ -127,7 +126,7 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
 	opt.Algorithm = cmp.Or(opt.Algorithm, e.opt.Algorithm)
-	if err := errors.Join(algo.Check(opt.Algorithm), algo.CheckDigitBits(opt.Algorithm, e.opt.DigitBits)); err != nil {
+	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
 		return nil, err
 	}
 	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile

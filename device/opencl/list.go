@@ -24,7 +24,7 @@ func Devices() ([]device.Info, error) {
 	}
 	infos := make([]device.Info, len(list))
 	for i, d := range list {
-		infos[i] = infoOf(i+1, d, Options{})
+		infos[i] = infoOf(i+1, d, nil)
 	}
 	return infos, nil
 }
@@ -52,11 +52,11 @@ func Raw(index int) (*cl.Device, error) {
 // Fingerprint tells the kernels of this binary from those of another: a Tuning holds only for its own.
 func Fingerprint() string { return algo.Fingerprint() }
 
-func infoOf(index int, d *cl.Device, opt Options) device.Info {
-	tuning := cmp.Or(opt.Tuning, &Tuning{})
+func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
+	tuning = cmp.Or(tuning, &Tuning{})
 	return device.Info{
 		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kindOf(d.Type),
-		MemoryBytes: memoryFor(d, opt), MaxAlloc: allocFor(d, opt), Units: d.Units,
+		MemoryBytes: d.MemoryBytes, MaxAlloc: d.MaxAllocBytes, Units: d.Units,
 		LinkRate: tuning.LinkRate, SortRate: tuning.SortRate, Algorithms: algo.Names(),
 	}
 }
@@ -70,12 +70,4 @@ func kindOf(t cl.DeviceType) device.Kind {
 		return device.Accelerator
 	}
 	return device.OpenCLCPU
-}
-
-func memoryFor(d *cl.Device, opt Options) int64 {
-	return min(cmp.Or(opt.MemoryBytes, d.MemoryBytes), d.MemoryBytes)
-}
-
-func allocFor(d *cl.Device, opt Options) int64 {
-	return min(cmp.Or(opt.AllocBytes, d.MaxAllocBytes), d.MaxAllocBytes)
 }

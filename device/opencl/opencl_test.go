@@ -263,7 +263,8 @@ func TestSourceOverTwoChunks(t *testing.T) {
 
 // One allocation too small for the records makes several segments of them.
 func TestSegments(t *testing.T) {
-	d := open(t, Options{AllocBytes: 40_000})
+	d := open(t, Options{})
+	d.(*engine).dev.MaxAllocBytes = 40_000
 	k := keyer(t, 33, "9:bytes9", "0:f64")
 	opt := device.ChunkOptions{Keyer: k, MemoryBytes: 1 << 20, Workers: 3}
 	opt.Records = d.MaxRecords(opt, opt.MemoryBytes)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
@@ -22,30 +21,15 @@ var (
 // Options say how a device is used. The zero value is the default.
 type Options struct {
 	MemoryBytes int64   // use no more than this of the device's memory; 0: all
-	AllocBytes  int64   // make no single allocation larger than this; 0: as large as the device allows
 	Algorithm   string  // one of Info.Algorithms; "": the device's choice
 	DigitBits   int     // that a pass sorts by, of algorithms that leave it open; 0: as measured, or by the cost model
 	Tuning      *Tuning // what was measured of the device, which the choice of algorithms and parameters uses; may be nil
 }
 
-func (o Options) validate() error {
-	if o.MemoryBytes < 0 || o.AllocBytes < 0 {
-		return fmt.Errorf("OpenCL device: negative limit (memory %d, allocation %d)", o.MemoryBytes, o.AllocBytes)
-	}
-	return algo.CheckDigitBits(o.Algorithm, o.DigitBits)
-}
-
 // Select finds the devices that a user means by a word: the number of one, a kind ("gpu": all of that kind), or part
 // of a name, in any case of letters.
 func Select(list []device.Info, word string) ([]device.Info, error) {
-	number, err := strconv.Atoi(word)
-	isNumber := err == nil
-	var found []device.Info
-	for _, info := range list {
-		if isNumber && info.Index == number || !isNumber && meant(info, word) {
-			found = append(found, info)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(list), func(info device.Info) bool { return !meant(info, word) })
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no device %q: `extsort devices` lists those there are", word)
 	}
@@ -53,6 +37,9 @@ func Select(list []device.Info, word string) ([]device.Info, error) {
 }
 
 func meant(info device.Info, word string) bool {
+	if number, err := strconv.Atoi(word); err == nil {
+		return info.Index == number
+	}
 	if slices.Contains([]device.Kind{device.CPU, device.GPU, device.Accelerator, device.OpenCLCPU}, device.Kind(word)) {
 		return string(info.Kind) == word
 	}

@@ -30,7 +30,7 @@ func (e *engine) MeasureRates() error {
 	if err != nil {
 		return err
 	}
-	link, moved, err := Rates(s.ctx, s.kernels, min(memoryFor(e.dev, e.opt)/8, allocFor(e.dev, e.opt)))
+	link, moved, err := Rates(s.ctx, s.kernels, min(e.dev.MemoryBytes/8, e.dev.MaxAllocBytes))
 	if err != nil {
 		return err
 	}

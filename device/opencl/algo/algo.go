@@ -44,47 +44,72 @@ func (d *Data) check(fromBit, toBit int) error {
 	return nil
 }
 
-// makers lists the algorithms, the default first.
-var makers = []struct {
-	name string
-	make func(ctx *cl.Context, p Params) (*Sorter, error)
+// algorithms are the default first, each with the bits of a digit that it can be told to sort by. Those without have
+// no digits, or cut the key as the number of keys wants it.
+var algorithms = []struct {
+	name      string
+	digitBits []int
+	make      func(ctx *cl.Context, p Params) (*Sorter, error)
 }{
-	{"count-scan-reorder", newCountScanReorder},
-	{"onesweep", newOnesweep},
-	{"hybrid", newHybrid},
-	{"split", newSplit},
-	{"tile", newTile},
-	{"binning", newBinning},
-	{"selection", newSelection},
-	{"selection-blocks", newSelectionBlocks},
+	{"count-scan-reorder", upTo(maxDigitBits), newCountScanReorder},
+	{"onesweep", upTo(maxDigitBits), newOnesweep},
+	{"hybrid", nil, newHybrid},
+	{"split", upTo(maxDigitBits), newSplit},
+	{"tile", upTo(maxDigitBits), newTile},
+	{"binning", binningBits, newBinning},
+	{"selection", nil, newSelection},
+	{"selection-blocks", nil, newSelectionBlocks},
 }
 
 // Names lists the algorithms, the default first.
 func Names() []string {
-	names := make([]string, len(makers))
-	for i, m := range makers {
-		names[i] = m.name
+	names := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		names[i] = a.name
 	}
 	return names
 }
 
-// Check reports that there is no algorithm of that name; "" is the default.
-func Check(name string) error {
-	if name == "" || slices.Contains(Names(), name) {
-		return nil
+// find is the index of the algorithm of that name, or of the default for "".
+func find(name string) (int, error) {
+	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
+	if at < 0 {
+		return 0, fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
 	}
-	return fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
+	return at, nil
+}
+
+// Check says why there is no algorithm of that name ("" is the default), or why it cannot sort by digits of so many
+// bits; 0 leaves the choice to it.
+func Check(name string, digitBits int) error {
+	at, err := find(name)
+	if err != nil {
+		return err
+	}
+	return checkDigit(name, algorithms[at].digitBits, digitBits)
+}
+
+func checkDigit(name string, widths []int, bits int) error {
+	switch {
+	case bits == 0 || slices.Contains(widths, bits):
+		return nil
+	case widths == nil:
+		return fmt.Errorf("%s: the bits of its digits cannot be chosen", name)
+	case len(widths) == 2:
+		return fmt.Errorf("digits of %d bits: use %d or %d", bits, widths[0], widths[1])
+	}
+	return fmt.Errorf("digits of %d bits: use %d to %d", bits, widths[0], widths[len(widths)-1])
 }
 
 // New makes the sorter of that name, or the default for "". Kernels may be built here or at first use.
 func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
-	if err := Check(name); err != nil {
+	at, err := find(name)
+	if err != nil {
 		return nil, err
 	}
-	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
-	s, err := makers[at].make(ctx, p)
+	s, err := algorithms[at].make(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", makers[at].name, err)
+		return nil, fmt.Errorf("%s: %w", algorithms[at].name, err)
 	}
 	return s, nil
 }

@@ -129,11 +129,13 @@ const (
 	binningChunk = 256 // keys of a chunk, which has a column of its own
 )
 
+var binningBits = []int{2, 4}
+
 // newBinning makes the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
 func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
 	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes,
 		digitBits: cmp.Or(p.DigitBits, 4)}
-	if err := CheckDigitBits("binning", p.DigitBits); err != nil {
+	if err := checkDigit("binning", binningBits, p.DigitBits); err != nil {
 		return nil, err
 	}
 	local := int64(g.groupSize/binningLanes) << 10
@@ -141,7 +143,7 @@ func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
 		return nil, err
 	}
 	return newRadix(ctx, p, func(b *builder) (int, passes) {
-		g := g.withDigit(p, b.v, digitWidths["binning"])
+		g := g.withDigit(p, b.v, binningBits)
 		c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
 		c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
 		return g.digitBits, c

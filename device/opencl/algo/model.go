@@ -28,3 +28,13 @@ func (t tiling) cost(digitBits int) float64 {
 func (t tiling) bestDigitBits(widths []int) int {
 	return slices.MinFunc(widths, func(a, b int) int { return cmp.Compare(t.cost(a), t.cost(b)) })
 }
+
+// maxDigitBits is the widest digit of a pass: a digit value has a counter for each tile.
+const maxDigitBits = 8
+
+func upTo(most int) (widths []int) {
+	for h := range most {
+		widths = append(widths, h+1)
+	}
+	return widths
+}
