@@ -141,7 +141,7 @@ func (a *app) showBench(report bench.Report, f *benchFlags) error {
 	if f.format == "json" {
 		write = report.WriteJSON
 	}
-	if err := write(a.stdout); err != nil || f.svg == "" {
+	if err := write(a.out); err != nil || f.svg == "" {
 		return err
 	}
 	return writeFile(f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +20,8 @@ type app struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+
+	out, notes *heard // stdout and stderr, for text: the first error is the command's
 }
 
 // execute runs one command line.
@@ -39,16 +42,14 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
-	out := &heard{Writer: a.stdout}
-	root.SetOut(out)
+	a.out, a.notes = &heard{Writer: a.stdout}, &heard{Writer: a.stderr}
+	root.SetOut(a.out)
 	root.SetErr(a.stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return err
-	}
-	return out.err
+	err := root.ExecuteContext(ctx)
+	return cmp.Or(a.notes.err, err, a.out.err)
 }
 
-// heard remembers the first error of a writer: cobra writes help and completions without looking at it.
+// heard remembers the first error of a writer, so that nobody who writes text has to look at it.
 type heard struct {
 	io.Writer
 	err error
@@ -130,22 +131,22 @@ func firstOperand(args []string, verbs []*cobra.Command) int {
 }
 
 func (a *app) completionCommand() *cobra.Command {
-	shells := map[string]func(*cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(a.stdout, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(a.stdout) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(a.stdout, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
-	}
-	known := []string{"bash", "zsh", "fish", "powershell"}
 	cmd := verb("completion SHELL",
 		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.",
 		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", nil, nil)
-	cmd.ValidArgs, cmd.Args = known, cobra.ArbitraryArgs
+	cmd.ValidArgs, cmd.Args = []string{"bash", "zsh", "fish", "powershell"}, cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || shells[args[0]] == nil {
-			return fmt.Errorf("completion: name one shell: %s", inWords(known))
+		switch strings.Join(args, " ") {
+		case "bash":
+			return cmd.Root().GenBashCompletionV2(a.out, true)
+		case "zsh":
+			return cmd.Root().GenZshCompletion(a.out)
+		case "fish":
+			return cmd.Root().GenFishCompletion(a.out, true)
+		case "powershell":
+			return cmd.Root().GenPowerShellCompletionWithDesc(a.out)
 		}
-		return shells[args[0]](cmd.Root())
+		return fmt.Errorf("completion: name one shell: %s", inWords(cmd.ValidArgs))
 	}
 	return cmd
 }

@@ -53,50 +53,35 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 		return fmt.Errorf("demo: %w; name another folder with -T", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	t := &tour{bytes: max(f.size/8, 1) * 8, keys: filepath.Join(folder, "keys"), progress: a.bars(f.progress)}
-	defer t.progress.End()
-	opt := f.opt
-	opt.Inputs, opt.Output = []string{t.keys}, filepath.Join(folder, "sorted")
-	opt.Record, opt.TempDirs, opt.Progress, opt.Verify = format.Spec{Type: "u64"}, []string{folder}, t.progress, true
-	out := &heard{Writer: a.stdout}
-	fmt.Fprintf(out, "The tour of extsort, in %s.\n\n", folder)
-	return cmp.Or(t.run(ctx, out, opt), out.err)
+	f.opt.Inputs, f.opt.Output = []string{filepath.Join(folder, "keys")}, filepath.Join(folder, "sorted")
+	f.opt.Record, f.opt.TempDirs, f.opt.Verify = format.Spec{Type: "u64"}, []string{folder}, true
+	fmt.Fprintf(a.out, "The tour of extsort, in %s.\n\n", folder)
+	return a.tour(ctx, f, max(f.size/8, 1)*8)
 }
 
-// tour is one run of the demo.
-type tour struct {
-	bytes    int64
-	keys     string // the file to sort
-	progress *bars
-}
-
-// run goes the stations of the tour.
-func (t *tour) run(ctx context.Context, out io.Writer, opt extsort.Options) error {
-	spent, err := timed(func() error { return t.generate(ctx, opt.Workers) })
+// tour goes the stations of the tour.
+func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
+	spent, err := timed(func() error { return a.generateKeys(ctx, f, bytes) })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "1. generated  %s of random 64-bit keys in %s, %s\n",
-		humanBytes(t.bytes), seconds(spent), rate(t.bytes, spent))
+	fmt.Fprintf(a.out, "1. generated  %s of random 64-bit keys in %s, %s\n",
+		humanBytes(bytes), seconds(spent), rate(bytes, spent))
 
-	copying, err := timed(func() error { return t.copy(ctx) })
+	progress := a.bars(f.progress)
+	defer progress.End()
+	copying, err := timed(func() error { return copyDurably(ctx, f.opt.Inputs[0], bytes, progress) })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "2. copied     them as a yardstick in %s, %s\n", seconds(copying), rate(t.bytes, copying))
+	fmt.Fprintf(a.out, "2. copied     them as a yardstick in %s, %s\n", seconds(copying), rate(bytes, copying))
 
-	report, err := extsort.Sort(ctx, opt)
+	f.opt.Progress = progress
+	report, err := extsort.Sort(ctx, f.opt)
 	if err != nil {
 		return err
 	}
-	sorting := report.Seconds - phase(report, "verify")
-	fmt.Fprintf(out, "3. sorted     them with %s of memory in %s, %s\n",
-		humanBytes(opt.MemoryBytes), seconds(sorting), rate(t.bytes, sorting))
-	fmt.Fprintf(out, "              by %s on %s, %s, %s spilled, memory: %s\n", report.Strategy, report.Device,
-		plural(int64(report.Chunks), "chunk"), humanBytes(report.BytesSpilled), memory(report))
-	fmt.Fprintf(out, "4. verified   that they are in order and still the same keys\n")
-	fmt.Fprintf(out, "\nSorting took %.1f times as long as copying.%s\n", sorting/copying, hint(report))
-	fmt.Fprintf(out, "Everything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin\n")
+	a.tellOfSort(report, copying)
 	return nil
 }
 
@@ -106,66 +91,63 @@ func timed(f func() error) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-// phase is the time that the phases of a name took.
-func phase(r *extsort.Report, name string) (spent float64) {
+// tellOfSort tells what the sort did, and how that compares with a copy.
+func (a *app) tellOfSort(r *extsort.Report, copying float64) {
+	sorting := r.Seconds
 	for _, p := range r.Phases {
-		if p.Name == name {
-			spent += p.Seconds
+		if p.Name == "verify" {
+			sorting -= p.Seconds
 		}
 	}
-	return spent
-}
-
-// hint is what to say of a sort that had to spill, or to read again.
-func hint(r *extsort.Report) string {
+	fmt.Fprintf(a.out, "3. sorted     them with %s of memory in %s, %s\n",
+		humanBytes(r.MemoryLimit), seconds(sorting), rate(r.BytesRead, sorting))
+	fmt.Fprintf(a.out, "              by %s on %s, %s, %s spilled, memory: %s\n", r.Strategy, r.Device,
+		plural(r.Chunks, "chunk"), humanBytes(r.BytesSpilled), memory(r))
+	fmt.Fprintf(a.out, "4. verified   that they are in order and still the same keys\n")
+	fmt.Fprintf(a.out, "\nSorting took %.1f times as long as copying.", sorting/copying)
 	switch {
 	case r.BytesSpilled > 0:
-		return fmt.Sprintf(" With %s it wrote and read the data twice.", humanBytes(r.MemoryLimit))
+		fmt.Fprintf(a.out, " With %s it wrote and read the data twice.", humanBytes(r.MemoryLimit))
 	case r.Strategy == extsort.Reread:
-		return fmt.Sprintf(" With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
+		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
 	}
-	return ""
+	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin\n")
 }
 
-func (t *tour) generate(ctx context.Context, workers int) error {
-	header, err := format.Spec{Type: "u64"}.NewHeader()
-	if err != nil {
-		return err
-	}
-	generator, err := format.NewGenerator(header.Layout(), "uniform", 1, t.bytes/8)
-	if err != nil {
-		return err
-	}
-	job := generation{header, generator, t.bytes / 8, workers, t.progress}
-	out, err := output.Open(t.keys, nil)
-	if err != nil {
-		return err
-	}
-	return job.write(ctx, out, format.None)
+// generateKeys writes the file to sort.
+func (a *app) generateKeys(ctx context.Context, f *demoFlags, bytes int64) error {
+	return a.gen(ctx, &genFlags{
+		record: f.opt.Record, output: f.opt.Inputs[0], bytes: bytes, dist: "uniform", seed: 1,
+		workers: f.opt.Workers, progress: f.progress,
+	})
 }
 
-// copy copies the input as cp does, but through this process, and as durably as a sort writes its output.
-func (t *tour) copy(ctx context.Context) error {
-	from, err := os.Open(t.keys)
+// copyDurably copies a file as cp does, but through this process, and as durably as a sort writes its output.
+func copyDurably(ctx context.Context, name string, bytes int64, progress *bars) error {
+	from, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	t.progress.Begin("copy", t.bytes)
-	defer t.progress.End()
-	input := readerFunc(func(p []byte) (int, error) {
-		n, err := from.Read(p)
-		t.progress.Add(int64(n))
-		return n, cmp.Or(context.Cause(ctx), err)
-	})
-	copied := t.keys + ".copy"
+	defer context.AfterFunc(ctx, func() { from.Close() })()
+	progress.Begin("copy", bytes)
+	defer progress.End()
+	copied := name + ".copy"
 	err = writeFile(copied, func(w io.Writer) error {
-		_, err := io.CopyBuffer(onlyWriter{w}, input, make([]byte, generationBlock))
+		_, err := io.CopyBuffer(onlyWriter{w}, io.TeeReader(from, progress), make([]byte, generationBlock))
 		return err
 	})
 	return errors.Join(err, os.Remove(copied))
 }
 
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+// writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
+func writeFile(name string, write func(io.Writer) error) error {
+	out, err := output.Open(name, nil)
+	if err != nil {
+		return err
+	}
+	if err := write(out); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return out.Commit(-1)
+}

@@ -27,19 +27,15 @@ func (a *app) devices() error {
 	for _, d := range list.Devices {
 		lines = append(lines, deviceLine(d))
 	}
-	if err := writeTable(a.stdout, lines); err != nil {
-		return err
-	}
+	writeTable(a.out, lines)
 	for _, d := range list.Devices {
-		if _, err := fmt.Fprintf(a.stdout, "%d: algorithms %s\n", d.Index, strings.Join(d.Algorithms, " ")); err != nil {
-			return err
-		}
+		fmt.Fprintf(a.out, "%d: algorithms %s\n", d.Index, strings.Join(d.Algorithms, " "))
 	}
 	if list.Note != "" {
-		fmt.Fprintln(a.stdout, list.Note)
+		fmt.Fprintln(a.out, list.Note)
 	}
 	if len(list.Devices) > 1 {
-		fmt.Fprintln(a.stdout, "largest chunk: in records of u64; link and sort: as extsort tune has measured")
+		fmt.Fprintln(a.out, "largest chunk: in records of u64; link and sort: as extsort tune has measured")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -81,20 +80,42 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
+	sink, err := a.openSink(f, header, records)
+	if err != nil {
+		return err
+	}
+	progress := a.bars(f.progress)
+	progress.Begin("generate", records*int64(header.Layout().RecordSize))
+	defer progress.End()
+	write := func(ctx context.Context, first int64, block []byte) error {
+		generator.Fill(block, first)
+		defer progress.Add(int64(len(block)))
+		return sink.WriteBlock(ctx, first, block)
+	}
+	if err := inBlocks(ctx, records, header.Layout().RecordSize, f.workers, write); err != nil {
+		return errors.Join(err, sink.Abort())
+	}
+	return sink.Commit(records)
+}
+
+// openSink begins the output.
+func (a *app) openSink(f *genFlags, header *format.Header, records int64) (sink *output.Sink, err error) {
 	compression := format.BySuffix(f.output)
 	if f.compress != "" {
 		if compression, err = format.ParseCompression(f.compress); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {
 		if to, err = output.Open(f.output, nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	job := generation{header, generator, records, f.workers, a.bars(f.progress)}
-	return job.write(ctx, to, compression)
+	return output.NewSink(to, output.Options{
+		RecordSize: header.Layout().RecordSize, Records: records, Header: header.Encode,
+		Compression: compression, Writers: f.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
+	})
 }
 
 // header is that of the data, which says what a record is.
@@ -125,54 +146,30 @@ func (f *genFlags) count(h *format.Header) (int64, error) {
 	return max(f.records, f.bytes/size), nil
 }
 
-// generation is test data to be written.
-type generation struct {
-	header    *format.Header
-	generator *format.Generator
-	records   int64
-	workers   int
-	shown     *bars
-}
-
 // generationBlock is how many bytes one worker fills at a time: enough to make the hand-over cheap, and little
 // enough to be still in cache when it is written.
 const generationBlock = 1 << 20
 
-// write writes the header and the records. Blocks are filled, and where that can be written, by all workers at once.
-func (g *generation) write(ctx context.Context, to io.Writer, compression format.Compression) error {
-	size := g.header.Layout().RecordSize
-	sink, err := output.NewSink(to, output.Options{
-		RecordSize: size, Records: g.records, Header: g.header.Encode,
-		Compression: compression, Writers: g.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
-	})
-	if err != nil {
-		return err
-	}
-	g.shown.Begin("generate", g.records*int64(size))
-	defer g.shown.End()
+// inBlocks has all workers write blocks of records.
+func inBlocks(ctx context.Context, records int64, size, workers int,
+	write func(ctx context.Context, first int64, block []byte) error) error {
 	per := int64(max(generationBlock/size, 1))
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(int64(g.workers), int64(4*processors), (g.records+per-1)/per) {
+	for range min(int64(workers), int64(4*processors), (records+per-1)/per) {
 		group.Go(func() error {
 			block := make([]byte, per*int64(size))
 			for ctx.Err() == nil {
 				first := next.Add(per) - per
-				if first >= g.records {
+				if first >= records {
 					return nil
 				}
-				block = block[:min(per, g.records-first)*int64(size)]
-				g.generator.Fill(block, first)
-				if err := sink.WriteBlock(ctx, first, block); err != nil {
+				if err := write(ctx, first, block[:min(per, records-first)*int64(size)]); err != nil {
 					return err
 				}
-				g.shown.Add(int64(len(block)))
 			}
 			return context.Cause(ctx)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return errors.Join(err, sink.Abort())
-	}
-	return sink.Commit(g.records)
+	return group.Wait()
 }

@@ -50,7 +50,7 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, release := catchSignals(ctx)
-	err := (&app{stdin, stdout, stderr}).execute(ctx, args)
+	err := (&app{stdin: stdin, stdout: stdout, stderr: stderr}).execute(ctx, args)
 	release()
 	return exitCode(ctx, err, stderr)
 }

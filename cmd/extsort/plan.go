@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
@@ -27,58 +29,54 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 		return err
 	}
 	if f.mode.checking() || f.mode.merge {
-		return fmt.Errorf("plan: only a sort is planned; leave -c, -C and -m out")
+		return errors.New("plan: only a sort is planned; leave -c, -C and -m out")
 	}
 	p, err := extsort.Plan(ctx, f.options(a, files))
 	if err != nil {
 		return err
 	}
 	if f.report.stats == "json" {
-		return writeJSON(a.stdout, p)
+		return writeJSON(a.out, p)
 	}
-	return writePlan(a.stdout, p)
+	writePlan(a.out, p)
+	return nil
 }
 
-func writePlan(w io.Writer, p *extsort.SortPlan) error {
-	err := writeRows(w, []row{
+func writePlan(w io.Writer, p *extsort.SortPlan) {
+	size := int64(p.RecordSize)
+	writeRows(w, []row{
 		{"records", planRecords(p)},
 		{"layout", p.Layout},
 		{"memory", humanBytes(p.MemoryLimit)},
-		{"device", fmt.Sprintf("%s, %s", p.Device, plural(int64(p.Workers), "worker"))},
+		{"device", p.Device + ", " + plural(p.Workers, "worker")},
 		{"algorithm", p.Algorithm},
-		{"strategy", planStrategy(p)},
-		{"chunk", fmt.Sprintf("%s, %s", plural(p.ChunkRecords, "record"), humanBytes(p.ChunkRecords*int64(p.RecordSize)))},
+		{"strategy", string(p.Strategy) + when(p.Chunks > 0, ", %s", plural(p.Chunks, "chunk")) +
+			when(p.MergeLevels > 0, ", %s of merging, fan-in up to %d", plural(p.MergeLevels, "level"), p.FanIn)},
+		{"chunk", plural(p.ChunkRecords, "record") + ", " + humanBytes(p.ChunkRecords*size)},
 		{"blocks", fmt.Sprintf("%s, first digit of %d bits", humanBytes(int64(p.BlockBytes)), p.DigitBits)},
 		{"spill", planSpill(p)},
 		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
 	})
-	if err != nil {
-		return err
+	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // else the size of the input is not known
+		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
+		for _, s := range p.Stages {
+			lines = append(lines, []string{s.Name, humanBytes(s.Bytes), known(s.Seconds), rate(s.Bytes, s.Seconds)})
+		}
+		fmt.Fprintln(w)
+		writeTable(w, lines)
 	}
-	if err := writeStages(w, p.Stages); err != nil {
-		return err
+	if len(p.Considered) > 0 {
+		writeConsidered(w, p)
 	}
-	return writeConsidered(w, p)
 }
 
 func planRecords(p *extsort.SortPlan) string {
 	if p.Records < 0 {
 		return "known only when the input ends"
 	}
-	size := int64(p.RecordSize)
-	return fmt.Sprintf("%s of %s, %s", commas(p.Records), plural(size, "byte"), humanBytes(p.Records*size))
-}
-
-func planStrategy(p *extsort.SortPlan) string {
-	s := string(p.Strategy)
-	if p.Chunks > 0 {
-		s += ", " + plural(int64(p.Chunks), "chunk")
-	}
-	if p.MergeLevels > 0 {
-		s += fmt.Sprintf(", %s of merging, fan-in up to %d", plural(int64(p.MergeLevels), "level"), p.FanIn)
-	}
-	return s
+	return fmt.Sprintf("%s of %s, %s",
+		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), humanBytes(p.Records*int64(p.RecordSize)))
 }
 
 // planRates shows what the prediction is based on.
@@ -95,39 +93,20 @@ func planRates(r extsort.Rates) string {
 }
 
 func planSpill(p *extsort.SortPlan) string {
+	folders := " in " + strings.Join(p.TempDirs, ", ")
 	switch {
 	case p.TempBytes == 0:
 		return "none"
 	case p.TempBytes < 0:
-		return "as much as does not fit memory, in " + strings.Join(p.TempDirs, ", ")
+		return "as much as does not fit memory," + folders
 	}
-	spill := humanBytes(p.TempBytes) + " in " + strings.Join(p.TempDirs, ", ")
-	if p.StoredBytes > 0 {
-		spill += ", packed to about " + humanBytes(p.StoredBytes)
-	}
-	if p.KeptBytes > 0 {
-		spill += "; " + humanBytes(p.KeptBytes) + " stay in memory"
-	}
-	return spill
-}
-
-func writeStages(w io.Writer, stages []extsort.Stage) error {
-	if len(stages) == 0 || stages[0].Bytes <= 0 { // the size of the input is not known
-		return nil
-	}
-	fmt.Fprintln(w)
-	lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
-	for _, s := range stages {
-		lines = append(lines, []string{s.Name, humanBytes(s.Bytes), known(s.Seconds), rate(s.Bytes, s.Seconds)})
-	}
-	return writeTable(w, lines)
+	return humanBytes(p.TempBytes) + folders +
+		when(p.StoredBytes > 0, ", packed to about %s", humanBytes(p.StoredBytes)) +
+		when(p.KeptBytes > 0, "; %s stay in memory", humanBytes(p.KeptBytes))
 }
 
 // writeConsidered lists the strategies that the planner weighed.
-func writeConsidered(w io.Writer, p *extsort.SortPlan) error {
-	if len(p.Considered) == 0 {
-		return nil
-	}
+func writeConsidered(w io.Writer, p *extsort.SortPlan) {
 	rows := []row{}
 	for _, c := range p.Considered {
 		text := "-"
@@ -137,11 +116,8 @@ func writeConsidered(w io.Writer, p *extsort.SortPlan) error {
 		case p.Records >= 0:
 			text = known(c.Seconds)
 		}
-		if c.Why != "" {
-			text += "  " + c.Why
-		}
-		rows = append(rows, row{"  " + string(c.Strategy), text})
+		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", c.Why)})
 	}
 	fmt.Fprintln(w, "\nconsidered")
-	return writeRows(w, rows)
+	writeRows(w, rows)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -11,7 +12,7 @@ import (
 )
 
 // bars shows the phases of a run as progress bars, one line each, with bytes per second and time left. It is the
-// extsort.Progress of the command; nil bars show nothing.
+// extsort.Progress of the command.
 //
 // Add is called very often and from many goroutines, so that it only counts; a ticker moves the bar.
 type bars struct {
@@ -19,8 +20,7 @@ type bars struct {
 	quick time.Duration // a phase that ends sooner shows nothing, so that small sorts stay quiet
 	tick  time.Duration
 
-	added atomic.Int64 // bytes that the bar does not show yet
-	mu    sync.Mutex   // guards stop
+	added atomic.Int64 // bytes of the running phase
 	stop  func()       // ends the bar of the running phase; nil: none
 }
 
@@ -35,77 +35,54 @@ func newBars(w io.Writer, terminal bool) *bars {
 
 // Begin starts the bar of a phase. totalBytes < 0: not known, which shows a spinner.
 func (b *bars) Begin(phase string, totalBytes int64) {
-	if b == nil {
-		return
-	}
 	b.End()
 	b.added.Store(0)
 	if totalBytes == 0 {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	done, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		b.draw(phase, totalBytes, done)
-	}()
-	b.stop = sync.OnceFunc(func() {
-		close(done)
-		<-finished
-	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var drawing sync.WaitGroup
+	drawing.Go(func() { b.draw(ctx, phase, totalBytes) })
+	b.stop = func() {
+		cancel()
+		drawing.Wait()
+	}
 }
 
 // Add counts bytes of the running phase.
-func (b *bars) Add(bytes int64) {
-	if b != nil {
-		b.added.Add(bytes)
-	}
+func (b *bars) Add(bytes int64) { b.added.Add(bytes) }
+
+// Write counts bytes that are shown to it.
+func (b *bars) Write(p []byte) (int, error) {
+	b.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // End completes the bar of the running phase, if there is one.
 func (b *bars) End() {
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.stop != nil {
 		b.stop()
 		b.stop = nil
 	}
 }
 
-// draw shows one phase until done is closed.
-func (b *bars) draw(phase string, totalBytes int64, done <-chan struct{}) {
-	start := time.Now()
-	ticker := time.NewTicker(b.tick)
-	defer ticker.Stop()
+// draw shows one phase until it is over.
+func (b *bars) draw(ctx context.Context, phase string, totalBytes int64) {
+	start, ticks := time.Now(), time.Tick(b.tick)
 	bar := newBar(b.w, phase, totalBytes)
 	bar.StartWithoutRender() // or the rate would count from the first movement on
-	left := totalBytes
-	move := func() bool {
-		if time.Since(start) < b.quick {
-			return false
-		}
-		bytes := b.added.Swap(0)
-		if totalBytes > 0 {
-			bytes = min(bytes, left) // more than the bar holds is an error that stops it
-			left -= bytes
-		}
-		bar.Add64(bytes)
-		return true
-	}
-	for {
+	for over := false; !over; {
 		select {
-		case <-ticker.C:
-			move()
-		case <-done:
-			if move() {
-				bar.Exit()
+		case <-ticks:
+		case <-ctx.Done():
+			over = true
+		}
+		if time.Since(start) >= b.quick {
+			// More than the bar holds is an error that stops it. A total that is not known is the largest number here.
+			bar.Set64(int64(min(uint64(b.added.Load()), uint64(totalBytes))))
+			if over {
 				fmt.Fprintln(b.w)
 			}
-			return
 		}
 	}
 }

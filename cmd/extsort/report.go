@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort"
 )
@@ -23,18 +24,18 @@ func writeJSON(w io.Writer, v any) error {
 type row struct{ label, text string }
 
 // writeRows writes rows with the texts aligned; rows without a text are left out.
-func writeRows(w io.Writer, rows []row) error {
+func writeRows(w io.Writer, rows []row) {
 	tab := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, r := range rows {
 		if r.text != "" {
 			fmt.Fprintf(tab, "%s\t%s\n", r.label, r.text)
 		}
 	}
-	return tab.Flush()
+	tab.Flush()
 }
 
 // writeTable writes lines of cells in columns: the first to the left, the others to the right.
-func writeTable(w io.Writer, lines [][]string) error {
+func writeTable(w io.Writer, lines [][]string) {
 	first := 0
 	for _, cells := range lines {
 		first = max(first, utf8.RuneCountInString(cells[0]))
@@ -43,81 +44,47 @@ func writeTable(w io.Writer, lines [][]string) error {
 	for _, cells := range lines {
 		fmt.Fprintf(tab, "%-*s\t  %s\t\n", first, cells[0], strings.Join(cells[1:], "\t  "))
 	}
-	return tab.Flush()
+	tab.Flush()
 }
 
 // writeStats tells what a sort or merge did.
-func writeStats(w io.Writer, r *extsort.Report) error {
+func writeStats(w io.Writer, r *extsort.Report) {
 	rows := []row{
-		{"records", records(r)},
-		{"read", volume(r.BytesRead, 0)},
-		{"written", volume(r.BytesWritten, 0)},
-		{"spilled", spilled(r)},
+		{"records", humanize.Comma(r.Records) +
+			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
+		{"read", humanBytes(r.BytesRead)},
+		{"written", humanBytes(r.BytesWritten)},
+		{"spilled", humanBytes(r.BytesSpilled) +
+			when(r.SpillCodec != "" && r.SpillCodec != "none", ", compressed by %s", r.SpillCodec)},
 		{"memory", memory(r)},
 		{"device", r.Device},
 		{"algorithm", r.Algorithm},
-		{"strategy", strategy(r)},
-		{"checksum", checksum(r)},
+		{"strategy", string(r.Strategy) +
+			when(r.Chunks > 0, ", %s", plural(r.Chunks, "chunk")) + // a merge of sorted files has none
+			when(r.FanIn > 0, ", fan-in %d", r.FanIn) + when(r.MergeLevels > 1, ", %d levels", r.MergeLevels)},
+		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
 		{"limited by", r.Limiting},
-		{"time", fmt.Sprintf("%s, %s", seconds(r.Seconds), rate(r.BytesRead, r.Seconds))},
+		{"time", seconds(r.Seconds) + ", " + rate(r.BytesRead, r.Seconds)},
 	}
 	for _, p := range r.Phases {
 		if p.Seconds > 0 {
-			rows = append(rows, row{"  " + p.Name, fmt.Sprintf("%s, %s", seconds(p.Seconds), volume(p.Bytes, p.Seconds))})
+			rows = append(rows, row{"  " + p.Name, seconds(p.Seconds) + ", " + humanBytes(p.Bytes) +
+				when(p.Bytes > 0, ", %s", rate(p.Bytes, p.Seconds))})
 		}
 	}
 	for _, c := range r.Changes {
 		rows = append(rows, row{"changed", c.String()})
 	}
-	return writeRows(w, rows)
-}
-
-func records(r *extsort.Report) string {
-	if r.RecordsOut != r.Records {
-		return fmt.Sprintf("%s read, %s written", commas(r.Records), commas(r.RecordsOut))
-	}
-	return commas(r.Records)
-}
-
-func spilled(r *extsort.Report) string {
-	s := volume(r.BytesSpilled, 0)
-	if r.SpillCodec != "" && r.SpillCodec != "none" {
-		s += ", compressed by " + r.SpillCodec
-	}
-	return s
+	writeRows(w, rows)
 }
 
 func memory(r *extsort.Report) string {
-	if r.PeakMemory == 0 {
-		return humanBytes(r.MemoryLimit) + " allowed"
-	}
-	return fmt.Sprintf("%s at the peak, %s allowed", humanBytes(r.PeakMemory), humanBytes(r.MemoryLimit))
-}
-
-func strategy(r *extsort.Report) string {
-	s := string(r.Strategy)
-	if r.Chunks > 0 { // a merge of sorted files has none
-		s += ", " + plural(int64(r.Chunks), "chunk")
-	}
-	if r.FanIn > 0 {
-		s += fmt.Sprintf(", fan-in %d", r.FanIn)
-	}
-	if r.MergeLevels > 1 {
-		s += fmt.Sprintf(", %d levels", r.MergeLevels)
-	}
-	return s
-}
-
-func checksum(r *extsort.Report) string {
-	if r.Verified {
-		return r.ChecksumOut + ", verified"
-	}
-	return r.ChecksumOut
+	return when(r.PeakMemory > 0, "%s at the peak, ", humanBytes(r.PeakMemory)) + humanBytes(r.MemoryLimit) + " allowed"
 }
 
 // writeExplain sets each stage that was predicted beside the one that ran.
-func writeExplain(w io.Writer, r *extsort.Report) error {
+func writeExplain(w io.Writer, r *extsort.Report) {
 	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead}
 	if r.Plan != nil {
 		total.Predicted = r.Plan.Seconds
@@ -128,19 +95,14 @@ func writeExplain(w io.Writer, r *extsort.Report) error {
 			p.Name, known(p.Predicted), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
 		})
 	}
-	if err := writeTable(w, lines); err != nil {
-		return err
-	}
+	writeTable(w, lines)
 	for _, c := range r.Changes {
 		fmt.Fprintf(w, "changed: %v\n", c)
 	}
-	if r.Plan == nil || len(r.Plan.Considered) == 0 {
-		return nil // -m: there was nothing to choose
+	if r.Plan != nil && len(r.Plan.Considered) > 0 { // -m: there was nothing to choose
+		fmt.Fprintf(w, "\nrates %s\n", planRates(r.Plan.Rates))
+		writeConsidered(w, r.Plan)
 	}
-	if _, err := fmt.Fprintf(w, "\nrates %s\n", planRates(r.Plan.Rates)); err != nil {
-		return err
-	}
-	return writeConsidered(w, r.Plan)
 }
 
 // known is a time, or a dash where there is none.
@@ -162,13 +124,6 @@ func rate(n int64, s float64) string {
 	return humanBytes(int64(float64(n)/s)) + "/s"
 }
 
-func volume(n int64, s float64) string {
-	if s <= 0 || n <= 0 {
-		return humanBytes(n)
-	}
-	return humanBytes(n) + ", " + rate(n, s)
-}
-
 func seconds(s float64) string {
 	switch {
 	case s < 0.001:
@@ -181,11 +136,14 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.0f s", s)
 }
 
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return commas(n) + " " + noun + "s"
+func plural[T ~int | ~int64](n T, noun string) string {
+	return humanize.Comma(int64(n)) + " " + english.PluralWord(int(n), noun, "")
 }
 
-func commas(n int64) string { return humanize.Comma(n) }
+// when is a text where something holds, and else nothing.
+func when(holds bool, format string, args ...any) string {
+	if !holds {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}

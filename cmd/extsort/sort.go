@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
@@ -42,8 +45,8 @@ func (a *app) sortCommand() *cobra.Command {
 	addGroups(cmd, f.groups()...)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); asked {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "extsort", version())
-			return err
+			fmt.Fprintln(a.out, "extsort", version())
+			return nil
 		}
 		return a.sortCheckOrMerge(cmd.Context(), &f, files)
 	}
@@ -89,9 +92,7 @@ func (f *sortFlags) contradictions(files []string) error {
 	}
 	faults = append(faults, validateRecord(f.opt.Record))
 	for _, folder := range f.opt.TempDirs {
-		if err := checkFolder(folder); err != nil {
-			faults = append(faults, err)
-		}
+		faults = append(faults, checkFolder(folder))
 	}
 	stdin := slices.Index(files, "-")
 	fault(stdin >= 0 && slices.Contains(files[stdin+1:], "-"), "standard input (-) can be read only once")
@@ -101,11 +102,10 @@ func (f *sortFlags) contradictions(files []string) error {
 // checkFolder finds a mistaken -T even when the data is so small today that no spill comes.
 func checkFolder(name string) error {
 	info, err := os.Stat(name)
-	var path *os.PathError
-	switch {
-	case errors.As(err, &path):
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("-T %s: %w", name, path.Err)
-	case err == nil && !info.IsDir():
+	}
+	if err == nil && !info.IsDir() {
 		return fmt.Errorf("-T %s: not a folder", name)
 	}
 	return err
@@ -142,11 +142,11 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	return f.report.write(a, report)
 }
 
-// bars are the progress bars that were asked for, or nil.
+// bars are the progress bars that were asked for.
 func (a *app) bars(when string) *bars {
 	terminal := isTerminal(a.stderr)
 	if when == "never" || when == "auto" && !terminal {
-		return nil
+		return newBars(io.Discard, false)
 	}
 	return newBars(a.stderr, terminal)
 }
@@ -157,53 +157,43 @@ func (f *reportFlags) write(a *app, r *extsort.Report) error {
 		if !f.explain {
 			r.Plan = nil
 		}
-		return writeJSON(a.stderr, r)
+		return writeJSON(a.notes, r)
 	}
 	if f.explain {
-		if err := writeExplain(a.stderr, r); err != nil {
-			return err
-		}
+		writeExplain(a.notes, r)
 	}
 	if f.stats == "text" {
-		return writeStats(a.stderr, r)
+		writeStats(a.notes, r)
 	}
 	return nil
 }
 
 // check tells whether the input is in order.
 func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {
-	var progress *bars
-	if !f.mode.quiet() {
-		progress = a.bars(f.report.progress)
+	if f.mode.quiet() {
+		f.report.progress = "never"
 	}
+	progress := a.bars(f.report.progress)
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
 	progress.End()
-	var disorder *extsort.DisorderError
-	if err != nil && !errors.As(err, &disorder) {
+	if disorder, ok := errors.AsType[*extsort.DisorderError](err); ok {
+		if !f.mode.quiet() {
+			printError(a.stderr, disorder)
+		}
+		err = errDisorder
+	}
+	if report == nil {
 		return err
 	}
-	if disorder != nil && !f.mode.quiet() {
-		printError(a.stderr, disorder)
+	switch f.report.stats {
+	case "json":
+		err = cmp.Or(writeJSON(a.notes, report), err)
+	case "text":
+		writeRows(a.notes, []row{
+			{"records", humanize.Comma(report.Records)}, {"duplicates", humanize.Comma(report.Duplicates)},
+			{"checksum", report.Checksum},
+		})
 	}
-	if err := f.report.writeCheck(a, report); err != nil {
-		return err
-	}
-	if disorder != nil {
-		return errDisorder
-	}
-	return nil
-}
-
-// writeCheck tells what was asked for about a check.
-func (f *reportFlags) writeCheck(a *app, r *extsort.CheckReport) error {
-	switch {
-	case r == nil || f.stats == "":
-		return nil
-	case f.stats == "json":
-		return writeJSON(a.stderr, r)
-	}
-	return writeRows(a.stderr, []row{
-		{"records", commas(r.Records)}, {"duplicates", commas(r.Duplicates)}, {"checksum", r.Checksum},
-	})
+	return err
 }

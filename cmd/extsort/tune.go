@@ -56,31 +56,31 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		return err
 	}
 	if info.Kind == device.CPU {
-		_, err := fmt.Fprintln(a.stdout, "no GPU to tune: name another OpenCL device by -d (extsort devices lists them)")
-		return err
+		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device by -d (extsort devices lists them)")
+		return nil
 	}
 	bed, err := bench.NewResident(info)
 	if err != nil {
 		return err
 	}
 	defer bed.Close()
-	fmt.Fprintf(a.stdout, "%d: %s (%s), %s\n", info.Index, info.Name, info.Driver, f.budget)
+	fmt.Fprintf(a.out, "%d: %s (%s), %s\n", info.Index, info.Name, info.Driver, f.budget)
 	found, err := tune.Search(ctx, bed, tune.Options{
 		Budget: f.budget, Records: f.count, Keys: f.keys,
-		OnTrial: func(t tune.Trial) { fmt.Fprintf(a.stdout, "  %v\n", t) },
+		OnTrial: func(t tune.Trial) { fmt.Fprintf(a.out, "  %v\n", t) },
 	})
 	if err != nil {
 		return err
 	}
-	if err := tune.WriteText(a.stdout, found); err != nil {
+	if err := tune.WriteText(a.out, found); err != nil {
 		return err
 	}
 	name, err := tune.Save(info, tune.Merge(tune.Load(info), found))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "kept in %s\n", name)
-	return err
+	fmt.Fprintf(a.out, "kept in %s\n", name)
+	return nil
 }
 
 // tuneMachine measures the machine and keeps its profile.
@@ -90,10 +90,11 @@ func (a *app) tuneMachine(ctx context.Context) error {
 		return err
 	}
 	name, err := profile.Save(found, strings.Join(os.Args, " "))
-	if err == nil {
-		_, err = fmt.Fprintf(a.stdout, "%s\nkept in %s\n", planRates(found.Rates()), name)
+	if err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(a.out, "%s\nkept in %s\n", planRates(found.Rates()), name)
+	return a.out.err
 }
 
 // duration is a time span above 0.
