@@ -63,19 +63,6 @@ func (c *chunk) allocate(s *session) (err error) {
 
 func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather, &c.down} }
 
-// prepare builds the kernels that the chunk needs.
-func (c *chunk) prepare() (p *cl.Program, err error) {
-	if c.shape.bare {
-		p, err = c.session.bareProgram(c.shape.keyBytes)
-	} else {
-		p, err = c.session.recordsProgram(len(c.memory.segments), c.memory.shift)
-	}
-	if err == nil {
-		_, _, _ = c.sorter() // what fails here fails again in Sort, which tells of it
-	}
-	return p, err
-}
-
 // Sort implements device.Chunk.
 func (c *chunk) Sort(ctx context.Context) error {
 	if c.session == nil {
@@ -88,8 +75,7 @@ func (c *chunk) Sort(ctx context.Context) error {
 }
 
 func (c *chunk) sortRecords(ctx context.Context) error {
-	p, err := c.program()
-	if err != nil || c.records == 0 {
+	if _, err := c.program(); err != nil || c.records == 0 {
 		return errors.Join(err, ctx.Err())
 	}
 	c.session.sorting.Lock()
@@ -97,11 +83,11 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	sort := c.sortByIndex
 	if c.shape.bare {
-		err = c.sortBare(p)
-	} else {
-		err = c.sortByIndex(p)
+		sort = c.sortBare
 	}
+	err := sort()
 	if err == nil {
 		err = c.session.kernels.Wait()
 	}

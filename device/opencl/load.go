@@ -111,24 +111,20 @@ func (l *loader) send(s *slot, first int64, n int) error {
 // queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the
 // event of the last part.
 func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
+	m, size := &c.memory, c.shape.size
 	if c.shape.bare {
-		sent, err = c.upload.Write(c.rawKeys(), first*int64(c.shape.size), s.Pinned, 0, n*c.shape.size)
-	} else {
-		sent, err = c.memory.writeRecords(c.upload, s.Pinned, first, n)
+		sent, err = c.upload.Write(c.rawKeys(), first*int64(size), s.Pinned, 0, n*size)
+		n = 0
+	}
+	for from := 0; from < n && err == nil; {
+		segment, at := first>>m.shift, first&(1<<m.shift-1)
+		part := int(min(int64(n-from), 1<<m.shift-at))
+		sent, err = c.upload.Write(m.segments[segment], at*int64(size), s.Pinned, from*size, part*size)
+		from += part
+		first += int64(part)
 	}
 	if err != nil {
 		return sent, err
 	}
 	return sent, c.upload.Flush()
-}
-
-func (m *deviceMemory) writeRecords(q *cl.Queue, src *cl.Pinned, first int64, n int) (sent *cl.Event, err error) {
-	for from := 0; from < n && err == nil; {
-		segment, at := first>>m.shift, first&(1<<m.shift-1)
-		part := int(min(int64(n-from), 1<<m.shift-at))
-		sent, err = q.Write(m.segments[segment], at*int64(m.size), src, from*m.size, part*m.size)
-		from += part
-		first += int64(part)
-	}
-	return sent, err
 }

@@ -16,7 +16,6 @@ type deviceMemory struct {
 	data     algo.Data    // words and indexes, twice each
 	segments []*cl.Buffer // records
 	shift    int          // log2 of the records in a segment
-	size     int          // bytes of a record
 	table    *cl.Buffer   // describes the key's bytes, see records.cl
 	bits     *cl.Buffer   // what survey finds: 16 bytes for each word
 	stage    []*cl.Buffer // pieces of gathered records on their way out
@@ -36,9 +35,8 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 		return m.err
 	}
 	m.data.Values, m.data.ValuesTmp = m.buffer(4*records), m.buffer(4*records)
-	m.size = sh.size
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
-		m.segments = append(m.segments, m.buffer(min(left, 1<<m.shift)*int64(m.size)))
+		m.segments = append(m.segments, m.buffer(min(left, 1<<m.shift)*int64(sh.size)))
 	}
 	for range stages {
 		m.stage = append(m.stage, m.buffer(stageBytes))

@@ -17,14 +17,21 @@ var bareSource string
 //go:embed kernels/records.cl
 var recordsSource string
 
-// program builds a source once per session and set of defines.
-func (s *session) program(source string, defines cl.Defines) (*cl.Program, error) {
-	return made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
-}
-
-// bareProgram has the kernels for bare keys of size bytes.
-func (s *session) bareProgram(size int) (*cl.Program, error) {
-	return s.program(bareSource, cl.Defines{"SIZE": size, "WORD_BITS": 8 * wordBytes(size)})
+// prepare builds the kernels that the chunk needs.
+func (c *chunk) prepare() (*cl.Program, error) {
+	source, defines := bareSource, cl.Defines{"SIZE": c.shape.keyBytes, "WORD_BITS": 8 * wordBytes(c.shape.keyBytes)}
+	if !c.shape.bare {
+		source, defines = recordsSource, cl.Defines{"SEGMENTS": 1}
+	}
+	if len(c.memory.segments) > 1 {
+		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": c.memory.shift}
+	}
+	s := c.session
+	p, err := made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
+	if err == nil {
+		_, _, _ = c.sorter() // what fails here fails again in Sort, which tells of it
+	}
+	return p, err
 }
 
 // signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized:
@@ -64,15 +71,6 @@ func coding(f format.Field) []any {
 	}
 	negative, positive := signMasks(f)
 	return []any{swap, word(negative), word(positive)}
-}
-
-// recordsProgram has the kernels for records in so many segments.
-func (s *session) recordsProgram(segments, segmentShift int) (*cl.Program, error) {
-	defines := cl.Defines{"SEGMENTS": 1}
-	if segments > 1 {
-		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": segmentShift}
-	}
-	return s.program(recordsSource, defines)
 }
 
 // gatherUnit is the bytes that gather moves at a time: the largest vector that records are a multiple of.

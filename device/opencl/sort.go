@@ -13,18 +13,27 @@ import (
 
 // Kernels whose work-items stride through the data run with this many at most: enough for any device's units.
 const (
-	groupSize  = 256
-	mostGroups = 4096
+	groupSize = 256
+	mostItems = 4096 * groupSize
 )
 
-// strided launches a kernel of which each work-item takes every global-size-th of n elements.
-func (c *chunk) strided(p *cl.Program, kernel string, n int64, args ...any) error {
-	local := min(groupSize, c.engine.dev.MaxGroup)
-	groups := min((n+int64(local)-1)/int64(local), mostGroups)
-	k, err := p.Kernel(kernel)
-	if err == nil {
-		_, err = c.session.kernels.Launch(k, int(groups)*local, local, args)
+// launch queues one of the chunk's kernels over n work-items, or some more to fill the last work-group.
+func (c *chunk) launch(q *cl.Queue, kernel string, n int, args []any, waits ...*cl.Event) (*cl.Event, error) {
+	p, err := c.program()
+	if err != nil {
+		return nil, err
 	}
+	k, err := p.Kernel(kernel)
+	if err != nil {
+		return nil, err
+	}
+	local := min(groupSize, c.engine.dev.MaxGroup)
+	return q.Launch(k, (n+local-1)/local*local, local, args, waits...)
+}
+
+// strided launches a kernel of which each work-item takes every global-size-th of n elements.
+func (c *chunk) strided(kernel string, n int64, args ...any) error {
+	_, err := c.launch(c.session.kernels, kernel, int(min(n, mostItems)), args)
 	return err
 }
 
@@ -44,16 +53,16 @@ func (c *chunk) rawKeys() *cl.Buffer {
 }
 
 // sortBare sorts words and turns them back into records.
-func (c *chunk) sortBare(p *cl.Program) error {
+func (c *chunk) sortBare() error {
 	d, n := &c.memory.data, c.records
 	code := coding(c.shape.layout.Key[0])
 	d.N, d.KeyBits, d.WordBytes, d.Passes = n, 8*c.shape.keyBytes, c.shape.wordWidth(), 0
 	if !c.identity() {
-		if err := c.strided(p, "encode", n, append([]any{d.KeysTmp, d.Keys, uint64(n)}, code...)...); err != nil {
+		if err := c.strided("encode", n, append([]any{d.KeysTmp, d.Keys, uint64(n)}, code...)...); err != nil {
 			return err
 		}
 	}
-	varying, err := c.survey(p, 1, d.Keys, uint64(n), c.memory.bits)
+	varying, err := c.survey(1, d.Keys, uint64(n), c.memory.bits)
 	if err == nil {
 		err = c.sortBits(varying[0])
 	}
@@ -61,7 +70,7 @@ func (c *chunk) sortBare(p *cl.Program) error {
 		return err
 	}
 	c.out = d.KeysTmp
-	return c.strided(p, "decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...)
+	return c.strided("decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...)
 }
 
 // sortBits sorts what is in memory.data by the bits that vary: from the lowest of them to the highest.
@@ -79,12 +88,12 @@ func (c *chunk) sortBits(varying uint64) error {
 }
 
 // survey finds for each of so many words of the key which bits are not the same in all records.
-func (c *chunk) survey(p *cl.Program, words int, args ...any) ([]uint64, error) {
+func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	found := make([]byte, 16*words) // the OR and the AND of each word
 	for at := 8; at < len(found); at += 16 {
 		binary.NativeEndian.PutUint64(found[at:], ^uint64(0))
 	}
-	if err := c.onBits(p, "survey", found, args...); err != nil {
+	if err := c.onBits("survey", found, args...); err != nil {
 		return nil, err
 	}
 	varying := make([]uint64, words)
@@ -100,11 +109,11 @@ func surveyed(b []byte) uint64 {
 }
 
 // onBits runs a kernel that goes over all records and changes what is in memory.bits.
-func (c *chunk) onBits(p *cl.Program, kernel string, found []byte, args ...any) error {
+func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
 	if err := c.session.kernels.Upload(c.memory.bits, found); err != nil {
 		return err
 	}
-	if err := c.strided(p, kernel, c.records, args...); err != nil {
+	if err := c.strided(kernel, c.records, args...); err != nil {
 		return err
 	}
 	return c.session.kernels.Download(found, c.memory.bits)
@@ -113,27 +122,27 @@ func (c *chunk) onBits(p *cl.Program, kernel string, found []byte, args ...any) 
 // sortByIndex sorts the index of the records by those words of their keys that vary. It tries the most significant
 // word alone first, which as a rule tells all records apart or equal ones together, and then twice as many words and
 // so on, until the order is that of the whole key. So a key of w words costs at most twice the sorting of w words.
-func (c *chunk) sortByIndex(p *cl.Program) error {
+func (c *chunk) sortByIndex() error {
 	m, n := &c.memory, c.records
 	m.data.N, m.data.Passes = n, 0
-	words, err := c.varyingWords(p)
+	words, err := c.varyingWords()
 	if err != nil {
 		return err
 	}
 	for k := 1; ; k *= 2 {
 		k = min(k, len(words))
-		if err := c.strided(p, "number", n, m.data.Values, uint64(n)); err != nil {
+		if err := c.strided("number", n, m.data.Values, uint64(n)); err != nil {
 			return err
 		}
 		for i := range k {
-			if err := c.sortByWord(p, words[k-1-i]); err != nil {
+			if err := c.sortByWord(words[k-1-i]); err != nil {
 				return err
 			}
 		}
 		if k == len(words) {
 			return nil
 		}
-		if ordered, err := c.ordered(p); err != nil || ordered {
+		if ordered, err := c.ordered(); err != nil || ordered {
 			return err
 		}
 	}
@@ -145,10 +154,10 @@ type varyingWord struct {
 	varying uint64
 }
 
-func (c *chunk) varyingWords(p *cl.Program) ([]varyingWord, error) {
+func (c *chunk) varyingWords() ([]varyingWord, error) {
 	m, all := &c.memory, c.shape.words()
-	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), uint64(c.records), m.bits)
-	found, err := c.survey(p, len(all), args...)
+	args := m.pointers(uint32(c.shape.size), m.table, uint32(c.shape.keyBytes), uint64(c.records), m.bits)
+	found, err := c.survey(len(all), args...)
 	var words []varyingWord
 	for i, varying := range found {
 		if varying != 0 {
@@ -159,18 +168,18 @@ func (c *chunk) varyingWords(p *cl.Program) ([]varyingWord, error) {
 }
 
 // ordered reports whether the index is in the order of the whole key.
-func (c *chunk) ordered(p *cl.Program) (bool, error) {
+func (c *chunk) ordered() (bool, error) {
 	m, found := &c.memory, make([]byte, 4)
-	args := m.pointers(uint32(m.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
-	err := c.onBits(p, "disorder", found, args...)
+	args := m.pointers(uint32(c.shape.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
+	err := c.onBits("disorder", found, args...)
 	return binary.NativeEndian.Uint32(found) == 0, err
 }
 
-func (c *chunk) sortByWord(p *cl.Program, w varyingWord) error {
+func (c *chunk) sortByWord(w varyingWord) error {
 	d, m := &c.memory.data, &c.memory
 	d.KeyBits, d.WordBytes = w.bits(), w.bytes()
-	args := m.pointers(uint32(m.size), m.table, d.Values, uint64(d.N), uint32(w.from), uint32(w.to), d.Keys)
-	if err := c.strided(p, fmt.Sprint("extract", 8*w.bytes()), d.N, args...); err != nil {
+	args := m.pointers(uint32(c.shape.size), m.table, d.Values, uint64(d.N), uint32(w.from), uint32(w.to), d.Keys)
+	if err := c.strided(fmt.Sprint("extract", 8*w.bytes()), d.N, args...); err != nil {
 		return err
 	}
 	return c.sortBits(w.varying)

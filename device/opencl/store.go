@@ -34,12 +34,11 @@ func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) er
 	return nil
 }
 
-// piece is a stretch of the sorted order on its way to the host.
+// piece is a stretch of the sorted order on its way to the host, which its slot is busy with.
 type piece struct {
 	first int64
 	n     int
 	slot  *slot
-	ready *cl.Event // the download
 }
 
 // storer is the issuer and the writers of one Store. The issuer queues downloads in order, as far ahead as there are
@@ -82,8 +81,7 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 			return err
 		}
 		p := piece{first: first, n: int(min(int64(step), total-first)), slot: slot}
-		if p.ready, err = s.download(p); err != nil {
-			c.settle()
+		if slot.busy, err = s.download(p); err != nil {
 			c.ring.give(slot)
 			return err
 		}
@@ -115,7 +113,9 @@ func (s *storer) next() (piece, bool, error) {
 	if !ok {
 		return p, false, nil
 	}
-	return p, true, cl.Wait(p.ready)
+	err := cl.Wait(p.slot.busy)
+	p.slot.busy = nil
+	return p, true, err
 }
 
 // recordsPerBlock is how many records fit a slot, a stage and a block.
@@ -148,21 +148,10 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 // gather has the records of a piece gathered into a stage on the device, which is used again when it has been
 // downloaded.
 func (s *storer) gather(p piece, size int) (*cl.Event, error) {
-	c, at := s.chunk, s.gathered%stages
+	c, unit, at := s.chunk, gatherUnit(size), s.gathered%stages
 	s.gathered++
-	local := min(groupSize, c.engine.dev.MaxGroup)
-	program, err := c.program()
-	if err != nil {
-		return nil, err
-	}
-	unit := gatherUnit(size)
-	items := (p.n*size/unit + local - 1) / local * local
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	var gathered *cl.Event
-	k, err := program.Kernel(fmt.Sprint("gather", unit))
-	if err == nil {
-		gathered, err = c.gather.Launch(k, items, local, args, s.left[at])
-	}
+	gathered, err := c.launch(c.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])
 	if err == nil {
 		err = c.gather.Flush()
 	}

@@ -129,33 +129,26 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 	var source strings.Builder
 	for _, name := range append([]string{"prelude"}, files...) {
 		text, err := sources.ReadFile("kernels/" + name + ".cl")
-		if err != nil {
-			b.fail(err)
-		}
+		b.fail(err)
 		source.Write(text)
 	}
 	var made *cl.Program
 	if b.err == nil {
-		var err error
-		if made, err = b.ctx.Build(source.String(), defines); err != nil {
-			b.fail(fmt.Errorf("%s.cl: %w", files[len(files)-1], err))
-		} else {
+		if made, b.err = b.ctx.Build(source.String(), defines); b.err == nil {
 			b.programs = append(b.programs, made)
+		} else {
+			b.err = fmt.Errorf("%s.cl: %w", files[len(files)-1], b.err)
 		}
 	}
-	return func(name string) *cl.Kernel { return b.kernel(made, name) }
-}
-
-func (b *builder) kernel(p *cl.Program, name string) *cl.Kernel {
-	if b.err != nil {
-		return nil
+	return func(name string) (k *cl.Kernel) {
+		if b.err == nil {
+			k, b.err = made.Kernel(name)
+		}
+		return k
 	}
-	k, err := p.Kernel(name)
-	b.fail(err)
-	return k
 }
 
-// fail keeps the first error.
+// fail keeps the first error; nil is none.
 func (b *builder) fail(err error) {
 	if b.err == nil {
 		b.err = err

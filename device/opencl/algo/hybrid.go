@@ -81,16 +81,8 @@ const (
 	hybridFill       = 0.7 // of a tile of the finish is the most that an even bucket holds, so that others fit too
 )
 
-// hybridLeast is the fewest keys that are sorted so; tests lower it by LeadingKeys.
-func hybridLeast(p Params) int64 {
-	if p.LeadingKeys > 0 {
-		return p.LeadingKeys
-	}
-	return hybridFrom
-}
-
 func buildHybrid(b *builder, p Params) *hybrid {
-	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes), from: hybridLeast(p)}
+	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes), from: p.least(hybridFrom)}
 	b.fail(h.check(b.device(), b.v.wordBytes))
 	kernel := b.program(h.partition, cl.Defines{"COUNT_TILES": hybridCountTiles}, "hybrid")
 	h.clear, h.count = kernel("hybrid_clear"), kernel("hybrid_count")

@@ -22,9 +22,6 @@ const (
 )
 
 func buildSampler(b *builder, from int64) *sampler {
-	if from <= 0 {
-		from = sampleFrom
-	}
 	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 1, digitBits: 8}
 	return &sampler{geometry: g, from: from, kernel: b.program(g, nil, "sample")("sample")}
 }

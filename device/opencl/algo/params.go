@@ -1,5 +1,7 @@
 package algo
 
+import "cmp"
+
 // Params tune an algorithm. The zero value of each means the default for the device; an algorithm looks only at
 // those that it has, and refuses values that cannot work. As JSON they are kept by package tune.
 type Params struct {
@@ -18,6 +20,9 @@ type Params struct {
 
 	Wide bool `json:"wide,omitempty"` // 64-bit positions even where 32 bits would do: for tests
 }
+
+// least is the fewest keys that a shortcut is taken for; tests lower it by LeadingKeys.
+func (p Params) least(otherwise int64) int64 { return cmp.Or(max(p.LeadingKeys, 0), otherwise) }
 
 // Ranking is how work-items that hold equal digits find each other: see rank.cl.
 type Ranking int

@@ -53,7 +53,7 @@ func newRadix(ctx *cl.Context, p Params, m method) *Sorter {
 func buildRadix(b *builder, p Params, m method) *radix {
 	digitBits, passes := m(b)
 	x := &radix{digitBits: digitBits, passes: passes, histogram: buildHistogram(b, digitBits),
-		sampler: buildSampler(b, p.LeadingKeys)}
+		sampler: buildSampler(b, p.least(sampleFrom))}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)
 	}

@@ -22,14 +22,13 @@ func leadingBits(sample []uint64, width int, n int64) int {
 	if len(distinct) < 2 {
 		return width
 	}
-	needed := 0
 	const spared = 2 // pairs that may tie, lest one unlucky pair costs a pass
 	differ := make([]int, 0, len(distinct)-1)
 	for i := 1; i < len(distinct); i++ {
 		differ = append(differ, width-bits.Len64(distinct[i-1]^distinct[i])+1)
 	}
 	slices.Sort(differ)
-	needed = differ[max(0, len(differ)-1-spared)]
+	needed := differ[max(0, len(differ)-1-spared)]
 	if len(distinct)*8 < len(sample) { // few values, all of them seen: what tells the sample apart tells all apart
 		return min(width, differ[len(differ)-1]+leadingMargin)
 	}

@@ -24,14 +24,14 @@ const (
 func buildTail(b *builder, p Params, passBits int) *tail {
 	dev := b.device()
 	g := geometry{groupSize: min(512, dev.MaxGroup), items: 11, digitBits: 11}
-	for g.items > 1 && finishBytes(g, tailBytes) > dev.LocalBytes {
+	for g.items > 0 && finishBytes(g, tailBytes) > dev.LocalBytes {
 		g.items--
 	}
-	if finishBytes(g, tailBytes) > dev.LocalBytes {
+	if g.items == 0 {
 		return nil
 	}
 	kernel := b.program(g, nil, "hybrid_finish")
-	return &tail{geometry: g, passBits: passBits, from: hybridLeast(p),
+	return &tail{geometry: g, passBits: passBits, from: p.least(hybridFrom),
 		starts: kernel("hybrid_starts"), finish: kernel("hybrid_finish")}
 }
 
