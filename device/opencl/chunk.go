@@ -56,7 +56,8 @@ func (c *chunk) allocate(s *session) (err error) {
 			return err
 		}
 	}
-	c.ring = newRing(s.ctx, s.admin, stagingFor(c.shape, c.opt.MemoryBytes, workersOf(c.opt)))
+	slotSize, slots := stagingFor(c.shape, c.opt.MemoryBytes, c.opt.Workers)
+	c.ring = newRing(s, slotSize, slots)
 	dev := c.engine.dev
 	return c.memory.allocate(s, c.shape, c.opt.Records, dev.MaxAllocBytes, c.shape.stageBytes(dev.MemoryBytes))
 }

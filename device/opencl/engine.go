@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/extsort/extsort/device"
@@ -125,7 +126,7 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
-	opt.Algorithm = cmp.Or(opt.Algorithm, e.opt.Algorithm)
+	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, e.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(workersOf(l.chunk.opt), l.chunk.ring.plan.slots) {
+	for range min(l.chunk.opt.Workers, cap(l.chunk.ring.free)) {
 		group.Go(func() error {
 			for {
 				if n, err := l.fill(ctx); n == 0 || err != nil {

@@ -5,9 +5,7 @@ package opencl
 import (
 	"math"
 	"math/bits"
-	"runtime"
 
-	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -41,7 +39,7 @@ type word struct{ from, to int }
 func (w word) bits() int  { return 8 * (w.to - w.from) }
 func (w word) bytes() int { return wordBytes(w.to - w.from) }
 
-// wordBytes is the width of the native word that holds so many bytes.
+// wordBytes is the width of the native word that holds so many bytes, of more the first 8.
 func wordBytes(n int) int {
 	if n <= 4 {
 		return 4
@@ -64,7 +62,7 @@ func (s shape) words() []word {
 }
 
 // wordWidth is the bytes of the widest word.
-func (s shape) wordWidth() int { return wordBytes(min(s.keyBytes, 8)) }
+func (s shape) wordWidth() int { return wordBytes(s.keyBytes) }
 
 // deviceBytes is the device memory that each record takes while it is sorted.
 func (s shape) deviceBytes() int64 {
@@ -88,27 +86,13 @@ func (s shape) capacity(memoryBytes, allocBytes int64) int64 {
 	return min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
 }
 
-func workersOf(chunk device.ChunkOptions) int {
-	if chunk.Workers > 0 {
-		return chunk.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// staging is how the host's share of memory is cut into slots.
-type staging struct {
-	slotBytes int
-	slots     int
-}
-
-// stagingFor plans the ring of a chunk that may use hostBytes (0: no limit). REQUIRES: hostBytes is 0 or has room
-// for fewestSlots records.
-func stagingFor(s shape, hostBytes int64, workers int) staging {
+// stagingFor cuts the host's share of memory into the slots of a ring, for a chunk that may use hostBytes (0: no
+// limit). REQUIRES: hostBytes is 0 or has room for fewestSlots records.
+func stagingFor(s shape, hostBytes int64, workers int) (slotSize, slots int) {
 	ring := int64(ringBytes)
 	if hostBytes > 0 {
 		ring = min(ring, hostBytes)
 	}
 	slot := max(min(slotBytes, ring/(2*fewestSlots)), int64(s.size))
-	slots := min(ring/slot, int64(2*workers+2))
-	return staging{slotBytes: int(slot), slots: int(max(slots, 1))}
+	return int(slot), int(max(min(ring/slot, int64(2*workers+2)), 1))
 }

@@ -27,7 +27,9 @@ func (c *chunk) prepare() (*cl.Program, error) {
 		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": c.memory.shift}
 	}
 	s := c.session
-	p, err := made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) { return s.ctx.Build(source, defines) })
+	p, err := made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) {
+		return s.ctx.Build(source, defines)
+	})
 	if err == nil {
 		_, _, _ = c.sorter() // what fails here fails again in Sort, which tells of it
 	}

@@ -17,17 +17,15 @@ type slot struct {
 // ring hands out staging slots. They are pinned one by one, only when all those there are in use, so that a small
 // chunk pins little; and they are given back oldest first, because transfers end in order.
 type ring struct {
-	ctx      *cl.Context
-	queue    *cl.Queue
-	plan     staging
-	free     chan *slot
-	unpinned chan *slot
+	session   *session
+	slotBytes int
+	free      chan *slot
+	unpinned  chan *slot
 }
 
-func newRing(ctx *cl.Context, queue *cl.Queue, plan staging) *ring {
-	r := &ring{ctx: ctx, queue: queue, plan: plan,
-		free: make(chan *slot, plan.slots), unpinned: make(chan *slot, plan.slots)}
-	for range plan.slots {
+func newRing(s *session, slotBytes, slots int) *ring {
+	r := &ring{session: s, slotBytes: slotBytes, free: make(chan *slot, slots), unpinned: make(chan *slot, slots)}
+	for range slots {
 		r.unpinned <- &slot{}
 	}
 	return r
@@ -64,7 +62,7 @@ func (r *ring) next(ctx context.Context) (s *slot, err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s.Pinned, err = r.ctx.NewPinned(r.queue, r.plan.slotBytes); err != nil {
+	if s.Pinned, err = r.session.ctx.NewPinned(r.session.admin, r.slotBytes); err != nil {
 		r.unpinned <- s
 		return nil, err
 	}

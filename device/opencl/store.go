@@ -27,7 +27,7 @@ func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) er
 	if limit >= 0 {
 		total = min(total, limit)
 	}
-	s := &storer{chunk: c, writer: w, pieces: make(chan piece, c.ring.plan.slots)}
+	s := &storer{chunk: c, writer: w, pieces: make(chan piece, cap(c.ring.free))}
 	if err := s.run(ctx, total); err != nil {
 		return fmt.Errorf("store %d records from %s: %w", total, c.engine.dev.Name, err)
 	}
@@ -59,7 +59,7 @@ func (s *storer) run(ctx context.Context, total int64) error {
 		defer close(s.pieces)
 		return s.issue(ctx, total)
 	})
-	for range workersOf(s.chunk.opt) {
+	for range s.chunk.opt.Workers {
 		group.Go(func() error { return s.write(ctx) })
 	}
 	err := group.Wait()
@@ -121,7 +121,7 @@ func (s *storer) next() (piece, bool, error) {
 // recordsPerBlock is how many records fit a slot, a stage and a block.
 func (s *storer) recordsPerBlock() int {
 	c := s.chunk
-	bytes := c.ring.plan.slotBytes
+	bytes := c.ring.slotBytes
 	if !c.shape.bare {
 		bytes = min(bytes, int(c.memory.stage[0].Bytes()))
 	}

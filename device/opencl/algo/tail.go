@@ -38,7 +38,7 @@ func buildTail(b *builder, p Params, passBits int) *tail {
 // plan says by how many leading bits the buckets are told apart, and the passes that these take, or reports false where
 // another sort is to be used.
 func (t *tail) plan(d *Data, seen *sampled, fromBit, toBit int) (p hybridPlan, passes int, ok bool) {
-	if t == nil || d.N < t.from || len(seen.keys) == 0 || fromBit > 0 || toBit < d.KeyBits || seen.top() < toBit {
+	if t == nil || d.N < t.from || fromBit > 0 || toBit < d.KeyBits || seen.top() < toBit {
 		return p, 0, false
 	}
 	p = evenPlan(d.N, toBit, t.geometry, tailFill)
