@@ -71,6 +71,8 @@ type geometry struct {
 
 func (g geometry) tile() int64 { return int64(g.groupSize) * int64(g.items) }
 
+func (g geometry) bits() int { return g.digitBits }
+
 func (g geometry) radix() int64 { return 1 << g.digitBits }
 
 // groupsFor is the number of tiles, the last perhaps not full.

@@ -56,13 +56,10 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 // as it was published, count_scan_reorder_4.cl.
 func newCountScanReorder(ctx *cl.Context, p Params) (*Sorter, error) {
 	if p.DigitBits == 4 {
-		return newRadix(ctx, p, func(b *builder) (int, passes) { return 4, buildPublished(b, p) }), nil
+		return newRadix(ctx, p, func(b *builder) passes { return buildPublished(b, p) }), nil
 	}
 	err := countScanReorderShape(ctx.Device(), p, variant{wordBytes: 4}).check(ctx.Device(), 4, false)
-	return newRadix(ctx, p, func(b *builder) (int, passes) {
-		c := buildCountScanReorder(b, p)
-		return c.digitBits, c
-	}), err
+	return newRadix(ctx, p, func(b *builder) passes { return buildCountScanReorder(b, p) }), err
 }
 
 // countScanReorderShape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks
@@ -118,9 +115,8 @@ func newTiled(ctx *cl.Context, p Params, build func(*builder, geometry) *countin
 	if err := g.check(dev, limits{digitBits: maxDigitBits, groupUnit: 1, localBytes: local}); err != nil {
 		return nil, err
 	}
-	return newRadix(ctx, p, func(b *builder) (int, passes) {
-		g := g.withDigit(p, b.v, upTo(maxDigitBits))
-		return g.digitBits, build(b, g)
+	return newRadix(ctx, p, func(b *builder) passes {
+		return build(b, g.withDigit(p, b.v, upTo(maxDigitBits)))
 	}), nil
 }
 
@@ -142,11 +138,11 @@ func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
 	if err := g.check(ctx.Device(), limits{4, binningLanes, binningLanes, local}); err != nil {
 		return nil, err
 	}
-	return newRadix(ctx, p, func(b *builder) (int, passes) {
+	return newRadix(ctx, p, func(b *builder) passes {
 		g := g.withDigit(p, b.v, binningBits)
 		c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
 		c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
-		return g.digitBits, c
+		return c
 	}), nil
 }
 

@@ -15,11 +15,11 @@ func newHybrid(ctx *cl.Context, p Params) (*Sorter, error) {
 		return nil, err
 	}
 	return makeSorter(ctx, p, func(b *builder) engine {
-		x := buildRadix(b, p, onesweepMethod(Params{}))
+		x := buildRadix(b, p, func(b *builder) passes { return buildOnesweep(b, Params{}) })
 		switch {
 		case b.v.wide:
 		case b.v.values:
-			x.tail = buildTail(b, p, x.digitBits)
+			x.tail = buildTail(b, p, x.passes.bits())
 		default:
 			x.hybrid = buildHybrid(b, p)
 		}

@@ -23,11 +23,7 @@ type onesweep struct {
 
 func newOnesweep(ctx *cl.Context, p Params) (*Sorter, error) {
 	s := onesweepShape(ctx.Device(), p, variant{wordBytes: 4}, max(p.Ranking, RankMasks))
-	return newRadix(ctx, p, onesweepMethod(p)), s.check(ctx.Device(), 4, false)
-}
-
-func onesweepMethod(p Params) method {
-	return func(b *builder) (int, passes) { return buildOnesweep(b, p) }
+	return newRadix(ctx, p, func(b *builder) passes { return buildOnesweep(b, p) }), s.check(ctx.Device(), 4, false)
 }
 
 // onesweepTuning is the fastest work-groups with keys per work-item where masks are not needed.
@@ -49,17 +45,17 @@ func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked 
 	return newRanked(dev, p, v, ranking, best.groupSize, best.items)
 }
 
-func buildOnesweep(b *builder, p Params) (digitBits int, _ passes) {
+func buildOnesweep(b *builder, p Params) passes {
 	dev := b.device()
 	shape := onesweepShape(dev, p, b.v, rankingFor(b.ctx, p))
 	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: shape.digitBits}) }
 	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {
-		return shape.digitBits, fallback() // 64-bit states cannot be told to other groups here
+		return fallback() // 64-bit states cannot be told to other groups here
 	}
 	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
 	kernel := shape.program(b, states, "rank", "onesweep")
-	return shape.digitBits, &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
+	return &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
 		clear: kernel("onesweep_clear"), sweep: kernel("onesweep_pass"),
 		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
 }

@@ -25,11 +25,10 @@ func digitsOf(from, to, bits int) []digit {
 	return list
 }
 
-// method is what the radix sorts differ in: how many bits a pass sorts by, and the passes.
-type method func(b *builder) (digitBits int, p passes)
-
-// passes are a method's kernels for one variant.
+// passes are what the radix sorts differ in: a method's kernels for one variant.
 type passes interface {
+	bits() int // that a pass sorts by
+
 	// sort runs a pass for each digit and leaves the result in r.d. bases holds, for each place, the position
 	// where the keys of each digit value begin.
 	sort(r *run, digits []digit, bases *cl.Buffer)
@@ -37,7 +36,6 @@ type passes interface {
 
 // radix sorts digit by digit, least significant first, by passes that are stable.
 type radix struct {
-	digitBits int
 	passes    passes
 	histogram *histogram
 	sampler   *sampler
@@ -46,14 +44,13 @@ type radix struct {
 	tail      *tail
 }
 
-func newRadix(ctx *cl.Context, p Params, m method) *Sorter {
+func newRadix(ctx *cl.Context, p Params, m func(*builder) passes) *Sorter {
 	return makeSorter(ctx, p, func(b *builder) engine { return buildRadix(b, p, m) })
 }
 
-func buildRadix(b *builder, p Params, m method) *radix {
-	digitBits, passes := m(b)
-	x := &radix{digitBits: digitBits, passes: passes, histogram: buildHistogram(b, digitBits),
-		sampler: buildSampler(b, p.least(sampleFrom))}
+func buildRadix(b *builder, p Params, m func(*builder) passes) *radix {
+	made := m(b)
+	x := &radix{passes: made, histogram: buildHistogram(b, made.bits()), sampler: buildSampler(b, p.least(sampleFrom))}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)
 	}
@@ -78,7 +75,7 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 // digits runs a pass for every digit from lowBit on that varies. The histogram is waited for only where the sample,
 // which begins with fromBit, does not show that all of them do.
 func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
-	varying := digitsOf(lowBit, toBit, x.digitBits)
+	varying := digitsOf(lowBit, toBit, x.passes.bits())
 	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying))
 	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
 		flags := r.words(varies, len(varying), 4)
