@@ -236,10 +236,10 @@ func (c *chooser) merge() Candidate {
 		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
 		return a
 	}
-	a.Cut = c.cut(c.f.Records)
-	a.Chunks, a.Levels = a.Cut.Runs, levelsOf(a.Cut.Runs, c.sizes.FanIn)
+	a.Chunks, a.Stays = c.cut(c.f.Records)
+	a.Levels = levelsOf(a.Chunks, c.sizes.FanIn)
 	n := c.known()
-	merged, kept := n, float64(min(a.Cut.Stays, c.f.Records))
+	merged, kept := n, float64(min(a.Stays, c.f.Records))
 	if limit := c.f.First(); limit >= 0 {
 		merged, kept = min(n, float64(limit)*float64(a.Chunks)), min(kept, float64(limit))
 	}

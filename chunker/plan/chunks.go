@@ -52,33 +52,33 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(Chunk{c.chunkBytes(c.slots), c.sizes.BlockBytes, c.sizes.Workers, 0}, records)
 }
 
-// Cut says how many records the chunks of a merge have. The last one is not spilled but merged from where it was
-// sorted. The merge needs buffers beside it, so such a chunk is smaller than one that may use all of the memory. The
-// chunks are cut so that the last one is as large as may stay, and those before it share the rest evenly: of 1.2 chunks
-// 0.3 are spilled, not 1.2.
-type Cut struct {
-	Runs  int
-	Chunk int64 // most records of a chunk
-	Stays int64 // most records of the last chunk that are merged from memory; 0: every chunk is spilled
-}
-
-// cut chooses the chunks of so many records. The chunks of several devices share the host's memory, and those of a GPU
-// lie in its own: what of these stays depends on nothing that could be cut for it.
-func (c *chooser) cut(records int64) Cut {
-	cut := Cut{Runs: int((records + c.capacity - 1) / max(c.capacity, 1)), Chunk: c.capacity}
+// cut chooses the chunks of so many records. The last one is not spilled but merged from where it was sorted. The merge
+// needs buffers beside it, so that chunks are smaller than one that may use all of the memory, of which none stays. The
+// chunks of several devices share the host's memory, and those of a GPU lie in its own: what of these stays depends on
+// nothing that could be cut for it.
+func (c *chooser) cut(records int64) (runs int, stays int64) {
+	least := int((records + c.capacity - 1) / max(c.capacity, 1))
 	if !c.f.onHost() || records <= c.capacity {
-		return cut
+		return least, 0
 	}
-	for runs := max(cut.Runs, 2); runs <= c.sizes.FanIn; runs++ {
-		stays := c.staying(runs)
-		if stays < c.capacity/2 {
+	for runs = max(least, 2); runs <= c.sizes.FanIn; runs++ {
+		if stays = c.staying(runs); stays < c.capacity/2 {
 			break
 		}
 		if int64(runs)*stays >= records {
-			return Cut{runs, stays, stays}
+			return runs, stays
 		}
 	}
-	return cut
+	return least, 0
+}
+
+// NextChunk is how many records the next chunk has at most, of so many that are left; negative: not known. Where the
+// last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
+func (a *Candidate) NextChunk(left int64) int64 {
+	if left <= 0 || a.Stays == 0 {
+		return a.ChunkRecords
+	}
+	return (left-1)%a.Stays + 1
 }
 
 // staying is the number of records of a chunk that can stay in memory beside the merge of so many runs. The chunk that
@@ -105,58 +105,6 @@ func (s *Sizes) BesideKept(kept int64) int64 { return s.withoutSlack() - kept }
 
 // withoutSlack leaves something free for what the Go heap keeps of the phase before.
 func (s *Sizes) withoutSlack() int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 }
-
-// Cutter cuts the chunks of a merge, one after the other.
-type Cutter struct {
-	c     *chooser
-	cut   Cut
-	left  int64 // records that are not yet in a chunk; -1: not known
-	given int   // chunks
-	slack int64 // records that a chunk may get more, where data is cut at the borders of blocks only
-}
-
-// Cutter cuts so many records, of the input or of a part of it.
-func (p *Plan) Cutter(records int64, part bool) *Cutter {
-	c := p.chooser
-	cutter := &Cutter{c: c, cut: Cut{Chunk: c.capacity}, left: records}
-	if records > c.capacity {
-		cutter.cut = c.cut(records)
-	}
-	if part {
-		cutter.slack = int64(c.sizes.BlockBytes / c.f.recordSize())
-	}
-	return cutter
-}
-
-// Next is the number of records of the next chunk, at most. Took tells how many it got.
-func (k *Cutter) Next() int64 {
-	switch {
-	case k.left < 0 && k.given > 0 && k.c.f.onHost():
-		return k.nextOfStream()
-	case k.left <= k.cut.Stays || k.cut.Stays == 0:
-		return k.cut.Chunk
-	}
-	before := k.left - k.cut.Stays
-	pieces := (before + k.cut.Chunk - 1) / k.cut.Chunk
-	return min((before+pieces-1)/pieces+k.slack, k.cut.Chunk)
-}
-
-// Took enters a chunk of so many records; -1: not known.
-func (k *Cutter) Took(records int64) {
-	if k.given++; k.left >= 0 {
-		k.left -= records
-	}
-}
-
-// nextOfStream is Next where the input may end at any time, so that each chunk after the first could be the last: it is
-// cut so that it can stay, even if there will be as many runs again, as long as that costs little.
-func (k *Cutter) nextOfStream() int64 {
-	runs := 2*k.given + 2
-	if stays := k.c.staying(runs); runs <= k.c.sizes.FanIn && stays > k.c.capacity/8*7 {
-		return stays
-	}
-	return k.c.capacity
-}
 
 const (
 	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.

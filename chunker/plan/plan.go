@@ -78,8 +78,6 @@ type Plan struct {
 	Considered []Candidate `json:"considered"` // the strategies that were weighed, in the order in which they are tried
 
 	Sizes Sizes `json:"-"`
-
-	chooser *chooser
 }
 
 // Stage is one stage of a run. In a plan Seconds is what is predicted; in a report it is what was measured, and
@@ -108,10 +106,9 @@ type Candidate struct {
 	Room         int64   `json:"-"` // bytes of the file system that they take at most, in whole pages; -1: not known
 	Stored       int64   `json:"-"` // bytes that they take, packed; 0: as many
 	Kept         int64   `json:"-"` // bytes of the last chunk, which stays in memory
+	Stays        int64   `json:"-"` // records of a chunk of a merge whose last one stays in memory; 0: none does
 	Stages       []Stage `json:"-"`
-
-	Cut    Cut     `json:"-"` // of a merge
-	Shares []Share `json:"-"` // of a spread
+	Shares       []Share `json:"-"` // of a spread
 }
 
 // Impossible is the error of a strategy that turns out not to be possible, with nothing lost: the next candidate is
@@ -143,7 +140,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		DigitBits: cmp.Or(f.Asked.DigitBits, digitBits(f.Keyer.PrefixBits(), 1<<15, 8)),
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
 		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
-		Considered: all, Sizes: c.sizes, chooser: c,
+		Considered: all, Sizes: c.sizes,
 	}, nil
 }
 

@@ -155,22 +155,6 @@ func TestLeastMemory(t *testing.T) {
 	}
 }
 
-func cutAll(t *testing.T, k *Cutter, records int64, known bool) (sizes []int64) {
-	t.Helper()
-	for records > 0 {
-		n := min(k.Next(), records)
-		if records -= n; known {
-			k.Took(n)
-		} else {
-			k.Took(-1)
-		}
-		if sizes = append(sizes, n); len(sizes) > 1000 {
-			t.Fatalf("no end of chunks: %d", sizes[:10])
-		}
-	}
-	return sizes
-}
-
 // TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are as many
 // as planned, and the last can stay unless there are very many.
 func TestCuts(t *testing.T) {
@@ -180,31 +164,28 @@ func TestCuts(t *testing.T) {
 		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
 		f := factsOf(t, n, 40*mib)
 		f.Asked.Strategy = Merge
-		p := choose(t, f)
-		cut := p.Considered[0].Cut
-		if cut.Stays > cut.Chunk || cut.Chunk > p.ChunkRecords || cut.Stays == 0 && cut.Runs < 10 {
-			t.Fatalf("%d records in chunks of %d at most are cut as %+v", n, p.ChunkRecords, cut)
+		a := choose(t, f).Considered[0]
+		if a.Stays > a.ChunkRecords || a.Stays == 0 && a.Chunks < 10 {
+			t.Fatalf("%d records in chunks of %d at most are cut as %+v", n, a.ChunkRecords, a)
 		}
-		sizes := cutAll(t, p.Cutter(n, false), n, true)
-		if len(sizes) != cut.Runs || cut.Stays > 0 && sizes[len(sizes)-1] != cut.Stays || slices.Max(sizes) > cut.Chunk {
-			t.Fatalf("%d records, %+v: chunks of %v", n, cut, sizes)
+		sizes := cutAll(t, &a, n)
+		last := sizes[len(sizes)-1]
+		if len(sizes) != a.Chunks || a.Stays > 0 && (last != a.Stays || slices.Max(sizes) > a.Stays) {
+			t.Fatalf("%d records, %+v: chunks of %v", n, a, sizes)
 		}
 	}
 }
 
-// TestCutsOfStream cuts a stream: whenever it ends, its last chunk can stay.
-func TestCutsOfStream(t *testing.T) {
-	f := factsOf(t, -1, 400*mib)
-	c := newChooser(f, DefaultProfile())
-	sizes := cutAll(t, choose(t, f).Cutter(-1, false), 6*c.capacity, false)
-	if sizes[0] != c.capacity {
-		t.Errorf("the first chunk has %d records, not the %d that fit memory", sizes[0], c.capacity)
-	}
-	for i, size := range sizes[1:] {
-		if size > c.staying(i+2) {
-			t.Errorf("chunk %d has %d records, %d could stay", i+1, size, c.staying(i+2))
+func cutAll(t *testing.T, a *Candidate, records int64) (sizes []int64) {
+	t.Helper()
+	for records > 0 {
+		n := min(a.NextChunk(records), records, a.ChunkRecords)
+		records -= n
+		if sizes = append(sizes, n); len(sizes) > 1000 {
+			t.Fatalf("no end of chunks: %d", sizes[:10])
 		}
 	}
+	return sizes
 }
 
 // TestWanted: about how many records have so many distinct keys.

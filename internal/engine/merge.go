@@ -29,6 +29,7 @@ type merging struct {
 	data      chunker.Dataset
 	to        device.BlockWriter
 	part      bool  // of a partition: its stages are not its own
+	left      int64 // records that are not yet in a chunk; negative: not known
 	kept      int64 // bytes of memory of a chunk that is merged from there
 
 	mu   sync.Mutex // protects the following
@@ -53,8 +54,8 @@ func (m *merging) run(ctx context.Context) error {
 func (m *merging) sortRuns(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	defer group.Wait() // gives the context back
-	cutter := m.r.Plan.Cutter(m.data.Records(), m.part)
-	src, err := cut(cutter, m.data)
+	m.left = m.data.Records()
+	src, err := m.cut()
 	if src == nil {
 		m.inCore()
 		return err
@@ -64,7 +65,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		if chunk, err = m.r.pool.load(groupCtx, src); err != nil {
 			break
 		}
-		if src, err = cut(cutter, m.data); err == nil && i == 0 {
+		if src, err = m.cut(); err == nil && i == 0 {
 			if src == nil {
 				return m.storeOnly(ctx, chunk)
 			}
@@ -87,10 +88,11 @@ func (m *merging) sortRuns(ctx context.Context) error {
 	return err
 }
 
-func cut(cutter *plan.Cutter, data chunker.Dataset) (device.Source, error) {
-	src, err := data.Cut(cutter.Next())
-	if src != nil {
-		cutter.Took(src.Records())
+// cut cuts the records of the next chunk; nil: there are none.
+func (m *merging) cut() (device.Source, error) {
+	src, err := m.data.Cut(m.candidate.NextChunk(m.left))
+	if src != nil && m.left >= 0 {
+		m.left -= src.Records()
 	}
 	return src, err
 }
