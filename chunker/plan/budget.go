@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/dustin/go-humanize"
 
@@ -212,24 +213,15 @@ func TooLittle(f *Facts) error {
 // leastMemory is the least memory limit, in whole MiB, with which these records can be merged by as many workers as
 // the limit that was given is enough for.
 func leastMemory(f *Facts) int64 {
-	enough := func(mib int64) bool {
+	enough := func(mib int) bool {
 		more := *f
 		more.Asked.Workers = Divide(f).Workers
-		more.Asked.MemoryBytes = mib << 20
+		more.Asked.MemoryBytes = int64(mib) << 20
 		s := Divide(&more)
 		return s.Merges(f) && s.Budget.Chunks() > 0
 	}
-	high := max(f.Asked.MemoryBytes>>20, 1)
-	for !enough(high) {
-		high *= 2
-	}
-	low := int64(0) // not enough
-	for low+1 < high {
-		if middle := (low + high) / 2; enough(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high << 20
+	return int64(sort.Search(maxLeastMiB, enough)) << 20
 }
+
+// maxLeastMiB is memory enough for any record.
+const maxLeastMiB = 1 << 30

@@ -338,27 +338,16 @@ func levelsOf(runs, fanIn int) int {
 // Levels is levelsOf for the engine, which counts the runs that there really are.
 func (s *Sizes) Levels(runs int) int { return levelsOf(runs, s.FanIn) }
 
-const maxRunsCounted = 1 << 12
-
 // rewritten is how many times a record of one of so many runs, all of the same size, is merged into another run before
-// the last merge, on average. It is less than the number of levels: just as many runs are merged as must be.
-//
-// Of very many runs it is the number of levels before the last.
+// the last merge, on average. It is less than the number of levels before the last: just as many runs are merged in the
+// first one as must be for all later merges to have the full fan-in.
 func rewritten(runs, fanIn int) float64 {
-	fanIn = max(fanIn, 2)
-	if runs > maxRunsCounted {
-		return float64(levelsOf(runs, fanIn) - 1)
+	levels := levelsOf(runs, fanIn)
+	if levels < 2 {
+		return 0
 	}
-	sizes := slices.Repeat([]int{1}, runs) // the least first: what was merged is never less than what will be
-	moved := 0
-	for len(sizes) > fanIn {
-		group := MergeGroup(len(sizes), fanIn)
-		merged := 0
-		for _, size := range sizes[:group] {
-			merged += size
-		}
-		sizes = append(sizes[group:], merged)
-		moved += merged
-	}
-	return float64(moved) / float64(max(runs, 1))
+	full, n := float64(max(fanIn, 2)), float64(runs)
+	tooMany := n - math.Pow(full, float64(levels-1))
+	merged := tooMany + math.Ceil(tooMany/(full-1))
+	return float64(levels-2) + merged/n
 }

@@ -228,59 +228,39 @@ func (c *chooser) spread() Candidate {
 	return c.finished(a, c.written(), c.waits(n, 0))
 }
 
-// shares cuts the data into a share for each device, by what they can do; false where they do not hold it together.
+// shares cuts the data into a share for each device, by what it holds; false where they do not hold it together.
 func (c *chooser) shares() (all []Share, fit bool) {
 	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
 		return nil, false
 	}
-	size, devices := c.f.recordSize(), int64(len(c.f.Devices))
-	s := Share{ChunkBytes: c.sizes.Budget.Chunks() / 2 / devices, Workers: max(1, c.sizes.Workers/len(c.f.Devices))}
-	block := min(maxShareBlock, s.ChunkBytes/minShareBlocks, int64(maxShareRecords*size))
-	if c.f.Asked.BlockBytes > 0 {
-		block = int64(c.f.Asked.BlockBytes)
-	}
-	s.BlockBytes = int(max(block/int64(size), 1)) * size
+	s := c.share()
 	var limits []int64
-	var rates []float64
+	room := 0.0
 	for _, d := range c.f.Devices {
 		n := d.Capacity(Chunk{s.ChunkBytes, s.BlockBytes, s.Workers, 0})
 		if c.f.Asked.ChunkRecords > 0 {
 			n = min(n, c.f.Asked.ChunkRecords)
 		}
-		d = c.profile.assume(d)
-		limits, rates = append(limits, n), append(rates, 1/(2/d.LinkBytes+1/d.SortBytes))
+		limits, room = append(limits, n), room+float64(n)
 	}
-	divided := divideShares(c.f.Records, rates, limits)
-	for i, n := range divided {
-		if n > 0 {
-			s.Device, s.Records = i, n
+	left := c.f.Records
+	for i, limit := range limits {
+		s.Device, s.Records = i, min(limit, left, int64(float64(left)*(float64(limit)/max(room, 1)))+1)
+		if left, room = left-s.Records, room-float64(limit); s.Records > 0 {
 			all = append(all, s)
 		}
 	}
-	return all, divided != nil
+	return all, left == 0
 }
 
-// divideShares divides n records by rates, with limits; nil if the limits are less than n together.
-func divideShares(n int64, rates []float64, limits []int64) []int64 {
-	shares := make([]int64, len(limits))
-	for left, full := n, false; left > 0; {
-		if full {
-			return nil
-		}
-		total := 0.0
-		for i, rate := range rates {
-			if shares[i] < limits[i] {
-				total += rate
-			}
-		}
-		full = true
-		for i, rate := range rates {
-			if room := limits[i] - shares[i]; room > 0 {
-				more := min(room, left, int64(float64(left)*rate/total)+1)
-				shares[i], left, total = shares[i]+more, left-more, total-rate
-				full = full && more == room
-			}
-		}
+// share is the memory and the workers of each device.
+func (c *chooser) share() Share {
+	size, devices := c.f.recordSize(), len(c.f.Devices)
+	s := Share{ChunkBytes: c.sizes.Budget.Chunks() / int64(2*devices), Workers: max(1, c.sizes.Workers/devices)}
+	block := min(maxShareBlock, s.ChunkBytes/minShareBlocks, int64(maxShareRecords*size))
+	if c.f.Asked.BlockBytes > 0 {
+		block = int64(c.f.Asked.BlockBytes)
 	}
-	return shares
+	s.BlockBytes = int(max(block/int64(size), 1)) * size
+	return s
 }

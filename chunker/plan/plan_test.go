@@ -302,34 +302,40 @@ func TestSpreadIsPlanned(t *testing.T) {
 	}
 }
 
-// TestDivideShares divides by rates, within limits.
-func TestDivideShares(t *testing.T) {
+// TestShares divides all records by what each device holds, and no device gets more than that.
+func TestShares(t *testing.T) {
 	for _, c := range []struct {
-		n      int64
-		rates  []float64
-		limits []int64
-		want   []int64
+		n    int64
+		hold []int64
+		want []int64 // nil: they do not hold it together
 	}{
-		{100, []float64{1, 1}, []int64{100, 100}, []int64{51, 49}},
-		{100, []float64{3, 1}, []int64{100, 100}, []int64{76, 24}},
-		{100, []float64{3, 1}, []int64{60, 100}, []int64{60, 40}},
-		{100, []float64{1, 1, 1}, []int64{10, 90, 10}, []int64{10, 80, 10}},
-		{100, []float64{1, 1}, []int64{50, 50}, []int64{50, 50}},
-		{100, []float64{1, 1}, []int64{50, 49}, nil},
-		{1, []float64{1, 1}, []int64{5, 5}, []int64{1, 0}},
-		{0, []float64{1, 1}, []int64{5, 5}, []int64{0, 0}},
-		{5, []float64{1, 1}, []int64{0, 5}, []int64{0, 5}},
-		{1 << 52, []float64{1e9, 3e9, 7e9}, []int64{1 << 60, 1 << 60, 1 << 60}, nil},
+		{100, []int64{100, 100}, []int64{51, 49}},
+		{100, []int64{300, 100}, []int64{76, 24}},
+		{100, []int64{60, 100}, []int64{38, 62}},
+		{100, []int64{10, 90, 10}, []int64{10, 82, 8}},
+		{100, []int64{50, 50}, []int64{50, 50}},
+		{100, []int64{50, 49}, nil},
+		{1, []int64{5, 5}, []int64{1}},
+		{0, []int64{5, 5}, nil},
+		{5, []int64{0, 5}, []int64{5}},
+		{1 << 52, []int64{1 << 50, 1 << 51, math.MaxInt64}, []int64{0, 0, 0}},
 	} {
-		got := divideShares(c.n, c.rates, c.limits)
+		f := factsOf(t, c.n, gib)
+		f.Devices = nil
+		for _, hold := range c.hold {
+			f.Devices = append(f.Devices, gpuDevice(1, hold))
+		}
+		shares, fit := newChooser(f, DefaultProfile()).shares()
+		var got []int64
 		sum := int64(0)
-		for i, records := range got {
-			if sum += records; records < 0 || records > c.limits[i] {
+		for _, s := range shares {
+			got, sum = append(got, s.Records), sum+s.Records
+			if s.Records < 1 || s.Records > c.hold[s.Device] {
 				t.Errorf("%+v: %v", c, got)
 			}
 		}
-		if got != nil && sum != c.n || c.n < 1<<50 && !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v", c, got)
+		if fit != (c.want != nil || c.n == 0) || fit && sum != c.n || fit && c.n < 1<<50 && !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, all fit: %t", c, got, fit)
 		}
 	}
 }
