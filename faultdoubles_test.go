@@ -175,10 +175,6 @@ func (f *faultSpill) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-func (f *faultSpill) Reserve(off, bytes int64) error {
-	return errors.Join(f.step("reserve spill"), f.File.Reserve(off, bytes))
-}
-
 func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.File.Close()) }
 
 type faultFS struct {

@@ -47,8 +47,6 @@ func (f narrowFile) WriteAt(p []byte, offset int64) (int, error) {
 	return f.File.WriteAt(p, offset)
 }
 
-func (f narrowFile) Reserve(int64, int64) error { return nil }
-
 func (f narrowFile) Release(offset, bytes int64) {
 	f.store.used.Add(-pages(bytes))
 	f.File.Release(offset, bytes)

@@ -178,7 +178,6 @@ type forgotten struct{}
 
 func (forgotten) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 func (forgotten) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
-func (forgotten) Reserve(int64, int64) error             { return nil }
 func (forgotten) Release(int64, int64)                   {}
 func (forgotten) Close() error                           { return nil }
 

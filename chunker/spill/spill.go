@@ -26,7 +26,6 @@ type Options struct {
 	Keyer   *format.Keyer
 
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
-	Extents     int   // to which blocks will be appended at the same time, each of which may leave offsets unused
 	CachedBytes int64 // so many are read back from the page cache, if there are no more; those after them from a disk
 
 	BlockBytes int // largest block
@@ -72,16 +71,12 @@ func New(opt Options) (*Spill, error) {
 	if opt.Coders == 0 {
 		opt.Coders = max(opt.Workers, 1)
 	}
-	if err := opt.checkRoom(opt.ExpectBytes); err != nil {
+	if err := opt.checkRoom(); err != nil {
 		return nil, err
 	}
 	s := &Spill{opt: opt}
 	s.initCodecs()
-	err := s.createVolumes()
-	if err == nil {
-		err = s.reserve()
-	}
-	if err != nil {
+	if err := s.createVolumes(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -130,34 +125,15 @@ func plainCause(err error) error {
 	return err
 }
 
-// checkRoom reports too little free space in the folders together.
-func (o *Options) checkRoom(need int64) error {
+// checkRoom reports too little free space in the folders together for what is expected.
+func (o *Options) checkRoom() error {
 	free := o.Store.Free(o.Folders)
-	if free < 0 || need <= free {
+	if free < 0 || o.ExpectBytes <= free {
 		return nil
 	}
 	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free "+
 		"(name another with -T, or several)",
-		strings.Join(o.Folders, ", "), humanize.IBytes(uint64(need)), humanize.IBytes(uint64(free)))
-}
-
-// reserve takes an equal share of what is expected in each file, as far as its folder has room, since reserved blocks
-// are written in less time. Where room is short nothing is reserved: some files get more than their share, and what the
-// others do not need would be missed.
-func (s *Spill) reserve() error {
-	share := s.opt.ExpectBytes / int64(len(s.volumes))
-	if share <= 0 || s.opt.checkRoom(s.opt.ExpectBytes+s.opt.ExpectBytes/4+int64(s.opt.Extents)*punchBytes) != nil {
-		return nil
-	}
-	for _, v := range s.volumes {
-		if free := freeSpace(v.folder); free >= 0 && free < share && len(s.volumes) > 1 {
-			continue
-		}
-		if err := v.file.Reserve(0, share); err != nil {
-			return s.writeError(v, 0, share, err)
-		}
-	}
-	return nil
+		strings.Join(o.Folders, ", "), humanize.IBytes(uint64(o.ExpectBytes)), humanize.IBytes(uint64(free)))
 }
 
 // Written is the number of bytes spilled so far, as stored.

@@ -120,8 +120,6 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, f.data[off:]), nil
 }
 
-func (f *memoryFile) Reserve(int64, int64) error { return nil }
-
 func (f *memoryFile) Release(_, bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -494,55 +492,6 @@ func TestCodecBeyond(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// reservedStore counts the bytes that are reserved in its files.
-type reservedStore struct {
-	Disk
-	reserved int64
-}
-
-type reservedFile struct {
-	File
-	store *reservedStore
-}
-
-func (s *reservedStore) Create(folder string) (File, error) {
-	f, err := s.Disk.Create(folder)
-	return reservedFile{f, s}, err
-}
-
-func (f reservedFile) Reserve(_, bytes int64) error {
-	f.store.reserved += bytes
-	return nil
-}
-
-// TestReserveForExtents reserves room only where there is enough for what extents leave unused.
-func TestReserveForExtents(t *testing.T) {
-	folder := t.TempDir()
-	free := freeSpace(folder)
-	if free < 0 {
-		t.Skip("how much space is free is not known here")
-	}
-	const expected = 64 << 20
-	tooMany := int(free / punchBytes)
-	for extents, want := range map[int]int64{0: expected, 1: expected, tooMany: 0} {
-		if free < expected+punchBytes {
-			t.Skip("the disk is nearly full")
-		}
-		store := &reservedStore{}
-		s, err := New(Options{Store: store, Folders: []string{folder}, Keyer: mustKeyer(t, words), ExpectBytes: expected,
-			Extents: extents, Workers: 2, BlockBytes: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if store.reserved != want {
-			t.Errorf("%d extents: %d bytes are reserved, want %d", extents, store.reserved, want)
 		}
 	}
 }

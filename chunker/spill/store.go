@@ -19,9 +19,8 @@ type Store interface {
 type File interface {
 	io.ReaderAt
 	io.WriterAt
-	Reserve(offset, bytes int64) error // makes sure that writing there finds room
-	Release(offset, bytes int64)       // says that what stands there will not be read again
-	Close() error                      // gives all its space back
+	Release(offset, bytes int64) // says that what stands there will not be read again
+	Close() error                // gives all its space back
 }
 
 // Disk is the Store on real folders.
@@ -61,7 +60,6 @@ type diskFile struct {
 
 func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
 func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
-func (d *diskFile) Reserve(offset, bytes int64) error        { return reserve(d.file, offset, bytes) }
 
 // Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
 // for everybody's fsync.

@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -22,15 +21,6 @@ func openUnlinked(folder string) (*os.File, error) {
 		return nil, &os.PathError{Op: "create spill in", Path: folder, Err: err}
 	}
 	return createAndRemove(folder)
-}
-
-// reserve asks the file system for room for bytes from offset on, without changing the file's size.
-func reserve(f *os.File, offset, bytes int64) error {
-	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, offset, bytes)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		return nil
-	}
-	return err
 }
 
 // punch gives the space of a stretch of f back. What was not yet written to the disk then never is.

@@ -6,8 +6,6 @@ import "os"
 
 func openUnlinked(folder string) (*os.File, error) { return createAndRemove(folder) }
 
-func reserve(*os.File, int64, int64) error { return nil }
-
 func punch(*os.File, int64, int64) {}
 
 // InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.

@@ -147,8 +147,8 @@ func (r *Run) Close() error {
 	return r.spill.Close()
 }
 
-// Spill makes the temporary files, once. Blocks will go to so many extents at the same time, if to any.
-func (r *Run) Spill(expectBytes int64, extents int) (*spill.Spill, error) {
+// Spill makes the temporary files, once.
+func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
 		return r.spill, nil
 	}
@@ -156,7 +156,7 @@ func (r *Run) Spill(expectBytes int64, extents int) (*spill.Spill, error) {
 	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
-		ExpectBytes: expectBytes, Extents: extents, CachedBytes: r.Facts.CachedSpill(),
+		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(),
 		BlockBytes: s.BlockBytes, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err

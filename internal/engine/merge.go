@@ -69,7 +69,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			if src == nil {
 				return m.storeOnly(ctx, chunk)
 			}
-			err = m.r.beginSpill(m.candidate, 0)
+			err = m.r.beginSpill(m.candidate)
 		}
 		if err != nil {
 			m.r.pool.put(chunk)
@@ -99,11 +99,11 @@ func (m *merging) cut() (device.Source, error) {
 
 // beginSpill makes the temporary files of runs, or of parts, one of which may turn out too large and be cut into runs:
 // the memory is there to merge them.
-func (r *Run) beginSpill(c *plan.Candidate, extents int) error {
+func (r *Run) beginSpill(c *plan.Candidate) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
 	}
-	_, err := r.Spill(c.Room, extents)
+	_, err := r.Spill(c.Room)
 	return err
 }
 

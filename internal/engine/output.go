@@ -51,7 +51,7 @@ func (r *Run) OpenOutput(opt OutputOptions) (err error) {
 		RecordSize: r.Input.size, Records: r.expected(), Header: r.Input.Header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: func() (*spill.RunWriter, error) {
-			kept, err := r.Spill(-1, 0)
+			kept, err := r.Spill(-1)
 			if err != nil {
 				return nil, err
 			}

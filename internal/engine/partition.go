@@ -50,7 +50,7 @@ func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, sample
 	s := &p.r.Plan.Sizes
 	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
 	c := chunker.NewClassifier(slices.Sorted(slices.Values(sample)), fit)
-	if err := p.r.beginSpill(p.candidate, c.Parts()*s.Workers); err != nil {
+	if err := p.r.beginSpill(p.candidate); err != nil {
 		return nil, err
 	}
 	if err := p.r.pool.closeFree(); err != nil {

@@ -30,7 +30,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 		runs[i] = run
 	}
 	if len(runs) > s.FanIn {
-		if _, err := r.Spill(r.Input.DataBytes(), 0); err != nil {
+		if _, err := r.Spill(r.Input.DataBytes()); err != nil {
 			return err
 		}
 		r.Result.MergeLevels = s.Levels(len(runs))

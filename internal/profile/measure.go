@@ -139,7 +139,6 @@ type oblivion struct{ spill.File }
 func (oblivion) Create(string) (spill.File, error)      { return oblivion{}, nil }
 func (oblivion) Free([]string) int64                    { return -1 }
 func (oblivion) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (oblivion) Reserve(int64, int64) error             { return nil }
 func (oblivion) Release(int64, int64)                   {}
 func (oblivion) Close() error                           { return nil }
 
