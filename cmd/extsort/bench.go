@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
@@ -42,8 +39,8 @@ func (f *benchFlags) groups() []group {
 		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
 	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 	what.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform")
-	what.add(keyCount(&f.scope.Min), "min", "from so many keys, as 1000, 1M or 2^20")
-	what.add(keyCount(&f.scope.Max), "max", "to so many keys, by powers of two")
+	what.add(size(&f.scope.Min, "COUNT", parseKeys), "min", "from so many keys, as 1000, 1M or 2^20")
+	what.add(size(&f.scope.Max, "COUNT", parseKeys), "max", "to so many keys, by powers of two")
 	what.add(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
 	what.add(listOf(&f.from, "FILES", notEmpty), "from",
 		"time nothing: show figures that --format json wrote, joined into one")
@@ -162,34 +159,4 @@ func pickDevice(word string) (device.Info, error) {
 		return device.Info{}, err
 	}
 	return found[0], nil
-}
-
-// listOf is words with commas between them, each read by parse.
-func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
-	return &value[[]T]{to: to, kind: kind, parse: func(s string) ([]T, error) {
-		var list []T
-		for word := range strings.SplitSeq(s, ",") {
-			item, err := parse(strings.TrimSpace(word))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, item)
-		}
-		return list, nil
-	}}
-}
-
-// keyCount is a number of keys: as ParseSize reads it, or a power of two.
-func keyCount(to *int64) pflag.Value {
-	return size(to, "COUNT", func(s string) (int64, error) {
-		exponent, ok := strings.CutPrefix(s, "2^")
-		if !ok {
-			return format.ParseSize(s)
-		}
-		e, err := strconv.Atoi(exponent)
-		if err != nil || e < 0 || e > 40 {
-			return 0, fmt.Errorf("%q: want a power from 2^0 to 2^40", s)
-		}
-		return 1 << e, nil
-	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,15 +26,9 @@ func newGroup(title string) group {
 }
 
 // add defines a flag; name may have a letter after a comma.
-func (g group) add(v pflag.Value, name, usage string) {
+func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 	name, letter, _ := strings.Cut(name, ",")
-	g.flags.VarP(v, name, letter, usage)
-}
-
-// addOptional defines a flag whose value may be left out.
-func (g group) addOptional(v pflag.Value, name, otherwise, usage string) {
-	name, letter, _ := strings.Cut(name, ",")
-	g.flags.VarPF(v, name, letter, usage).NoOptDefVal = otherwise
+	return g.flags.VarPF(v, name, letter, usage)
 }
 
 // recordGroup has the flags that say what a record is.
@@ -112,8 +107,8 @@ type reportFlags struct {
 func (f *reportFlags) group(opt *extsort.Options) group {
 	g := newGroup("Reports, all on standard error")
 	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
-	g.addOptional(oneOf(&f.stats, "FORM", "text", "json"), "stats", "text",
-		"tell what was done, how long it took and what it needed")
+	g.add(oneOf(&f.stats, "FORM", "text", "json"), "stats",
+		"tell what was done, how long it took and what it needed").NoOptDefVal = "text"
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
 	g.flags.BoolVar(&opt.Verify, "verify", false,
 		"make sure that the output is in order and has the records that were read")
@@ -129,8 +124,8 @@ type modeFlags struct {
 
 func (f *modeFlags) group() group {
 	g := newGroup("Instead of sorting")
-	g.addOptional(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c", "diagnose-first",
-		"only check that FILE is sorted")
+	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
+		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
 	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
 	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
 	return g
@@ -168,51 +163,41 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 
 // offerValues tells the shells what values the flags have.
 func offerValues(cmd *cobra.Command) {
-	offer := func(name string, values []string, directive cobra.ShellCompDirective) {
-		if cmd.Flags().Lookup(name) == nil {
-			return
-		}
-		// The one error that there is, a second registration, cannot happen: flag names are unique.
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, directive))
+	offered := map[string][]string{
+		"type":   strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64"),
+		"format": {"gensort", "npy", "sosd"},
+		"device": {"auto", "cpu", "gpu"},
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(interface{ choices() []string }); ok && len(v.choices()) > 0 {
-			offer(f.Name, v.choices(), cobra.ShellCompDirectiveNoFileComp)
+		if words := slices.Concat(choices(f), offered[f.Name]); len(words) > 0 {
+			// The one error that there is, a second registration, cannot happen: flag names are unique.
+			_ = cmd.RegisterFlagCompletionFunc(f.Name,
+				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
-	offer("type", strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64"), cobra.ShellCompDirectiveNoFileComp)
-	offer("format", []string{"gensort", "npy", "sosd"}, cobra.ShellCompDirectiveNoFileComp)
-	offer("device", []string{"auto", "cpu", "gpu"}, cobra.ShellCompDirectiveNoFileComp)
-	offer("temporary-directory", nil, cobra.ShellCompDirectiveFilterDirs)
+	_ = cmd.MarkFlagDirname("temporary-directory") // unless the command has no such flag
 }
 
 // explainFlagError makes one helpful line of what pflag says.
 func explainFlagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var missing *pflag.ValueRequiredError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
-		return unknownFlag(cmd, unknown)
-	case errors.As(err, &missing):
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
 		return fmt.Errorf("%s needs a value: --%s %s", flagName(f), f.Name, f.Value.Type())
-	case errors.As(err, &invalid):
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap())
 	}
-	return err
-}
-
-func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
-	help := cmd.CommandPath() + " --help"
-	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
-		return fmt.Errorf("unknown flag -%s: %s lists the flags", unknown.GetSpecifiedName(), help)
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
 	}
-	name := unknown.GetSpecifiedName()
-	if near := nearestFlag(cmd.Flags(), name); near != "" {
-		return fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)
+	name := "--" + unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		name = name[1:]
+	} else if near := nearestFlag(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
+		return fmt.Errorf("unknown flag %s: did you mean --%s?", name, near)
 	}
-	return fmt.Errorf("unknown flag --%s: %s lists the flags", name, help)
+	return fmt.Errorf("unknown flag %s: %s --help lists the flags", name, cmd.CommandPath())
 }
 
 // nearestFlag is the flag that name abbreviates or misspells, or "". Cobra suggests commands in this way.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
@@ -36,7 +34,7 @@ func (f *genFlags) groups() []group {
 	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
 	g.add(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
-	g.add(seed(&f.seed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
+	g.add(read(&f.seed, "N", parseSeed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
 	how := newGroup("How")
 	addParallel(how, &f.workers)
 	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
@@ -51,17 +49,6 @@ func (a *app) genCommand() *cobra.Command {
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
 		f.groups(), func(ctx context.Context) error { return a.gen(ctx, &f) })
-}
-
-// seed is the number that random numbers start from; 0 unless it is given.
-func seed(to *uint64) pflag.Value {
-	return &value[uint64]{to: to, kind: "N", parse: func(s string) (uint64, error) {
-		n, err := strconv.ParseUint(s, 0, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q: want a whole number from 0 to 2^64 - 1", s)
-		}
-		return n, nil
-	}}
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {

@@ -38,11 +38,11 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		left = "  -" + f.Shorthand + ", --" + f.Name
 	}
 	kind, usage := f.Value.Type(), f.Usage
-	if v, ok := f.Value.(interface{ choices() []string }); ok && len(v.choices()) > 0 {
-		usage += ": " + inWords(v.choices())
+	if words := choices(f); len(words) > 0 {
+		usage += ": " + inWords(words)
 	}
 	switch {
-	case f.Value.Type() == "bool":
+	case kind == "bool":
 	case f.NoOptDefVal != "":
 		left += "[=" + kind + "]"
 	default:

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -31,10 +30,10 @@ func (f *tuneFlags) groups() []group {
 	g := newGroup("What to try")
 	g.add(single(&f.device, "DEVICE"), "device,d",
 		"the device, by its number or name in extsort devices; otherwise the GPU")
-	g.add(duration(&f.budget), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
+	g.add(read(&f.budget, "TIME", parseTime), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
 	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	g.add(keyCount(&f.count), "count,n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+	g.add(size(&f.count, "COUNT", parseKeys), "count,n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	return []group{g}
 }
 
@@ -95,15 +94,4 @@ func (a *app) tuneMachine(ctx context.Context) error {
 	}
 	fmt.Fprintf(a.out, "%s\nkept in %s\n", planRates(found.Rates()), name)
 	return a.out.err
-}
-
-// duration is a time span above 0.
-func duration(to *time.Duration) pflag.Value {
-	return &value[time.Duration]{to: to, kind: "TIME", parse: func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
-			return 0, fmt.Errorf("%q: want a time such as 30s or 5m", s)
-		}
-		return d, nil
-	}}
 }

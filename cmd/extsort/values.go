@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort"
@@ -43,28 +45,30 @@ func (v *value[T]) Type() string   { return v.kind }
 // choices are the values that there are, for the help and for completion.
 func (v *value[T]) choices() []string { return v.words }
 
+// choices are the values that a flag has; none: any that it takes.
+func choices(f *pflag.Flag) []string {
+	if v, ok := f.Value.(interface{ choices() []string }); ok {
+		return v.choices()
+	}
+	return nil
+}
+
+// read is a value that parse reads.
+func read[T any](to *T, kind string, parse func(string) (T, error)) pflag.Value {
+	return &value[T]{to: to, kind: kind, parse: parse}
+}
+
 // single is a text that may be given only once.
 func single(to *string, kind string) pflag.Value {
 	return &value[string]{to: to, kind: kind, once: true, parse: notEmpty}
 }
 
-// size is a number of bytes (or of records) read by parse.
-func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
-	return &value[int64]{to: to, kind: kind, parse: func(s string) (int64, error) {
-		n, err := parse(s)
-		if err == nil && n < 1 {
-			err = fmt.Errorf("%q: must be at least 1", s)
-		}
-		return n, err
-	}}
-}
-
 // many is a text that may be given again and again.
 func many(to *[]string, kind string) pflag.Value {
-	return &value[[]string]{to: to, kind: kind, parse: func(s string) ([]string, error) {
+	return read(to, kind, func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(*to, text), err
-	}}
+	})
 }
 
 func notEmpty(s string) (string, error) {
@@ -72,6 +76,32 @@ func notEmpty(s string) (string, error) {
 		return "", errors.New("the value is empty")
 	}
 	return s, nil
+}
+
+// listOf is words with commas between them, each read by parse.
+func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
+	return read(to, kind, func(s string) ([]T, error) {
+		var list []T
+		for word := range strings.SplitSeq(s, ",") {
+			item, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		return list, nil
+	})
+}
+
+// size is a number of bytes (or of records) read by parse.
+func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
+	return read(to, kind, func(s string) (int64, error) {
+		n, err := parse(s)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%q: must be at least 1", s)
+		}
+		return n, err
+	})
 }
 
 // parseCount reads a number of records: plain, or with a suffix as sizes have it.
@@ -83,6 +113,19 @@ func parseCount(s string) (int64, error) {
 	return n, nil
 }
 
+// parseKeys reads a number of keys: a size, or a power of two.
+func parseKeys(s string) (int64, error) {
+	exponent, ok := strings.CutPrefix(s, "2^")
+	if !ok {
+		return format.ParseSize(s)
+	}
+	e, err := strconv.Atoi(exponent)
+	if err != nil || e < 0 || e > 40 {
+		return 0, fmt.Errorf("%q: want a power from 2^0 to 2^40", s)
+	}
+	return 1 << e, nil
+}
+
 // parseMemory reads a memory limit, and says at once that one is too small.
 func parseMemory(s string) (int64, error) {
 	n, err := extsort.ParseMemory(s)
@@ -92,15 +135,33 @@ func parseMemory(s string) (int64, error) {
 	return n, err
 }
 
+// parseTime reads a time span above 0.
+func parseTime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		err = fmt.Errorf("%q: want a time such as 30s or 5m", s)
+	}
+	return d, err
+}
+
+// parseSeed reads the number that random numbers start from.
+func parseSeed(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		err = fmt.Errorf("%q: want a whole number from 0 to 2^64 - 1", s)
+	}
+	return n, err
+}
+
 // number is a whole number that is at least least.
 func number(to *int, kind string, least int) pflag.Value {
-	return &value[int]{to: to, kind: kind, parse: func(s string) (int, error) {
+	return read(to, kind, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least {
-			return 0, fmt.Errorf("%q: want a whole number, at least %d", s, least)
+			err = fmt.Errorf("%q: want a whole number, at least %d", s, least)
 		}
-		return n, nil
-	}}
+		return n, err
+	})
 }
 
 // oneOf is one of a few words.
@@ -118,10 +179,4 @@ func checkWord(s string, words []string) error {
 }
 
 // inWords lists words as a sentence does: a, b or c.
-func inWords(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
+func inWords(words []string) string { return english.WordSeries(words, "or") }
