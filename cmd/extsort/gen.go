@@ -34,7 +34,8 @@ func (f *genFlags) groups() []group {
 	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
 	g.add(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
-	g.add(read(&f.seed, "N", parseSeed), "seed", "start of the random numbers: the same seed gives the same bytes, on every machine")
+	g.add(read(&f.seed, "N", parseSeed), "seed",
+		"start of the random numbers: the same seed gives the same bytes, on every machine")
 	how := newGroup("How")
 	addParallel(how, &f.workers)
 	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")

@@ -30,10 +30,12 @@ func (f *tuneFlags) groups() []group {
 	g := newGroup("What to try")
 	g.add(single(&f.device, "DEVICE"), "device,d",
 		"the device, by its number or name in extsort devices; otherwise the GPU")
-	g.add(read(&f.budget, "TIME", parseTime), "budget", "take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
+	g.add(read(&f.budget, "TIME", parseTime), "budget",
+		"take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
 	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	g.add(size(&f.count, "COUNT", parseKeys), "count,n", "sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+	g.add(size(&f.count, "COUNT", parseKeys), "count,n",
+		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	return []group{g}
 }
 
