@@ -57,9 +57,19 @@ func (s *session) openDevices(profile *plan.Profile) error {
 	return nil
 }
 
+// devices are those of this machine.
+func (s *session) devices() DeviceList {
+	if list := s.opt.faults.devices; list != nil {
+		return list()
+	}
+	return Devices()
+}
+
 // add takes a device into the run and its facts.
 func (s *session) add(d device.Device) {
-	d = s.opt.faults.device(d)
+	if wrap := s.opt.faults.wrapDevice; wrap != nil {
+		d = wrap(d)
+	}
 	s.run.Devices = append(s.run.Devices, d)
 	s.run.Facts.Devices = append(s.run.Facts.Devices, engine.Describe(d, s.run.Facts))
 }
@@ -69,7 +79,7 @@ func (s *session) openNamed(name string) error {
 	if name == deviceCPU || name == "0" {
 		return s.openDevice(cpu.New().Info()) // without starting the drivers of GPUs, which takes up to a second
 	}
-	list := s.opt.faults.devices()
+	list := s.devices()
 	found, err := opencl.Select(list.Devices, name)
 	if err != nil {
 		return withNote(err, list.Note)
@@ -110,8 +120,8 @@ func (s *session) openDevice(info device.Info) error {
 }
 
 func (s *session) openCL(info device.Info) (device.Device, error) {
-	if gpus := s.opt.faults.gpus; gpus != nil {
-		return gpus[info.Index-1], nil
+	if open := s.opt.faults.openGPU; open != nil {
+		return open(info)
 	}
 	return opencl.Open(info.Index, opencl.Options{
 		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, DigitBits: s.opt.DigitBits,
@@ -141,8 +151,9 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 	needed := s.opt.checkSort(processor.Info()) != nil // only a GPU can
 	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
 	note := ""
-	if needed || s.opt.faults.mayHaveGPU() && pays(plan.FastestGPU) {
-		list := s.opt.faults.devices()
+	mayHaveGPU := s.opt.faults.devices != nil || opencl.Installed()
+	if needed || mayHaveGPU && pays(plan.FastestGPU) {
+		list := s.devices()
 		note = list.Note
 		for _, info := range list.Devices[1:] {
 			useful := info.Kind == device.GPU || info.Kind == device.Accelerator

@@ -90,18 +90,16 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 		return f, nil // to ask the machine and the disks takes longer than to sort so little
 	}
 	f.Memory = systemMemory()
-	f.Spill.OnDisk = onDisk(opt.TempDirs)
-	f.Spill.Free = opt.faults.store().Free(opt.TempDirs)
-	f.Output.OnDisk = f.Output.File && onDisk([]string{filepath.Dir(opt.Output)})
+	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
+	f.Spill.Free = cmp.Or[spill.Store](opt.faults.spillStore, spill.Disk{}).Free(opt.TempDirs)
+	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
 	if f.Seekable {
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size))
 	}
 	return f, nil
 }
 
-// onDisk reports whether one of the folders at least is on a disk.
-func onDisk(folders []string) bool { return slices.ContainsFunc(folders, isOnDisk) }
-
+// isOnDisk reports whether a folder is on a disk.
 var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
 
 // outputOf is what the output is, before it is opened.

@@ -12,8 +12,6 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/merge/output"
@@ -88,37 +86,9 @@ type faults struct {
 	moreDevices  int   // CPU devices that are opened beside those that were asked for
 	chosenGPU    bool  // the devices count as GPUs that the planner chose
 
-	gpus      []device.Device // that the machine has, numbered from 1; nil: those that there are
-	readBytes float64         // bytes/s that one worker reads of the input; 0: as a trial says
-}
-
-// devices are those that a sort could use.
-func (f *faults) devices() DeviceList {
-	if f.gpus == nil {
-		return Devices()
-	}
-	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
-	for _, d := range f.gpus {
-		list.Devices = append(list.Devices, d.Info())
-	}
-	return list
-}
-
-// mayHaveGPU reports whether devices may find a GPU.
-func (f *faults) mayHaveGPU() bool { return len(f.gpus) > 0 || f.gpus == nil && opencl.Installed() }
-
-func (f *faults) device(d device.Device) device.Device {
-	if f.wrapDevice == nil {
-		return d
-	}
-	return f.wrapDevice(d)
-}
-
-func (f *faults) store() spill.Store {
-	if f.spillStore == nil {
-		return spill.Disk{}
-	}
-	return f.spillStore
+	devices   func() DeviceList                        // of the machine
+	openGPU   func(device.Info) (device.Device, error) // one of them
+	readBytes float64                                  // bytes/s that one worker reads of the input; 0: as a trial says
 }
 
 // validate reports every fault of the options at once.

@@ -402,10 +402,14 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	if f.cached {
 		opt.faults.readBytes = plan.DefaultProfile().ReadBytes
 	}
-	opt.faults.gpus = []device.Device{}
+	var gpus []device.Device
+	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
 	for i := range f.gpus {
-		opt.faults.gpus = append(opt.faults.gpus, plannedGPU{index: i + 1, facts: f})
+		gpus = append(gpus, plannedGPU{index: i + 1, facts: f})
+		list.Devices = append(list.Devices, gpus[i].Info())
 	}
+	opt.faults.devices = func() DeviceList { return list }
+	opt.faults.openGPU = func(info device.Info) (device.Device, error) { return gpus[info.Index-1], nil }
 	return opt
 }
 

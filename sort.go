@@ -72,7 +72,7 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.store(), Warn: opt.Warn}
+	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.spillStore, Warn: opt.Warn}
 	return &session{opt: opt, run: run}, nil
 }
 
