@@ -93,24 +93,22 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	if len(dst) == 0 {
 		return
 	}
-	recs = recs[p.load:]
-	whole := min(len(dst), max(len(recs)-8+stride, 0)/stride)
-	first, down, mask := pointer(recs), p.down&63, p.mask
+	whole := min(len(dst), max(len(recs)-p.start-8+stride, 0)/stride)
+	first, up, mask := pointer(recs[p.start:]), p.up&63, p.mask
 	switch {
-	case mask == ^uint64(0) && stride == 8 && p.bigEndian == hostBigEndian:
+	case p.size == 8 && stride == 8 && p.bigEndian == hostBigEndian:
 		copy(bytesOf(dst[:whole]), recs)
 	case p.bigEndian:
 		for i := range dst[:whole] {
-			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:]) >> down & mask
+			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:]) >> up
 		}
 	default:
 		for i := range dst[:whole] {
-			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:]) >> down & mask
+			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:]) & mask
 		}
 	}
-	short := piece{bigEndian: p.bigEndian, down: p.down, mask: p.mask}
 	for i := whole; i < len(dst); i++ {
-		dst[i] = short.raw(recs[i*stride:])
+		dst[i] = p.raw(recs[i*stride:])
 	}
 }
 
@@ -145,7 +143,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 
 // scatter is the inverse of column: it writes the piece to consecutive records of stride bytes. numbers are lost.
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
-	size, up := p.bytes(), p.up&63
+	size, up := p.size, p.up&63
 	if spread, flip := p.spread, p.flip; spread|flip != 0 {
 		for i, v := range numbers { // the sign bit, which is not in spread, stands in v once flip is undone
 			v ^= flip

@@ -35,7 +35,7 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	for _, f := range l.Key {
 		for at := 0; at < f.Type.Size; at += 8 {
 			n := min(8, f.Type.Size-at)
-			p := newPiece(f, at, n, l.RecordSize)
+			p := newPiece(f, at, n)
 			k.keySize += n
 			p.end = 8 * k.keySize
 			k.pieces = append(k.pieces, p)
@@ -87,7 +87,7 @@ func (k *Keyer) Append(dst, rec []byte) []byte {
 		p := &k.pieces[i]
 		var b [8]byte
 		binary.BigEndian.PutUint64(b[:], p.value(rec)<<(p.up&63))
-		dst = append(dst, b[:p.bytes()]...)
+		dst = append(dst, b[:p.size]...)
 	}
 	return dst
 }

@@ -47,7 +47,7 @@ func NewPacker(l Layout) *Packer {
 	p := &Packer{size: l.RecordSize}
 	key := l.Key[0]
 	n := columnBytes(key.Type.Size)
-	first := newPiece(key, 0, n, l.RecordSize)
+	first := newPiece(key, 0, n)
 	p.columns = append(p.columns, first)
 	p.cover(0, first.start)
 	p.cover(first.start+n, l.RecordSize)
@@ -62,7 +62,7 @@ func columnBytes(n int) int { return 1 << (bits.Len(uint(min(n, 8))) - 1) }
 func (p *Packer) cover(from, to int) {
 	for from < to {
 		n := columnBytes(to - from)
-		p.columns = append(p.columns, newPiece(Field{Offset: from, Type: Type{Kind: Signed, Size: n}}, 0, n, p.size))
+		p.columns = append(p.columns, newPiece(Field{Offset: from, Type: Type{Kind: Signed, Size: n}}, 0, n))
 		from += n
 	}
 }
@@ -73,7 +73,7 @@ func (p *Packer) Columns() int { return len(p.columns) }
 // Keeps is about what Pack leaves of a sorted run of so many records, as a part of their bytes, where keys are spread
 // evenly and other columns are random.
 func (p *Packer) Keeps(runRecords float64) float64 {
-	record, key := float64(8*p.size), float64(8*p.columns[0].bytes())
+	record, key := float64(8*p.size), float64(8*p.columns[0].size)
 	width := max(key-math.Log2(max(runRecords, 1))+widthOverMean, 0)
 	headers := 1 + float64(packHeader*(len(p.columns)-1)) // bytes
 	return min((min(width, key)+8*headers/packGroup+record-key)/record, 1)
