@@ -127,37 +127,33 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 	return n, fmt.Errorf("decompress %v near compressed byte %d: %w", d.compression, d.source.n, err)
 }
 
-func (d *decompressor) open() (err error) {
+func (d *decompressor) open() error {
 	switch d.compression {
 	case Gzip:
-		d.plain, err = gzip.NewReader(&d.source)
-	case Zstd:
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(d.windowBytes)); err == nil {
-			d.plain = z.IOReadCloser()
+		z, err := gzip.NewReader(&d.source)
+		if err != nil {
+			return err
 		}
+		d.plain = z
+	case Zstd:
+		z, err := zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(d.windowBytes))
+		if err != nil {
+			return err
+		}
+		d.plain = z.IOReadCloser()
 	case S2:
 		d.plain = io.NopCloser(s2.NewReader(&d.source))
 	}
-	if err != nil {
-		d.plain = nil
-	}
-	return err
+	return nil
 }
 
 func (d *decompressor) Close() error {
 	if d.plain != nil {
-		d.plain.Close()
+		d.plain.Close() // it repeats an error of Read
 	}
-	d.plain = closed{}
 	return nil
 }
-
-type closed struct{}
-
-func (closed) Read([]byte) (int, error) { return 0, errors.New("read after close") }
-func (closed) Close() error             { return nil }
 
 // What is compressed with one history, and by itself: more takes memory for each worker, and makes records hardly
 // smaller.

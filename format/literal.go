@@ -108,13 +108,13 @@ func (p *literalParser) word() any {
 }
 
 func (p *literalParser) integer() any {
-	sign := ""
+	digits := p.text.TokenText()
 	if p.accept('-') {
-		sign = "-"
+		digits = "-" + p.text.TokenText()
 	}
-	v, err := strconv.ParseInt(sign+p.text.TokenText(), 10, 64)
+	v, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		p.fail("%q is not a number of 64 bits", sign+p.text.TokenText())
+		p.fail("%q is not a number of 64 bits", digits)
 	}
 	if p.next(); p.token == scanner.Ident && p.text.TokenText() == "L" { // Python 2
 		p.next()
@@ -188,19 +188,16 @@ func pyRepr(v any) string {
 		if len(v) == 1 {
 			return "(" + pyRepr(v[0]) + ",)"
 		}
-		return "(" + pyReprs(v) + ")"
+		list := pyRepr([]any(v))
+		return "(" + list[1:len(list)-1] + ")"
 	case []any:
-		return "[" + pyReprs(v) + "]"
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = pyRepr(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
 	case map[string]any:
 		return "a dictionary"
 	}
 	return fmt.Sprint(v)
-}
-
-func pyReprs(items []any) string {
-	texts := make([]string, len(items))
-	for i, v := range items {
-		texts[i] = pyRepr(v)
-	}
-	return strings.Join(texts, ", ")
 }
