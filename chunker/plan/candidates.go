@@ -176,14 +176,19 @@ func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInpu
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
 func (f *Facts) keysFit(chunk int64) bool {
 	const full = 0.9
-	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
-	most := int(full * float64(chunk) / float64(max(f.Records, 1)) * float64(len(keys)))
+	keys := f.Sample.Prefixes
+	return !Frequent(keys, int(full*float64(chunk)/float64(max(f.Records, 1))*float64(len(keys))))
+}
+
+// Frequent reports whether a key makes up more than so many of a sample.
+func Frequent(sample []uint64, most int) bool {
+	keys := slices.Sorted(slices.Values(sample))
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // SampleKeys is how many keys a sample has, of records that are not large: enough for parts within a few percent of

@@ -196,28 +196,26 @@ func (c *checksum) add(recs []byte, size int) {
 // readAll shows all records of a source to see, several goroutines at a time.
 func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int,
 	see func(ctx context.Context, first int64, recs []byte) error) error {
-	return eachWorker(ctx, workers, func(ctx context.Context) error {
-		buffer := make([]byte, max(blockBytes/size, 1)*size)
-		for {
-			first, n, err := src.Next(len(buffer)/size, func(int64, int) []byte { return buffer })
-			if err != nil || n == 0 {
-				return err
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := see(ctx, first, buffer[:n*size]); err != nil {
-				return err
-			}
-		}
-	})
-}
-
-// eachWorker runs work in n goroutines.
-func eachWorker(ctx context.Context, n int, work func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for range n {
-		group.Go(func() error { return work(ctx) })
+	for range workers {
+		group.Go(func() error { return readBlocks(ctx, src, max(blockBytes/size, 1), size, see) })
 	}
 	return group.Wait()
+}
+
+func readBlocks(ctx context.Context, src device.Source, records, size int,
+	see func(ctx context.Context, first int64, recs []byte) error) error {
+	buffer := make([]byte, records*size)
+	for {
+		first, n, err := src.Next(records, func(int64, int) []byte { return buffer })
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := see(ctx, first, buffer[:n*size]); err != nil {
+			return err
+		}
+	}
 }

@@ -130,22 +130,10 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 		if err != nil {
 			return err
 		}
-		if spreads(sample.Prefixes) {
+		if keys := sample.Prefixes; len(keys) > 1 && !plan.Frequent(keys, len(keys)/2) {
 			return inner.sort(ctx, part, sample.Prefixes, plan.PartsOf(part.Records(), chunk), w)
 		}
 	}
 	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, part: true}
 	return m.run(ctx)
-}
-
-// spreads reports whether no key makes up half of the sample or more.
-func spreads(keys []uint64) bool {
-	sorted := slices.Sorted(slices.Values(keys))
-	half := len(sorted) / 2
-	for i := 0; i+half < len(sorted); i++ {
-		if sorted[i] == sorted[i+half] {
-			return false
-		}
-	}
-	return len(sorted) > 1
 }

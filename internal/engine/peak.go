@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 )
@@ -38,4 +41,14 @@ func (p *Peak) End() int64 {
 	close(p.stop)
 	p.done.Wait()
 	return p.peak
+}
+
+// anonymousMemory is the resident anonymous memory of this process in bytes: what it has allocated and touched,
+// without the pages of files that it maps. 0: not known, as where there is no /proc.
+func anonymousMemory() (kib int64) {
+	status, _ := os.ReadFile("/proc/self/status")
+	if _, rest, ok := bytes.Cut(status, []byte("RssAnon:")); ok {
+		_, _ = fmt.Sscan(string(rest[:min(len(rest), 40)]), &kib) // 0 where it is no number
+	}
+	return kib << 10
 }

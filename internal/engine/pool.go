@@ -93,22 +93,22 @@ func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
 // closeFree frees the memory of the chunks that nobody uses; the next get makes them anew. REQUIRES: nobody gets or
 // puts a chunk meanwhile.
 func (p *pool) closeFree() error {
-	var errs []error
+	var err error
 	for range len(p.free) {
 		s := <-p.free
-		errs = append(errs, s.close())
+		err = errors.Join(err, s.close())
 		p.free <- s
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // close frees the memory of all chunks. REQUIRES: no chunk is used any more.
 func (p *pool) close() error {
-	var errs []error
+	var err error
 	for _, s := range p.open {
-		errs = append(errs, s.close())
+		err = errors.Join(err, s.close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // close frees the memory of the chunk, if there is one.
