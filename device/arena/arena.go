@@ -46,12 +46,6 @@ func Alloc(bytes int) (*Memory, error) {
 // Bytes is the arena's memory, aligned to a cache line.
 func (m *Memory) Bytes() []byte { return m.bytes }
 
-// Uint32s views the arena as 32-bit words.
-func (m *Memory) Uint32s() []uint32 { return View[uint32](m.bytes) }
-
-// Uint64s views the arena as 64-bit words.
-func (m *Memory) Uint64s() []uint64 { return View[uint64](m.bytes) }
-
 // Discard gives back what the bytes [from, to) have touched, in whole pages and where the system can: from then on they
 // are zero, or as they were.
 func (m *Memory) Discard(from, to int) {

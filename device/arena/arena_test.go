@@ -12,8 +12,8 @@ func TestAlloc(t *testing.T) {
 			t.Fatalf("Alloc(%d): %v", size, err)
 		}
 		b := m.Bytes()
-		if len(b) != size || len(m.Uint32s()) != size/4 || len(m.Uint64s()) != size/8 {
-			t.Fatalf("Alloc(%d): %d bytes, %d and %d words", size, len(b), len(m.Uint32s()), len(m.Uint64s()))
+		if narrow, wide := len(View[uint32](b)), len(View[uint64](b)); len(b) != size || narrow != size/4 || wide != size/8 {
+			t.Fatalf("Alloc(%d): %d bytes, %d and %d words", size, len(b), narrow, wide)
 		}
 		if size > 0 && uintptr(unsafe.Pointer(&b[0]))%align != 0 {
 			t.Errorf("Alloc(%d): start %p is not aligned to %d", size, &b[0], align)
@@ -52,11 +52,11 @@ func TestViewsShareMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Free()
-	m.Uint64s()[3] = 0x0102030401020304
-	if w := m.Uint32s()[6:8]; w[0] != w[1] || w[0] != 0x01020304 {
+	View[uint64](m.Bytes())[3] = 0x0102030401020304
+	if w := View[uint32](m.Bytes())[6:8]; w[0] != w[1] || w[0] != 0x01020304 {
 		t.Errorf("words %x", w)
 	}
-	if b := ByteView(m.Uint64s()[:4]); len(b) != 32 || b[31] != 1 && b[31] != 4 {
+	if b := ByteView(View[uint64](m.Bytes())[:4]); len(b) != 32 || b[31] != 1 && b[31] != 4 {
 		t.Errorf("bytes %x", b)
 	}
 }

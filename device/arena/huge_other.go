@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package arena
-
-func adviseHuge([]byte) {}
