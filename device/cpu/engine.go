@@ -129,7 +129,6 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 		*w.lines, rest = radix.NewCombiner(e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
 	}
 	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
-	w.radix.Distinct = e.sizes.whole || e.sizes.keptRecords > 0
 	return w, nil
 }
 
