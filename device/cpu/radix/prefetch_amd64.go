@@ -1,10 +1,5 @@
 package radix
 
-// prefetchBytes asks for cache lines from start on. REQUIRES: lines ≥ 1.
-//
-//go:noescape
-func prefetchBytes(start *byte, lines int)
-
 // PrefetchRecords asks for the cache lines of the records of elems. REQUIRES: elems is not empty.
 //
 //go:noescape

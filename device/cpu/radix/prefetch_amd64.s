@@ -1,18 +1,6 @@
 #include "textflag.h"
 
-// func prefetchBytes(start *byte, lines int)
-TEXT ·prefetchBytes(SB), NOSPLIT, $0-16
-	MOVQ start+0(FP), SI
-	MOVQ lines+8(FP), CX
-
-nextLine:
-	PREFETCHT0 (SI)
-	ADDQ $64, SI
-	DECQ CX
-	JNZ  nextLine
-	RET
-
-// func prefetchRecords(kept *byte, elems []uint64, indexMask uint64, size int)
+// func PrefetchRecords(kept *byte, elems []uint64, indexMask uint64, size int)
 TEXT ·PrefetchRecords(SB), NOSPLIT, $0-48
 	MOVQ kept+0(FP), R8
 	MOVQ elems_base+8(FP), SI

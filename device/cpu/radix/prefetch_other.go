@@ -2,6 +2,4 @@
 
 package radix
 
-func prefetchBytes(*byte, int) {}
-
 func PrefetchRecords(*byte, []uint64, uint64, int) {}

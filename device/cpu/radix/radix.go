@@ -222,10 +222,7 @@ func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 		clear(r.counts[at][:1<<p.digit])
 	}
 	for at := 0; at < p.count; at += 2 {
-		for i, block := range blocks {
-			if at == 0 {
-				prefetchAhead(blocks, i)
-			}
+		for _, block := range blocks {
 			if at+1 < p.count {
 				countTwo(block, low, p.Shift+uint(at)*p.digit, p.digit, &r.counts[at], &r.counts[at+1])
 			} else {

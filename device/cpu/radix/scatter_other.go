@@ -4,8 +4,6 @@ package radix
 
 import "github.com/extsort/extsort/device/arena"
 
-func numberFast[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) { return 0 }
-
 func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, full int) {
 	return putLoop(c, elems, numbers)
 }
