@@ -20,7 +20,7 @@ const (
 	// A worker reads up to wholeUnit bytes of such records at a time, so that there are about segmentsTarget of a unit
 	// each: more of them make short pieces of large buckets, though in cache a unit of unitBytes is read best.
 	wholeUnit      = 1 << 20
-	segmentsTarget = 1 << 10
+	segmentsTarget = 1 << 9
 
 	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
 	refBytes = 8
