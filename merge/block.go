@@ -1,9 +1,9 @@
 package merge
 
 import (
-	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -12,50 +12,17 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// buffer is the memory of one input block: its records and, unless the records are their own normalized keys,
-// the prefix of each key.
-type buffer struct {
-	recs []byte
-	keys []uint64
-}
-
 // isNative reports whether records are words that are their own keys, so that there is nothing to extract.
 func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == 8 }
 
-// newBuffers makes buffers for n records each in one arena. Pages of it that no buffer uses are never touched.
-func newBuffers(k *format.Keyer, buffers, n int) ([]*buffer, *arena.Memory, error) {
-	each := int(plan.MergeBuffer(k, n))
+// newBuffers makes buffers for blocks of n records in one arena. Pages of it that no buffer uses are never touched.
+func newBuffers(k *format.Keyer, buffers, n int) ([][]byte, *arena.Memory, error) {
+	each := int(max(plan.MergeBuffer(k, n), 8))
 	memory, err := arena.Alloc(buffers * each)
 	if err != nil {
 		return nil, nil, fmt.Errorf("merge: %w", err)
 	}
-	list := make([]*buffer, buffers)
-	for i := range list {
-		list[i] = newBuffer(k, memory.Bytes()[i*each:(i+1)*each], n)
-	}
-	return list, memory, nil
-}
-
-// newBuffer makes a buffer for n records in memory, which is aligned to words.
-func newBuffer(k *format.Keyer, memory []byte, n int) *buffer {
-	b := &buffer{keys: arena.View[uint64](memory)[:n], recs: memory}
-	if !isNative(k) {
-		b.recs = memory[8*n:]
-	}
-	b.recs = b.recs[:n*k.Layout().RecordSize]
-	return b
-}
-
-// takeBuffer waits for a free buffer; nil: none is needed any more.
-func takeBuffer(ctx context.Context, free <-chan *buffer, enough <-chan struct{}) (*buffer, error) {
-	select {
-	case buf := <-free:
-		return buf, nil
-	case <-enough:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return slices.Collect(slices.Chunk(memory.Bytes(), each)), memory, nil
 }
 
 // block is consecutive records of one input in memory.
@@ -65,16 +32,31 @@ type block struct {
 	keys  []uint64
 	recs  []byte
 
-	buf     *buffer
-	free    chan<- *buffer // where buf goes when nobody holds the block any more
-	holders atomic.Int32   // spans that still need it, and the queue as long as it does
+	buf     []byte
+	free    chan<- []byte // where buf goes when nobody holds the block any more
+	holders atomic.Int32  // spans that still need it, and the queue as long as it does
 }
 
-func newBlock(input int, first int64, buf *buffer, free chan<- *buffer) *block {
-	b := &block{input: input, first: first, buf: buf, free: free}
+// newBlock makes a block of recs, which were read into buf. A reader that has the records in memory already may return
+// them from elsewhere; they are copied only where words would not be aligned. Behind records that are not their own
+// keys come the prefixes of their keys.
+func newBlock(k *format.Keyer, input int, first int64, recs, buf []byte, free chan<- []byte) *block {
+	b := &block{input: input, first: first, recs: recs, buf: buf, free: free}
 	b.holders.Store(1)
+	if !isNative(k) {
+		b.keys = arena.View[uint64](buf[(len(recs)+7)&^7:])[:len(recs)/k.Layout().RecordSize]
+		k.Prefixes(b.keys, recs)
+		return b
+	}
+	if uintptr(unsafe.Pointer(unsafe.SliceData(recs)))%8 != 0 {
+		b.recs = buf[:copy(buf, recs)]
+	}
+	b.keys = arena.View[uint64](b.recs)
 	return b
 }
+
+// stretch is all of the block.
+func (b *block) stretch() stretch { return stretch{b.keys, b.recs, b} }
 
 // release gives back one hold; the last one frees the memory. The channel has room for all buffers.
 func (b *block) release() {
@@ -82,27 +64,6 @@ func (b *block) release() {
 		b.free <- b.buf
 	}
 }
-
-// fill makes recs, which were read into b.buf, the block's records. A reader that has the records in memory
-// already may return them from elsewhere; they are copied only where words would not be aligned.
-func (b *block) fill(k *format.Keyer, recs []byte) {
-	n := len(recs) / k.Layout().RecordSize
-	b.recs = recs
-	switch {
-	case !isNative(k):
-		b.keys = b.buf.keys[:n]
-		k.Prefixes(b.keys, recs)
-	case uintptr(unsafe.Pointer(unsafe.SliceData(recs)))%8 == 0:
-		b.keys = arena.View[uint64](recs)
-	default:
-		b.keys = grown(b.buf.keys, n)[:n]
-		b.recs = arena.ByteView(b.keys)
-		copy(b.recs, recs)
-	}
-}
-
-// stretch is all of the block.
-func (b *block) stretch() stretch { return stretch{b.keys, b.recs, b} }
 
 // disorder is the error that a record belongs before the one it follows, nil if none does.
 func (b *block) disorder(k *format.Keyer) error {

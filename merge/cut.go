@@ -1,11 +1,8 @@
 package merge
 
 import (
-	"bytes"
 	"context"
 	"math"
-
-	"github.com/extsort/extsort/format"
 )
 
 // span is one piece of the output that is merged independently of all others: the records between two splitters,
@@ -14,6 +11,14 @@ type span struct {
 	first     int64 // index in the output of its first record
 	records   int64
 	stretches []stretch
+}
+
+func newSpan(first int64, stretches []stretch) *span {
+	s := &span{first: first}
+	for _, in := range stretches {
+		s.add(in)
+	}
+	return s
 }
 
 // add appends records to the span, if there are any.
@@ -37,16 +42,16 @@ func (s *span) release() {
 // of all runs begin at nearly the same key, as those of equally distributed keys do, the spans between the starts of
 // blocks are nearly nothing or nearly everything: then one worker would have it all.
 func (s *span) divided(search *searcher, records int64) []*span {
+	if s.records == 0 {
+		return nil
+	}
 	longest := longestOf(s.stretches)
 	if s.records < 2*records || len(s.stretches[longest].keys) < 2 {
 		return []*span{s}
 	}
-	before, after := &span{first: s.first}, &span{}
-	search.halve(s.stretches, longest, func(in stretch, at int) {
-		before.add(in.part(0, at, search.size))
-		after.add(in.part(at, len(in.keys), search.size))
-	})
-	after.first = before.first + before.records
+	first, rest := search.halve(s.stretches, longest)
+	before := newSpan(s.first, first)
+	after := newSpan(s.first+before.records, rest)
 	s.release()
 	return append(before.divided(search, records), after.divided(search, records)...)
 }
@@ -67,15 +72,23 @@ type queue struct {
 	at     int
 }
 
-// cutter cuts what is in memory of all inputs into spans, one after the other.
+// cutter cuts what is in memory of all inputs into spans, one after the other, and hands them to workers.
 type cutter struct {
 	queues  []queue
 	search  *searcher
 	records int64 // in all spans up to now
+	piece   int64 // records, about, in what is handed to a worker, so that all of them are busy
 }
 
-func newCutter(k *format.Keyer, inputs int) *cutter {
-	return &cutter{queues: make([]queue, inputs), search: newSearcher(k)}
+func newCutter(opt *Options, inputs int) *cutter {
+	c := &cutter{
+		queues: make([]queue, inputs), search: newSearcher(opt.Keyer),
+		piece: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
+	}
+	if opt.Workers == 1 {
+		c.piece = math.MaxInt64 / 2 // nobody waits for a piece
+	}
+	return c
 }
 
 func (c *cutter) add(b *block) {
@@ -84,94 +97,71 @@ func (c *cutter) add(b *block) {
 }
 
 // cut makes a span of all records before the splitter (key, input, here): in the inputs before that one all
-// records up to key, in those after it all below key, and of the input itself what is in memory.
+// records up to key, in those after it all below key, and of the input itself what is in memory. With a negative input
+// it takes everything.
 // REQUIRES: of each input at least one record is in memory that is not before the splitter, or nothing is left
 // of it, and only its last block in memory holds such records.
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
-	return c.span(func(i int, last *block, from int) int {
-		if i == input {
-			return len(last.keys)
-		}
-		return c.search.cut(last.stretch(), from, i, input)
-	})
-}
-
-// rest makes a span of everything that is in memory.
-func (c *cutter) rest() *span {
-	return c.span(func(_ int, last *block, _ int) int { return len(last.keys) })
-}
-
-// span makes a span of what is in memory; of the last block of input i, from index from on, only what is before end.
-func (c *cutter) span(end func(i int, last *block, from int) int) *span {
-	s := &span{first: c.records}
+	s := newSpan(c.records, nil)
 	for i := range c.queues {
 		q := &c.queues[i]
 		if len(q.blocks) == 0 {
 			continue
 		}
-		last, from := q.blocks[len(q.blocks)-1], 0
-		if len(q.blocks) == 1 {
-			from = q.at
+		last := q.blocks[len(q.blocks)-1].stretch()
+		end := len(last.keys)
+		if input >= 0 && i != input {
+			end = c.search.cut(last, i, input)
 		}
-		c.take(s, q, end(i, last, from))
+		q.moveTo(s, end, c.search.size)
 	}
 	c.records += s.records
 	return s
 }
 
-// take moves the records of q into s, those of its last block up to index end.
-func (c *cutter) take(s *span, q *queue, end int) {
-	kept := q.blocks[:0]
+// moveTo moves the records of q into s, those of its last block up to index end.
+func (q *queue) moveTo(s *span, end, recordSize int) {
+	last := len(q.blocks) - 1
 	for i, b := range q.blocks {
 		to := len(b.keys)
-		if i == len(q.blocks)-1 {
+		if i == last {
 			to = end
 		}
-		s.add(b.stretch().part(q.at, to, c.search.size))
-		if to < len(b.keys) {
-			kept, q.at = append(kept, b), to
+		s.add(b.stretch().part(q.at, to, recordSize))
+		q.at = 0
+		if i < last || end == len(b.keys) {
+			b.release()
 			continue
 		}
-		q.at = 0
-		b.release()
+		q.blocks, q.at = append(q.blocks[:0], b), end
+		clear(q.blocks[1 : last+1])
+		return
 	}
-	clear(q.blocks[len(kept):])
-	q.blocks = kept
+	clear(q.blocks)
+	q.blocks = q.blocks[:0]
 }
 
-// sender hands spans to workers, in pieces that keep all of them busy.
-type sender struct {
-	spans   chan<- *span
-	search  *searcher
-	records int64 // in a piece, about
-}
-
-func newSender(opt *Options, spans chan<- *span) *sender {
-	d := &sender{spans: spans, search: newSearcher(opt.Keyer), records: int64(max(opt.BlockBytes/opt.recordSize(), 1))}
-	if opt.Workers == 1 {
-		d.records = math.MaxInt64 / 2 // nobody waits for a piece
-	}
-	return d
-}
-
-// send hands s to workers, if there is anything in it.
-func (d *sender) send(ctx context.Context, s *span) error {
-	if s.records == 0 {
-		return nil
-	}
-	for _, piece := range s.divided(d.search, d.records) {
-		select {
-		case d.spans <- piece:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+// dispatch cuts spans where advance says, which adds blocks until the next cut can be made, and hands them to workers.
+func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spans chan<- *span) error {
+	for limit < 0 || c.records < limit {
+		key, input, err := advance(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, piece := range c.cut(key, input).divided(c.search, c.piece) {
+			select {
+			case spans <- piece:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if input < 0 {
+			return nil
 		}
 	}
 	return nil
 }
 
-// keyAbove reports whether the key of rec is above key.
-func keyAbove(k *format.Keyer, rec, key []byte) bool {
-	var stack [64]byte
-	return bytes.Compare(k.Append(stack[:0], rec), key) > 0
-}
+// advance adds the next blocks of the inputs to c, and tells where it can then be cut: see cut.
+type advance func(ctx context.Context, c *cutter) (key []byte, input int, err error)

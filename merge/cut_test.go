@@ -25,7 +25,7 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range cap(m.free) {
-		m.free <- &buffer{recs: make([]byte, 8*blockRecords), keys: make([]uint64, blockRecords)}
+		m.free <- make([]byte, 8*blockRecords)
 	}
 	group, ctx := errgroup.WithContext(t.Context())
 	group.Go(func() error { return m.load(ctx) })
@@ -33,7 +33,7 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 	group.Go(func() error {
 		defer close(spans)
 		defer close(m.enough)
-		return m.dispatch(ctx, newSender(&opt, spans))
+		return newCutter(&opt, fanIn).dispatch(ctx, opt.Limit, m.advance, spans)
 	})
 	var records, pieces int64
 	for s := range spans {

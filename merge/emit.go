@@ -36,19 +36,6 @@ func (e *emitter) room(ctx context.Context, n int) ([]byte, error) {
 	return e.buf[at:], nil
 }
 
-// reserve is room for n records in one piece, nil if a block is not large enough.
-func (e *emitter) reserve(ctx context.Context, n int) ([]byte, error) {
-	if n*e.size > cap(e.buf) {
-		return nil, nil
-	}
-	if len(e.buf)+n*e.size > cap(e.buf) {
-		if err := e.flush(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return e.room(ctx, n)
-}
-
 // copy appends records. What fills a block is written from where it lies.
 func (e *emitter) copy(ctx context.Context, recs []byte) error {
 	recs = recs[:min(int64(len(recs)), e.left*int64(e.size))]
@@ -84,40 +71,4 @@ func (e *emitter) write(ctx context.Context, recs []byte) error {
 	err := e.w.WriteBlock(ctx, e.first, recs)
 	e.first += int64(len(recs) / e.size)
 	return err
-}
-
-// gather copies the records that refs name to dst. Records of a size that a few moves copy are copied one by one;
-// of larger ones those that follow each other in one stretch are copied at once.
-func gather(dst []byte, stretches []stretch, refs []ref, size int) {
-	if size >= 8 && size <= 64 {
-		gatherSmall(dst, stretches, refs, size)
-		return
-	}
-	for len(refs) > 0 {
-		n := 1
-		for n < len(refs) && refs[n] == refs[0]+ref(n) {
-			n++
-		}
-		from := int(uint32(refs[0])) * size
-		dst = dst[copy(dst, stretches[refs[0]>>32].recs[from:from+n*size]):]
-		refs = refs[n:]
-	}
-}
-
-// gatherSmall copies records of 8 to 64 bytes by moves of 8 or 16 bytes, of which the last may overlap the one
-// before.
-func gatherSmall(dst []byte, stretches []stretch, refs []ref, size int) {
-	for _, r := range refs {
-		from := int(uint32(r)) * size
-		rec, to := stretches[r>>32].recs[from:from+size], dst[:size]
-		dst = dst[size:]
-		if size < 16 {
-			*(*[8]byte)(to), *(*[8]byte)(to[size-8:]) = [8]byte(rec), [8]byte(rec[size-8:])
-			continue
-		}
-		for at := 0; at+16 < size; at += 16 {
-			*(*[16]byte)(to[at:]) = [16]byte(rec[at:])
-		}
-		*(*[16]byte)(to[size-16:]) = [16]byte(rec[size-16:])
-	}
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,6 @@ import (
 // Every block of every run is read once at most. The runs stay open.
 func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) error {
 	opt = opt.withDefaults()
-	if err := checkIndexes(opt.Keyer, runs); err != nil {
-		return err
-	}
 	m, err := newMerging(&opt, runs)
 	if err != nil {
 		return err
@@ -29,7 +27,10 @@ func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWr
 	for _, b := range buffers {
 		m.free <- b
 	}
-	return errors.Join(m.run(ctx, w), memory.Free())
+	if err = m.checkIndexes(buffers); err == nil {
+		err = m.run(ctx, w)
+	}
+	return errors.Join(err, memory.Free())
 }
 
 // merging is one merge of runs: loaders read blocks in the order of the forecast, the dispatcher cuts what is in
@@ -40,10 +41,11 @@ type merging struct {
 	order      []place
 	spanBlocks int // blocks that begin in one span
 
-	free   chan *buffer  // memory for blocks
+	free   chan []byte   // memory for blocks
 	loaded []chan *block // a ring: of rank r in the forecast at r modulo its length
 	enough chan struct{} // closed when no more blocks are needed
 	claims atomic.Int64  // places in order that loaders have claimed
+	taken  int           // of which the cutter has the blocks
 }
 
 func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
@@ -53,7 +55,7 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	}
 	m := &merging{opt: opt, runs: runs, order: forecast(runs), spanBlocks: spanBlocks, enough: make(chan struct{})}
 	buffers = min(buffers, len(m.order))
-	m.free, m.loaded = make(chan *buffer, buffers), make([]chan *block, buffers)
+	m.free, m.loaded = make(chan []byte, buffers), make([]chan *block, buffers)
 	for i := range m.loaded {
 		m.loaded[i] = make(chan *block, 1)
 	}
@@ -65,8 +67,28 @@ func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
 	for range min(m.opt.Workers+1, len(m.order)) {
 		group.Go(func() error { return m.load(ctx) })
 	}
-	start(ctx, group, m.opt, m.dispatch, m.enough, w)
+	start(ctx, group, m.opt, len(m.runs), m.advance, m.enough, w)
 	return group.Wait()
+}
+
+// checkIndexes makes sure that the blocks of every run follow each other in order, on which the forecast relies. Where
+// they do not it reads one, to name the record.
+func (m *merging) checkIndexes(buffers [][]byte) error {
+	for r, run := range m.runs {
+		blocks := run.Blocks()
+		for b := 1; b < len(blocks); b++ {
+			if bytes.Compare(blocks[b-1].Key, blocks[b].Key) <= 0 {
+				continue
+			}
+			p := place{int32(r), int32(b - 1)}
+			blk, err := m.read(p, buffers[0])
+			if err != nil {
+				return err
+			}
+			return m.check(p, blk)
+		}
+	}
+	return nil
 }
 
 // load reads blocks as long as there is memory for them. A loader claims its block only when it has memory, so
@@ -89,10 +111,10 @@ func (m *merging) load(ctx context.Context) error {
 	}
 }
 
-func (m *merging) read(p place, buf *buffer) (*block, error) {
+func (m *merging) read(p place, buf []byte) (*block, error) {
 	at := &m.runs[p.run].Blocks()[p.block]
 	size := at.Records * m.opt.recordSize()
-	recs, err := m.runs[p.run].Take(int(p.block), buf.recs[:size])
+	recs, err := m.runs[p.run].Take(int(p.block), buf[:size])
 	if err != nil {
 		return nil, err // which says where
 	}
@@ -100,16 +122,15 @@ func (m *merging) read(p place, buf *buffer) (*block, error) {
 		return nil, fmt.Errorf("merge: input %d, record %d: a block of %d bytes where the index has %d records",
 			p.run+1, at.First, len(recs), at.Records)
 	}
-	b := newBlock(int(p.run), at.First, buf, m.free)
-	b.fill(m.opt.Keyer, recs)
-	return b, m.check(p, b)
+	b := newBlock(m.opt.Keyer, int(p.run), at.First, recs, buf, m.free)
+	if m.opt.CheckOrder {
+		err = m.check(p, b)
+	}
+	return b, err
 }
 
 // check makes sure that the records of b are in order, and that the next block of the run continues it.
 func (m *merging) check(p place, b *block) error {
-	if !m.opt.CheckOrder {
-		return nil
-	}
 	if err := b.disorder(m.opt.Keyer); err != nil {
 		return err
 	}
@@ -118,32 +139,39 @@ func (m *merging) check(p place, b *block) error {
 		return nil
 	}
 	next := &blocks[p.block+1]
-	if keyAbove(m.opt.Keyer, b.recs[len(b.recs)-m.opt.recordSize():], next.Key) {
+	if bytes.Compare(m.opt.Keyer.Append(nil, b.recs[len(b.recs)-m.opt.recordSize():]), next.Key) > 0 {
 		return &DisorderError{Input: b.input, Record: next.First}
 	}
 	return nil
 }
 
-// dispatch cuts spans at every spanBlocks-th block of the forecast, each as soon as the blocks before the cut
-// are in memory.
-func (m *merging) dispatch(ctx context.Context, to *sender) error {
-	cutter := newCutter(m.opt.Keyer, len(m.runs))
-	for rank := 0; rank < len(m.order); rank++ {
-		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
-			return nil
-		}
-		if rank > 0 && rank%m.spanBlocks == 0 {
-			p := m.order[rank]
-			if err := to.send(ctx, cutter.cut(keyOf(m.runs, p), int(p.run))); err != nil {
-				return err
-			}
-		}
+// advance adds the blocks of one span: it is cut at every spanBlocks-th block of the forecast, as soon as the blocks
+// before the cut are in memory.
+func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
+	for range min(m.spanBlocks, len(m.order)-m.taken) {
 		select {
-		case b := <-m.loaded[rank%len(m.loaded)]:
-			cutter.add(b)
+		case b := <-m.loaded[m.taken%len(m.loaded)]:
+			c.add(b)
+			m.taken++
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, 0, context.Cause(ctx)
 		}
 	}
-	return to.send(ctx, cutter.rest())
+	if m.taken == len(m.order) {
+		return nil, -1, nil
+	}
+	p := m.order[m.taken]
+	return keyOf(m.runs, p), int(p.run), nil
+}
+
+// takeBuffer waits for a free buffer; nil: none is needed any more.
+func takeBuffer(ctx context.Context, free <-chan []byte, enough <-chan struct{}) ([]byte, error) {
+	select {
+	case buf := <-free:
+		return buf, nil
+	case <-enough:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

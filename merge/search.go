@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"sort"
 
 	"github.com/extsort/extsort/format"
 )
@@ -21,7 +22,7 @@ func newSearcher(k *format.Keyer) *searcher {
 
 // seek sets the splitter.
 func (s *searcher) seek(key []byte) {
-	s.key, s.word = key, format.PrefixOf(key)
+	s.key, s.word = append(s.key[:0], key...), format.PrefixOf(key)
 }
 
 // seekRecord sets the splitter to the key of record i of in.
@@ -32,48 +33,34 @@ func (s *searcher) seekRecord(in stretch, i int) {
 	}
 }
 
-// cut is where the splitter, of a record of input number at, cuts in, which is of input number i and is searched from
-// index from on: of equal keys, those of earlier inputs come before the splitter, those of later ones after it.
-func (s *searcher) cut(in stretch, from, i, at int) int {
+// cut is where the splitter, of a record of input number at, cuts in, which is of input number i: of equal keys, those
+// of earlier inputs come before the splitter, those of later ones after it.
+func (s *searcher) cut(in stretch, i, at int) int {
+	bound := 0
 	if i < at {
-		return s.partitionPoint(in, from, 1)
+		bound = 1
 	}
-	return s.partitionPoint(in, from, 0)
+	return sort.Search(len(in.keys), func(j int) bool { return s.compare(in, j) >= bound })
 }
 
-// halve tells for every stretch where it is cut when the longest is cut in its middle: first come the records before
-// that one in the order (key, stretch, position).
-func (s *searcher) halve(stretches []stretch, longest int, cut func(in stretch, at int)) {
+// halve cuts stretches in two where the middle of the longest is: first come the records before that one in the order
+// (key, stretch, position).
+func (s *searcher) halve(stretches []stretch, longest int) (before, after []stretch) {
 	middle := len(stretches[longest].keys) / 2
 	s.seekRecord(stretches[longest], middle)
 	for i, in := range stretches {
-		if i == longest {
-			cut(in, middle)
-			continue
+		at := middle
+		if i != longest {
+			at = s.cut(in, i, longest)
 		}
-		cut(in, s.cut(in, 0, i, longest))
-	}
-}
-
-// partitionPoint gallops from where the last splitter fell, because the next is usually near, and then halves.
-// Records that compare below the bound come first: those whose comparison with the splitter is less than bound.
-func (s *searcher) partitionPoint(in stretch, from, bound int) int {
-	lo, step := from, 16
-	hi := lo
-	for hi < len(in.keys) && s.compare(in, hi) < bound {
-		lo, hi = hi+1, hi+step
-		step *= 2
-	}
-	hi = min(hi, len(in.keys))
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		if s.compare(in, mid) < bound {
-			lo = mid + 1
-		} else {
-			hi = mid
+		if at > 0 {
+			before = append(before, in.part(0, at, s.size))
+		}
+		if at < len(in.keys) {
+			after = append(after, in.part(at, len(in.keys), s.size))
 		}
 	}
-	return lo
+	return before, after
 }
 
 // compare orders record i of in against the splitter.

@@ -28,7 +28,7 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 	if err != nil {
 		return err
 	}
-	m := &streaming{opt: &opt, enough: make(chan struct{})}
+	m := &streaming{opt: &opt, blockBytes: blockRecords * opt.recordSize(), enough: make(chan struct{})}
 	group, ctx := errgroup.WithContext(ctx)
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
@@ -38,28 +38,29 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 			return m.read(ctx, f, r)
 		})
 	}
-	start(ctx, group, m.opt, m.dispatch, m.enough, w)
+	start(ctx, group, m.opt, len(inputs), m.advance, m.enough, w)
 	return errors.Join(group.Wait(), memory.Free())
 }
 
 // streaming is a merge of inputs whose blocks come in their order.
 type streaming struct {
-	opt    *Options
-	inputs []*feed
-	enough chan struct{} // closed when no more blocks are needed
+	opt        *Options
+	inputs     []*feed
+	blockBytes int
+	enough     chan struct{} // closed when no more blocks are needed
 }
 
 // feed is one input and what is in memory of it that has not been merged.
 type feed struct {
 	input  int
-	free   chan *buffer
+	free   chan []byte
 	blocks chan *block // in the order of the input
 	sent   int64       // records that went into blocks
 	ended  bool        // all of it is in memory or merged
 }
 
-func newFeed(input int, buffers []*buffer) *feed {
-	f := &feed{input: input, free: make(chan *buffer, len(buffers)), blocks: make(chan *block, len(buffers))}
+func newFeed(input int, buffers [][]byte) *feed {
+	f := &feed{input: input, free: make(chan []byte, len(buffers)), blocks: make(chan *block, len(buffers))}
 	for _, b := range buffers {
 		f.free <- b
 	}
@@ -93,9 +94,9 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 }
 
 // readBlock reads the next block of f, nil at its end.
-func (m *streaming) readBlock(f *feed, r io.Reader, buf *buffer) (*block, error) {
+func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) {
 	size := m.opt.recordSize()
-	n, err := input.ReadFull(r, buf.recs)
+	n, err := input.ReadFull(r, buf[:m.blockBytes])
 	switch {
 	case err == io.EOF && n == 0:
 		return nil, nil
@@ -105,32 +106,18 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf *buffer) (*block, error)
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
 			f.input+1, f.sent*int64(size)+int64(n), n%size, size)
 	}
-	b := newBlock(f.input, f.sent, buf, f.free)
-	b.fill(m.opt.Keyer, buf.recs[:n])
-	return b, nil
+	return newBlock(m.opt.Keyer, f.input, f.sent, buf[:n], buf, f.free), nil
 }
 
-// dispatch cuts a span whenever a block of every input that has not ended is in memory.
-func (m *streaming) dispatch(ctx context.Context, to *sender) error {
-	cutter := newCutter(m.opt.Keyer, len(m.inputs))
-	for {
-		if err := m.await(ctx, cutter); err != nil {
-			return err
-		}
-		input, key := m.lowestEnd(cutter)
-		if input < 0 {
-			return to.send(ctx, cutter.rest())
-		}
-		if err := to.send(ctx, cutter.cut(key, input)); err != nil {
-			return err
-		}
-		if m.opt.Limit >= 0 && cutter.records >= m.opt.Limit {
-			return nil
-		}
+// advance gets a block of every input that has none in memory and has not ended. Then it can be cut at the lowest end.
+func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
+	if err := m.await(ctx, c); err != nil {
+		return nil, 0, err
 	}
+	key, input = m.lowestEnd(c)
+	return key, input, nil
 }
 
-// await gets a block of every input that has none in memory and has not ended.
 func (m *streaming) await(ctx context.Context, c *cutter) error {
 	for i, f := range m.inputs {
 		if f.ended || len(c.queues[i].blocks) > 0 {
@@ -150,7 +137,7 @@ func (m *streaming) await(ctx context.Context, c *cutter) error {
 
 // lowestEnd finds, among the inputs that have not ended, the one whose last record in memory is the first in the
 // order, and the key of that record. Without such an input, input is negative.
-func (m *streaming) lowestEnd(c *cutter) (input int, key []byte) {
+func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 	input = -1
 	size := m.opt.recordSize()
 	var stack [64]byte
@@ -164,5 +151,5 @@ func (m *streaming) lowestEnd(c *cutter) (input int, key []byte) {
 			input, key = i, append(key[:0], end...)
 		}
 	}
-	return input, key
+	return key, input
 }

@@ -38,9 +38,9 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 // isWord reports whether a record is no more than a key that fits a word, and can be rebuilt from it.
 func isWord(k *format.Keyer) bool { return k.Layout().IsBare() && k.KeySize() <= 8 }
 
-// set makes inputs the stretches to merge, and returns the number of their records. None may be empty. If they
-// are more than a tile, which happens only when there are more inputs than that, the tiler takes more memory.
-func (t *tiler) set(inputs []stretch) int {
+// merge merges inputs, of which none may be empty. What it returns is valid until the next time. If they are more than
+// a tile, which happens only when there are more inputs than that, the tiler takes more memory.
+func (t *tiler) merge(inputs []stretch) sequence {
 	n := 0
 	t.inputs, t.offsets = inputs, t.offsets[:0]
 	for _, in := range inputs {
@@ -54,7 +54,7 @@ func (t *tiler) set(inputs []stretch) int {
 			t.scratch[i].refs = grown(t.scratch[i].refs, n)
 		}
 	}
-	return n
+	return t.build(0, len(inputs), 0)
 }
 
 // grown is s with at least n elements, whose values do not matter.
@@ -65,30 +65,15 @@ func grown[E any](s []E, n int) []E {
 	return s
 }
 
-// merge merges all inputs into dst, which has room for them. With a nil dst.keys it uses memory of its own and
-// returns what it used, valid until the next set.
-func (t *tiler) merge(dst sequence) sequence {
-	if dst.keys == nil {
-		dst = t.scratch[0]
-	}
-	return t.build(0, len(t.inputs), 0, dst)
-}
-
-// build merges inputs from to to. On level 0 the result goes to dst, deeper to the scratch memory for the odd or
-// even levels, at the place that these records have in the tile. So what a merge reads and what it writes are
-// never the same memory.
-func (t *tiler) build(from, to, level int, dst sequence) sequence {
-	start, end := t.offsets[from], t.offsets[to]
-	if level > 0 {
-		dst = t.scratch[level%2].part(start, end)
-	}
+// build merges inputs from to to, into the scratch memory for the odd or even levels, at the place that these records
+// have in the tile. So what a merge reads and what it writes are never the same memory.
+func (t *tiler) build(from, to, level int) sequence {
+	dst := t.scratch[level%2].part(t.offsets[from], t.offsets[to])
 	if to-from == 1 {
 		return t.leaf(from, dst)
 	}
 	middle := t.middle(from, to)
-	a := t.build(from, middle, level+1, sequence{})
-	b := t.build(middle, to, level+1, sequence{})
-	dst = dst.part(0, end-start)
+	a, b := t.build(from, middle, level+1), t.build(middle, to, level+1)
 	switch {
 	case a.keys[len(a.keys)-1] < b.keys[0]:
 		dst.copyFrom(a).copyFrom(b)
@@ -134,4 +119,15 @@ func (t *tiler) tieFromB(ra, rb ref) bool {
 func (t *tiler) record(r ref) []byte {
 	at := int(uint32(r)) * t.size
 	return t.inputs[r>>32].recs[at : at+t.size]
+}
+
+// put puts the records of s where they are to be.
+func (t *tiler) put(dst []byte, s sequence) {
+	if !t.refs {
+		t.keyer.Records(dst, s.keys)
+		return
+	}
+	for i, r := range s.refs {
+		copy(dst[i*t.size:(i+1)*t.size], t.record(r))
+	}
 }

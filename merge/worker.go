@@ -13,14 +13,15 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// start lets dispatch cut spans, and workers merge them. It closes enough when no more blocks are needed.
-func start(ctx context.Context, group *errgroup.Group, opt *Options,
-	dispatch func(context.Context, *sender) error, enough chan<- struct{}, w device.BlockWriter) {
+// start lets a cutter cut spans of what advance adds, and workers merge them. It closes enough when no more blocks are
+// needed.
+func start(ctx context.Context, group *errgroup.Group, opt *Options, inputs int,
+	advance advance, enough chan<- struct{}, w device.BlockWriter) {
 	spans := make(chan *span)
 	group.Go(func() error {
 		defer close(spans)
 		defer close(enough)
-		return dispatch(ctx, newSender(opt, spans))
+		return newCutter(opt, inputs).dispatch(ctx, opt.Limit, advance, spans)
 	})
 	for range opt.Workers {
 		group.Go(func() error {
@@ -41,7 +42,6 @@ type worker struct {
 	tiler *tiler
 	cut   *searcher
 	out   *emitter
-	lists [][]stretch // not in use
 }
 
 // newWorker makes a worker that lives in memory, which has workerBytes.
@@ -100,13 +100,11 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	case records <= w.tile || len(stretches[longest].keys) < 2:
 		return w.emitTile(ctx, stretches)
 	}
-	before, after := w.divide(stretches, longest)
-	err := w.emit(ctx, before)
-	if err == nil {
-		err = w.emit(ctx, after)
+	before, after := w.cut.halve(stretches, longest)
+	if err := w.emit(ctx, before); err != nil {
+		return err
 	}
-	w.lists = append(w.lists, before, after)
-	return err
+	return w.emit(ctx, after)
 }
 
 // inOrder reports whether the stretches follow each other without overlap, so that there is nothing to merge.
@@ -121,60 +119,17 @@ func inOrder(k *format.Keyer, stretches []stretch) bool {
 	return true
 }
 
-// divide cuts stretches in two, where the middle of the longest one is.
-func (w *worker) divide(stretches []stretch, longest int) (before, after []stretch) {
-	before, after = w.list(), w.list()
-	w.cut.halve(stretches, longest, func(in stretch, at int) {
-		if at > 0 {
-			before = append(before, in.part(0, at, w.size))
-		}
-		if at < len(in.keys) {
-			after = append(after, in.part(at, len(in.keys), w.size))
-		}
-	})
-	return before, after
-}
-
-// list is an empty list of stretches, used before if possible.
-func (w *worker) list() []stretch {
-	if len(w.lists) == 0 {
-		return nil
-	}
-	last := len(w.lists) - 1
-	list := w.lists[last]
-	w.lists = w.lists[:last]
-	return list[:0]
-}
-
+// emitTile merges the stretches, and puts their records where they are to be as far as the limit goes.
 func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
-	records := w.tiler.set(stretches)
-	if !isWord(w.opt.Keyer) {
-		refs := w.tiler.merge(sequence{}).refs[:records]
-		return w.fill(ctx, records, func(dst []byte, at, n int) { gather(dst, stretches, refs[at:at+n], w.size) })
-	}
-	if isNative(w.opt.Keyer) && int64(records) <= w.out.left {
-		dst, err := w.out.reserve(ctx, records)
+	merged := w.tiler.merge(stretches)
+	for at := 0; at < len(merged.keys) && w.out.left > 0; {
+		dst, err := w.out.room(ctx, len(merged.keys)-at)
 		if err != nil {
 			return err
 		}
-		if dst != nil {
-			w.tiler.merge(sequence{keys: arena.View[uint64](dst)})
-			return nil
-		}
-	}
-	keys := w.tiler.merge(sequence{}).keys[:records]
-	return w.fill(ctx, records, func(dst []byte, at, n int) { w.opt.Keyer.Records(dst, keys[at:at+n]) })
-}
-
-// fill writes up to so many records, which put puts where they are to be, n from index at on.
-func (w *worker) fill(ctx context.Context, records int, put func(dst []byte, at, n int)) error {
-	for at := 0; at < records && w.out.left > 0; {
-		dst, err := w.out.room(ctx, records-at)
-		if err != nil {
-			return err
-		}
-		put(dst, at, len(dst)/w.size)
-		at += len(dst) / w.size
+		n := len(dst) / w.size
+		w.tiler.put(dst, merged.part(at, at+n))
+		at += n
 	}
 	return nil
 }
