@@ -29,8 +29,8 @@ type engine[K radix.Element, E arena.Word] struct {
 
 // kind is what elements are made of: keys, records or wholes.
 type kind[K radix.Element, E arena.Word] interface {
-	// extract makes elements of recs, the first of which has index first, and their keys; elems is nil if these are the
-	// elements. REQUIRES: they are a batch at most.
+	// extract makes elements of recs, the first of which has index first, and their keys, which may be the elements
+	// themselves. REQUIRES: they are a batch at most.
 	extract(w *worker[K, E], recs []byte, first int64) (keys []K, elems []E)
 
 	// fromPrefix is the least key that a record with the given Keyer.Prefix can have.
@@ -65,12 +65,11 @@ type worker[K radix.Element, E arena.Word] struct {
 	keys    []K           // of a batch of elements
 	recs    []E           // the elements of a leaf in the order of the input, where they are not keys
 	elems   []E           // a batch of them
-	lines   *radix.Combiner[E]
-	scatter *radix.Scatterer[K] // that lines are of, where elements are keys; else nil
-	unit    []byte              // records on their way in
-	out     []byte              // records on their way out
-	blocks  [][]E               // of a leaf
-	window  *records            // what a reference is
+	scatter *radix.Scatterer[K, E]
+	unit    []byte   // records on their way in
+	out     []byte   // records on their way out
+	blocks  [][]E    // of a leaf
+	window  *records // what a reference is
 	radix   radix.Sorter[K]
 }
 
@@ -121,49 +120,9 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 		w.recs, rest = radix.Carve[E](rest, e.sizes.leaf)
 		w.elems, rest = radix.Carve[E](rest, e.sizes.batch())
 	}
-	if p, ok := any(e.pool).(*pool.Pool[K]); ok && !e.sizes.whole {
-		w.scatter, rest = radix.NewScatterer(p, rest, e.sizes.maxBuckets(), e.sizes.line)
-		w.lines = any(&w.scatter.Combiner).(*radix.Combiner[E])
-	} else {
-		w.lines = new(radix.Combiner[E])
-		*w.lines, rest = radix.NewCombiner(e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
-	}
+	w.scatter, rest = radix.NewScatterer[K](e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
 	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
 	return w, nil
-}
-
-// reset empties the buckets, in which equal keys that are majority are counted.
-func (w *worker[K, E]) reset(buckets, zone, zones int, majority *radix.Equalities[K]) {
-	if w.scatter == nil {
-		w.lines.Reset(buckets, zone, zones)
-		return
-	}
-	w.scatter.Reset(buckets, zone, zones)
-	w.scatter.CountEqual(majority)
-}
-
-// add appends elements to the buckets of their keys.
-func (w *worker[K, E]) add(b *radix.Buckets[K], keys []K, elems []E) {
-	if w.scatter == nil {
-		radix.Distribute(w.lines, b, keys, elems, radix.PutFast[E])
-		return
-	}
-	w.scatter.Add(b, keys)
-}
-
-// share is a worker's share of all buckets.
-type share interface {
-	SizeOf(bucket int) int64              // the elements of a bucket
-	DropFrom(bucket int) (elements int64) // empties the buckets from one on
-	Settle()                              // ends what is under way in this processor
-	Finish()                              // ends the scatter
-}
-
-func (w *worker[K, E]) share() share {
-	if w.scatter == nil {
-		return w.lines
-	}
-	return w.scatter
 }
 
 // each runs f for so many workers, see each, and makes errors of faults.

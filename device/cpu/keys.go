@@ -35,7 +35,8 @@ func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E { return elems }
 
 func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []E) {
 	if k.view {
-		return arena.View[E](recs), nil
+		elems = arena.View[E](recs)
+		return elems, elems
 	}
 	keys = w.keys[:len(recs)/k.keyer.Layout().RecordSize]
 	switch dst := any(keys).(type) {
@@ -44,7 +45,7 @@ func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []
 	case []uint32:
 		k.keyer.Prefixes32(dst, recs)
 	}
-	return keys, nil
+	return keys, keys
 }
 
 // tied frees the blocks of a leaf, whose elements are all the same.

@@ -57,7 +57,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shares := l.choose(recs, first)
+	l.choose(recs, first)
 	for more := true; more; recs = nil {
 		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ *worker[K, E]) error {
 			if i > 0 {
@@ -71,24 +71,27 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 			})
 		}
 		if err == nil {
-			more, err = l.selection.makeRoom(&l.buckets, shares)
+			more, err = l.makeRoom()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return each(ctx, shares, func(_ context.Context, _ int, s share) error { s.Finish(); return nil })
+	return e.each(ctx, l.workers, func(_ context.Context, _ int, w *worker[K, E]) error {
+		w.scatter.Finish()
+		return nil
+	})
 }
 
 // work scatters recs, if any, and what it reads as long as it is admitted and there is more.
 func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
 	w, order := l.engine.workers[worker], l.engine.order
-	defer w.share().Settle()
+	defer w.scatter.Settle()
 	for {
 		if len(recs) > 0 {
 			l.scatter(w, recs, first)
 			if order != nil {
-				w.lines.Counts(order.note(worker, first, int64(len(recs)/l.record)))
+				w.scatter.Counts(order.note(worker, first, int64(len(recs)/l.record)))
 			}
 		}
 		if !order.admit(worker) {
@@ -109,16 +112,15 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
 		if s := l.selection; !s.takesAll() {
 			kept := 0
-			if elems == nil {
-				kept = radix.Within(keys, keys, s.low, s.span)
-			} else {
+			if l.engine.sizes.whole {
 				kept = radix.WithinBoth(keys, elems, s.low, s.span)
-				elems = elems[:kept]
+			} else {
+				kept = radix.Within(keys, keys, s.low, s.span)
 			}
 			l.leaveOut(int64(len(keys) - kept))
-			keys = keys[:kept]
+			keys, elems = keys[:kept], elems[:kept]
 		}
-		w.add(&l.buckets, keys, elems)
+		w.scatter.Add(&l.buckets, keys, elems)
 	})
 }
 
@@ -141,9 +143,8 @@ func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, firs
 	})
 }
 
-// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample. It gives the
-// workers' shares of them.
-func (l *loading[K, E]) choose(recs []byte, first int64) (shares []share) {
+// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
+func (l *loading[K, E]) choose(recs []byte, first int64) {
 	e := l.engine
 	tieBits, count := e.kind.tieBits(0), e.sizes.buckets(l.expected)
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
@@ -162,11 +163,10 @@ func (l *loading[K, E]) choose(recs []byte, first int64) (shares []share) {
 	e.order.reset(l.buckets.Count(), l.workers)
 	majority := radix.NewEqualities(sample, l.buckets, e.sizes.maxEqualities(), 0)
 	for _, w := range e.workers[:l.workers] {
-		w.reset(l.buckets.Count(), 0, len(e.pool.Zones), majority)
+		w.scatter.Reset(l.buckets.Count(), 0, len(e.pool.Zones))
+		w.scatter.CountEqual(majority)
 		w.radix.Passes = 0
-		shares = append(shares, w.share())
 	}
-	return shares
 }
 
 // collect makes leaves of the buckets of the workers. whole is what they were cut of; in is the order to read them in,
@@ -176,7 +176,7 @@ func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], i
 		in.sort()
 		in.lists = in.lists[:0]
 		for _, w := range e.workers[:workers] {
-			in.lists = append(in.lists, slices.Clone(w.lines.Lists[:b.Count()]))
+			in.lists = append(in.lists, slices.Clone(w.scatter.Lists[:b.Count()]))
 		}
 	}
 	for bucket := range b.Count() {
@@ -195,14 +195,12 @@ func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], i
 
 // leafOf joins the shares of a bucket.
 func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
-	l := leaf[K]{List: pool.Empty, zone: e.workers[0].lines.ZoneOf(bucket)}
+	l := leaf[K]{List: pool.Empty, zone: e.workers[0].scatter.ZoneOf(bucket)}
 	for _, w := range e.workers[:workers] {
-		l.count += e.pool.Count(w.lines.Lists[bucket])
-		if w.scatter != nil {
-			majority, counted := w.scatter.CountOf(bucket)
-			l.majority, l.counted = majority, l.counted+counted
-		}
-		e.pool.Join(&l.List, w.lines.Lists[bucket])
+		l.count += e.pool.Count(w.scatter.Lists[bucket])
+		majority, counted := w.scatter.CountOf(bucket)
+		l.majority, l.counted = majority, l.counted+counted
+		e.pool.Join(&l.List, w.scatter.Lists[bucket])
 	}
 	l.count += l.counted
 	return l

@@ -64,7 +64,7 @@ func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (
 	for i, p := range keys {
 		keys[i] = p>>drop<<r.indexBits | uint64(first+int64(i))
 	}
-	return keys, nil
+	return keys, keys
 }
 
 // tied makes the elements of a leaf hold the next bits of the key that may differ.

@@ -28,7 +28,6 @@ func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high 
 // then, and span shrinks.
 type selection[E radix.Element] struct {
 	low, span E
-	in        *intake
 }
 
 // high is the greatest element that is taken.
@@ -45,14 +44,6 @@ func (s *selection[E]) bounds() (low, high E) {
 // takesAll reports whether nothing is left out. It is true on nil.
 func (s *selection[E]) takesAll() bool { return s == nil || s.span == ^E(0) }
 
-// within leaves out what of elems is not selected, in place. It leaves out nothing on nil.
-func (s *selection[E]) within(elems []E) []E {
-	if s.takesAll() {
-		return elems
-	}
-	return elems[:radix.Within(elems, elems, s.low, s.span)]
-}
-
 // minEstimateSample is the least sample that tells how many elements will be selected.
 const minEstimateSample = 1 << 8
 
@@ -61,7 +52,6 @@ func (s *selection[E]) begin(in *intake, fromPrefix func(uint64) E) {
 	if s == nil {
 		return
 	}
-	s.in = in
 	sampled, ok := in.src.(device.Sampled)
 	if !ok {
 		return
@@ -83,7 +73,8 @@ func (s *selection[E]) begin(in *intake, fromPrefix func(uint64) E) {
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	least, greatest := s.bounds()
 	if !s.takesAll() {
-		sample = s.within(slices.Clone(sample))
+		sample = slices.Clone(sample)
+		sample = sample[:radix.Within(sample, sample, s.low, s.span)]
 	}
 	if len(sample) == 0 {
 		return nil, least, greatest
@@ -93,20 +84,20 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	return sample, max(low, least), min(high, greatest)
 }
 
-// makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source has more
-// than there is room for. It reports whether there is more to read. REQUIRES: no worker adds to buckets. It does
-// nothing on nil.
-func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []share) (more bool, err error) {
-	if s == nil || s.in.delivered.Load() >= s.in.src.Records() {
+// makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source of a selection
+// has more than there is room for. It reports whether there is more to read. REQUIRES: no worker adds to buckets.
+func (l *loading[K, E]) makeRoom() (more bool, err error) {
+	s := l.selection
+	if s == nil || l.delivered.Load() >= l.src.Records() {
 		return false, nil
 	}
-	cut := firstToDrop(b.Count(), workers)
+	cut := l.firstToDrop()
 	if cut == 0 {
 		return false, device.ErrTooMany
 	}
-	_, last := b.Bounds(cut - 1)
-	for _, w := range workers {
-		s.in.leaveOut(w.DropFrom(cut))
+	_, last := l.buckets.Bounds(cut - 1)
+	for _, w := range l.engine.workers[:l.workers] {
+		l.leaveOut(w.scatter.DropFrom(cut))
 	}
 	s.span = min(s.span, last-s.low)
 	return true, nil
@@ -114,11 +105,11 @@ func (s *selection[E]) makeRoom(b *radix.Buckets[E], workers []share) (more bool
 
 // firstToDrop is the first bucket to drop, so that three quarters of the elements are left, or as few as can be,
 // but not none; 0: all are in one bucket.
-func firstToDrop(buckets int, workers []share) int {
-	sizes, all := make([]int64, buckets), int64(0)
-	for bucket := range buckets {
-		for _, w := range workers {
-			sizes[bucket] += w.SizeOf(bucket)
+func (l *loading[K, E]) firstToDrop() int {
+	sizes, all := make([]int64, l.buckets.Count()), int64(0)
+	for bucket := range sizes {
+		for _, w := range l.engine.workers[:l.workers] {
+			sizes[bucket] += w.scatter.SizeOf(bucket)
 		}
 		all += sizes[bucket]
 	}

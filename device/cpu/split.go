@@ -136,25 +136,26 @@ func (s splitter[K, E]) distribute(
 	}
 	readers := make([]reader, workers)
 	for _, w := range s.engine.workers[:workers] {
-		w.reset(b.Count(), l.zone, 1, majority)
+		w.scatter.Reset(b.Count(), l.zone, 1)
+		w.scatter.CountEqual(majority)
 	}
 	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
-			w.add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
+			w.scatter.Add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
 		}
 		if block, first, end := blockOf(s.engine.pool, piece); readers[i].ends(block, first, end) {
-			w.lines.Recycle(block)
+			w.scatter.Recycle(block)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, w := range s.engine.workers[:workers] {
-		w.share().Finish()
+		w.scatter.Finish()
 		for _, block := range readers[i].shared {
-			w.lines.Recycle(block)
+			w.scatter.Recycle(block)
 		}
-		w.lines.GiveBack()
+		w.scatter.GiveBack()
 	}
 	return s.engine.collect(workers, b, l, nil), nil
 }

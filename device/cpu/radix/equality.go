@@ -95,14 +95,14 @@ func NewEqualities[E Element](sample []E, b Buckets[E], limit, least int) *Equal
 }
 
 // CountEqual has majority keys counted. REQUIRES: nothing was added since reset.
-func (s *Scatterer[E]) CountEqual(h *Equalities[E]) {
+func (s *Scatterer[K, E]) CountEqual(h *Equalities[K]) {
 	if s.equalities = h; h != nil {
 		s.counts = append(s.counts[:0], make([]int64, len(h.values))...)
 	}
 }
 
 // emptyCounters adds what at counts to counts.
-func (s *Scatterer[E]) emptyCounters() {
+func (s *Scatterer[K, E]) emptyCounters() {
 	s.counted = 0
 	for bucket, slot := range s.equalities.slots {
 		if slot > 0 {
@@ -113,7 +113,7 @@ func (s *Scatterer[E]) emptyCounters() {
 }
 
 // CountOf is the majority key of a bucket, and how often it came. REQUIRES: finish was called.
-func (s *Scatterer[E]) CountOf(bucket int) (value E, count int64) {
+func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 	if s.equalities == nil || s.equalities.slots[bucket] == 0 {
 		return value, 0
 	}

@@ -25,7 +25,7 @@ func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, f
 }
 
 // countFast does what countLoop does, as putFast does.
-func countFast[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, full int) {
+func countFast[E Element](s *Scatterer[E, E], elems []E, numbers []uint32) (done, full int) {
 	if len(elems) == 0 {
 		return 0, -1
 	}

@@ -8,7 +8,7 @@ func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, f
 	return putLoop(c, elems, numbers)
 }
 
-func countFast[E Element](s *Scatterer[E], elems []E, numbers []uint32) (done, full int) {
+func countFast[E Element](s *Scatterer[E, E], elems []E, numbers []uint32) (done, full int) {
 	return countLoop(s, elems, numbers)
 }
 

@@ -108,7 +108,7 @@ func someEqualities[E Element](r *rand.Rand, b Buckets[E], elems []E) *Equalitie
 // scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was
 // counted after the rest.
 func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], elems []E, line int,
-	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E], []E, []uint32) (int, int)) [][]E {
+	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E, E], []E, []uint32) (int, int)) [][]E {
 	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], e
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	sc, _ := NewScatterer(p, memory.Bytes(), b.Count(), line)
+	sc, _ := NewScatterer[E](p, memory.Bytes(), b.Count(), line)
 	sc.Reset(b.Count(), 0, len(p.Zones))
 	sc.CountEqual(majority)
 	numbers := numbered(&b, elems)
@@ -163,14 +163,14 @@ func TestCountersAreEmptied(t *testing.T) {
 	}
 	defer p.Memory.Free()
 	memory := make([]byte, 1<<16)
-	sc, _ := NewScatterer(p, memory, 4, LineBytes)
+	sc, _ := NewScatterer[uint64](p, memory, 4, LineBytes)
 	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.Reset(b.Count(), 0, len(p.Zones))
 	sc.CountEqual(NewEqualities([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
 	for i := range 3 {
 		sc.counted = maxUncounted
-		sc.Add(&b, elems)
+		sc.Add(&b, elems, elems)
 		if due := int64(200 * i); sc.counts[0] != due {
 			t.Errorf("%d came before, want %d", sc.counts[0], due)
 		}
