@@ -49,6 +49,8 @@ type Sizes struct {
 	PipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	MergeBytes   int64 // for the buffers of a merge
 	FanIn        int   // runs that are merged at once, at most
+	Slots        int   // chunks in flight on each GPU
+	ChunkBytes   int64 // host memory of a chunk
 
 	indexBytes int64 // of spill
 }

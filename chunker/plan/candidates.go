@@ -12,7 +12,7 @@ import (
 func (c *chooser) stage(name string, w work) Stage { return c.stageOf(name, float64(c.f.Records), w) }
 
 func (c *chooser) stageOf(name string, records float64, w work) Stage {
-	return Stage{Name: name, Bytes: int64(max(records, 0)) * int64(c.f.recordSize()), Seconds: w.cost(c.plain)}
+	return Stage{Name: name, Bytes: int64(max(records, 0)) * int64(c.f.recordSize()), Seconds: w.cost(c.prices)}
 }
 
 // known is the number of records as the cost model takes it: none where it is not known.
@@ -29,16 +29,20 @@ func (c *chooser) written() float64 {
 // begunPart is the part of the last stage in which the disk writes the output already.
 const begunPart = 0.5
 
-// finished adds the stage that makes an output of so many records durable. The disk has begun to write it in the stage
-// before, but for the time in which that waited for other bytes.
-func (c *chooser) finished(a Candidate, records, waited float64) Candidate {
-	finish := Stage{Name: StageFinish}
+// finished adds what it takes that so many records are written to the disk and so many spilled: the last stage waits
+// for what does not fit into memory, and another makes the output durable, which the disk began to write before.
+func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
+	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
 	if c.f.Output.OnDisk {
-		dirty := min(records*float64(c.f.recordSize()), c.f.dirtyBytes())
-		begun := begunPart * (a.Stages[len(a.Stages)-1].Seconds*c.profile.DiskBytes - waited)
-		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.plain)
+		dirty := min(written*float64(c.f.recordSize()), c.f.dirtyBytes())
+		begun := begunPart * last.Seconds * c.profile.DiskBytes
+		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
 	}
+	last.Seconds += work{waits: c.waits(written, spilled)}.cost(c.prices)
 	a.Stages = append(a.Stages, finish)
+	for _, s := range a.Stages {
+		a.Seconds += s.Seconds
+	}
 	return a
 }
 
@@ -76,27 +80,21 @@ func (c *chooser) copy() Candidate {
 		a.Possible, a.Why = false, "the sample is not in order"
 	}
 	n, out := c.known(), c.written()
-	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, waits: c.waits(out, 0), starts: 1})}
-	return c.finished(a, out, c.waits(out, 0))
-}
-
-// chunked fills in the chunks of a candidate.
-func (c *chooser) chunked(a Candidate) Candidate {
-	a.ChunkRecords, a.Slots, a.ChunkBytes = c.capacity, c.slots, c.chunkBytes(c.slots)
-	return a
+	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, starts: 1})}
+	return c.finished(a, out, 0)
 }
 
 func (c *chooser) inCore() Candidate {
-	a := c.chunked(Candidate{Strategy: InCore, Chunks: 1, Possible: true, Why: "fits one chunk"})
+	a := Candidate{Strategy: InCore, ChunkRecords: c.capacity, Chunks: 1, Possible: true, Why: "fits one chunk"}
 	if c.f.Records < 0 || c.f.Records > c.capacity {
 		a.Possible, a.Why = false, "does not fit one chunk"
 	}
 	n := c.known()
 	a.Stages = []Stage{
 		c.stage(StageRead, work{reads: n, touches: c.touchedInCore(), sorts: n / 2, starts: 1}),
-		c.stage(StageWrite, work{sorts: n / 2, writes: c.written(), waits: c.waits(n, 0)}),
+		c.stage(StageWrite, work{sorts: n / 2, writes: c.written()}),
 	}
-	return c.finished(a, c.written(), c.waits(n, 0))
+	return c.finished(a, c.written(), 0)
 }
 
 // touchedInCore is how many records' memory is touched where all are sorted in one chunk: of wide records in a file
@@ -112,13 +110,13 @@ func (c *chooser) touchedInCore() float64 {
 // reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and
 // Paterson, "Selection and sorting with limited storage", 1980).
 func (c *chooser) reread() Candidate {
-	a := c.chunked(Candidate{Strategy: Reread, Selects: true, ChunkRecords: c.capacity,
-		Why: "reads the input once for every chunk, and spills nothing"})
+	a := Candidate{Strategy: Reread, ChunkRecords: c.capacity,
+		Why: "reads the input once for every chunk, and spills nothing"}
 	if !c.f.canReread() {
 		a.Why = rereadNeeds
 		return a
 	}
-	a.ChunkRecords = c.chunkRecords(c.slots, c.f.Records)
+	a.ChunkRecords = c.chunkRecords(c.f.Records)
 	a.Chunks = passesOf(c.f.Records, a.ChunkRecords)
 	wanted, n := c.f.Wanted(), c.known()
 	few := wanted >= 0 && wanted <= c.f.Records/ChunkOfLimit
@@ -146,9 +144,9 @@ func (c *chooser) reread() Candidate {
 	if a.Chunks > 1 {
 		rest := (1 - first) * n
 		a.Stages = append(a.Stages, c.stageOf(StagePasses, rest,
-			work{looks: float64(a.Chunks-1) * c.known(), sorts: rest, writes: rest, waits: c.waits(n, 0)}))
+			work{looks: float64(a.Chunks-1) * c.known(), sorts: rest, writes: rest}))
 	}
-	return c.finished(a, n, c.waits(n, 0))
+	return c.finished(a, n, 0)
 }
 
 const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, " +
@@ -235,7 +233,8 @@ func (f *Facts) Wanted() int64 {
 }
 
 func (c *chooser) merge() Candidate {
-	a := c.chunked(Candidate{Strategy: Merge, Possible: true, Why: "one pass to sort runs, one to merge them"})
+	a := Candidate{Strategy: Merge, ChunkRecords: c.capacity, Possible: true,
+		Why: "one pass to sort runs, one to merge them"}
 	if c.f.Records < 0 {
 		a.Why, a.Temp, a.Room, a.Levels = "works without knowing the size of the input", -1, -1, 1
 		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
@@ -258,43 +257,35 @@ func (c *chooser) merge() Candidate {
 	again := rewritten(a.Chunks, c.sizes.FanIn)
 	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	a.Room = roomFor(a.Temp, c.storedBlock(a.ChunkRecords))
-	prices, packed, keeps := c.plain, 0.0, 1.0
+	stored, packed := spilled, 0.0
 	if c.keeps < 1 && (c.f.Asked.SpillCodec == "delta" || a.Temp > c.f.CachedSpill()) {
-		prices, keeps, a.Stored = c.packed, c.keeps, int64(c.keeps*float64(a.Temp))
+		stored, a.Stored = c.keeps*spilled, int64(c.keeps*float64(a.Temp))
 		packed = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
 	}
-	back := c.mergeWork(merged, spilled, a)
-	waited := c.waits(n, (1+again)*spilled*keeps)
-	last := back.plus(again, back).plus(1, work{
-		spills: again * spilled, packs: (1 + 2*again) * packed, writes: c.written(), waits: waited,
-	})
-	touched := min(n, float64(a.ChunkRecords))
-	runs := work{reads: n, touches: touched, sorts: n, spills: spilled, packs: packed, starts: 1}
-	a.Stages = []Stage{
-		{StageRuns, c.f.bytes(), runs.cost(prices), 0}, {StageMerge, c.f.bytes(), last.cost(prices), 0},
+	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
+	last := work{
+		spills: (1 + 2*again) * stored, packs: (1 + 2*again) * packed, blocks: read, cuts: read * float64(runs),
+		merges: (1 + again) * merged * math.Log2(float64(max(runs, 2))), follows: (1 + again) * merged, writes: c.written(),
 	}
-	return c.finished(a, c.written(), waited)
-}
-
-// mergeWork is reading back what was spilled and merging it with what was kept, once.
-func (c *chooser) mergeWork(merged, spilled float64, a Candidate) work {
-	runs := min(a.Chunks, c.sizes.FanIn)
-	w := work{spills: spilled, merges: merged * math.Log2(float64(max(runs, 2))), follows: merged}
 	if c.f.Reversed() {
-		w[merges], w[follows] = 0, 0 // runs that do not overlap are only joined
+		last[merges], last[follows] = 0, 0 // runs that do not overlap are only joined
 	}
-	return w.plus(1, c.blocksRead(spilled, c.storedBlock(a.ChunkRecords), runs))
+	touched := min(n, float64(a.ChunkRecords))
+	a.Stages = []Stage{
+		c.stage(StageRuns, work{reads: n, touches: touched, sorts: n, spills: stored, packs: packed, starts: 1}),
+		c.stage(StageMerge, last),
+	}
+	return c.finished(a, c.written(), (1+again)*stored)
 }
 
-// blocksRead is what it takes to read back spill because it comes in blocks, of so many runs that are merged.
-func (c *chooser) blocksRead(records float64, block, runs int) work {
-	n := records * float64(c.f.recordSize()) / float64(max(block, 1))
-	return work{blocks: n, cuts: n * float64(runs)}
+// blocksOf is the number of blocks of a size that so many records of spill are read back in.
+func (c *chooser) blocksOf(records float64, block int) float64 {
+	return records * float64(c.f.recordSize()) / float64(max(block, 1))
 }
 
 func (c *chooser) partition() Candidate {
-	a := c.chunked(Candidate{Strategy: Partition, Chunks: PartsOf(c.f.Records, c.capacity), Possible: true,
-		Why: "one pass to partition, one to sort the parts"})
+	a := Candidate{Strategy: Partition, ChunkRecords: c.capacity, Chunks: PartsOf(c.f.Records, c.capacity),
+		Possible: true, Why: "one pass to partition, one to sort the parts"}
 	scatter, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), a.Chunks)
 	passes := float64(max(levelsOf(a.Chunks, fit), 1))
 	n := c.known()
@@ -312,14 +303,14 @@ func (c *chooser) partition() Candidate {
 	case !c.sizes.Merges(c.f):
 		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
-	back := c.blocksRead(n, scatter.BlockBytes, 0)
-	last := work{spills: n, parts: float64(a.Chunks), touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
-		waits: c.waits(n, passes*n)}
-	last = last.plus(1, back).plus(passes-1, work{scatters: n, spills: 2 * n}).plus(passes-1, back)
 	a.Stages = []Stage{
-		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}), c.stage(StageParts, last),
+		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}),
+		c.stage(StageParts, work{
+			scatters: (passes - 1) * n, spills: (2*passes - 1) * n, blocks: passes * c.blocksOf(n, scatter.BlockBytes),
+			parts: float64(a.Chunks), touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
+		}),
 	}
-	return c.finished(a, n, c.waits(n, passes*n))
+	return c.finished(a, n, passes*n)
 }
 
 // blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.

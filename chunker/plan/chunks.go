@@ -12,34 +12,38 @@ import (
 const slotsOnGPU = 2
 
 // SlotsOf is the number of chunks that are in flight on a device.
-func (d *Device) SlotsOf(slots int) int {
+func (s *Sizes) SlotsOf(d *Device) int {
 	if d.Host {
 		return 1
 	}
-	return slots
+	return s.Slots
 }
 
-// chunkBytes is the host memory of one chunk.
-func (c *chooser) chunkBytes(slots int) int64 {
+// divide shares the memory among the chunks of all devices.
+func (c *chooser) divide(slots int) {
+	c.sizes.Slots = slots
 	total := 0
-	for _, d := range c.f.Devices {
-		total += d.SlotsOf(slots)
+	for i := range c.f.Devices {
+		total += c.sizes.SlotsOf(&c.f.Devices[i])
 	}
-	return c.sizes.Budget.Chunks() / int64(max(total, 1))
+	c.sizes.ChunkBytes = c.sizes.Budget.Chunks() / int64(max(total, 1))
+	c.capacity = c.chunkRecords(0)
+}
+
+// chunk is a chunk of so much memory, of a source that has more records.
+func (s *Sizes) chunk(memory, source int64) Chunk {
+	return Chunk{memory, s.BlockBytes, s.Workers, source}
 }
 
 // chunkRecords is the number of records that a chunk can have on every device, of a source that has more of them.
-func (c *chooser) chunkRecords(slots int, source int64) int64 {
+func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
 	if c.f.Asked.ChunkRecords > 0 {
 		capacity = c.f.Asked.ChunkRecords
 	}
 	for _, d := range c.f.Devices {
-		n := d.Capacity(Chunk{c.chunkBytes(slots), c.sizes.BlockBytes, c.sizes.Workers, source})
-		if !d.Host {
-			n /= int64(slots) // they share the device's memory
-		}
-		capacity = min(capacity, n)
+		n := d.Capacity(c.sizes.chunk(c.sizes.ChunkBytes, source))
+		capacity = min(capacity, n/int64(c.sizes.SlotsOf(&d))) // they share the device's memory
 	}
 	return capacity
 }
@@ -49,7 +53,7 @@ func (c *chooser) storedBlock(records int64) int {
 	if !c.f.onHost() {
 		return c.sizes.BlockBytes
 	}
-	return c.f.Devices[0].StoredBlock(Chunk{c.chunkBytes(c.slots), c.sizes.BlockBytes, c.sizes.Workers, 0}, records)
+	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
 // cut chooses the chunks of so many records. The last one is not spilled but merged from where it was sorted. The merge
@@ -87,8 +91,7 @@ func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := c.sizes.mergeMemory(c.f, runs)
 	memory := c.sizes.BesideMerge(c.f, runs) - merge/waste
-	n := c.f.Devices[0].Capacity(Chunk{memory, c.sizes.BlockBytes, c.sizes.Workers, 0})
-	return min(n, c.capacity)
+	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
 func (s *Sizes) mergeMemory(f *Facts, runs int) int64 {
@@ -223,9 +226,9 @@ func (c *chooser) spread() Candidate {
 	merging := n * math.Log2(float64(max(a.Chunks, 2)))
 	a.Stages = []Stage{
 		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
-		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written(), waits: c.waits(n, 0)}),
+		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written()}),
 	}
-	return c.finished(a, c.written(), c.waits(n, 0))
+	return c.finished(a, c.written(), 0)
 }
 
 // shares cuts the data into a share for each device, by what it holds; false where they do not hold it together.

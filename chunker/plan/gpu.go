@@ -21,7 +21,7 @@ func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 
 // gpuGain is by how many seconds the sort is predicted to be faster.
 func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
-	host := p.price(f, f.Asked.Workers, 1)
+	host := p.price(f, f.Asked.Workers)
 	n, size := float64(f.Records), float64(f.recordSize())
 	onGPU := p.sortOnGPUs(p.assume(gpu), size, host)
 	outOfCore := func(memory float64) float64 {

@@ -97,9 +97,6 @@ type Candidate struct {
 	Why      string   `json:"why"`     // for instance: "does not fit one chunk"
 
 	ChunkRecords int64   `json:"-"` // most records of a chunk
-	ChunkBytes   int64   `json:"-"` // host memory of a chunk
-	Slots        int     `json:"-"` // chunks in flight on each GPU
-	Selects      bool    `json:"-"` // chunks take the records of a key range
 	Chunks       int     `json:"-"` // chunks, parts or passes
 	Levels       int     `json:"-"` // of merging
 	Temp         int64   `json:"-"` // bytes of records that are spilled; -1: not known
@@ -163,23 +160,19 @@ type chooser struct {
 	f        *Facts
 	profile  *Profile
 	sizes    Sizes
-	capacity int64 // records that fit a chunk on every device
-	slots    int
+	capacity int64   // records that fit a chunk on every device
 	keeps    float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
-	plain    work    // prices of spill that is not packed
-	packed   work
+	prices   work
 }
 
 func newChooser(f *Facts, profile *Profile) *chooser {
-	c := &chooser{f: f, profile: profile, sizes: Divide(f), slots: 1}
-	c.capacity = c.chunkRecords(1, 0)
+	c := &chooser{f: f, profile: profile, sizes: Divide(f)}
+	c.divide(1)
 	if f.Records < 0 || f.Records > c.capacity || len(f.Devices) > 1 {
-		c.slots = slotsOnGPU
-		c.capacity = c.chunkRecords(slotsOnGPU, 0)
+		c.divide(slotsOnGPU)
 	}
 	c.keeps = c.packing()
-	c.plain = profile.price(f, c.sizes.Workers, 1)
-	c.packed = profile.price(f, c.sizes.Workers, c.keeps)
+	c.prices = profile.price(f, c.sizes.Workers)
 	return c
 }
 
@@ -187,11 +180,6 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 // One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
 func (c *chooser) weigh() []Candidate {
 	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread(), c.merge(), c.partition()}
-	for i := range all {
-		for _, s := range all[i].Stages {
-			all[i].Seconds += s.Seconds
-		}
-	}
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
 	if forced >= 0 && c.obeys(&all[forced]) {
 		all[forced].Why, all[forced].Possible = askedFor, true
@@ -200,26 +188,22 @@ func (c *chooser) weigh() []Candidate {
 		preferInCore(all)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
-		return cmp.Or(
-			boolFirst(a.Why == askedFor, b.Why == askedFor),
-			boolFirst(a.Possible, b.Possible),
-			cmp.Compare(a.Seconds, b.Seconds),
-		)
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Seconds, b.Seconds))
 	})
 	return all
 }
 
 const askedFor = "asked for"
 
-// boolFirst orders true before false.
-func boolFirst(a, b bool) int {
+// rank orders what is asked for before what is possible, and that before the rest.
+func (a *Candidate) rank() int {
 	switch {
-	case a == b:
+	case a.Why == askedFor:
 		return 0
-	case a:
-		return -1
+	case a.Possible:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // obeys reports whether the strategy that was asked for can be taken.

@@ -220,7 +220,7 @@ func TestWanted(t *testing.T) {
 // and no faster what is on a disk.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
 	f, p := factsOf(t, gib, gib), DefaultProfile()
-	times := func(workers int) float64 { return p.price(f, 1, 1)[looks] / p.price(f, workers, 1)[looks] }
+	times := func(workers int) float64 { return p.price(f, 1)[looks] / p.price(f, workers)[looks] }
 	one, two, sixteen := times(1), times(2), times(16)
 	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
 		t.Errorf("as fast as one: 1 worker %.2f times, 2 %.2f times, 16 %.2f times", one, two, sixteen)

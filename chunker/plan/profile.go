@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Profile is what is known of a machine: the rates by which the cost of each strategy is predicted. Rates are those
 // of one worker; a power or a number of workers says how they add up. `extsort tune` writes the profile of a machine.
@@ -112,27 +115,19 @@ func (w work) cost(prices work) (seconds float64) {
 	return seconds
 }
 
-// plus is w and n times as much as more.
-func (w work) plus(n float64, more work) work {
-	for kind, amount := range more {
-		w[kind] += n * amount
-	}
-	return w
-}
-
 const (
 	MoveCopies    = 8 // copies that sorting a small record whole takes
 	ScatterCopies = 3 // copies that sending a record to its part takes
 )
 
 // price says what each kind of work costs on this machine for these facts, by so many workers.
-func (p *Profile) price(f *Facts, workers int, keeps float64) work {
+func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	pr := work{
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
 		scatters: (p.Scatter + ScatterCopies*size/p.CopyBytes) / n,
-		spills:   keeps * size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
+		spills:   size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), waits: 1 / p.DiskBytes, starts: p.Start, syncs: p.Sync,
 	}
@@ -218,12 +213,7 @@ func (p *Profile) gpus(devices []Device) (sum Device) {
 
 // assume fills in rates that were not measured.
 func (p *Profile) assume(d Device) Device {
-	if d.LinkBytes == 0 {
-		d.LinkBytes = p.LinkBytes
-	}
-	if d.SortBytes == 0 {
-		d.SortBytes = p.GPUSortBytes
-	}
+	d.LinkBytes, d.SortBytes = cmp.Or(d.LinkBytes, p.LinkBytes), cmp.Or(d.SortBytes, p.GPUSortBytes)
 	return d
 }
 
