@@ -19,7 +19,7 @@ func TestOffsets(t *testing.T) {
 		{"lines.blockMask", unsafe.Offsetof(l.blockMask), 32},
 		{"lines.lineMask", unsafe.Offsetof(l.lineMask), 40},
 		{"lines.ahead", unsafe.Offsetof(l.ahead), 48},
-		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see AHEAD
+		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
 	} {
 		if f.got != f.want {

@@ -21,39 +21,32 @@ func aheadOf(n int) int {
 
 // moveBlock is moveLoop, in a third of its time where the processor has BEXTR.
 func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+	if !hasBEXTR {
+		moveLoop(to, block, low, shift, digit, places)
+		return
+	}
 	control := uint64(shift | digit<<8)
 	switch block := any(block).(type) {
 	case []uint64:
-		if hasBEXTR {
-			move64(word[uint64](to), block, uint64(low), control, places, aheadOf(len(block)))
-			return
-		}
+		move64(word[uint64](to), block, uint64(low), control, places, aheadOf(len(block)))
 	case []uint32:
-		if hasBEXTR {
-			move32(word[uint32](to), block, uint32(low), control, places, aheadOf(len(block)))
-			return
-		}
+		move32(word[uint32](to), block, uint32(low), control, places, aheadOf(len(block)))
 	}
-	moveLoop(to, block, low, shift, digit, places)
 }
 
 // countTwo is countTwoLoop, in assembly where the processor has BEXTR.
 func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+	if !hasBEXTR {
+		countTwoLoop(block, low, shift, digit, counts, next)
+		return
+	}
 	control := uint64(shift | digit<<8)
-	nextControl := control + uint64(digit)
 	switch block := any(block).(type) {
 	case []uint64:
-		if hasBEXTR {
-			count64(block, uint64(low), control, nextControl, counts, next)
-			return
-		}
+		count64(block, uint64(low), control, control+uint64(digit), counts, next)
 	case []uint32:
-		if hasBEXTR {
-			count32(block, uint32(low), control, nextControl, counts, next)
-			return
-		}
+		count32(block, uint32(low), control, control+uint64(digit), counts, next)
 	}
-	countTwoLoop(block, low, shift, digit, counts, next)
 }
 
 // The assembly requires hasBEXTR, and ahead that aheadOf gives.
@@ -69,3 +62,8 @@ func count64(block []uint64, low, control, nextControl uint64, counts, next *[di
 
 //go:noescape
 func count32(block []uint32, low uint32, control, nextControl uint64, counts, next *[digits]uint64)
+
+// PrefetchRecords asks for the cache lines of the records of elems. REQUIRES: elems is not empty.
+//
+//go:noescape
+func PrefetchRecords(kept *byte, elems []uint64, indexMask uint64, size int)

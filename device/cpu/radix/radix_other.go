@@ -9,3 +9,7 @@ func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digi
 func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
 	countTwoLoop(block, low, shift, digit, counts, next)
 }
+
+func Within[E Element](dst, a []E, low, span E) int { return withinLoop(dst, a, low, span) }
+
+func PrefetchRecords(*byte, []uint64, uint64, int) {}

@@ -42,32 +42,22 @@
 	CMPQ CX, R15                \
 	JGE  loop
 
-// AHEAD finds where the element 16 places further on will go, and ASK asks for its line.
-#define AHEAD \
-	MOVL 64(DI)(CX*4), R14 \
-	MOVL (R9)(R14*8), R14
-
-#define ASK32 \
-	AHEAD                    \
-	PREFETCHT0 (R8)(R14*4)
-
-#define ASK64 \
-	AHEAD                    \
-	PREFETCHT0 (R8)(R14*8)
+// ASK asks for the line that the element 16 places further on will go to.
+#define ASK(BYTES) \
+	MOVL       64(DI)(CX*4), R14 \
+	MOVL       (R9)(R14*8), R14  \
+	PREFETCHT0 (R8)(R14*BYTES)
 
 #define ASK128 \
-	AHEAD                    \
-	SHLQ       $4, R14       \
+	MOVL       64(DI)(CX*4), R14 \
+	MOVL       (R9)(R14*8), R14  \
+	SHLQ       $4, R14           \
 	PREFETCHT0 (R8)(R14*1)
 
 // PUT takes an element and appends it to the line of its bucket. AX is for its use.
-#define PUT32 \
-	MOVL (SI)(CX*4), AX \
-	MOVL AX, (R8)(DX*4)
-
-#define PUT64 \
-	MOVQ (SI)(CX*8), AX \
-	MOVQ AX, (R8)(DX*8)
+#define PUT(MOV, BYTES) \
+	MOV (SI)(CX*BYTES), AX \
+	MOV AX, (R8)(DX*BYTES)
 
 #define PUT128 \
 	MOVQ  CX, AX          \
@@ -78,10 +68,10 @@
 	MOVO  X0, (R8)(AX*1)
 
 // APPEND puts an element where next says, and leaves the loop if that fills a line.
-#define APPEND(PUT) \
+#define APPEND(PUTS) \
 	MOVL  (DI)(CX*4), BX   \
 	MOVQ  (R9)(BX*8), DX   \
-	PUT                    \
+	PUTS                   \
 	INCQ  DX               \
 	MOVQ  DX, (R9)(BX*8)   \
 	TESTL R13, DX          \
@@ -95,7 +85,7 @@
 	MOV     (SI)(CX*BYTES), AX     \
 	MOVL    DX, R14                \
 	MOV     AX, (R8)(R14*BYTES)    \
-	MOVQ    majority+40(FP), R11      \
+	MOVQ    majority+40(FP), R11   \
 	LEAQ    1(DX), R14             \
 	CMP     AX, (R11)(BX*8)        \
 	MOVQ    $0x1000000000, R11     \
@@ -167,12 +157,12 @@ noRoom: \
 // func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
 TEXT ·put32(SB), NOSPLIT, $0-56
 	BEGIN($2)
-	LOOPS(ASK32, APPEND(PUT32), $2, done+40(FP), full+48(FP))
+	LOOPS(ASK(4), APPEND(PUT(MOVL, 4)), $2, done+40(FP), full+48(FP))
 
 // func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
 TEXT ·put64(SB), NOSPLIT, $0-56
 	BEGIN($3)
-	LOOPS(ASK64, APPEND(PUT64), $3, done+40(FP), full+48(FP))
+	LOOPS(ASK(8), APPEND(PUT(MOVQ, 8)), $3, done+40(FP), full+48(FP))
 
 // func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
 TEXT ·put128(SB), NOSPLIT, $0-56
@@ -182,14 +172,14 @@ TEXT ·put128(SB), NOSPLIT, $0-56
 // func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint64) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
-	LOOPS(ASK32, COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
+	LOOPS(ASK(4), COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
 
 // func putCounted64(elems []uint64, numbers *uint32, l *lines, majority *uint64) (done, full int)
 TEXT ·putCounted64(SB), NOSPLIT, $0-64
 	BEGIN($3)
-	LOOPS(ASK64, COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))
+	LOOPS(ASK(8), COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))
 
-// func storeFence()
+// func StoreFence()
 TEXT ·StoreFence(SB), NOSPLIT, $0-0
 	SFENCE
 	RET

@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package radix
-
-func Within[E Element](dst, a []E, low, span E) int { return withinLoop(dst, a, low, span) }
