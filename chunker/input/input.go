@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
@@ -110,9 +109,6 @@ func plainPathError(err error) error {
 
 // openStdin reads standard input at offsets where the shell has taken it from a file (< file).
 func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
-	if conn, ok := stdin.(syscall.Conn); ok { // *os.File, or what wraps one
-		pipe.Enlarge(conn)
-	}
 	if file, ok := stdin.(*os.File); ok {
 		info, err := file.Stat()
 		start, failed := file.Seek(0, io.SeekCurrent)
@@ -156,12 +152,9 @@ func (in *Input) readHeader(spec format.Spec) error {
 const streamBuffer = 16 << 10
 
 func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
-	in := &Input{Name: name}
-	r, moving := pipe.NewReader(pipe.Interruptible(ctx, r))
-	if moving != nil {
-		in.close = append(in.close, moving)
-	}
-	buffered := bufio.NewReaderSize(r, streamBuffer)
+	source := pipe.NewReader(ctx, r)
+	in := &Input{Name: name, close: []io.Closer{source}}
+	buffered := bufio.NewReaderSize(source, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		in.Close()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/spill"
@@ -97,9 +96,6 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
 func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
-	if conn, ok := to.(syscall.Conn); ok {
-		pipe.Enlarge(conn)
-	}
 	end := &streamEnd{out: out, last: pipe.NewWriter(to, opt.PipeBytes)}
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {

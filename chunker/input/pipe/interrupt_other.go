@@ -7,5 +7,5 @@ import (
 	"io"
 )
 
-// Interruptible returns r as it is: there is no way here to end a read that waits.
-func Interruptible(_ context.Context, r io.Reader) io.Reader { return r }
+// interruptible returns r as it is: there is no way here to end a read that waits.
+func interruptible(_ context.Context, r io.Reader) io.Reader { return r }

@@ -3,8 +3,8 @@
 package pipe
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Interruptible makes reads from a pipe or a terminal end soon after ctx is cancelled: Go cannot interrupt a read that
+// interruptible makes reads from a pipe or a terminal end soon after ctx is cancelled: Go cannot interrupt a read that
 // waits in the system. A regular file is returned as it is.
-func Interruptible(ctx context.Context, r io.Reader) io.Reader {
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	file, ok := r.(*os.File)
 	if !ok || ctx.Done() == nil {
 		return r
@@ -33,18 +33,18 @@ type pollReader struct {
 
 const pollMilliseconds = 50
 
-// SyscallConn lets the pipe be made larger, and be spliced.
+// SyscallConn lets the pipe be spliced.
 func (r *pollReader) SyscallConn() (syscall.RawConn, error) { return r.file.SyscallConn() }
 
 func (r *pollReader) Read(p []byte) (int, error) {
-	if err := r.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		return 0, err
 	}
 	return r.file.Read(p)
 }
 
-// Wait implements Waiter.
-func (r *pollReader) Wait() error {
+// wait returns when there is something to read, or the end, or with the error that Read is to end with.
+func (r *pollReader) wait() error {
 	raw, err := r.file.SyscallConn()
 	if err != nil {
 		return err
@@ -61,5 +61,5 @@ func (r *pollReader) Wait() error {
 			}
 		}
 	})
-	return errors.Join(failed, err)
+	return cmp.Or(failed, err)
 }

@@ -3,15 +3,15 @@
 package pipe
 
 import (
+	"context"
 	"io"
-	"syscall"
 )
 
-// Enlarge makes a pipe hold more, where the system can do that.
-func Enlarge(syscall.Conn) {}
-
-// NewReader gives r: only Linux has a better way to read from a pipe.
-func NewReader(r io.Reader) (reader io.Reader, close io.Closer) { return r, nil }
+// NewReader gives a reader of r, which stays open. To wait for a pipe or a terminal ends when ctx is cancelled, where
+// the system has a way. Only Linux has a better way to read from a pipe.
+func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
+	return io.NopCloser(interruptible(ctx, r))
+}
 
 // NewWriter gives w: only Linux has a better way to write to a pipe.
 func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser { return unclosed{w} }

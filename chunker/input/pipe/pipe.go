@@ -22,14 +22,6 @@ const capacity = 1 << 20
 // it, and the reader need not wait for a whole block.
 const step = 128 << 10
 
-// Waiter is a reader of a pipe whose reading somebody may end, which a system call that waits would not notice.
-type Waiter interface {
-	io.Reader
-
-	// Wait returns when there is something to read, or the end, or with the error that Read is to end with.
-	Wait() error
-}
-
 // unclosed is a writer that there is nothing to close of.
 type unclosed struct{ io.Writer }
 

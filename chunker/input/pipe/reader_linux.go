@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -19,18 +20,16 @@ type reader struct {
 	whole bool      // plain has taken over
 }
 
-// NewReader gives a reader of r that costs less where r is a pipe, and otherwise r. What it gives in close, if not nil,
-// is to be closed after the last Read; r stays open. If r is a Waiter, it is asked to wait.
-func NewReader(r io.Reader) (reader io.Reader, close io.Closer) {
-	raw, ok := pipeOf(r)
-	if !ok {
-		return r, nil
+// NewReader gives a reader of r that costs less where r is a pipe. To wait for a pipe or a terminal ends when ctx is
+// cancelled. It is to be closed after the last Read; r stays open.
+func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
+	r = interruptible(ctx, r)
+	if raw, ok := pipeOf(r); ok {
+		if p := newReader(raw, r); p != nil {
+			return p
+		}
 	}
-	p := newReader(raw, r)
-	if p == nil {
-		return r, nil
-	}
-	return p, p
+	return io.NopCloser(r)
 }
 
 // newReader gives nil where there can be no pipe in between.
@@ -59,8 +58,8 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // fetch waits for bytes and moves them to the pipe in between. The error is io.EOF at the end.
 func (r *reader) fetch() (err error) {
-	if w, ok := r.plain.(Waiter); ok {
-		if err := w.Wait(); err != nil {
+	if w, ok := r.plain.(*pollReader); ok {
+		if err := w.wait(); err != nil {
 			return err
 		}
 	}

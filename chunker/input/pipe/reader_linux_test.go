@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -43,10 +44,10 @@ func TestReader(t *testing.T) {
 	all, pieces := pipeData(4)
 	for _, capacity := range []int{4096, 64 << 10, 1 << 20} {
 		from, to := pipetest.Open(t)
+		r := NewReader(t.Context(), from)
 		if _, err := unix.FcntlInt(from.Fd(), unix.F_SETPIPE_SZ, capacity); err != nil {
 			t.Skip(err)
 		}
-		r, closer := NewReader(from)
 		if _, ok := r.(*reader); !ok {
 			t.Fatalf("the reader of a pipe is %T", r)
 		}
@@ -58,7 +59,7 @@ func TestReader(t *testing.T) {
 		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("Read after the end: %d, %v", n, err)
 		}
-		if err := closer.Close(); err != nil {
+		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -67,8 +68,8 @@ func TestReader(t *testing.T) {
 // TestReaderDoesNotWaitForMore: what is there is given, however little it is.
 func TestReaderDoesNotWaitForMore(t *testing.T) {
 	from, to := pipetest.Open(t)
-	r, closer := NewReader(from)
-	defer closer.Close()
+	r := NewReader(context.Background(), from)
+	defer r.Close()
 	for _, piece := range []string{"abc", "d", strings.Repeat("e", 5000)} {
 		to.Write([]byte(piece))
 		got := make([]byte, 10_000)
@@ -113,7 +114,7 @@ func TestReaderOfOthers(t *testing.T) {
 	}
 	defer file.Close()
 	for _, from := range []io.Reader{strings.NewReader(""), file} {
-		if r, closer := NewReader(from); r != from || closer != nil {
+		if r := NewReader(t.Context(), from); r != io.NopCloser(from) {
 			t.Errorf("the reader of %T is %T", from, r)
 		}
 	}
@@ -122,31 +123,25 @@ func TestReaderOfOthers(t *testing.T) {
 // TestReaderFails: an error of the pipe is no end.
 func TestReaderFails(t *testing.T) {
 	from, _ := pipetest.Open(t)
-	r, closer := NewReader(from)
-	defer closer.Close()
+	r := NewReader(context.Background(), from)
+	defer r.Close()
 	from.Close()
 	if n, err := r.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("Read from a closed pipe: %d, %v", n, err)
 	}
 }
 
-// endedReader is a Waiter whose reading somebody has ended.
-type endedReader struct {
-	*os.File
-	err error
-}
-
-func (r endedReader) Wait() error { return r.err }
-
 // TestReaderWaits has nothing in the pipe: a reader that did not ask whether to end would wait for ever.
 func TestReaderWaits(t *testing.T) {
 	from, _ := pipetest.Open(t)
 	ended := errors.New("ended")
-	r, closer := NewReader(endedReader{from, ended})
+	ctx, end := context.WithCancelCause(t.Context())
+	end(ended)
+	r := NewReader(ctx, from)
 	if _, ok := r.(*reader); !ok {
 		t.Fatalf("the reader of a pipe is %T", r)
 	}
-	defer closer.Close()
+	defer r.Close()
 	if n, err := r.Read(make([]byte, 8)); n != 0 || err != ended {
 		t.Errorf("%d, %v, want 0, %v", n, err, ended)
 	}

@@ -8,16 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enlarge makes a pipe hold more, where f is one. It is only a matter of speed, so a refusal is no error.
-func Enlarge(f syscall.Conn) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, capacity) })
-}
-
-// pipeOf gives access to the file descriptor of f, where that is a pipe.
+// pipeOf gives access to the file descriptor of f, where that is a pipe, and makes it hold more. That is only a matter
+// of speed, so a refusal is no error.
 func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 	conn, ok := f.(syscall.Conn)
 	if !ok {
@@ -28,7 +20,10 @@ func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 		return nil, false
 	}
 	var stat unix.Stat_t
-	failed := raw.Control(func(fd uintptr) { err = unix.Fstat(int(fd), &stat) })
+	failed := raw.Control(func(fd uintptr) {
+		err = unix.Fstat(int(fd), &stat)
+		unix.FcntlInt(fd, unix.F_SETPIPE_SZ, capacity)
+	})
 	return raw, failed == nil && err == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO
 }
 
