@@ -25,7 +25,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 		folders = []string{t.TempDir()}
 	}
 	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec),
-		BlockBytes: 256, Workers: 2})
+		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

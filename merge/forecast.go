@@ -39,9 +39,7 @@ func keyOf(runs []*spill.Run, p place) []byte { return runs[p.run].Blocks()[p.bl
 func largestBlock(runs []*spill.Run) int {
 	n := 0
 	for _, run := range runs {
-		for i := range run.Blocks() {
-			n = max(n, run.Blocks()[i].Records)
-		}
+		n = max(n, run.LargestBlock())
 	}
 	return n
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -118,7 +115,7 @@ func SortedRun(k *format.Keyer, records int64, blockRecords int, read func(p []b
 // slice is the run of the blocks [i, j) of r, counted from 0 again. It shares r's storage.
 func (r *Run) slice(i, j int) *Run {
 	blocks := slices.Clone(r.blocks[i:j])
-	base := blocks[0].First
+	base := endOf(r.blocks[:i])
 	for n := range blocks {
 		blocks[n].First -= base
 	}
@@ -141,29 +138,15 @@ func checkIndex(blocks []Block) error {
 // BlockBytes is the size of the records of block i.
 func (r *Run) BlockBytes(i int) int { return r.blocks[i].Records * r.keyer.Layout().RecordSize }
 
+// LargestBlock is the number of records in the largest block.
+func (r *Run) LargestBlock() (records int) {
+	for i := range r.blocks {
+		records = max(records, r.blocks[i].Records)
+	}
+	return records
+}
+
 // CopyTo writes the records of the run as they stand, by so many workers.
 func (r *Run) CopyTo(ctx context.Context, workers int, w device.BlockWriter) error {
-	blocks := r.Blocks()
-	var next atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	for range workers {
-		group.Go(func() error {
-			var buffer []byte
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(blocks) || ctx.Err() != nil {
-					return ctx.Err()
-				}
-				buffer = slices.Grow(buffer[:0], r.BlockBytes(i))
-				recs, err := r.ReadBlock(i, buffer[:r.BlockBytes(i)])
-				if err == nil {
-					err = w.WriteBlock(ctx, blocks[i].First, recs)
-				}
-				if err != nil {
-					return err
-				}
-			}
-		})
-	}
-	return group.Wait()
+	return device.Copy(ctx, r.Source(0, len(r.blocks)), workers, r.LargestBlock(), r.keyer.Layout().RecordSize, w)
 }

@@ -28,9 +28,8 @@ type Options struct {
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	CachedBytes int64 // so many are read back from the page cache, if there are no more; those after them from a disk
 
-	BlockBytes int // largest block
-	Workers    int // writers at the same time
-	Coders     int // blocks that are compressed or decompressed at the same time; 0: Workers
+	Workers int // writers at the same time
+	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
 }
 
 // Spill keeps runs in temporary files: a few in each folder, whatever the number of runs. File systems let one writer

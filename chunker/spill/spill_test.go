@@ -48,7 +48,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec), BlockBytes: 256,
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec),
 		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestSpill(t *testing.T) {
 		for _, store := range []Store{nil, &memoryStore{}} {
 			folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 			s, err := New(Options{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words),
-				ExpectBytes: 4000, BlockBytes: 800, Workers: 2})
+				ExpectBytes: 4000, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,7 +243,7 @@ func TestSpillUsesAllFolders(t *testing.T) {
 
 // TestSpillOfLittle expects fewer bytes than it has files.
 func TestSpillOfLittle(t *testing.T) {
-	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8, BlockBytes: 80,
+	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8,
 		Workers: 16})
 	if err != nil {
 		t.Fatal(err)
@@ -302,8 +302,7 @@ func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
-		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words),
-			BlockBytes: 8000})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +344,7 @@ func TestRunWriterIndex(t *testing.T) {
 }
 
 func TestSpillFolders(t *testing.T) {
-	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words), BlockBytes: 100}
+	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words)}
 	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") ||
 		!strings.Contains(err.Error(), "-T") {
 		t.Errorf("a folder that does not exist: %v", err)
@@ -463,7 +462,7 @@ func TestCodecBeyond(t *testing.T) {
 		{"none", -1, false, false, "none"},
 	} {
 		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words),
-			ExpectBytes: c.expected, CachedBytes: cached, Workers: 1, BlockBytes: len(block)})
+			ExpectBytes: c.expected, CachedBytes: cached, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,12 +45,12 @@ var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error 
 // brings them in order. Then records with equal keys, which must stay in the order of the input, may not be, unless
 // they are nothing but their keys.
 func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
-	in, mirrored := r.Input, r.Facts.Mirrored()
+	in, s, mirrored := r.Input, &r.Plan.Sizes, r.Facts.Mirrored()
 	inOrder := func(o format.Order) bool {
 		return o.FirstDisorder < 0 && (!mirrored || o.Duplicates == 0 || in.Keyer.Layout().IsBare())
 	}
 	var order format.OrderCheck
-	copyBlock := func(ctx context.Context, first int64, recs []byte) error {
+	copyBlock := device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		if mirrored {
 			first = in.Data.Records() - first - int64(len(recs)/in.size)
 			mirror(recs, in.size)
@@ -61,9 +61,9 @@ func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
 		}
 		order.Add(block)
 		return w.WriteBlock(ctx, first, recs)
-	}
+	})
 	for _, src := range in.Data.Split(1) {
-		if err := readAll(ctx, src, r.Plan.Sizes.Workers, r.Plan.Sizes.BlockBytes, in.size, copyBlock); err != nil {
+		if err := device.Copy(ctx, src, s.Workers, s.BlockBytes/in.size, in.size, copyBlock); err != nil {
 			return err
 		}
 	}

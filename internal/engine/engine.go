@@ -157,7 +157,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
 		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(),
-		BlockBytes: s.BlockBytes, Workers: s.Workers, Coders: s.SpillCoders,
+		Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
@@ -191,31 +189,4 @@ func (c *checksum) add(recs []byte, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum.Merge(part)
-}
-
-// readAll shows all records of a source to see, several goroutines at a time.
-func readAll(ctx context.Context, src device.Source, workers, blockBytes, size int,
-	see func(ctx context.Context, first int64, recs []byte) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for range workers {
-		group.Go(func() error { return readBlocks(ctx, src, max(blockBytes/size, 1), size, see) })
-	}
-	return group.Wait()
-}
-
-func readBlocks(ctx context.Context, src device.Source, records, size int,
-	see func(ctx context.Context, first int64, recs []byte) error) error {
-	buffer := make([]byte, records*size)
-	for {
-		first, n, err := src.Next(records, func(int64, int) []byte { return buffer })
-		if err != nil || n == 0 {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := see(ctx, first, buffer[:n*size]); err != nil {
-			return err
-		}
-	}
 }

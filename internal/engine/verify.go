@@ -67,7 +67,7 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*C
 		if brief {
 			src = untilFault{src, watch}
 		}
-		if err := readAll(ctx, src, s.Workers, readBytes(&s), in.size, watch.WriteBlock); err != nil {
+		if err := device.Copy(ctx, src, s.Workers, readBytes(&s)/in.size, in.size, watch); err != nil {
 			return nil, err
 		}
 	}
@@ -123,9 +123,9 @@ func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) 
 	watch := &orderWatch{keyer: r.Input.Keyer}
 	src := input.ReaderSource(r.Output.file, int64(len(r.Input.Header.Encode(0))), records, r.Input.size)
 	s := &r.Plan.Sizes
-	see := func(ctx context.Context, first int64, recs []byte) error {
+	see := device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		r.Meter.add(atOutput, len(recs))
 		return watch.WriteBlock(ctx, first, recs)
-	}
-	return watch, readAll(ctx, src, s.Workers, readBytes(s), r.Input.size, see)
+	})
+	return watch, device.Copy(ctx, src, s.Workers, readBytes(s)/r.Input.size, r.Input.size, see)
 }

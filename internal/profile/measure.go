@@ -154,7 +154,7 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 	classifier := chunker.NewClassifier(sample.Prefixes, trialParts)
 	opt := plan.Scatter{Workers: 1, BlockBytes: unitBytes / size * size}
 	store, err := spill.New(spill.Options{
-		Store: oblivion{}, Folders: []string{""}, Codec: "none", Keyer: k, ExpectBytes: -1, BlockBytes: unitBytes,
+		Store: oblivion{}, Folders: []string{""}, Codec: "none", Keyer: k, ExpectBytes: -1,
 	})
 	if t.err = err; err != nil {
 		return 0

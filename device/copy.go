@@ -1,0 +1,33 @@
+package device
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of so many
+// records, at most.
+func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		group.Go(func() error { return copyBlocks(ctx, src, max(blockRecords, 1), size, w) })
+	}
+	return group.Wait()
+}
+
+func copyBlocks(ctx context.Context, src Source, records, size int, w BlockWriter) error {
+	buffer := make([]byte, records*size)
+	for {
+		first, n, err := src.Next(records, func(int64, int) []byte { return buffer })
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.WriteBlock(ctx, first, buffer[:n*size]); err != nil {
+			return err
+		}
+	}
+}
