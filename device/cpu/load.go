@@ -161,10 +161,9 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 		l.buckets = radix.FittedBuckets(sample, low, high, count, tieBits)
 	}
 	e.order.reset(l.buckets.Count(), l.workers)
-	majority := radix.NewEqualities(sample, l.buckets, e.sizes.maxEqualities(), 0)
+	majority := radix.MajorityKeys(sample, l.buckets, e.sizes.maxEqualities(), 0)
 	for _, w := range e.workers[:l.workers] {
-		w.scatter.Reset(l.buckets.Count(), 0, len(e.pool.Zones))
-		w.scatter.CountEqual(majority)
+		w.scatter.Reset(l.buckets.Count(), 0, len(e.pool.Zones), majority)
 		w.radix.Passes = 0
 	}
 }

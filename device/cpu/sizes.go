@@ -170,7 +170,7 @@ func (s *sizes) perWorker() int {
 	if s.whole {
 		bytes += radix.WholeLines(s.leaf*s.element) + radix.WholeLines(s.batch()*s.element)
 	}
-	return bytes + radix.CombinerBytes(s.maxBuckets(), s.line) + s.unitBytes() + outBytes(s)
+	return bytes + radix.ScattererBytes(s.maxBuckets(), s.line) + s.unitBytes() + outBytes(s)
 }
 
 // batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
@@ -191,7 +191,7 @@ func (s *sizes) maxEqualities() int {
 	if s.keptRecords > 0 || s.whole {
 		return 0
 	}
-	return min(radix.MaxEqualities, s.maxBuckets()/8, s.workers*s.buckets(s.records)/4)
+	return min(s.maxBuckets()/8, s.workers*s.buckets(s.records)/4)
 }
 
 // unitBytes is the room for records on their way in; records that are kept are read to where they stay.

@@ -74,7 +74,7 @@ func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int)
 	// Majority keys are counted if that spares two blocks: one for the leaf that they are in, which cannot be joined with
 	// its neighbours, and one as it keeps these apart.
 	least := int64(2*s.engine.sizes.block) * int64(len(sample)) / l.count
-	majority := radix.NewEqualities(sample, b, s.engine.sizes.maxEqualities(), int(least)+1)
+	majority := radix.MajorityKeys(sample, b, s.engine.sizes.maxEqualities(), int(least)+1)
 	parts, err := s.distribute(ctx, l, workers, b, majority)
 	return s.merge(parts, int64(min(s.engine.sizes.bucket/2, s.engine.sizes.leaf))), err
 }
@@ -129,15 +129,14 @@ func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 // distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
 // never needs more new ones than it has buckets, and those that it holds.
 func (s splitter[K, E]) distribute(
-	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority *radix.Equalities[K],
+	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority []K,
 ) ([]leaf[K], error) {
 	if err := s.engine.makeWorkers(workers); err != nil {
 		return nil, err
 	}
 	readers := make([]reader, workers)
 	for _, w := range s.engine.workers[:workers] {
-		w.scatter.Reset(b.Count(), l.zone, 1)
-		w.scatter.CountEqual(majority)
+		w.scatter.Reset(b.Count(), l.zone, 1, majority)
 	}
 	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {

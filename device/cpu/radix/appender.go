@@ -11,7 +11,7 @@ import (
 // buckets: a line of each part is in cache, and goes to its buffer past the caches when it is full (see combiner).
 // It is for one goroutine at a time.
 type Appender[E arena.Word] struct {
-	Combiner[E]
+	combiner[E]
 	waiting int // the part of which a line is full, and there is no room for it; -1: none
 }
 
@@ -24,7 +24,7 @@ func CanAppend(bufferBytes int) bool {
 }
 
 // AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
-func AppenderBytes(parts int) int { return CombinerBytes(parts, appenderLine) }
+func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
 
 // NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and
 // behind them AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
@@ -32,7 +32,7 @@ func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[
 	var e E
 	p := &pool.Pool[E]{Elems: arena.View[E](memory[:parts*bufferBytes]), Block: bufferBytes / int(unsafe.Sizeof(e))}
 	a := &Appender[E]{waiting: -1}
-	a.Combiner, _ = NewCombiner(p, memory[parts*bufferBytes:], parts, appenderLine)
+	a.combiner, _ = newCombiner(p, memory[parts*bufferBytes:], parts, appenderLine)
 	for part := range parts {
 		a.next[part], a.to[part] = uint64(part*a.line), a.start(part)
 	}
@@ -48,23 +48,22 @@ func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.po
 func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
 	for done < len(elems) {
 		end := min(done+MaxNumbers, len(elems))
-		n, part := PutFast(&a.Combiner, elems[done:end], parts[done:end])
-		if done += n; part >= 0 && !a.store(part) {
+		n, part := put(&a.combiner, elems[done:end], parts[done:end], nil)
+		if done += n; part >= 0 && !a.store(part, uint64(a.line)) {
+			a.waiting = part
 			return done, part
 		}
 	}
 	return done, -1
 }
 
-// store writes the full line of a part to its buffer, and reports whether there was room.
-func (a *Appender[E]) store(part int) bool {
+// store writes the first n elements of the line of a part to its buffer, and reports whether there was room.
+func (a *Appender[E]) store(part int, n uint64) bool {
 	to := a.to[part]
-	if to == a.start(part)+uint64(a.pool.Block) {
-		a.waiting = part
+	if to == a.start(part+1) {
 		return false
 	}
-	copy(a.pool.Elems[to:to+uint64(a.line)], a.lines[part*a.line:])
-	a.to[part] = to + uint64(a.line)
+	a.writeLine(part, to, n)
 	return true
 }
 
@@ -79,7 +78,7 @@ func (a *Appender[E]) Empty(part int) {
 	a.to[part] = a.start(part)
 	if a.waiting == part {
 		a.waiting = -1
-		a.store(part)
+		a.store(part, uint64(a.line))
 	}
 }
 
@@ -87,12 +86,9 @@ func (a *Appender[E]) Empty(part int) {
 // else is appended. It reports false if the buffer has to be emptied for that.
 func (a *Appender[E]) Finish(part int) bool {
 	rest := a.inLine(part)
-	if to := a.to[part]; rest > 0 {
-		if to == a.start(part)+uint64(a.pool.Block) {
-			return false
-		}
-		copy(a.pool.Elems[to:to+rest], a.lines[part*a.line:])
-		a.to[part], a.next[part] = to+rest, uint64(part*a.line)
+	if rest > 0 && !a.store(part, rest) {
+		return false
 	}
+	a.next[part] -= rest
 	return true
 }

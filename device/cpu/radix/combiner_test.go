@@ -26,7 +26,7 @@ func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 				want[b.Of(key)] = append(want[b.Of(key)], w)
 			}
 			for _, line := range []int{LineBytes, LongLineBytes} {
-				fast, loop := combinedTo(t, &b, keys, words, line, PutFast[R]), combinedTo(t, &b, keys, words, line, putLoop[R])
+				fast, loop := combinedTo(t, &b, keys, words, line, put[R]), combinedTo(t, &b, keys, words, line, putLoop[R])
 				for i := range want {
 					if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
 						t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
@@ -39,7 +39,7 @@ func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 
 // combinedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
 func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int,
-	put func(*Combiner[R], []R, []uint32) (int, int)) [][]R {
+	put func(*combiner[R], []R, []uint32, []R) (int, int)) [][]R {
 	p, err := pool.New[R](len(keys)/64+b.Count()+1, 64, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -50,13 +50,13 @@ func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, w
 		t.Fatal(err)
 	}
 	defer memory.Free()
-	c, _ := NewCombiner(p, memory.Bytes(), b.Count(), line)
-	c.Reset(b.Count(), 0, len(p.Zones))
+	c, _ := NewScatterer[uint64](p, memory.Bytes(), b.Count(), line)
+	c.Reset(b.Count(), 0, len(p.Zones), nil)
 	ends, due := make([]uint32, b.Count()), make([]uint32, b.Count())
 	numbers := numbered(b, keys)
 	for at := 0; at < len(keys); {
 		end := min(at+MaxNumbers, len(keys))
-		done, full := put(&c, words[at:end], numbers[at:end])
+		done, full := put(&c.combiner, words[at:end], numbers[at:end], nil)
 		if full >= 0 {
 			c.flush(full)
 		}

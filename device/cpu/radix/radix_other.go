@@ -2,6 +2,8 @@
 
 package radix
 
+import "github.com/extsort/extsort/device/arena"
+
 func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
 	moveLoop(to, block, low, shift, digit, places)
 }
@@ -12,4 +14,10 @@ func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[dig
 
 func Within[E Element](dst, a []E, low, span E) int { return withinLoop(dst, a, low, span) }
 
+func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
+	return putLoop(c, elems, numbers, majority)
+}
+
 func PrefetchRecords(*byte, []uint64, uint64, int) {}
+
+func StoreFence() {}

@@ -1,17 +1,33 @@
 package radix
 
 import (
+	"unsafe"
+
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 // Scatterer is what one worker needs to distribute elements into the buckets of their keys.
 type Scatterer[K Element, E arena.Word] struct {
-	Combiner[E]
+	combiner[E]
 
-	equalities *Equalities[K] // elements, which are keys, that are counted instead; or nil
-	counts     []int64        // how often each of them came
-	counted    int            // elements added since the counters in next were empty
+	numbers []uint32    // of the buckets of the elements in work
+	Lists   []pool.List // full blocks and the one in work, for each bucket
+	taken   []uint32    // how many blocks those are
+
+	used     int       // buckets in use
+	recycled pool.List // blocks to use before those of the pool
+	zone     int       // that the blocks of the first bucket come from
+	zones    int       // that the buckets are spread over
+
+	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
+	counts   []int64 // how often it came
+	added    int     // elements since the counters in next were empty, if keys are counted
+}
+
+// ScattererBytes is the memory of a scatterer for so many buckets, with lines of so many bytes.
+func ScattererBytes(buckets, lineBytes int) int {
+	return combinerBytes(buckets, lineBytes) + WholeLines(8*buckets) + WholeLines(4*buckets)
 }
 
 // NewScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves
@@ -19,88 +35,164 @@ type Scatterer[K Element, E arena.Word] struct {
 func NewScatterer[K Element, E arena.Word](
 	p *pool.Pool[E], memory []byte, buckets, lineBytes int,
 ) (s *Scatterer[K, E], rest []byte) {
-	s = &Scatterer[K, E]{}
-	s.Combiner, rest = NewCombiner(p, memory, buckets, lineBytes)
+	s = &Scatterer[K, E]{numbers: make([]uint32, MaxNumbers)}
+	s.combiner, rest = newCombiner(p, memory, buckets, lineBytes)
+	lists, rest := Carve[uint64](rest, buckets)
+	s.Lists = unsafe.Slice((*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
+	s.taken, rest = Carve[uint32](rest, buckets)
 	return s, rest
 }
 
-// Reset empties the first so many buckets, which are all that add and finish may see. Their blocks come from so many
-// zones from zone on.
-func (s *Scatterer[K, E]) Reset(buckets, zone, zones int) {
-	s.Combiner.Reset(buckets, zone, zones)
-	s.equalities, s.counted = nil, 0
+// Reset empties the first so many buckets, which are all that may be used until the next time. Their blocks come from
+// so many zones from zone on. Keys that are majority, if it is not nil, are counted. Blocks to recycle, which work that
+// was cancelled leaves, are forgotten.
+func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, majority []K) {
+	s.used, s.zone, s.zones, s.recycled = buckets, zone, zones, pool.Empty
+	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
+	for bucket := range buckets {
+		s.empty(bucket)
+	}
+}
+
+func (s *Scatterer[K, E]) empty(bucket int) {
+	s.Lists[bucket], s.to[bucket], s.taken[bucket] = pool.Empty, 0, 0
+	s.next[bucket] = uint64(bucket * s.line)
+	if s.majority != nil {
+		s.counts[bucket] = 0
+	}
 }
 
 // Add distributes elems by their keys.
 func (s *Scatterer[K, E]) Add(b *Buckets[K], keys []K, elems []E) {
-	if s.equalities == nil {
-		Distribute(&s.Combiner, b, keys, elems, PutFast[E])
-		return
-	}
-	if s.counted += len(elems); s.counted > maxUncounted {
+	if s.added += len(elems); s.added > maxUncounted {
 		s.emptyCounters()
 	}
-	Distribute(&s.Combiner, b, keys, elems, s.count)
-}
-
-// count is putFast that counts majority keys. REQUIRES: elements are keys.
-func (s *Scatterer[K, E]) count(_ *Combiner[E], elems []E, numbers []uint32) (done, full int) {
-	return countFast(any(s).(*Scatterer[K, K]), arena.View[K](arena.ByteView(elems)), numbers)
-}
-
-// countLoop is putLoop that counts majority keys.
-func countLoop[E Element](s *Scatterer[E, E], elems []E, numbers []uint32) (done, full int) {
-	line := uint64(s.line)
-	for i, number := range numbers[:len(elems)] {
-		e, before := elems[i], s.next[number]
-		s.lines[uint32(before)] = e
-		after := before + 1
-		if uint64(e) == s.equalities.perBucket[number] {
-			after = before + 1<<countShift
+	majority, _ := any(s.majority).([]E) // only keys are counted
+	for len(keys) > 0 {
+		n := min(len(keys), MaxNumbers)
+		numbers := s.numbers[:n]
+		b.number(numbers, keys[:n])
+		for at := 0; at < n; {
+			done, full := put(&s.combiner, elems[at:n], numbers[at:], majority)
+			if full >= 0 {
+				s.flush(full)
+			}
+			at += done
 		}
-		if (after^before)&line != 0 {
-			s.next[number] = after - line
-			return i + 1, int(number)
-		}
-		s.next[number] = after
+		keys, elems = keys[n:], elems[n:]
 	}
-	return len(elems), -1
+}
+
+// emptyCounters adds what at counts to counts.
+func (s *Scatterer[K, E]) emptyCounters() {
+	s.added = 0
+	for bucket := range s.counts {
+		s.counts[bucket] += int64(s.next[bucket] >> countShift)
+		s.next[bucket] &= 1<<countShift - 1
+	}
+}
+
+// flush writes the full line of a bucket, which counts as empty already, to its block or to a new one.
+func (s *Scatterer[K, E]) flush(bucket int) { s.writeLine(bucket, s.makeRoom(bucket), uint64(s.line)) }
+
+// makeRoom is where the line of a bucket goes: to, or a new block if the last one is full.
+func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
+	p := s.pool
+	if to := s.to[bucket]; to&uint64(p.Block-1) != 0 {
+		return to
+	}
+	l := &s.Lists[bucket]
+	if l.Tail != pool.None {
+		p.Used[l.Tail] = uint32(p.Block)
+	}
+	block := s.takeBlock(bucket)
+	s.taken[bucket]++
+	p.Push(l, block)
+	return uint64(block) << p.Shift
+}
+
+// ZoneOf is the zone of a bucket.
+func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
+
+func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
+	block := s.recycled.Head
+	if block == pool.None {
+		return s.pool.Take(s.ZoneOf(bucket))
+	}
+	if s.recycled.Head = s.pool.Next[block]; s.recycled.Head == pool.None {
+		s.recycled = pool.Empty
+	}
+	return block
 }
 
 // Settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are
 // dropped, and the sizes of buckets are known.
 func (s *Scatterer[K, E]) Settle() {
-	if s.equalities != nil {
-		s.emptyCounters()
-	}
+	s.emptyCounters()
 	StoreFence()
 }
 
-// SizeOf is the number of elements in a bucket. REQUIRES: nothing was added since settle.
-func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
-	_, counted := s.CountOf(bucket)
-	return s.Combiner.SizeOf(bucket) + counted
+// Counts sets ends to the number of elements in each bucket. REQUIRES: as SizeOf.
+func (s *Scatterer[K, E]) Counts(ends []uint32) {
+	for i := range s.used {
+		ends[i] = uint32(s.SizeOf(i))
+	}
 }
 
-// DropFrom empties the buckets from one on, and returns how many elements they had. REQUIRES: nothing was added
-// since settle.
+// SizeOf is the number of elements in a bucket. REQUIRES: nothing was added since Settle, or no keys are counted.
+func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
+	mask, to, blocks := uint64(s.pool.Block-1), s.to[bucket], uint64(s.taken[bucket])
+	if to&mask != 0 {
+		blocks-- // the last one is not full
+	}
+	_, counted := s.CountOf(bucket)
+	return int64(blocks*(mask+1)+to&mask+s.inLine(bucket)) + counted
+}
+
+// CountOf is the majority key of a bucket, and how often it came. REQUIRES: nothing was added since Settle or Finish.
+func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
+	if s.majority == nil {
+		return value, 0
+	}
+	return s.majority[bucket], s.counts[bucket]
+}
+
+// DropFrom empties the buckets from one on, whose blocks become free, and returns how many elements they had. REQUIRES:
+// nothing was added since Settle.
 func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
-	elements = s.Combiner.DropFrom(from)
-	if s.equalities != nil {
-		for _, slot := range s.equalities.slots[from:] {
-			if slot > 0 {
-				elements += s.counts[slot-1]
-				s.counts[slot-1] = 0
-			}
-		}
+	for bucket := from; bucket < s.used; bucket++ {
+		elements += s.SizeOf(bucket)
+		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket], int64(s.taken[bucket]))
+		s.empty(bucket)
 	}
 	return elements
 }
 
-// Finish writes the lines that are not full. After it, lists are the buckets.
+// Finish writes the lines that are not full. After it, Lists are the buckets.
 func (s *Scatterer[K, E]) Finish() {
-	if s.equalities != nil {
-		s.emptyCounters()
+	s.emptyCounters()
+	for bucket := range s.used {
+		if rest := s.inLine(bucket); rest > 0 {
+			s.writeLine(bucket, s.makeRoom(bucket), rest)
+		}
+		if l := s.Lists[bucket]; l.Tail != pool.None {
+			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&uint64(s.pool.Block-1)) + 1
+		}
 	}
-	s.Combiner.Finish()
+	StoreFence()
+}
+
+// Recycle takes a block whose elements have been read, to be used again.
+func (s *Scatterer[K, E]) Recycle(block uint32) {
+	s.pool.Next[block] = s.recycled.Head
+	s.recycled.Head = block
+	if s.recycled.Tail == pool.None {
+		s.recycled.Tail = block
+	}
+}
+
+// GiveBack frees the blocks that were not used again.
+func (s *Scatterer[K, E]) GiveBack() {
+	s.pool.FreeAll(s.zone, s.recycled)
+	s.recycled = pool.Empty
 }

@@ -6,35 +6,23 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// PutFast does what putLoop does, with stores past the caches: a line that is written to its block is not read
-// again before Store, and a plain store would first read it from memory.
-func PutFast[E arena.Word](c *Combiner[E], elems []E, numbers []uint32) (done, full int) {
-	if len(elems) == 0 {
-		return 0, -1
-	}
+// put does what putLoop does, with stores past the caches: a line that is written to its block is not read
+// again before Store, and a plain store would first read it from memory. REQUIRES: elems is not empty.
+func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
 	l := linesOf(c)
 	switch e := any(elems).(type) {
 	case []uint32:
+		if majority != nil {
+			return putCounted32(e, &numbers[0], &l, word[uint32](majority))
+		}
 		return put32(e, &numbers[0], &l)
 	case []uint64:
+		if majority != nil {
+			return putCounted64(e, &numbers[0], &l, word[uint64](majority))
+		}
 		return put64(e, &numbers[0], &l)
 	case [][2]uint64:
 		return put128(e, &numbers[0], &l)
-	}
-	panic("unreachable")
-}
-
-// countFast does what countLoop does, as putFast does.
-func countFast[E Element](s *Scatterer[E, E], elems []E, numbers []uint32) (done, full int) {
-	if len(elems) == 0 {
-		return 0, -1
-	}
-	l := linesOf(&s.Combiner)
-	switch e := any(elems).(type) {
-	case []uint32:
-		return putCounted32(e, &numbers[0], &l, &s.equalities.perBucket[0])
-	case []uint64:
-		return putCounted64(e, &numbers[0], &l, &s.equalities.perBucket[0])
 	}
 	panic("unreachable")
 }
@@ -51,7 +39,7 @@ type lines struct {
 	ahead     int // elements at the end of which none further on is asked for
 }
 
-func linesOf[E arena.Word](c *Combiner[E]) lines {
+func linesOf[E arena.Word](c *combiner[E]) lines {
 	l := lines{
 		lines: unsafe.Pointer(&c.lines[0]), next: &c.next[0], to: &c.to[0], pool: unsafe.Pointer(&c.pool.Elems[0]),
 		blockMask: uint64(c.pool.Block - 1), lineMask: uint64(c.line - 1), ahead: askedAhead,
@@ -78,10 +66,10 @@ func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
 //go:noescape
 func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
 
-// putCounted32 is put32 that counts the majority key of each bucket, see countLoop.
+// putCounted32 is put32 that counts the majority key of each bucket, see putLoop.
 //
 //go:noescape
-func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint64) (done, full int)
+func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint32) (done, full int)
 
 // putCounted64 is putCounted32 for elements of 64 bits.
 //

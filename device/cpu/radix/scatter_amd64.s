@@ -87,7 +87,7 @@
 	MOV     AX, (R8)(R14*BYTES)    \
 	MOVQ    majority+40(FP), R11   \
 	LEAQ    1(DX), R14             \
-	CMP     AX, (R11)(BX*8)        \
+	CMP     AX, (R11)(BX*BYTES)    \
 	MOVQ    $0x1000000000, R11     \
 	LEAQ    (DX)(R11*1), R11       \
 	CMOVQEQ R11, R14               \
@@ -169,7 +169,7 @@ TEXT ·put128(SB), NOSPLIT, $0-56
 	BEGIN($4)
 	LOOPS(ASK128, APPEND(PUT128), $4, done+40(FP), full+48(FP))
 
-// func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint64) (done, full int)
+// func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint32) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
 	LOOPS(ASK(4), COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))

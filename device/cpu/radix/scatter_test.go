@@ -20,10 +20,10 @@ func testScatterTwins[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 1000, 20_000} {
 		eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
-			for _, majority := range []*Equalities[E]{nil, someEqualities(r, b, elems)} {
+			for _, majority := range [][]E{nil, someMajority(r, b, elems)} {
 				for _, line := range []int{LineBytes, LongLineBytes} {
-					fast := scattered(t, b, majority, elems, line, PutFast[E], countFast[E])
-					loop := scattered(t, b, majority, elems, line, putLoop[E], countLoop[E])
+					fast := scattered(t, b, majority, elems, line, put[E])
+					loop := scattered(t, b, majority, elems, line, putLoop[E])
 					for i := range fast {
 						if !slices.Equal(fast[i], loop[i]) {
 							t.Fatalf("bucket %d: %d elements, want %d", i, len(fast[i]), len(loop[i]))
@@ -86,29 +86,29 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 	}
 }
 
-// someEqualities makes about half of elems equal to a few of them, which it gives.
-func someEqualities[E Element](r *rand.Rand, b Buckets[E], elems []E) *Equalities[E] {
-	h := &Equalities[E]{slots: make([]uint16, b.Count()), perBucket: make([]uint64, b.Count())}
-	h.perBucket[0] = uint64(^E(0))
-	for i := range min(len(elems), 20) {
-		if slot := &h.slots[b.Of(elems[i])]; *slot == 0 {
-			h.values = append(h.values, elems[i])
-			*slot = uint16(len(h.values))
-			h.perBucket[b.Of(elems[i])] = uint64(elems[i])
+// someMajority makes about half of elems equal to a few of them, at most one in each bucket, which it gives.
+func someMajority[E Element](r *rand.Rand, b Buckets[E], elems []E) []E {
+	var values []E
+	majority := make([]E, b.Count())
+	majority[0] = ^E(0)
+	for _, e := range elems[:min(len(elems), 20)] {
+		if at := b.Of(e); b.Of(majority[at]) != at || len(majority) == 1 && len(values) == 0 {
+			values = append(values, e)
+			majority[at] = e
 		}
 	}
 	for i := range elems {
 		if r.IntN(2) == 0 {
-			elems[i] = h.values[r.IntN(len(h.values))]
+			elems[i] = values[r.IntN(len(values))]
 		}
 	}
-	return h
+	return majority
 }
 
 // scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was
 // counted after the rest.
-func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], elems []E, line int,
-	put func(*Combiner[E], []E, []uint32) (int, int), count func(*Scatterer[E, E], []E, []uint32) (int, int)) [][]E {
+func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, line int,
+	put func(*combiner[E], []E, []uint32, []E) (int, int)) [][]E {
 	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -120,17 +120,11 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], e
 	}
 	defer memory.Free()
 	sc, _ := NewScatterer[E](p, memory.Bytes(), b.Count(), line)
-	sc.Reset(b.Count(), 0, len(p.Zones))
-	sc.CountEqual(majority)
+	sc.Reset(b.Count(), 0, len(p.Zones), majority)
 	numbers := numbered(&b, elems)
 	for at := 0; at < len(elems); {
 		end := min(at+MaxNumbers, len(elems))
-		done, full := 0, 0
-		if majority == nil {
-			done, full = put(&sc.Combiner, elems[at:end], numbers[at:end])
-		} else {
-			done, full = count(sc, elems[at:end], numbers[at:end])
-		}
+		done, full := put(&sc.combiner, elems[at:end], numbers[at:end], majority)
 		if full >= 0 {
 			sc.flush(full)
 		}
@@ -166,10 +160,9 @@ func TestCountersAreEmptied(t *testing.T) {
 	sc, _ := NewScatterer[uint64](p, memory, 4, LineBytes)
 	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
-	sc.Reset(b.Count(), 0, len(p.Zones))
-	sc.CountEqual(NewEqualities([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
+	sc.Reset(b.Count(), 0, len(p.Zones), MajorityKeys([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
 	for i := range 3 {
-		sc.counted = maxUncounted
+		sc.added = maxUncounted
 		sc.Add(&b, elems, elems)
 		if due := int64(200 * i); sc.counts[0] != due {
 			t.Errorf("%d came before, want %d", sc.counts[0], due)
@@ -197,12 +190,12 @@ func dense[E Element](r *rand.Rand, low, high, center E) []E {
 	return sample
 }
 
-func checkBuckets[E Element](t *testing.T, b Buckets[E], majority *Equalities[E], elems []E, content [][]E) {
+func checkBuckets[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, content [][]E) {
 	want := make([][]E, b.Count())
 	for _, counted := range []bool{false, true} {
 		for _, e := range elems {
 			d := b.Of(e)
-			isMajority := majority != nil && majority.slots[d] > 0 && majority.values[majority.slots[d]-1] == e
+			isMajority := majority != nil && majority[d] == e
 			if isMajority == counted {
 				want[d] = append(want[d], e)
 			}
