@@ -115,7 +115,7 @@ func (s *scatterer) scatter(n int) error {
 	s.keyer.Prefixes(keys, recs)
 	s.classifier.Classify(parts, keys)
 	for len(parts) > 0 {
-		done, full := s.buffers.add(recs, parts)
+		done, full := s.buffers.Append(recs, parts)
 		if full < 0 {
 			return nil
 		}
@@ -129,7 +129,7 @@ func (s *scatterer) scatter(n int) error {
 
 func (s *scatterer) flushAll() error {
 	for p := range s.pieces {
-		for !s.buffers.finish(p) {
+		for !s.buffers.Finish(p) {
 			if err := s.flush(p); err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func (s *scatterer) flushAll() error {
 }
 
 func (s *scatterer) flush(p int) error {
-	recs := s.buffers.content(p)
+	recs := s.buffers.Buffered(p)
 	if len(recs) == 0 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (s *scatterer) flush(p int) error {
 		return err
 	}
 	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
-	s.buffers.empty(p)
+	s.buffers.Empty(p)
 	return nil
 }
 

@@ -42,10 +42,11 @@ func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[
 // start is where the buffer of a part starts in the pool.
 func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.pool.Block) }
 
-// Append appends elems to the buffers of the given parts until one of these is full: done elements are appended
+// Append appends records to the buffers of the given parts until one of these is full: done records are appended
 // then, and full is the part whose buffer has to be emptied before anything else is appended; or -1 at the end of
-// elems.
-func (a *Appender[E]) Append(elems []E, parts []uint32) (done, full int) {
+// recs.
+func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
+	elems := arena.View[E](recs)
 	for done < len(elems) {
 		end := min(done+MaxNumbers, len(elems))
 		n, part := put(&a.combiner, elems[done:end], parts[done:end], nil)
@@ -67,10 +68,10 @@ func (a *Appender[E]) store(part int, n uint64) bool {
 	return true
 }
 
-// Buffered is the elements of a part that are in its buffer. Some more may be in its line, see Finish.
-func (a *Appender[E]) Buffered(part int) []E {
+// Buffered is the records of a part that are in its buffer. Some more may be in its line, see Finish.
+func (a *Appender[E]) Buffered(part int) []byte {
 	StoreFence()
-	return a.pool.Elems[a.start(part):a.to[part]]
+	return arena.ByteView(a.pool.Elems[a.start(part):a.to[part]])
 }
 
 // Empty empties the buffer of a part, and puts what waited for that into it.

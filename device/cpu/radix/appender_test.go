@@ -39,7 +39,7 @@ func testAppender[E arena.Word](t *testing.T, r *rand.Rand, bufferBytes, parts i
 	for range 2 { // after Finish it begins anew
 		want, got := make([][]E, parts), make([][]E, parts)
 		empty := func(part int) {
-			content := a.Buffered(part)
+			content := arena.View[E](a.Buffered(part))
 			if len(content) > capacity {
 				t.Fatalf("%s: %d elements in a buffer for %d", name, len(content), capacity)
 			}
@@ -58,15 +58,15 @@ func testAppender[E arena.Word](t *testing.T, r *rand.Rand, bufferBytes, parts i
 			}
 			i += n
 			for len(elems) > 0 {
-				done, full := a.Append(elems, numbers)
+				done, full := a.Append(arena.ByteView(elems), numbers)
 				if elems, numbers = elems[done:], numbers[done:]; full < 0 {
 					if len(elems) > 0 {
 						t.Fatalf("%s: no buffer is full, and %d elements are left", name, len(elems))
 					}
 					break
 				}
-				if n := len(a.Buffered(full)); n != capacity {
-					t.Fatalf("%s: %d elements in a full buffer for %d", name, n, capacity)
+				if n := len(a.Buffered(full)); n != bufferBytes {
+					t.Fatalf("%s: %d bytes in a full buffer for %d", name, n, bufferBytes)
 				}
 				empty(full)
 			}
