@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -64,9 +65,9 @@ func (d *faultDataset) Split(n int) []device.Source {
 	return sources
 }
 
-func (d *faultDataset) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
+func (d *faultDataset) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	if err := d.step("sample"); err != nil {
-		return chunker.Sample{}, err
+		return plan.Sample{}, err
 	}
 	return d.Dataset.Sample(k, n)
 }

@@ -337,13 +337,13 @@ func formatCount(n int64) string {
 // planMachine makes plans by today's planner, of data that are nowhere and for machines that are not this one.
 type planMachine struct {
 	empty   string // a file in place of every input
-	samples map[string]chunker.Sample
+	samples map[string]plan.Sample
 }
 
 func newPlanMachine(t *testing.T) *planMachine {
 	system, disk := systemMemory, isOnDisk
 	t.Cleanup(func() { systemMemory, isOnDisk = system, disk })
-	return &planMachine{empty: writeFile(t, nil), samples: map[string]chunker.Sample{}}
+	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
 }
 
 const spillFolder, outputFolder = "/spill", "/output"
@@ -430,7 +430,7 @@ type plannedData struct {
 func (d plannedData) Records() int64 { return d.facts.records }
 
 // Sample gives the keys of records where a real dataset has them: in groups all over a file, at the start of a stream.
-func (d plannedData) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
+func (d plannedData) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	layout := k.Layout()
 	n = plan.SampleLimit(n, layout.RecordSize)
 	group := min(16, max(1, 4096/layout.RecordSize))
@@ -453,7 +453,7 @@ func (d plannedData) Sample(k *format.Keyer, n int) (chunker.Sample, error) {
 }
 
 // makeSample makes the prefixes of n records, in groups evenly spread over all of them.
-func makeSample(layout format.Layout, dist string, records int64, n, group int) (s chunker.Sample, err error) {
+func makeSample(layout format.Layout, dist string, records int64, n, group int) (s plan.Sample, err error) {
 	layout.RecordSize = 0
 	for _, field := range layout.Key {
 		layout.RecordSize = max(layout.RecordSize, field.Offset+field.Type.Size)

@@ -11,11 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -295,40 +293,6 @@ func prefixesOf(t *testing.T, recs []byte) []uint64 {
 	return prefixes
 }
 
-func TestSampleCountsSteps(t *testing.T) {
-	for _, c := range []struct {
-		keys              []uint64
-		ascents, descents int
-	}{
-		{nil, 0, 0},
-		{[]uint64{5, 6, 7, 8}, 3, 0},
-		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
-	} {
-		if s := newSample(c.keys); s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
-			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
-		}
-	}
-}
-
-// TestSampleOfLargeRecords reads few of them, and one at a time.
-func TestSampleOfLargeRecords(t *testing.T) {
-	const size, records = 1 << 20, 5000
-	k := mustKeyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
-	read := 0
-	sample, err := sampleRecords(k, records, 1<<14, func(p []byte, first int64) error {
-		if len(p) > size || first < 0 || first >= records {
-			t.Fatalf("%d bytes are read at record %d", len(p), first)
-		}
-		binary.LittleEndian.PutUint64(p, uint64(first))
-		read++
-		return nil
-	})
-	if err != nil || read != plan.SampleLimit(records, size) || len(sample.Prefixes) != read || sample.Descents != 0 ||
-		sample.Prefixes[read-1] != records-1 {
-		t.Errorf("%d records are read, %d keys, %d descents, error %v", read, len(sample.Prefixes), sample.Descents, err)
-	}
-}
-
 // TestEmptyDatasets have no records, and that is no error.
 func TestEmptyDatasets(t *testing.T) {
 	empty := map[string]Dataset{
@@ -363,37 +327,6 @@ func seeded(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// TestSampleReadsOnce reads each place of a sample once, whoever reads it, and has all of a small dataset.
-func TestSampleReadsOnce(t *testing.T) {
-	k := mustKeyer(t, words)
-	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {
-		for _, readers := range []int{1, 3, maxSampleReaders} {
-			var read atomic.Int64
-			each := func(p []byte, first int64) error {
-				read.Add(int64(len(p) / 8))
-				copy(p, numbered(int(first), len(p)/8))
-				return nil
-			}
-			s, err := sampleRecords(k, records, 1<<14, slices.Repeat([]readRecords{each}, readers)...)
-			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want ||
-				s.Descents != 0 {
-				t.Errorf("%d records, %d readers: %d keys of %d records read, %d descents, error %v",
-					records, readers, len(s.Prefixes), read.Load(), s.Descents, err)
-			}
-		}
-	}
-	for _, size := range []int{1, 100, 1 << 17, 1 << 18, 1 << 20, 1 << 24} {
-		if n := sampleReadersOf(size); n < 1 || n > maxSampleReaders || n > 1 && n*size > 1<<20 {
-			t.Errorf("%d readers of records of %d bytes", n, size)
-		}
-	}
-	boom := errors.New("boom")
-	failing := func([]byte, int64) error { return boom }
-	if _, err := sampleRecords(k, 1<<20, 1<<14, failing, failing); !errors.Is(err, boom) {
-		t.Errorf("a sample that cannot be read: %v", err)
-	}
 }
 
 // TestPartGivesWholeUnits: of blocks that are smaller than what is asked for, a part gives several at a time.

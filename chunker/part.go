@@ -1,6 +1,8 @@
 package chunker
 
 import (
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -43,14 +45,14 @@ func (p *Part) Split(n int) []device.Source {
 	if blocks == 0 {
 		return nil
 	}
-	return evenly(blocks, n, func(first, n int64) device.Source {
+	return input.Evenly(blocks, n, func(first, n int64) device.Source {
 		return p.Run.Source(int(first), int(first+n))
 	})
 }
 
 // Sample reads records at evenly spread places.
-func (p *Part) Sample(k *format.Keyer, n int) (Sample, error) {
-	return sampleRecords(k, p.Records(), n, (&spill.Reader{Run: p.Run}).ReadRecords)
+func (p *Part) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+	return input.SampleRecords(k, p.Records(), n, (&spill.Reader{Run: p.Run}).ReadRecords)
 }
 
 // Check has nothing to report: every block read has been checked.

@@ -1,11 +1,14 @@
 package input
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // Files are inputs that can all be read at offsets: their records, one file after another.
@@ -14,7 +17,8 @@ type Files struct {
 	starts []int64 // index of the first record of each input, and at the end the number of records
 	size   int     // bytes of a record
 	ahead  *ahead
-	mapped bool // see throughMap
+	mapped bool  // see throughMap
+	cut    int64 // records that Cut has given out
 }
 
 // NewFiles joins inputs. REQUIRES: all are Seekable.
@@ -32,8 +36,37 @@ func NewFiles(inputs []*Input) *Files {
 // Records is the number of records.
 func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
-// Section is the source of n records from index first on. Several may be read at the same time.
-func (f *Files) Section(first, n int64) device.Source {
+// Cut returns the source of the next records, maxRecords at most; nil: none are left.
+func (f *Files) Cut(maxRecords int64) (device.Source, error) {
+	n := min(maxRecords, f.Records()-f.cut)
+	if n <= 0 {
+		return nil, nil
+	}
+	f.cut += n
+	return f.section(f.cut-n, n), nil
+}
+
+// Split cuts all records into at most n sources that can be read at the same time.
+func (f *Files) Split(n int) []device.Source { return Evenly(f.Records(), n, f.section) }
+
+// Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
+func Evenly(records int64, n int, cut func(first, n int64) device.Source) []device.Source {
+	n = int(max(min(int64(n), records), 1))
+	sources := make([]device.Source, n)
+	for i := range sources {
+		first, end := records*int64(i)/int64(n), records*int64(i+1)/int64(n)
+		sources[i] = cut(first, end-first)
+	}
+	return sources
+}
+
+// Sample is the keys of up to n records from places spread evenly over the files.
+func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+	return SampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.ReadRecords}, sampleReadersOf(f.size))...)
+}
+
+// section is the source of n records from index first on. Several may be read at the same time.
+func (f *Files) section(first, n int64) device.Source {
 	return &section{
 		first: first, records: n, size: f.size, readRecords: f.readAhead, mapRecords: f.mapRecords, ahead: f.ahead,
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 )
 
 // Stream is inputs of which at least one can be read only in sequence: their records, one input after another.
@@ -15,6 +18,7 @@ type Stream struct {
 	inputs
 	size    int   // bytes of a record
 	records int64 // -1: not known
+	given   int64 // records that Cut has given out, at most
 
 	mu      sync.Mutex
 	current int       // input that is being read
@@ -39,14 +43,39 @@ func NewStream(inputs []*Input) *Stream {
 // Records is the number of records, or -1 when it is not known before the end.
 func (s *Stream) Records() int64 { return s.records }
 
-// Next is the source of the next records, maxRecords at most, of which known are there if Records is known. It must be
-// read to its end before the next one is.
-func (s *Stream) Next(maxRecords, known int64) device.Source {
-	return &streamSource{stream: s, left: maxRecords, known: known}
+// Cut returns the source of the next records, maxRecords at most; nil: none are left. It must be read to its end before
+// the next one is cut.
+func (s *Stream) Cut(maxRecords int64) (device.Source, error) {
+	if next, err := s.peek(1); err != nil || len(next) == 0 {
+		return nil, err
+	}
+	known := min(maxRecords, s.records-s.given)
+	s.given += maxRecords
+	return &streamSource{stream: s, left: maxRecords, known: known}, nil
 }
 
-// Peek reads the next n records, or as many as still come, and keeps them for the next source.
-func (s *Stream) Peek(n int) ([]byte, error) {
+// Split gives one source of all records.
+func (s *Stream) Split(int) []device.Source {
+	return []device.Source{&streamSource{stream: s, left: math.MaxInt64, known: s.records}}
+}
+
+// peekBytes bounds what is read ahead of a stream.
+const peekBytes = 1 << 20
+
+// Sample reads the first n records ahead, peekBytes at most, and keeps them for the first source: what comes
+// later cannot be known.
+func (s *Stream) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+	recs, err := s.peek(max(min(n, peekBytes/s.size), 1))
+	if err != nil {
+		return plan.Sample{}, err
+	}
+	prefixes := make([]uint64, len(recs)/s.size)
+	k.Prefixes(prefixes, recs)
+	return newSample(prefixes), nil
+}
+
+// peek reads the next n records, or as many as still come, and keeps them for the next source.
+func (s *Stream) peek(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have := len(s.peeked)
@@ -100,19 +129,14 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// partialRecord is the error of a stream that ends within a record.
-func partialRecord(name string, bytes int64, size int) error {
-	return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over "+
-		"(is the record size right, or the file cut short?)", name, bytes, size, bytes%int64(size))
-}
-
 // checkEnd holds the record bytes that came from an input against what must be there.
 func (in *Input) checkEnd(bytes int64) error {
-	size := in.Header.Layout().RecordSize
-	if bytes%int64(size) != 0 {
-		return partialRecord(in.Name, in.Header.Size()+bytes, size)
+	size, all := int64(in.Header.Layout().RecordSize), in.Header.Size()+bytes
+	if bytes%size != 0 {
+		return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over "+
+			"(is the record size right, or the file cut short?)", in.Name, all, size, all%size)
 	}
-	if got := bytes / int64(size); in.Records >= 0 && got != in.Records {
+	if got := bytes / size; in.Records >= 0 && got != in.Records {
 		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)
 	}
 	return nil
@@ -152,15 +176,10 @@ type streamSource struct {
 	stream *Stream
 	first  int64
 	left   int64
-	known  int64 // records to come, when the stream knows
+	known  int64 // records to come; negative: not known
 }
 
-func (s *streamSource) Records() int64 {
-	if s.stream.records < 0 {
-		return -1
-	}
-	return s.known
-}
+func (s *streamSource) Records() int64 { return max(s.known, -1) }
 
 func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	s.stream.mu.Lock()

@@ -1,4 +1,4 @@
-package chunker
+package input
 
 import (
 	"golang.org/x/sync/errgroup"
@@ -7,12 +7,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Sample is the keys of some records of a dataset, see plan.Sample.
-type Sample = plan.Sample
-
 // newSample is the sample of keys that have these prefixes.
-func newSample(prefixes []uint64) Sample {
-	s := Sample{Prefixes: prefixes}
+func newSample(prefixes []uint64) plan.Sample {
+	s := plan.Sample{Prefixes: prefixes}
 	for i, key := range prefixes {
 		switch before := prefixes[max(i-1, 0)]; {
 		case key > before:
@@ -41,9 +38,9 @@ func sampleReadersOf(size int) int { return max(1, min(maxSampleReaders, 1<<20/s
 // readRecords fills p with the records from index first on.
 type readRecords func(p []byte, first int64) error
 
-// sampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are. Each of reads
+// SampleRecords reads n records at evenly spread places, or fewer that are large, or all that there are. Each of reads
 // is called by one goroutine.
-func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) (Sample, error) {
+func SampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) (plan.Sample, error) {
 	size := k.Layout().RecordSize
 	n = plan.SampleLimit(n, size)
 	group := min(samplePlaces, max(1, 4096/size), n)
@@ -76,7 +73,7 @@ func sampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 		})
 	}
 	if err := readers.Wait(); err != nil {
-		return Sample{}, err
+		return plan.Sample{}, err
 	}
 	return newSample(all), nil
 }

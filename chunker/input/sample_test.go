@@ -1,0 +1,92 @@
+package input
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+)
+
+func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
+	t.Helper()
+	header, err := spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := format.NewKeyer(header.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestSampleCountsSteps(t *testing.T) {
+	for _, c := range []struct {
+		keys              []uint64
+		ascents, descents int
+	}{
+		{nil, 0, 0},
+		{[]uint64{5, 6, 7, 8}, 3, 0},
+		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
+	} {
+		if s := newSample(c.keys); s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
+			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
+		}
+	}
+}
+
+// TestSampleOfLargeRecords reads few of them, and one at a time.
+func TestSampleOfLargeRecords(t *testing.T) {
+	const size, records = 1 << 20, 5000
+	k := mustKeyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
+	read := 0
+	sample, err := SampleRecords(k, records, 1<<14, func(p []byte, first int64) error {
+		if len(p) > size || first < 0 || first >= records {
+			t.Fatalf("%d bytes are read at record %d", len(p), first)
+		}
+		binary.LittleEndian.PutUint64(p, uint64(first))
+		read++
+		return nil
+	})
+	if err != nil || read != plan.SampleLimit(records, size) || len(sample.Prefixes) != read || sample.Descents != 0 ||
+		sample.Prefixes[read-1] != records-1 {
+		t.Errorf("%d records are read, %d keys, %d descents, error %v", read, len(sample.Prefixes), sample.Descents, err)
+	}
+}
+
+// TestSampleReadsOnce reads each place of a sample once, whoever reads it, and has all of a small dataset.
+func TestSampleReadsOnce(t *testing.T) {
+	k := mustKeyer(t, format.Spec{Type: "u64"})
+	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {
+		for _, readers := range []int{1, 3, maxSampleReaders} {
+			var read atomic.Int64
+			each := func(p []byte, first int64) error {
+				read.Add(int64(len(p) / 8))
+				for i := range len(p) / 8 {
+					binary.LittleEndian.PutUint64(p[8*i:], uint64(first)+uint64(i))
+				}
+				return nil
+			}
+			s, err := SampleRecords(k, records, 1<<14, slices.Repeat([]readRecords{each}, readers)...)
+			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want ||
+				s.Descents != 0 {
+				t.Errorf("%d records, %d readers: %d keys of %d records read, %d descents, error %v",
+					records, readers, len(s.Prefixes), read.Load(), s.Descents, err)
+			}
+		}
+	}
+	for _, size := range []int{1, 100, 1 << 17, 1 << 18, 1 << 20, 1 << 24} {
+		if n := sampleReadersOf(size); n < 1 || n > maxSampleReaders || n > 1 && n*size > 1<<20 {
+			t.Errorf("%d readers of records of %d bytes", n, size)
+		}
+	}
+	boom := errors.New("boom")
+	failing := func([]byte, int64) error { return boom }
+	if _, err := SampleRecords(k, 1<<20, 1<<14, failing, failing); !errors.Is(err, boom) {
+		t.Errorf("a sample that cannot be read: %v", err)
+	}
+}
