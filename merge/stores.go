@@ -3,7 +3,6 @@ package merge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/extsort/extsort/device"
@@ -12,10 +11,7 @@ import (
 )
 
 // Stored is a sorted input that writes itself, such as a sorted chunk in the memory of a device.
-type Stored struct {
-	Records int64
-	Store   func(ctx context.Context, w device.BlockWriter) error
-}
+type Stored func(ctx context.Context, w device.BlockWriter) error
 
 // errEnough ends the writing of an input of which no more is needed.
 var errEnough = errors.New("no more records are needed")
@@ -26,11 +22,11 @@ func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWri
 	group, ctx := errgroup.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))
 	ends := make([]*io.PipeReader, len(inputs))
-	for i, in := range inputs {
+	for i, store := range inputs {
 		r, to := io.Pipe()
 		readers[i], ends[i] = r, r
 		group.Go(func() error {
-			err := in.storeTo(ctx, i, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
+			err := store(ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
 			to.CloseWithError(err) // nil: the end of the input
 			if errors.Is(err, errEnough) {
 				return nil
@@ -46,21 +42,4 @@ func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWri
 		return err
 	})
 	return group.Wait()
-}
-
-// storeTo lets the input write itself, and counts its records.
-func (in *Stored) storeTo(ctx context.Context, input int, to *output.StreamSink) error {
-	var err error
-	if in.Records > 0 {
-		err = in.Store(ctx, to)
-	}
-	switch n := to.Records(); {
-	case err != nil:
-		return err
-	case n < in.Records:
-		return fmt.Errorf("merge: input %d ended at record %d of %d", input+1, n, in.Records)
-	case n > in.Records:
-		return fmt.Errorf("merge: input %d has more than the %d records it was said to have", input+1, in.Records)
-	}
-	return nil
 }

@@ -48,7 +48,7 @@ func (s *spreading) makeChunks(ctx context.Context) error {
 		end := at + share.Records
 		chunk, err := s.r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{
 			Keyer: s.r.Input.Keyer, Algorithm: s.r.Facts.Asked.Algorithm, Sample: sample[place(at):place(end)],
-			Records: share.Records, MemoryBytes: share.ChunkBytes, BlockBytes: share.BlockBytes, Workers: share.Workers,
+			Records: share.Records, MemoryBytes: share.MemoryBytes, BlockBytes: share.BlockBytes, Workers: share.Workers,
 		})
 		if err != nil {
 			return err
@@ -81,18 +81,13 @@ func (s *spreading) load(ctx context.Context) error {
 // merge sorts all chunks at once and merges what they store.
 func (s *spreading) merge(ctx context.Context) error {
 	var inputs []merge.Stored
-	for i, c := range s.chunks {
-		in := merge.Stored{Records: s.shares[i].Records}
-		if limit := s.r.Facts.First(); limit >= 0 {
-			in.Records = min(in.Records, limit)
-		}
-		in.Store = func(ctx context.Context, w device.BlockWriter) error {
+	for _, c := range s.chunks {
+		inputs = append(inputs, func(ctx context.Context, w device.BlockWriter) error {
 			if err := c.Sort(ctx); err != nil {
 				return err
 			}
 			return s.r.store(ctx, c, w)
-		}
-		inputs = append(inputs, in)
+		})
 	}
 	opt := s.r.mergeOptions()
 	opt.MemoryBytes = s.r.Plan.Sizes.Budget.Chunks() / 2
