@@ -125,7 +125,6 @@ type Capabilities struct {
 	WholeRecords bool
 
 	Selects bool // Chunk.Select loads by the key; else it fails with errors.ErrUnsupported
-	Drains  bool // Chunk.Drain gives nearly all memory back as it goes on; else it is Store, or nearly so
 	Keeps   bool // Chunk.Keep keeps what there is room for; else it keeps nothing
 
 	SelectSeconds float64 // that a worker needs to leave out a record in Select, beside reading it

@@ -82,7 +82,7 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	}
 	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
-	c.Selects, c.Drains, c.Keeps = whole, whole, !c.Histogram
+	c.Selects, c.Keeps = whole, !c.Histogram
 	switch size := k.Layout().RecordSize; {
 	case c.WholeRecords:
 		c.SelectSeconds = selectWholeSeconds

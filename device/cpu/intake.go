@@ -74,16 +74,15 @@ func (in *intake) claim() int64 {
 // worth, while workers wait.
 const sampledPerBucket = 32
 
-// sample is prefixes of some records, if any are known, to cut so many buckets by.
-func (in *intake) sample(opt *device.ChunkOptions, buckets int) []uint64 {
-	all := opt.Sample
+// sample is prefixes of some records, if any are known.
+func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
 	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
-		all = s.Sample()
+		return s.Sample()
 	}
-	return thinned(all, buckets)
+	return opt.Sample
 }
 
-// thinned is as much of a sample as is worth to be looked at.
+// thinned is as much of a sample as is worth to be looked at to cut so many buckets by it.
 func thinned(all []uint64, buckets int) []uint64 {
 	step := len(all) / (sampledPerBucket * buckets)
 	if step < 2 {

@@ -21,7 +21,7 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()
 	l := loading[K, E]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
-	s.begin(&l.intake, e.kind.fromPrefix)
+	s.begin(&l.intake, &e.opt, e.kind.fromPrefix)
 	l.workers = workersFor(e.sizes.workers, l.expected, e.sizes.unit)
 	if err := e.makeWorkers(l.workers); err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
 	var sample []K
 	if count > 1 && len(recs) > 0 {
-		for _, p := range l.sample(&e.opt, count) {
+		for _, p := range thinned(l.sample(&e.opt), count) {
 			sample = append(sample, e.kind.fromPrefix(p))
 		}
 		if len(sample) == 0 {

@@ -48,15 +48,11 @@ func (s *selection[E]) takesAll() bool { return s == nil || s.span == ^E(0) }
 const minEstimateSample = 1 << 8
 
 // begin estimates how many elements there will be. It does nothing on nil.
-func (s *selection[E]) begin(in *intake, fromPrefix func(uint64) E) {
+func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E) {
 	if s == nil {
 		return
 	}
-	sampled, ok := in.src.(device.Sampled)
-	if !ok {
-		return
-	}
-	prefixes, selected := sampled.Sample(), 0
+	prefixes, selected := in.sample(opt), 0
 	for _, p := range prefixes {
 		if fromPrefix(p)-s.low <= s.span {
 			selected++

@@ -112,7 +112,7 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 		return false, err
 	}
 	defer p.r.pool.put(chunk)
-	n, last, err := chunk.Select(ctx, &sampledSource{src, p.keys}, p.low, p.high())
+	n, last, err := chunk.Select(ctx, src, p.low, p.high())
 	if err != nil {
 		return false, err
 	}
@@ -164,12 +164,3 @@ func (p *passes) high() uint64 {
 	}
 	return next
 }
-
-// sampledSource is a source with a sample of all its records.
-type sampledSource struct {
-	device.Source
-	sample []uint64
-}
-
-// Sample implements device.Sampled.
-func (s *sampledSource) Sample() []uint64 { return s.sample }
