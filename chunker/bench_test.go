@@ -60,7 +60,7 @@ func BenchmarkScatter(b *testing.B) {
 				data := &Part{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
 					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1,
-						BlockBytes: blockBytes}); err != nil {
+						BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes}); err != nil {
 						b.Fatal(err)
 					}
 				}

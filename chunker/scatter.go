@@ -74,7 +74,7 @@ type scatterer struct {
 
 func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter) (*scatterer, error) {
 	size := k.Layout().RecordSize
-	records := max(opt.Unit()/max(size, 8), 1)
+	records := max(opt.UnitBytes/max(size, 8), 1)
 	opt.BlockBytes = max(opt.BlockBytes/size, 1) * size
 	memory, err := arena.Alloc(int(opt.BufferBytes(c.Parts())))
 	if err != nil {

@@ -38,7 +38,7 @@ func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
 	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil),
-		plan.Scatter{Workers: workers, BlockBytes: 256})
+		plan.Scatter{Workers: workers, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,12 @@ func TestScatter(t *testing.T) {
 				sample := slices.Clone(keys[:min(n, 500)])
 				slices.Sort(sample)
 				c := NewClassifier(sample, 6)
-				for _, opt := range []plan.Scatter{{Workers: 1, BlockBytes: 256}, {Workers: 2, BlockBytes: 1024},
-					{Workers: 5, BlockBytes: 240}, {Workers: 2, BlockBytes: 4096, UnitBytes: 48}} {
+				for _, opt := range []plan.Scatter{
+					{Workers: 1, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes},
+					{Workers: 2, BlockBytes: 1024, UnitBytes: plan.MaxUnitBytes},
+					{Workers: 5, BlockBytes: 240, UnitBytes: plan.MaxUnitBytes},
+					{Workers: 2, BlockBytes: 4096, UnitBytes: 48},
+				} {
 					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
 					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
 					if err != nil {
@@ -125,7 +129,7 @@ func TestPartOfWideKeys(t *testing.T) {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
 			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1),
-				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes})
+				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +152,7 @@ func TestPartSample(t *testing.T) {
 	k := mustKeyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
 	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
-		plan.Scatter{Workers: 1, BlockBytes: 80})
+		plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,19 +213,19 @@ func TestScatterErrors(t *testing.T) {
 
 	full := newTestSpill(t, words, narrowStore{})
 	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full,
-		plan.Scatter{Workers: 3, BlockBytes: 256})
+		plan.Scatter{Workers: 3, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if err == nil {
 		t.Error("no error from a full disk")
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = Scatter(cancelled, k, openData(t, words, []string{writeFile(t, recs)}, nil), c,
-		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
+		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	_, err = Scatter(context.Background(), k, openData(t, words, nil, bytes.NewReader(recs[:len(recs)-3])), c,
-		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256})
+		newTestSpill(t, words, nil), plan.Scatter{Workers: 2, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if err == nil {
 		t.Error("no error from a partial record")
 	}
@@ -230,7 +234,7 @@ func TestScatterErrors(t *testing.T) {
 // TestScatterMemory holds what the plan reckons for buffers against what they take.
 func TestScatterMemory(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
-		opt := plan.Scatter{Workers: 1, BlockBytes: 256}
+		opt := plan.Scatter{Workers: 1, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes}
 		if got, want := opt.BufferBytes(parts), int64(parts)*256+int64(radix.AppenderBytes(parts)); got != want {
 			t.Errorf("%d parts: %d bytes are reckoned, %d are taken", parts, got, want)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -116,8 +117,7 @@ const (
 	// partsOfStream is the number of parts when the size of the input is not known.
 	partsOfStream = 64
 
-	minScatterBlock = 4 << 10   // a page
-	maxReadBytes    = 256 << 10 // that a worker of the CPU device reads at a time, so that it stays in the cache
+	minScatterBlock = 4 << 10 // a page
 )
 
 // PartsOf is the number of parts for so many records in chunks of a capacity.
@@ -138,7 +138,7 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	}
 	largest := s.BlockBytes
 	if len(f.Devices) > 0 && f.Devices[0].Host {
-		largest = min(largest, maxReadBytes)
+		largest = min(largest, MaxUnitBytes)
 	}
 	reserved := s.indexBytes
 	for fit = parts; ; fit -= max(fit/8, 1) {
@@ -188,11 +188,9 @@ func (c *chooser) packing() float64 {
 
 // Share is what one of several devices sorts of the data that all of them hold together.
 type Share struct {
-	Device     int   // index in Facts.Devices
-	Records    int64 // by position, one share after the other
-	BlockBytes int   // of what it stores for the merge
-	Workers    int
-	ChunkBytes int64 // of host memory
+	Device  int   // index in Facts.Devices
+	Records int64 // by position, one share after the other
+	Chunk
 }
 
 const (
@@ -236,11 +234,11 @@ func (c *chooser) shares() (all []Share, fit bool) {
 	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
 		return nil, false
 	}
-	s := c.share()
+	s := Share{Chunk: c.share()}
 	var limits []int64
 	room := 0.0
 	for _, d := range c.f.Devices {
-		n := d.Capacity(Chunk{s.ChunkBytes, s.BlockBytes, s.Workers, 0})
+		n := d.Capacity(s.Chunk)
 		if c.f.Asked.ChunkRecords > 0 {
 			n = min(n, c.f.Asked.ChunkRecords)
 		}
@@ -257,13 +255,10 @@ func (c *chooser) shares() (all []Share, fit bool) {
 }
 
 // share is the memory and the workers of each device.
-func (c *chooser) share() Share {
+func (c *chooser) share() Chunk {
 	size, devices := c.f.recordSize(), len(c.f.Devices)
-	s := Share{ChunkBytes: c.sizes.Budget.Chunks() / int64(2*devices), Workers: max(1, c.sizes.Workers/devices)}
-	block := min(maxShareBlock, s.ChunkBytes/minShareBlocks, int64(maxShareRecords*size))
-	if c.f.Asked.BlockBytes > 0 {
-		block = int64(c.f.Asked.BlockBytes)
-	}
-	s.BlockBytes = int(max(block/int64(size), 1)) * size
-	return s
+	memory := c.sizes.Budget.Chunks() / int64(2*devices)
+	block := min(maxShareBlock, memory/minShareBlocks, int64(maxShareRecords*size))
+	block = cmp.Or(int64(c.f.Asked.BlockBytes), block)
+	return Chunk{memory, int(max(block/int64(size), 1)) * size, max(1, c.sizes.Workers/devices), 0}
 }

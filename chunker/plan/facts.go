@@ -67,6 +67,15 @@ type Sample struct {
 	Enough            bool // so many that their order means something
 }
 
+// Of large records a sample has fewer: so many that they are maxSampleBytes together, but minSample at least.
+const (
+	maxSampleBytes = 32 << 20
+	minSample      = 1 << 10
+)
+
+// SampleLimit is how many records of a size a sample has that may have n.
+func SampleLimit(n, size int) int { return min(n, max(maxSampleBytes/size, minSample)) }
+
 // Device is a device that can sort chunks.
 type Device struct {
 	Name      string

@@ -4,7 +4,7 @@ package plan
 type Scatter struct {
 	Workers    int
 	BlockBytes int // of the buffer of a part, of which every worker has one for each
-	UnitBytes  int // that a worker reads at once; 0: MaxUnitBytes
+	UnitBytes  int // that a worker reads at once
 }
 
 // MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache with its
@@ -16,20 +16,12 @@ const MaxLines = 2048
 
 // Memory is the memory in bytes that the pass allocates for so many parts, without the index of their blocks.
 func (s *Scatter) Memory(parts int) int64 {
-	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.Unit())*5/2)
+	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2)
 }
 
 // BufferBytes is the memory of one worker's buffers for so many parts.
 func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
-}
-
-// Unit is what a worker reads at once.
-func (s *Scatter) Unit() int {
-	if s.UnitBytes == 0 {
-		return MaxUnitBytes
-	}
-	return s.UnitBytes
 }
 
 // lineBytes is what a line of each part takes, with the three words and the number that tell where it goes. A test of

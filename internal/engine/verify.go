@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
@@ -17,37 +17,24 @@ type orderWatch struct {
 	sum   checksum
 	order format.OrderCheck
 
-	brief  bool        // no checksum is wanted, and nothing after the first fault
-	unique bool        // equal neighbours are a fault
-	faulty atomic.Bool // brief: a block had a fault
+	brief  bool // no checksum is wanted, and nothing after the first fault
+	unique bool // equal neighbours are a fault
 }
+
+// errFault ends the reading where that is so.
+var errFault = errors.New("out of order")
 
 // WriteBlock implements device.BlockWriter.
 func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	order := format.CheckBlock(o.keyer, first, recs)
 	o.order.Add(order)
-	if o.brief {
-		if order.FirstFault(o.unique) >= 0 {
-			o.faulty.Store(true)
-		}
-		return nil
+	switch {
+	case !o.brief:
+		o.sum.add(recs, o.keyer.Layout().RecordSize)
+	case order.FirstFault(o.unique) >= 0:
+		return errFault
 	}
-	o.sum.add(recs, o.keyer.Layout().RecordSize)
 	return nil
-}
-
-// untilFault is a source that ends when a fault was seen in its records. It hands them out in order, so that all before
-// the fault were.
-type untilFault struct {
-	device.Source
-	watch *orderWatch
-}
-
-func (u untilFault) Next(max int, place func(first int64, n int) []byte) (first int64, n int, err error) {
-	if u.watch.faulty.Load() {
-		return 0, 0, nil
-	}
-	return u.Source.Next(max, place)
 }
 
 // Checked is what Check saw.
@@ -64,10 +51,8 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*C
 	defer func() { in.meter.end(in.Bytes()) }()
 	watch := &orderWatch{keyer: in.Keyer, brief: brief, unique: unique}
 	for _, src := range in.Data.Split(1) {
-		if brief {
-			src = untilFault{src, watch}
-		}
-		if err := device.Copy(ctx, src, s.Workers, readBytes(&s)/in.size, in.size, watch); err != nil {
+		err := device.Copy(ctx, src, s.Workers, readBytes(&s)/in.size, in.size, watch)
+		if err != nil && err != errFault {
 			return nil, err
 		}
 	}

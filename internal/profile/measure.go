@@ -152,7 +152,7 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 	}
 	slices.Sort(sample.Prefixes)
 	classifier := chunker.NewClassifier(sample.Prefixes, trialParts)
-	opt := plan.Scatter{Workers: 1, BlockBytes: unitBytes / size * size}
+	opt := plan.Scatter{Workers: 1, BlockBytes: unitBytes / size * size, UnitBytes: plan.MaxUnitBytes}
 	store, err := spill.New(spill.Options{
 		Store: oblivion{}, Folders: []string{""}, Codec: "none", Keyer: k, ExpectBytes: -1,
 	})
