@@ -14,17 +14,17 @@ import (
 // Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
 // keys those of earlier inputs come first.
 func Merge(ctx context.Context, opt Options) (*Report, error) {
-	start, memory := time.Now(), engine.WatchPeak()
+	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepareMerge(ctx, opt)
 	if err != nil {
-		memory.End()
+		endPeak()
 		return nil, err
 	}
 	if err = s.openOutput(); err == nil {
 		err = s.run.Finish(ctx, s.nameDisorder(s.run.MergeSorted(ctx)))
 	}
 	err = errors.Join(err, s.close())
-	return s.report(start, memory.End()), err
+	return s.report(start, endPeak()), err
 }
 
 // prepareMerge opens the inputs of a merge.

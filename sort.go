@@ -13,10 +13,10 @@ import (
 
 // Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
-	start, memory := time.Now(), engine.WatchPeak()
+	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepare(ctx, opt)
 	if err != nil {
-		memory.End()
+		endPeak()
 		return nil, err
 	}
 	err = s.openOutput()
@@ -24,12 +24,12 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 	if err == nil {
 		err = s.run.Sort(ctx)
 		if err = s.run.Finish(ctx, err); s.retriesOnCPU(ctx, err) {
-			memory.End()
+			endPeak()
 			return sortOnCPU(ctx, opt, s, err)
 		}
 	}
 	err = errors.Join(err, s.close())
-	return s.report(start, memory.End()), err
+	return s.report(start, endPeak()), err
 }
 
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes

@@ -4,43 +4,29 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 )
-
-// Peak watches the anonymous memory of this process while a run lasts.
-type Peak struct {
-	stop chan struct{}
-	done sync.WaitGroup
-	peak int64
-}
 
 // peakPeriod is short against the stages of a sort that runs for long, and one reading takes some 20 µs.
 const peakPeriod = 20 * time.Millisecond
 
-// WatchPeak begins to watch.
-func WatchPeak() *Peak {
-	p := &Peak{stop: make(chan struct{})}
-	p.done.Go(func() {
+// WatchPeak watches the anonymous memory of this process until end is called, once, which gives the peak in bytes; 0
+// where the system does not tell.
+func WatchPeak() (end func() (bytes int64)) {
+	peak := make(chan int64)
+	go func() {
 		ticker := time.NewTicker(peakPeriod)
 		defer ticker.Stop()
-		for {
-			p.peak = max(p.peak, anonymousMemory())
+		for most := anonymousMemory(); ; {
 			select {
 			case <-ticker.C:
-			case <-p.stop:
+				most = max(most, anonymousMemory())
+			case peak <- most:
 				return
 			}
 		}
-	})
-	return p
-}
-
-// End stops watching and returns the peak in bytes; 0 where the system does not tell.
-func (p *Peak) End() int64 {
-	close(p.stop)
-	p.done.Wait()
-	return p.peak
+	}()
+	return func() int64 { return <-peak }
 }
 
 // anonymousMemory is the resident anonymous memory of this process in bytes: what it has allocated and touched,
