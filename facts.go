@@ -105,12 +105,14 @@ var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
 // outputOf is what the output is, before it is opened.
 func outputOf(opt *Options) plan.Output {
 	codec, _ := opt.codec() // openOutput reports what is wrong with it
-	o := plan.Output{Stdout: opt.toStdout(), Codec: codec, PipeBytes: pipe.WriterBytes}
-	if !o.Stdout && !output.IsDescriptor(opt.Output) {
+	o := plan.Output{Codec: codec}
+	switch {
+	case opt.toStdout():
+		o.PipeBytes = pipe.WriterBytes
+	case !output.IsDescriptor(opt.Output):
 		info, err := os.Stat(opt.Output)
 		o.File = err != nil || info.Mode().IsRegular()
 	}
-	o.Offsets = o.File && codec == format.None
 	return o
 }
 

@@ -24,14 +24,6 @@ type Line struct {
 // a partition.
 func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
 
-// Sum adds up the lines.
-func (b *Budget) Sum() (sum int64) {
-	for _, line := range b.Lines {
-		sum += line.Bytes
-	}
-	return sum
-}
-
 // with is the budget with a line more, which takes bytes from the last.
 func (b Budget) with(what string, bytes int64) Budget {
 	rest := b.Lines[len(b.Lines)-1]
@@ -89,7 +81,7 @@ func Divide(f *Facts) Sizes {
 	codecs := func(n int) int64 { return reading + format.CodecMemory(f.Output.Codec, n) }
 	s.CodecWorkers = mostWorkers(s.Workers, b.Chunks()/2, codecs)
 	b = b.with("compression of inputs and output", min(codecs(s.CodecWorkers), b.Chunks()/2))
-	if f.Output.Stdout && b.Chunks() >= 16*f.Output.PipeBytes {
+	if b.Chunks() >= 16*f.Output.PipeBytes {
 		s.PipeBytes = f.Output.PipeBytes
 	}
 	b = b.with("pipe", s.PipeBytes)

@@ -91,7 +91,7 @@ func (a *Candidate) NextChunk(left int64) int64 {
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := c.sizes.mergeMemory(c.f, runs)
-	memory := c.sizes.BesideMerge(c.f, runs) - merge/waste
+	memory := c.sizes.Beside(merge + merge/waste)
 	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
@@ -100,15 +100,10 @@ func (s *Sizes) mergeMemory(f *Facts, runs int) int64 {
 }
 
 // BesideMerge is the memory that a merge of so many runs does not need.
-func (s *Sizes) BesideMerge(f *Facts, runs int) int64 {
-	return s.withoutSlack() - s.mergeMemory(f, runs)
-}
+func (s *Sizes) BesideMerge(f *Facts, runs int) int64 { return s.Beside(s.mergeMemory(f, runs)) }
 
-// BesideKept is the memory for a merge beside so many bytes of a chunk that stays.
-func (s *Sizes) BesideKept(kept int64) int64 { return s.withoutSlack() - kept }
-
-// withoutSlack leaves something free for what the Go heap keeps of the phase before.
-func (s *Sizes) withoutSlack() int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 }
+// Beside is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
+func (s *Sizes) Beside(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
 	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.

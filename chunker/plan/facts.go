@@ -43,13 +43,10 @@ type Asked struct {
 
 // Output is where the sorted records go.
 type Output struct {
-	File    bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
-	Offsets bool // blocks can be written at their places, in any order, and again
-	Stdout  bool // a stream that the caller gave
-	OnDisk  bool
-	Codec   format.Compression
-
-	PipeBytes int64 // of memory that a writer to a pipe can put to use
+	File      bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
+	OnDisk    bool
+	Codec     format.Compression
+	PipeBytes int64 // of memory that the writer to a stream of the caller can put to use
 }
 
 // Spill is where runs and parts go that do not fit memory.
@@ -130,8 +127,8 @@ func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sampl
 
 // Mirrored reports whether the data look as if they were in reverse order, and can be copied from their end.
 func (f *Facts) Mirrored() bool {
-	all := f.Asked.Limit == 0 && !f.Asked.Unique
-	return f.Seekable && f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered() && all && f.Output.Offsets
+	all, placed := f.Asked.Limit == 0 && !f.Asked.Unique, f.Output.File && f.Output.Codec == format.None
+	return f.Seekable && f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered() && all && placed
 }
 
 // Reversed reports whether hardly a key is greater than the one before, so that runs do not overlap.

@@ -21,22 +21,20 @@ var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 func runCopy(ctx context.Context, r *Run, c *plan.Candidate) error {
 	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
-	if !r.Output.Placed() || r.Facts.Asked.Unique {
-		if err := copyOrdered(ctx, r, nothing); err != nil {
-			return err
-		}
-		r.forget()
-		r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
-		if err := copyOrdered(ctx, r, r.Output); err != errDisorder {
-			return err
-		}
-		return errChanged
+	if r.Output.Placed() && !r.Facts.Asked.Unique {
+		return copyOrdered(ctx, r, r.Output)
 	}
-	return copyOrdered(ctx, r, r.Output)
+	if err := copyOrdered(ctx, r, nothing); err != nil {
+		return err
+	}
+	r.forget()
+	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+	err := copyOrdered(ctx, r, r.Output)
+	if err == errDisorder {
+		return errors.New("the input changed while it was read")
+	}
+	return err
 }
-
-// errChanged is disorder in what was in order when it was checked.
-var errChanged = errors.New("the input changed while it was read")
 
 // nothing is a BlockWriter that keeps nothing.
 var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })

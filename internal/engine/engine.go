@@ -182,16 +182,13 @@ func (r *Run) mergeOptions() merge.Options {
 	}
 }
 
-// store writes a sorted chunk.
-func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
-	err := chunk.Store(ctx, r.Facts.First(), w)
-	r.noteChunk(chunk.Stats())
-	return err
-}
-
-// drain writes a sorted chunk for which there is no other use.
-func (r *Run) drain(ctx context.Context, chunk device.Chunk, w device.BlockWriter) error {
-	err := chunk.Drain(ctx, r.Facts.First(), w)
+// store writes a sorted chunk. last: there is no other use for it.
+func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
+	write := chunk.Store
+	if last {
+		write = chunk.Drain
+	}
+	err := write(ctx, r.Facts.First(), w)
 	r.noteChunk(chunk.Stats())
 	return err
 }

@@ -18,7 +18,7 @@ import (
 // runMerge cuts the data by position, makes a run of each chunk and merges the runs. When all records fit the first
 // chunk it writes them from there: that is sorting in core.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
-	m := &merging{r: r, candidate: c, data: r.Input.Data, to: r.Output}
+	m := &merging{r: r, candidate: c, data: r.Input.Data, to: r.Output, meter: r.Meter}
 	return m.run(ctx)
 }
 
@@ -28,9 +28,9 @@ type merging struct {
 	candidate *plan.Candidate
 	data      chunker.Dataset
 	to        device.BlockWriter
-	part      bool  // of a partition: its stages are not its own
-	left      int64 // records that are not yet in a chunk; negative: not known
-	kept      int64 // bytes of memory of a chunk that is merged from there
+	meter     *Meter // the run's, unless this is the work of a part
+	left      int64  // records that are not yet in a chunk; negative: not known
+	kept      int64  // bytes of memory of a chunk that is merged from there
 
 	mu   sync.Mutex // protects the following
 	runs []*spill.Run
@@ -111,19 +111,17 @@ func (r *Run) beginSpill(c *plan.Candidate) error {
 func (m *merging) storeOnly(ctx context.Context, chunk device.Chunk) error {
 	defer m.r.pool.put(chunk)
 	m.inCore()
-	if !m.part {
-		m.endStage()
-		m.r.Meter.begin(plan.StageWrite, atOutput, m.r.Input.Bytes())
-	}
+	m.endStage()
+	m.meter.begin(plan.StageWrite, atOutput, m.r.Input.Bytes())
 	if err := chunk.Sort(ctx); err != nil {
 		return err
 	}
-	return m.r.drain(ctx, chunk, m.to)
+	return m.r.store(ctx, chunk, m.to, true)
 }
 
 // inCore enters that one chunk holds everything, which may not have been known before.
 func (m *merging) inCore() {
-	if m.part {
+	if m.meter != m.r.Meter {
 		return
 	}
 	if m.candidate.Strategy != plan.InCore {
@@ -134,45 +132,41 @@ func (m *merging) inCore() {
 
 // sortRun sorts a loaded chunk and makes run i of it: the last one stays in memory if it can, others are spilled.
 func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, i int, last bool) error {
+	var run *spill.Run
 	err := chunk.Sort(ctx)
 	if err == nil && last {
-		if kept, err := m.keep(ctx, chunk, i); kept || err != nil {
-			return err // the chunk is free when the run is closed
-		}
+		run, err = m.keep(ctx, chunk, i)
 	}
-	defer m.r.pool.put(chunk)
-	if err != nil {
-		return err
+	if run == nil { // else the chunk is free when the run is closed
+		defer m.r.pool.put(chunk)
 	}
-	run, err := m.spillRun(ctx, chunk)
+	if err == nil && run == nil {
+		run, err = m.spillRun(ctx, chunk)
+	}
 	m.set(i, run)
 	return err
 }
 
-// keep makes run i, the last, of the records that a sorted chunk keeps, if it can.
-func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (bool, error) {
+// keep makes run i, the last, of the records that a sorted chunk keeps; nil: it cannot.
+func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (*spill.Run, error) {
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
-		return false, nil
+		return nil, nil
 	}
 	kept, err := chunk.Keep(ctx, m.r.Facts.First(), m.r.Plan.Sizes.BesideMerge(m.r.Facts, i+1))
 	if kept == nil || err != nil {
-		if err != nil {
-			m.r.pool.put(chunk)
-		}
-		return false, err
+		return nil, err
 	}
 	m.r.noteChunk(chunk.Stats())
 	m.kept += kept.Bytes
 	run := spill.KeptRun(m.r.Input.Keyer, kept, func() error { m.r.pool.put(chunk); return nil })
 	m.r.Meter.add(atSpill, int(run.Records())*m.r.Input.size)
-	m.set(i, run)
-	return true, nil
+	return run, nil
 }
 
 // spillRun spills a sorted chunk.
 func (m *merging) spillRun(ctx context.Context, chunk device.Chunk) (*spill.Run, error) {
 	writer := m.r.spill.NewRun()
-	if err := m.r.store(ctx, chunk, m.r.Meter.watched(writer)); err != nil {
+	if err := m.r.store(ctx, chunk, m.r.Meter.watched(atSpill, writer), false); err != nil {
 		writer.Abort()
 		return nil, err
 	}
@@ -190,13 +184,11 @@ func (m *merging) set(i int, run *spill.Run) {
 
 // mergeRuns merges the runs, over several levels when they are too many for one.
 func (m *merging) mergeRuns(ctx context.Context) error {
-	if !m.part {
-		m.r.Meter.begin(plan.StageMerge, atOutput, m.r.Input.Bytes())
-		defer m.endStage()
-	}
+	m.meter.begin(plan.StageMerge, atOutput, m.r.Input.Bytes())
+	defer m.endStage()
 	s, opt := &m.r.Plan.Sizes, m.r.mergeOptions()
 	if m.kept > 0 {
-		opt.MemoryBytes = s.BesideKept(m.kept)
+		opt.MemoryBytes = s.Beside(m.kept)
 	}
 	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, s.Levels(len(m.runs)))
 	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.newRun, m.to)
@@ -212,18 +204,11 @@ func (r *Run) newRun() (merge.RunWriter, error) { return r.spill.NewRun(), nil }
 // beginRuns opens the stage of the first chunk, of which it may not be known yet whether it stays the only one.
 func (m *merging) beginRuns() {
 	n, size := m.data.Records(), int64(m.r.Input.size)
-	switch {
-	case m.part:
-	case n > m.candidate.ChunkRecords:
-		m.r.Meter.begin(plan.StageRuns, atSpill, n*size)
-	default:
-		m.r.Meter.begin(plan.StageRead, atInput, n*size)
+	if n > m.candidate.ChunkRecords {
+		m.meter.begin(plan.StageRuns, atSpill, n*size)
+	} else {
+		m.meter.begin(plan.StageRead, atInput, n*size)
 	}
 }
 
-// endStage closes the open stage, unless this is the work of a part.
-func (m *merging) endStage() {
-	if !m.part {
-		m.r.Meter.end(m.r.Input.Bytes())
-	}
-}
+func (m *merging) endStage() { m.meter.end(m.r.Input.Bytes()) }

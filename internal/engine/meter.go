@@ -66,10 +66,10 @@ func (m *Meter) end(bytes int64) {
 	}
 }
 
-// watched tells of the blocks that go to w as spill.
-func (m *Meter) watched(w device.BlockWriter) device.BlockWriter {
+// watched tells of the blocks that go to w, which is at a place.
+func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	return output.Observe(func(_ int64, recs []byte) error {
-		m.add(atSpill, len(recs))
+		m.add(at, len(recs))
 		return nil
 	}, w)
 }

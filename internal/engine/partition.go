@@ -16,7 +16,7 @@ import (
 // part after part and appends them. Where memory allows fewer parts they are larger, and those that do not fit a chunk
 // are partitioned in their turn.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
-	p := &partitioning{r: r, candidate: c}
+	p := &partitioning{r: r, candidate: c, meter: r.Meter}
 	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Prefixes, c.Chunks, r.Output)
 }
 
@@ -24,7 +24,8 @@ func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
 type partitioning struct {
 	r         *Run
 	candidate *plan.Candidate
-	depth     int // 0: the input; 1: a part of it that was too large, and so on
+	meter     *Meter // the run's, unless this is the work of a part
+	depth     int    // 0: the input; 1: a part of it that was too large, and so on
 }
 
 func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, sample []uint64, parts int,
@@ -33,20 +34,16 @@ func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, sample []
 	if err != nil {
 		return err
 	}
-	if p.depth == 0 {
-		p.r.Meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
-		defer func() { p.r.Meter.end(p.r.Input.Bytes()) }()
-	}
+	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
+	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 	return p.sortParts(ctx, split, w)
 }
 
 // scatter is the pass that sends every record to its part.
 func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, sample []uint64,
 	parts int) ([]*chunker.Part, error) {
-	if p.depth == 0 {
-		p.r.Meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
-		defer func() { p.r.Meter.end(p.r.Input.Bytes()) }()
-	}
+	p.meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
+	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 	s := &p.r.Plan.Sizes
 	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
 	c := chunker.NewClassifier(slices.Sorted(slices.Values(sample)), fit)
@@ -108,7 +105,7 @@ func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, par
 		if err := chunk.Sort(ctx); err != nil {
 			return err
 		}
-		return p.r.store(ctx, chunk, w)
+		return p.r.store(ctx, chunk, w, false)
 	})
 	return nil
 }
@@ -124,7 +121,7 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 	if part.AllEqual() {
 		return part.Run.CopyTo(ctx, p.r.Plan.Sizes.Workers, w)
 	}
-	inner := &partitioning{r: p.r, candidate: p.candidate, depth: p.depth + 1}
+	inner := &partitioning{r: p.r, candidate: p.candidate, meter: &Meter{}, depth: p.depth + 1}
 	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
 		sample, err := part.Sample(p.r.Input.Keyer, plan.SampleKeys)
 		if err != nil {
@@ -134,6 +131,6 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 			return inner.sort(ctx, part, sample.Prefixes, plan.PartsOf(part.Records(), chunk), w)
 		}
 	}
-	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, part: true}
+	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, meter: &Meter{}}
 	return m.run(ctx)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
@@ -18,7 +17,10 @@ import (
 // records of the order are wanted, few are taken.
 func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &passes{r: r, keys: slices.Sorted(slices.Values(r.Facts.Sample.Prefixes)),
-		all: r.Input.Data.Records(), wanted: r.Facts.Wanted()}
+		all: r.Input.Data.Records(), wanted: r.Facts.Wanted(), limit: math.MaxInt64}
+	if first := r.Facts.First(); first >= 0 {
+		p.limit = first
+	}
 	p.planShare(c)
 	err := p.run(ctx)
 	if errors.Is(err, device.ErrTooMany) || errors.Is(err, errors.ErrUnsupported) {
@@ -32,12 +34,12 @@ type passes struct {
 	r      *Run
 	keys   []uint64 // prefixes of the sample, in order
 	all    int64    // records of the input
+	limit  int64    // records that are written, at most
 	wanted int64    // about how many of the first records are needed; -1: all
 	share  float64  // of all records that a pass takes, at most
 	most   float64  // of all records that fit a chunk
 	low    uint64   // the least prefix that was not taken yet
 	taken  int64    // records
-	begun  int      // passes
 }
 
 // planShare settles what a pass takes: what was planned, or fits a chunk, or what a limit asks for. The sample's error
@@ -69,7 +71,7 @@ func (p *passes) run(ctx context.Context) error {
 		}
 		more, err = p.pass(ctx, p.r.Input.again(), func(int64) {})
 	}
-	p.r.Meter.end((p.written() - first) * size)
+	p.r.Meter.end((min(p.taken, p.limit) - first) * size)
 	return err
 }
 
@@ -84,25 +86,12 @@ func (p *passes) first(ctx context.Context) (more bool, err error) {
 		p.r.Meter.end(p.r.Input.Bytes())
 		p.r.Meter.begin(plan.StageWrite, atOutput, p.due(n)*size)
 	})
-	p.r.Meter.end(p.written() * size)
+	p.r.Meter.end(min(p.taken, p.limit) * size)
 	return more, err
 }
 
 // due is how many of the next n records are to be written.
-func (p *passes) due(n int64) int64 {
-	if limit := p.r.Facts.First(); limit >= 0 {
-		return min(n, limit-p.taken)
-	}
-	return n
-}
-
-// written is how many of the records that were taken were to be written.
-func (p *passes) written() int64 {
-	if limit := p.r.Facts.First(); limit >= 0 {
-		return min(p.taken, limit)
-	}
-	return p.taken
-}
+func (p *passes) due(n int64) int64 { return min(n, p.limit-p.taken) }
 
 // pass loads the least keys of src that were not taken yet, tells loaded how many they are, sorts and writes them. It
 // reports whether more have to follow.
@@ -116,7 +105,6 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 	if err != nil {
 		return false, err
 	}
-	p.begun++
 	loaded(n)
 	if err := chunk.Sort(ctx); err != nil {
 		return false, err
@@ -126,11 +114,7 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 		to = output.Offset(p.taken, to)
 	}
 	more = last < math.MaxUint64 && p.taken+n < p.all && p.due(n+1) > n
-	if more {
-		err = p.r.store(ctx, chunk, to)
-	} else {
-		err = p.r.drain(ctx, chunk, to)
-	}
+	err = p.r.store(ctx, chunk, to, !more)
 	p.low, p.taken = last+1, p.taken+n
 	return more && !p.enough(), err
 }
@@ -152,14 +136,14 @@ func (p *passes) high() uint64 {
 		return math.MaxUint64
 	}
 	take := left / passes
-	if p.begun == 0 && p.wanted >= 0 {
+	if p.low == 0 && p.wanted >= 0 {
 		take = share
 	}
 	next := p.keys[min(from+int(take), len(p.keys)-1)]
-	if first, _ := slices.BinarySearch(p.keys, next); first > from {
+	switch {
+	case p.keys[from] < next:
 		return next - 1
-	}
-	if end := sort.Search(len(p.keys), func(i int) bool { return p.keys[i] > next }); end == len(p.keys) {
+	case p.keys[len(p.keys)-1] == next:
 		return math.MaxUint64
 	}
 	return next

@@ -86,7 +86,7 @@ func (s *spreading) merge(ctx context.Context) error {
 			if err := c.Sort(ctx); err != nil {
 				return err
 			}
-			return s.r.store(ctx, c, w)
+			return s.r.store(ctx, c, w, false)
 		})
 	}
 	opt := s.r.mergeOptions()

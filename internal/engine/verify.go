@@ -108,9 +108,6 @@ func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) 
 	watch := &orderWatch{keyer: r.Input.Keyer}
 	src := input.ReaderSource(r.Output.file, int64(len(r.Input.Header.Encode(0))), records, r.Input.size)
 	s := &r.Plan.Sizes
-	see := device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
-		r.Meter.add(atOutput, len(recs))
-		return watch.WriteBlock(ctx, first, recs)
-	})
-	return watch, device.Copy(ctx, src, s.Workers, readBytes(s)/r.Input.size, r.Input.size, see)
+	w := r.Meter.watched(atOutput, watch)
+	return watch, device.Copy(ctx, src, s.Workers, readBytes(s)/r.Input.size, r.Input.size, w)
 }
