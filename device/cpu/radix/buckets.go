@@ -9,6 +9,9 @@ import (
 //
 // Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells,
 // and each cell has its own map to buckets, see fittedBuckets.
+//
+// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes
+// from the start.
 type Buckets[E Element] struct {
 	low   E
 	Shift uint // of a plain bucket, or of the narrowest cells
@@ -91,6 +94,11 @@ const MaxNumbers = 1024
 
 // number sets numbers to the buckets of elems.
 func (b *Buckets[E]) number(numbers []uint32, elems []E) {
+	done := numberVectors(b, numbers, elems)
+	numberLoop(b, numbers[done:], elems[done:])
+}
+
+func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	numbers = numbers[:len(elems)]
 	low, last, shift := b.low, b.last, b.Shift
 	switch {

@@ -17,7 +17,8 @@ import (
 const maxCells = 2048
 
 // cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells,
-// goes to bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base.
+// goes to bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as number_amd64.s
+// knows it.
 type cell uint64
 
 func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }

@@ -36,23 +36,25 @@ func testScatterTwins[E Element](t *testing.T) {
 	}
 }
 
-// TestNumbers holds the numbers of buckets to their definition.
-func TestNumbers(t *testing.T) {
-	t.Run("u32", testNumbers[uint32])
-	t.Run("u64", testNumbers[uint64])
+// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their
+// definition.
+func TestNumberTwins(t *testing.T) {
+	t.Run("u32", testNumberTwins[uint32])
+	t.Run("u64", testNumberTwins[uint64])
 }
 
-func testNumbers[E Element](t *testing.T) {
+func testNumberTwins[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 1, 7, 8, 9, 16, 1000} {
 		for range 10 { // other ranges
 			eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
 				want := numbered(&b, elems)
-				got := make([]uint32, n+1)
-				got[n] = 77
-				b.number(got[:n], elems)
-				if !slices.Equal(got, append(want, 77)) {
-					t.Fatalf("%d elements: their buckets are %v, want %v", n, got, want)
+				loop, all := make([]uint32, n+1), make([]uint32, n+1)
+				loop[n], all[n] = 77, 77
+				numberLoop(&b, loop[:n], elems)
+				b.number(all[:n], elems)
+				if !slices.Equal(loop, append(want, 77)) || !slices.Equal(all, loop) {
+					t.Fatalf("%d elements: their buckets are %v and %v, want %v", n, loop, all, want)
 				}
 			})
 		}

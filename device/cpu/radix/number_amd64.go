@@ -1,0 +1,45 @@
+package radix
+
+import "github.com/klauspost/cpuid/v2"
+
+// hasLeadingZeros says whether the processor can number eight fitted buckets at once.
+var hasLeadingZeros = cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD)
+
+// numberVectors does what numberLoop does with the first elements of fitted buckets: done of them.
+func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) {
+	const vector = 8
+	if done = len(elems) &^ (vector - 1); done == 0 || !b.fitted() || !hasLeadingZeros {
+		return 0
+	}
+	to := &numbers[:done][0]
+	switch b := any(b).(type) {
+	case *Buckets[uint32]:
+		number := numberEven32
+		if b.graded() {
+			number = numberGraded32
+		}
+		number(to, word[uint32](elems), done, b)
+	case *Buckets[uint64]:
+		number := numberEven64
+		if b.graded() {
+			number = numberGraded64
+		}
+		number(to, word[uint64](elems), done, b)
+	}
+	return done
+}
+
+// The assembly numbers fitted buckets, with cells of equal widths and with cells that grow. It requires hasLeadingZeros,
+// and n to be a multiple of 8, not 0.
+
+//go:noescape
+func numberEven32(numbers, elems *uint32, n int, b *Buckets[uint32])
+
+//go:noescape
+func numberGraded32(numbers, elems *uint32, n int, b *Buckets[uint32])
+
+//go:noescape
+func numberEven64(numbers *uint32, elems *uint64, n int, b *Buckets[uint64])
+
+//go:noescape
+func numberGraded64(numbers *uint32, elems *uint64, n int, b *Buckets[uint64])
