@@ -122,6 +122,7 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	}
 	w.scatter, rest = radix.NewScatterer[K](e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
 	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
+	w.radix.Distinct = e.sizes.whole || e.sizes.keptRecords > 0
 	return w, nil
 }
 

@@ -21,6 +21,8 @@ func TestOffsets(t *testing.T) {
 		{"lines.ahead", unsafe.Offsetof(l.ahead), 48},
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
+		{"scanned", scanned, 8191},
+		{"window", window, 8},
 	} {
 		if f.got != f.want {
 			t.Errorf("%s is at %d, the assembly takes it for %d", f.name, f.got, f.want)

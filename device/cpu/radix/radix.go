@@ -4,7 +4,7 @@
 //	Combiner   appends words to thousands of buckets, a line at a time and past the caches (combiner.go, scatter_amd64.s)
 //	Scatterer  is a Combiner that counts the keys of equality buckets in place of storing them (scatter.go, equality.go)
 //	Appender   is a Combiner to buffers of equal size, for data that are parted on disk (appender.go)
-//	Sorter     sorts what fits in cache: count, scan and reorder by digits (radix.go)
+//	Sorter     sorts what fits in cache: count, scan and reorder by digits (radix.go), or by cells (cells_amd64.go)
 package radix
 
 import (
@@ -27,12 +27,42 @@ const (
 // Sorter sorts elements in cache, by counting digits: count, scan, reorder, least significant digit first. Only as many
 // leading bits are ranked as tell nearly all elements apart; insertion repairs the rest.
 //
+// Where the processor can sort neighbours in registers, one wide digit takes the place of the passes if the
+// elements are spread well enough: see cells_amd64.go.
+//
 // Counters have 64 bits, though 32 would do: a pass is faster so.
 type Sorter[E Element] struct {
-	counts [maxPasses][digits]uint64
-	live   [maxPasses]int // passes that are needed
-	Passes int            // most passes that any elements took
-	whole  [1][]E         // the one block of elements that are not in blocks
+	counts  [maxPasses][digits]uint64
+	live    [maxPasses]int // passes that are needed
+	Passes  int            // most passes that any elements took
+	whole   [1][]E         // the one block of elements that are not in blocks
+	backoff backoff        // how cells fared
+
+	Distinct bool // no two elements are equal
+}
+
+// backoff remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
+// without: neighbouring leaves are alike, and elements whose cells never suit are seldom counted in vain.
+type backoff struct {
+	left int // leaves to sort without cells yet
+	last int // how many those were at first
+}
+
+// skip reports whether a leaf is one of those.
+func (c *backoff) skip() bool {
+	if c.left == 0 {
+		return false
+	}
+	c.left--
+	return true
+}
+
+// note takes whether a leaf's cells were too uneven.
+func (c *backoff) note(overfull bool) {
+	if c.last = min(2*c.last+1, 63); !overfull {
+		c.last = 0
+	}
+	c.left = c.last
 }
 
 // ranked is the number of passes that rank the leading bits of n random elements well enough. 22 bits leave one in
@@ -82,6 +112,9 @@ func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 		insertionSort(dst)
 		return
 	}
+	if r.sortCells(dst, tmp, blocks, s) {
+		return
+	}
 	if way := trend(blocks); way != 0 {
 		if r.sortTrending(dst, tmp, blocks, s, way) {
 			return
@@ -108,7 +141,8 @@ func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 	}
 }
 
-// trend looks at some neighbours: 1 says that nearly all of them ascend, -1 that they descend, 0 neither.
+// trend looks at some neighbours: 1 says that they ascend, -1 that they descend, 0 neither. A few that do the opposite
+// are enough to break the pattern that sortTrending is for.
 func trend[E Element](blocks [][]E) int {
 	const looks, each = 4, 16
 	ups, downs := 0, 0
@@ -126,9 +160,9 @@ func trend[E Element](blocks [][]E) int {
 	switch {
 	case ups+downs < each/2:
 		return 0
-	case 8*downs <= ups:
+	case downs == 0:
 		return 1
-	case 8*ups <= downs:
+	case ups == 0:
 		return -1
 	}
 	return 0

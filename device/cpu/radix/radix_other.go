@@ -23,3 +23,6 @@ func PrefetchRecords(*byte, []uint64, uint64, int) {}
 func StoreFence() {}
 
 func numberVectors[E Element](*Buckets[E], []uint32, []E) (done int) { return 0 }
+
+// sortCells is for processors that sort in registers: see cells_amd64.go.
+func (r *Sorter[E]) sortCells([]E, []E, [][]E, span[E]) bool { return false }

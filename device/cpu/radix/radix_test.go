@@ -127,33 +127,6 @@ func FuzzRadix(f *testing.F) {
 	})
 }
 
-// FuzzWidths sorts elements of few and of many bits, of which some are equal, in two blocks.
-func FuzzWidths(f *testing.F) {
-	f.Add(uint64(1), uint16(500), uint8(64), uint8(0))
-	f.Add(uint64(2), uint16(5000), uint8(13), uint8(3))
-	f.Add(uint64(3), uint16(60000), uint8(20), uint8(200))
-	f.Add(uint64(4), uint16(60000), uint8(64), uint8(0))
-	f.Add(uint64(5), uint16(60000), uint8(50), uint8(128))
-	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, majority uint8) {
-		r := rand.New(rand.NewPCG(seed, 17))
-		a := make([]uint64, max(2*int(n), 1))
-		value := r.Uint64()
-		for i := range a {
-			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(majority) {
-				a[i] = value >> r.IntN(4)
-			}
-		}
-		want := slices.Sorted(slices.Values(a))
-		cut := r.IntN(len(a)) + 1
-		var rx Sorter[uint64]
-		dst, tmp := make([]uint64, len(a)), make([]uint64, len(a))
-		rx.Sort(dst, tmp, [][]uint64{a[:cut], a[cut:]}, SpanOf(MinMax(a)))
-		if !slices.Equal(dst, want) {
-			t.Errorf("%d elements of %d bits: not in order", n, width)
-		}
-	})
-}
-
 // BenchmarkRadix sorts in cache what is in some order, beside what is not.
 func BenchmarkRadix(b *testing.B) {
 	r := rand.New(rand.NewPCG(11, 12))

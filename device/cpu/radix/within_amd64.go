@@ -1,18 +1,11 @@
 package radix
 
-import (
-	"unsafe"
-
-	"github.com/klauspost/cpuid/v2"
-)
-
-// hasCompress says whether the processor can pack the kept elements of a vector.
-var hasCompress = cpuid.CPU.Supports(cpuid.AVX512F, cpuid.POPCNT)
+import "unsafe"
 
 // Within is withinLoop, with vectors where the processor has them.
 func Within[E Element](dst, a []E, low, span E) (kept int) {
 	vector := 64 / int(unsafe.Sizeof(low))
-	if !hasCompress || len(a) < vector {
+	if !hasWindows || len(a) < vector {
 		return withinLoop(dst, a, low, span)
 	}
 	whole := len(a) &^ (vector - 1)
@@ -27,7 +20,7 @@ func Within[E Element](dst, a []E, low, span E) (kept int) {
 }
 
 // within64 copies those of n elements at a that are from low to low+span to dst and returns their number. It stores
-// as many as it loads. REQUIRES: hasCompress; n is a multiple of 8, and not 0.
+// as many as it loads. REQUIRES: hasWindows; n is a multiple of 8, and not 0.
 //
 //go:noescape
 func within64(dst, a *uint64, n int, low, span uint64) (kept int)

@@ -1,0 +1,234 @@
+package radix
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// withoutWindows runs a test as on a processor that cannot sort windows.
+func withoutWindows(t *testing.T, test func(t *testing.T)) {
+	defer func(had bool) { hasWindows = had }(hasWindows)
+	hasWindows = false
+	test(t)
+}
+
+// askingAhead runs a test as on a processor that asks for lines ahead, and as on one that does not.
+func askingAhead(t *testing.T, test func(t *testing.T)) {
+	defer func(asked bool) { asksAhead = asked }(asksAhead)
+	for _, asksAhead = range []bool{false, true} {
+		t.Run(fmt.Sprintf("ahead=%t", asksAhead), test)
+	}
+}
+
+func TestRadixTwinsAhead(t *testing.T) {
+	askingAhead(t, testRadixTwins[uint32])
+	askingAhead(t, testRadixTwins[uint64])
+}
+
+func TestRadixSortAhead(t *testing.T) {
+	askingAhead(t, testRadixSort[uint32])
+	askingAhead(t, testRadixSort[uint64])
+}
+
+func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
+
+// TestCells holds the assembly for cells to what it is to do, written plainly.
+func TestCells(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	askingAhead(t, testCells)
+}
+
+func testCells(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for n := range 300 {
+		block := randomWords(r, n)
+		low, digit := r.Uint64(), 4+r.IntN(cellBits-3)
+		shift := uint(r.IntN(65 - digit))
+		control := uint64(shift) | uint64(digit)<<8
+		cell := func(e uint64) uint64 { return (e - low) >> shift & (1<<digit - 1) }
+
+		counts, want := make([]uint32, 1<<digit), make([]uint32, 1<<digit)
+		countCells(block, low, control, &counts[0])
+		for _, e := range block {
+			want[cell(e)]++
+		}
+		if !slices.Equal(counts, want) {
+			t.Fatalf("%d elements, digits of %d bits from %d: the counts differ", n, digit, shift)
+		}
+
+		squares, wantSquares := scanCells(&counts[0], len(counts)), uint64(0)
+		sum := uint32(0)
+		for i, count := range want {
+			want[i] = sum
+			sum += count
+			wantSquares += uint64(count) * uint64(count)
+		}
+		if !slices.Equal(counts, want) || squares != wantSquares {
+			t.Fatalf("%d elements, digits of %d bits from %d: %d squares of counters, want %d; scanned to %v", n, digit,
+				shift, squares, wantSquares, counts)
+		}
+
+		moved, want64 := make([]uint64, n+1), slices.Clone(block)
+		moveAll(moved, [][]uint64{block[:n/3], block[n/3:]}, low, control, &counts[0])
+		byCell := func(a, b uint64) int { return cmp.Compare(cell(a), cell(b)) }
+		if !slices.IsSortedFunc(moved[:n], byCell) || moved[n] != 0 {
+			t.Fatalf("%d elements, digits of %d bits from %d: moved to %v, which is not by cells", n, digit, shift, moved)
+		}
+		moved = moved[:n]
+		slices.Sort(moved)
+		if slices.Sort(want64); !slices.Equal(moved, want64) {
+			t.Fatalf("%d elements, digits of %d bits from %d: moved are %v, want %v", n, digit, shift, moved, want64)
+		}
+	}
+}
+
+// TestScanCellsOfMany has counters that exceed what squares can be taken of.
+func TestScanCellsOfMany(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	counts := make([]uint32, 32)
+	counts[3], counts[4], counts[31] = 5, maxInCells-105, 100
+	const want = 5*5 + 8191*8191 + 100*100
+	if squares := scanCells(&counts[0], len(counts)); squares != want {
+		t.Errorf("%d squares, want %d", squares, want)
+	}
+	for i, at := range counts {
+		if want := [...]uint32{0, 5, maxInCells - 100}[min(max(i-3, 0), 2)]; at != want {
+			t.Errorf("cell %d begins at %d, want %d", i, at, want)
+		}
+	}
+}
+
+// TestSortWindows compares with windows that slices sorts, in place and not, with the greatest element among the
+// others.
+func TestSortWindows(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor cannot sort windows")
+	}
+	r := rand.New(rand.NewPCG(15, 16))
+	for n := windowEdge + 1; n < 5*windowGroup; n++ {
+		src := randomWords(r, n)
+		for range r.IntN(3) {
+			src[r.IntN(n)] = ^uint64(0)
+		}
+		want := slices.Clone(src)
+		slices.Sort(want[:windowEdge])
+		for _, start := range []int{windowEdge, 0} {
+			for at := start; at < n; at += window {
+				slices.Sort(want[at:min(at+window, n)])
+			}
+		}
+		got := make([]uint64, n+1)
+		sortWindows(got[:n], slices.Clone(src))
+		if sortWindows(src, src); !slices.Equal(got[:n], want) || !slices.Equal(src, want) || got[n] != 0 {
+			t.Fatalf("%d elements: sorted to\n%x, in place to\n%x, want\n%x", n, got, src, want)
+		}
+	}
+}
+
+func randomWords(r *rand.Rand, n int) []uint64 {
+	a := make([]uint64, n)
+	for i := range a {
+		a[i] = r.Uint64() >> (32 * (i % 2))
+	}
+	return a
+}
+
+// FuzzCells sorts with cells and without, elements of few and of many bits.
+func FuzzCells(f *testing.F) {
+	f.Add(uint64(1), uint16(500), uint8(64), uint8(0))
+	f.Add(uint64(2), uint16(5000), uint8(13), uint8(3))
+	f.Add(uint64(3), uint16(60000), uint8(20), uint8(200))
+	f.Add(uint64(4), uint16(60000), uint8(64), uint8(0))
+	f.Add(uint64(5), uint16(60000), uint8(50), uint8(128))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, majority uint8) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		a := make([]uint64, max(2*int(n), 1)) // more than partsThreshold, at times
+		value := r.Uint64()
+		for i := range a {
+			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(majority) {
+				a[i] = value >> r.IntN(4)
+			}
+		}
+		cut := r.IntN(len(a)) + 1
+		sorted := func() []uint64 {
+			var rx Sorter[uint64]
+			dst, tmp := make([]uint64, len(a)), make([]uint64, len(a))
+			rx.Sort(dst, tmp, [][]uint64{a[:cut], a[cut:]}, SpanOf(MinMax(a)))
+			return dst
+		}
+		fast := sorted()
+		withoutWindows(t, func(t *testing.T) {
+			if !slices.Equal(fast, sorted()) {
+				t.Errorf("%d elements of %d bits: with cells in another order than without", n, width)
+			}
+		})
+	})
+}
+
+func TestWithoutWithoutWindows(t *testing.T) {
+	withoutWindows(t, testWithout[uint64])
+	withoutWindows(t, testWithout[uint32])
+}
+
+// TestSortOverfull has cells of all sizes, some of them full of one value, and too many of other elements.
+func TestSortOverfull(t *testing.T) {
+	if !hasWindows {
+		t.Skip("this processor lacks the vectors")
+	}
+	r := rand.New(rand.NewPCG(31, 32))
+	const cells, digit = 64, 6
+	for round := range 200 {
+		var a, want []uint64
+		var ends [cells]uint32
+		others := 0
+		for i := range ends {
+			value, n := uint64(i)<<32|r.Uint64N(1<<32), r.IntN(4*overfullSize)
+			var cell []uint64
+			for range n {
+				e := value
+				if r.IntN(10*(1+round)) < 5 {
+					e = uint64(i)<<32 | r.Uint64N(1<<32)
+				}
+				cell = append(cell, e)
+			}
+			a = append(a, cell...)
+			ends[i] = uint32(len(a))
+			if n > overfullSize {
+				slices.Sort(cell)
+				others += n - count(cell, value)
+			}
+			want = append(want, cell...)
+		}
+		sorted := sortOverfull(a, &ends[0], digit)
+		if sorted && !slices.Equal(a, want) {
+			t.Fatalf("round %d: sorted to %x, want %x", round, a, want)
+		}
+		if few := others <= len(a)/16; few && !sorted && round > 20 {
+			t.Errorf("round %d: gave up for %d of %d", round, others, len(a))
+		} else if sorted && !few {
+			t.Errorf("round %d: took %d of %d", round, others, len(a))
+		}
+	}
+}
+
+func count(a []uint64, value uint64) (n int) {
+	for _, e := range a {
+		if e == value {
+			n++
+		}
+	}
+	return n
+}
+
+// TestWithinLoop is TestWithin without vectors.
+func TestWithinLoop(t *testing.T) {
+	withoutWindows(t, testWithin[uint64])
+	withoutWindows(t, testWithin[uint32])
+}
