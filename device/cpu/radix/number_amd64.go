@@ -29,8 +29,8 @@ func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done 
 	return done
 }
 
-// The assembly numbers fitted buckets, with cells of equal widths and with cells that grow. It requires hasLeadingZeros,
-// and n to be a multiple of 8, not 0.
+// The assembly numbers fitted buckets, with cells of equal widths and with cells that grow. It requires
+// hasLeadingZeros, and n to be a multiple of 8, not 0.
 
 //go:noescape
 func numberEven32(numbers, elems *uint32, n int, b *Buckets[uint32])

@@ -1,6 +1,7 @@
 #include "textflag.h"
 
-// The fitted buckets of eight elements at once, see number_amd64.go. Elements of 32 bits are taken for such of 64. Registers:
+// The fitted buckets of eight elements at once, see number_amd64.go. Elements of 32 bits are taken for such of 64.
+// Registers:
 //
 //	SI  next elements         DI  next numbers
 //	CX  elements left         R15 cells
