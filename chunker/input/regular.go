@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -87,33 +87,22 @@ func (f *regularFile) readMapped(p []byte, off int64) (int, error) {
 	return copyMapped(p, f.pages, f.start+off)
 }
 
-// copyMapped copies from a map. Where the file has become shorter since, or its disk fails, the system signals a fault;
-// here that is an error.
+// copyMapped copies from a map.
 func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		if fault := recover(); fault != nil {
-			n, err = 0, mapFault(fault, p)
-		}
-	}()
-	return pages.ReadAt(p, off)
+	err = device.Guard(func() error {
+		n, err = pages.ReadAt(p, off)
+		return err
+	}, func(at uintptr) error { return mapFault(at, p) })
+	return n, err
 }
 
-// mapFault is the error of a fault while a map was copied to p, and panics on what is none. The addresses of the map
-// are not known, but only p is accessed beside it.
-func mapFault(fault any, p []byte) error {
-	at, ok := fault.(interface{ Addr() uintptr })
-	if start, end := addressOf(p); !ok || at.Addr() >= start && at.Addr() < end {
-		panic(fault)
+// mapFault is the error of a fault while a map was copied to p. The addresses of the map are not known, but only p is
+// accessed beside it.
+func mapFault(at uintptr, p []byte) error {
+	if at-uintptr(unsafe.Pointer(unsafe.SliceData(p))) < uintptr(len(p)) {
+		return nil
 	}
 	return errFault
-}
-
-// addressOf is where p starts and ends.
-func addressOf(p []byte) (start, end uintptr) {
-	start = uintptr(unsafe.Pointer(unsafe.SliceData(p)))
-	return start, start + uintptr(len(p))
 }
 
 // stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.

@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -101,7 +103,7 @@ func (f faultAt) Addr() uintptr { return uintptr(f) }
 // TestMapFault takes only faults of the map for errors.
 func TestMapFault(t *testing.T) {
 	p := make([]byte, 1<<20) // so large that it stays where it is
-	start, _ := addressOf(p)
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
 	for name, c := range map[string]struct {
 		fault any
 		ours  bool
@@ -119,7 +121,8 @@ func TestMapFault(t *testing.T) {
 					t.Errorf("%s: panicked is %t", name, panicked)
 				}
 			}()
-			if err := mapFault(c.fault, p); err != errFault {
+			err := device.Guard(func() error { panic(c.fault) }, func(at uintptr) error { return mapFault(at, p) })
+			if err != errFault {
 				t.Errorf("%s: %v", name, err)
 			}
 		}()

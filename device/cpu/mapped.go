@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"errors"
-	"runtime/debug"
 	"unsafe"
 
 	"github.com/extsort/extsort/device"
@@ -79,20 +78,11 @@ func (k *kept) guarded(f func() error) (err error) {
 	if !k.leftThere() {
 		return f()
 	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		switch fault := recover().(type) {
-		case nil:
-		case interface{ Addr() uintptr }:
-			mapped := k.mapping.Bytes()
-			at := fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))
-			if at >= uintptr(len(mapped)) {
-				panic(fault)
-			}
-			err = k.mapping.Fault(int(at))
-		default:
-			panic(fault)
+	return device.Guard(f, func(at uintptr) error {
+		mapped := k.mapping.Bytes()
+		if at -= uintptr(unsafe.Pointer(unsafe.SliceData(mapped))); at >= uintptr(len(mapped)) {
+			return nil
 		}
-	}()
-	return f()
+		return k.mapping.Fault(int(at))
+	})
 }

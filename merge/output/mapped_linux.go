@@ -6,11 +6,12 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/device"
 )
 
 const (
@@ -101,14 +102,13 @@ func (m *mapping) covers(offset int64, n int) bool {
 
 // writeAt copies p to its place. A page that cannot be had is a signal (SIGBUS), which is made an error here.
 func (m *mapping) writeAt(p []byte, offset int64) (n int, err error) {
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(old)
-		if recover() != nil {
-			n, err = 0, fmt.Errorf("%w: its file system lies in memory, and gives no more of it", unix.ENOSPC)
-		}
-	}()
-	return copy(m.bytes[offset:], p), nil
+	err = device.Guard(func() error {
+		n = copy(m.bytes[offset:], p)
+		return nil
+	}, func(uintptr) error {
+		return fmt.Errorf("%w: its file system lies in memory, and gives no more of it", unix.ENOSPC)
+	})
+	return n, err
 }
 
 // close unmaps the file, by as many threads as there are processors. REQUIRES: no write is under way.

@@ -1,0 +1,22 @@
+package device
+
+import "runtime/debug"
+
+// Guard calls f, which uses a map of a file: where the file has become shorter since, or its disk fails, the system
+// signals a fault. For one of address at, Guard gives what fault makes of it; nil: it is none of the map's.
+func Guard(f func() error, fault func(at uintptr) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		panicked := recover()
+		if panicked == nil {
+			return
+		}
+		if addressed, ok := panicked.(interface{ Addr() uintptr }); ok {
+			err = fault(addressed.Addr())
+		}
+		if err == nil {
+			panic(panicked)
+		}
+	}()
+	return f()
+}
