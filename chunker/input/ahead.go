@@ -17,8 +17,7 @@ type Foreseen interface {
 }
 
 // ahead has the system read what will be asked for soon, as long as what was read of late came from a disk. By itself
-// the system reads ahead too little for several workers, and nothing while a chunk is being sorted and stored. nil asks
-// for nothing.
+// the system reads ahead too little for several workers, and nothing while a chunk is being sorted and stored.
 type ahead struct {
 	askFor  func(first, n int64) // has the system read n records from index first on
 	fetched func() int64         // bytes that came from disks so far
@@ -50,9 +49,6 @@ func newAhead(recordSize int, askFor func(first, n int64)) *ahead {
 
 // note takes that so many bytes were read.
 func (a *ahead) note(bytes int) {
-	if a == nil {
-		return
-	}
 	read := a.read.Add(int64(bytes))
 	if read < lookEvery || !a.read.CompareAndSwap(read, 0) {
 		return
@@ -63,7 +59,7 @@ func (a *ahead) note(bytes int) {
 }
 
 // fromDisk reports whether what was read of late came from a disk.
-func (a *ahead) fromDisk() bool { return a != nil && a.surplus.Load() > 0 }
+func (a *ahead) fromDisk() bool { return a.surplus.Load() > 0 }
 
 // to asks for the records [from, end) of a source that begins with record first, but for those that were asked for.
 func (a *ahead) to(asked *atomic.Int64, first, from, end int64) {

@@ -59,10 +59,7 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 	}
 	if f := newRegular(name, file, info, 0); f != nil {
 		f.owned = true
-		if mapped {
-			err = f.mapAndClose()
-		}
-		return newFile(spec, f, err)
+		return newFile(spec, f, mapped)
 	}
 	in, err := openStream(ctx, spec, name, file, windowBytes)
 	if err != nil {
@@ -114,37 +111,30 @@ func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowByt
 		start, failed := file.Seek(0, io.SeekCurrent)
 		if err == nil && failed == nil {
 			if f := newRegular(shownStdin, file, info, start); f != nil {
-				return newFile(spec, f, nil)
+				return newFile(spec, f, false)
 			}
 		}
 	}
 	return openStream(ctx, spec, shownStdin, stdin, windowBytes)
 }
 
-// newFile reads the header of a regular file, which it closes if that fails, or if err is not nil.
-func newFile(spec format.Spec, f *regularFile, err error) (*Input, error) {
-	in := &Input{Name: f.shown, at: f, close: []io.Closer{f}}
+// newFile maps a regular file, if that is wanted, and reads its header. It closes the file if either fails.
+func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err error) {
+	in = &Input{Name: f.shown, at: f, close: []io.Closer{f}}
+	if mapped {
+		err = f.mapAndClose()
+	}
 	if err == nil {
-		err = in.readHeader(spec)
+		in.Header, err = spec.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
+	}
+	if err == nil {
+		in.Records, err = format.CheckSize(f.shown, in.Header, f.bytes)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return in, nil
-}
-
-func (in *Input) readHeader(spec format.Spec) error {
-	header, err := spec.ReadHeader(io.NewSectionReader(in.at, 0, in.at.bytes), in.Name)
-	if err != nil {
-		return err
-	}
-	records, err := format.CheckSize(in.Name, header, in.at.bytes)
-	if err != nil {
-		return err
-	}
-	in.Header, in.Records = header, records
-	return nil
 }
 
 // streamBuffer is enough to look at the first bytes of a stream. Records are read in pieces that are larger, and so
@@ -224,13 +214,4 @@ func (in *Input) Close() error {
 	closers := in.close
 	in.close = nil
 	return joinErrors(closers, io.Closer.Close)
-}
-
-// closeStream closes an input that has been read in sequence. A seekable one is yet to be checked.
-func (in *Input) closeStream() error {
-	if in.Seekable() {
-		return nil
-	}
-	in.stream = nil
-	return in.Close()
 }

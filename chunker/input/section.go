@@ -16,8 +16,8 @@ type section struct {
 	readRecords    func(p []byte, first int64) error
 	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
 
-	ahead *ahead       // nil: what lies ahead cannot be asked for
-	asked atomic.Int64 // up to which record that was done
+	ahead *ahead
+	asked atomic.Int64 // for records up to this one
 }
 
 func (s *section) Records() int64 { return s.records }
@@ -56,7 +56,8 @@ func (s *section) Map() (device.Mapping, error) {
 
 // ReaderSource is the source of the records that stand in r from the byte base on.
 func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
-	return &section{records: records, size: size, readRecords: func(p []byte, first int64) error {
+	nothing := newAhead(size, func(int64, int64) {})
+	return &section{records: records, size: size, ahead: nothing, readRecords: func(p []byte, first int64) error {
 		_, err := r.ReadAt(p, base+first*int64(size))
 		return err
 	}}

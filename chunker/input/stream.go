@@ -107,8 +107,10 @@ func (s *Stream) fill(p []byte) (int, error) {
 		}
 		m, err := ReadFull(s.reader, p[n:])
 		if n += m; err == io.EOF {
-			s.current, s.reader = s.current+1, nil
-			err = in.closeStream()
+			s.current, s.reader, err = s.current+1, nil, nil
+			if !in.Seekable() { // one that is has yet to be checked
+				in.stream, err = nil, in.Close()
+			}
 		}
 		s.err = err
 	}

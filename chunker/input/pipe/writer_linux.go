@@ -56,11 +56,6 @@ func (w *writer) Write(p []byte) (int, error) {
 			return written, err
 		}
 	}
-	return w.rest(p, written)
-}
-
-// rest writes what is left to write where the system does not splice.
-func (w *writer) rest(p []byte, written int) (int, error) {
 	if written == len(p) {
 		return written, nil
 	}
