@@ -24,12 +24,11 @@ func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
 
-// lineBytes is what a line of each part takes, with the three words and the number that tell where it goes. A test of
-// package chunker holds it against the memory of cpu.Appender.
+// lineBytes is what a line of each part takes, with the two words that tell where it goes. A test of package chunker
+// holds it against the memory of radix.Appender.
 func lineBytes(parts int) int64 {
 	const line, cacheLines = 256, 128
-	words, numbers := roundUp(8*parts, cacheLines), roundUp(4*parts, cacheLines)
-	return int64(parts*line + 3*words + numbers)
+	return int64(parts*line + 2*roundUp(8*parts, cacheLines))
 }
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
