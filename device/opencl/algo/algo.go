@@ -49,16 +49,16 @@ func (d *Data) check(fromBit, toBit int) error {
 var algorithms = []struct {
 	name      string
 	digitBits []int
-	make      func(ctx *cl.Context, p Params) (*Sorter, error)
+	build     func(b *builder, p Params) engine
 }{
-	{"count-scan-reorder", upTo(maxDigitBits), newCountScanReorder},
-	{"onesweep", upTo(maxDigitBits), newOnesweep},
-	{"hybrid", nil, newHybrid},
-	{"split", upTo(maxDigitBits), newSplit},
-	{"tile", upTo(maxDigitBits), newTile},
-	{"binning", binningBits, newBinning},
-	{"selection", nil, newSelection},
-	{"selection-blocks", nil, newSelectionBlocks},
+	{"count-scan-reorder", upTo(maxDigitBits), radixBy(buildHaradaHowes)},
+	{"onesweep", upTo(maxDigitBits), radixBy(buildOnesweep)},
+	{"hybrid", nil, buildShortcuts},
+	{"split", upTo(maxDigitBits), radixBy(buildSplit)},
+	{"tile", upTo(maxDigitBits), radixBy(buildTile)},
+	{"binning", binningBits, radixBy(buildBinning)},
+	{"selection", nil, buildSelection},
+	{"selection-blocks", nil, buildSelectionBlocks},
 }
 
 // Names lists the algorithms, the default first.
@@ -101,15 +101,17 @@ func checkDigit(name string, widths []int, bits int) error {
 	return fmt.Errorf("digits of %d bits: use %d to %d", bits, widths[0], widths[len(widths)-1])
 }
 
-// New makes the sorter of that name, or the default for "". Kernels may be built here or at first use.
+// New makes the sorter of that name, or the default for "", and refuses parameters with which it could not sort the
+// smallest keys. Kernels are built at first use.
 func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 	at, err := find(name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := algorithms[at].make(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", algorithms[at].name, err)
+	a := algorithms[at]
+	b := &builder{ctx: ctx, v: variant{wordBytes: 4}, dry: true}
+	if a.build(b, p); b.err != nil {
+		return nil, fmt.Errorf("%s: %w", a.name, b.err)
 	}
-	return s, nil
+	return &Sorter{ctx: ctx, p: p, build: a.build, engines: map[variant]built{}, spaces: map[*cl.Queue]*space{}}, nil
 }

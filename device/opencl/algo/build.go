@@ -116,6 +116,7 @@ func (g geometry) check(dev *cl.Device, l limits) error {
 type builder struct {
 	ctx *cl.Context
 	v   variant
+	dry bool // shapes are checked, and nothing is built
 	err error
 
 	programs []*cl.Program
@@ -125,6 +126,10 @@ func (b *builder) device() *cl.Device { return b.ctx.Device() }
 
 // program builds prelude.cl and the named files as one, and returns what makes its kernels.
 func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
+	nothing := func(string) *cl.Kernel { return nil }
+	if b.dry || b.err != nil {
+		return nothing
+	}
 	defines := b.v.defines()
 	maps.Copy(defines, cl.Defines{"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits})
 	maps.Copy(defines, more)
@@ -134,21 +139,21 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 		b.fail(err)
 		source.Write(text)
 	}
-	var made *cl.Program
-	if b.err == nil {
-		if made, b.err = b.ctx.Build(source.String(), defines); b.err == nil {
-			b.programs = append(b.programs, made)
-		} else {
-			b.err = fmt.Errorf("%s.cl: %w", files[len(files)-1], b.err)
-		}
+	made, err := b.ctx.Build(source.String(), defines)
+	if err != nil {
+		b.fail(fmt.Errorf("%s.cl: %w", files[len(files)-1], err))
+		return nothing
 	}
-	return func(name string) (k *cl.Kernel) {
-		if b.err == nil {
-			k, b.err = made.Kernel(name)
-		}
+	b.programs = append(b.programs, made)
+	return func(name string) *cl.Kernel {
+		k, err := made.Kernel(name)
+		b.fail(err)
 		return k
 	}
 }
+
+// check fails where kernels of this shape could not work.
+func (b *builder) check(g geometry, l limits) { b.fail(g.check(b.device(), l)) }
 
 // fail keeps the first error; nil is none.
 func (b *builder) fail(err error) {

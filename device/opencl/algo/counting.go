@@ -52,14 +52,13 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 	}
 }
 
-// newCountScanReorder makes Harada & Howes's sort with digits of up to 8 bits, count_scan_reorder.cl, or with 4 bits
-// as it was published, count_scan_reorder_4.cl.
-func newCountScanReorder(ctx *cl.Context, p Params) (*Sorter, error) {
+// buildHaradaHowes builds their sort with digits of up to 8 bits, count_scan_reorder.cl, or with 4 bits as it was
+// published, count_scan_reorder_4.cl.
+func buildHaradaHowes(b *builder, p Params) passes {
 	if p.DigitBits == 4 {
-		return newRadix(ctx, p, func(b *builder) passes { return buildPublished(b, p) }), nil
+		return buildPublished(b, p)
 	}
-	err := countScanReorderShape(ctx.Device(), p, variant{wordBytes: 4}).check(ctx.Device(), 4, false)
-	return newRadix(ctx, p, func(b *builder) passes { return buildCountScanReorder(b, p) }), err
+	return buildCountScanReorder(b, p)
 }
 
 // countScanReorderShape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks
@@ -82,42 +81,35 @@ func buildPublished(b *builder, p Params) *counting {
 	return c
 }
 
-// newSplit makes Dillhoff's sort, split.cl: with digits of 1 bit the kernels without local buckets, whose table has an
-// entry for each key and one for the sum.
-func newSplit(ctx *cl.Context, p Params) (*Sorter, error) {
-	return newTiled(ctx, p, func(b *builder, g geometry) *counting {
-		kernel := b.program(g, nil, "localsplit", "split")
-		if g.digitBits > 1 {
-			return buildCounting(b, g, kernel, "split_count", "split_buckets")
-		}
-		c := buildCounting(b, g, kernel, "split_bits", "split_scatter")
-		c.sections, c.table = sections(b.device(), 16), func(n, _ int64) int64 { return n + 1 }
-		return c
-	})
+// buildSplit builds Dillhoff's sort, split.cl: with digits of 1 bit the kernels without local buckets, whose table has
+// an entry for each key and one for the sum.
+func buildSplit(b *builder, p Params) passes {
+	g := tiledShape(b, p)
+	kernel := b.program(g, nil, "localsplit", "split")
+	if g.digitBits > 1 {
+		return buildCounting(b, g, kernel, "split_count", "split_buckets")
+	}
+	c := buildCounting(b, g, kernel, "split_bits", "split_scatter")
+	c.sections, c.table = sections(b.device(), 16), func(n, _ int64) int64 { return n + 1 }
+	return c
 }
 
-// newTile makes the sort that Koppelman analyses, tile.cl: his h, e and B are DigitBits, Items and GroupSize.
-func newTile(ctx *cl.Context, p Params) (*Sorter, error) {
-	return newTiled(ctx, p, func(b *builder, g geometry) *counting {
-		c := buildCounting(b, g, b.program(g, nil, "localsplit", "tile"), "tile_sort", "tile_scatter")
-		c.sorting = true
-		return c
-	})
+// buildTile builds the sort that Koppelman analyses, tile.cl: his h, e and B are DigitBits, Items and GroupSize.
+func buildTile(b *builder, p Params) passes {
+	g := tiledShape(b, p)
+	c := buildCounting(b, g, b.program(g, nil, "localsplit", "tile"), "tile_sort", "tile_scatter")
+	c.sorting = true
+	return c
 }
 
-// newTiled makes a sort whose tiles are sorted by localsplit.cl. Tiles are Koppelman's
-// examples by default, and digits what the model finds.
-func newTiled(ctx *cl.Context, p Params, build func(*builder, geometry) *counting) (*Sorter, error) {
-	dev := ctx.Device()
-	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, dev.MaxGroup)), items: cmp.Or(p.Items, 4),
+// tiledShape is that of the sorts whose tiles are sorted by localsplit.cl. Tiles are Koppelman's examples by default,
+// and digits what the model finds.
+func tiledShape(b *builder, p Params) geometry {
+	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, b.device().MaxGroup)), items: cmp.Or(p.Items, 4),
 		digitBits: cmp.Or(p.DigitBits, maxDigitBits)}
 	local := g.tile()*12 + 8*int64(g.groupSize) + 4*g.radix() + 64
-	if err := g.check(dev, limits{digitBits: maxDigitBits, groupUnit: 1, localBytes: local}); err != nil {
-		return nil, err
-	}
-	return newRadix(ctx, p, func(b *builder) passes {
-		return build(b, g.withDigit(p, b.v, upTo(maxDigitBits)))
-	}), nil
+	b.check(g, limits{digitBits: maxDigitBits, groupUnit: 1, localBytes: local})
+	return g.withDigit(p, b.v, upTo(maxDigitBits))
 }
 
 const (
@@ -127,23 +119,15 @@ const (
 
 var binningBits = []int{2, 4}
 
-// newBinning makes the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
-func newBinning(ctx *cl.Context, p Params) (*Sorter, error) {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes,
-		digitBits: cmp.Or(p.DigitBits, 4)}
-	if err := checkDigit("binning", binningBits, p.DigitBits); err != nil {
-		return nil, err
-	}
-	local := int64(g.groupSize/binningLanes) << 10
-	if err := g.check(ctx.Device(), limits{4, binningLanes, binningLanes, local}); err != nil {
-		return nil, err
-	}
-	return newRadix(ctx, p, func(b *builder) passes {
-		g := g.withDigit(p, b.v, binningBits)
-		c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
-		c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
-		return c
-	}), nil
+// buildBinning builds the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
+func buildBinning(b *builder, p Params) passes {
+	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes}
+	g = g.withDigit(p, b.v, binningBits)
+	b.fail(checkDigit("binning", binningBits, p.DigitBits))
+	b.check(g, limits{4, binningLanes, binningLanes, int64(g.groupSize/binningLanes) << 10})
+	c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
+	c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
+	return c
 }
 
 // scanner makes exclusive scans of tables on the device, see scan.cl.

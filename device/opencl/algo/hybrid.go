@@ -8,23 +8,18 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// newHybrid makes onesweep with the shortcuts for data that the sample shows to be spread evenly: keys alone are
+// buildShortcuts builds onesweep with the shortcuts for data that the sample shows to be spread evenly: keys alone are
 // partitioned from the most significant bits on and finished in local memory (hybrid.cl), pairs end as tail.go says.
-func newHybrid(ctx *cl.Context, p Params) (*Sorter, error) {
-	if err := hybridShape(ctx.Device(), p, 4).check(ctx.Device(), 4); err != nil {
-		return nil, err
+func buildShortcuts(b *builder, p Params) engine {
+	x := buildRadix(b, p, buildOnesweep(b, Params{}))
+	switch {
+	case b.v.wide:
+	case b.v.values:
+		x.tail = buildTail(b, p, x.passes.bits())
+	default:
+		x.hybrid = buildHybrid(b, p)
 	}
-	return makeSorter(ctx, p, func(b *builder) engine {
-		x := buildRadix(b, p, func(b *builder) passes { return buildOnesweep(b, Params{}) })
-		switch {
-		case b.v.wide:
-		case b.v.values:
-			x.tail = buildTail(b, p, x.passes.bits())
-		default:
-			x.hybrid = buildHybrid(b, p)
-		}
-		return x
-	}), nil
+	return x
 }
 
 // hybridGeometry is the shape of the partitions and that of the finish, whose digit is the bin.

@@ -3,6 +3,7 @@
 package algo
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -19,11 +20,6 @@ type onesweep struct {
 	portable     func() (passes, error) // built when a pass gives up
 
 	abortAt int // for tests: the pass, counted from 1, that finds the sort given up
-}
-
-func newOnesweep(ctx *cl.Context, p Params) (*Sorter, error) {
-	s := onesweepShape(ctx.Device(), p, variant{wordBytes: 4}, max(p.Ranking, RankMasks))
-	return newRadix(ctx, p, func(b *builder) passes { return buildOnesweep(b, p) }), s.check(ctx.Device(), 4, false)
 }
 
 // onesweepTuning is the fastest work-groups with keys per work-item where masks are not needed.
@@ -46,8 +42,11 @@ func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked 
 }
 
 func buildOnesweep(b *builder, p Params) passes {
-	dev := b.device()
-	shape := onesweepShape(dev, p, b.v, rankingFor(b.ctx, p))
+	dev, ranking := b.device(), cmp.Or(p.Ranking, RankMasks)
+	if !b.dry {
+		ranking = rankingFor(b.ctx, p)
+	}
+	shape := onesweepShape(dev, p, b.v, ranking)
 	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: shape.digitBits}) }
 	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {

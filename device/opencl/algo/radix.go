@@ -44,12 +44,12 @@ type radix struct {
 	tail      *tail
 }
 
-func newRadix(ctx *cl.Context, p Params, m func(*builder) passes) *Sorter {
-	return makeSorter(ctx, p, func(b *builder) engine { return buildRadix(b, p, m) })
+// radixBy is the radix sort by a method's passes.
+func radixBy(method func(*builder, Params) passes) func(*builder, Params) engine {
+	return func(b *builder, p Params) engine { return buildRadix(b, p, method(b, p)) }
 }
 
-func buildRadix(b *builder, p Params, m func(*builder) passes) *radix {
-	made := m(b)
+func buildRadix(b *builder, p Params, made passes) *radix {
 	x := &radix{passes: made, histogram: buildHistogram(b, made.bits()), sampler: buildSampler(b, p.least(sampleFrom))}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)

@@ -15,29 +15,21 @@ type selection struct {
 	kernel   *cl.Kernel
 }
 
-func newSelection(ctx *cl.Context, p Params) (*Sorter, error) {
-	return makeSelection(ctx, p, "selection", 0)
-}
+func buildSelection(b *builder, p Params) engine { return selectionOf(b, p, "selection", 0) }
 
-func newSelectionBlocks(ctx *cl.Context, p Params) (*Sorter, error) {
+func buildSelectionBlocks(b *builder, p Params) engine {
 	factor := cmp.Or(p.BlockFactor, 8)
 	if factor < 1 || factor > 32 {
-		return nil, fmt.Errorf("block factor %d: use 1 to 32", factor)
+		b.fail(fmt.Errorf("block factor %d: use 1 to 32", factor))
 	}
-	return makeSelection(ctx, p, "selection_blocks", factor)
+	return selectionOf(b, p, "selection_blocks", factor)
 }
 
-// makeSelection makes the sort of a file whose only kernel has its name, with blocks of factor keys per work-item.
-func makeSelection(ctx *cl.Context, p Params, file string, factor int) (*Sorter, error) {
-	dev := ctx.Device()
-	g := geometry{groupSize: cmp.Or(p.GroupSize, min(64, dev.MaxGroup)), items: 1, digitBits: 1}
-	l := limits{digitBits: 1, groupUnit: 1, localBytes: int64(8 * g.groupSize * factor)}
-	if err := g.check(dev, l); err != nil {
-		return nil, err
-	}
-	return makeSorter(ctx, p, func(b *builder) engine {
-		return &selection{g, b.program(g, cl.Defines{"BLOCK_FACTOR": factor}, file)(file)}
-	}), nil
+// selectionOf builds a file whose only kernel has its name, with blocks of factor keys per work-item.
+func selectionOf(b *builder, p Params, file string, factor int) *selection {
+	g := geometry{groupSize: cmp.Or(p.GroupSize, min(64, b.device().MaxGroup)), items: 1, digitBits: 1}
+	b.check(g, limits{digitBits: 1, groupUnit: 1, localBytes: int64(8 * g.groupSize * factor)})
+	return &selection{g, b.program(g, cl.Defines{"BLOCK_FACTOR": factor}, file)(file)}
 }
 
 // sort compares every key with every other.

@@ -13,7 +13,7 @@ import (
 type Sorter struct {
 	ctx   *cl.Context
 	p     Params
-	build func(b *builder) engine
+	build func(b *builder, p Params) engine
 	trace func(kernel string, e *cl.Event)
 
 	mu      sync.Mutex
@@ -30,10 +30,6 @@ type engine interface {
 type built struct {
 	engine
 	builder *builder
-}
-
-func makeSorter(ctx *cl.Context, p Params, build func(b *builder) engine) *Sorter {
-	return &Sorter{ctx: ctx, p: p, build: build, engines: map[variant]built{}, spaces: map[*cl.Queue]*space{}}
 }
 
 // Build builds the kernels for such data, which Sort else does at its first use.
@@ -71,7 +67,7 @@ func (s *Sorter) engine(v variant) (engine, error) {
 		return e.engine, nil
 	}
 	b := &builder{ctx: s.ctx, v: v}
-	e := s.build(b)
+	e := s.build(b, s.p)
 	if b.err != nil {
 		b.release()
 		return nil, b.err
