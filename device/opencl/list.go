@@ -54,20 +54,15 @@ func Fingerprint() string { return algo.Fingerprint() }
 
 func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
 	tuning = cmp.Or(tuning, &Tuning{})
+	kind := device.OpenCLCPU
+	if d.GPU {
+		kind = device.GPU
+	} else if d.Accelerator {
+		kind = device.Accelerator
+	}
 	return device.Info{
-		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kindOf(d.Type),
+		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kind,
 		MemoryBytes: d.MemoryBytes, MaxAlloc: d.MaxAllocBytes, Units: d.Units,
 		LinkRate: tuning.LinkRate, SortRate: tuning.SortRate, Algorithms: algo.Names(),
 	}
-}
-
-// kindOf looks at single bits: some implementations set several.
-func kindOf(t cl.DeviceType) device.Kind {
-	switch {
-	case t&cl.TypeGPU != 0:
-		return device.GPU
-	case t&cl.TypeAccelerator != 0:
-		return device.Accelerator
-	}
-	return device.OpenCLCPU
 }

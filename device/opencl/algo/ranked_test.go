@@ -12,9 +12,9 @@ import (
 // too large the shape must shrink, not the build fail.
 func TestDefaultsFit(t *testing.T) {
 	devices := map[string]*cl.Device{
-		"48 KiB, as NVIDIA's":             {Properties: cl.Properties{LocalBytes: 48 << 10, MaxGroup: 1024}},
-		"32 KiB, the least of OpenCL 1.2": {Properties: cl.Properties{LocalBytes: 32 << 10, MaxGroup: 1024}},
-		"64 KiB, small work-groups":       {Properties: cl.Properties{LocalBytes: 64 << 10, MaxGroup: 256}},
+		"48 KiB, as NVIDIA's":             {LocalBytes: 48 << 10, MaxGroup: 1024},
+		"32 KiB, the least of OpenCL 1.2": {LocalBytes: 32 << 10, MaxGroup: 1024},
+		"64 KiB, small work-groups":       {LocalBytes: 64 << 10, MaxGroup: 256},
 	}
 	for name, dev := range devices {
 		for _, wordBytes := range []int{4, 8} {
@@ -61,7 +61,7 @@ func TestLocalBytes(t *testing.T) {
 // sorts are best by digits of 8 bits.
 func TestModelKeepsDefaults(t *testing.T) {
 	for _, local := range []int64{32 << 10, 48 << 10, 64 << 10} {
-		dev := &cl.Device{Properties: cl.Properties{LocalBytes: local, MaxGroup: 1024}}
+		dev := &cl.Device{LocalBytes: local, MaxGroup: 1024}
 		for v := range onesweepTuning {
 			if h := countScanReorderShape(dev, Params{}, v).digitBits; h != 8 {
 				t.Errorf("count-scan-reorder, %+v, %d bytes: digits of %d bits", v, local, h)

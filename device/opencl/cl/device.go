@@ -15,25 +15,10 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// DeviceType is a set of bits: some implementations (oclgrind) set several.
-type DeviceType uint64
-
-// The bits of DeviceType.
-const (
-	TypeGPU         DeviceType = C.CL_DEVICE_TYPE_GPU
-	TypeAccelerator DeviceType = C.CL_DEVICE_TYPE_ACCELERATOR
-)
-
-// Device is one device of a platform, with what it says of itself.
+// Device is one device of a platform, with what it says of itself that the kernels and the planner want to know.
 type Device struct {
-	Properties
-	raw *binding.Device
-}
-
-// Properties are what the kernels and the planner want to know of a device.
-type Properties struct {
 	Name, Vendor, Driver, Version string
-	Type                          DeviceType
+	GPU, Accelerator              bool  // some implementations (oclgrind) are both
 	MemoryBytes                   int64 // global memory
 	MaxAllocBytes                 int64 // of one buffer
 	LocalBytes                    int64 // local memory of a work-group
@@ -41,10 +26,12 @@ type Properties struct {
 	MaxGroup                      int   // work-items in a work-group
 	LittleEndian                  bool
 	Extensions                    []string
+
+	raw *binding.Device
 }
 
 // Has reports whether the device offers an extension.
-func (p *Properties) Has(extension string) bool { return slices.Contains(p.Extensions, extension) }
+func (d *Device) Has(extension string) bool { return slices.Contains(d.Extensions, extension) }
 
 const platformNotFound binding.ErrOther = -1001 // also what the shim says where there is no library
 
@@ -58,9 +45,9 @@ func Devices() ([]*Device, error) {
 	var list []*Device
 	for _, p := range platforms {
 		devices, _ := p.GetDevices(binding.DeviceTypeAll)
-		for _, d := range devices {
-			if properties, err := propertiesOf(d); err == nil {
-				list = append(list, &Device{Properties: properties, raw: d})
+		for _, raw := range devices {
+			if d, err := describe(raw); err == nil {
+				list = append(list, d)
 			}
 		}
 	}
@@ -70,11 +57,13 @@ func Devices() ([]*Device, error) {
 	return list, nil
 }
 
-func propertiesOf(d *binding.Device) (Properties, error) {
-	q := query{device: d}
-	p := Properties{
+func describe(raw *binding.Device) (*Device, error) {
+	q := query{device: raw}
+	kind := q.number(C.CL_DEVICE_TYPE)
+	d := &Device{raw: raw,
 		Name: q.text(C.CL_DEVICE_NAME), Vendor: q.text(C.CL_DEVICE_VENDOR), Driver: q.text(C.CL_DRIVER_VERSION),
-		Version: q.text(C.CL_DEVICE_VERSION), Type: DeviceType(q.number(C.CL_DEVICE_TYPE)),
+		Version: q.text(C.CL_DEVICE_VERSION),
+		GPU:     kind&C.CL_DEVICE_TYPE_GPU != 0, Accelerator: kind&C.CL_DEVICE_TYPE_ACCELERATOR != 0,
 		MemoryBytes: q.number(C.CL_DEVICE_GLOBAL_MEM_SIZE), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
 		LocalBytes: q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
 		MaxGroup:     int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
@@ -84,7 +73,7 @@ func propertiesOf(d *binding.Device) (Properties, error) {
 	if q.number(C.CL_DEVICE_AVAILABLE) == 0 && q.err == nil {
 		q.err = binding.ErrDeviceNotAvailable
 	}
-	return p, q.err
+	return d, q.err
 }
 
 // query reads a device's properties until one fails.

@@ -9,9 +9,19 @@
 //   - wait lists may be empty, nil, or hold nil events; a launch over no work-items is no launch and a nil Event
 //   - transfers that return before they are done take Pinned memory only, never memory of Go's heap
 //   - setting arguments and launching is one step, so that a kernel can be shared by goroutines
-//   - every error is an *Error that names the operation and says by errors.Is what is to be done about it
+//   - every error names the operation and says by errors.Is what is to be done about it
 //
 // libOpenCL is not linked to: shim.c forwards each call to the library that dlopen finds at first use, so the same
 // binary starts where there is none, and then Devices returns ErrUnavailable. The environment variable
 // EXTSORT_OPENCL_LIBRARY names another library to load, which tests use to inject faults.
 package cl
+
+import "errors"
+
+// What callers distinguish by errors.Is.
+var (
+	ErrUnavailable = errors.New("no OpenCL") // no libOpenCL, or no driver known to it
+	ErrAllocation  = errors.New("out of device memory or resources")
+	ErrBuild       = errors.New("kernels cannot be built")
+	ErrDevice      = errors.New("device failed") // lost, or refusing what it should not refuse
+)

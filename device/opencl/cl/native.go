@@ -11,14 +11,16 @@ import "C"
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"runtime"
 	"unsafe"
 
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// This file is our own cgo: the calls that the binding lacks. Each of the binding's wrappers keeps the raw handle
-// as its first field, which handle reads.
+// This file is our own cgo, the calls that the binding lacks, and what is made of errors. Each of the binding's
+// wrappers keeps the raw handle as its first field, which handle reads.
 
 func handle[T any](wrapper *T) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(wrapper))
@@ -47,6 +49,41 @@ func asError[T ~int32](code T) error {
 		return binding.ErrOutOfHostMemory
 	}
 	return binding.ErrOther(code)
+}
+
+var kinds = map[error]error{
+	binding.ErrMemObjectAllocationFailure: ErrAllocation, binding.ErrOutOfResources: ErrAllocation,
+	binding.ErrOutOfHostMemory: ErrAllocation, binding.ErrInvalidBufferSize: ErrAllocation,
+	binding.ErrBuildProgramFailure: ErrBuild, binding.ErrCompilerNotAvailable: ErrBuild,
+	binding.ErrInvalidBinary: ErrBuild, binding.ErrInvalidBuildOptions: ErrBuild,
+	binding.ErrInvalidProgramExecutable: ErrBuild,
+}
+
+// failed is a call of OpenCL that failed: for errors.Is both its kind and the driver's own error, whose text it has.
+type failed struct {
+	kind error
+	error
+}
+
+func (e failed) Unwrap() []error { return []error{e.kind, e.error} }
+
+func failedAs(kind error, op string, err error) error {
+	return failed{kind, fmt.Errorf("opencl: %s: %w", op, err)}
+}
+
+// failure says what op returned, of the kind that the error is of; nil stays nil.
+func failure(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind := ErrDevice
+	var build binding.BuildError
+	if errors.As(err, &build) {
+		kind = ErrBuild
+	} else if known, ok := kinds[err]; ok {
+		kind = known
+	}
+	return failedAs(kind, op, err)
 }
 
 // longestInfo has room for a device's list of extensions (the binding's buffer has 1024 bytes).

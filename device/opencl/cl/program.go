@@ -55,7 +55,7 @@ func buildFailure(device, options string, err error) error {
 	if errors.As(err, &build) {
 		err = errors.New(firstLines(string(build), 8))
 	}
-	return &Error{Op: fmt.Sprintf("build kernels for %s (%s)", device, options), Kind: ErrBuild, Err: err}
+	return failedAs(ErrBuild, fmt.Sprintf("build kernels for %s (%s)", device, options), err)
 }
 
 func firstLines(log string, limit int) string {
