@@ -134,7 +134,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers,
 		Strategy: first.Strategy, ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
 		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes,
-		DigitBits: cmp.Or(f.Asked.DigitBits, digitBits(f.Keyer.PrefixBits(), 1<<15, 8)),
+		DigitBits: cmp.Or(f.Asked.DigitBits, digitBits(f.Keyer.PrefixBits())),
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
 		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
 		Considered: all, Sizes: c.sizes,
