@@ -43,10 +43,6 @@ func variantOf(d *Data, alwaysWide bool) variant {
 	return variant{wordBytes: d.WordBytes, values: d.Values != nil, wide: alwaysWide || d.N >= wideFrom}
 }
 
-func (v variant) defines() cl.Defines {
-	return cl.Defines{"WORD_BYTES": v.wordBytes, "HAS_VALUES": asFlag(v.values), "WIDE": asFlag(v.wide)}
-}
-
 // offsetBytes is the size of offset_t.
 func (v variant) offsetBytes() int64 {
 	if v.wide {
@@ -130,8 +126,10 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 	if b.dry || b.err != nil {
 		return nothing
 	}
-	defines := b.v.defines()
-	maps.Copy(defines, cl.Defines{"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits})
+	defines := cl.Defines{
+		"WORD_BYTES": b.v.wordBytes, "HAS_VALUES": asFlag(b.v.values), "WIDE": asFlag(b.v.wide),
+		"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits,
+	}
 	maps.Copy(defines, more)
 	var source strings.Builder
 	for _, name := range append([]string{"prelude"}, files...) {

@@ -44,7 +44,8 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 			r.launch(c.count, groups, c.groupSize, append([]any{r.d.Keys}, args...)...)
 		}
 		if c.byRow {
-			c.scanner.scanRows(r, table, bases, int64(digit.place)*c.radix(), c.radix(), groups)
+			rows := int64(digit.place) * c.radix() // of bases, where row i of the table begins
+			r.launch(c.scanner.rows, c.radix(), c.scanner.size, table, bases, uint64(rows), uint64(groups))
 		} else {
 			c.scanner.scan(r, table, length)
 		}
@@ -157,9 +158,4 @@ func (s *scanner) scan(r *run, table *cl.Buffer, length int64) {
 	r.launch(s.sums, s.groups, s.size, table, sums, uint64(length))
 	r.launch(s.single, 1, s.size, sums, uint64(s.groups))
 	r.launch(s.sections, s.groups, s.size, table, sums, uint64(length))
-}
-
-// scanRows scans each of the rows of a table, row i from where bases[first+i] says.
-func (s *scanner) scanRows(r *run, table, bases *cl.Buffer, first, rows, length int64) {
-	r.launch(s.rows, rows, s.size, table, bases, uint64(first), uint64(length))
 }

@@ -12,10 +12,11 @@ import (
 // partitioned from the most significant bits on and finished in local memory (hybrid.cl), pairs end as tail.go says.
 func buildShortcuts(b *builder, p Params) engine {
 	x := buildRadix(b, p, buildOnesweep(b, Params{}))
+	x.shortFrom = p.least(shortcutFrom)
 	switch {
 	case b.v.wide:
 	case b.v.values:
-		x.tail = buildTail(b, p, x.passes.bits())
+		x.tail = buildTail(b, x.passes.bits())
 	default:
 		x.hybrid = buildHybrid(b, p)
 	}
@@ -63,21 +64,19 @@ func (h hybridGeometry) check(dev *cl.Device, wordBytes int) error {
 // hybrid are the kernels for one variant.
 type hybrid struct {
 	hybridGeometry
-	from                      int64
 	clear, count, tiles, move *cl.Kernel
 	scanSections, scanBuckets *cl.Kernel
 	finishing                 *cl.Kernel
 }
 
 const (
-	hybridFrom       = 1 << 22 // the fewest keys that are worth its many launches
 	hybridCountTiles = 8
 	hybridSections   = 16  // at level 0
 	hybridFill       = 0.7 // of a tile of the finish is the most that an even bucket holds, so that others fit too
 )
 
 func buildHybrid(b *builder, p Params) *hybrid {
-	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes), from: p.least(hybridFrom)}
+	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes)}
 	b.fail(h.check(b.device(), b.v.wordBytes))
 	kernel := b.program(h.partition, cl.Defines{"COUNT_TILES": hybridCountTiles}, "hybrid")
 	h.clear, h.count = kernel("hybrid_clear"), kernel("hybrid_count")
@@ -98,34 +97,27 @@ func evenPlan(n int64, top int, finish geometry, fill float64) hybridPlan {
 		room: float64(finish.tile()) * float64(int64(1)<<bits) / float64(n)}
 }
 
-// plan chooses the bits, or reports false where another sort is to be used.
-func (h *hybrid) plan(d *Data, top, fromBit, toBit int) (hybridPlan, bool) {
-	if h == nil || d.N < h.from || fromBit > 0 || toBit < d.KeyBits {
-		return hybridPlan{}, false
-	}
-	p := evenPlan(d.N, top, h.finish, hybridFill)
-	return p, p.second <= h.partition.digitBits && p.bins > 0
-}
-
 // hybridRun is a sort under way.
 type hybridRun struct {
 	*hybrid
 	*run
 	hybridPlan
-	sections, sectionTiles int64
-	state                  *cl.Buffer
-	counts, starts         [2]*cl.Buffer // of the two levels
-	tileStarts             *cl.Buffer
+	sections       int64
+	sectionTiles   [2]int64 // of the two levels: at level 1 a section is a bucket of level 0, of any length
+	bits           [2]int
+	counts, starts [2]*cl.Buffer
+	tileStarts     *cl.Buffer
+	state          *cl.Buffer
 }
 
 // sort partitions twice and finishes. It reports false when that was not possible: what is there then is a permutation
 // of the keys. While the host looks at the sample, the device counts what will most likely be needed.
-func (h *hybrid) sort(r *run, seen *sampled, fromBit, toBit int) bool {
-	if len(seen.keys) == 0 {
+func (h *hybrid) sort(r *run, seen *sampled, toBit int) bool {
+	if h == nil || len(seen.keys) == 0 {
 		return false
 	}
-	p, ok := h.plan(r.d, seen.top(), fromBit, toBit)
-	if !ok || p.top < toBit && !seen.spread(p) {
+	p := evenPlan(r.d.N, seen.top(), h.finish, hybridFill)
+	if p.second > h.partition.digitBits || p.bins <= 0 || p.top < toBit && !seen.spread(p) {
 		return false
 	}
 	s := h.begin(r, p)
@@ -142,9 +134,10 @@ func (h *hybrid) sort(r *run, seen *sampled, fromBit, toBit int) bool {
 // begin counts the digits of level 0.
 func (h *hybrid) begin(r *run, p hybridPlan) *hybridRun {
 	g, tiles := h.partition, h.partition.groupsFor(r.d.N)
-	s := &hybridRun{hybrid: h, run: r, hybridPlan: p, state: r.buffer("hybrid state", 4)}
-	s.sectionTiles = (tiles/hybridSections/hybridCountTiles + 1) * hybridCountTiles
-	s.sections = (tiles + s.sectionTiles - 1) / s.sectionTiles
+	s := &hybridRun{hybrid: h, run: r, hybridPlan: p, bits: [2]int{p.first, p.second}}
+	s.state = r.buffer("hybrid state", 4)
+	s.sectionTiles[0] = (tiles/hybridSections/hybridCountTiles + 1) * hybridCountTiles
+	s.sections = (tiles + s.sectionTiles[0] - 1) / s.sectionTiles[0]
 	words := [2]int64{s.sections << p.first, p.parts()}
 	for level, name := range []string{"0", "1"} {
 		s.counts[level] = r.buffer("hybrid counts "+name, 4*words[level])
@@ -153,30 +146,20 @@ func (h *hybrid) begin(r *run, p hybridPlan) *hybridRun {
 	s.tileStarts = r.buffer("hybrid tile starts", 4*(int64(1)<<p.first+1))
 	r.launch(h.clear, min(256, max(words[0], words[1])/int64(g.groupSize)+1), g.groupSize,
 		s.counts[0], s.counts[1], s.state, uint32(words[0]), uint32(words[1]))
-	s.countDigits(0, r.d.Keys, nil, tiles)
+	s.countDigits(0, nil, tiles)
 	return s
 }
 
 // countDigits counts at a level, whose first tiles stand in a list at level 1.
-func (s *hybridRun) countDigits(level int, keys, list *cl.Buffer, tiles int64) {
-	bits, sectionTiles := s.level(level)
+func (s *hybridRun) countDigits(level int, list *cl.Buffer, tiles int64) {
 	s.launch(s.count, (tiles+hybridCountTiles-1)/hybridCountTiles, s.partition.groupSize,
-		keys, s.counts[level], list, s.state, uint32(s.d.N), sectionTiles, uint32(tiles),
-		uint32(s.shift(level)), bits, uint32(s.top))
+		s.d.Keys, s.counts[level], list, s.state, uint32(s.d.N), uint32(s.sectionTiles[level]), uint32(tiles),
+		uint32(s.shift(level)), uint32(s.bits[level]), uint32(s.top))
 }
 
-func (s *hybridRun) moveKeys(level int, from, to, list *cl.Buffer, tiles int64) {
-	bits, sectionTiles := s.level(level)
-	s.launch(s.hybrid.move, tiles, s.partition.groupSize, from, to, s.counts[level], list, uint32(s.d.N), sectionTiles,
-		uint32(s.shift(level)), bits)
-}
-
-// level is by how many bits a level sorts, and the tiles of its sections.
-func (s *hybridRun) level(level int) (bits, sectionTiles uint32) {
-	if level == 0 {
-		return uint32(s.first), uint32(s.sectionTiles)
-	}
-	return uint32(s.second), 0
+func (s *hybridRun) moveKeys(level int, list *cl.Buffer, tiles int64) {
+	s.run.move(s.hybrid.move, tiles, s.partition.groupSize, s.counts[level], list, uint32(s.d.N),
+		uint32(s.sectionTiles[level]), uint32(s.shift(level)), uint32(s.bits[level]))
 }
 
 // twoLevels goes on where begin ended, and leaves the buckets in the data.
@@ -185,12 +168,12 @@ func (s *hybridRun) twoLevels() {
 	tiles := g.groupsFor(s.d.N)
 	s.launch(s.scanSections, 1, g.groupSize, s.counts[0], s.starts[0], s.tileStarts, n, uint32(s.sections),
 		uint32(s.first))
-	s.moveKeys(0, s.d.Keys, s.d.KeysTmp, nil, tiles)
+	s.moveKeys(0, nil, tiles)
 
 	tiles += buckets // each may end with one that is not full
 	list := s.buffer("hybrid tiles", 16*tiles)
 	s.launch(s.tiles, buckets+1, g.groupSize, list, s.starts[0], s.tileStarts, uint32(tiles))
-	s.countDigits(1, s.d.KeysTmp, list, tiles)
+	s.countDigits(1, list, tiles)
 	s.launch(s.scanBuckets, buckets, g.groupSize, s.counts[1], s.starts[0], s.starts[1], n, uint32(s.second))
-	s.moveKeys(1, s.d.KeysTmp, s.d.Keys, list, tiles)
+	s.moveKeys(1, list, tiles)
 }

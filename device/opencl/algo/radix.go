@@ -40,7 +40,8 @@ type radix struct {
 	histogram *histogram
 	sampler   *sampler
 	leading   *leading // nil where it cannot pay
-	hybrid    *hybrid  // nil but for the algorithm of that name, as is tail
+	shortFrom int64    // the fewest keys for hybrid or tail, either of which the algorithm hybrid may have
+	hybrid    *hybrid
 	tail      *tail
 }
 
@@ -60,7 +61,8 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 // sort sorts by all digits that are not constant, or by the leading ones where that is enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
 	seen := x.sampler.look(r, fromBit, toBit)
-	if x.hybrid.sort(r, seen, fromBit, toBit) || x.tail.sort(x, r, seen, fromBit, toBit) {
+	if r.d.N >= x.shortFrom && fromBit == 0 && toBit >= r.d.KeyBits &&
+		(x.hybrid.sort(r, seen, toBit) || x.tail.sort(x, r, seen, toBit)) {
 		return
 	}
 	if tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit); tieBit > fromBit {
@@ -93,6 +95,9 @@ type histogram struct {
 	sections           int64
 	clear, count, scan *cl.Kernel
 }
+
+// shortcutFrom is the fewest keys that are worth the many launches of a shortcut.
+const shortcutFrom = 1 << 22
 
 const histogramUnroll = 8
 

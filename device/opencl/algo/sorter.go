@@ -3,6 +3,7 @@
 package algo
 
 import (
+	"encoding/binary"
 	"sync"
 
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -105,3 +106,101 @@ func (s *Sorter) Close() {
 	clear(s.engines)
 	clear(s.spaces)
 }
+
+// space is the scratch memory of the sorts on one queue, whose commands run one after the other, so that one sort's
+// scratch can be the next one's. The lock is held while a sort queues its commands.
+type space struct {
+	mu      sync.Mutex
+	buffers map[string]*cl.Buffer
+}
+
+// run is one Sort under way. Its first error sticks, and later commands are not queued.
+type run struct {
+	ctx   *cl.Context
+	q     *cl.Queue
+	d     *Data
+	v     variant
+	space *space
+	trace func(kernel string, e *cl.Event) // may be nil
+	err   error
+}
+
+// buffer is scratch memory of at least that many bytes, the same for the same name until it must grow. A buffer
+// that is replaced lives on until the commands that use it are done.
+func (r *run) buffer(name string, bytes int64) *cl.Buffer {
+	old := r.space.buffers[name]
+	if r.err != nil || old != nil && old.Bytes() >= bytes {
+		return old
+	}
+	old.Release()
+	delete(r.space.buffers, name)
+	b, err := r.ctx.NewBuffer(bytes)
+	if r.err = err; err != nil {
+		return nil
+	}
+	r.space.buffers[name] = b
+	return b
+}
+
+// offsets is buffer for so many positions.
+func (r *run) offsets(name string, length int64) *cl.Buffer {
+	return r.buffer(name, r.v.offsetBytes()*length)
+}
+
+// launch queues groups work-groups of size work-items.
+func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
+	if r.err != nil {
+		return
+	}
+	e, err := r.q.Launch(k, int(groups)*size, size, args)
+	if r.err = err; err == nil && r.trace != nil {
+		r.trace(k.Name(), e)
+	}
+}
+
+// move launches a kernel that moves the data to the other buffers, which then are the data.
+func (r *run) move(k *cl.Kernel, groups int64, size int, args ...any) {
+	all := append([]any{r.d.Keys, r.d.KeysTmp}, args...)
+	if r.v.values {
+		all = append(all, r.d.Values, r.d.ValuesTmp)
+	}
+	r.launch(k, groups, size, all...)
+	r.swap()
+}
+
+// swap makes what was written the data.
+func (r *run) swap() {
+	d := r.d
+	d.Keys, d.KeysTmp = d.KeysTmp, d.Keys
+	d.Values, d.ValuesTmp = d.ValuesTmp, d.Values
+}
+
+// words reads n words of 4 or 8 bytes back, waiting for all that was queued before.
+func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
+	words := make([]uint64, n)
+	if r.err != nil {
+		return words
+	}
+	raw := make([]byte, wordBytes*n)
+	r.err = r.q.Download(raw, b)
+	for i := range words {
+		if wordBytes == 8 {
+			words[i] = binary.NativeEndian.Uint64(raw[8*i:])
+		} else {
+			words[i] = uint64(binary.NativeEndian.Uint32(raw[4*i:]))
+		}
+	}
+	return words
+}
+
+// flag reads the first word of a buffer back.
+func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
+
+// fill sets the words of a buffer.
+func (r *run) fill(b *cl.Buffer, word uint32) {
+	if r.err == nil {
+		_, r.err = r.q.Fill(b, word)
+	}
+}
+
+func (r *run) n() uint64 { return uint64(r.d.N) }

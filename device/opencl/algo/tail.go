@@ -10,7 +10,6 @@ import "github.com/extsort/extsort/device/opencl/cl"
 type tail struct {
 	geometry       geometry
 	passBits       int // of the passes before it
-	from           int64
 	starts, finish *cl.Kernel
 }
 
@@ -21,7 +20,7 @@ const (
 )
 
 // buildTail returns nil where the device has too little local memory.
-func buildTail(b *builder, p Params, passBits int) *tail {
+func buildTail(b *builder, passBits int) *tail {
 	dev := b.device()
 	g := geometry{groupSize: min(512, dev.MaxGroup), items: 11, digitBits: 11}
 	for g.items > 0 && finishBytes(g, tailBytes) > dev.LocalBytes {
@@ -31,32 +30,22 @@ func buildTail(b *builder, p Params, passBits int) *tail {
 		return nil
 	}
 	kernel := b.program(g, nil, "hybrid_finish")
-	return &tail{geometry: g, passBits: passBits, from: p.least(hybridFrom),
+	return &tail{geometry: g, passBits: passBits,
 		starts: kernel("hybrid_starts"), finish: kernel("hybrid_finish")}
-}
-
-// plan says by how many leading bits the buckets are told apart, and the passes that these take, or reports false where
-// another sort is to be used.
-func (t *tail) plan(d *Data, seen *sampled, fromBit, toBit int) (p hybridPlan, passes int, ok bool) {
-	if t == nil || d.N < t.from || fromBit > 0 || toBit < d.KeyBits || seen.top() < toBit {
-		return p, 0, false
-	}
-	p = evenPlan(d.N, toBit, t.geometry, tailFill)
-	passes = (p.first + p.second + t.passBits - 1) / t.passBits
-	if passes+tailSaves > len(digitsOf(fromBit, toBit, t.passBits)) {
-		return p, 0, false
-	}
-	return p, passes, seen.spread(p)
 }
 
 // sort sorts by the leading bits and finishes. It reports false when that was not possible: what is there then is a
 // permutation in which equal keys have kept their order.
-func (t *tail) sort(x *radix, r *run, seen *sampled, fromBit, toBit int) bool {
-	p, passes, ok := t.plan(r.d, seen, fromBit, toBit)
-	if !ok {
+func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
+	if t == nil || seen.top() < toBit {
 		return false
 	}
-	x.digits(r, seen, fromBit, toBit-passes*t.passBits, toBit)
+	p := evenPlan(r.d.N, toBit, t.geometry, tailFill)
+	passes := (p.first + p.second + t.passBits - 1) / t.passBits
+	if passes+tailSaves > (toBit+t.passBits-1)/t.passBits || !seen.spread(p) {
+		return false
+	}
+	x.digits(r, seen, 0, toBit-passes*t.passBits, toBit)
 	parts, size := p.parts(), t.geometry.groupSize
 	starts, state := r.buffer("tail starts", 4*(parts+1)), r.buffer("tail state", 4)
 	r.fill(state, 0)
