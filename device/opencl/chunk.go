@@ -12,17 +12,16 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// chunk is the memory of one chunk and its queues. All is allocated when the chunk is first loaded.
+// chunk is the memory of one chunk, which is allocated when it is first loaded.
 type chunk struct {
 	engine *engine
 	opt    device.ChunkOptions
 	shape  shape
 
-	session              *session
-	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device; Sort uses the session's
-	ring                 *ring
-	memory               deviceMemory
-	program              func() (*cl.Program, error)
+	session *session
+	ring    *ring
+	memory  deviceMemory
+	program func() (*cl.Program, error)
 
 	records int64
 	out     *cl.Buffer // bare: the sorted records
@@ -31,7 +30,7 @@ type chunk struct {
 
 var errClosed = errors.New("OpenCL chunk: used after Close")
 
-// begin makes the chunk's queues and memory at the first Load, and sets the building of kernels going.
+// begin makes the chunk's memory at the first Load, and sets the building of kernels going.
 func (c *chunk) begin() error {
 	if c.session != nil {
 		return nil
@@ -50,19 +49,12 @@ func (c *chunk) begin() error {
 	return nil
 }
 
-func (c *chunk) allocate(s *session) (err error) {
-	for _, q := range c.queues() {
-		if *q, err = s.ctx.NewQueue(); err != nil {
-			return err
-		}
-	}
+func (c *chunk) allocate(s *session) error {
 	slotSize, slots := stagingFor(c.shape, c.opt.MemoryBytes, c.opt.Workers)
 	c.ring = newRing(s, slotSize, slots)
 	dev := c.engine.dev
 	return c.memory.allocate(s, c.shape, c.opt.Records, dev.MaxAllocBytes, c.shape.stageBytes(dev.MemoryBytes))
 }
-
-func (c *chunk) queues() []**cl.Queue { return []**cl.Queue{&c.upload, &c.gather, &c.down} }
 
 // Sort implements device.Chunk.
 func (c *chunk) Sort(ctx context.Context) error {
@@ -100,10 +92,8 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 
 // settle waits until the device has done with the chunk's memory, after an error: what it says is of no interest.
 func (c *chunk) settle() {
-	for _, q := range c.queues() {
-		if *q != nil {
-			_ = (*q).Finish()
-		}
+	for _, q := range []*cl.Queue{c.session.upload, c.session.gather, c.session.down} {
+		_ = q.Finish()
 	}
 }
 
@@ -128,10 +118,6 @@ func (c *chunk) release() {
 	c.memory = deviceMemory{}
 	c.ring.release()
 	c.ring = nil
-	for _, q := range c.queues() {
-		(*q).Release()
-		*q = nil
-	}
 }
 
 // Select implements device.Chunk.

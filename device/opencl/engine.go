@@ -29,8 +29,10 @@ type engine struct {
 
 // session is what exists once the device is in use.
 type session struct {
-	ctx   *cl.Context
-	admin *cl.Queue // for mapping memory, which would wait for transfers on any other queue
+	ctx                  *cl.Context
+	admin                *cl.Queue // for mapping memory, which would wait for transfers on any other queue
+	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device
+	kernels              *cl.Queue // for sorting; sorters keep their scratch memory by queue, so that there is one of it
 
 	radix func() string // the best of the radix sorts where nothing was measured
 
@@ -39,7 +41,10 @@ type session struct {
 	sorters  map[string]*algo.Sorter // by name and parameters
 
 	sorting sync.Mutex // held while a chunk is sorted: two at once would not be faster
-	kernels *cl.Queue  // for sorting; sorters keep their scratch memory by queue, so that there is one of it
+}
+
+func (s *session) queues() []**cl.Queue {
+	return []**cl.Queue{&s.admin, &s.upload, &s.gather, &s.down, &s.kernels}
 }
 
 // made is the value of a key, made at its first use; others that want one wait.
@@ -79,12 +84,11 @@ func (e *engine) begin() (*session, error) {
 	}
 	s := &session{ctx: ctx, programs: map[string]*cl.Program{}, sorters: map[string]*algo.Sorter{},
 		radix: sync.OnceValue(func() string { return bestRadix(ctx) })}
-	if s.admin, err = ctx.NewQueue(); err == nil {
-		s.kernels, err = ctx.NewQueue()
-	}
-	if err != nil {
-		s.close()
-		return nil, err
+	for _, q := range s.queues() {
+		if *q, err = ctx.NewQueue(); err != nil {
+			s.close()
+			return nil, err
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,7 +156,8 @@ func (s *session) close() {
 	for _, p := range s.programs {
 		p.Release()
 	}
-	s.admin.Release()
-	s.kernels.Release()
+	for _, q := range s.queues() {
+		(*q).Release()
+	}
 	s.ctx.Release()
 }

@@ -113,18 +113,18 @@ func (l *loader) send(s *slot, first int64, n int) error {
 func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
 	m, size := &c.memory, c.shape.size
 	if c.shape.bare {
-		sent, err = c.upload.Write(c.rawKeys(), first*int64(size), s.Pinned, 0, n*size)
+		sent, err = c.session.upload.Write(c.rawKeys(), first*int64(size), s.Pinned, 0, n*size)
 		n = 0
 	}
 	for from := 0; from < n && err == nil; {
 		segment, at := first>>m.shift, first&(1<<m.shift-1)
 		part := int(min(int64(n-from), 1<<m.shift-at))
-		sent, err = c.upload.Write(m.segments[segment], at*int64(size), s.Pinned, from*size, part*size)
+		sent, err = c.session.upload.Write(m.segments[segment], at*int64(size), s.Pinned, from*size, part*size)
 		from += part
 		first += int64(part)
 	}
 	if err != nil {
 		return sent, err
 	}
-	return sent, c.upload.Flush()
+	return sent, c.session.upload.Flush()
 }

@@ -5,7 +5,6 @@ package opencl
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,12 +41,12 @@ type piece struct {
 }
 
 // storer is the issuer and the writers of one Store. The issuer queues downloads in order, as far ahead as there are
-// slots; each writer takes the next piece, waits until it is there, and hands it to the BlockWriter.
+// slots; each writer takes the next piece, waits until it is there, which is when those before it are there too, and
+// hands it to the BlockWriter.
 type storer struct {
 	chunk  *chunk
 	writer device.BlockWriter
 	pieces chan piece
-	turn   sync.Mutex // held from taking a piece to beginning its block, so that blocks begin in order
 
 	gathered int               // pieces
 	left     [stages]*cl.Event // the download that used each stage last
@@ -91,11 +90,9 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 }
 
 func (s *storer) write(ctx context.Context) error {
-	for {
-		p, ok, err := s.next()
-		if !ok {
-			return nil
-		}
+	for p := range s.pieces {
+		err := cl.Wait(p.slot.busy)
+		p.slot.busy = nil
 		if err == nil {
 			err = s.writer.WriteBlock(ctx, p.first, p.slot.Bytes[:p.n*s.chunk.shape.size])
 		}
@@ -104,18 +101,7 @@ func (s *storer) write(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-func (s *storer) next() (piece, bool, error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	p, ok := <-s.pieces
-	if !ok {
-		return p, false, nil
-	}
-	err := cl.Wait(p.slot.busy)
-	p.slot.busy = nil
-	return p, true, err
+	return nil
 }
 
 // recordsPerBlock is how many records fit a slot, a stage and a block.
@@ -135,14 +121,14 @@ func (s *storer) recordsPerBlock() int {
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
 	if size := c.shape.size; c.shape.bare {
-		ready, err = c.down.Read(p.slot.Pinned, c.out, p.first*int64(size), p.n*size)
+		ready, err = c.session.down.Read(p.slot.Pinned, c.out, p.first*int64(size), p.n*size)
 	} else {
 		ready, err = s.gather(p, size)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return ready, c.down.Flush()
+	return ready, c.session.down.Flush()
 }
 
 // gather has the records of a piece gathered into a stage on the device, which is used again when it has been
@@ -151,13 +137,13 @@ func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 	c, unit, at := s.chunk, gatherUnit(size), s.gathered%stages
 	s.gathered++
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	gathered, err := c.launch(c.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])
+	gathered, err := c.launch(c.session.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])
 	if err == nil {
-		err = c.gather.Flush()
+		err = c.session.gather.Flush()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.left[at], err = c.down.Read(p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered)
+	s.left[at], err = c.session.down.Read(p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered)
 	return s.left[at], err
 }
