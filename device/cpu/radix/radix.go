@@ -1,9 +1,9 @@
 // Package radix parts elements by their leading bits and sorts them in cache, with assembly where the processor has it.
 //
 //	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go)
-//	Combiner   appends words to thousands of buckets, a line at a time and past the caches (combiner.go, scatter_amd64.s)
-//	Scatterer  is a Combiner that counts the keys of equality buckets in place of storing them (scatter.go, equality.go)
-//	Appender   is a Combiner to buffers of equal size, for data that are parted on disk (appender.go)
+//	Scatterer  appends elements to thousands of buckets, a line at a time and past the caches (combiner.go, scatter.go),
+//	           and counts the keys of equality buckets in place of storing them (equality.go)
+//	Appender   does so to buffers of equal size, for data that are parted on disk (appender.go)
 //	Sorter     sorts what fits in cache: count, scan and reorder by digits (radix.go), or by cells (cells_amd64.go)
 package radix
 
