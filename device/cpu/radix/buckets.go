@@ -113,25 +113,24 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 			numbers[i] = cells[x>>(shift&lastBit[E]())].bucket(uint64(x))
 		}
 	default:
-		g, cells := b.grading, b.cells
-		for i, e := range elems {
-			numbers[i] = g.number(cells, uint64(min(max(e, low)-low, last)), shift)
-		}
+		b.numberGraded(numbers, elems)
 	}
 }
 
-// number is the bucket of the element x above the range's low end, without a branch, as nothing tells on which side
-// of the center an element will be. Of a distance x below the center, center - 1 - x is the complement of x -
-// center.
-func (g *grading) number(cells []cell, x uint64, shift uint) uint32 {
-	distance, isBelow := bits.Sub64(x, g.center, 0)
-	flip := -isBelow
-	distance ^= flip
-	at := distance >> (shift & 63)
-	coarser := int64(bits.Len64(at|1)) - 1 - int64(g.bits)
-	coarser &^= coarser >> 63
-	at = at>>(coarser&63) + uint64(coarser)<<(g.bits&63) + g.lower&flip
-	return cells[at].bucket(distance) ^ uint32(flip) + uint32(g.below)
+// numberGraded is number for cells that grow, without a branch, as nothing tells on which side of the center an
+// element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
+	low, last, shift, cells := b.low, b.last, b.Shift, b.cells
+	center, digit, lower, below := b.center, b.bits, b.lower, uint32(b.below)
+	for i, e := range elems {
+		distance, isBelow := bits.Sub64(uint64(min(max(e, low)-low, last)), center, 0)
+		flip := -isBelow
+		distance ^= flip
+		at := distance >> (shift & 63)
+		coarser := uint64(bits.Len64(at >> (digit & 63) >> 1))
+		at = at>>(coarser&63) + coarser<<(digit&63) + lower&flip
+		numbers[i] = cells[at].bucket(distance) ^ uint32(flip) + below
+	}
 }
 
 // CutAt makes two buckets, of what is less than value and what is greater: nothing is equal to it.
