@@ -47,7 +47,7 @@ func steps(a, b int) int { return min(a, b) / 2 }
 
 // mergeKeys merges a and b into dst. REQUIRES: dst has room for both, and overlaps neither.
 func mergeKeys(dst, a, b []uint64) {
-	dst = dst[:len(a)+len(b)]
+	dst, a, b = mergeVectors(dst[:len(a)+len(b)], a, b)
 	for n := steps(len(a), len(b)); n > 0; n = steps(len(a), len(b)) {
 		i, j, p, q := keySteps(n, unsafe.Pointer(unsafe.SliceData(dst)),
 			unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), len(a)-1, len(b)-1)
