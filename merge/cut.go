@@ -49,7 +49,7 @@ func (s *span) divided(search *searcher, records int64) []*span {
 	if s.records < 2*records || len(s.stretches[longest].keys) < 2 {
 		return []*span{s}
 	}
-	first, rest := search.halve(s.stretches, longest)
+	first, rest := search.halve(s.stretches, longest, nil)
 	before := newSpan(s.first, first)
 	after := newSpan(s.first+before.records, rest)
 	s.release()

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/extsort/extsort/format"
@@ -44,8 +45,10 @@ func (s *searcher) cut(in stretch, i, at int) int {
 }
 
 // halve cuts stretches in two where the middle of the longest is: first come the records before that one in the order
-// (key, stretch, position).
-func (s *searcher) halve(stretches []stretch, longest int) (before, after []stretch) {
+// (key, stretch, position). The halves lie in space one behind the other, or in new memory where it is too little.
+func (s *searcher) halve(stretches []stretch, longest int, space []stretch) (before, after []stretch) {
+	space = slices.Grow(space[:0], 2*len(stretches))
+	before, after = space, space[len(stretches):len(stretches)]
 	middle := len(stretches[longest].keys) / 2
 	s.seekRecord(stretches[longest], middle)
 	for i, in := range stretches {

@@ -42,6 +42,7 @@ type worker struct {
 	tiler *tiler
 	cut   *searcher
 	out   *emitter
+	space []stretch // for lists that emit makes, so that a merge leaves no garbage
 }
 
 // newWorker makes a worker that lives in memory, which has workerBytes.
@@ -100,7 +101,9 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	case records <= w.tile || len(stretches[longest].keys) < 2:
 		return w.emitTile(ctx, stretches)
 	}
-	before, after := w.cut.halve(stretches, longest)
+	before, after := w.cut.halve(stretches, longest, w.space)
+	w.space = after[len(after):] // for the halves of halves
+	defer func() { w.space = before[:0] }()
 	if err := w.emit(ctx, before); err != nil {
 		return err
 	}
