@@ -81,6 +81,9 @@ func TestSpillFitsTheRoom(t *testing.T) {
 					if refused++; store.most.Load() > 0 {
 						t.Errorf("%s, room for %d of %d bytes: failed half way: %v", spec, store.room.Load(), len(data), err)
 					}
+					if _, planned := Plan(t.Context(), opt); planned == nil || planned.Error() != err.Error() {
+						t.Errorf("%s, room for %d bytes: a plan fails with %v, the sort with %v", spec, store.room.Load(), planned, err)
+					}
 					continue
 				}
 				got := out.Bytes()

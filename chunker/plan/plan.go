@@ -124,11 +124,14 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		return nil, TooLittle(f)
 	}
 	all := c.weigh()
-	spills := all[0].Strategy == Merge || all[0].Strategy == Partition
-	if !all[0].Possible || spills && f.Records > c.capacity && !c.sizes.Merges(f) {
+	first := &all[0]
+	spills := first.Strategy == Merge || first.Strategy == Partition
+	switch {
+	case !first.Possible && c.leastRoom > 0:
+		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free)
+	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}
-	first := all[0]
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
 		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers,
@@ -157,12 +160,13 @@ func (p *Plan) String() string {
 
 // chooser weighs the strategies for one set of facts.
 type chooser struct {
-	f        *Facts
-	profile  *Profile
-	sizes    Sizes
-	capacity int64   // records that fit a chunk on every device
-	keeps    float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
-	prices   work
+	f         *Facts
+	profile   *Profile
+	sizes     Sizes
+	capacity  int64   // records that fit a chunk on every device
+	keeps     float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
+	prices    work
+	leastRoom int64 // of what the strategies need that are left out for lack of room; 0: none is
 }
 
 func newChooser(f *Facts, profile *Profile) *chooser {
@@ -180,11 +184,11 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 // One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
 func (c *chooser) weigh() []Candidate {
 	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread(), c.merge(), c.partition()}
+	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
 	if forced >= 0 && c.obeys(&all[forced]) {
 		all[forced].Why, all[forced].Possible = askedFor, true
 	} else {
-		leaveOutOfRoom(all, c.f.Spill.Free)
 		preferInCore(all)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
@@ -208,10 +212,12 @@ func (a *Candidate) rank() int {
 
 // obeys reports whether the strategy that was asked for can be taken.
 func (c *chooser) obeys(asked *Candidate) bool {
-	switch asked.Strategy {
-	case Reread:
+	switch {
+	case c.lacksRoom(asked):
+		return false
+	case asked.Strategy == Reread:
 		return c.f.canReread() && c.f.staysCached()
-	case Merge:
+	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}
 	return true
@@ -230,16 +236,16 @@ func preferInCore(all []Candidate) {
 	}
 }
 
-// leaveOutOfRoom leaves out the strategies for whose spill there is no room, unless there is for none.
-func leaveOutOfRoom(all []Candidate, free int64) {
-	fits := func(a Candidate) bool { return a.Possible && (free < 0 || a.Room <= free) }
-	if !slices.ContainsFunc(all, fits) {
-		return
-	}
+// lacksRoom reports whether there is too little room for what a strategy spills.
+func (c *chooser) lacksRoom(a *Candidate) bool { return c.f.Spill.Free >= 0 && a.Room > c.f.Spill.Free }
+
+// leaveOutOfRoom leaves out the strategies for whose spill there is too little room.
+func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
-		if a := &all[i]; a.Possible && !fits(*a) {
+		if a := &all[i]; a.Possible && c.lacksRoom(a) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
-				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(free)))
+				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
+			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
 		}
 	}
 }

@@ -369,7 +369,8 @@ func TestWaitsForTheDisk(t *testing.T) {
 	}
 }
 
-// TestNoRoomForSpill leaves out what needs more room than there is, but not all there is.
+// TestNoRoomForSpill leaves out what needs more room than there is. Where nothing is left, the error says how much it
+// takes.
 func TestNoRoomForSpill(t *testing.T) {
 	for _, c := range []struct {
 		free     int64
@@ -382,10 +383,20 @@ func TestNoRoomForSpill(t *testing.T) {
 		{8 * gib, false, []Strategy{Merge}},
 		{6 * gib, true, []Strategy{Reread}},
 		{0, true, []Strategy{Reread}},
-		{0, false, []Strategy{Merge, Partition}},
+		{6 * gib, false, nil},
+		{0, false, nil},
 	} {
 		f := factsOf(t, gib, 2*gib) // 8 GiB
 		f.Spill.Free, f.Seekable = c.free, c.seekable
+		if c.want == nil {
+			_, err := Choose(f, DefaultProfile())
+			f.Spill.Free = -1
+			room := candidate(t, choose(t, f), Merge).Room
+			if want := NoRoom([]string{"tmp"}, room, c.free).Error(); err == nil || err.Error() != want {
+				t.Errorf("%d bytes free: error %v, want %s", c.free, err, want)
+			}
+			continue
+		}
 		var possible []Strategy
 		for _, a := range choose(t, f).Considered {
 			if a.Possible {

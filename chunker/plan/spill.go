@@ -1,6 +1,13 @@
 package plan
 
-import "github.com/extsort/extsort/format"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/format"
+)
 
 const (
 	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block frees all of its pages.
@@ -37,4 +44,11 @@ func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
 	}
 	return most
+}
+
+// NoRoom is the error of temporary folders that have too little room together.
+func NoRoom(folders []string, least, free int64) error {
+	return fmt.Errorf("temporary folder %s: the sort needs %s there at least, but only %s are free "+
+		"(name another with -T, or several)",
+		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)))
 }

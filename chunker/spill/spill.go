@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -130,9 +129,7 @@ func (o *Options) checkRoom() error {
 	if free < 0 || o.ExpectBytes <= free {
 		return nil
 	}
-	return fmt.Errorf("temporary folder %s: the sort needs %s there, but only %s are free "+
-		"(name another with -T, or several)",
-		strings.Join(o.Folders, ", "), humanize.IBytes(uint64(o.ExpectBytes)), humanize.IBytes(uint64(free)))
+	return plan.NoRoom(o.Folders, o.ExpectBytes, free)
 }
 
 // Written is the number of bytes spilled so far, as stored.
