@@ -34,15 +34,3 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 	return n*host[sorts] + outOfCore(float64(f.Asked.MemoryBytes)) -
 		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(gpu.Memory))
 }
-
-// digitBits is the width h of the radix digit that moves the fewest bytes for keys of k bits in tiles of T = 2^15
-// elements of s = 8 bytes: ⌈k/h⌉·(2·s + 44·2^h/T) for each (Koppelman's analysis of Satish, Harris and Garland 2009).
-func digitBits(keyBits int) (best int) {
-	least := math.Inf(1)
-	for h := 1.0; h <= 16; h++ {
-		if cost := math.Ceil(float64(keyBits)/h) * (16 + 44*math.Exp2(h-15)); cost < least {
-			best, least = int(h), cost
-		}
-	}
-	return best
-}

@@ -60,15 +60,15 @@ type Plan struct {
 	Algorithm    string   `json:"algorithm"`
 	Workers      int      `json:"workers"`
 	Strategy     Strategy `json:"strategy"`
-	ChunkRecords int64    `json:"chunk_records"` // records that fit one chunk
-	Chunks       int      `json:"chunks"`        // chunks or parts expected; 0: not known
-	FanIn        int      `json:"fan_in"`        // most runs that one merge can take
-	MergeLevels  int      `json:"merge_levels"`  // 0: no merge
-	BlockBytes   int      `json:"block_bytes"`   // size of the blocks that are spilled and written
-	DigitBits    int      `json:"digit_bits"`    // radix digit that moves the fewest bytes within a bucket
-	TempBytes    int64    `json:"temp_bytes"`    // spill expected; -1: not known
-	StoredBytes  int64    `json:"stored_bytes"`  // of spill, where it is less because it is packed
-	KeptBytes    int64    `json:"kept_bytes"`    // of the last chunk, which is merged from memory
+	ChunkRecords int64    `json:"chunk_records"`        // records that fit one chunk
+	Chunks       int      `json:"chunks"`               // chunks or parts expected; 0: not known
+	FanIn        int      `json:"fan_in"`               // most runs that one merge can take
+	MergeLevels  int      `json:"merge_levels"`         // 0: no merge
+	BlockBytes   int      `json:"block_bytes"`          // size of the blocks that are spilled and written
+	DigitBits    int      `json:"digit_bits,omitempty"` // of a pass, where they were asked for; 0: the device's choice
+	TempBytes    int64    `json:"temp_bytes"`           // spill expected; -1: not known
+	StoredBytes  int64    `json:"stored_bytes"`         // of spill, where it is less because it is packed
+	KeptBytes    int64    `json:"kept_bytes"`           // of the last chunk, which is merged from memory
 	TempDirs     []string `json:"temp_dirs"`
 	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
 
@@ -136,8 +136,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
 		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers,
 		Strategy: first.Strategy, ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
-		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes,
-		DigitBits: cmp.Or(f.Asked.DigitBits, digitBits(f.Keyer.PrefixBits())),
+		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: f.Asked.DigitBits,
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
 		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
 		Considered: all, Sizes: c.sizes,

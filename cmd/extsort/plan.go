@@ -50,10 +50,11 @@ func writePlan(w io.Writer, p *extsort.SortPlan) {
 		{"memory", humanBytes(p.MemoryLimit)},
 		{"device", p.Device + ", " + plural(p.Workers, "worker")},
 		{"algorithm", p.Algorithm},
+		{"digits", when(p.DigitBits > 0, "%s", plural(p.DigitBits, "bit"))},
 		{"strategy", string(p.Strategy) + when(p.Chunks > 0, ", %s", plural(p.Chunks, "chunk")) +
 			when(p.MergeLevels > 0, ", %s of merging, fan-in up to %d", plural(p.MergeLevels, "level"), p.FanIn)},
 		{"chunk", plural(p.ChunkRecords, "record") + ", " + humanBytes(p.ChunkRecords*size)},
-		{"blocks", fmt.Sprintf("%s, first digit of %d bits", humanBytes(int64(p.BlockBytes)), p.DigitBits)},
+		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
 		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
