@@ -32,7 +32,7 @@ type session struct {
 	ctx                  *cl.Context
 	admin                *cl.Queue // for mapping memory, which would wait for transfers on any other queue
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device
-	kernels              *cl.Queue // for sorting; sorters keep their scratch memory by queue, so that there is one of it
+	kernels              *cl.Queue // for sorting: a sorter, with its scratch memory, has one queue
 
 	radix func() string // the best of the radix sorts where nothing was measured
 

@@ -24,8 +24,8 @@
 // selection and selection-blocks (Bainville) compare all keys with all others in one launch, for tiny chunks.
 //
 // Kernels are built for a variant, the types of the data, at its first use. The shape of work-groups is a geometry: the
-// defines of the build and the launch both come from it, so that they cannot disagree. Scratch memory belongs to a
-// queue, whose commands run one after the other.
+// defines of the build and the launch both come from it, so that they cannot disagree. Scratch memory belongs to
+// the sorter, all of whose commands go to one queue.
 //
 // Ranks are never taken from the order of atomic operations, barriers are uniform, and only onesweep waits for other
 // work-groups, within bounds and with a way out.

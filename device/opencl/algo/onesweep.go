@@ -125,7 +125,7 @@ func probe(ctx *cl.Context, ranking Ranking) bool {
 	}
 	defer q.Release()
 	const groups = 4
-	r := &run{ctx: ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
+	r := &run{Sorter: &Sorter{ctx: ctx, scratch: map[string]*cl.Buffer{}}, q: q}
 	ok := r.buffer("ok", 4*groups*int64(g.groupSize))
 	defer ok.Release()
 	r.launch(k, groups, g.groupSize, ok)

@@ -162,7 +162,7 @@ func TestLeadingBitsRepair(t *testing.T) {
 			made, err := s.engine(v)
 			must(t, err)
 			e := made.(*radix)
-			r := &run{ctx: ctx, q: q, d: &b.data, v: v, space: s.space(q)}
+			r := &run{Sorter: s, q: q, d: &b.data, v: v}
 			e.digits(r, &sampled{}, 0, 32, 64)
 			if got := e.leading.repair(r, 0, 32, 64); got != tt.repaired {
 				t.Errorf("%d prefixes: repaired %v, want %v", tt.prefixes, got, tt.repaired)
@@ -273,7 +273,7 @@ func TestScan(t *testing.T) {
 		b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 		s := buildScanner(b)
 		must(t, b.err)
-		r := &run{ctx: ctx, q: q, space: &space{buffers: map[string]*cl.Buffer{}}}
+		r := &run{Sorter: &Sorter{ctx: ctx, scratch: map[string]*cl.Buffer{}}, q: q}
 		s.scan(r, table, int64(n))
 		sum := uint64(0)
 		for i, got := range r.words(table, n, 4) {
@@ -315,7 +315,7 @@ func TestScratchBytes(t *testing.T) {
 		must(t, s.Sort(q, &b.data, 0, 4))
 		must(t, q.Finish())
 		total := int64(0)
-		for _, buffer := range s.space(q).buffers {
+		for _, buffer := range s.scratch {
 			total += buffer.Bytes()
 		}
 		if bound := scratchBound(name, 100_000); total > bound {
@@ -325,22 +325,19 @@ func TestScratchBytes(t *testing.T) {
 	}
 }
 
-// TestTwoQueues sorts on two queues at once with one sorter.
-func TestTwoQueues(t *testing.T) {
+// TestSortsAtOnce sorts in several goroutines with one sorter.
+func TestSortsAtOnce(t *testing.T) {
 	ctx, q := openDevice(t)
-	other, err := ctx.NewQueue()
-	must(t, err)
-	defer other.Release()
 	for _, name := range []string{"count-scan-reorder", "onesweep", "hybrid"} {
 		s := newSorter(t, ctx, name, Params{})
 		var group sync.WaitGroup
-		for i, queue := range []*cl.Queue{q, other, q, other} {
+		for i := range 4 {
 			group.Go(func() {
-				b := newBed(t, ctx, queue, kind{4, true}, pack(makeKeys(dists[0], 20_000, uint64(i)), 4))
+				b := newBed(t, ctx, q, kind{4, true}, pack(makeKeys(dists[0], 20_000, uint64(i)), 4))
 				defer b.close()
 				for range 3 {
 					b.reset()
-					if err := s.Sort(queue, &b.data, 0, 32); err != nil {
+					if err := s.Sort(q, &b.data, 0, 32); err != nil {
 						t.Error(err)
 						return
 					}

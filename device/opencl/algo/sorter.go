@@ -9,17 +9,19 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Sorter is one algorithm on one device. Its methods may be called by several goroutines; the commands go to the
-// queue given.
+// Sorter is one algorithm on one device. Its methods may be called by several goroutines, but all Sorts go to one
+// queue: since its commands run one after the other, one sort's scratch memory can be the next one's.
 type Sorter struct {
 	ctx   *cl.Context
 	p     Params
 	build func(b *builder, p Params) engine
-	trace func(kernel string, e *cl.Event)
+	trace func(kernel string, e *cl.Event) // may be nil
 
 	mu      sync.Mutex
 	engines map[variant]built
-	spaces  map[*cl.Queue]*space
+
+	sorting sync.Mutex // held while a sort queues its commands
+	scratch map[string]*cl.Buffer
 }
 
 // engine is an algorithm's kernels for one variant.
@@ -53,9 +55,9 @@ func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	if err != nil {
 		return err
 	}
-	r := &run{ctx: s.ctx, q: q, d: d, v: v, space: s.space(q), trace: s.trace}
-	r.space.mu.Lock()
-	defer r.space.mu.Unlock()
+	s.sorting.Lock()
+	defer s.sorting.Unlock()
+	r := &run{Sorter: s, q: q, d: d, v: v}
 	e.sort(r, fromBit, toBit)
 	return r.err
 }
@@ -77,16 +79,6 @@ func (s *Sorter) engine(v variant) (engine, error) {
 	return e, nil
 }
 
-// space is the scratch memory for a queue.
-func (s *Sorter) space(q *cl.Queue) *space {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.spaces[q] == nil {
-		s.spaces[q] = &space{buffers: map[string]*cl.Buffer{}}
-	}
-	return s.spaces[q]
-}
-
 // Trace has f told of every kernel that is launched from now on, by name and event, so that a sort can be timed by the
 // device's clock; nil ends that. REQUIRES: s is not sorting.
 func (s *Sorter) Trace(f func(kernel string, e *cl.Event)) { s.trace = f }
@@ -98,47 +90,36 @@ func (s *Sorter) Close() {
 	for _, e := range s.engines {
 		e.builder.release()
 	}
-	for _, space := range s.spaces {
-		for _, b := range space.buffers {
-			b.Release()
-		}
+	for _, b := range s.scratch {
+		b.Release()
 	}
 	clear(s.engines)
-	clear(s.spaces)
-}
-
-// space is the scratch memory of the sorts on one queue, whose commands run one after the other, so that one sort's
-// scratch can be the next one's. The lock is held while a sort queues its commands.
-type space struct {
-	mu      sync.Mutex
-	buffers map[string]*cl.Buffer
+	clear(s.scratch)
 }
 
 // run is one Sort under way. Its first error sticks, and later commands are not queued.
 type run struct {
-	ctx   *cl.Context
-	q     *cl.Queue
-	d     *Data
-	v     variant
-	space *space
-	trace func(kernel string, e *cl.Event) // may be nil
-	err   error
+	*Sorter
+	q   *cl.Queue
+	d   *Data
+	v   variant
+	err error
 }
 
 // buffer is scratch memory of at least that many bytes, the same for the same name until it must grow. A buffer
 // that is replaced lives on until the commands that use it are done.
 func (r *run) buffer(name string, bytes int64) *cl.Buffer {
-	old := r.space.buffers[name]
+	old := r.scratch[name]
 	if r.err != nil || old != nil && old.Bytes() >= bytes {
 		return old
 	}
 	old.Release()
-	delete(r.space.buffers, name)
+	delete(r.scratch, name)
 	b, err := r.ctx.NewBuffer(bytes)
 	if r.err = err; err != nil {
 		return nil
 	}
-	r.space.buffers[name] = b
+	r.scratch[name] = b
 	return b
 }
 
