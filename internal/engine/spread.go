@@ -14,83 +14,65 @@ import (
 // runSpread lets all devices sort at once what fits their memories together: each a share of the data by position. The
 // sorted shares are merged on their way out of the devices; nothing is spilled.
 func runSpread(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
-	s := &spreading{r: r, shares: c.Shares}
+	var chunks []device.Chunk
 	defer func() {
-		for _, chunk := range s.chunks {
+		for _, chunk := range chunks {
 			err = errors.Join(err, chunk.Close())
 		}
 	}()
-	if err := s.makeChunks(ctx); err != nil {
-		return err
-	}
 	r.Meter.begin(plan.StageRead, atInput, r.Input.DataBytes())
-	err = s.load(ctx)
+	chunks, err = r.loadShares(ctx, c.Shares)
 	r.Meter.end(r.Input.Bytes())
 	if err != nil {
 		return err
 	}
 	r.Meter.begin(plan.StageWrite, atOutput, r.Input.Bytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
-	return s.merge(ctx)
+	return r.mergeShares(ctx, chunks)
 }
 
-type spreading struct {
-	r      *Run
-	shares []plan.Share
-	chunks []device.Chunk
-}
-
-// makeChunks makes one chunk on each device. The sample has the order of the data, so that each gets its own part.
-func (s *spreading) makeChunks(ctx context.Context) error {
-	sample, total, at := s.r.Facts.Sample.Prefixes, float64(s.r.Facts.Records), int64(0)
+// loadShares makes a chunk on each device and loads all of them at once; those made are to be closed in any case. The
+// sample has the order of the data, so that each gets its own part.
+func (r *Run) loadShares(ctx context.Context, shares []plan.Share) (chunks []device.Chunk, err error) {
+	sample, total, at := r.Facts.Sample.Prefixes, float64(r.Facts.Records), int64(0)
 	place := func(record int64) int { return int(float64(record) / total * float64(len(sample))) }
-	for _, share := range s.shares {
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, share := range shares {
 		end := at + share.Records
-		chunk, err := s.r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{
-			Keyer: s.r.Input.Keyer, Algorithm: s.r.Facts.Asked.Algorithm, Sample: sample[place(at):place(end)],
+		chunk, err := r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{
+			Keyer: r.Input.Keyer, Algorithm: r.Facts.Asked.Algorithm, Sample: sample[place(at):place(end)],
 			Records: share.Records, MemoryBytes: share.MemoryBytes, BlockBytes: share.BlockBytes, Workers: share.Workers,
 		})
 		if err != nil {
-			return err
+			group.Go(func() error { return err })
+			break
 		}
-		s.chunks, at = append(s.chunks, chunk), end
-	}
-	return nil
-}
-
-// load loads all chunks at once.
-func (s *spreading) load(ctx context.Context) error {
-	var sources []device.Source
-	for _, share := range s.shares {
-		src, err := s.r.Input.Data.Cut(share.Records)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, src)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for i, c := range s.chunks {
+		chunks, at = append(chunks, chunk), end
+		src, err := r.Input.Data.Cut(share.Records)
 		group.Go(func() error {
-			_, err := c.Load(ctx, sources[i])
+			if err != nil {
+				return err
+			}
+			_, err := chunk.Load(groupCtx, src)
 			return err
 		})
 	}
-	return group.Wait()
+	return chunks, group.Wait()
 }
 
-// merge sorts all chunks at once and merges what they store.
-func (s *spreading) merge(ctx context.Context) error {
+// mergeShares sorts all chunks at once and merges what they store.
+func (r *Run) mergeShares(ctx context.Context, chunks []device.Chunk) error {
 	var inputs []merge.Stored
-	for _, c := range s.chunks {
+	for _, c := range chunks {
 		inputs = append(inputs, func(ctx context.Context, w device.BlockWriter) error {
 			if err := c.Sort(ctx); err != nil {
 				return err
 			}
-			return s.r.store(ctx, c, w, false)
+			return r.store(ctx, c, w, false)
 		})
 	}
-	opt := s.r.mergeOptions()
-	opt.MemoryBytes = s.r.Plan.Sizes.Budget.Chunks() / 2
-	s.r.Result.FanIn, s.r.Result.MergeLevels = len(inputs), 1
-	return merge.Stores(ctx, opt, inputs, s.r.Output)
+	opt := r.mergeOptions()
+	opt.MemoryBytes = r.Plan.Sizes.Budget.Chunks() / 2
+	r.Result.FanIn, r.Result.MergeLevels = len(inputs), 1
+	return merge.Stores(ctx, opt, inputs, r.Output)
 }
