@@ -241,7 +241,7 @@ func (c *chooser) merge() Candidate {
 		return a
 	}
 	a.Chunks, a.Stays = c.cut(c.f.Records)
-	a.Levels = levelsOf(a.Chunks, c.sizes.FanIn)
+	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
 	n := c.known()
 	merged, kept := n, float64(min(a.Stays, c.f.Records))
 	if limit := c.f.First(); limit >= 0 {
@@ -287,7 +287,7 @@ func (c *chooser) partition() Candidate {
 	a := Candidate{Strategy: Partition, ChunkRecords: c.capacity, Chunks: PartsOf(c.f.Records, c.capacity),
 		Possible: true, Why: "one pass to partition, one to sort the parts"}
 	scatter, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), a.Chunks)
-	passes := float64(max(levelsOf(a.Chunks, fit), 1))
+	passes := float64(max(Levels(a.Chunks, fit), 1))
 	n := c.known()
 	a.Temp = int64(passes) * c.f.bytes()
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
@@ -322,8 +322,8 @@ func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
 }
 
-// levelsOf is the number of merges that a record goes through, or of passes that send it to its part.
-func levelsOf(runs, fanIn int) int {
+// Levels is the number of merges that a record goes through, or of passes that send it to its part.
+func Levels(runs, fanIn int) int {
 	levels := 0
 	for fanIn = max(fanIn, 2); runs > 1; levels++ {
 		runs = (runs + fanIn - 1) / fanIn
@@ -331,14 +331,11 @@ func levelsOf(runs, fanIn int) int {
 	return levels
 }
 
-// Levels is levelsOf for the engine, which counts the runs that there really are.
-func (s *Sizes) Levels(runs int) int { return levelsOf(runs, s.FanIn) }
-
 // rewritten is how many times a record of one of so many runs, all of the same size, is merged into another run before
 // the last merge, on average. It is less than the number of levels before the last: just as many runs are merged in the
 // first one as must be for all later merges to have the full fan-in.
 func rewritten(runs, fanIn int) float64 {
-	levels := levelsOf(runs, fanIn)
+	levels := Levels(runs, fanIn)
 	if levels < 2 {
 		return 0
 	}

@@ -427,7 +427,7 @@ func TestRewritten(t *testing.T) {
 	}
 	for runs := 1; runs < 500; runs++ {
 		for fanIn := 2; fanIn < 20; fanIn++ {
-			if got, most := rewritten(runs, fanIn), float64(max(levelsOf(runs, fanIn)-1, 0)); got > most {
+			if got, most := rewritten(runs, fanIn), float64(max(Levels(runs, fanIn)-1, 0)); got > most {
 				t.Errorf("%d runs, %d at once: %f, more than the %f of full levels", runs, fanIn, got, most)
 			}
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -21,26 +22,19 @@ const (
 // ChoosesCodec reports whether a spill codec of that name leaves the choice to trials.
 func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
 
-// SpillCodecs are the compressions that a spill codec of that name may choose from.
-func SpillCodecs(name string) []format.Compression {
-	switch name {
-	case "", "auto":
-		return []format.Compression{format.Delta, format.S2}
-	case "delta":
-		return []format.Compression{format.Delta}
-	case "s2":
-		return []format.Compression{format.S2}
-	case "zstd":
-		return []format.Compression{format.Zstd}
-	}
-	return nil
+var spillCodecs = map[string][]format.Compression{
+	"": {format.Delta, format.S2}, "auto": {format.Delta, format.S2},
+	"delta": {format.Delta}, "s2": {format.S2}, "zstd": {format.Zstd},
 }
+
+// SpillCodecs are the compressions that a spill codec of that name may choose from.
+func SpillCodecs(name string) []format.Compression { return slices.Clone(spillCodecs[name]) }
 
 // SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for so many blocks of
 // blockBytes that are compressed or decompressed at the same time.
 func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
-	for _, c := range SpillCodecs(name) {
+	for _, c := range spillCodecs[name] {
 		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
 	}
 	return most

@@ -190,7 +190,7 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 	if m.kept > 0 {
 		opt.MemoryBytes = s.Beside(m.kept)
 	}
-	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, s.Levels(len(m.runs)))
+	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, plan.Levels(len(m.runs), s.FanIn))
 	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.newRun, m.to)
 	m.r.Result.FanIn = max(m.r.Result.FanIn, len(runs))
 	for _, run := range runs {

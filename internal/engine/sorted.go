@@ -33,7 +33,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 		if _, err := r.Spill(r.Input.DataBytes()); err != nil {
 			return err
 		}
-		r.Result.MergeLevels = s.Levels(len(runs))
+		r.Result.MergeLevels = plan.Levels(len(runs), s.FanIn)
 	}
 	_, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.newRun, r.Output)
 	return err
