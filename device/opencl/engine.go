@@ -71,6 +71,7 @@ func Open(index int, opt Options) (device.Device, error) {
 	if err != nil {
 		return nil, err
 	}
+	opt.Tuning = cmp.Or(opt.Tuning, &Tuning{})
 	dev.MemoryBytes = min(cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes)
 	e := &engine{index: index, opt: opt, dev: dev}
 	e.start = sync.OnceValues(e.begin)

@@ -3,7 +3,6 @@
 package opencl
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/extsort/extsort/device"
@@ -24,7 +23,7 @@ func Devices() ([]device.Info, error) {
 	}
 	infos := make([]device.Info, len(list))
 	for i, d := range list {
-		infos[i] = infoOf(i+1, d, nil)
+		infos[i] = infoOf(i+1, d, &Tuning{})
 	}
 	return infos, nil
 }
@@ -53,7 +52,6 @@ func Raw(index int) (*cl.Device, error) {
 func Fingerprint() string { return algo.Fingerprint() }
 
 func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
-	tuning = cmp.Or(tuning, &Tuning{})
 	kind := device.OpenCLCPU
 	if d.GPU {
 		kind = device.GPU

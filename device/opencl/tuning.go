@@ -64,9 +64,6 @@ type TunedSort struct {
 
 // best is the fastest sort of n keys of a kind, if any was measured.
 func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
-	if t == nil {
-		return best, false
-	}
 	for _, s := range t.Tiny {
 		if s.Key == k && n <= s.Records {
 			return s, true
@@ -82,11 +79,9 @@ func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
 
 // params are those that an algorithm was fastest with, or the defaults.
 func (t *Tuning) params(algorithm string, k KeyKind) algo.Params {
-	if t != nil {
-		for _, s := range t.Sorts {
-			if s.Key == k && s.Algorithm == algorithm {
-				return s.Params
-			}
+	for _, s := range t.Sorts {
+		if s.Key == k && s.Algorithm == algorithm {
+			return s.Params
 		}
 	}
 	return algo.Params{}

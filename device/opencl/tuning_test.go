@@ -40,7 +40,7 @@ func TestTuningChoosesByRate(t *testing.T) {
 			t.Errorf("%d keys of %s: %q, want %q", c.n, c.key, best.Algorithm, c.want)
 		}
 	}
-	if _, found := (*Tuning)(nil).best(narrow, 1); found {
+	if _, found := new(Tuning).best(narrow, 1); found {
 		t.Error("no tuning found something")
 	}
 	if p := tuned.params("onesweep", narrow); p.Items != 20 {
