@@ -29,7 +29,7 @@ func (c *chooser) written() float64 {
 // begunPart is the part of the last stage in which the disk writes the output already.
 const begunPart = 0.5
 
-// finished adds what it takes that so many records are written to the disk and so many spilled: the last stage waits
+// finished adds what it takes that some records are written to the disk and some spilled: the last stage waits
 // for what does not fit into memory, and another makes the output durable, which the disk began to write before.
 func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
@@ -59,7 +59,7 @@ func (f *Facts) dirtyBytes() float64 {
 }
 
 // waits is how many bytes writers wait for until the disk has them: what does not fit into memory of the records that
-// are written to the output and of so many records of spill.
+// are written to the output and of those that are spilled.
 func (c *chooser) waits(written, spilled float64) float64 {
 	bytes := 0.0
 	if c.f.Spill.OnDisk {
@@ -178,7 +178,7 @@ func (f *Facts) keysFit(chunk int64) bool {
 	return !Frequent(keys, int(full*float64(chunk)/float64(max(f.Records, 1))*float64(len(keys))))
 }
 
-// Frequent reports whether a key makes up more than so many of a sample.
+// Frequent reports whether a key makes up more than most keys of a sample.
 func Frequent(sample []uint64, most int) bool {
 	keys := slices.Sorted(slices.Values(sample))
 	for i := most; i < len(keys); i++ {
@@ -193,13 +193,13 @@ func Frequent(sample []uint64, most int) bool {
 // their share, and they take milliseconds.
 const SampleKeys = 1 << 14
 
-// PassFill is how full the chunks of so many passes are meant to be: twice the error of a sample of n keys rarely makes
+// PassFill is how full the chunks of the passes are meant to be: twice the error of a sample of n keys rarely makes
 // more of it, and if it does the pass takes less.
 func PassFill(passes float64, n int) float64 {
 	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
 }
 
-// passesOf is the number of passes for so many records in chunks of a capacity.
+// passesOf is the number of passes for records in chunks of a capacity.
 func passesOf(records, capacity int64) int {
 	if records <= capacity {
 		return 1
@@ -209,7 +209,7 @@ func passesOf(records, capacity int64) int {
 }
 
 // Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as
-// many as have so many distinct keys by the sample, where neighbours that differ are taken to be all different.
+// many as have that many distinct keys by the sample, where neighbours that differ are taken to be all different.
 func (f *Facts) Wanted() int64 {
 	if f.Asked.Limit == 0 || !f.Asked.Unique {
 		return f.First()
@@ -278,7 +278,7 @@ func (c *chooser) merge() Candidate {
 	return c.finished(a, c.written(), (1+again)*stored)
 }
 
-// blocksOf is the number of blocks of a size that so many records of spill are read back in.
+// blocksOf is the number of blocks of a size that records of spill are read back in.
 func (c *chooser) blocksOf(records float64, block int) float64 {
 	return records * float64(c.f.recordSize()) / float64(max(block, 1))
 }
@@ -316,7 +316,7 @@ func (c *chooser) partition() Candidate {
 // blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.
 const blockFill = 5.0 / 8
 
-// roomFor is how much a file system needs for bytes in blocks of at most so many bytes, each of which takes whole
+// roomFor is how much a file system needs for bytes in blocks of at most block bytes, each of which takes whole
 // pages.
 func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
@@ -331,7 +331,7 @@ func Levels(runs, fanIn int) int {
 	return levels
 }
 
-// rewritten is how many times a record of one of so many runs, all of the same size, is merged into another run before
+// rewritten is how many times a record of one of the runs, all of the same size, is merged into another run before
 // the last merge, on average. It is less than the number of levels before the last: just as many runs are merged in the
 // first one as must be for all later merges to have the full fan-in.
 func rewritten(runs, fanIn int) float64 {

@@ -57,7 +57,7 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
-// cut chooses the chunks of so many records. The last one is not spilled but merged from where it was sorted. The merge
+// cut chooses the chunks of the records. The last one is not spilled but merged from where it was sorted. The merge
 // needs buffers beside it, so that chunks are smaller than one that may use all of the memory, of which none stays. The
 // chunks of several devices share the host's memory, and those of a GPU lie in its own: what of these stays depends on
 // nothing that could be cut for it.
@@ -77,7 +77,7 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 	return least, 0
 }
 
-// NextChunk is how many records the next chunk has at most, of so many that are left; negative: not known. Where the
+// NextChunk is how many records the next chunk has at most, of those that are left; negative: not known. Where the
 // last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
 func (a *Candidate) NextChunk(left int64) int64 {
 	if left <= 0 || a.Stays == 0 {
@@ -86,7 +86,7 @@ func (a *Candidate) NextChunk(left int64) int64 {
 	return (left-1)%a.Stays + 1
 }
 
-// staying is the number of records of a chunk that can stay in memory beside the merge of so many runs. The chunk that
+// staying is the number of records of a chunk that can stay in memory beside a merge of runs. The chunk that
 // they are loaded into is made for more, and wastes a little more for that.
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
@@ -99,7 +99,7 @@ func (s *Sizes) mergeMemory(f *Facts, runs int) int64 {
 	return MergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs)
 }
 
-// BesideMerge is the memory that a merge of so many runs does not need.
+// BesideMerge is the memory that a merge of runs does not need.
 func (s *Sizes) BesideMerge(f *Facts, runs int) int64 { return s.Beside(s.mergeMemory(f, runs)) }
 
 // Beside is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
@@ -115,7 +115,7 @@ const (
 	minScatterBlock = 4 << 10 // a page
 )
 
-// PartsOf is the number of parts for so many records in chunks of a capacity.
+// PartsOf is the number of parts for records in chunks of a capacity.
 func PartsOf(records, capacity int64) int {
 	if records < 0 {
 		return partsOfStream
@@ -123,7 +123,7 @@ func PartsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts settles how a pass over records fills so many parts or, where memory is too little, fewer: every worker has
+// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer: every worker has
 // a block of each part in memory, and the smaller the blocks, the larger their index.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()

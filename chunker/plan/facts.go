@@ -61,10 +61,10 @@ type Spill struct {
 type Sample struct {
 	Prefixes          []uint64
 	Ascents, Descents int
-	Enough            bool // so many that their order means something
+	Enough            bool // enough keys that their order means something
 }
 
-// Of large records a sample has fewer: so many that they are maxSampleBytes together, but minSample at least.
+// Of large records a sample has fewer: no more than maxSampleBytes hold, but minSample at least.
 const (
 	maxSampleBytes = 32 << 20
 	minSample      = 1 << 10

@@ -20,7 +20,7 @@ func MergeWorker(k *format.Keyer, blockBytes int) int64 {
 	return int64(blockBytes) + 8*int64(words*MergeTile(k, blockBytes))
 }
 
-// MergeBuffer is the memory of a block of so many records: their keys and, unless those are the records, the records.
+// MergeBuffer is the memory of a block of records: their keys and, unless those are the records, the records.
 func MergeBuffer(k *format.Keyer, records int) int64 {
 	words := int64(records)
 	if !k.Identity() || k.KeySize() != 8 {
@@ -57,7 +57,7 @@ func MaxFanIn(k *format.Keyer, blockBytes, workers int, memoryBytes int64) int {
 	return int(max(left/MergeBuffer(k, records)-int64(workers)-1, 0))
 }
 
-// MergeGroup is how many of more than fanIn runs are merged first: just so many that all later merges, the last one
+// MergeGroup is how many of more than fanIn runs are merged first: just enough that all later merges, the last one
 // included, have the full fan-in (Knuth, The Art of Computer Programming, volume 3, section 5.4.9).
 func MergeGroup(runs, fanIn int) int {
 	if size := 1 + (runs-1)%(fanIn-1); size > 1 {

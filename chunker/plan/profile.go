@@ -19,7 +19,7 @@ type Profile struct {
 	Touch   float64 `json:"touch_seconds"`   // a byte of memory that nobody has touched
 	Sort    float64 `json:"sort_seconds"`    // a key of 8 bytes, in memory
 	Move    float64 `json:"move_seconds"`    // more for a small record that is sorted whole
-	Count   float64 `json:"count_seconds"`   // a record that is only counted, and made anew
+	Count   float64 `json:"count_seconds"`   // a record of which the key is counted, and which is made anew
 	Gather  float64 `json:"gather_seconds"`  // to fetch a record from a random place, besides its bytes
 	Scatter float64 `json:"scatter_seconds"` // to classify a record and send it to its part
 	Plain   float64 `json:"plain_seconds"`   // more for a record that is not moved as a word
@@ -120,7 +120,7 @@ const (
 	ScatterCopies = 3 // copies that sending a record to its part takes
 )
 
-// price says what each kind of work costs on this machine for these facts, by so many workers.
+// price says what each kind of work costs on this machine for these facts, by the workers of a run.
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	pr := work{

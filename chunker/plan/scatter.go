@@ -14,12 +14,12 @@ const MaxUnitBytes = 256 << 10
 // MaxLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
 const MaxLines = 2048
 
-// Memory is the memory in bytes that the pass allocates for so many parts, without the index of their blocks.
+// Memory is the memory in bytes that the pass allocates for its parts, without the index of their blocks.
 func (s *Scatter) Memory(parts int) int64 {
 	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2)
 }
 
-// BufferBytes is the memory of one worker's buffers for so many parts.
+// BufferBytes is the memory of one worker's buffers for the parts.
 func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
@@ -33,5 +33,5 @@ func lineBytes(parts int) int64 {
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// MovesWords reports whether records of so many bytes are moved to their parts as words, which is faster.
+// MovesWords reports whether records of that size are moved to their parts as words, which is faster.
 func MovesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }

@@ -30,7 +30,7 @@ var spillCodecs = map[string][]format.Compression{
 // SpillCodecs are the compressions that a spill codec of that name may choose from.
 func SpillCodecs(name string) []format.Compression { return slices.Clone(spillCodecs[name]) }
 
-// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for so many blocks of
+// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for blocks of
 // blockBytes that are compressed or decompressed at the same time.
 func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)

@@ -86,7 +86,7 @@ func (l *loader) fill(ctx context.Context) (int, error) {
 	return n, l.send(s, first, n)
 }
 
-// claim takes room for so many records, or for what there is; less than none gives it back.
+// claim takes room for most records, or for what there is; less than none gives it back.
 func (l *loader) claim(most int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ type deviceMemory struct {
 	stage    []*cl.Buffer // pieces of gathered records on their way out
 }
 
-// allocate makes all buffers for so many records; stageBytes is the size of a gathered piece.
+// allocate makes all buffers for the records; stageBytes is the size of a gathered piece.
 func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stageBytes int64) error {
 	if m.shift = sh.segmentShift(allocBytes); !sh.bare && records > maxSegments<<m.shift {
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",

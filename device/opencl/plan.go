@@ -39,7 +39,7 @@ type word struct{ from, to int }
 func (w word) bits() int  { return 8 * (w.to - w.from) }
 func (w word) bytes() int { return wordBytes(w.to - w.from) }
 
-// wordBytes is the width of the native word that holds so many bytes, of more the first 8.
+// wordBytes is the width of the native word that holds n bytes, of more the first 8.
 func wordBytes(n int) int {
 	if n <= 4 {
 		return 4

@@ -40,7 +40,7 @@ func (e *engine) MeasureRates() error {
 	return nil
 }
 
-// Rates measures, with buffers of so many bytes at most, transfers of pinned memory in the slower direction, and what
+// Rates measures, with buffers of most bytes at most, transfers of pinned memory in the slower direction, and what
 // copies within the device's memory read and write, in bytes per second.
 func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err error) {
 	size := min(most, trialBytes)

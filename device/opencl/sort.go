@@ -87,7 +87,7 @@ func (c *chunk) sortBits(varying uint64) error {
 	return err
 }
 
-// survey finds for each of so many words of the key which bits are not the same in all records.
+// survey finds for each of the words of the key which bits are not the same in all records.
 func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	found := make([]byte, 16*words) // the OR and the AND of each word
 	for at := 8; at < len(found); at += 16 {

@@ -18,17 +18,16 @@ var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 //
 // A regular file is written in the same pass that checks the order, in the hope that the sample was right, since its
 // blocks can be written again. Where that is not possible the check goes first.
-func runCopy(ctx context.Context, r *Run, c *plan.Candidate) error {
+func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 	if r.Output.Placed() && !r.Facts.Asked.Unique {
 		return copyOrdered(ctx, r, r.Output)
 	}
-	if err := copyOrdered(ctx, r, nothing); err != nil {
+	if err := copyOrdered(ctx, r, discard); err != nil {
 		return err
 	}
-	r.forget()
-	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+	r.restart()
 	err := copyOrdered(ctx, r, r.Output)
 	if err == errDisorder {
 		return errors.New("the input changed while it was read")
@@ -36,8 +35,8 @@ func runCopy(ctx context.Context, r *Run, c *plan.Candidate) error {
 	return err
 }
 
-// nothing is a BlockWriter that keeps nothing.
-var nothing = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+// discard is a BlockWriter that keeps nothing.
+var discard = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 
 // copyOrdered copies the data to w as long as they are in order; mirrored data the last record first, as long as that
 // brings them in order. Then records with equal keys, which must stay in the order of the input, may not be, unless

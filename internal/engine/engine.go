@@ -83,7 +83,7 @@ func (r *Run) Sort(ctx context.Context) error {
 			return r.nothingLeft(impossible)
 		}
 		r.change(all[i].Strategy, all[i+1].Strategy, impossible.Why)
-		r.forget()
+		r.restart()
 	}
 	return nil
 }
@@ -128,14 +128,14 @@ func (r *Run) AskedFor() {
 	}
 }
 
-// forget makes the counts and sums those of a run that has read nothing, and written nothing but what a stream has
+// restart makes the counts and sums those of a run that has read nothing, and written nothing but what a stream has
 // already: that is not written again.
-func (r *Run) forget() {
+func (r *Run) restart() {
 	r.Output.restart()
 	r.Input.restart()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Result = Result{Changes: r.Result.Changes}
+	r.Result = Result{Strategy: r.Result.Strategy, Stages: r.Result.Stages, Changes: r.Result.Changes}
 }
 
 // Close gives spill back. It is to be called once, after the output has been finished.

@@ -23,7 +23,7 @@ type Output struct {
 	run     *Run
 	sink    *output.Sink   // the last of the chain
 	file    *output.Output // nil: a stream that the caller gave
-	gone    int64          // records that a stream has, and is not to get again
+	sent    int64          // records that a stream has, and is not to get again
 	records atomic.Int64   // that have reached the end
 	checked *orderWatch    // nil unless the output is verified as it passes
 }
@@ -97,8 +97,8 @@ func (r *Run) expected() int64 {
 func (o *Output) filters() device.BlockWriter {
 	asked, in := &o.run.Facts.Asked, o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
-	if o.gone > 0 || asked.Limit > 0 {
-		w = output.Window(o.gone, cmp.Or(asked.Limit, math.MaxInt64), w, in.size)
+	if o.sent > 0 || asked.Limit > 0 {
+		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, in.size)
 	}
 	if asked.Unique {
 		w = output.NewUnique(in.Keyer, w)
@@ -120,9 +120,9 @@ func (o *Output) observe(first int64, recs []byte) error {
 // is the same, and is not written again. REQUIRES: no block is being written.
 func (o *Output) restart() {
 	if !o.Placed() {
-		o.gone = o.records.Load()
+		o.sent = o.records.Load()
 	}
-	o.records.Store(o.gone)
+	o.records.Store(o.sent)
 	o.BlockWriter = o.filters()
 }
 

@@ -30,7 +30,7 @@ const (
 	unitBytes  = 256 << 10
 	trialParts = 64
 	trialRuns  = 16
-	levels     = 4 // of merging so many runs
+	levels     = 4 // of merging trialRuns runs
 
 	diskStep = 32 << 20 // bytes that are written and then made durable
 	diskMost = 256 << 20
@@ -80,7 +80,7 @@ func (t *trials) least(trial func() error) (seconds float64) {
 	return seconds
 }
 
-// data are records of so many bytes whose key is their first ones.
+// data are records of size bytes whose key is their first ones.
 func (t *trials) data(size, keySize int, dist string, bytes int64, seed uint64) (k *format.Keyer, recs []byte) {
 	layout := format.Layout{RecordSize: size}
 	layout.Key = []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: keySize}}}

@@ -79,8 +79,8 @@ func find(name string) (int, error) {
 	return at, nil
 }
 
-// Check says why there is no algorithm of that name ("" is the default), or why it cannot sort by digits of so many
-// bits; 0 leaves the choice to it.
+// Check says why there is no algorithm of that name ("" is the default), or why it cannot sort by digits of that
+// width; 0 leaves the choice to it.
 func Check(name string, digitBits int) error {
 	at, err := find(name)
 	if err != nil {

@@ -87,7 +87,7 @@ func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
 type limits struct {
 	digitBits  int   // at most
 	groupUnit  int   // work-groups are a multiple of it
-	leastGroup int64 // and have so many work-items at least
+	leastGroup int64 // and have that many work-items at least
 	localBytes int64 // that a work-group takes
 }
 
@@ -122,9 +122,9 @@ func (b *builder) device() *cl.Device { return b.ctx.Device() }
 
 // program builds prelude.cl and the named files as one, and returns what makes its kernels.
 func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
-	nothing := func(string) *cl.Kernel { return nil }
+	none := func(string) *cl.Kernel { return nil }
 	if b.dry || b.err != nil {
-		return nothing
+		return none
 	}
 	defines := cl.Defines{
 		"WORD_BYTES": b.v.wordBytes, "HAS_VALUES": asFlag(b.v.values), "WIDE": asFlag(b.v.wide),
@@ -140,7 +140,7 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 	made, err := b.ctx.Build(source.String(), defines)
 	if err != nil {
 		b.fail(fmt.Errorf("%s.cl: %w", files[len(files)-1], err))
-		return nothing
+		return none
 	}
 	b.programs = append(b.programs, made)
 	return func(name string) *cl.Kernel {

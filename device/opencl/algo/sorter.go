@@ -123,7 +123,7 @@ func (r *run) buffer(name string, bytes int64) *cl.Buffer {
 	return b
 }
 
-// offsets is buffer for so many positions.
+// offsets is buffer for length positions.
 func (r *run) offsets(name string, length int64) *cl.Buffer {
 	return r.buffer(name, r.v.offsetBytes()*length)
 }
