@@ -1,10 +1,12 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -65,8 +67,9 @@ func benchmarkMerge(b *testing.B, l format.Layout, runs, workers int, dist strin
 	b.ResetTimer()
 	b.SetBytes(int64(totalBytes))
 	discard := device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+	opt := Options{Keyer: k, Workers: cmp.Or(workers, runtime.GOMAXPROCS(0)), BlockBytes: 1 << 20, Limit: -1}
 	for b.Loop() {
-		if err := Merge(b.Context(), Options{Keyer: k, Workers: workers, Limit: -1}, list, discard); err != nil {
+		if err := Merge(b.Context(), opt, list, discard); err != nil {
 			b.Fatal(err)
 		}
 	}

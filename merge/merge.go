@@ -15,12 +15,11 @@ import (
 // Merge writes the records of all runs to w in order: of records with equal keys, those of earlier runs first.
 // Every block of every run is read once at most. The runs stay open.
 func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) error {
-	opt = opt.withDefaults()
-	m, err := newMerging(&opt, runs)
+	m, err := newMerging(opt.inWholeRecords(), runs)
 	if err != nil {
 		return err
 	}
-	buffers, memory, err := newBuffers(opt.Keyer, cap(m.free), largestBlock(runs))
+	buffers, memory, err := newBuffers(m.opt.Keyer, cap(m.free), largestBlock(runs))
 	if err != nil {
 		return err
 	}

@@ -241,7 +241,8 @@ func TestMergeNoticesDisorder(t *testing.T) {
 		}
 		binary.BigEndian.PutUint32(recs[4*at:], 3)
 		runs := memoryRuns(k, [][]byte{make([]byte, 40), recs}, 10)
-		err := Merge(context.Background(), Options{Keyer: k, Limit: -1, CheckOrder: true}, runs, newCollector(k, 1<<20))
+		opt := Options{Keyer: k, Workers: 2, BlockBytes: 1 << 20, Limit: -1, CheckOrder: true}
+		err := Merge(context.Background(), opt, runs, newCollector(k, 1<<20))
 		var disorder *DisorderError
 		if !errors.As(err, &disorder) || disorder.Input != 1 || disorder.Record != int64(at) {
 			t.Errorf("record %d of input 1 is out of order; the error is %v", at, err)

@@ -11,14 +11,6 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// RunWriter stores a run. After all blocks, Finish makes the run that can be read; Abort gives up what was
-// written.
-type RunWriter interface {
-	device.BlockWriter
-	Finish() (*spill.Run, error)
-	Abort() error
-}
-
 // MergeLevels merges runs into fewer until fanIn are left at most, and those into w. Only neighbours are merged, and
 // the result takes their place, which keeps equal keys in order. Merged runs are closed as soon as what replaces them
 // is complete. A limit holds for every merge: a record that is not among the first of its group is not among the first
@@ -27,51 +19,38 @@ type RunWriter interface {
 // The runs that are left belong to the caller, also after an error, when no record has been lost: those of merges
 // that were complete are among them.
 func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() (RunWriter, error), w device.BlockWriter) ([]*spill.Run, error) {
-	left, origin, err := reduce(ctx, opt, runs, fanIn, newRun)
+	newRun func() *spill.RunWriter, w device.BlockWriter) ([]*spill.Run, error) {
+	left, err := reduce(ctx, opt, runs, fanIn, newRun)
 	if err != nil {
 		return left, err
 	}
-	return left, renumber(Merge(ctx, opt, left, w), origin)
+	return left, mergeSome(ctx, opt, left, runs, w)
 }
 
-// reduce merges runs until fanIn are left; origin says of each of these which run was, or was the first, in its place.
+// reduce merges runs until fanIn are left.
 func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() (RunWriter, error)) (left []*spill.Run, origin []int, err error) {
+	newRun func() *spill.RunWriter) (left []*spill.Run, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
-		return runs, nil, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
+		return runs, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
 			"give it more memory or files", len(runs), fanIn)
 	}
 	left = slices.Clone(runs)
-	for i := range runs {
-		origin = append(origin, i)
-	}
 	for len(left) > fanIn {
 		from, to := nextGroup(left, fanIn)
-		merged, err := mergeGroup(ctx, opt, left[from:to], newRun)
-		if err != nil {
-			return left, origin, renumber(err, origin[from:])
-		}
 		group := slices.Clone(left[from:to])
+		merged, err := mergeGroup(ctx, opt, group, runs, newRun())
+		if err != nil {
+			return left, err
+		}
 		left = slices.Replace(left, from, to, merged)
-		origin = slices.Delete(origin, from+1, to)
 		for _, run := range group {
 			err = errors.Join(err, run.Close())
 		}
 		if err != nil {
-			return left, origin, err
+			return left, err
 		}
 	}
-	return left, origin, nil
-}
-
-// renumber makes a DisorderError count inputs as they were before any were merged.
-func renumber(err error, origin []int) error {
-	var disorder *DisorderError
-	if errors.As(err, &disorder) {
-		disorder.Input = origin[disorder.Input]
-	}
-	return err
+	return left, nil
 }
 
 // nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with
@@ -92,19 +71,24 @@ func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
 	return from, from + size
 }
 
-func mergeGroup(ctx context.Context, opt Options, group []*spill.Run,
-	newRun func() (RunWriter, error)) (*spill.Run, error) {
-	w, err := newRun()
-	if err != nil {
-		return nil, err
+func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter) (*spill.Run, error) {
+	err := mergeSome(ctx, opt, group, runs, w)
+	if err == nil {
+		var run *spill.Run
+		if run, err = w.Finish(); err == nil {
+			return run, nil
+		}
 	}
-	err = Merge(ctx, opt, group, w)
-	if err != nil {
-		return nil, errors.Join(err, w.Abort())
+	w.Abort()
+	return nil, err
+}
+
+// mergeSome merges a group, and names an input that is out of order by its number in runs: what was merged is in order.
+func mergeSome(ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter) error {
+	err := Merge(ctx, opt, group, w)
+	var disorder *DisorderError
+	if errors.As(err, &disorder) {
+		disorder.Input = slices.Index(runs, group[disorder.Input])
 	}
-	run, err := w.Finish()
-	if err != nil {
-		return nil, errors.Join(err, w.Abort())
-	}
-	return run, nil
+	return err
 }

@@ -5,28 +5,50 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
-// memoryWriter is a RunWriter that keeps its run in memory.
-type memoryWriter struct {
-	*collector
-	k       *format.Keyer
-	aborted *int
-	fault   error // of Finish
+// testSpill is where runs are merged into.
+func testSpill(t *testing.T, k *format.Keyer, store spill.Store) *spill.Spill {
+	t.Helper()
+	s, err := spill.New(spill.Options{Store: store, Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
 }
 
-func (w memoryWriter) Finish() (*spill.Run, error) {
-	return spill.MemoryRun(w.k, w.recs, 32), w.fault
+// fullStore is a Disk on which one block finds room, and the next one none.
+type fullStore struct {
+	spill.Disk
+	written, released atomic.Int32
 }
 
-func (w memoryWriter) Abort() error {
-	*w.aborted++
-	return nil
+var errFull = errors.New("disk full")
+
+func (s *fullStore) Create(folder string) (spill.File, error) {
+	file, err := s.Disk.Create(folder)
+	return &fullFile{file, s}, err
 }
+
+type fullFile struct {
+	spill.File
+	store *fullStore
+}
+
+func (f *fullFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.store.written.Add(1) > 1 {
+		return 0, errFull
+	}
+	return f.File.WriteAt(p, off)
+}
+
+func (f *fullFile) Release(off, bytes int64) { f.store.released.Add(1) }
 
 func TestReduce(t *testing.T) {
 	l := fields(t, 16, "0:u8")
@@ -34,13 +56,9 @@ func TestReduce(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 30} {
 		for _, fanIn := range []int{2, 3, 4, 8} {
 			runs, want := sortedParts(k, parts(l, shapes[0].fill, n, 100, rand.New(rand.NewPCG(8, uint64(n)))))
-			aborted := 0
 			opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1}
-			newRun := func() (RunWriter, error) {
-				return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted}, nil
-			}
-			left, _, err := reduce(context.Background(), opt, memoryRuns(k, runs, 32), fanIn, newRun)
-			if err != nil || len(left) > fanIn || n > fanIn && len(left) != fanIn || aborted > 0 {
+			left, err := reduce(t.Context(), opt, memoryRuns(k, runs, 32), fanIn, testSpill(t, k, nil).NewRun)
+			if err != nil || len(left) > fanIn || n > fanIn && len(left) != fanIn {
 				t.Fatalf("%d runs with fan-in %d: %d left, %v", n, fanIn, len(left), err)
 			}
 			out := newCollector(k, 800)
@@ -65,18 +83,18 @@ func TestReduceMovesLittle(t *testing.T) {
 	}
 }
 
+// TestReduceKeepsRunsOnError fails to write the second block of what replaces two runs: they stay, and what was written
+// is given back.
 func TestReduceKeepsRunsOnError(t *testing.T) {
 	k := keyer(t, bare(t, "u8"))
 	runs := memoryRuns(k, [][]byte{{1}, {2}, {3}}, 1)
-	aborted := 0
-	full := errors.New("disk full")
-	left, _, err := reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 2, func() (RunWriter, error) {
-		return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted, fault: full}, nil
-	})
-	if !errors.Is(err, full) || len(left) != 3 || aborted != 1 {
-		t.Errorf("%d runs left, %d writers aborted, %v", len(left), aborted, err)
+	store := &fullStore{}
+	opt := Options{Keyer: k, Workers: 1, BlockBytes: 1, Limit: -1}
+	left, err := reduce(t.Context(), opt, runs, 2, testSpill(t, k, store).NewRun)
+	if !errors.Is(err, errFull) || len(left) != 3 || store.released.Load() != 1 {
+		t.Errorf("%d runs left, %d blocks given back, %v", len(left), store.released.Load(), err)
 	}
-	if _, _, err := reduce(context.Background(), Options{Keyer: k, Limit: -1}, runs, 1, nil); err == nil {
+	if _, err := reduce(t.Context(), opt, runs, 1, nil); err == nil {
 		t.Error("a fan-in of 1 was accepted")
 	}
 }
@@ -87,11 +105,9 @@ func TestMergeLevelsNamesTheInput(t *testing.T) {
 	for bad := range 7 {
 		parts := [][]byte{{1, 2}, {1}, {1}, {1, 2, 3, 4}, {1, 2, 3}, {5, 6}, {7, 8, 9, 9, 9, 9, 9, 9}}
 		parts[bad] = append(parts[bad], 0)
-		aborted := 0
-		opt := Options{Keyer: k, Limit: -1, CheckOrder: true}
-		_, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, func() (RunWriter, error) {
-			return memoryWriter{collector: newCollector(k, 800), k: k, aborted: &aborted}, nil
-		}, newCollector(k, 800))
+		opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1, CheckOrder: true}
+		newRun := testSpill(t, k, nil).NewRun
+		_, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, newRun, newCollector(k, 800))
 		var disorder *DisorderError
 		if !errors.As(err, &disorder) || *disorder != (DisorderError{bad, int64(len(parts[bad]) - 1)}) {
 			t.Errorf("input %d is out of order, the error is %v", bad, err)

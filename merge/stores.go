@@ -21,10 +21,9 @@ var errEnough = errors.New("no more records are needed")
 func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter) error {
 	group, ctx := errgroup.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))
-	ends := make([]*io.PipeReader, len(inputs))
 	for i, store := range inputs {
-		r, to := io.Pipe()
-		readers[i], ends[i] = r, r
+		from, to := io.Pipe()
+		readers[i] = from
 		group.Go(func() error {
 			err := store(ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
 			to.CloseWithError(err) // nil: the end of the input
@@ -36,8 +35,8 @@ func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWri
 	}
 	group.Go(func() error {
 		err := Streams(ctx, opt, readers, w)
-		for _, r := range ends {
-			r.CloseWithError(errEnough)
+		for _, r := range readers {
+			r.(*io.PipeReader).CloseWithError(errEnough)
 		}
 		return err
 	})

@@ -19,16 +19,16 @@ import (
 // far as the merge can go. All readers have been read to their ends when it succeeds without reaching a limit.
 // A Read that is blocked is not interrupted by ctx; Streams then returns only when it ends.
 func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) error {
-	opt = opt.withDefaults()
-	blockRecords, err := opt.streamBlock(len(inputs))
+	o := opt.inWholeRecords()
+	blockRecords, err := o.streamBlock(len(inputs))
 	if err != nil {
 		return err
 	}
-	buffers, memory, err := newBuffers(opt.Keyer, len(inputs)*streamBuffers, blockRecords)
+	buffers, memory, err := newBuffers(o.Keyer, len(inputs)*streamBuffers, blockRecords)
 	if err != nil {
 		return err
 	}
-	m := &streaming{opt: &opt, blockBytes: blockRecords * opt.recordSize(), enough: make(chan struct{})}
+	m := &streaming{opt: o, blockBytes: blockRecords * o.recordSize(), enough: make(chan struct{})}
 	group, ctx := errgroup.WithContext(ctx)
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])

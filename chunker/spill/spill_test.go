@@ -155,7 +155,8 @@ func writeRun(s *Spill, recs []byte, perBlock int) (*Run, error) {
 	}
 	group.Wait()
 	if err := errors.Join(faults...); err != nil {
-		return nil, errors.Join(err, w.Abort())
+		w.Abort()
+		return nil, err
 	}
 	return w.Finish()
 }

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -34,7 +35,7 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 
 // Finish ends the run. All blocks must have been written.
 func (w *RunWriter) Finish() (*Run, error) {
-	slices.SortFunc(w.blocks, func(a, b Block) int { return int(a.First - b.First) })
+	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
 	if err := checkIndex(w.blocks); err != nil {
 		return nil, err
 	}
@@ -42,10 +43,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 }
 
 // Abort gives back what was written.
-func (w *RunWriter) Abort() error {
-	w.spill.release(w.blocks)
-	return nil
-}
+func (w *RunWriter) Abort() { w.spill.release(w.blocks) }
 
 func (s *Spill) run(blocks []Block) *Run {
 	return &Run{

@@ -191,15 +191,13 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 		opt.MemoryBytes = s.Beside(m.kept)
 	}
 	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, plan.Levels(len(m.runs), s.FanIn))
-	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.newRun, m.to)
+	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.spill.NewRun, m.to)
 	m.r.Result.FanIn = max(m.r.Result.FanIn, len(runs))
 	for _, run := range runs {
 		err = errors.Join(err, run.Close())
 	}
 	return err
 }
-
-func (r *Run) newRun() (merge.RunWriter, error) { return r.spill.NewRun(), nil }
 
 // beginRuns opens the stage of the first chunk, of which it may not be known yet whether it stays the only one.
 func (m *merging) beginRuns() {
