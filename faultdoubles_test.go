@@ -3,7 +3,6 @@ package extsort
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker"
@@ -11,7 +10,6 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	sinks "github.com/extsort/extsort/merge/output"
 )
 
 var errInjected = errors.New("injected fault")
@@ -37,7 +35,12 @@ func (i *injector) faults(unnamed bool) faults {
 		wrapDataset: func(d chunker.Dataset) chunker.Dataset { return &faultDataset{d, i} },
 		wrapDevice:  func(d device.Device) device.Device { return &faultDevice{d, i} },
 		spillStore:  &faultStore{i},
-		outputFS:    &faultFS{sinks.SystemFS, i, unnamed},
+		output: func(operation string) error {
+			if operation == "create output" && !unnamed {
+				return errors.ErrUnsupported
+			}
+			return i.step(operation)
+		},
 	}
 }
 
@@ -177,88 +180,3 @@ func (f *faultSpill) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func (f *faultSpill) Close() error { return errors.Join(f.step("close spill"), f.File.Close()) }
-
-type faultFS struct {
-	sinks.FS
-	*injector
-	unnamed bool
-}
-
-func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (sinks.File, error) {
-	if err := f.step("open output"); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &faultFile{file, f.injector}, nil
-}
-
-func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (sinks.File, error) {
-	if !f.unnamed {
-		return nil, errors.ErrUnsupported
-	}
-	if err := f.step("create output"); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.OpenUnnamed(folder, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &faultFile{file, f.injector}, nil
-}
-
-func (f *faultFS) Link(file sinks.File, name string) error {
-	if err := f.step("link output"); err != nil {
-		return err
-	}
-	return f.FS.Link(file.(*faultFile).File, name)
-}
-
-func (f *faultFS) Rename(from, to string) error {
-	if err := f.step("rename output"); err != nil {
-		return err
-	}
-	return f.FS.Rename(from, to)
-}
-
-func (f *faultFS) SyncFolder(string) error { return f.step("sync folder") }
-
-type faultFile struct {
-	sinks.File
-	*injector
-}
-
-func (f *faultFile) Write(p []byte) (int, error) {
-	if err := f.step("write output"); err != nil {
-		return 0, err
-	}
-	return f.File.Write(p)
-}
-
-func (f *faultFile) WriteAt(p []byte, off int64) (int, error) {
-	if err := f.step("write output"); err != nil {
-		return 0, err
-	}
-	return f.File.WriteAt(p, off)
-}
-
-func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {
-	if err := f.step("read output back"); err != nil {
-		return 0, err
-	}
-	return f.File.ReadAt(p, off)
-}
-
-func (f *faultFile) Reserve(n int64, writers int) error {
-	return errors.Join(f.step("reserve output"), f.File.Reserve(n, writers))
-}
-
-func (f *faultFile) Truncate(n int64) error {
-	return errors.Join(f.step("truncate output"), f.File.Truncate(n))
-}
-
-func (f *faultFile) Sync() error { return f.step("sync output") } // the disk itself would only take time
-
-func (f *faultFile) Close() error { return errors.Join(f.step("close output"), f.File.Close()) }

@@ -14,7 +14,6 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
-	"github.com/extsort/extsort/merge/output"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
@@ -73,13 +72,13 @@ type Options struct {
 type Progress = engine.Progress
 
 // faults are the seams through which tests make operations fail: the dataset that is read, the device that
-// sorts, the store that is spilled to and the file system of the output. A nil seam is the real thing. Two more
+// sorts, the store that is spilled to and the operations on the output. A nil seam is the real thing. Two more
 // make chunks and blocks so small that a few kilobytes are sorted as terabytes are.
 type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset
 	wrapDevice  func(device.Device) device.Device
 	spillStore  spill.Store
-	outputFS    output.FS
+	output      func(operation string) error
 
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
 	blockBytes   int   // size of blocks, 0: what suits the memory

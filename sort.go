@@ -103,7 +103,7 @@ func (s *session) openOutput() error {
 	if err != nil {
 		return err
 	}
-	o := engine.OutputOptions{Stream: s.opt.Stdout, FS: s.opt.faults.outputFS, Codec: codec, Verify: s.opt.Verify}
+	o := engine.OutputOptions{Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output
 	}

@@ -30,9 +30,9 @@ type Output struct {
 
 // OutputOptions says where records go.
 type OutputOptions struct {
-	Name   string    // of a file; "": Stream
-	Stream io.Writer // that the caller gave
-	FS     output.FS // nil: the system's
+	Name   string                       // of a file; "": Stream
+	Stream io.Writer                    // that the caller gave
+	Fault  func(operation string) error // of the file; for tests, see output.Open
 	Codec  format.Compression
 	Verify bool
 }
@@ -41,7 +41,7 @@ type OutputOptions struct {
 func (r *Run) OpenOutput(opt OutputOptions) (err error) {
 	o, stream := &Output{run: r}, opt.Stream
 	if opt.Name != "" {
-		if o.file, err = output.Open(opt.Name, opt.FS); err != nil {
+		if o.file, err = output.Open(opt.Name, opt.Fault); err != nil {
 			return err
 		}
 		stream = o.file

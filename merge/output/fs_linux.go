@@ -3,6 +3,7 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -10,63 +11,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type systemFile struct {
-	*os.File
-	mapped *mapping
-}
-
-func newSystemFile(f *os.File) File { return systemFile{f, &mapping{file: f}} }
-
-// OpenUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
+// openUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
 // because there the file could not be named at the end.
-func (systemFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
+func openUnnamed(folder string, perm fs.FileMode) (*os.File, error) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return nil, errors.ErrUnsupported
 	}
 	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
 	switch err {
 	case nil:
-		return newSystemFile(os.NewFile(uintptr(fd), folder)), nil
+		return os.NewFile(uintptr(fd), folder), nil
 	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS:
 		return nil, errors.ErrUnsupported
 	}
-	return nil, &fs.PathError{Op: "create a file in", Path: folder, Err: err}
+	return nil, err
 }
 
-// Link names the file that OpenUnnamed made.
-func (systemFS) Link(f File, name string) error {
-	file, ok := f.(systemFile)
-	if !ok {
-		return fmt.Errorf("link %s: not a file of this file system", name)
-	}
-	self := "/proc/self/fd/" + strconv.Itoa(int(file.Fd()))
-	if err := unix.Linkat(unix.AT_FDCWD, self, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
-		return &fs.PathError{Op: "link", Path: name, Err: err}
-	}
-	return nil
+// link names the file that openUnnamed made.
+func link(f *os.File, name string) error {
+	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	return os.NewSyscallError("link", unix.Linkat(unix.AT_FDCWD, self, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW))
 }
 
-// Reserve allocates blocks for the file, and says how many are free if that fails. In a file system that lies in memory
-// one thread would fill all of it with zeros, which the writers then do again; there it only asks.
-func (f systemFile) Reserve(bytes int64, writers int) error {
+// reserve allocates blocks for the file, and says how many are free if that fails. In a file system that lies in memory
+// one thread would fill all of it with zeros, which the writers then do again; there it only asks. What it gives is
+// written to instead of the file, and unmap undoes it when no write is under way.
+func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func(), err error) {
+	at, unmap = f, func() {}
 	var st unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
-		if st.Blocks > 0 && freeBytes(&st) < bytes {
-			return notEnough(&st)
+		switch {
+		case st.Blocks > 0 && freeBytes(&st) < bytes:
+			err = notEnough(&st)
+		case worthMapping(bytes, writers):
+			if m := newMapping(f, bytes); m != nil {
+				at, unmap = m, m.close
+			}
 		}
-		if worthMapping(bytes, writers) {
-			f.mapped.open(bytes)
-		}
-		return nil
+		return at, unmap, err
 	}
-	err := fallocate(f.File, 0, bytes)
-	switch err {
+	switch err = fallocate(f, 0, bytes); err {
 	case unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV, unix.ESPIPE:
-		return nil
+		err = nil
 	case unix.ENOSPC:
-		return notEnough(&st)
+		err = notEnough(&st)
 	}
-	return err
+	return at, unmap, err
 }
 
 func notEnough(st *unix.Statfs_t) error {
@@ -83,23 +73,8 @@ func fallocate(f *os.File, offset, bytes int64) error {
 	}
 }
 
-// WriteAt writes at an offset.
-func (f systemFile) WriteAt(p []byte, offset int64) (int, error) {
-	if f.mapped.covers(offset, len(p)) {
-		return f.mapped.writeAt(p, offset)
-	}
-	return f.File.WriteAt(p, offset)
-}
-
-// WriteBehind does not wait, and needs no error: Sync would report it. Behind a mapped file there is no disk.
-func (f systemFile) WriteBehind(offset, n int64) {
-	if !f.mapped.covers(offset, int(n)) {
-		_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
-	}
-}
-
-// Close unmaps and closes the file. REQUIRES: no write is under way.
-func (f systemFile) Close() error {
-	f.mapped.close()
-	return f.File.Close()
+// writeBehind lets the system begin to write n bytes at offset to the disk. It does not wait, and needs no error: Sync
+// would report it.
+func writeBehind(f *os.File, offset, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -5,13 +5,14 @@ package output
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
 
-// SyncFolder does nothing: a folder cannot be opened to be synced.
-func (systemFS) SyncFolder(string) error { return nil }
+// syncFolder does nothing: a folder cannot be opened to be synced.
+func syncFolder(string) error { return nil }
 
-// OpenDescriptor is not supported: no name stands for a descriptor.
-func (systemFS) OpenDescriptor(int) (File, error) { return nil, errors.ErrUnsupported }
+// openDescriptor is not supported: no name stands for a descriptor.
+func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // keepOwner does nothing.
-func keepOwner(File, fs.FileInfo) {}
+func keepOwner(*os.File, fs.FileInfo) {}

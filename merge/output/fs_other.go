@@ -4,22 +4,21 @@ package output
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 )
 
-type systemFile struct{ *os.File }
+// openUnnamed is not supported: outputs have a temporary name from the start.
+func openUnnamed(string, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func newSystemFile(f *os.File) File { return systemFile{f} }
+// link has nothing to name.
+func link(*os.File, string) error { return errors.ErrUnsupported }
 
-// OpenUnnamed is not supported: outputs have a temporary name from the start.
-func (systemFS) OpenUnnamed(string, fs.FileMode) (File, error) { return nil, errors.ErrUnsupported }
+// reserve promises nothing: a full disk shows when it is written to.
+func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err error) {
+	return f, func() {}, nil
+}
 
-// Link has nothing to name.
-func (systemFS) Link(File, string) error { return errors.ErrUnsupported }
-
-// Reserve promises nothing: a full disk shows when it is written to.
-func (systemFile) Reserve(int64, int) error { return nil }
-
-// WriteBehind leaves the time to the system.
-func (systemFile) WriteBehind(int64, int64) {}
+// writeBehind leaves the time to the system.
+func writeBehind(*os.File, int64, int64) {}

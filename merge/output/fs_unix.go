@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SyncFolder syncs the folder; some file systems cannot and need not, and say EINVAL.
-func (systemFS) SyncFolder(folder string) error {
+// syncFolder syncs the folder; some file systems cannot and need not, and say EINVAL.
+func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {
 		return err
@@ -25,8 +25,8 @@ func (systemFS) SyncFolder(folder string) error {
 	return nil
 }
 
-// OpenDescriptor opens a second descriptor of the same open file, so that it can be closed.
-func (systemFS) OpenDescriptor(number int) (File, error) {
+// openDescriptor opens a second descriptor of the same open file, so that it can be closed.
+func openDescriptor(number int) (*os.File, error) {
 	name := "/dev/fd/" + strconv.Itoa(number)
 	fd, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 0)
 	if err == nil {
@@ -37,13 +37,13 @@ func (systemFS) OpenDescriptor(number int) (File, error) {
 		}
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, err
 	}
-	return newSystemFile(os.NewFile(uintptr(fd), name)), nil
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // keepOwner lets f belong to whom the file belongs that it is to replace, as far as this process may.
-func keepOwner(f File, replaced fs.FileInfo) {
+func keepOwner(f *os.File, replaced fs.FileInfo) {
 	stat, ok := replaced.Sys().(*syscall.Stat_t)
 	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
 		f.Chown(-1, int(stat.Gid))

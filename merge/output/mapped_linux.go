@@ -6,7 +6,9 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -59,35 +61,31 @@ var faultCost = sync.OnceValue(func() float64 {
 // mapping is the shared memory map of an output. While the input is still read, a goroutine allocates the pages that
 // will be written last.
 type mapping struct {
-	file  *os.File
-	bytes []byte // nil: not mapped
-	stop  chan struct{}
-	ended chan struct{}
+	file       *os.File
+	bytes      []byte
+	closing    atomic.Bool
+	allocating sync.WaitGroup
 }
 
-// open maps the first size bytes of the file. Where that does not work the file is written as any other.
-func (m *mapping) open(size int64) {
-	if m.bytes != nil || m.file.Truncate(size) != nil {
-		return
+// newMapping maps the first size bytes of the file. Where that does not work it gives nil, and the file is written as
+// any other.
+func newMapping(file *os.File, size int64) *mapping {
+	if file.Truncate(size) != nil {
+		return nil
 	}
-	bytes, err := unix.Mmap(int(m.file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	bytes, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return
+		return nil
 	}
-	m.bytes, m.stop, m.ended = bytes, make(chan struct{}), make(chan struct{})
-	go m.allocate()
+	m := &mapping{file: file, bytes: bytes}
+	m.allocating.Go(m.allocate)
+	return m
 }
 
 // allocate makes pages, the last ones first, until the file is closed, or there is no more room, which the writers will
 // find out.
 func (m *mapping) allocate() {
-	defer close(m.ended)
-	for end := int64(len(m.bytes)); end > 0; end -= allocateStep {
-		select {
-		case <-m.stop:
-			return
-		default:
-		}
+	for end := int64(len(m.bytes)); end > 0 && !m.closing.Load(); end -= allocateStep {
 		from := max(end-allocateStep, 0)
 		if fallocate(m.file, from, end-from) != nil {
 			return
@@ -95,13 +93,12 @@ func (m *mapping) allocate() {
 	}
 }
 
-// covers reports whether n bytes at offset are to be written through the map.
-func (m *mapping) covers(offset int64, n int) bool {
-	return m.bytes != nil && offset+int64(n) <= int64(len(m.bytes))
-}
-
-// writeAt copies p to its place. A page that cannot be had is a signal (SIGBUS), which is made an error here.
-func (m *mapping) writeAt(p []byte, offset int64) (n int, err error) {
+// WriteAt copies p to its place, or writes what the map does not cover. A page that cannot be had is a signal (SIGBUS),
+// which is made an error here.
+func (m *mapping) WriteAt(p []byte, offset int64) (n int, err error) {
+	if offset+int64(len(p)) > int64(len(m.bytes)) {
+		return m.file.WriteAt(p, offset)
+	}
 	err = device.Guard(func() error {
 		n = copy(m.bytes[offset:], p)
 		return nil
@@ -113,18 +110,13 @@ func (m *mapping) writeAt(p []byte, offset int64) (n int, err error) {
 
 // close unmaps the file, by as many threads as there are processors. REQUIRES: no write is under way.
 func (m *mapping) close() {
-	if m.bytes == nil {
-		return
-	}
-	close(m.stop)
-	<-m.ended
+	m.closing.Store(true)
+	m.allocating.Wait()
 	var group sync.WaitGroup
 	share := (len(m.bytes)/runtime.GOMAXPROCS(0) + minMapBytes) &^ (minMapBytes - 1)
-	for at := 0; at < len(m.bytes); at += share {
-		piece := m.bytes[at:min(at+share, len(m.bytes))]
+	for piece := range slices.Chunk(m.bytes, share) {
 		group.Go(func() { _ = unix.Madvise(piece, unix.MADV_DONTNEED) }) // the pages stay the file's
 	}
 	group.Wait()
 	_ = unix.Munmap(m.bytes)
-	m.bytes = nil
 }

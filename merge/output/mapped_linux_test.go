@@ -56,7 +56,7 @@ func TestMappedOutput(t *testing.T) {
 		if err := out.Reserve(reserved, manyWriters); err != nil {
 			t.Fatal(err)
 		}
-		if mapped := out.file.(systemFile).mapped; !mapped.covers(0, reserved) {
+		if m, ok := out.at.(*mapping); !ok || len(m.bytes) != reserved {
 			t.Error("the output is not mapped")
 		}
 		var writers sync.WaitGroup
@@ -116,7 +116,7 @@ func TestMappedOutputWithoutMemory(t *testing.T) {
 	if err := out.Reserve(minMapBytes, manyWriters); err != nil {
 		t.Fatal(err)
 	}
-	<-out.file.(systemFile).mapped.ended
+	out.at.(*mapping).allocating.Wait()
 	if err := out.file.Truncate(1 << 20); err != nil {
 		t.Fatal(err)
 	}

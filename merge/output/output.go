@@ -9,6 +9,7 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -27,23 +28,25 @@ import (
 // Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
 // IsStream is true, and only Write may be used.
 type Output struct {
-	fs       FS
+	fault func(operation string) error // nil but in tests
+
 	name     string      // as the user gave it, for messages
 	target   string      // where symbolic links lead to
 	temp     string      // "" while the file has no name
 	replaces fs.FileInfo // nil: nothing stands under the name
 	stream   bool
-	file     File
-	size     atomic.Int64    // bytes that Write has written
-	written  spill.Stretches // and not yet on their way to the disk
+	file     *os.File
+	at       io.WriterAt                       // file, or what is written to in its place since Reserve
+	unmap    func()                            // undoes that
+	size     atomic.Int64                      // bytes that Write has written
+	written  spill.Stretches                   // and not yet on their way to the disk
+	behind   func(f *os.File, offset, n int64) // sends them there
 }
 
-// Open begins an output. A nil fsys is SystemFS.
-func Open(name string, fsys FS) (*Output, error) {
-	if fsys == nil {
-		fsys = SystemFS
-	}
-	o := &Output{fs: fsys, name: name}
+// Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
+// error of it is that operation's.
+func Open(name string, fault func(operation string) error) (*Output, error) {
+	o := &Output{fault: fault, name: name, unmap: func() {}, behind: writeBehind}
 	info, err := o.resolve()
 	switch {
 	case err != nil:
@@ -62,7 +65,24 @@ func Open(name string, fsys FS) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create output %s: %w", name, reason(err))
 	}
+	o.at = o.file
 	return o, nil
+}
+
+// attempt does an operation on the file system, unless it is to fail.
+func attempt[T any](o *Output, operation string, f func() (T, error)) (result T, err error) {
+	if o.fault != nil {
+		if err := o.fault(operation); err != nil {
+			return result, err
+		}
+	}
+	return f()
+}
+
+// do is attempt of what has no result.
+func (o *Output) do(operation string, f func() error) error {
+	_, err := attempt(o, operation, func() (struct{}, error) { return struct{}{}, f() })
+	return err
 }
 
 // reason is err without the path that the os package puts before it: ours name the output as the user did.
@@ -82,14 +102,14 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
 		_, o.stream = descriptor(o.target)
-		info, err := o.fs.Lstat(o.target)
+		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
 		if errors.Is(err, fs.ErrNotExist) && !o.stream {
 			return nil, nil
 		}
 		if err != nil || o.stream || info.Mode()&fs.ModeSymlink == 0 {
 			return info, err
 		}
-		link, err := o.fs.Readlink(o.target)
+		link, err := attempt(o, "read link", func() (string, error) { return os.Readlink(o.target) })
 		if err != nil {
 			return nil, err
 		}
@@ -137,20 +157,22 @@ func (o *Output) openStream() (err error) {
 	number, open := descriptor(o.target)
 	switch {
 	case open && number == 1:
-		o.file = standardOutput
+		o.file = os.Stdout // which stays open
 	case open:
-		o.file, err = o.fs.OpenDescriptor(number) // opened anew by its name, it would be written from its start
+		o.file, err = openDescriptor(number) // opened anew by its name, it would be written from its start
 	default:
-		o.file, err = o.fs.OpenFile(o.target, os.O_WRONLY, 0)
+		o.file, err = o.openFile(o.target, os.O_WRONLY, 0)
 	}
 	return err
 }
 
-var standardOutput = newSystemFile(os.Stdout) // which stays open
+func (o *Output) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return attempt(o, "open output", func() (*os.File, error) { return os.OpenFile(name, flag, perm) })
+}
 
 // checkWritable keeps a file that its owner protected from being replaced.
 func (o *Output) checkWritable() error {
-	f, err := o.fs.OpenFile(o.target, os.O_WRONLY, 0)
+	f, err := o.openFile(o.target, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -159,9 +181,10 @@ func (o *Output) checkWritable() error {
 
 // create opens the temporary file.
 func (o *Output) create(perm fs.FileMode) (err error) {
-	if o.file, err = o.fs.OpenUnnamed(o.folder(), perm); errors.Is(err, errors.ErrUnsupported) {
+	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder(), perm) })
+	if errors.Is(err, errors.ErrUnsupported) {
 		name := o.tempName()
-		if o.file, err = o.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
+		if o.file, err = o.openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
 			o.temp = name
 		}
 	}
@@ -185,7 +208,11 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 	if o.stream || bytes == 0 {
 		return nil
 	}
-	if err := o.file.Reserve(bytes, writers); err != nil {
+	err := o.do("reserve output", func() (err error) {
+		o.at, o.unmap, err = reserve(o.file, bytes, writers)
+		return err
+	})
+	if err != nil {
 		folder := filepath.Dir(o.target)
 		return fmt.Errorf("reserve %d bytes for output %s in %s: %w", bytes, o.name, folder, reason(err))
 	}
@@ -214,8 +241,8 @@ func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-func (o *Output) writePiece(p []byte, offset int64) (int, error) {
-	n, err := o.file.WriteAt(p, offset)
+func (o *Output) writePiece(p []byte, offset int64) (n int, err error) {
+	n, err = attempt(o, "write output", func() (int, error) { return o.at.WriteAt(p, offset) })
 	if err != nil {
 		return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
 	}
@@ -226,13 +253,13 @@ func (o *Output) writePiece(p []byte, offset int64) (int, error) {
 // wrote sends what lies together to the disk when it is enough.
 func (o *Output) wrote(offset int64, n int) {
 	if from, to := o.written.Collect(offset, offset+int64(n), writeBehindBytes); from < to {
-		o.file.WriteBehind(from, to-from)
+		o.behind(o.file, from, to-from)
 	}
 }
 
 // ReadAt reads back what was written, before it is committed.
-func (o *Output) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := o.file.ReadAt(p, offset)
+func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
+	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
 	if err != nil {
 		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), reason(err))
 	}
@@ -240,8 +267,8 @@ func (o *Output) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // Write writes what follows what was written before.
-func (o *Output) Write(p []byte) (int, error) {
-	n, err := o.file.Write(p)
+func (o *Output) Write(p []byte) (n int, err error) {
+	n, err = attempt(o, "write output", func() (int, error) { return o.file.Write(p) })
 	end := o.size.Add(int64(n))
 	if err != nil {
 		return n, fmt.Errorf("write %s at byte %d: %w", o.name, end, reason(err))
@@ -265,7 +292,7 @@ func (o *Output) Commit(size int64) error {
 	if err := o.publish(size); err != nil {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
-	if err := o.fs.SyncFolder(o.folder()); err != nil {
+	if err := o.do("sync folder", func() error { return syncFolder(o.folder()) }); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)
 	}
@@ -273,21 +300,22 @@ func (o *Output) Commit(size int64) error {
 }
 
 func (o *Output) publish(size int64) error {
-	if err := o.file.Truncate(size); err != nil {
+	if err := o.do("truncate output", func() error { return o.file.Truncate(size) }); err != nil {
 		return err
 	}
 	if o.replaces != nil {
-		if err := o.file.Chmod(o.replaces.Mode().Perm()); err != nil {
+		mode := o.replaces.Mode().Perm()
+		if err := o.do("set mode of output", func() error { return o.file.Chmod(mode) }); err != nil {
 			return err
 		}
 		keepOwner(o.file, o.replaces) // afterwards: to change the mode of somebody else's file takes a right of its own
 	}
-	if err := o.file.Sync(); err != nil {
+	if err := o.do("sync output", o.file.Sync); err != nil {
 		return err
 	}
 	if o.temp == "" {
 		name := o.tempName()
-		if err := o.fs.Link(o.file, name); err != nil {
+		if err := o.do("link output", func() error { return link(o.file, name) }); err != nil {
 			return err
 		}
 		o.temp = name
@@ -295,7 +323,7 @@ func (o *Output) publish(size int64) error {
 	if err := o.close(); err != nil {
 		return err
 	}
-	if err := o.fs.Rename(o.temp, o.target); err != nil {
+	if err := o.do("rename output", func() error { return os.Rename(o.temp, o.target) }); err != nil {
 		return err
 	}
 	o.temp = ""
@@ -306,10 +334,11 @@ func (o *Output) publish(size int64) error {
 func (o *Output) close() error {
 	file := o.file
 	o.file = nil
-	if file == nil || file == standardOutput {
+	if file == nil || file == os.Stdout {
 		return nil
 	}
-	return file.Close()
+	o.unmap()
+	return errors.Join(o.do("close output", func() error { return nil }), file.Close()) // in any case
 }
 
 // Abort gives up the output and removes what there is of it. It does nothing after Commit.
@@ -319,7 +348,7 @@ func (o *Output) Abort() error {
 		return fmt.Errorf("close output %s: %w", o.name, reason(err))
 	}
 	if o.temp != "" {
-		err = errors.Join(err, o.fs.Remove(o.temp))
+		err = errors.Join(err, os.Remove(o.temp))
 		o.temp = ""
 	}
 	return err

@@ -28,7 +28,7 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"other/link/out", "other/link/../new"} {
-		if err := writeThree(at(name), SystemFS); err != nil {
+		if err := writeThree(at(name), nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if err := writeThree(at("missing/out"), SystemFS); !errors.Is(err, fs.ErrNotExist) {
+	if err := writeThree(at("missing/out"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is missing: %v", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestOutputKeepsOwner(t *testing.T) {
 	if err := os.Chown(name, 65534, 65533); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeThree(name, SystemFS); err != nil {
+	if err := writeThree(name, nil); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(name)

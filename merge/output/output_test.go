@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,15 +19,17 @@ import (
 
 var errInjected = errors.New("injected fault")
 
-// faultFS fails operation number failAt, counted from 0 over everything that is done with it and its files.
-type faultFS struct {
-	FS
+// faults fails operation number failAt, counted from 0.
+type faults struct {
 	named  bool // as if there were no unnamed files
 	failAt int
 	count  int
 }
 
-func (f *faultFS) step() error {
+func (f *faults) step(operation string) error {
+	if f.named && operation == "create output" {
+		return errors.ErrUnsupported
+	}
 	f.count++
 	if f.count-1 == f.failAt {
 		return errInjected
@@ -35,115 +37,9 @@ func (f *faultFS) step() error {
 	return nil
 }
 
-func (f *faultFS) Lstat(name string) (fs.FileInfo, error) {
-	if err := f.step(); err != nil {
-		return nil, err
-	}
-	return f.FS.Lstat(name)
-}
-
-func (f *faultFS) Readlink(name string) (string, error) {
-	if err := f.step(); err != nil {
-		return "", err
-	}
-	return f.FS.Readlink(name)
-}
-
-func (f *faultFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	if err := f.step(); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.OpenFile(name, flag, perm)
-	return &faultFile{file, f}, err
-}
-
-func (f *faultFS) OpenUnnamed(folder string, perm fs.FileMode) (File, error) {
-	if f.named {
-		return nil, errors.ErrUnsupported
-	}
-	if err := f.step(); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.OpenUnnamed(folder, perm)
-	return &faultFile{file, f}, err
-}
-
-func (f *faultFS) Link(file File, name string) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.FS.Link(file.(*faultFile).File, name)
-}
-
-func (f *faultFS) Rename(from, to string) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.FS.Rename(from, to)
-}
-
-func (f *faultFS) SyncFolder(folder string) error {
-	if err := f.step(); err != nil {
-		return err
-	}
-	return f.FS.SyncFolder(folder)
-}
-
-type faultFile struct {
-	File
-	fs *faultFS
-}
-
-func (f *faultFile) WriteAt(p []byte, offset int64) (int, error) {
-	if err := f.fs.step(); err != nil {
-		return 0, err
-	}
-	return f.File.WriteAt(p, offset)
-}
-
-func (f *faultFile) Write(p []byte) (int, error) {
-	if err := f.fs.step(); err != nil {
-		return 0, err
-	}
-	return f.File.Write(p)
-}
-
-func (f *faultFile) Reserve(n int64, writers int) error {
-	if err := f.fs.step(); err != nil {
-		return err
-	}
-	return f.File.Reserve(n, writers)
-}
-
-func (f *faultFile) Truncate(n int64) error {
-	if err := f.fs.step(); err != nil {
-		return err
-	}
-	return f.File.Truncate(n)
-}
-
-func (f *faultFile) Chmod(mode fs.FileMode) error {
-	if err := f.fs.step(); err != nil {
-		return err
-	}
-	return f.File.Chmod(mode)
-}
-
-func (f *faultFile) Sync() error {
-	if err := f.fs.step(); err != nil {
-		return err
-	}
-	return f.File.Sync()
-}
-
-// Close closes also when it fails, as the system does.
-func (f *faultFile) Close() error {
-	return errors.Join(f.fs.step(), f.File.Close())
-}
-
 // create begins an output of records under name.
-func create(name string, fsys FS, opt Options) (*Sink, error) {
-	out, err := Open(name, fsys)
+func create(name string, fault func(string) error, opt Options) (*Sink, error) {
+	out, err := Open(name, fault)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +47,9 @@ func create(name string, fsys FS, opt Options) (*Sink, error) {
 }
 
 // writeThree writes a small output with a header and two blocks, the second first.
-func writeThree(name string, fsys FS) error {
+func writeThree(name string, fault func(string) error) error {
 	header := func(records int64) []byte { return fmt.Appendf(nil, "n=%02d", records) }
-	sink, err := create(name, fsys, Options{RecordSize: 2, Records: 5, Header: header})
+	sink, err := create(name, fault, Options{RecordSize: 2, Records: 5, Header: header})
 	if err != nil {
 		return err
 	}
@@ -202,8 +98,8 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				fsys := &faultFS{FS: SystemFS, named: named, failAt: failAt}
-				err := writeThree(name, fsys)
+				fault := &faults{named: named, failAt: failAt}
+				err := writeThree(name, fault.step)
 				if err == nil {
 					if failAt < 8 || content(t, name) != writtenThree {
 						t.Fatalf("after %d operations: %q", failAt, content(t, name))
@@ -213,7 +109,7 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 				if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "out") {
 					t.Errorf("operation %d failed, the error is %v", failAt, err)
 				}
-				checkLeftovers(t, folder, failAt, fsys.count-1 == failAt, exists)
+				checkLeftovers(t, folder, failAt, fault.count-1 == failAt, exists)
 			}
 		}
 	}
@@ -240,7 +136,8 @@ func TestOutputAbort(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		folder := t.TempDir()
 		name := filepath.Join(folder, "out")
-		sink, err := create(name, &faultFS{FS: SystemFS, named: named, failAt: -1}, Options{RecordSize: 1, Records: -1})
+		fault := &faults{named: named, failAt: -1}
+		sink, err := create(name, fault.step, Options{RecordSize: 1, Records: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,14 +278,6 @@ func TestStreamHeaderMustBeKnown(t *testing.T) {
 	}
 }
 
-// behindFile notes what is to go to the disk early.
-type behindFile struct {
-	File
-	told map[int64]int64 // bytes by offset
-}
-
-func (f *behindFile) WriteBehind(offset, n int64) { f.told[offset] += n }
-
 // TestWriteBehind writes small blocks in several orders: almost all of them go to the disk before Commit, none twice.
 func TestWriteBehind(t *testing.T) {
 	const block, blocks = 100 << 10, 100
@@ -403,8 +292,8 @@ func TestWriteBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := &behindFile{out.file, map[int64]int64{}}
-		out.file = file
+		told := map[int64]int64{} // bytes by offset
+		out.behind = func(_ *os.File, offset, n int64) { told[offset] += n }
 		for i := range blocks {
 			if name == "stream" {
 				_, err = out.Write(make([]byte, block))
@@ -415,18 +304,17 @@ func TestWriteBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		told, next := int64(0), int64(0)
-		for _, from := range slices.Sorted(maps.Keys(file.told)) {
-			if from < next || file.told[from] < writeBehindBytes {
-				t.Errorf("%s: %d bytes from %d on, after those up to %d", name, file.told[from], from, next)
+		all, next := int64(0), int64(0)
+		for _, from := range slices.Sorted(maps.Keys(told)) {
+			if from < next || told[from] < writeBehindBytes {
+				t.Errorf("%s: %d bytes from %d on, after those up to %d", name, told[from], from, next)
 			}
-			told, next = told+file.told[from], from+file.told[from]
+			all, next = all+told[from], from+told[from]
 		}
 		most := int64(blocks * block)
-		if told > most || name != "mixed" && told < most-2*writeBehindBytes || told < most/2 {
-			t.Errorf("%s: %d of %d bytes went to the disk early", name, told, most)
+		if all > most || name != "mixed" && all < most-2*writeBehindBytes || all < most/2 {
+			t.Errorf("%s: %d of %d bytes went to the disk early", name, all, most)
 		}
-		out.file = file.File
 		if err := out.Abort(); err != nil {
 			t.Error(err)
 		}
@@ -435,7 +323,7 @@ func TestWriteBehind(t *testing.T) {
 
 // notedFile notes what is written, and fails write number failAt.
 type notedFile struct {
-	File
+	io.WriterAt
 	mu     sync.Mutex
 	writes [][2]int64 // offset, bytes
 	failAt int        // counted from 1; 0: none
@@ -449,7 +337,7 @@ func (f *notedFile) WriteAt(p []byte, offset int64) (int, error) {
 	if failed {
 		return 0, errInjected
 	}
-	return f.File.WriteAt(p, offset)
+	return f.WriterAt.WriteAt(p, offset)
 }
 
 func openNoted(t *testing.T, name string) (*Output, *notedFile) {
@@ -458,8 +346,8 @@ func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := &notedFile{File: out.file}
-	out.file = file
+	file := &notedFile{WriterAt: out.file}
+	out.at = file
 	return out, file
 }
 
@@ -474,7 +362,6 @@ func TestWriteAtPieces(t *testing.T) {
 		out, file := openNoted(t, name)
 		file.failAt = failAt
 		n, err := out.WriteAt(data, offset)
-		out.file = file.File
 		if err := out.Commit(offset + int64(n)); err != nil {
 			t.Fatal(err)
 		}
