@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -167,20 +168,13 @@ func descend(tree []uint64, i, key uint64) uint64 {
 // plant makes the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and Winkel 2004). Nodes
 // for which there is no splitter are above all keys but the greatest.
 func (c *Classifier) plant() {
-	c.tree = make([]uint64, 1<<bits.Len(uint(len(c.splitters))))
-	next := 0
-	var fill func(i int)
-	fill = func(i int) {
-		if i >= len(c.tree) {
-			return
+	levels := bits.Len(uint(len(c.splitters)))
+	c.tree = slices.Repeat([]uint64{math.MaxUint64}, 1<<levels)
+	for i := 1; i < len(c.tree); i++ {
+		// To the left below node i are 1<<below − 1 nodes.
+		below := levels - bits.Len(uint(i))
+		if inOrder := (2*i+1)<<below - 1<<levels - 1; inOrder < len(c.splitters) {
+			c.tree[i] = c.splitters[inOrder]
 		}
-		fill(2 * i)
-		c.tree[i] = ^uint64(0)
-		if next < len(c.splitters) {
-			c.tree[i] = c.splitters[next]
-		}
-		next++
-		fill(2*i + 1)
 	}
-	fill(1)
 }
