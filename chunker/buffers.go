@@ -17,7 +17,7 @@ type buffers interface {
 	Empty(part int)
 }
 
-// newBuffers makes buffers of so many bytes, whole records, for each part, in memory of plan.Scatter's BufferBytes.
+// newBuffers makes a buffer of block bytes, whole records, for each part, in memory of plan.Scatter's BufferBytes.
 func newBuffers(memory []byte, parts, block, size int) buffers {
 	if radix.CanAppend(block) && parts <= plan.MaxLines {
 		switch size { // see plan.MovesWords

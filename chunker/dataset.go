@@ -1,6 +1,8 @@
 package chunker
 
 import (
+	"slices"
+
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
@@ -34,10 +36,8 @@ type Dataset interface {
 
 // NewDataset is the dataset of all records of the inputs, one input after another.
 func NewDataset(inputs []*input.Input) Dataset {
-	for _, in := range inputs {
-		if !in.Seekable() {
-			return input.NewStream(inputs)
-		}
+	if slices.ContainsFunc(inputs, func(in *input.Input) bool { return !in.Seekable() }) {
+		return input.NewStream(inputs)
 	}
 	return input.NewFiles(inputs)
 }

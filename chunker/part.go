@@ -10,7 +10,7 @@ import (
 
 // Part is the Dataset of a part that Scatter made: the records of one key range, in the order of the input.
 type Part struct {
-	Run *spill.Run
+	*spill.Run
 
 	equal bool // all records have the same key
 	cut   int  // blocks that Cut has given out
@@ -19,13 +19,10 @@ type Part struct {
 // AllEqual reports whether the records of the part all have the same key, so that they are in order as they are.
 func (p *Part) AllEqual() bool { return p.equal }
 
-// Records is the number of records of the part.
-func (p *Part) Records() int64 { return p.Run.Records() }
-
 // Cut returns the next whole blocks that have maxRecords at most, but at least one block.
 func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 	i, j := p.cut, p.cut
-	blocks := p.Run.Blocks()
+	blocks := p.Blocks()
 	for records := int64(0); j < len(blocks); j++ {
 		records += int64(blocks[j].Records)
 		if records > maxRecords && j > i {
@@ -36,17 +33,17 @@ func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 		return nil, nil
 	}
 	p.cut = j
-	return p.Run.Source(i, j), nil
+	return p.Source(i, j), nil
 }
 
 // Split cuts the part at the borders of blocks.
 func (p *Part) Split(n int) []device.Source {
-	blocks := int64(len(p.Run.Blocks()))
+	blocks := int64(len(p.Blocks()))
 	if blocks == 0 {
 		return nil
 	}
 	return input.Evenly(blocks, n, func(first, n int64) device.Source {
-		return p.Run.Source(int(first), int(first+n))
+		return p.Source(int(first), int(first+n))
 	})
 }
 
@@ -55,8 +52,5 @@ func (p *Part) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	return input.SampleRecords(k, p.Records(), n, (&spill.Reader{Run: p.Run}).ReadRecords)
 }
 
-// Check has nothing to report: every block read has been checked.
+// Check reports no fault: every block that was read has been checked.
 func (p *Part) Check() error { return nil }
-
-// Close gives the space of the part back.
-func (p *Part) Close() error { return p.Run.Close() }

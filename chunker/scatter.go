@@ -88,7 +88,7 @@ func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.S
 	}, nil
 }
 
-// aligned is so many bytes that can be viewed as words.
+// aligned is memory that can be viewed as words.
 func aligned(bytes int) []byte { return arena.ByteView(make([]uint64, (bytes+7)/8))[:bytes] }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {

@@ -38,9 +38,9 @@ func (s *span) release() {
 	}
 }
 
-// divided cuts a span into spans of about so many records, or fewer, which together are the same output. Where blocks
+// divided cuts a span into spans of about that many records, or fewer, which together are the same output. Where blocks
 // of all runs begin at nearly the same key, as those of equally distributed keys do, the spans between the starts of
-// blocks are nearly nothing or nearly everything: then one worker would have it all.
+// blocks are almost empty or have almost all: then one worker would have it all.
 func (s *span) divided(search *searcher, records int64) []*span {
 	if s.records == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// affordable is how many pieces of so many bytes fit beside the workers, of which it gives up some, but one, where
+// affordable is how many pieces of that many bytes fit beside the workers, of which it gives up some, but one, where
 // that is not enough for those that are left.
 func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 {
 	for ; ; o.Workers-- {

@@ -31,7 +31,7 @@ type ahead struct {
 
 const (
 	aheadWindow = 32 << 20 // bytes
-	aheadStep   = 4 << 20  // bytes: so much is read for nothing when a sort is cancelled
+	aheadStep   = 4 << 20  // bytes: read in vain when a sort is cancelled
 
 	// One byte in diskShare of those that were read must have come from a disk, since asking for what is in memory is not
 	// free. What was asked for before comes from a disk no more when it is read: maxSurplus is more than lies between.

@@ -46,7 +46,7 @@ func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 func TestAheadTellsDiskFromMemory(t *testing.T) {
 	const piece = 256 << 10
 	for name, c := range map[string]struct {
-		every int // so many pieces one comes from a disk; 0: none
+		every int // one piece in this number comes from a disk; 0: none
 		want  bool
 	}{
 		"memory": {0, false}, "a disk": {1, true}, "half from a disk": {2, true}, "hardly anything from a disk": {16, false},

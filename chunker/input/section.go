@@ -56,9 +56,10 @@ func (s *section) Map() (device.Mapping, error) {
 
 // ReaderSource is the source of the records that stand in r from the byte base on.
 func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
-	nothing := newAhead(size, func(int64, int64) {})
-	return &section{records: records, size: size, ahead: nothing, readRecords: func(p []byte, first int64) error {
+	readRecords := func(p []byte, first int64) error {
 		_, err := r.ReadAt(p, base+first*int64(size))
 		return err
-	}}
+	}
+	unasked := newAhead(size, func(int64, int64) {})
+	return &section{records: records, size: size, ahead: unasked, readRecords: readRecords}
 }

@@ -32,7 +32,7 @@ type trial struct {
 }
 
 const (
-	// codecTrials is how many blocks auto tries before it decides, and betweenTrials how far they lie apart: the first
+	// codecTrials is how many blocks auto tries before it decides, and betweenTrials their distance: the first
 	// blocks of a run have its least keys, which may be the most frequent ones.
 	codecTrials   = 4
 	betweenTrials = 16

@@ -3,7 +3,6 @@ package spill
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -112,16 +111,6 @@ func SortedRun(k *format.Keyer, records int64, blockRecords int, read func(p []b
 	return r, nil
 }
 
-// slice is the run of the blocks [i, j) of r, counted from 0 again. It shares r's storage.
-func (r *Run) slice(i, j int) *Run {
-	blocks := slices.Clone(r.blocks[i:j])
-	base := endOf(r.blocks[:i])
-	for n := range blocks {
-		blocks[n].First -= base
-	}
-	return &Run{keyer: r.keyer, blocks: blocks, read: r.read, close: func() error { return nil }}
-}
-
 // checkIndex reports blocks that overlap or are missing: a mistake of whoever wrote the run, and the records
 // out of it would not be those that went in.
 func checkIndex(blocks []Block) error {
@@ -146,7 +135,7 @@ func (r *Run) LargestBlock() (records int) {
 	return records
 }
 
-// CopyTo writes the records of the run as they stand, by so many workers.
+// CopyTo writes the records of the run as they stand, by several workers.
 func (r *Run) CopyTo(ctx context.Context, workers int, w device.BlockWriter) error {
 	return device.Copy(ctx, r.Source(0, len(r.blocks)), workers, r.LargestBlock(), r.keyer.Layout().RecordSize, w)
 }

@@ -9,27 +9,29 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// runSource reads a run in order, whole blocks by several callers at a time.
+// runSource reads the blocks [from, to) of a run in order, whole ones by several callers at a time.
 type runSource struct {
-	run *Run
+	run      *Run
+	from, to int
+	base     int64 // index in the run of the first record
 
 	mu     sync.Mutex
-	at     int64  // the next record
+	at     int64  // the next record of the run
 	reader Reader // of blocks that are larger than what a caller asks for
 }
 
 // Source reads the blocks [i, j) of the run in order. It is device.Sampled.
 func (r *Run) Source(i, j int) device.Source {
-	part := r.slice(i, j)
-	return &runSource{run: part, reader: Reader{Run: part}}
+	base := endOf(r.blocks[:i])
+	return &runSource{run: r, from: i, to: j, base: base, at: base, reader: Reader{Run: r}}
 }
 
-func (s *runSource) Records() int64 { return s.run.Records() }
+func (s *runSource) Records() int64 { return endOf(s.run.blocks[:s.to]) - s.base }
 
 // Sample is the prefixes of the first records of all blocks: a part has them in the order of the input.
 func (s *runSource) Sample() []uint64 {
-	prefixes := make([]uint64, len(s.run.blocks))
-	for i, b := range s.run.blocks {
+	prefixes := make([]uint64, s.to-s.from)
+	for i, b := range s.run.blocks[s.from:s.to] {
 		prefixes[i] = format.PrefixOf(b.Key)
 	}
 	return prefixes
@@ -38,21 +40,22 @@ func (s *runSource) Sample() []uint64 {
 // Next reads the next blocks, as many as max has room for, or a piece of one that is larger.
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	s.mu.Lock()
-	first := s.at
+	at, blocks := s.at, s.run.blocks
+	first := at - s.base
 	if first == s.Records() {
 		s.mu.Unlock()
 		return first, 0, nil
 	}
-	i := s.run.blockOf(first)
-	n := min(max, int(endOf(s.run.blocks[:i+1])-first))
-	if first > s.run.blocks[i].First || n < s.run.blocks[i].Records {
+	i := s.run.blockOf(at)
+	n := min(max, int(endOf(blocks[:i+1])-at))
+	if at > blocks[i].First || n < blocks[i].Records {
 		defer s.mu.Unlock()
 		s.at += int64(n)
-		return first, n, s.reader.ReadRecords(s.run.room(place, first, n), first)
+		return first, n, s.reader.ReadRecords(s.run.room(place, first, n), at)
 	}
 	j := i + 1
-	for ; j < len(s.run.blocks) && n+s.run.blocks[j].Records <= max; j++ {
-		n += s.run.blocks[j].Records
+	for ; j < s.to && n+blocks[j].Records <= max; j++ {
+		n += blocks[j].Records
 	}
 	s.at += int64(n)
 	s.mu.Unlock()

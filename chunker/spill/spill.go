@@ -25,7 +25,7 @@ type Options struct {
 	Keyer   *format.Keyer
 
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
-	CachedBytes int64 // so many are read back from the page cache, if there are no more; those after them from a disk
+	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
 	Workers int // writers at the same time
 	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
@@ -287,7 +287,7 @@ func (s *Spill) readStored(b *Block, stored []byte) error {
 	return nil
 }
 
-// aligned is the room that so many bytes take in a file.
+// aligned is the room that a block of stored bytes takes in a file.
 func aligned(bytes int) int64 { return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1) }
 
 // release gives the space of blocks back.

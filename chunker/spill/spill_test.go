@@ -57,7 +57,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 	return s
 }
 
-// memoryStore is a Store in memory whose files have room for so many bytes each; 0: no bound.
+// memoryStore is a Store in memory whose files have a limited room each; 0: no bound.
 type memoryStore struct {
 	room  int
 	mu    sync.Mutex
@@ -436,7 +436,7 @@ func TestCodecGain(t *testing.T) {
 	}
 }
 
-// choiceOf is the choice of a codec for records of a keyer, by so many coders.
+// choiceOf is the choice of a codec for the records of a keyer and a number of coders.
 func choiceOf(k *format.Keyer, codec string, coders int) *codecChoice {
 	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders))
 }

@@ -19,11 +19,11 @@ func TestWindow(t *testing.T) {
 	for i := range recs {
 		recs[i] = byte(i)
 	}
-	for _, gone := range []int64{0, 1, 9, 10, 55, 100} {
+	for _, from := range []int64{0, 1, 9, 10, 55, 100} {
 		var got []byte
-		tail := Window(gone, math.MaxInt64, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
-			if first != gone+int64(len(got)/size) || len(recs) == 0 {
-				t.Errorf("%d gone: %d bytes from record %d on behind %d", gone, len(recs), first, len(got)/size)
+		tail := Window(from, math.MaxInt64, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+			if first != from+int64(len(got)/size) || len(recs) == 0 {
+				t.Errorf("from %d: %d bytes from record %d on behind %d", from, len(recs), first, len(got)/size)
 			}
 			got = append(got, recs...)
 			return nil
@@ -33,8 +33,8 @@ func TestWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if want := recs[gone*size:]; !bytes.Equal(got, want) {
-			t.Errorf("%d gone: %d bytes are left, want %d", gone, len(got), len(want))
+		if want := recs[from*size:]; !bytes.Equal(got, want) {
+			t.Errorf("from %d: %d bytes are left, want %d", from, len(got), len(want))
 		}
 	}
 }

@@ -203,7 +203,7 @@ func (o *Output) tempName() string {
 func (o *Output) IsStream() bool { return o.stream }
 
 // Reserve makes sure that there is space for an output of that many bytes, where the system can tell, and prepares it
-// for so many writers at once.
+// for that many writers at once.
 func (o *Output) Reserve(bytes int64, writers int) error {
 	if o.stream || bytes == 0 {
 		return nil

@@ -19,7 +19,7 @@ type Kind int
 const (
 	Placed  Kind = iota // a file whose blocks are written at their places, in any order, and again if need be
 	Ordered             // a file that is written from its beginning, as where it is compressed; it can be begun anew
-	Stream              // what has been written is gone, and may have ended where the input is read from
+	Stream              // what has been written cannot be taken back, and may have ended where the input is read from
 )
 
 // Options describes the records of an output and how they are written.
