@@ -41,43 +41,49 @@ const sniffBytes = 32
 func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
 	if name == Stdin {
-		return openStdin(ctx, spec, stdin, windowBytes)
+		return openReader(ctx, spec, shownStdin, stdin, windowBytes, false)
 	}
-	if name == "" {
-		return nil, errors.New("the name of an input is empty")
-	}
-	info, err := os.Stat(name)
+	file, err := openNamed(ctx, name)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s: is a directory", name)
-	}
-	file, err := openNamed(ctx, name, info)
-	if err != nil {
-		return nil, plainPathError(err)
-	}
-	if f := newRegular(name, file, info, 0); f != nil {
-		f.owned = true
-		return newFile(spec, f, mapped)
-	}
-	in, err := openStream(ctx, spec, name, file, windowBytes)
+	in, err := openReader(ctx, spec, name, file, windowBytes, mapped)
 	if err != nil {
 		file.Close()
 		return nil, err
+	}
+	if in.at != nil && in.at.file == nil {
+		return in, file.Close()
 	}
 	in.close = append(in.close, file)
 	return in, nil
 }
 
+// openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
+func openReader(ctx context.Context, spec format.Spec, shown string, r io.Reader, windowBytes int64,
+	mapped bool) (*Input, error) {
+	if f := newRegular(shown, r); f != nil {
+		return newFile(spec, f, mapped)
+	}
+	return openStream(ctx, spec, shown, r, windowBytes)
+}
+
 // openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: if ctx is cancelled
 // before, nobody needs it any more.
-func openNamed(ctx context.Context, name string, info os.FileInfo) (*os.File, error) {
-	if info.Mode().IsRegular() {
+func openNamed(ctx context.Context, name string) (*os.File, error) {
+	if name == "" {
+		return nil, errors.New("the name of an input is empty")
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s: is a directory", name)
+	case info.Mode().IsRegular():
 		return os.Open(name)
 	}
 	var file *os.File
-	var err error
 	opened := make(chan struct{})
 	go func() {
 		file, err = os.Open(name)
@@ -104,25 +110,11 @@ func plainPathError(err error) error {
 	return err
 }
 
-// openStdin reads standard input at offsets where the shell has taken it from a file (< file).
-func openStdin(ctx context.Context, spec format.Spec, stdin io.Reader, windowBytes int64) (*Input, error) {
-	if file, ok := stdin.(*os.File); ok {
-		info, err := file.Stat()
-		start, failed := file.Seek(0, io.SeekCurrent)
-		if err == nil && failed == nil {
-			if f := newRegular(shownStdin, file, info, start); f != nil {
-				return newFile(spec, f, false)
-			}
-		}
-	}
-	return openStream(ctx, spec, shownStdin, stdin, windowBytes)
-}
-
-// newFile maps a regular file, if that is wanted, and reads its header. It closes the file if either fails.
+// newFile maps a regular file, if that is wanted, and reads its header.
 func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, close: []io.Closer{f}}
 	if mapped {
-		err = f.mapAndClose()
+		err = f.mapWhole()
 	}
 	if err == nil {
 		in.Header, err = spec.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)

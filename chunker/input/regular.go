@@ -19,7 +19,6 @@ import (
 type regularFile struct {
 	shown string   // its name in messages
 	file  *os.File // nil: it is mapped, and no descriptor stays open
-	owned bool     // file is to be closed
 	info  os.FileInfo
 	start int64 // where offsets count from
 	bytes int64 // from there on, when it was opened
@@ -29,10 +28,16 @@ type regularFile struct {
 	held    atomic.Bool    // check reports any change since it was opened, and not of its size only
 }
 
-// newRegular is what can be read at offsets from start on; nil: it can be read in sequence only. That is what is
-// compressed, and what holds something though its size is 0, as files of /proc do.
-func newRegular(shown string, file *os.File, info os.FileInfo, start int64) *regularFile {
-	if !info.Mode().IsRegular() {
+// newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
+// what is compressed, and what holds something though its size is 0, as files of /proc do.
+func newRegular(shown string, r io.Reader) *regularFile {
+	file, ok := r.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	start, failed := file.Seek(0, io.SeekCurrent)
+	if err != nil || failed != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	var first [sniffBytes]byte
@@ -49,13 +54,13 @@ var (
 	errFault   = errors.New("the file became shorter, or its disk failed, while it was being read")
 )
 
-// mapAndClose maps the file, and gives its descriptor back.
-func (f *regularFile) mapAndClose() (err error) {
+// mapWhole maps the file, whose descriptor is not needed any more.
+func (f *regularFile) mapWhole() (err error) {
 	if f.pages, err = mmap.Open(pathOf(f.file)); err != nil {
 		return fmt.Errorf("map %s: %w", f.shown, err)
 	}
-	err, f.file = f.file.Close(), nil
-	return err
+	f.file = nil
+	return nil
 }
 
 // ReadAt reads like io.ReaderAt: by a call, if there is a descriptor.
@@ -134,15 +139,11 @@ func (f *regularFile) check() error {
 	return nil
 }
 
-// Close gives back the descriptor and the map: at the end of a sort, since whoever maps memory, as the driver of a GPU
-// does, waits for a large map to be undone.
+// Close gives back the map: at the end of a sort, since whoever maps memory, as the driver of a GPU does, waits for a
+// large map to be undone.
 func (f *regularFile) Close() error {
-	var errs []error
-	if f.pages != nil {
-		errs = append(errs, f.pages.Close())
+	if f.pages == nil {
+		return nil
 	}
-	if f.file != nil && f.owned {
-		errs = append(errs, f.file.Close())
-	}
-	return errors.Join(errs...)
+	return f.pages.Close()
 }

@@ -20,23 +20,25 @@ type Stream struct {
 	records int64 // -1: not known
 	given   int64 // records that Cut has given out, at most
 
-	mu      sync.Mutex
-	current int       // input that is being read
-	reader  io.Reader // of the current input, nil before its first byte
-	peeked  []byte    // the next records, when somebody looked ahead
-	err     error     // sticks
+	mu     sync.Mutex
+	peeked []byte    // the next records, when somebody looked ahead
+	r      io.Reader // of those after them
+	err    error     // sticks
 }
 
 // NewStream joins inputs.
 func NewStream(inputs []*Input) *Stream {
 	s := &Stream{inputs: inputs, size: inputs[0].Header.Layout().RecordSize}
-	for _, in := range inputs {
+	sequences := make([]io.Reader, len(inputs))
+	for i, in := range inputs {
+		sequences[i] = in.Sequence()
 		if in.Records < 0 || s.records < 0 {
 			s.records = -1
 			continue
 		}
 		s.records += in.Records
 	}
+	s.r = io.MultiReader(sequences...)
 	return s
 }
 
@@ -97,21 +99,12 @@ func (s *Stream) next(p []byte) (int, error) {
 	return n + m, err
 }
 
-// fill reads whole records from the current input and those after it until p is full.
-func (s *Stream) fill(p []byte) (int, error) {
-	n := 0
-	for n < len(p) && s.err == nil && s.current < len(s.inputs) {
-		in := s.inputs[s.current]
-		if s.reader == nil {
-			s.reader = in.Sequence()
-		}
-		m, err := ReadFull(s.reader, p[n:])
-		if n += m; err == io.EOF {
-			s.current, s.reader, err = s.current+1, nil, nil
-			if !in.Seekable() { // one that is has yet to be checked
-				in.stream, err = nil, in.Close()
-			}
-		}
+// fill reads whole records until p is full, or none are left.
+func (s *Stream) fill(p []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	if n, err = ReadFull(s.r, p); err != io.EOF {
 		s.err = err
 	}
 	return n, s.err
@@ -144,8 +137,8 @@ func (in *Input) checkEnd(bytes int64) error {
 	return nil
 }
 
-// Sequence reads the records of the input from the first to the last. Its errors name the input; that there are fewer
-// records than must be, or a part of one, is an error too.
+// Sequence reads the records of the input from the first to the last, and then closes a stream. Its errors name the
+// input; that there are fewer records than must be, or a part of one, is an error too.
 func (in *Input) Sequence() io.Reader {
 	if in.stream != nil {
 		return &sequence{input: in, r: in.stream}
@@ -168,9 +161,19 @@ func (s *sequence) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
-		return n, cmp.Or(s.input.checkEnd(s.read), io.EOF)
+		s.r = io.MultiReader() // whose end can be read again
+		return n, cmp.Or(s.input.checkEnd(s.read), s.input.closeStream(), io.EOF)
 	}
 	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Header.Size()+s.read, err)
+}
+
+// closeStream closes the input unless it is a file, which has yet to be checked.
+func (in *Input) closeStream() error {
+	if in.Seekable() {
+		return nil
+	}
+	in.stream = nil
+	return in.Close()
 }
 
 // streamSource is the next left records of a stream.
