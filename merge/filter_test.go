@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -27,19 +28,21 @@ func TestUniqueOfMerge(t *testing.T) {
 		}
 		limit := int64(len(want)/16 - len(want)/160)
 		out := newCollector(k, 1<<20)
-		var seen atomic.Int64
-		observed := output.Observe(func(_ int64, recs []byte) error {
-			seen.Add(int64(len(recs) / 16))
-			return nil
-		}, out)
-		unique := output.NewUnique(k, output.Window(0, limit, observed, 16))
+		var distinct, seen atomic.Int64
+		count := func(records *atomic.Int64, next device.BlockWriter) device.BlockWriter {
+			return output.Observe(func(_ int64, recs []byte) error {
+				records.Add(int64(len(recs) / 16))
+				return nil
+			}, next)
+		}
+		unique := output.NewUnique(k, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)
 		}
-		if unique.Records() != int64(len(want)/16) || seen.Load() != limit {
+		if distinct.Load() != int64(len(want)/16) || seen.Load() != limit {
 			t.Errorf("%s: %d distinct keys, %d seen, want %d, %d",
-				shape.name, unique.Records(), seen.Load(), len(want)/16, limit)
+				shape.name, distinct.Load(), seen.Load(), len(want)/16, limit)
 		}
 		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)

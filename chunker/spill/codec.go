@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -91,11 +92,9 @@ func (c *codecChoice) try(t *trial, recs []byte) {
 
 // decide takes what saves most.
 func (c *codecChoice) decide() {
-	most := 0.0
-	for i := range c.trials {
-		if gain := c.gain(&c.trials[i]); gain > most {
-			c.codec, most = c.trials[i].codec, gain
-		}
+	best := slices.MaxFunc(c.trials, func(a, b trial) int { return cmp.Compare(c.gain(&a), c.gain(&b)) })
+	if c.gain(&best) > 0 {
+		c.codec = best.codec
 	}
 	c.trials, c.buffer = nil, nil
 }

@@ -143,22 +143,6 @@ func (s *Spill) Codec() string {
 	return format.Compression(s.codec.Load()).String()
 }
 
-// compress stores a block in less room if that pays. What it gives is valid until done.
-func (s *Spill) compress(recs []byte) (stored []byte, codec format.Compression, done func()) {
-	if s.Written() < s.cachedBytes {
-		return recs, format.None, func() {}
-	}
-	c := s.choice.choose(recs)
-	if c == format.None {
-		return recs, c, func() {}
-	}
-	buffer := <-s.buffers
-	if stored, codec = s.choice.compress(&buffer, recs, c); codec != format.None {
-		s.codec.Store(int32(codec))
-	}
-	return stored, codec, func() { s.buffers <- buffer }
-}
-
 // Close gives all space back.
 func (s *Spill) Close() error {
 	var errs []error
@@ -188,10 +172,20 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	return e.volume, e.next - size
 }
 
-// put stores a block in an extent, or a new one of least bytes, and returns its entry but for First.
+// put stores a block in an extent, or a new one of least bytes, and returns its entry but for First. It is compressed if
+// that pays.
 func (s *Spill) put(recs []byte, e *extent, least int64) (Block, error) {
-	stored, codec, done := s.compress(recs)
-	defer done()
+	stored, codec := recs, format.None
+	if s.Written() >= s.cachedBytes {
+		codec = s.choice.choose(recs)
+	}
+	if codec != format.None {
+		buffer := <-s.buffers
+		defer func() { s.buffers <- buffer }()
+		if stored, codec = s.choice.compress(&buffer, recs, codec); codec != format.None {
+			s.codec.Store(int32(codec))
+		}
+	}
 	k := s.opt.Keyer
 	size := k.Layout().RecordSize
 	b := Block{

@@ -48,7 +48,7 @@ type Unique struct {
 	next    device.BlockWriter
 	scratch sync.Pool
 
-	turns Turns // whose turn it is may touch what follows
+	turns turns // whose turn it is may touch what follows
 	kept  int64
 	last  []byte // the last record passed on
 }
@@ -57,9 +57,6 @@ type Unique struct {
 func NewUnique(k *format.Keyer, next device.BlockWriter) *Unique {
 	return &Unique{keyer: k, next: next}
 }
-
-// Records is the number of records passed on. REQUIRES: no block is being written.
-func (u *Unique) Records() int64 { return u.kept }
 
 // scratch is the memory of one call of WriteBlock.
 type scratch struct {
@@ -115,7 +112,7 @@ func (u *Unique) compact(buf *scratch, recs []byte) {
 // and says where the rest belongs.
 func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at int64, rest []byte, err error) {
 	size := u.keyer.Layout().RecordSize
-	if err := u.turns.Wait(ctx, first); err != nil {
+	if err := u.turns.wait(ctx, first); err != nil {
 		return 0, nil, err
 	}
 	if u.last != nil && u.keyer.Compare(u.last, out[:size]) == 0 {
@@ -126,6 +123,6 @@ func (u *Unique) place(ctx context.Context, first int64, recs, out []byte) (at i
 	if len(out) > 0 {
 		u.last = append(u.last[:0], out[len(out)-size:]...)
 	}
-	u.turns.Pass(first+int64(len(recs)/size), nil)
+	u.turns.pass(first+int64(len(recs)/size), nil)
 	return at, out, nil
 }

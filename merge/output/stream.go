@@ -11,7 +11,7 @@ import (
 type StreamSink struct {
 	w     io.Writer
 	size  int // record size
-	turns Turns
+	turns turns
 }
 
 // NewStreamSink makes a sink of records of recordSize bytes. What stands before the first record, the caller has
@@ -22,7 +22,7 @@ func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
 
 // WriteBlock writes recs when all records before them have been written.
 func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := s.turns.Wait(ctx, first); err != nil {
+	if err := s.turns.wait(ctx, first); err != nil {
 		return err
 	}
 	err := context.Cause(ctx)
@@ -31,18 +31,9 @@ func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) e
 			err = fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
 		}
 	}
-	s.turns.Pass(first+int64(len(recs)/s.size), err)
+	s.turns.pass(first+int64(len(recs)/s.size), err)
 	return err
-}
-
-// Records is the number of records written so far.
-func (s *StreamSink) Records() int64 {
-	next, _ := s.turns.State()
-	return next
 }
 
 // Err is the first error of a call.
-func (s *StreamSink) Err() error {
-	_, err := s.turns.State()
-	return err
-}
+func (s *StreamSink) Err() error { return s.turns.err() }

@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Turns lets calls that arrive in any order of their first records go on one after the other in that order.
-// The zero Turns begins with record 0.
-type Turns struct {
+// turns lets calls that arrive in any order of their first records go on one after the other in that order.
+// The zero value begins with record 0.
+type turns struct {
 	mu      sync.Mutex
 	next    int64 // first record of the call whose turn it is
 	failed  error
 	waiting map[int64]chan struct{}
 }
 
-// Wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
-// After it returned nil, Pass must be called.
-func (t *Turns) Wait(ctx context.Context, first int64) error {
+// wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
+// After it returned nil, pass must be called.
+func (t *turns) wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed != nil || first == t.next {
@@ -35,21 +35,21 @@ func (t *Turns) Wait(ctx context.Context, first int64) error {
 	select {
 	case <-turn:
 	case <-ctx.Done():
-		t.Pass(0, context.Cause(ctx))
+		t.pass(0, context.Cause(ctx))
 	}
 	t.mu.Lock()
 	return t.failed
 }
 
-// State is the first record of the call whose turn it is, and the error that ended all turns.
-func (t *Turns) State() (next int64, failed error) {
+// err is the error that ended all turns.
+func (t *turns) err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.next, t.failed
+	return t.failed
 }
 
-// Pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
-func (t *Turns) Pass(next int64, err error) {
+// pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
+func (t *turns) pass(next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed == nil {
