@@ -45,36 +45,22 @@ func (s *span) divided(search *searcher, records int64) []*span {
 	if s.records == 0 {
 		return nil
 	}
-	longest := longestOf(s.stretches)
-	if s.records < 2*records || len(s.stretches[longest].keys) < 2 {
+	if s.records < 2*records {
 		return []*span{s}
 	}
-	first, rest := search.halve(s.stretches, longest, nil)
+	first, rest := search.halve(s.stretches, nil)
+	if len(rest) == 0 {
+		return []*span{s}
+	}
 	before := newSpan(s.first, first)
 	after := newSpan(s.first+before.records, rest)
 	s.release()
 	return append(before.divided(search, records), after.divided(search, records)...)
 }
 
-func longestOf(stretches []stretch) int {
-	longest := 0
-	for i, s := range stretches {
-		if len(s.keys) > len(stretches[longest].keys) {
-			longest = i
-		}
-	}
-	return longest
-}
-
-// queue holds the blocks of one input that are in memory and not yet merged, the first of them from at on.
-type queue struct {
-	blocks []*block
-	at     int
-}
-
 // cutter cuts what is in memory of all inputs into spans, one after the other, and hands them to workers.
 type cutter struct {
-	queues  []queue
+	queues  [][]stretch // by input: what is in memory and not yet merged, the first block from where it was cut last
 	search  *searcher
 	records int64 // in all spans up to now
 	piece   int64 // records, about, in what is handed to a worker, so that all of them are busy
@@ -82,7 +68,7 @@ type cutter struct {
 
 func newCutter(opt *Options, inputs int) *cutter {
 	c := &cutter{
-		queues: make([]queue, inputs), search: newSearcher(opt.Keyer),
+		queues: make([][]stretch, inputs), search: newSearcher(opt.Keyer),
 		piece: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
 	}
 	if opt.Workers == 1 {
@@ -91,10 +77,7 @@ func newCutter(opt *Options, inputs int) *cutter {
 	return c
 }
 
-func (c *cutter) add(b *block) {
-	q := &c.queues[b.input]
-	q.blocks = append(q.blocks, b)
-}
+func (c *cutter) add(b *block) { c.queues[b.input] = append(c.queues[b.input], b.stretch()) }
 
 // cut makes a span of all records before the splitter (key, input, here): in the inputs before that one all
 // records up to key, in those after it all below key, and of the input itself what is in memory. With a negative input
@@ -104,42 +87,36 @@ func (c *cutter) add(b *block) {
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
 	s := newSpan(c.records, nil)
-	for i := range c.queues {
-		q := &c.queues[i]
-		if len(q.blocks) == 0 {
+	for i, q := range c.queues {
+		if len(q) == 0 {
 			continue
 		}
-		last := q.blocks[len(q.blocks)-1].stretch()
+		last := q[len(q)-1]
 		end := len(last.keys)
 		if input >= 0 && i != input {
 			end = c.search.cut(last, i, input)
 		}
-		q.moveTo(s, end, c.search.size)
+		c.queues[i] = c.move(s, q, end)
 	}
 	c.records += s.records
 	return s
 }
 
-// moveTo moves the records of q into s, those of its last block up to index end.
-func (q *queue) moveTo(s *span, end, recordSize int) {
-	last := len(q.blocks) - 1
-	for i, b := range q.blocks {
-		to := len(b.keys)
-		if i == last {
-			to = end
+// move moves the records of a queue into s, those of its last block up to index end, and gives what is left of it.
+func (c *cutter) move(s *span, q []stretch, end int) []stretch {
+	last := q[len(q)-1]
+	rest := last.part(end, len(last.keys), c.search.size)
+	q[len(q)-1] = last.part(0, end, c.search.size)
+	for i, in := range q {
+		if s.add(in); i < len(q)-1 || len(rest.keys) == 0 {
+			in.block.release()
 		}
-		s.add(b.stretch().part(q.at, to, recordSize))
-		q.at = 0
-		if i < last || end == len(b.keys) {
-			b.release()
-			continue
-		}
-		q.blocks, q.at = append(q.blocks[:0], b), end
-		clear(q.blocks[1 : last+1])
-		return
 	}
-	clear(q.blocks)
-	q.blocks = q.blocks[:0]
+	clear(q)
+	if len(rest.keys) == 0 {
+		return q[:0]
+	}
+	return append(q[:0], rest)
 }
 
 // dispatch cuts spans where advance says, which adds blocks until the next cut can be made, and hands them to workers.

@@ -45,11 +45,16 @@ func (s *searcher) cut(in stretch, i, at int) int {
 }
 
 // halve cuts stretches in two where the middle of the longest is: first come the records before that one in the order
-// (key, stretch, position). The halves lie in space one behind the other, or in new memory where it is too little.
-func (s *searcher) halve(stretches []stretch, longest int, space []stretch) (before, after []stretch) {
+// (key, stretch, position). Where each has but one record, all come first. The halves lie in space one behind the other,
+// or in new memory where it is too little.
+func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
+	longest := longestOf(stretches)
+	middle := len(stretches[longest].keys) / 2
+	if middle == 0 {
+		return stretches, nil
+	}
 	space = slices.Grow(space[:0], 2*len(stretches))
 	before, after = space, space[len(stretches):len(stretches)]
-	middle := len(stretches[longest].keys) / 2
 	s.seekRecord(stretches[longest], middle)
 	for i, in := range stretches {
 		at := middle
@@ -64,6 +69,16 @@ func (s *searcher) halve(stretches []stretch, longest int, space []stretch) (bef
 		}
 	}
 	return before, after
+}
+
+func longestOf(stretches []stretch) int {
+	longest := 0
+	for i, s := range stretches {
+		if len(s.keys) > len(stretches[longest].keys) {
+			longest = i
+		}
+	}
+	return longest
 }
 
 // compare orders record i of in against the splitter.

@@ -120,7 +120,7 @@ func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input i
 
 func (m *streaming) await(ctx context.Context, c *cutter) error {
 	for i, f := range m.inputs {
-		if f.ended || len(c.queues[i].blocks) > 0 {
+		if f.ended || len(c.queues[i]) > 0 {
 			continue
 		}
 		select {
@@ -145,7 +145,7 @@ func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 		if f.ended {
 			continue
 		}
-		recs := c.queues[i].blocks[0].recs
+		recs := c.queues[i][0].recs
 		end := m.opt.Keyer.Append(stack[:0], recs[len(recs)-size:])
 		if input < 0 || bytes.Compare(end, key) < 0 {
 			input, key = i, append(key[:0], end...)

@@ -89,22 +89,24 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	if records == 0 || w.out.left == 0 {
 		return nil
 	}
-	longest := longestOf(stretches)
-	switch {
-	case inOrder(w.opt.Keyer, stretches):
+	if inOrder(w.opt.Keyer, stretches) {
 		for _, s := range stretches {
 			if err := w.out.copy(ctx, s.recs); err != nil {
 				return err
 			}
 		}
 		return nil
-	case records <= w.tile || len(stretches[longest].keys) < 2:
+	}
+	var after []stretch
+	if records > w.tile {
+		stretches, after = w.cut.halve(stretches, w.space)
+	}
+	if len(after) == 0 {
 		return w.emitTile(ctx, stretches)
 	}
-	before, after := w.cut.halve(stretches, longest, w.space)
 	w.space = after[len(after):] // for the halves of halves
-	defer func() { w.space = before[:0] }()
-	if err := w.emit(ctx, before); err != nil {
+	defer func() { w.space = stretches[:0] }()
+	if err := w.emit(ctx, stretches); err != nil {
 		return err
 	}
 	return w.emit(ctx, after)

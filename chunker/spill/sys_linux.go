@@ -16,10 +16,6 @@ func openUnlinked(folder string) (*os.File, error) {
 		unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM)
 		return os.NewFile(uintptr(fd), filepath.Join(folder, "(spill)")), nil
 	}
-	switch err {
-	case unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.EROFS:
-		return nil, &os.PathError{Op: "create spill in", Path: folder, Err: err}
-	}
 	return createAndRemove(folder)
 }
 

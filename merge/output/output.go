@@ -232,21 +232,15 @@ const (
 
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
-	for n < len(p) && err == nil {
+	for n < len(p) {
 		at := offset + int64(n)
-		var written int
-		written, err = o.writePiece(p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))], at)
-		n += written
+		piece := p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))]
+		written, err := attempt(o, "write output", func() (int, error) { return o.at.WriteAt(piece, at) })
+		if n += written; err != nil {
+			return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+		}
+		o.wrote(at, written)
 	}
-	return n, err
-}
-
-func (o *Output) writePiece(p []byte, offset int64) (n int, err error) {
-	n, err = attempt(o, "write output", func() (int, error) { return o.at.WriteAt(p, offset) })
-	if err != nil {
-		return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
-	}
-	o.wrote(offset, n)
 	return n, nil
 }
 
