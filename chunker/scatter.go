@@ -129,13 +129,11 @@ func (s *scatterer) scatter(n int) error {
 
 func (s *scatterer) flushAll() error {
 	for p := range s.pieces {
-		for !s.buffers.Finish(p) {
+		for finished := false; !finished; {
+			finished = s.buffers.Finish(p)
 			if err := s.flush(p); err != nil {
 				return err
 			}
-		}
-		if err := s.flush(p); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -42,18 +42,13 @@ const (
 // newCodecChoice makes the choice that opt.Codec names.
 func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	c := &codecChoice{coder: coder, rate: plan.DiskBytesPerSecond, workers: float64(opt.Coders)}
-	possible := plan.SpillCodecs(opt.Codec)
-	if !c.coder.Packs() {
-		possible = slices.DeleteFunc(possible, func(codec format.Compression) bool { return codec == format.Delta })
-	}
-	switch {
-	case len(possible) == 0:
-	case plan.ChoosesCodec(opt.Codec):
-		for _, codec := range possible {
+	for _, codec := range plan.SpillCodecs(opt.Codec) {
+		if codec != format.Delta || coder.Packs() {
 			c.trials = append(c.trials, trial{codec: codec})
 		}
-	default:
-		c.codec = possible[0]
+	}
+	if len(c.trials) > 0 && !plan.ChoosesCodec(opt.Codec) {
+		c.codec, c.trials = c.trials[0].codec, nil
 	}
 	return c
 }
