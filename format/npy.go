@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,11 +100,11 @@ func parseNpyText(text string) (dt dtype, records int64, err error) {
 	if !ok {
 		return dtype{}, 0, errors.New("it is not a dictionary")
 	}
-	fortran, ok := dict["fortran_order"].(constant)
-	if !ok || fortran == "None" {
+	fortran, ok := dict["fortran_order"].(bool)
+	if !ok {
 		return dtype{}, 0, errors.New("it has no 'fortran_order' of True or False")
 	}
-	records, err = npyRecords(dict["shape"], fortran == "True")
+	records, err = npyRecords(dict["shape"], fortran)
 	if err != nil {
 		return dtype{}, 0, err
 	}
@@ -119,7 +120,7 @@ func parseNpyText(text string) (dt dtype, records int64, err error) {
 }
 
 func npyRecords(v any, fortran bool) (int64, error) {
-	shape, ok := v.(tuple)
+	shape, ok := v.([]any)
 	if !ok {
 		return 0, errors.New("it has no 'shape' that is a tuple")
 	}
@@ -130,9 +131,10 @@ func npyRecords(v any, fortran bool) (int64, error) {
 		}
 		return 0, fmt.Errorf("the array has %d dimensions%s: only arrays of one dimension can be sorted", len(shape), order)
 	}
-	n, ok := shape[0].(int64)
-	if !ok || n < 0 {
-		return 0, fmt.Errorf("shape (%v,) is not a number of records", pyRepr(shape[0]))
+	number, _ := shape[0].(json.Number)
+	n, err := number.Int64()
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("shape %s is not a number of records", pyRepr(shape, true))
 	}
 	return n, nil
 }
@@ -150,7 +152,7 @@ func (s Spec) newNpy() (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Header{format: "npy", layout: Bare(t), records: -1, dtype: pyRepr(descr)}
+	h := &Header{format: "npy", layout: Bare(t), records: -1, dtype: pyRepr(descr, false)}
 	h.size = int64(len(h.Encode(0)))
 	return h, nil
 }

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -47,7 +48,7 @@ var npyNumbers = map[string]Kind{
 const npyPayloads = " f2 f12 f16 c8 c16 c24 c32 "
 
 func parseDtype(descr any) (dtype, error) {
-	d := dtype{text: pyRepr(descr)}
+	d := dtype{text: pyRepr(descr, false)}
 	var err error
 	d.size, err = d.add("", 0, descr)
 	if err == nil && (d.size < 1 || d.size > MaxRecordSize) {
@@ -74,19 +75,19 @@ func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
 				return 0, err
 			}
 			if size += n; size > MaxRecordSize {
-				return 0, fmt.Errorf("field %s ends after the largest record, %d bytes", pyRepr(item), MaxRecordSize)
+				return 0, fmt.Errorf("field %s ends after the largest record, %d bytes", pyRepr(item, true), MaxRecordSize)
 			}
 		}
 		return size, nil
 	}
-	return 0, fmt.Errorf("%s is neither a type nor a list of fields", pyRepr(descr))
+	return 0, fmt.Errorf("%s is neither a type nor a list of fields", pyRepr(descr, false))
 }
 
 // addField adds a field of a structure: (name, type) or (name, type, shape).
 func (d *dtype) addField(structure string, offset int, item any) (size int, err error) {
-	entry, ok := item.(tuple)
+	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
-		return 0, fmt.Errorf("field %s is not (name, type) or (name, type, shape)", pyRepr(item))
+		return 0, fmt.Errorf("field %s is not (name, type) or (name, type, shape)", pyRepr(item, true))
 	}
 	name, err := fieldName(entry[0])
 	if err != nil {
@@ -134,37 +135,38 @@ func (f *npyField) parse(s string) (size int, err error) {
 		return 0, fmt.Errorf("unknown dtype %q", s)
 	}
 	if f.typ.Size == 0 {
-		f.why = "dtype " + pyRepr(s) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
+		f.why = "dtype " + pyRepr(s, false) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
 	}
 	return size, nil
 }
 
 // fieldName is a name, or the second of a (title, name) pair.
 func fieldName(v any) (string, error) {
-	if pair, ok := v.(tuple); ok && len(pair) == 2 {
+	if pair, ok := v.([]any); ok && len(pair) == 2 {
 		v = pair[1]
 	}
 	name, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("field name %s is not a string", pyRepr(v))
+		return "", fmt.Errorf("field name %s is not a string", pyRepr(v, true))
 	}
 	return name, nil
 }
 
 // elements is the product of a shape, which is a number or a tuple of numbers.
 func elements(shape any) (int, error) {
-	dims, ok := shape.(tuple)
+	dims, ok := shape.([]any)
 	if !ok {
-		dims = tuple{shape}
+		dims = []any{shape}
 	}
 	n := int64(1)
 	for _, v := range dims {
-		dim, ok := v.(int64)
-		if !ok || dim < 0 || dim > MaxRecordSize {
-			return 0, fmt.Errorf("shape %s is not possible", pyRepr(shape))
+		number, _ := v.(json.Number)
+		dim, err := number.Int64()
+		if err != nil || dim < 0 || dim > MaxRecordSize {
+			return 0, fmt.Errorf("shape %s is not possible", pyRepr(shape, true))
 		}
 		if n *= dim; n > MaxRecordSize {
-			return 0, fmt.Errorf("shape %s is too large", pyRepr(shape))
+			return 0, fmt.Errorf("shape %s is too large", pyRepr(shape, true))
 		}
 	}
 	return int(n), nil
