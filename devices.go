@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,9 +22,7 @@ type DeviceList struct {
 
 // Devices lists the devices that a sort can use.
 func Devices() DeviceList {
-	processor := cpu.New()
-	defer processor.Close()
-	list := DeviceList{Devices: []device.Info{processor.Info()}}
+	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
 	others, err := opencl.Devices()
 	if err != nil {
 		list.Note = err.Error()
@@ -33,19 +32,36 @@ func Devices() DeviceList {
 	return list
 }
 
-// The names of devices that stand for a choice.
-const (
-	deviceAuto = "auto"
-	deviceCPU  = "cpu"
+const deviceCPU = "cpu" // as a name
+
+// The devices of this machine. Tests put others in their place.
+var (
+	machineDevices = Devices
+	hasOpenCL      = opencl.Installed
+	openCL         = opencl.Open
 )
+
+// Select are the devices that a word stands for: a number, a kind or a part of a name.
+func (l DeviceList) Select(word string) ([]device.Info, error) {
+	found, err := opencl.Select(l.Devices, word)
+	return found, withNote(err, l.Note)
+}
+
+func withNote(err error, note string) error {
+	if err == nil || note == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, note)
+}
+
+// namedDevices are those that were asked for; none: the planner chooses.
+func (o *Options) namedDevices() []string {
+	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
+}
 
 // openDevices opens the devices that the options name, or those with which the plan is fastest.
 func (s *session) openDevices(profile *plan.Profile) error {
-	s.autoGPU = s.opt.faults.chosenGPU
-	names := slices.DeleteFunc(slices.Clone(s.opt.Devices), func(name string) bool { return name == deviceAuto })
-	for range s.opt.faults.moreDevices {
-		s.add(cpu.New())
-	}
+	names := s.opt.namedDevices()
 	if len(names) == 0 {
 		return s.chooseDevices(profile)
 	}
@@ -55,14 +71,6 @@ func (s *session) openDevices(profile *plan.Profile) error {
 		}
 	}
 	return nil
-}
-
-// devices are those of this machine.
-func (s *session) devices() DeviceList {
-	if list := s.opt.faults.devices; list != nil {
-		return list()
-	}
-	return Devices()
 }
 
 // add takes a device into the run and its facts.
@@ -79,30 +87,18 @@ func (s *session) openNamed(name string) error {
 	if name == deviceCPU || name == "0" {
 		return s.openDevice(cpu.New().Info()) // without starting the drivers of GPUs, which takes up to a second
 	}
-	list := s.devices()
-	found, err := opencl.Select(list.Devices, name)
-	if err != nil {
-		return withNote(err, list.Note)
-	}
+	found, err := machineDevices().Select(name)
 	for _, info := range found {
-		if err := s.openDevice(info); err != nil {
-			return err
+		if err == nil {
+			err = s.openDevice(info)
 		}
 	}
-	return nil
-}
-
-func withNote(err error, note string) error {
-	if err == nil || note == "" {
-		return err
-	}
-	return fmt.Errorf("%w (%s)", err, note)
+	return err
 }
 
 // openDevice opens a device unless it is open already.
 func (s *session) openDevice(info device.Info) error {
-	opened := s.run.Devices[s.opt.faults.moreDevices:]
-	if slices.ContainsFunc(opened, func(d device.Device) bool { return d.Info().Index == info.Index }) {
+	if slices.ContainsFunc(s.run.Devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
 		return nil
 	}
 	if err := s.opt.checkSort(info); err != nil {
@@ -120,10 +116,7 @@ func (s *session) openDevice(info device.Info) error {
 }
 
 func (s *session) openCL(info device.Info) (device.Device, error) {
-	if open := s.opt.faults.openGPU; open != nil {
-		return open(info)
-	}
-	return opencl.Open(info.Index, opencl.Options{
+	return openCL(info.Index, opencl.Options{
 		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, DigitBits: s.opt.DigitBits,
 		Tuning: tune.Load(info),
 	})
@@ -150,22 +143,23 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 	onCPU.Devices = []plan.Device{engine.Describe(processor, &onCPU)}
 	needed := s.opt.checkSort(processor.Info()) != nil // only a GPU can
 	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
-	note := ""
-	mayHaveGPU := s.opt.faults.devices != nil || opencl.Installed()
-	if needed || mayHaveGPU && pays(plan.FastestGPU) {
-		list := s.devices()
+	note, failed := "", error(nil)
+	if needed || hasOpenCL() && pays(plan.FastestGPU) {
+		list := machineDevices()
 		note = list.Note
 		for _, info := range list.Devices[1:] {
-			useful := info.Kind == device.GPU || info.Kind == device.Accelerator
-			if useful && (needed && s.openDevice(info) == nil || !needed && s.openIfFaster(info, pays)) {
-				s.autoGPU = true
+			switch useful := info.Kind == device.GPU || info.Kind == device.Accelerator; {
+			case useful && needed:
+				failed = errors.Join(failed, s.openDevice(info))
+			case useful:
+				s.openIfFaster(info, pays)
 			}
 		}
 	}
-	if s.autoGPU && len(s.run.Devices) > s.opt.faults.moreDevices {
+	if len(s.run.Devices) > 0 {
 		return nil
 	}
-	return withNote(s.openDevice(processor.Info()), note)
+	return withNote(errors.Join(s.openDevice(processor.Info()), failed), note)
 }
 
 // openIfFaster opens a GPU with which the sort is predicted to end sooner. One of which nothing is known is measured

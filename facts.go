@@ -12,7 +12,6 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
@@ -23,9 +22,6 @@ const stdio = input.Stdin
 
 // machineProfile is what costs are predicted by. Tests take the default, whatever was measured of their machine.
 var machineProfile = profile.Load
-
-// packs reports whether records are packed as numbers.
-func packs(k *format.Keyer) bool { return format.NewPacker(k.Layout()) != nil }
 
 const (
 	// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.

@@ -85,7 +85,9 @@ func TestFallback(t *testing.T) {
 					opt := small(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true})
 					opt.Output = writeFile(t, []byte("old"))
 					opt.Warn = func(s string) { warnings = append(warnings, s) }
-					opt.faults.chosenGPU = chosen
+					if !chosen {
+						opt.Devices = []string{deviceCPU}
+					}
 					opt.faults.wrapDevice = func(d device.Device) device.Device {
 						if !first {
 							return d
@@ -121,7 +123,7 @@ func TestFallbackOfSpread(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 500, seeded(t))
 	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}}, 2)
-	opt.Output, opt.faults.chosenGPU = filepath.Join(t.TempDir(), "out"), true
+	opt.Output = filepath.Join(t.TempDir(), "out")
 	opened := 0
 	opt.faults.wrapDevice = func(d device.Device) device.Device {
 		if opened++; opened > 2 {
@@ -130,9 +132,7 @@ func TestFallbackOfSpread(t *testing.T) {
 		return &brokenGPU{d, "sort", opencl.ErrDevice}
 	}
 	opt.faults.moreDevices = 2
-	broken := opt
-	broken.Devices = []string{deviceCPU}
-	report, err := Sort(t.Context(), broken)
+	report, err := Sort(t.Context(), opt)
 	if err == nil && report.FallbackReason == "" {
 		t.Fatal("nothing failed")
 	}
@@ -146,7 +146,6 @@ func TestNoFallbackBehindHeader(t *testing.T) {
 	var out bytes.Buffer
 	spec := format.Spec{Format: "npy", Keys: []string{"id"}}
 	opt := Options{Record: spec, Inputs: []string{"testdata/particles.npy"}, Stdout: &out}
-	opt.faults.chosenGPU = true
 	opt.faults.wrapDevice = func(d device.Device) device.Device { return &brokenGPU{d, "sort", opencl.ErrDevice} }
 	_, err := Sort(t.Context(), opt)
 	if !errors.Is(err, opencl.ErrDevice) || bytes.Count(out.Bytes(), []byte("NUMPY")) > 1 {

@@ -1,13 +1,13 @@
 package extsort
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
-	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/format"
 )
@@ -18,15 +18,13 @@ const MinMemory = 16 << 20
 // systemMemory is the memory of this machine or, when that is less, of its cgroup, in bytes; 0: not known. It takes
 // longer to find out than to sort a small file, and is asked for in several places.
 var systemMemory = sync.OnceValue(func() int64 {
-	machine, err := memlimit.FromSystem()
-	if err != nil {
-		machine = 0
+	least := uint64(0)
+	for _, ask := range []memlimit.Provider{memlimit.FromSystem, memlimit.FromCgroup} {
+		if bytes, err := ask(); err == nil && bytes > 0 {
+			least = min(cmp.Or(least, bytes), bytes)
+		}
 	}
-	group, err := memlimit.FromCgroup()
-	if err == nil && group > 0 && (machine == 0 || group < machine) {
-		machine = group
-	}
-	return int64(machine)
+	return int64(least)
 })
 
 // defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
@@ -54,5 +52,3 @@ func ParseMemory(s string) (int64, error) {
 	}
 	return int64(percent / 100 * float64(m)), nil
 }
-
-func humanBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -83,11 +85,8 @@ type faults struct {
 	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
 	blockBytes   int   // size of blocks, 0: what suits the memory
 	moreDevices  int   // CPU devices that are opened beside those that were asked for
-	chosenGPU    bool  // the devices count as GPUs that the planner chose
 
-	devices   func() DeviceList                        // of the machine
-	openGPU   func(device.Info) (device.Device, error) // one of them
-	readBytes float64                                  // bytes/s that one worker reads of the input; 0: as a trial says
+	readBytes float64 // bytes/s that one worker reads of the input; 0: as a trial says
 }
 
 // validate reports every fault of the options at once.
@@ -106,7 +105,7 @@ func (o *Options) validate() error {
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",
-		humanBytes(o.MemoryBytes), humanBytes(MinMemory))
+		humanize.IBytes(uint64(max(o.MemoryBytes, 0))), humanize.IBytes(MinMemory))
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
 	return errors.Join(faults...)

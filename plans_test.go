@@ -22,6 +22,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 )
 
@@ -342,7 +343,11 @@ type planMachine struct {
 
 func newPlanMachine(t *testing.T) *planMachine {
 	system, disk := systemMemory, isOnDisk
-	t.Cleanup(func() { systemMemory, isOnDisk = system, disk })
+	devices, installed, open := machineDevices, hasOpenCL, openCL
+	t.Cleanup(func() {
+		systemMemory, isOnDisk = system, disk
+		machineDevices, hasOpenCL, openCL = devices, installed, open
+	})
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
 }
 
@@ -408,8 +413,8 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 		gpus = append(gpus, plannedGPU{index: i + 1, facts: f})
 		list.Devices = append(list.Devices, gpus[i].Info())
 	}
-	opt.faults.devices = func() DeviceList { return list }
-	opt.faults.openGPU = func(info device.Info) (device.Device, error) { return gpus[info.Index-1], nil }
+	machineDevices, hasOpenCL = func() DeviceList { return list }, func() bool { return true }
+	openCL = func(index int, _ opencl.Options) (device.Device, error) { return gpus[index-1], nil }
 	return opt
 }
 

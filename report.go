@@ -11,16 +11,10 @@ import (
 // SortPlan is what a sort would do and what that is expected to cost.
 type SortPlan = plan.Plan
 
-// Stage is one stage of a plan with its predicted cost.
-type Stage = plan.Stage
-
-// Candidate is a strategy that was weighed.
-type Candidate = plan.Candidate
-
 // Rates are what a plan is based on, of one worker.
 type Rates = plan.Rates
 
-// Phase is one stage of a run: what it took, and beside it what was predicted.
+// Phase is one stage of a plan or a run: what it took, and beside it what was predicted.
 type Phase = plan.Stage
 
 // Change is a change of mind: a strategy that was planned or asked for and turned out not to be possible.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 )
 
@@ -44,9 +46,8 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 
 // session is a run with what it was prepared from.
 type session struct {
-	opt     Options // with the defaults filled in
-	run     *engine.Run
-	autoGPU bool // the devices are GPUs that the plan chose
+	opt Options // with the defaults filled in
+	run *engine.Run
 }
 
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open.
@@ -87,13 +88,16 @@ func (s *session) choose(ctx context.Context) error {
 	if err := s.openDevices(profile); err != nil {
 		return err
 	}
+	for range s.opt.faults.moreDevices {
+		s.add(cpu.New())
+	}
 	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
 		return err
 	}
 	s.run.AskedFor()
-	if s.opt.SpillCompress == "delta" && !packs(facts.Keyer) {
+	if layout := facts.Keyer.Layout(); s.opt.SpillCompress == "delta" && format.NewPacker(layout) == nil {
 		s.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is",
-			facts.Keyer.Layout().RecordSize))
+			layout.RecordSize))
 	}
 	return nil
 }
@@ -110,12 +114,13 @@ func (s *session) openOutput() error {
 	return s.run.OpenOutput(o)
 }
 
-// retriesOnCPU reports whether a sort that failed can be done again on the CPU: the GPU was not the user's choice, it
-// was the GPU that failed, and nothing has been consumed or written that cannot be had again.
+// retriesOnCPU reports whether a sort that failed can be done again on the CPU: it was a GPU that failed, and not the
+// user's choice, and nothing has been consumed or written that cannot be had again.
 func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	deviceFailed := errors.Is(err, opencl.ErrAllocation) || errors.Is(err, opencl.ErrBuild) ||
 		errors.Is(err, opencl.ErrDevice) || errors.Is(err, opencl.ErrUnavailable)
-	return s.autoGPU && deviceFailed && ctx.Err() == nil && s.run.Input.Seekable() && s.run.Output.CanRestart()
+	return deviceFailed && len(s.opt.namedDevices()) == 0 && ctx.Err() == nil &&
+		s.run.Input.Seekable() && s.run.Output.CanRestart()
 }
 
 // sortOnCPU begins the sort again on the CPU after the GPU, which the plan had chosen, failed.
@@ -127,7 +132,7 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 	if opt.Strategy == Spread {
 		opt.Strategy = Auto
 	}
-	opt.Devices, opt.faults.chosenGPU = []string{deviceCPU}, false
+	opt.Devices = []string{deviceCPU}
 	report, err := Sort(ctx, opt)
 	if report != nil {
 		report.FallbackReason = cause.Error()

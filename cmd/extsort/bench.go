@@ -151,10 +151,7 @@ func pickDevice(word string) (device.Info, error) {
 		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Kind == device.GPU })
 		return list.Devices[max(at, 0)], nil
 	}
-	found, err := opencl.Select(list.Devices, word)
-	if err != nil && list.Note != "" {
-		err = fmt.Errorf("%w (%s)", err, list.Note)
-	}
+	found, err := list.Select(word)
 	if err != nil {
 		return device.Info{}, err
 	}
