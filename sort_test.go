@@ -122,7 +122,7 @@ func compressed(t testing.TB, data []byte, c format.Compression) []byte {
 
 func decompressed(t testing.TB, data []byte) []byte {
 	t.Helper()
-	plain, err := io.ReadAll(format.NewReader(bytes.NewReader(data), format.Detect(data)))
+	plain, err := io.ReadAll(format.NewReader(bytes.NewReader(data), format.Detect(data), 8<<20))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
@@ -25,24 +26,25 @@ const (
 	Delta // of blocks of sorted records only: a BlockCoder's, see Packer
 )
 
-var compressionNames = [...]string{"none", "gzip", "zstd", "s2", "delta"}
+var (
+	compressionNames    = []string{"none", "gzip", "zstd", "s2", "delta"}
+	compressionSuffixes = []string{"", ".gz", ".zst", ".s2"}
+)
 
 // String is the name that ParseCompression reads, but for Delta.
 func (c Compression) String() string { return compressionNames[c] }
 
 // ParseCompression reads none, gzip, zstd or s2.
 func ParseCompression(s string) (Compression, error) {
-	for c, name := range compressionNames[:Delta] {
-		if s == name {
-			return Compression(c), nil
-		}
+	if at := slices.Index(compressionNames[:Delta], s); at >= 0 {
+		return Compression(at), nil
 	}
 	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
 }
 
 // BySuffix is the compression that a file's name asks for: .gz, .zst, .s2, else None.
 func BySuffix(name string) Compression {
-	return map[string]Compression{".gz": Gzip, ".zst": Zstd, ".s2": S2}[filepath.Ext(name)]
+	return Compression(max(slices.Index(compressionSuffixes, filepath.Ext(name)), 0))
 }
 
 // DetectBytes is how many of the first bytes of a stream Detect wants to see. A shorter stream is given whole.
@@ -70,22 +72,13 @@ func Detect(first []byte) Compression {
 	return None
 }
 
-// maxWindow bounds the history that a zstd stream may demand: 128 MiB is what zstd itself grants without
-// --long=27 or more.
-const maxWindow = 128 << 20
-
-// NewReader decompresses r, members or frames one after the other. Its errors tell the compressed offset.
-// What it allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands, up to
-// 128 MiB: a frame that needs more is an error. Closing it does not close r.
+// NewReader decompresses r, members or frames one after the other. Its errors tell the compressed offset. What it
+// allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands: a frame that needs
+// more than windowBytes is an error. Closing it does not close r.
 //
 // A gzip or zstd stream that is cut short is an error. An s2 stream does not say where it ends: one that is
 // cut between two of its blocks looks complete.
-func NewReader(r io.Reader, c Compression) io.ReadCloser {
-	return NewReaderLimit(r, c, maxWindow)
-}
-
-// NewReaderLimit is NewReader with windowBytes in place of 128 MiB.
-func NewReaderLimit(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
+func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 	if c == None {
 		return io.NopCloser(r)
 	}

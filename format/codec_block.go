@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -59,7 +60,7 @@ func BlockMemory(c Compression, atOnce, blockBytes int) int64 {
 	return int64(atOnce) * int64(each) * 3 / 2
 }
 
-// MaxCompressed is the most bytes that Compress makes of n, n < 2^31.
+// MaxCompressed is the most bytes that Compress makes of n, n < 2^31; n for what it does not know.
 func MaxCompressed(n int, c Compression) int {
 	switch c {
 	case S2:
@@ -73,15 +74,13 @@ func MaxCompressed(n int, c Compression) int {
 }
 
 // Compress compresses src into the memory of dst and returns it.
-// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is None, S2, Zstd or, for whole records, Delta; dst and src do
+// REQUIRES: len(dst) ≥ MaxCompressed(len(src), c); c is S2, Zstd or, for whole records, Delta; dst and src do
 // not overlap.
 func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 	if need := MaxCompressed(len(src), c); len(dst) < need {
 		return nil, fmt.Errorf("compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst), need)
 	}
 	switch c {
-	case None:
-		return dst[:copy(dst, src)], nil
 	case S2:
 		return s2.Encode(dst, src), nil
 	case Zstd:
@@ -91,35 +90,31 @@ func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 			return b.packer.Pack(dst, src), nil
 		}
 	}
-	return nil, fmt.Errorf("%v does not compress these blocks", c)
+	return nil, fmt.Errorf("compress %v block: %w", c, errors.ErrUnsupported)
 }
 
 // Decompress is the inverse of Compress. A block that holds more than len(dst) bytes is an error, found without
 // allocating them. Of Delta, dst has to have the size of what was compressed, and src is copied where it has not the
 // capacity of MaxCompressed.
 func (b *BlockCoder) Decompress(dst, src []byte, c Compression) (out []byte, err error) {
-	size := len(src)
 	switch {
-	case c == None && size <= len(dst):
-		return dst[:copy(dst, src)], nil
-	case c == None:
 	case c == S2:
-		if size, err = s2.DecodedLen(src); err == nil && size <= len(dst) {
+		var size int
+		if size, err = s2.DecodedLen(src); err == nil && size > len(dst) {
+			err = fmt.Errorf("it holds %d bytes, where %d were expected", size, len(dst))
+		}
+		if err == nil {
 			out, err = s2.Decode(dst[:size], src)
 		}
 	case c == Zstd:
 		out, err = b.decoder().DecodeAll(src, dst[:0:len(dst)])
-		size = len(out)
 	case c == Delta && b.Packs():
-		return dst, b.packer.Unpack(dst, slices.Grow(src, packPadding))
+		out, err = dst, b.packer.Unpack(dst, slices.Grow(src, packPadding))
 	default:
-		return nil, fmt.Errorf("%v does not compress these blocks", c)
+		err = errors.ErrUnsupported
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decompress %v block: %w", c, err)
-	}
-	if size > len(dst) {
-		return nil, fmt.Errorf("decompress block: it holds %d bytes, where %d were expected", size, len(dst))
 	}
 	return out, nil
 }

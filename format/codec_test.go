@@ -17,6 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+const testWindow = 128 << 20 // as zstd itself grants
+
 var (
 	compressions      = []Compression{None, Gzip, Zstd, S2}
 	blockCompressions = []Compression{S2, Zstd, Delta}
@@ -53,7 +55,7 @@ func compressed(t testing.TB, c Compression, workers int, data []byte) []byte {
 }
 
 func decompressed(c Compression, stream io.Reader) ([]byte, error) {
-	r := NewReader(stream, c)
+	r := NewReader(stream, c, testWindow)
 	defer r.Close()
 	return io.ReadAll(r)
 }
@@ -206,13 +208,13 @@ func TestLargeWindowsAreRefused(t *testing.T) {
 		w.Write(compressible(1 << 20))
 	}
 	w.Close()
-	r := NewReaderLimit(bytes.NewReader(b.Bytes()), Zstd, 8<<20)
+	r := NewReader(bytes.NewReader(b.Bytes()), Zstd, 8<<20)
 	defer r.Close()
 	if _, err := io.ReadAll(r); err == nil || !strings.Contains(err.Error(), "window of more than 8 MiB") {
 		t.Errorf("a window of 64 MiB under a limit of 8: %v", err)
 	}
 	if _, err := decompressed(Zstd, &b); err != nil {
-		t.Errorf("a window of 64 MiB under the default limit: %v", err)
+		t.Errorf("a window of 64 MiB under a limit of 128: %v", err)
 	}
 }
 
@@ -245,7 +247,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestBlocksRoundTripConcurrently(t *testing.T) {
-	for _, c := range append([]Compression{None}, blockCompressions...) {
+	for _, c := range blockCompressions {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
@@ -283,10 +285,8 @@ func checkBlock(t *testing.T, c Compression, data []byte) {
 	if _, err := testCoder.Decompress(dst[:len(data)-1], packed, c); err == nil && c != Delta {
 		t.Errorf("%v: a block of %d bytes fits into one less", c, len(data))
 	}
-	if c != None {
-		if _, err := testCoder.Decompress(dst, packed[:len(packed)/2], c); err == nil {
-			t.Errorf("%v: half a block of %d bytes is accepted", c, len(data))
-		}
+	if _, err := testCoder.Decompress(dst, packed[:len(packed)/2], c); err == nil {
+		t.Errorf("%v: half a block of %d bytes is accepted", c, len(data))
 	}
 }
 
@@ -294,8 +294,13 @@ func TestBlockMisuse(t *testing.T) {
 	if _, err := testCoder.Compress(make([]byte, 10), make([]byte, 100), S2); err == nil {
 		t.Error("too little room is accepted")
 	}
-	if _, err := testCoder.Compress(make([]byte, 1000), make([]byte, 100), Gzip); err == nil {
-		t.Error("gzip blocks are accepted")
+	for _, c := range []Compression{None, Gzip} {
+		if _, err := testCoder.Compress(make([]byte, 1000), make([]byte, 100), c); err == nil {
+			t.Errorf("blocks of %v are accepted", c)
+		}
+		if _, err := testCoder.Decompress(make([]byte, 1000), make([]byte, 100), c); err == nil {
+			t.Errorf("blocks of %v are read", c)
+		}
 	}
 	bomb := []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 0}
 	if _, err := testCoder.Decompress(make([]byte, 10), bomb, S2); err == nil {
@@ -342,7 +347,7 @@ func TestCodecMemoryHolds(t *testing.T) {
 		}
 		stream := compressed(t, c, 2, data)
 		got := liveBytes(func(check func()) {
-			r := NewReader(bytes.NewReader(stream), c)
+			r := NewReader(bytes.NewReader(stream), c, testWindow)
 			for part := make([]byte, 1<<20); ; check() {
 				if _, err := io.ReadFull(r, part); err != nil {
 					break
@@ -398,7 +403,7 @@ func FuzzDecompress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, which uint8) {
 		c := compressions[int(which)%len(compressions)]
-		r := NewReaderLimit(bytes.NewReader(data), c, 1<<20)
+		r := NewReader(bytes.NewReader(data), c, 1<<20)
 		io.Copy(io.Discard, io.LimitReader(r, 1<<22))
 		r.Close()
 		dst := make([]byte, 1000)
@@ -445,7 +450,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(fmt.Sprintf("codec=%v/way=out/n=8MiB", c), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				r := NewReader(bytes.NewReader(stream), c)
+				r := NewReader(bytes.NewReader(stream), c, testWindow)
 				io.Copy(io.Discard, r)
 				r.Close()
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Spec is the description of a record as a user gives it: the flags -f, -t, -R and -k of the command, each
@@ -141,22 +140,4 @@ func (s Spec) NewHeader() (*Header, error) {
 	}
 	l, err := s.rawLayout()
 	return &Header{layout: l, records: -1}, err
-}
-
-// String spells the description as flags.
-func (s Spec) String() string {
-	var words []string
-	if s.Format != "" {
-		words = append(words, "-f "+s.Format)
-	}
-	if s.Type != "" {
-		words = append(words, "-t "+s.Type)
-	}
-	if s.RecordSize != 0 {
-		words = append(words, fmt.Sprint("-R ", s.RecordSize))
-	}
-	for _, k := range s.Keys {
-		words = append(words, "-k "+k)
-	}
-	return strings.Join(words, " ")
 }

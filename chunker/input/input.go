@@ -145,7 +145,7 @@ func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader,
 	in.stream = buffered
 	if c := format.Detect(first); c != format.None {
 		in.Compression = c
-		decoder := format.NewReaderLimit(buffered, c, windowBytes)
+		decoder := format.NewReader(buffered, c, windowBytes)
 		in.stream, in.close = decoder, append(in.close, decoder)
 	}
 	in.Header, err = spec.ReadHeader(in.stream, name)

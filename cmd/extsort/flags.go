@@ -47,7 +47,7 @@ func recordGroup(spec *format.Spec) group {
 // validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
-	if spec.String() == "" {
+	if spec.Format+spec.Type == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
 		return fmt.Errorf("%w (extsort --help tells more, extsort demo shows)", err)
 	}
 	return err
