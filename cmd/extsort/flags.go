@@ -13,22 +13,24 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A group is flags that stand under one heading of the help.
-type group struct {
-	title string
-	flags *pflag.FlagSet
-}
+// A group is flags that stand under one heading of the help, its name.
+type group struct{ flags *pflag.FlagSet }
 
 func newGroup(title string) group {
-	g := group{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
+	g := group{pflag.NewFlagSet(title, pflag.ContinueOnError)}
 	g.flags.SortFlags = false
 	return g
 }
 
-// add defines a flag; name may have a letter after a comma.
+// add defines a flag; name may have a letter after a comma. The values that there are stand behind the usage.
 func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 	name, letter, _ := strings.Cut(name, ",")
-	return g.flags.VarPF(v, name, letter, usage)
+	f := g.flags.VarPF(v, name, letter, usage)
+	f.DefValue = "" // which usages tell
+	if words := choices(f); len(words) > 0 {
+		f.Usage += ": " + inWords(words)
+	}
+	return f
 }
 
 // recordGroup has the flags that say what a record is.

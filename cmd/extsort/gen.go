@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -142,22 +143,15 @@ const generationBlock = 1 << 20
 func inBlocks(ctx context.Context, records int64, size, workers int,
 	write func(ctx context.Context, first int64, block []byte) error) error {
 	per := int64(max(generationBlock/size, 1))
-	var next atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	for range min(int64(workers), int64(4*processors), (records+per-1)/per) {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(min(workers, 4*processors))
+	blocks := sync.Pool{New: func() any { return new(make([]byte, per*int64(size))) }}
+	for first := int64(0); first < records && working.Err() == nil; first += per {
 		group.Go(func() error {
-			block := make([]byte, per*int64(size))
-			for ctx.Err() == nil {
-				first := next.Add(per) - per
-				if first >= records {
-					return nil
-				}
-				if err := write(ctx, first, block[:min(per, records-first)*int64(size)]); err != nil {
-					return err
-				}
-			}
-			return context.Cause(ctx)
+			block := blocks.Get().(*[]byte)
+			defer blocks.Put(block)
+			return write(working, first, (*block)[:min(per, records-first)*int64(size)])
 		})
 	}
-	return group.Wait()
+	return cmp.Or(group.Wait(), context.Cause(ctx))
 }

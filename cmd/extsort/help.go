@@ -6,19 +6,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
-
-// helpColumn is where the meanings of flags start in the help.
-const helpColumn = 34
 
 // writeHelp writes what a command is for, its flags by groups and examples.
 func writeHelp(cmd *cobra.Command, groups []group) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
 	for _, g := range groups {
-		fmt.Fprintf(&b, "\n%s:\n", g.title)
-		g.flags.VisitAll(func(f *pflag.Flag) { writeFlag(&b, f) })
+		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), g.flags.FlagUsages())
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
@@ -27,28 +22,6 @@ func writeHelp(cmd *cobra.Command, groups []group) {
 		b.WriteString(helpEnd)
 	}
 	io.WriteString(cmd.OutOrStdout(), b.String())
-}
-
-func writeFlag(b *strings.Builder, f *pflag.Flag) {
-	if f.Hidden {
-		return
-	}
-	left := "      --" + f.Name
-	if f.Shorthand != "" {
-		left = "  -" + f.Shorthand + ", --" + f.Name
-	}
-	kind, usage := f.Value.Type(), f.Usage
-	if words := choices(f); len(words) > 0 {
-		usage += ": " + inWords(words)
-	}
-	switch {
-	case kind == "bool":
-	case f.NoOptDefVal != "":
-		left += "[=" + kind + "]"
-	default:
-		left += " " + kind
-	}
-	fmt.Fprintf(b, "%-*s%s\n", helpColumn, left, usage)
 }
 
 const rootLong = `
