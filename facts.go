@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
@@ -100,7 +101,7 @@ var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
 
 // outputOf is what the output is, before it is opened.
 func outputOf(opt *Options) plan.Output {
-	codec, _ := opt.codec() // openOutput reports what is wrong with it
+	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // openOutput reports what is wrong with it
 	o := plan.Output{Codec: codec}
 	switch {
 	case opt.toStdout():

@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -113,21 +114,14 @@ func (o *Options) validate() error {
 
 // withDefaults fills in what was left open.
 func (o Options) withDefaults() Options {
-	if o.Stdin == nil {
-		o.Stdin = os.Stdin
-	}
-	if o.Stdout == nil {
-		o.Stdout = os.Stdout
-	}
+	o.Stdin, o.Stdout = cmp.Or[io.Reader](o.Stdin, os.Stdin), cmp.Or[io.Writer](o.Stdout, os.Stdout)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMemory()
 	} else if o.MemoryBytes > 1<<30 { // else it takes longer to ask than to sort a small file
 		if all := systemMemory(); all > 0 {
 			o.MemoryBytes = min(o.MemoryBytes, max(all, 1<<30)) // a stream may need all, nobody knows
 		}
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if len(o.TempDirs) == 0 {
 		o.TempDirs = []string{spill.DefaultFolder()}
@@ -140,11 +134,3 @@ func (o Options) withDefaults() Options {
 
 // toStdout reports whether the records go to the stream that the caller gave.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
-
-// codec is the compression of the output.
-func (o *Options) codec() (format.Compression, error) {
-	if o.Compress == "" {
-		return format.BySuffix(o.Output), nil
-	}
-	return format.ParseCompression(o.Compress)
-}

@@ -103,7 +103,7 @@ func (s *session) choose(ctx context.Context) error {
 }
 
 func (s *session) openOutput() error {
-	codec, err := s.opt.codec()
+	codec, err := format.ParseCompression(s.opt.Compress, s.opt.Output)
 	if err != nil {
 		return err
 	}

@@ -34,17 +34,16 @@ var (
 // String is the name that ParseCompression reads, but for Delta.
 func (c Compression) String() string { return compressionNames[c] }
 
-// ParseCompression reads none, gzip, zstd or s2.
-func ParseCompression(s string) (Compression, error) {
+// ParseCompression reads none, gzip, zstd or s2. Where s is empty the suffix of a file's name asks for one: .gz, .zst,
+// .s2, else None.
+func ParseCompression(s, name string) (Compression, error) {
+	if s == "" {
+		return Compression(max(slices.Index(compressionSuffixes, filepath.Ext(name)), 0)), nil
+	}
 	if at := slices.Index(compressionNames[:Delta], s); at >= 0 {
 		return Compression(at), nil
 	}
 	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
-}
-
-// BySuffix is the compression that a file's name asks for: .gz, .zst, .s2, else None.
-func BySuffix(name string) Compression {
-	return Compression(max(slices.Index(compressionSuffixes, filepath.Ext(name)), 0))
 }
 
 // DetectBytes is how many of the first bytes of a stream Detect wants to see. A shorter stream is given whole.

@@ -232,16 +232,16 @@ func TestDetectLeavesRecordsAlone(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, c := range compressions {
-		if got, err := ParseCompression(c.String()); err != nil || got != c {
+		if got, err := ParseCompression(c.String(), "x.gz"); err != nil || got != c {
 			t.Errorf("%v: %v, %v", c, got, err)
 		}
 	}
-	if _, err := ParseCompression("xz"); err == nil {
+	if _, err := ParseCompression("xz", ""); err == nil {
 		t.Error("xz is accepted")
 	}
 	for name, want := range map[string]Compression{"a.gz": Gzip, "a.b.zst": Zstd, "/x/a.s2": S2, "gz": None, "a.gz.bin": None} {
-		if got := BySuffix(name); got != want {
-			t.Errorf("BySuffix(%q) = %v", name, got)
+		if got, err := ParseCompression("", name); err != nil || got != want {
+			t.Errorf("the suffix of %q asks for %v, %v", name, got, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,8 @@ const (
 	Bytes                // bytes compared as memcmp does
 )
 
+const kindLetters = "uif"
+
 // MaxKeyBytes bounds the width of one bytesN field and of a whole normalized key.
 const MaxKeyBytes = 1 << 16
 
@@ -28,13 +31,8 @@ type Type struct {
 	BigEndian bool // of numbers; Bytes has no byte order
 }
 
-var numberTypes = map[string]Type{
-	"u8": {Unsigned, 1, false}, "u16": {Unsigned, 2, false}, "u32": {Unsigned, 4, false},
-	"u64": {Unsigned, 8, false}, "u128": {Unsigned, 16, false},
-	"i8": {Signed, 1, false}, "i16": {Signed, 2, false}, "i32": {Signed, 4, false},
-	"i64": {Signed, 8, false}, "i128": {Signed, 16, false},
-	"f32": {Float, 4, false}, "f64": {Float, 8, false},
-}
+// NumberTypes are the names of the types that are numbers, of which each, with "be" behind it, is big-endian.
+var NumberTypes = strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64")
 
 // ParseType reads a type as the command line spells it: u8 … u128, i8 … i128, f32, f64,
 // each with an optional suffix "be", and bytesN.
@@ -47,13 +45,11 @@ func ParseType(s string) (Type, error) {
 		return Type{Kind: Bytes, Size: n}, nil
 	}
 	name, bigEndian := strings.CutSuffix(s, "be")
-	t, ok := numberTypes[name]
-	if !ok {
-		return Type{}, fmt.Errorf("unknown type %q: use u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 "+
-			"(each also with be) or bytesN", s)
+	if !slices.Contains(NumberTypes, name) {
+		return Type{}, fmt.Errorf("unknown type %q: use %s (each also with be) or bytesN", s, strings.Join(NumberTypes, " "))
 	}
-	t.BigEndian = bigEndian && t.Size > 1
-	return t, nil
+	bits, err := strconv.Atoi(name[1:])
+	return Type{Kind(strings.IndexByte(kindLetters, name[0])), bits / 8, bigEndian && bits > 8}, err
 }
 
 // String spells the type as ParseType reads it.
@@ -61,7 +57,7 @@ func (t Type) String() string {
 	if t.Kind == Bytes {
 		return "bytes" + strconv.Itoa(t.Size)
 	}
-	name := "uif"[t.Kind:t.Kind+1] + strconv.Itoa(8*t.Size)
+	name := kindLetters[t.Kind:t.Kind+1] + strconv.Itoa(8*t.Size)
 	if t.BigEndian {
 		name += "be"
 	}

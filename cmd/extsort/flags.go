@@ -166,7 +166,7 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 // offerValues tells the shells what values the flags have.
 func offerValues(cmd *cobra.Command) {
 	offered := map[string][]string{
-		"type":   strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64"),
+		"type":   format.NumberTypes,
 		"format": {"gensort", "npy", "sosd"},
 		"device": {"auto", "cpu", "gpu"},
 	}

@@ -89,11 +89,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 
 // openSink begins the output.
 func (a *app) openSink(f *genFlags, header *format.Header, records int64) (sink *output.Sink, err error) {
-	compression := format.BySuffix(f.output)
-	if f.compress != "" {
-		if compression, err = format.ParseCompression(f.compress); err != nil {
-			return nil, err
-		}
+	compression, err := format.ParseCompression(f.compress, f.output)
+	if err != nil {
+		return nil, err
 	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {

@@ -34,7 +34,7 @@ func (f *tuneFlags) groups() []group {
 		"take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
 	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	g.add(size(&f.count, "COUNT", parseKeys), "count,n",
+	g.add(size(&f.count, "COUNT", parseCount), "count,n",
 		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	return []group{g}
 }

@@ -104,26 +104,18 @@ func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value
 	})
 }
 
-// parseCount reads a number of records: plain, or with a suffix as sizes have it.
+// parseCount reads a number of records: plain, with a suffix as sizes have it, or a power of two.
 func parseCount(s string) (int64, error) {
+	if exponent, ok := strings.CutPrefix(s, "2^"); ok {
+		if e, err := strconv.ParseUint(exponent, 10, 6); err == nil && e < 63 {
+			return 1 << e, nil
+		}
+	}
 	n, err := format.ParseSize(s)
 	if plain, notPlain := strconv.ParseFloat(s, 64); err != nil || notPlain == nil && plain != math.Trunc(plain) {
-		return 0, fmt.Errorf("%q: want a number of records, plain or with K M G T (powers of 1024)", s)
+		return 0, fmt.Errorf("%q: want a number of records, plain, with K M G T (powers of 1024), or as 2^24", s)
 	}
 	return n, nil
-}
-
-// parseKeys reads a number of keys: a size, or a power of two.
-func parseKeys(s string) (int64, error) {
-	exponent, ok := strings.CutPrefix(s, "2^")
-	if !ok {
-		return format.ParseSize(s)
-	}
-	e, err := strconv.Atoi(exponent)
-	if err != nil || e < 0 || e > 40 {
-		return 0, fmt.Errorf("%q: want a power from 2^0 to 2^40", s)
-	}
-	return 1 << e, nil
 }
 
 // parseMemory reads a memory limit, and says at once that one is too small.
