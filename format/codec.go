@@ -57,15 +57,14 @@ const DetectBytes = 10
 //	zstd    28 b5 2f fd, or 50 … 5f 2a 4d 18 for a skippable frame
 //	s2      ff 06 00 00 "S2sTwO", and Snappy's ff 06 00 00 "sNaPpY"
 func Detect(first []byte) Compression {
+	begins := func(magic string) bool { return bytes.HasPrefix(first, []byte(magic)) }
 	switch {
-	case len(first) >= 10 && bytes.HasPrefix(first, []byte{0x1f, 0x8b, 8}) && first[3] < 0x20 &&
-		(first[8] == 0 || first[8] == 2 || first[8] == 4) && (first[9] <= 13 || first[9] == 255):
+	case begins("\x1f\x8b\x08") && len(first) >= 10 && first[3] < 0x20 &&
+		bytes.IndexByte([]byte{0, 2, 4}, first[8]) >= 0 && (first[9] <= 13 || first[9] == 255):
 		return Gzip
-	case len(first) >= 4 && bytes.HasPrefix(first, []byte{0x28, 0xb5, 0x2f, 0xfd}),
-		len(first) >= 4 && first[0]&0xf0 == 0x50 && bytes.Equal(first[1:4], []byte{0x2a, 0x4d, 0x18}):
+	case begins("\x28\xb5\x2f\xfd"), len(first) >= 4 && first[0]&0xf0 == 0x50 && string(first[1:4]) == "\x2a\x4d\x18":
 		return Zstd
-	case bytes.HasPrefix(first, []byte("\xff\x06\x00\x00S2sTwO")),
-		bytes.HasPrefix(first, []byte("\xff\x06\x00\x00sNaPpY")):
+	case begins("\xff\x06\x00\x00S2sTwO"), begins("\xff\x06\x00\x00sNaPpY"):
 		return S2
 	}
 	return None
@@ -199,3 +198,23 @@ func (z gzipWriter) Close() error {
 type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
+
+// codecMemory has what CodecMemory is made of: of a reader, of a writer, and of each of its workers.
+var codecMemory = [Delta + 1]struct{ reader, writer, worker int64 }{
+	Gzip: {128 << 10, 3 << 20, 7 << 19},
+	Zstd: {24 << 20, 16 << 20, 5 << 19},
+	S2:   {10 << 20, 6 << 20, 1 << 20},
+}
+
+// CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
+// workers, or (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make.
+func CodecMemory(c Compression, workers int) int64 {
+	m := &codecMemory[c]
+	switch {
+	case workers == 0:
+		return m.reader
+	case c == Zstd && workers == 1:
+		return 4 << 20 // without goroutines
+	}
+	return m.writer + int64(workers)*m.worker
+}

@@ -118,27 +118,3 @@ func (b *BlockCoder) Decompress(dst, src []byte, c Compression) (out []byte, err
 	}
 	return out, nil
 }
-
-// CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
-// workers, or (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make.
-func CodecMemory(c Compression, workers int) int64 {
-	const kib, mib = 1 << 10, 1 << 20
-	w := int64(workers)
-	switch {
-	case c == Gzip && workers == 0:
-		return 128 * kib
-	case c == Gzip:
-		return 3*mib + w*7*mib/2
-	case c == Zstd && workers == 0:
-		return 24 * mib
-	case c == Zstd && workers == 1:
-		return 4 * mib // without goroutines
-	case c == Zstd:
-		return 16*mib + w*5*mib/2
-	case c == S2 && workers == 0:
-		return 10 * mib
-	case c == S2:
-		return 6*mib + w*mib
-	}
-	return 0
-}
