@@ -31,8 +31,7 @@ func (h *Header) Records() int64 { return h.records }
 // Compatible reports, as an error that names both files, why the records of two inputs cannot go into one
 // output.
 func (h *Header) Compatible(other *Header) error {
-	if h.format == other.format && h.dtype == other.dtype && h.layout.String() == other.layout.String() &&
-		h.layout.RecordSize == other.layout.RecordSize {
+	if h.format == other.format && h.dtype == other.dtype && h.layout.String() == other.layout.String() {
 		return nil
 	}
 	return fmt.Errorf("%s has %s, but %s has %s: files that are sorted together need the same records",

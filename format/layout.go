@@ -20,30 +20,22 @@ type Field struct {
 
 // ParseField reads OFFSET:TYPE[:desc].
 func ParseField(s string) (Field, error) {
-	parts := strings.Split(s, ":")
-	if len(parts) < 2 || len(parts) > 3 {
+	offset, rest, ok := strings.Cut(s, ":")
+	name, _, _ := strings.Cut(rest, ":")
+	at, notNumber := strconv.Atoi(offset)
+	t, err := ParseType(name)
+	direction := strings.TrimPrefix(rest, name)
+	switch {
+	case !ok:
 		return Field{}, fmt.Errorf("key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s)
-	}
-	offset, err := strconv.Atoi(parts[0])
-	if err != nil || offset < 0 {
-		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, parts[0])
-	}
-	t, err := ParseType(parts[1])
-	if err != nil {
+	case notNumber != nil || at < 0:
+		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, offset)
+	case err != nil:
 		return Field{}, fmt.Errorf("key %q: %w", s, err)
+	case direction != "" && direction != ":desc" && direction != ":asc":
+		return Field{}, fmt.Errorf("key %q: only :desc (or :asc, the default) may follow the type", s)
 	}
-	desc, err := parseDirection(parts[2:])
-	if err != nil {
-		return Field{}, fmt.Errorf("key %q: %w", s, err)
-	}
-	return Field{Offset: offset, Type: t, Desc: desc}, nil
-}
-
-func parseDirection(words []string) (desc bool, err error) {
-	if len(words) > 0 && words[0] != "desc" && words[0] != "asc" {
-		return false, fmt.Errorf("direction %q: only desc (or asc, the default) may follow the type", words[0])
-	}
-	return len(words) > 0 && words[0] == "desc", nil
+	return Field{Offset: at, Type: t, Desc: direction == ":desc"}, nil
 }
 
 // String spells the field as ParseField reads it.
