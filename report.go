@@ -27,7 +27,7 @@ type Report struct {
 	BytesRead      int64    `json:"bytes_read"`    // record bytes from the inputs, decompressed
 	BytesWritten   int64    `json:"bytes_written"` // record bytes to the output, before compression
 	BytesSpilled   int64    `json:"bytes_spilled"` // bytes written to temporary files
-	SpillCodec     string   `json:"spill_codec"`   // compression of those of them that it makes fewer; "": nothing was spilled
+	SpillCodec     string   `json:"spill_codec"`   // compression of those that it makes fewer; "": nothing was spilled
 	MemoryLimit    int64    `json:"memory_limit"`  // bytes
 	PeakMemory     int64    `json:"peak_memory"`   // bytes of anonymous memory, as the system counts it; 0: not known
 	Device         string   `json:"device"`        //

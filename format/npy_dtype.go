@@ -135,7 +135,8 @@ func (f *npyField) parse(s string) (size int, err error) {
 		return 0, fmt.Errorf("unknown dtype %q", s)
 	}
 	if f.typ.Size == 0 {
-		f.why = "dtype " + pyRepr(s, false) + " has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
+		f.why = "dtype " + pyRepr(s, false) +
+			" has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
 	}
 	return size, nil
 }
@@ -219,14 +220,13 @@ func (d dtype) resolve(key string) (Field, error) {
 // names lists the fields, the first dozen of them.
 func (d dtype) names() string {
 	var names []string
-	for _, f := range d.fields[:min(len(d.fields), 12)] {
+	for _, f := range d.fields {
 		names = append(names, f.name)
 	}
-	list := strings.Join(names, ", ")
-	if more := len(d.fields) - len(names); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
+	if more := len(names) - 12; more > 0 {
+		names = append(names[:12], fmt.Sprintf("and %d more", more))
 	}
-	return list
+	return strings.Join(names, ", ")
 }
 
 // npyDescr is the dtype of a type of ours.

@@ -72,11 +72,14 @@ func (s Spec) combinationFaults() (faults []error) {
 	return faults
 }
 
-// rawLayout is the layout that -R and -k describe.
+// rawLayout is the layout that -t, or -R and -k describe.
 func (s Spec) rawLayout() (Layout, error) {
 	switch {
 	case len(s.Keys) > 0:
 		return s.keyedLayout(s.RecordSize, ParseField)
+	case s.Type != "":
+		t, err := ParseType(s.Type)
+		return Bare(t), err
 	case s.RecordSize > MaxKeyBytes:
 		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: "+
 			"add -k OFFSET:TYPE", s.RecordSize, MaxKeyBytes)
@@ -133,10 +136,6 @@ func (s Spec) NewHeader() (*Header, error) {
 		return s.newSosd(-1), nil
 	case "gensort":
 		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
-	}
-	if s.Type != "" {
-		t, err := ParseType(s.Type)
-		return &Header{layout: Bare(t), records: -1}, err
 	}
 	l, err := s.rawLayout()
 	return &Header{layout: l, records: -1}, err

@@ -61,7 +61,12 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 
 // tour goes the stations of the tour.
 func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
-	spent, err := timed(func() error { return a.generateKeys(ctx, f, bytes) })
+	spent, err := timed(func() error {
+		return a.gen(ctx, &genFlags{
+			record: f.opt.Record, output: f.opt.Inputs[0], bytes: bytes, dist: "uniform", seed: 1,
+			workers: f.opt.Workers, progress: f.progress,
+		})
+	})
 	if err != nil {
 		return err
 	}
@@ -112,14 +117,6 @@ func (a *app) tellOfSort(r *extsort.Report, copying float64) {
 		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
 	}
 	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin\n")
-}
-
-// generateKeys writes the file to sort.
-func (a *app) generateKeys(ctx context.Context, f *demoFlags, bytes int64) error {
-	return a.gen(ctx, &genFlags{
-		record: f.opt.Record, output: f.opt.Inputs[0], bytes: bytes, dist: "uniform", seed: 1,
-		workers: f.opt.Workers, progress: f.progress,
-	})
 }
 
 // copyDurably copies a file as cp does, but through this process, and as durably as a sort writes its output.
