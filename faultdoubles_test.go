@@ -120,7 +120,8 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWrite
 	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
 }
 
-// Select, Drain and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked for.
+// Select, Drain and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
+// for.
 
 func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
 	n, last, err := c.Chunk.Select(ctx, src, low, high)

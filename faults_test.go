@@ -38,12 +38,14 @@ func faultCases(t *testing.T) []faultCase {
 	cases := []faultCase{
 		{name: "in core", opt: Options{Record: words.spec, Verify: true}, data: few, want: sorted},
 		{name: "merge", opt: Options{Record: words.spec, Strategy: MergeRuns, BatchSize: 2}, data: few, want: sorted},
-		{name: "merge of differences", opt: Options{Record: words.spec, Strategy: MergeRuns, SpillCompress: "delta"}, data: few, want: sorted},
+		{name: "merge of differences", opt: Options{Record: words.spec, Strategy: MergeRuns, SpillCompress: "delta"},
+			data: few, want: sorted},
 		{name: "merge of a pipe", opt: Options{Record: wide.spec, SpillCompress: "s2"}, pipe: true, data: many,
 			want: reference(t, wide.layout(t), many, Options{})},
 		{name: "partition", opt: Options{Record: wide.spec, Strategy: Partition}, data: many,
 			want: reference(t, wide.layout(t), many, Options{})},
-		{name: "partition of few keys", opt: Options{Record: words.spec, Strategy: Partition, Verify: true, Unique: true}, data: few, want: distinct},
+		{name: "partition of few keys", opt: Options{Record: words.spec, Strategy: Partition, Verify: true, Unique: true},
+			data: few, want: distinct},
 		{name: "zstd", opt: Options{Record: words.spec, Compress: "zstd"}, data: few, want: sorted},
 		{name: "s2", opt: Options{Record: words.spec, Compress: "s2"}, data: few, want: sorted},
 		{name: "gzip", opt: Options{Record: words.spec, Compress: "gzip"}, data: few, want: sorted},
@@ -175,7 +177,8 @@ func waitForGoroutines(t *testing.T, before int, in *injector) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<20)
 			stacks = stacks[:runtime.Stack(stacks, true)]
-			t.Fatalf("operation %d (%s) failed: %d goroutines before, %d now\n%s", in.failAt, in.operation(), before, runtime.NumGoroutine(), stacks)
+			t.Fatalf("operation %d (%s) failed: %d goroutines before, %d now\n%s", in.failAt, in.operation(), before,
+				runtime.NumGoroutine(), stacks)
 		}
 	}
 }
@@ -200,7 +203,8 @@ func TestCancelled(t *testing.T) {
 	cause := errors.New("the user has had enough")
 	for _, strategy := range []Strategy{MergeRuns, Partition, Reread} {
 		for _, after := range []int64{0, 700, 3000} {
-			opt := small(Options{Record: k.spec, Strategy: strategy, Workers: 2, Inputs: []string{writeFile(t, k.make(t, "uniform", 4000, r))}})
+			opt := small(Options{Record: k.spec, Strategy: strategy, Workers: 2,
+				Inputs: []string{writeFile(t, k.make(t, "uniform", 4000, r))}})
 			out, temp := t.TempDir(), t.TempDir()
 			opt.Output, opt.TempDirs = filepath.Join(out, "out"), []string{temp}
 			ctx, cancel := context.WithCancelCause(context.Background())

@@ -16,8 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileWaiting cancels what waits for somebody to write to a pipe: it ends all the same, and leaves nothing but the
-// output that was there.
+// TestCancelledWhileWaiting cancels what waits for somebody to write to a pipe: it ends all the same, and leaves
+// nothing but the output that was there.
 func TestCancelledWhileWaiting(t *testing.T) {
 	for name, run := range map[string]func(context.Context, Options) error{
 		"sort":  func(ctx context.Context, opt Options) error { _, err := Sort(ctx, opt); return err },

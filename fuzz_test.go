@@ -69,7 +69,8 @@ func FuzzInput(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, choice byte, data []byte) {
 		spec := []format.Spec{{Format: "sosd", Type: "u64"}, {Format: "npy"}, {Type: "u64"}}[choice%3]
-		opt := small(Options{Record: spec, Stdin: bytes.NewReader(data), Stdout: io.Discard, TempDirs: []string{t.TempDir()}, MemoryBytes: MinMemory, Verify: true})
+		opt := small(Options{Record: spec, Stdin: bytes.NewReader(data), Stdout: io.Discard, TempDirs: []string{t.TempDir()},
+			MemoryBytes: MinMemory, Verify: true})
 		if report, err := Sort(t.Context(), opt); err == nil && report.Records != report.RecordsOut {
 			t.Errorf("%d records came in, %d went out", report.Records, report.RecordsOut)
 		}

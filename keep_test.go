@@ -21,7 +21,8 @@ func TestKeptIsNotSpilled(t *testing.T) {
 			file.Inputs = []string{writeFile(t, data)}
 			report := checkSort(t, k, data, want, file)
 			if due := int64((n - chunk) * size); report.BytesSpilled != due || report.Plan.TempBytes != due {
-				t.Errorf("%s, %d records: %d bytes were spilled, %d planned, %d are due", name, n, report.BytesSpilled, report.Plan.TempBytes, due)
+				t.Errorf("%s, %d records: %d bytes were spilled, %d planned, %d are due", name, n, report.BytesSpilled,
+					report.Plan.TempBytes, due)
 			}
 			if kept := report.Plan.KeptBytes; kept != int64(chunk*size) {
 				t.Errorf("%s, %d records: %d bytes are planned to stay", name, n, kept)
@@ -42,7 +43,8 @@ func TestKeepOnlyWhatOneMergeTakes(t *testing.T) {
 	k := kindNamed("u64")
 	for runs, due := range map[int]int64{3: 2, 4: 4 + 2} { // chunks that are spilled; of four, two are merged first
 		data := k.make(t, "uniform", runs*testChunkRecords, r)
-		opt := small(Options{Record: k.spec, Strategy: MergeRuns, SpillCompress: "none", BatchSize: 3, Inputs: []string{writeFile(t, data)}})
+		opt := small(Options{Record: k.spec, Strategy: MergeRuns, SpillCompress: "none", BatchSize: 3,
+			Inputs: []string{writeFile(t, data)}})
 		report := checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
 		if spilled := report.BytesSpilled / (8 * testChunkRecords); spilled != due {
 			t.Errorf("%d runs: %d chunks were spilled, %d are due", runs, spilled, due)

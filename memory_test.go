@@ -41,18 +41,26 @@ var memoryCases = []struct {
 	{name: "in core", spec: format.Spec{Type: "u64"}, mib: 300, limit: 400},
 	{name: "counted", spec: format.Spec{Type: "u16"}, piped: true, mib: 300, limit: 16, workers: 40},
 	{name: "least memory, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 330},
-	{name: "least memory, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16, spill: 330},
+	{name: "least memory, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
+		spill: 330},
 	{name: "least memory, wide, merge", spec: wideSpec, strategy: MergeRuns, mib: 160, limit: 16, spill: 500},
 	{name: "least memory, wide, partition", spec: wideSpec, strategy: Partition, mib: 160, limit: 16, spill: 500},
-	{name: "least memory, zstd", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 500, codec: "zstd", workers: 40},
-	{name: "least memory, zstd, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16, spill: 500, codec: "zstd", workers: 40},
-	{name: "many workers, short records", spec: format.Spec{Type: "bytes3"}, strategy: Partition, mib: 160, limit: 128, spill: 161, codec: "none", workers: 40},
+	{name: "least memory, zstd", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 500,
+		codec: "zstd", workers: 40},
+	{name: "least memory, zstd, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
+		spill: 500, codec: "zstd", workers: 40},
+	{name: "many workers, short records", spec: format.Spec{Type: "bytes3"}, strategy: Partition, mib: 160, limit: 128,
+		spill: 161, codec: "none", workers: 40},
 	{name: "zstd", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "zstd", workers: 40},
 	{name: "s2", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "s2", workers: 40},
-	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 300, limit: 64, spill: 220, codec: "delta"},
-	{name: "delta, many workers", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90, codec: "delta", workers: 40},
-	{name: "least memory, delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260, codec: "delta", workers: 40},
-	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none", output: "zstd"},
+	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 300, limit: 64, spill: 220,
+		codec: "delta"},
+	{name: "delta, many workers", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
+		codec: "delta", workers: 40},
+	{name: "least memory, delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
+		codec: "delta", workers: 40},
+	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
+		output: "zstd"},
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
 }
 
@@ -113,7 +121,8 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	debug.SetGCPercent(50) // as the command does
 	c := memoryCases[i]
-	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy, Workers: cmp.Or(c.workers, 2),
+	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy,
+		Workers:       cmp.Or(c.workers, 2),
 		SpillCompress: c.codec, Compress: c.output,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	if c.piped {
@@ -137,8 +146,8 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestTooLittleToMerge refuses, before anything is spilled, what cannot be merged should that be needed, and tells how much memory
-// it takes: with so much it works, and with a MiB less it does not.
+// TestTooLittleToMerge refuses, before anything is spilled, what cannot be merged should that be needed, and tells
+// how much memory it takes: with so much it works, and with a MiB less it does not.
 func TestTooLittleToMerge(t *testing.T) {
 	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
 	in := filepath.Join(t.TempDir(), "in")

@@ -48,7 +48,8 @@ func TestMerge(t *testing.T) {
 		for _, inputs := range []int{1, 2, 3, 9, 20} {
 			for range effort(8) {
 				choice := r.IntN(8)
-				opt := Options{Record: k.spec, Reverse: choice&1 != 0, Unique: choice&2 != 0, Workers: 1 + r.IntN(3), BatchSize: []int{0, 2, 5}[r.IntN(3)]}
+				opt := Options{Record: k.spec, Reverse: choice&1 != 0, Unique: choice&2 != 0, Workers: 1 + r.IntN(3),
+					BatchSize: []int{0, 2, 5}[r.IntN(3)]}
 				opt.faults.blockBytes = layout.RecordSize << r.IntN(8)
 				opt.Verify = r.IntN(2) == 0
 				if r.IntN(3) == 0 {
@@ -67,7 +68,8 @@ func TestMerge(t *testing.T) {
 				}
 				got, err := mergeToBytes(t, opt)
 				if err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("%s, choice %d, limit %d, %s: %d of %d bytes, first difference in record %d, error %v", name, choice, opt.Limit,
+					t.Fatalf("%s, choice %d, limit %d, %s: %d of %d bytes, first difference in record %d, error %v", name, choice,
+						opt.Limit,
 						describe(opt), len(got), len(want), firstDifference(got, want, layout.RecordSize), err)
 				}
 			}
@@ -129,11 +131,14 @@ func TestMergeErrors(t *testing.T) {
 		opt  Options
 		want []string
 	}{
-		"partial file":    {Options{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}}, []string{"3997", "8"}},
-		"partial pipe":    {Options{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])}, []string{"standard input", "5"}},
+		"partial file": {Options{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
+			[]string{"3997", "8"}},
+		"partial pipe": {Options{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
+			[]string{"standard input", "5"}},
 		"cut header file": {Options{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},
-		"cut header pipe": {Options{Record: sosd, Stdin: bytes.NewReader(promising)}, []string{"standard input", "600", "500"}},
-		"missing":         {Options{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
+		"cut header pipe": {Options{Record: sosd, Stdin: bytes.NewReader(promising)},
+			[]string{"standard input", "600", "500"}},
+		"missing": {Options{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c.opt.Output = out

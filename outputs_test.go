@@ -35,7 +35,8 @@ func TestSortHeaders(t *testing.T) {
 		}{
 			{kindNamed("u64"), format.Spec{Format: "sosd", Type: "u64"}, sosdFile},
 			{kindNamed("f64"), format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "f64", recs, 8) }},
-			{kind{"npy i32be", format.Spec{Type: "i32be"}}, format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "i32be", recs, 4) }},
+			{kind{"npy i32be", format.Spec{Type: "i32be"}}, format.Spec{Format: "npy"},
+				func(recs []byte) []byte { return npyFile(t, "i32be", recs, 4) }},
 		} {
 			recs := c.kind.make(t, "few", n, r)
 			layout := c.kind.layout(t)
@@ -141,20 +142,21 @@ func TestSortReversed(t *testing.T) {
 		stdout bool
 		want   Strategy
 	}{
-		"keys":                {kind: "u64", want: Copy},
-		"other keys":          {kind: "u32be", want: Copy},
-		"records":             {kind: "rec12 both", want: Copy},
-		"wide keys":           {kind: "wide key", want: Copy},
-		"reverse of sorted":   {kind: "rec12 both", opt: Options{Reverse: true}, want: Copy},
-		"verified":            {kind: "u64", opt: Options{Verify: true}, want: Copy},
-		"equal keys":          {kind: "u64", change: repeatFirst, want: Copy},
-		"equal in records":    {kind: "rec12", change: repeatFirst, want: Reread},
-		"to a stream":         {kind: "u64", stdout: true, want: MergeRuns},
-		"compressed":          {kind: "u64", opt: Options{Compress: "s2"}, want: Reread},
-		"unique":              {kind: "u64", opt: Options{Unique: true}, want: Reread},
-		"limited":             {kind: "u64", opt: Options{Limit: n - 1}, want: Reread},
-		"limited in order":    {kind: "u64", change: mirror, opt: Options{Limit: n - 1}, want: Copy},
-		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) }, want: Reread},
+		"keys":              {kind: "u64", want: Copy},
+		"other keys":        {kind: "u32be", want: Copy},
+		"records":           {kind: "rec12 both", want: Copy},
+		"wide keys":         {kind: "wide key", want: Copy},
+		"reverse of sorted": {kind: "rec12 both", opt: Options{Reverse: true}, want: Copy},
+		"verified":          {kind: "u64", opt: Options{Verify: true}, want: Copy},
+		"equal keys":        {kind: "u64", change: repeatFirst, want: Copy},
+		"equal in records":  {kind: "rec12", change: repeatFirst, want: Reread},
+		"to a stream":       {kind: "u64", stdout: true, want: MergeRuns},
+		"compressed":        {kind: "u64", opt: Options{Compress: "s2"}, want: Reread},
+		"unique":            {kind: "u64", opt: Options{Unique: true}, want: Reread},
+		"limited":           {kind: "u64", opt: Options{Limit: n - 1}, want: Reread},
+		"limited in order":  {kind: "u64", change: mirror, opt: Options{Limit: n - 1}, want: Copy},
+		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) },
+			want: Reread},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := kindNamed(c.kind)
@@ -169,7 +171,8 @@ func TestSortReversed(t *testing.T) {
 			}
 			for workers := range 3 {
 				opt := c.opt
-				opt.Record, opt.Workers, opt.Inputs = k.spec, 1+workers, []string{writeFile(t, data[:777*size]), writeFile(t, data[777*size:])}
+				opt.Record, opt.Workers, opt.Inputs = k.spec, 1+workers, []string{writeFile(t, data[:777*size]),
+					writeFile(t, data[777*size:])}
 				opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
 				if !c.stdout {
 					opt.Output = filepath.Join(t.TempDir(), "out")
@@ -206,14 +209,20 @@ func TestSortErrors(t *testing.T) {
 	}{
 		"options": {Options{Strategy: "magic", SpillCompress: "gzip", Limit: -1, Workers: -1, BatchSize: 1, MemoryBytes: 5},
 			[]string{"-t", "magic", "gzip", "limit", "parallel", "batch", "memory"}},
-		"partial record":     {Options{Record: k.spec, Inputs: []string{partial}}, []string{partial, "803", "8", "remainder 3"}},
-		"partial stream":     {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))}, []string{"standard input", "8003", "3"}},
-		"missing input":      {Options{Record: k.spec, Inputs: []string{"/no/such/file"}}, []string{"/no/such/file"}},
-		"missing folder":     {Options{Record: k.spec, Inputs: []string{good}, Output: "/no/such/folder/out"}, []string{"/no/such/folder/out"}},
-		"no device":          {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"abacus"}}, []string{"abacus"}},
-		"no algorithm":       {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"cpu"}, Algorithm: "bogo"}, []string{"bogo"}},
-		"no compression":     {Options{Record: k.spec, Inputs: []string{good}, Compress: "rar"}, []string{"rar"}},
-		"no temporary place": {small(Options{Record: k.spec, Inputs: []string{good}, Strategy: Partition, TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "-T"}},
+		"partial record": {Options{Record: k.spec, Inputs: []string{partial}},
+			[]string{partial, "803", "8", "remainder 3"}},
+		"partial stream": {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))},
+			[]string{"standard input", "8003", "3"}},
+		"missing input": {Options{Record: k.spec, Inputs: []string{"/no/such/file"}}, []string{"/no/such/file"}},
+		"missing folder": {Options{Record: k.spec, Inputs: []string{good}, Output: "/no/such/folder/out"},
+			[]string{"/no/such/folder/out"}},
+		"no device": {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"abacus"}},
+			[]string{"abacus"}},
+		"no algorithm": {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"cpu"}, Algorithm: "bogo"},
+			[]string{"bogo"}},
+		"no compression": {Options{Record: k.spec, Inputs: []string{good}, Compress: "rar"}, []string{"rar"}},
+		"no temporary place": {small(Options{Record: k.spec, Inputs: []string{good}, Strategy: Partition,
+			TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "-T"}},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		if c.opt.Output == "" {
@@ -249,7 +258,8 @@ func TestSortIntoBrokenPipe(t *testing.T) {
 	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		for _, compress := range []string{"none", "gzip", "zstd", "s2"} {
 			for _, after := range []int{0, 1000, 20000} {
-				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3, Inputs: []string{writeFile(t, data)}})
+				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3,
+					Inputs: []string{writeFile(t, data)}})
 				opt.Stdout, opt.TempDirs = &brokenPipe{after}, []string{t.TempDir()}
 				if _, err := Sort(t.Context(), opt); !errors.Is(err, errNobodyReads) {
 					t.Errorf("%s, compressed by %s, after %d bytes: the error is %v", strategy, compress, after, err)
@@ -264,7 +274,8 @@ func TestPlan(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, seeded(t))
 	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
-		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() + "/out"})
+		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() +
+			"/out"})
 		plan, err := Plan(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)
@@ -276,7 +287,8 @@ func TestPlan(t *testing.T) {
 		if plan.Records != 5000 || plan.Strategy != report.Strategy || strategy != Auto && plan.Strategy != strategy {
 			t.Errorf("asked for %s, planned %s for %d records, done %s", strategy, plan.Strategy, plan.Records, report.Strategy)
 		}
-		if want := fmt.Sprint(plan.Strategy); !strings.Contains(plan.String(), want) || len(plan.Considered) < 3 || plan.Seconds <= 0 {
+		if want := fmt.Sprint(plan.Strategy); !strings.Contains(plan.String(), want) || len(plan.Considered) < 3 ||
+			plan.Seconds <= 0 {
 			t.Errorf("the plan is %s, %d candidates, %g s", plan, len(plan.Considered), plan.Seconds)
 		}
 	}

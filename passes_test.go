@@ -53,8 +53,8 @@ func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device)
 	}
 }
 
-// TestPasses has chunks that take less than they are asked to, as those do that find memory slow: of what fits one chunk, and of what
-// does not.
+// TestPasses has chunks that take less than they are asked to, as those do that find memory slow: of what fits one
+// chunk, and of what does not.
 func TestPasses(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "u32be", "f64", "bytes3", "rec7", "rec12 both", "i128"} {
@@ -116,7 +116,8 @@ func TestPassesOfFewKeys(t *testing.T) {
 		for i := range 3000 {
 			data[8*i] = byte(i%keys) + 1
 		}
-		opt := Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out")}
+		opt := Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)},
+			Output: filepath.Join(t.TempDir(), "out")}
 		opt.faults.chunkRecords, opt.faults.blockBytes = 1200, 8*50
 		report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
 		if report.Strategy != Reread || report.Chunks > keys || report.Plan.Chunks < 3 {
@@ -125,8 +126,8 @@ func TestPassesOfFewKeys(t *testing.T) {
 	}
 }
 
-// TestPassesInVain begins again in another way where a pass finds that it cannot hold what it must, or that chunks take all or
-// nothing. Errors are errors.
+// TestPassesInVain begins again in another way where a pass finds that it cannot hold what it must, or that chunks
+// take all or nothing. Errors are errors.
 func TestPassesInVain(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -160,7 +161,8 @@ func TestPassesInVain(t *testing.T) {
 				report := checkSort(t, k, data, want, opt)
 				next := report.Plan.Considered[1]
 				if report.Strategy != next.Strategy || report.BytesSpilled == 0 || report.Chunks != next.Chunks {
-					t.Errorf("sorted by %s, %d bytes spilled, %d chunks of %d", report.Strategy, report.BytesSpilled, report.Chunks, next.Chunks)
+					t.Errorf("sorted by %s, %d bytes spilled, %d chunks of %d", report.Strategy, report.BytesSpilled, report.Chunks,
+						next.Chunks)
 				}
 				if len(report.Changes) != 1 || report.Changes[0].Planned != Reread || report.Changes[0].Ran != report.Strategy {
 					t.Errorf("the report tells of %v", report.Changes)
@@ -202,7 +204,8 @@ func TestPassesForFew(t *testing.T) {
 	}
 }
 
-// TestPassesForFewDistinct takes the records that a limit of distinct keys is expected to need, and more if they have not as many keys.
+// TestPassesForFewDistinct takes the records that a limit of distinct keys is expected to need, and more if they have
+// not as many keys.
 func TestPassesForFewDistinct(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -225,7 +228,8 @@ func TestPassesForFewDistinct(t *testing.T) {
 			})
 			checkSort(t, k, data, want, opt)
 			few := limit*int64(each) < n/20
-			if most := map[bool]int{true: 2, false: 5}[few]; few && passes < 1 || passes > most || few && each == 1 && asked > ^uint64(0)/4 {
+			if most := map[bool]int{true: 2, false: 5}[few]; few && passes < 1 || passes > most ||
+				few && each == 1 && asked > ^uint64(0)/4 {
 				t.Errorf("%d records of each key, limit %d: %d passes, the last for keys up to %d", each, limit, passes, asked)
 			}
 		}
@@ -267,7 +271,8 @@ func TestPassesGreatestKey(t *testing.T) {
 	}
 }
 
-// TestPassesToAStream takes one pass to a stream where that does, but not several, unless asked for: it may end in the input.
+// TestPassesToAStream takes one pass to a stream where that does, but not several, unless asked for: it may end in
+// the input.
 func TestPassesToAStream(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -316,7 +321,8 @@ func TestPassesChanged(t *testing.T) {
 			"longer":  func(file string, data []byte) error { return os.WriteFile(file, append(data, data...), 0o644) },
 		} {
 			data := k.make(t, "uniform", 3000, r)
-			opt := small(Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)}, Output: filepath.Join(t.TempDir(), "out")})
+			opt := small(Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)},
+				Output: filepath.Join(t.TempDir(), "out")})
 			if many { // so many that they are mapped
 				for range 600 {
 					opt.Inputs = append(opt.Inputs, writeFile(t, nil))
@@ -356,13 +362,15 @@ func TestPassesEnd(t *testing.T) {
 		unique bool
 		passes int // at most
 	}{
-		{100, false, 1}, {450, false, 2}, {1700, false, 5}, {2999, false, 9}, {3000, false, 9}, {9000, false, 9}, {0, false, 9}, {100, true, 1}, {1000, true, 4}, {0, true, 9},
+		{100, false, 1}, {450, false, 2}, {1700, false, 5}, {2999, false, 9}, {3000, false, 9}, {9000, false, 9},
+		{0, false, 9}, {100, true, 1}, {1000, true, 4}, {0, true, 9},
 	} {
 		p := &recorder{}
 		opt := Options{Record: k.spec, Limit: c.limit, Unique: c.unique}
 		want := reference(t, k.layout(t), data, opt)
 		opt = small(opt)
-		opt.Strategy, opt.Progress, opt.Inputs, opt.Output = Reread, p, []string{writeFile(t, data)}, filepath.Join(t.TempDir(), "out")
+		opt.Strategy, opt.Progress, opt.Inputs, opt.Output = Reread, p, []string{writeFile(t, data)},
+			filepath.Join(t.TempDir(), "out")
 		report := checkSort(t, k, data, want, opt)
 		if report.Chunks > c.passes {
 			t.Errorf("limit %d, unique %t: %d passes, want %d at most", c.limit, c.unique, report.Chunks, c.passes)

@@ -35,6 +35,7 @@ func TestSortIntoHeldPipe(t *testing.T) {
 		}
 	})
 	if !bytes.Equal(got, want) {
-		t.Errorf("%d of %d bytes came out, %d of them looked at late, and they are not those of the sort", len(got), len(want), late)
+		t.Errorf("%d of %d bytes came out, %d of them looked at late, and they are not those of the sort", len(got),
+			len(want), late)
 	}
 }

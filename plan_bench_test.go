@@ -16,8 +16,8 @@ import (
 var gridBytes = flag.Int64("grid-bytes", 256<<20, "size of the files of BenchmarkPlanner")
 
 // BenchmarkPlanner holds the planner's choice against the strategies that it could have forced, over a grid of records,
-// distributions and memory limits. The strategies take turns, and the medians are reported, in seconds; regret is that of
-// the strategy which auto chose as a multiple of the best one's.
+// distributions and memory limits. The strategies take turns, and the medians are reported, in seconds; regret is
+// that of the strategy which auto chose as a multiple of the best one's.
 //
 //	go test -run - -bench Planner -benchtime 5x . -args -grid-bytes 1073741824
 func BenchmarkPlanner(b *testing.B) {

@@ -43,7 +43,8 @@ func variant(opt Options, size int, r *rand.Rand) Options {
 
 // describe shows what variant chose.
 func describe(o Options) string {
-	return fmt.Sprintf("memory %d, workers %d, batch %d, strategy %s, spill %s, verify %t, blocks of %d bytes, chunks of %d records, %d inputs, output %q, compress %q",
+	return fmt.Sprintf("memory %d, workers %d, batch %d, strategy %s, spill %s, verify %t, blocks of %d bytes, "+
+		"chunks of %d records, %d inputs, output %q, compress %q",
 		o.MemoryBytes, o.Workers, o.BatchSize, o.Strategy, o.SpillCompress, o.Verify, o.faults.blockBytes,
 		o.faults.chunkRecords, len(o.Inputs), filepath.Base(o.Output), o.Compress)
 }
@@ -212,7 +213,8 @@ func TestSortSelections(t *testing.T) {
 					opt = withInputs(t, variant(opt, size, r), data, size, r)
 					report := checkSort(t, k, data, want, opt)
 					if report.RecordsOut != int64(len(want)/size) || report.Records != 2000 {
-						t.Errorf("%s: the report has %d records in, %d out; %d came out", describe(opt), report.Records, report.RecordsOut, len(want)/size)
+						t.Errorf("%s: the report has %d records in, %d out; %d came out", describe(opt), report.Records,
+							report.RecordsOut, len(want)/size)
 					}
 				}
 			}
@@ -231,7 +233,8 @@ func TestSortBoundaries(t *testing.T) {
 			data := k.make(t, "uniform", n, r)
 			want := reference(t, k.layout(t), data, Options{})
 			for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
-				file := small(Options{Record: k.spec, Strategy: strategy, BatchSize: 2, Verify: true, Inputs: []string{writeFile(t, data)}})
+				file := small(Options{Record: k.spec, Strategy: strategy, BatchSize: 2, Verify: true,
+					Inputs: []string{writeFile(t, data)}})
 				checkSort(t, k, data, want, file)
 				stream := small(Options{Record: k.spec, Strategy: strategy, Workers: 3, Stdin: bytes.NewReader(data)})
 				report := checkSort(t, k, data, want, stream)

@@ -102,8 +102,8 @@ func TestSpillFitsTheRoom(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsPossible: an input that looks sorted and is not, where there is no room to spill, is refused, and what
-// stood under the name of the output stands.
+// TestNothingElseIsPossible: an input that looks sorted and is not, where there is no room to spill, is refused, and
+// what stood under the name of the output stands.
 func TestNothingElseIsPossible(t *testing.T) {
 	k := kindNamed("gensort")
 	size := k.layout(t).RecordSize

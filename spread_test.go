@@ -29,7 +29,8 @@ func TestSpread(t *testing.T) {
 			for _, devices := range []int{2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", k.name, dist, devices), func(t *testing.T) {
 					data := k.make(t, dist, []int{r.IntN(4), r.IntN(9000)}[min(r.IntN(5), 1)], r)
-					opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 1 + r.IntN(4), MemoryBytes: 64 << 20}
+					opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 1 + r.IntN(4),
+						MemoryBytes: 64 << 20}
 					opt.Reverse, opt.Unique = r.IntN(3) == 0, r.IntN(4) == 0
 					if r.IntN(4) == 0 {
 						opt.Limit = 1 + r.Int64N(2000)
@@ -72,7 +73,8 @@ func TestSpreadUneven(t *testing.T) {
 		for _, limits := range [][]int64{{100, 9900}, {9000, 1000}, {5000, 5001}, {0, 10000}, {3000, 3000}} {
 			k := kindNamed(name)
 			data := k.make(t, "zipf", 10000, r)
-			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, MemoryBytes: 64 << 20}, 2)
+			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, MemoryBytes: 64 << 20},
+				2)
 			opt.Output = writeFile(t, nil)
 			devices := 0
 			opt.faults.wrapDevice = func(d device.Device) device.Device {
@@ -111,7 +113,8 @@ func TestSpreadOfStream(t *testing.T) {
 	opt := onDevices(Options{Record: k.spec, Stdin: bytes.NewBuffer(data), MemoryBytes: 64 << 20}, 2)
 	var got bytes.Buffer
 	opt.Stdout = &got
-	if _, err := Sort(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "files as input") || got.Len() > 0 {
+	if _, err := Sort(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "files as input") ||
+		got.Len() > 0 {
 		t.Errorf("error %v, %d bytes were written", err, got.Len())
 	}
 }
@@ -148,7 +151,8 @@ func TestSpreadFaults(t *testing.T) {
 	want := reference(t, k.layout(t), data, Options{})
 	for at := int64(0); ; at++ {
 		i := &injector{failAt: at}
-		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")), MemoryBytes: 64 << 20}
+		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
+			MemoryBytes: 64 << 20}
 		opt.faults = i.faults(true)
 		_, err := Sort(context.Background(), onDevices(opt, 2))
 		got, readErr := os.ReadFile(opt.Output)
@@ -174,7 +178,8 @@ func TestSpreadCancelled(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 50000, r)
 	ctx, cancel := context.WithCancel(context.Background())
-	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")), MemoryBytes: 64 << 20}, 2)
+	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
+		MemoryBytes: 64 << 20}, 2)
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
 		return cancelledData{d, cancel}
 	}

@@ -56,7 +56,8 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	size := header.Layout().RecordSize
 	var sum format.Checksum
 	sum.Add(data, size)
-	for name, input := range map[string]string{"file": writeFile(t, data), "standard input": "-", "gzip": writeFile(t, compressed(t, data, format.Gzip))} {
+	for name, input := range map[string]string{"file": writeFile(t, data), "standard input": "-",
+		"gzip": writeFile(t, compressed(t, data, format.Gzip))} {
 		opt.Inputs, opt.Workers = []string{input}, 3
 		opt.Stdin = &dribble{data: data, most: 4000}
 		report, err := Check(context.Background(), opt)
@@ -73,7 +74,8 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 		opt.Brief, opt.Stdin = true, &dribble{data: data, most: 4000}
 		report, brief := Check(context.Background(), opt)
 		opt.Brief = false
-		if fmt.Sprint(brief) != fmt.Sprint(err) || report.Checksum != "" || at < 0 && report.Records != int64(len(data)/size) {
+		if fmt.Sprint(brief) != fmt.Sprint(err) || report.Checksum != "" ||
+			at < 0 && report.Records != int64(len(data)/size) {
 			t.Errorf("%s: briefly %v, %+v; at length %v", name, brief, report, err)
 		}
 	}
@@ -206,7 +208,8 @@ func (s shifted) Next(max int, place func(int64, int) []byte) (int64, int, error
 // TestLostRecords does not call a sort done that has not read all records.
 func TestLostRecords(t *testing.T) {
 	k := kindNamed("u64")
-	opt := small(Options{Record: k.spec, Strategy: MergeRuns, Inputs: []string{writeFile(t, k.make(t, "uniform", 2000, seeded(t)))}})
+	opt := small(Options{Record: k.spec, Strategy: MergeRuns, Inputs: []string{writeFile(t,
+		k.make(t, "uniform", 2000, seeded(t)))}})
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return droppingDataset{d} }
 	opt.Stdout, opt.Output = io.Discard, t.TempDir()+"/out"
 	if _, _, err := sortToBytes(t, opt); err == nil || !strings.Contains(err.Error(), "2000 records") {

@@ -219,7 +219,8 @@ func TestLargeWindowsAreRefused(t *testing.T) {
 }
 
 func TestDetectLeavesRecordsAlone(t *testing.T) {
-	for _, first := range []string{"", "\x1f", "\x1f\x8b", "\x1f\x8b\x08", "\x1f\x8b\x08\xff\x00\x00\x00\x00\x00\x03", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x01\x03",
+	for _, first := range []string{"", "\x1f", "\x1f\x8b", "\x1f\x8b\x08", "\x1f\x8b\x08\xff\x00\x00\x00\x00\x00\x03",
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x01\x03",
 		"(\xb5/", "\x50\x2a\x4d", "\xff\x06\x00\x00S2sTw0", "0123456789", "\x93NUMPY\x01\x00v\x00"} {
 		if c := Detect([]byte(first)); c != None {
 			t.Errorf("%q is detected as %v", first, c)
@@ -239,7 +240,8 @@ func TestNames(t *testing.T) {
 	if _, err := ParseCompression("xz", ""); err == nil {
 		t.Error("xz is accepted")
 	}
-	for name, want := range map[string]Compression{"a.gz": Gzip, "a.b.zst": Zstd, "/x/a.s2": S2, "gz": None, "a.gz.bin": None} {
+	for name, want := range map[string]Compression{"a.gz": Gzip, "a.b.zst": Zstd, "/x/a.s2": S2, "gz": None,
+		"a.gz.bin": None} {
 		if got, err := ParseCompression("", name); err != nil || got != want {
 			t.Errorf("the suffix of %q asks for %v, %v", name, got, err)
 		}

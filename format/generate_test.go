@@ -160,7 +160,8 @@ func TestGensortPayload(t *testing.T) {
 	if got := string(recs[10:44]); got != "\x00\x11"+strings.Repeat("0", 22)+"ABCDEF0123" {
 		t.Errorf("bytes 10 to 43 are %q", got)
 	}
-	if recs[48] != recs[51] || !bytes.Equal(recs[44:48], []byte{0x88, 0x99, 0xaa, 0xbb}) || !bytes.Equal(recs[96:], []byte{0xcc, 0xdd, 0xee, 0xff}) {
+	if recs[48] != recs[51] || !bytes.Equal(recs[44:48], []byte{0x88, 0x99, 0xaa, 0xbb}) ||
+		!bytes.Equal(recs[96:], []byte{0xcc, 0xdd, 0xee, 0xff}) {
 		t.Errorf("bytes 44 to 99 are %q", recs[44:])
 	}
 }

@@ -20,11 +20,14 @@ func TestSpecFaults(t *testing.T) {
 		{Spec{Keys: []string{"0:u8"}}, []string{"add -R BYTES"}},
 		{Spec{RecordSize: -1}, []string{"-R -1"}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
-		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on", "7:u16be needs 2 bytes"}},
-		{Spec{RecordSize: 8, Keys: []string{strconv.Itoa(math.MaxInt) + ":u8"}}, []string{"from byte " + strconv.Itoa(math.MaxInt)}},
+		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on",
+			"7:u16be needs 2 bytes"}},
+		{Spec{RecordSize: 8, Keys: []string{strconv.Itoa(math.MaxInt) + ":u8"}},
+			[]string{"from byte " + strconv.Itoa(math.MaxInt)}},
 		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add -k OFFSET:TYPE"}},
 		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
-		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}}, []string{"excludes -t", "excludes -k", "excludes -R"}},
+		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}},
+			[]string{"excludes -t", "excludes -k", "excludes -R"}},
 		{Spec{Format: "sosd"}, []string{"-t u32 or -t u64"}},
 		{Spec{Format: "sosd", Type: "f64"}, []string{"-t u32 or -t u64"}},
 		{Spec{Format: "npy", RecordSize: 3, Type: "nope"}, []string{"excludes -R", `unknown type "nope"`}},
@@ -76,7 +79,8 @@ func TestSosdHeader(t *testing.T) {
 		"":                                 "ends after 0 of the 8 bytes",
 		"\xff\xff\xff\xff\xff\xff\xff\xff": "is this a sosd file?",
 	} {
-		if _, err := spec.ReadHeader(strings.NewReader(input), "in.sosd"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "in.sosd") {
+		if _, err := spec.ReadHeader(strings.NewReader(input), "in.sosd"); err == nil ||
+			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "in.sosd") {
 			t.Errorf("%q: %v, want %q", input, err, want)
 		}
 	}
@@ -94,7 +98,8 @@ func TestCheckSize(t *testing.T) {
 		{raw, 1001, "byte 1000: 1001 bytes are not a multiple of the record size 100 (remainder 1); check -R"},
 		{raw, 99, "remainder 99"},
 		{sosd, 32, "3"}, {sosd, 7, "fewer than its header of 8"},
-		{sosd, 31, "partial last record at byte 24: 23 bytes after the header of 8 are not a multiple of the record size 8 (remainder 7)"},
+		{sosd, 31, "partial last record at byte 24: 23 bytes after the header of 8 are not a multiple of " +
+			"the record size 8 (remainder 7)"},
 		{sosd, 24, "announces 3 records of 8 bytes, but 2 follow: the file was cut short"},
 		{sosd, 40, "but 4 follow: something was appended"},
 	} {
@@ -139,8 +144,9 @@ func TestCompatible(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{
-		"0": 0, "1": 1, "512M": 512 << 20, "10KB": 10000, "10K": 10240, "10k": 10240, "10KiB": 10240, "1.5GiB": 3 << 29, "1.5G": 3 << 29,
-		" 7 ": 7, "2T": 2 << 40, "3TB": 3e12, "100B": 100, "9223372036854775807": 1<<63 - 1, "4 MiB": 4 << 20,
+		"0": 0, "1": 1, "512M": 512 << 20, "10KB": 10000, "10K": 10240, "10k": 10240, "10KiB": 10240, "1.5GiB": 3 << 29,
+		"1.5G": 3 << 29,
+		" 7 ":  7, "2T": 2 << 40, "3TB": 3e12, "100B": 100, "9223372036854775807": 1<<63 - 1, "4 MiB": 4 << 20,
 	} {
 		if got, err := ParseSize(s); err != nil || got != want {
 			t.Errorf("ParseSize(%q) = %d, %v, want %d", s, got, err, want)

@@ -50,19 +50,24 @@ func layouts() []string {
 		}
 	}
 	for n := 1; n <= 17; n++ {
-		all = append(all, fmt.Sprintf("%d 0:bytes%d", n, n), fmt.Sprintf("%d 0:bytes%d:desc", n, n), fmt.Sprintf("%d 2:bytes%d", n+3, n))
+		all = append(all, fmt.Sprintf("%d 0:bytes%d", n, n), fmt.Sprintf("%d 0:bytes%d:desc", n, n),
+			fmt.Sprintf("%d 2:bytes%d", n+3, n))
 	}
 	return append(all,
-		"100 0:bytes10", "7 3:u16be:desc 0:i8", "12 0:f32 4:u64", "12 8:u32:desc 0:f64", "9 0:u8 1:u8 2:u8 3:u8 4:u8 5:u8 6:u8 7:u8 8:u8",
-		"10 0:u16 1:u16be:desc 2:i32", "40 0:u128be 5:i128:desc 30:bytes3", "6 0:bytes5 1:bytes5:desc", "300 1:bytes290 0:i8:desc",
+		"100 0:bytes10", "7 3:u16be:desc 0:i8", "12 0:f32 4:u64", "12 8:u32:desc 0:f64",
+		"9 0:u8 1:u8 2:u8 3:u8 4:u8 5:u8 6:u8 7:u8 8:u8",
+		"10 0:u16 1:u16be:desc 2:i32", "40 0:u128be 5:i128:desc 30:bytes3", "6 0:bytes5 1:bytes5:desc",
+		"300 1:bytes290 0:i8:desc",
 		"20 0:u8 1:i8 2:u8 3:i8 4:u8 5:u8 6:u8 7:u8 8:u8 9:u8 10:f32 14:u16 12:i16be")
 }
 
 // interesting are the bytes of numbers at which an order may break: both zeros, infinities, NaNs, extremes.
 func interesting() [][]byte {
 	var all [][]byte
-	for _, bits := range []uint64{0, 1, 1 << 63, 1<<63 - 1, math.MaxUint64, math.Float64bits(math.Inf(1)), math.Float64bits(math.Inf(-1)),
-		math.Float64bits(1), math.Float64bits(-1), 0x7ff8000000000001, 0xfff8000000000001, 0x7fc00000, 0xffc00000, 0x7f800000, 0xff800000, 0x80000000} {
+	for _, bits := range []uint64{0, 1, 1 << 63, 1<<63 - 1, math.MaxUint64, math.Float64bits(math.Inf(1)),
+		math.Float64bits(math.Inf(-1)),
+		math.Float64bits(1), math.Float64bits(-1), 0x7ff8000000000001, 0xfff8000000000001, 0x7fc00000, 0xffc00000, 0x7f800000,
+		0xff800000, 0x80000000} {
 		all = append(all, binary.LittleEndian.AppendUint64(nil, bits), binary.BigEndian.AppendUint64(nil, bits))
 	}
 	return all
@@ -224,7 +229,8 @@ func TestPrefixesAndRecordsAreInverse(t *testing.T) {
 			k.Prefixes(keys, recs)
 			for i, key := range keys {
 				rec := recs[i*size:][:size]
-				if want := windowOf(k.Append(nil, rec), 0, k.PrefixBits()); key != want || k.Prefix(rec) != want || PrefixOf(k.Append(nil, rec)) != want {
+				if want := windowOf(k.Append(nil, rec), 0, k.PrefixBits()); key != want || k.Prefix(rec) != want ||
+					PrefixOf(k.Append(nil, rec)) != want {
 					t.Fatalf("%s: Prefixes %x, Prefix %x, want %x of record %x", s, key, k.Prefix(rec), want, rec)
 				}
 			}
@@ -282,7 +288,8 @@ func TestIdentityMeansNativeIntegers(t *testing.T) {
 			}
 		}
 	}
-	if !hostBigEndian && !keyer(t, "8 0:u64").Identity() || keyer(t, "8 0:i64").Identity() || keyer(t, "9 0:u64").Identity() {
+	if !hostBigEndian && !keyer(t, "8 0:u64").Identity() || keyer(t, "8 0:i64").Identity() ||
+		keyer(t, "9 0:u64").Identity() {
 		t.Fatal("Identity must hold for bare u64 and not for i64 or records with a payload")
 	}
 }
@@ -349,7 +356,8 @@ func FuzzCompare(f *testing.F) {
 }
 
 func BenchmarkPrefixes(b *testing.B) {
-	for _, s := range []string{"8 0:u64", "8 0:i64", "8 0:f64", "8 0:u64be", "4 0:u32", "100 0:bytes10", "12 0:f32 4:u64", "16 8:u64", "5 0:bytes5", "7 3:u16be:desc 0:i8"} {
+	for _, s := range []string{"8 0:u64", "8 0:i64", "8 0:f64", "8 0:u64be", "4 0:u32", "100 0:bytes10", "12 0:f32 4:u64",
+		"16 8:u64", "5 0:bytes5", "7 3:u16be:desc 0:i8"} {
 		k := keyer(b, s)
 		n := 1 << 20
 		recs := make([]byte, n*k.Layout().RecordSize)

@@ -26,14 +26,17 @@ func npyText(descr string) string {
 }
 
 func TestNpyLayouts(t *testing.T) {
-	nested := "[('id', '<u4'), ('', '|V4'), ('pos', [('x', '>f8'), ('y', '>f8')]), ('tag', '|S3'), ('v', '<f4', (2, 3)), (('title', 'k:desc'), '|i1')]"
+	nested := "[('id', '<u4'), ('', '|V4'), ('pos', [('x', '>f8'), ('y', '>f8')]), ('tag', '|S3'), " +
+		"('v', '<f4', (2, 3)), (('title', 'k:desc'), '|i1')]"
 	for _, c := range []struct {
 		descr string
 		keys  []string
 		want  string // layout, or what the error says
 	}{
-		{"'<u8'", nil, "bare u64"}, {"'>i2'", nil, "bare i16be"}, {"'|u1'", nil, "bare u8"}, {"'=f4'", nil, "bare f32"}, {"'<f8'", nil, "bare f64"},
-		{"'|b1'", nil, "bare u8"}, {"'<M8[ns]'", nil, "bare i64"}, {"'>m8[us]'", nil, "bare i64be"}, {"'|S10'", nil, "bare bytes10"}, {"'|V16'", nil, "bare bytes16"},
+		{"'<u8'", nil, "bare u64"}, {"'>i2'", nil, "bare i16be"}, {"'|u1'", nil, "bare u8"}, {"'=f4'", nil, "bare f32"},
+		{"'<f8'", nil, "bare f64"},
+		{"'|b1'", nil, "bare u8"}, {"'<M8[ns]'", nil, "bare i64"}, {"'>m8[us]'", nil, "bare i64be"},
+		{"'|S10'", nil, "bare bytes10"}, {"'|V16'", nil, "bare bytes16"},
 		{"'|V16'", []string{"4:u32:desc", "0:u8"}, "16-byte records by 4:u32:desc, 0:u8"},
 		{"'<c16'", []string{"0:f64", "8:f64"}, "16-byte records by 0:f64, 8:f64"},
 		{"'<U4'", []string{"0:u32"}, "16-byte records by 0:u32"},
@@ -51,13 +54,18 @@ func TestNpyLayouts(t *testing.T) {
 		{"'<u8'", []string{"name"}, "no fields with names"},
 		{"'<f2'", nil, "'<f2' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U4'", nil, "has no order"},
 		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
-		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"}, {"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
-		{"'|S0'", nil, "has 0 bytes"}, {"[]", nil, "has 0 bytes"}, {"'|S9999999'", nil, "unknown dtype"}, {"'<U300000'", nil, "1200000 bytes"},
-		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"}, {"[('a', 7)]", nil, "neither a type nor a list"},
-		{"[('a', '<u4', (2, -1))]", nil, "shape (2, -1) is not possible"}, {"[('a', '<u4', (1000, 1000))]", nil, "after the largest record"},
+		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"},
+		{"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
+		{"'|S0'", nil, "has 0 bytes"}, {"[]", nil, "has 0 bytes"}, {"'|S9999999'", nil, "unknown dtype"},
+		{"'<U300000'", nil, "1200000 bytes"},
+		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"},
+		{"[('a', 7)]", nil, "neither a type nor a list"},
+		{"[('a', '<u4', (2, -1))]", nil, "shape (2, -1) is not possible"},
+		{"[('a', '<u4', (1000, 1000))]", nil, "after the largest record"},
 		{"[('a', '<u4', (1000000, 1000000, 1000000))]", nil, "too large"}, {"[(7, '<u4')]", nil, "is not a string"},
 		{"[('" + strings.Repeat("n", 1025) + "', '<u4')]", nil, "a name of more than 1024 bytes"},
-		{"[('p', [('x', '<u4'), ('y', '<u4')], 2), ('k', '<u4')]", []string{"k"}, "20-byte records by 16:u32"}, {"[('a', '<u4'), ('b', None)]", nil, "None is neither"},
+		{"[('p', [('x', '<u4'), ('y', '<u4')], 2), ('k', '<u4')]", []string{"k"}, "20-byte records by 16:u32"},
+		{"[('a', '<u4'), ('b', None)]", nil, "None is neither"},
 	} {
 		h, err := Spec{Format: "npy", Keys: c.keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(c.descr))), "a.npy")
 		got := ""
@@ -111,7 +119,8 @@ func TestNpyHeaderFaults(t *testing.T) {
 		header(strings.Repeat("[", 10001)): "exceeded max depth",
 		header("__import__('os')"):         "not a Python literal",
 	} {
-		if _, err := (Spec{Format: "npy"}).ReadHeader(strings.NewReader(input), "a.npy"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (Spec{Format: "npy"}).ReadHeader(strings.NewReader(input), "a.npy"); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", input, err, want)
 		}
 	}
@@ -128,7 +137,8 @@ func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, h, err)
 		}
 	}
-	if _, err := (Spec{Format: "npy", Type: "i32"}).ReadHeader(strings.NewReader(npyFile(1, npyText("'<u4'"))), "a.npy"); err == nil || !strings.Contains(err.Error(), "not -t i32") {
+	if _, err := (Spec{Format: "npy", Type: "i32"}).ReadHeader(strings.NewReader(npyFile(1, npyText("'<u4'"))),
+		"a.npy"); err == nil || !strings.Contains(err.Error(), "not -t i32") {
 		t.Errorf("-t i32 for an array of u4: %v", err)
 	}
 }
@@ -148,8 +158,10 @@ func TestNpyReadsNotAByteMore(t *testing.T) {
 // What numpy.save of NumPy 1.26 and 2.x writes for np.zeros(3, dtype) before the data.
 func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
 	for dtype, want := range map[string]string{
-		"'<u8'": "\x93NUMPY\x01\x00v\x00{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }" + strings.Repeat(" ", 60) + "\n",
-		"[('a', '<u4'), ('b', '<f8', (3,))]": "\x93NUMPY\x01\x00v\x00{'descr': [('a', '<u4'), ('b', '<f8', (3,))], 'fortran_order': False, 'shape': (3,), }" +
+		"'<u8'": "\x93NUMPY\x01\x00v\x00{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }" + strings.Repeat(" ", 60) +
+			"\n",
+		"[('a', '<u4'), ('b', '<f8', (3,))]": "\x93NUMPY\x01\x00v\x00" +
+			"{'descr': [('a', '<u4'), ('b', '<f8', (3,))], 'fortran_order': False, 'shape': (3,), }" +
 			strings.Repeat(" ", 31) + "\n",
 	} {
 		if got := string(encodeNpy(dtype, 3)); got != want {
@@ -160,7 +172,8 @@ func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
 
 func TestEncodeNpyLengthIsConstantAndReadsBack(t *testing.T) {
 	wide := strings.Repeat("('field', '<u4'), ", 5000)
-	for _, dtype := range []string{"'<u8'", "'|S123'", "[('größe', '<u4')]", "[('ключ', '<u4'), ('x', '|V3')]", `[("it's", '<u4'), ('a\\b\n', '<u4')]`, "[" + wide[:len(wide)-2] + "]"} {
+	for _, dtype := range []string{"'<u8'", "'|S123'", "[('größe', '<u4')]", "[('ключ', '<u4'), ('x', '|V3')]",
+		`[("it's", '<u4'), ('a\\b\n', '<u4')]`, "[" + wide[:len(wide)-2] + "]"} {
 		length := len(encodeNpy(dtype, 0))
 		if length%npyAlignment != 0 {
 			t.Errorf("%.40s: the data begins at %d", dtype, length)
@@ -171,7 +184,8 @@ func TestEncodeNpyLengthIsConstantAndReadsBack(t *testing.T) {
 				t.Errorf("%.40s: %d bytes for %d records, %d for 0", dtype, len(b), n, length)
 			}
 			text, size, err := readNpyText(bytes.NewReader(b))
-			if err != nil || size != int64(length) || !strings.Contains(text, dtype) || !strings.Contains(text, fmt.Sprintf("(%d,)", n)) {
+			if err != nil || size != int64(length) || !strings.Contains(text, dtype) ||
+				!strings.Contains(text, fmt.Sprintf("(%d,)", n)) {
 				t.Errorf("%.40s, %d records: %v: %.200s", dtype, n, err, text)
 			}
 		}
@@ -179,7 +193,10 @@ func TestEncodeNpyLengthIsConstantAndReadsBack(t *testing.T) {
 }
 
 func TestNpyOutputOfAnInput(t *testing.T) {
-	for _, descr := range []string{"'<u8'", "[('id', '<u4'), ('', '|V4'), ('größe', [('x', '>f8')], (2, 3)), (('title', 'k'), '|i1')]", "[('ключ', '<u4'), ('id', '<u4')]"} {
+	for _, descr := range []string{
+		"'<u8'", "[('id', '<u4'), ('', '|V4'), ('größe', [('x', '>f8')], (2, 3)), (('title', 'k'), '|i1')]",
+		"[('ключ', '<u4'), ('id', '<u4')]",
+	} {
 		spec := Spec{Format: "npy"}
 		if descr[0] == '[' {
 			spec.Keys = []string{"id"}
@@ -199,7 +216,8 @@ func TestNpyOutputOfAnInput(t *testing.T) {
 }
 
 func TestMadeNpy(t *testing.T) {
-	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'", "bytes10": "'|S10'"} {
+	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'",
+		"bytes10": "'|S10'"} {
 		h, err := Spec{Format: "npy", Type: typ}.NewHeader()
 		if err != nil || h.dtype != want || h.Size() != int64(len(h.Encode(12345))) {
 			t.Errorf("-t %s: %+v, %v", typ, h, err)

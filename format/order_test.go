@@ -161,7 +161,8 @@ func FuzzCheckBlock(f *testing.F) {
 		recs = recs[:len(recs)/2*2]
 		at := min(int(cut), len(recs)/2)
 		want := referenceOrder(k, recs)
-		if got := CheckBlock(k, 0, recs[:2*at]).Join(CheckBlock(k, int64(at), recs[2*at:])); !sameOrder(got, want) && want.Records > 0 {
+		if got := CheckBlock(k, 0, recs[:2*at]).Join(CheckBlock(k, int64(at), recs[2*at:])); !sameOrder(got, want) &&
+			want.Records > 0 {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	})

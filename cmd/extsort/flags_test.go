@@ -107,7 +107,8 @@ func TestVerbIsTheFirstOperand(t *testing.T) {
 }
 
 func TestHelpIsComplete(t *testing.T) {
-	for _, args := range []string{"--help", "gen --help", "plan -h", "devices --help", "demo --help", "completion --help"} {
+	for _, args := range []string{"--help", "gen --help", "plan -h", "devices --help", "demo --help",
+		"completion --help"} {
 		var out, errs bytes.Buffer
 		if code := run(context.Background(), strings.Fields(args), nil, &out, &errs); code != 0 || errs.Len() > 0 {
 			t.Errorf("%s: exit code %d, errors %q", args, code, errs.String())

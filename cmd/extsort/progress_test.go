@@ -47,7 +47,8 @@ func TestBarsShowEveryPhaseInALog(t *testing.T) {
 		t.Fatalf("%d lines, want one for each phase: %q", len(lines), out.String())
 	}
 	for i, phase := range []string{"sort", "merge"} {
-		if !strings.Contains(lines[i], phase) || !strings.Contains(lines[i], "100%") || !strings.Contains(lines[i], "1.0 MiB") {
+		if !strings.Contains(lines[i], phase) || !strings.Contains(lines[i], "100%") ||
+			!strings.Contains(lines[i], "1.0 MiB") {
 			t.Errorf("the line of %s is %q", phase, lines[i])
 		}
 	}
@@ -69,7 +70,8 @@ func TestBarsMoveWhileAPhaseRuns(t *testing.T) {
 	b := &bars{w: &out, tick: time.Millisecond}
 	b.Begin("read", 1000)
 	b.Add(500)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(out.String(), "50%"); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(10 * time.Second)
+	for ; !strings.Contains(out.String(), "50%"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no movement: %q", out.String())
 		}

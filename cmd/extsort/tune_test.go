@@ -13,7 +13,8 @@ import (
 // TestTuneOnADevice tunes the first OpenCL device a little; then it is listed with what was measured, and timed.
 func TestTuneOnADevice(t *testing.T) {
 	folder := t.TempDir()
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4", "XDG_CACHE_HOME": folder} {
+	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
+		"XDG_CACHE_HOME": folder} {
 		t.Setenv(name, value)
 	}
 	if _, err := opencl.Devices(); err != nil {
@@ -24,9 +25,11 @@ func TestTuneOnADevice(t *testing.T) {
 		want string
 	}{
 		{[]string{"devices"}, `(?m)^1: .* +- +-$`},
-		{[]string{"tune", "-d", "1", "-n", "2^10", "-t", "u64", "--budget", "1s"}, `(?s)u64 onesweep +.*default.*link .*/s each way.*kept in `},
+		{[]string{"tune", "-d", "1", "-n", "2^10", "-t", "u64", "--budget", "1s"},
+			`(?s)u64 onesweep +.*default.*link .*/s each way.*kept in `},
 		{[]string{"devices"}, `(?m)^1: .* [0-9,]+ +[0-9.]+ .iB/s +[0-9.]+ .iB/s$`},
-		{[]string{"bench", "-d", "1", "--algorithm", "tile,selection", "-t", "u32", "--min", "2^9", "--max", "2^9", "--runs", "1"},
+		{[]string{"bench", "-d", "1", "--algorithm", "tile,selection", "-t", "u32", "--min", "2^9", "--max", "2^9", "--runs",
+			"1"},
 			`(?m)^ +9 +[0-9.]+ +[0-9.]+$`},
 	} {
 		var out, faults bytes.Buffer
@@ -39,7 +42,8 @@ func TestTuneOnADevice(t *testing.T) {
 	}
 	var out, faults bytes.Buffer
 	code := run(t.Context(), []string{"tune", "-d", "1", "-n", "2^40"}, nil, &out, &faults)
-	if code != exitError || !regexp.MustCompile(`^extsort: tune device 1 .* 1099511627776 keys of .* do not fit its memory .* \(try another -n\)\n$`).Match(faults.Bytes()) {
+	want := `^extsort: tune device 1 .* 1099511627776 keys of .* do not fit its memory .* \(try another -n\)\n$`
+	if code != exitError || !regexp.MustCompile(want).Match(faults.Bytes()) {
 		t.Errorf("tune of too many keys: exit %d, %s", code, &faults)
 	}
 }
