@@ -172,8 +172,8 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	return e.volume, e.next - size
 }
 
-// put stores a block in an extent, or a new one of least bytes, and returns its entry but for First. It is compressed if
-// that pays.
+// put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
+// First.
 func (s *Spill) put(recs []byte, e *extent, least int64) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
