@@ -45,6 +45,8 @@ var house = []struct{ folder, layer string }{
 
 	{"cmd/compare", "cmd"},
 	{"cmd/extsort", "cmd"},
+
+	{"internal/soak", "cmd"},
 }
 
 // never lists what layers alone do not forbid. "dir/..." is dir and all below it.
@@ -85,6 +87,11 @@ var never = []struct {
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
 			modulePath + "/chunker/input/pipe/pipetest"},
 		reason: "tools are no part of a sort",
+	},
+	{
+		from:   []string{"internal/soak"},
+		to:     []string{modulePath + "/..."},
+		reason: "the oracle shares no code with what it judges",
 	},
 	{
 		from:   []string{"..."},
@@ -207,6 +214,8 @@ func TestForbidden(t *testing.T) {
 		{"cmd/extsort", modulePath + "/device/bench", false},
 		{"cmd/extsort", "gonum.org/v1/plot", true},
 		{"cmd/compare", "gonum.org/v1/plot", false},
+		{"internal/soak", modulePath + "/format", true},
+		{"internal/soak", modulePath, true},
 	} {
 		if reason := forbidden(c.from, c.to); (reason != "") != c.want {
 			t.Errorf("%s imports %s: %q", c.from, c.to, reason)

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long a run may take; one that hangs is shown with its stacks.
+const patience = 10 * time.Minute
+
+// outcome is how a run of the command ended.
+type outcome struct {
+	exit           int            // status; -1: of a signal
+	signal         syscall.Signal // that it died of
+	stdout, stderr []byte
+	took           time.Duration
+	hung           bool
+}
+
+func (o outcome) status() string {
+	if o.exit < 0 {
+		return o.signal.String()
+	}
+	return fmt.Sprint("exit ", o.exit)
+}
+
+// arguments are the command line of a scenario.
+func (s *scenario) arguments() []string {
+	args := append([]string{"--progress", "never"}, s.layout.flags...)
+	switch s.verb {
+	case "merge":
+		args = append(args, "-m")
+	case "check":
+		args = append(args, "-c")
+	}
+	args = append(args, s.flags...)
+	for i := range s.spills {
+		args = append(args, "-T", fmt.Sprint("spill", i))
+	}
+	if name := s.outputName(); name != "" && s.output.where != "redirect" {
+		args = append(args, "-o", name)
+	}
+	for i, in := range s.inputs {
+		switch {
+		case in.stdin == "":
+			args = append(args, "data/"+in.name(i))
+		case in.isNamed || len(s.inputs) > 1:
+			args = append(args, "-")
+		}
+	}
+	return args
+}
+
+// outputName is the file that the output goes to, "" where it is a pipe.
+func (s *scenario) outputName() string {
+	switch s.output.where {
+	case "input":
+		return "data/" + s.inputs[0].name(0)
+	case "redirect":
+		return "result/redirected"
+	case "file":
+		if s.output.asked {
+			return "result/out"
+		}
+		return "result/out" + suffixes[s.output.kind]
+	}
+	return ""
+}
+
+// run runs the command in folder, and sends it the signal of the scenario after a time, unless that is 0.
+func (s *scenario) run(ctx context.Context, command, folder string, after time.Duration) (outcome, error) {
+	cmd := exec.Command(command, s.arguments()...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "TMPDIR="+folder+"/tmp", "GOTRACEBACK=all")
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	files, err := s.connect(cmd, folder)
+	defer closeAll(files)
+	if err != nil {
+		return outcome{}, err
+	}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return outcome{}, err
+	}
+	defer context.AfterFunc(ctx, func() { cmd.Process.Kill() })()
+	if after > 0 {
+		defer time.AfterFunc(after, func() { cmd.Process.Signal(s.signal) }).Stop()
+	}
+	var hung bool
+	defer time.AfterFunc(patience, func() { hung = true; cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
+	defer time.AfterFunc(patience+time.Minute, func() { cmd.Process.Kill() }).Stop()
+	err = cmd.Wait()
+	o := outcome{exit: cmd.ProcessState.ExitCode(), took: time.Since(begin), hung: hung}
+	o.stdout, o.stderr = out.Bytes(), complaints.Bytes()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		o.signal = status.Signal()
+	}
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return o, err
+	}
+	return o, ctx.Err()
+}
+
+// connect opens standard input and output.
+func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err error) {
+	for i, in := range s.inputs {
+		if in.stdin == "" {
+			continue
+		}
+		f, err := os.Open(folder + "/data/" + in.name(i))
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+		if cmd.Stdin = f; in.stdin == "pipe" {
+			cmd.Stdin = &ragged{f, rand.New(rand.NewPCG(s.seed, 0))}
+		}
+	}
+	if s.output.where == "redirect" {
+		f, err := os.Create(folder + "/" + s.outputName())
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+		cmd.Stdout = f
+	}
+	return files, nil
+}
+
+// ragged hands out a few bytes at times, as pipes do. It is no file, so that a pipe is made of it.
+type ragged struct {
+	from io.Reader
+	r    *rand.Rand
+}
+
+func (p *ragged) Read(b []byte) (int, error) {
+	return p.from.Read(b[:1+p.r.IntN(len(b))])
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// commandLine is what a shell needs to run a scenario again in its folder.
+func (s *scenario) commandLine(command string) string {
+	words := []string{"TMPDIR=$PWD/tmp", command}
+	for _, arg := range s.arguments() {
+		if strings.ContainsAny(arg, " '\"$") || arg == "" {
+			arg = "'" + arg + "'"
+		}
+		words = append(words, arg)
+	}
+	for i, in := range s.inputs {
+		switch in.stdin {
+		case "pipe":
+			words = append([]string{"cat data/" + in.name(i) + " |"}, words...)
+		case "file":
+			words = append(words, "< data/"+in.name(i))
+		}
+	}
+	switch s.output.where {
+	case "pipe":
+		words = append(words, "| cat > piped")
+	case "redirect":
+		words = append(words, "> "+s.outputName())
+	}
+	return strings.Join(words, " ") + "\n"
+}

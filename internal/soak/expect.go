@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// records are all that go in, in the order in which the inputs are named.
+func (s *scenario) records() []byte {
+	var all []byte
+	for _, in := range s.inputs {
+		all = append(all, in.records...)
+	}
+	return all
+}
+
+// expected is the output byte for byte, not compressed.
+func (s *scenario) expected() []byte {
+	records := s.order().sorted(s.records())
+	if s.unique {
+		records = s.order().unique(records)
+	}
+	if s.limit > 0 {
+		records = records[:min(len(records), s.limit*s.layout.size)]
+	}
+	return s.layout.encode(records)
+}
+
+// refusals are the reasons for which a run may be refused, by what the error says.
+var refusals = []struct {
+	says string
+	may  func(s *scenario) bool
+}{
+	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != "" }},
+	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
+}
+
+// isRefusal says whether an error is one that the scenario may get.
+func (s *scenario) isRefusal(o outcome) bool {
+	if o.exit != 2 {
+		return false
+	}
+	for _, r := range refusals {
+		if bytes.Contains(o.stderr, []byte(r.says)) && r.may(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDisordered says whether an input of a merge or check is out of order, and where the first one is.
+func (s *scenario) isDisordered() (at int, yes bool) {
+	for _, in := range s.inputs {
+		if at := s.order().disorder(in.records, s.unique && s.verb == "check"); at >= 0 {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+var disorderLine = regexp.MustCompile(`\(byte (\d+)\) is out of order`)
+
+// judgeCheck holds what -c says against the oracle.
+func (s *scenario) judgeCheck(o outcome) error {
+	at, disordered := s.isDisordered()
+	switch {
+	case !disordered && o.exit == 0:
+		return nil
+	case !disordered || o.exit != 1:
+		return fmt.Errorf("the check ended with %v, and the first disorder is record %d: %t", o.status(), at, disordered)
+	}
+	want := len(s.layout.header(0)) + at*s.layout.size
+	match := disorderLine.FindSubmatch(o.stderr)
+	if match == nil {
+		return fmt.Errorf("the check says no byte: %s", o.stderr)
+	}
+	if said, err := strconv.Atoi(string(match[1])); err != nil || said != want {
+		return fmt.Errorf("the check says byte %s, not %d", match[1], want)
+	}
+	return nil
+}

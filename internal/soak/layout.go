@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// layout is what a record is, for the command and for the oracle.
+type layout struct {
+	flags     []string
+	container string // "" is raw, else npy or sosd
+	dtype     string // of npy, as NumPy writes it
+	oracle
+}
+
+var numbers = []field{
+	{kind: 'u', size: 1}, {kind: 'u', size: 2}, {kind: 'u', size: 4}, {kind: 'u', size: 8}, {kind: 'u', size: 16},
+	{kind: 'i', size: 1}, {kind: 'i', size: 2}, {kind: 'i', size: 4}, {kind: 'i', size: 8}, {kind: 'i', size: 16},
+	{kind: 'f', size: 4}, {kind: 'f', size: 8},
+}
+
+// randomLayout is one of the ways to describe a record.
+func randomLayout(r *rand.Rand) layout {
+	switch n := r.IntN(100); {
+	case n < 30:
+		return bareLayout(r)
+	case n < 65:
+		return keyedLayout(r)
+	case n < 70:
+		size := skewed(r, 1, 64)
+		return layout{flags: []string{"-R", fmt.Sprint(size)}, oracle: oracle{size, []field{{kind: 'b', size: size}}}}
+	case n < 78:
+		return layout{flags: []string{"-f", "gensort"}, oracle: oracle{100, []field{{kind: 'b', size: 10}}}}
+	case n < 90:
+		return npyLayout(r)
+	default:
+		f := field{kind: 'u', size: 4 << r.IntN(2)}
+		return layout{[]string{"-f", "sosd", "-t", f.typeName()}, "sosd", "", oracle{f.size, []field{f}}}
+	}
+}
+
+// bareLayout is keys alone; the commonest types come more often.
+func bareLayout(r *rand.Rand) layout {
+	f := randomType(r, 40)
+	if r.IntN(3) == 0 {
+		f = field{kind: "uif"[r.IntN(3)], size: 4 << r.IntN(2)}
+	}
+	return layout{flags: []string{"-t", f.typeName()}, oracle: oracle{f.size, []field{f}}}
+}
+
+// randomType is a number, or up to most bytes.
+func randomType(r *rand.Rand, most int) field {
+	if r.IntN(5) == 0 {
+		return field{kind: 'b', size: skewed(r, 1, most)}
+	}
+	f := numbers[r.IntN(len(numbers))]
+	f.big = f.size > 1 && r.IntN(3) == 0
+	return f
+}
+
+// keyedLayout is records with up to four fields, which may overlap.
+func keyedLayout(r *rand.Rand) layout {
+	size := skewed(r, 1, 200)
+	if r.IntN(20) == 0 {
+		size = skewed(r, 200, 70000)
+	}
+	l := layout{flags: []string{"-R", fmt.Sprint(size)}, oracle: oracle{size: size}}
+	for range skewed(r, 1, 4) {
+		f := randomType(r, min(size, 32))
+		for f.size > size {
+			f = randomType(r, size)
+		}
+		f.offset, f.desc = r.IntN(size-f.size+1), r.IntN(3) == 0
+		l.fields = append(l.fields, f)
+		l.flags = append(l.flags, "-k", f.flag())
+	}
+	return l
+}
+
+// npyLayout is an array of numbers or bytes, or of a structure that is sorted by some of its fields.
+func npyLayout(r *rand.Rand) layout {
+	l := layout{flags: []string{"-f", "npy"}, container: "npy"}
+	if r.IntN(2) == 0 {
+		f := npyType(r)
+		l.oracle, l.dtype = oracle{f.size, []field{f}}, "'"+npyName(f)+"'"
+		return l
+	}
+	var members []string
+	for i := range 1 + r.IntN(4) {
+		f := npyType(r)
+		f.offset = l.size
+		l.size += f.size
+		members = append(members, fmt.Sprintf("('m%d', '%s')", i, npyName(f)))
+		if i > 0 && r.IntN(2) == 0 {
+			continue
+		}
+		name := fmt.Sprint("m", i)
+		if f.desc = r.IntN(3) == 0; f.desc {
+			name += ":desc"
+		}
+		l.fields = append(l.fields, f)
+		l.flags = append(l.flags, "-k", name)
+	}
+	l.dtype = "[" + strings.Join(members, ", ") + "]"
+	return l
+}
+
+// npyType is a type that NumPy has, too.
+func npyType(r *rand.Rand) field {
+	for {
+		if f := randomType(r, 24); f.size <= 8 || f.kind == 'b' {
+			return f
+		}
+	}
+}
+
+// npyName is what NumPy calls a type.
+func npyName(f field) string {
+	switch {
+	case f.kind == 'b':
+		return fmt.Sprint("|S", f.size)
+	case f.size == 1:
+		return fmt.Sprintf("|%c1", f.kind)
+	case f.big:
+		return fmt.Sprintf(">%c%d", f.kind, f.size)
+	}
+	return fmt.Sprintf("<%c%d", f.kind, f.size)
+}
+
+// skewed is a number from least to most, small ones more often.
+func skewed(r *rand.Rand, least, most int) int {
+	return least + int(float64(most-least+1)*r.Float64()*r.Float64())
+}

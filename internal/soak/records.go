@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+var (
+	distributions = []string{"uniform", "uniform", "few", "equal", "zipf", "narrow", "special", "normal"}
+	orders        = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "runs"}
+)
+
+// randomRecords makes records whose keys have a distribution and an order.
+func randomRecords(r *rand.Rand, l layout, count int, distribution, order string) []byte {
+	records := randomBytes(r, count*l.size)
+	if choose := keySource(r, l, distribution); choose != nil {
+		for at := 0; at < len(records); at += l.size {
+			record, from := records[at:at+l.size], choose()
+			for _, f := range l.fields {
+				copy(record[f.offset:f.offset+f.size], from[f.offset:])
+			}
+		}
+	}
+	return inOrder(r, l.oracle, records, order)
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
+	}
+	return b[:n]
+}
+
+// keySource gives records from which the keys of others are copied; nil: they stay as random as they are.
+func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
+	record := make([]byte, l.size)
+	fill := func(each func(f field, to []byte)) func() []byte {
+		return func() []byte {
+			for _, f := range l.fields {
+				each(f, record[f.offset:f.offset+f.size])
+			}
+			return record
+		}
+	}
+	switch distribution {
+	case "few":
+		return fromTable(r, l.size, 2+r.IntN(20))
+	case "equal":
+		return fromTable(r, l.size, 1)
+	case "zipf":
+		return fromTable(r, l.size, 10000)
+	case "narrow": // only the least digit varies
+		return fill(func(f field, to []byte) { to[f.place(f.size-1)] = byte(r.Uint32()) })
+	case "special":
+		return fill(func(f field, to []byte) { special(r, f, to) })
+	case "normal":
+		return fill(func(f field, to []byte) { putNumber(f, to, r.NormFloat64()*1000) })
+	}
+	return nil
+}
+
+// fromTable chooses among some records, the first ones more often where they are many.
+func fromTable(r *rand.Rand, size, count int) func() []byte {
+	count = min(count, 1+(1<<20)/size)
+	table := randomBytes(r, size*count)
+	zipf := rand.NewZipf(r, 1.2, 1, uint64(count-1))
+	return func() []byte {
+		i := r.IntN(count)
+		if count > 100 {
+			i = int(zipf.Uint64())
+		}
+		return table[i*size : (i+1)*size]
+	}
+}
+
+// special is what lies at the ends of a type's range, and near its zero.
+func special(r *rand.Rand, f field, to []byte) {
+	first := []byte{0x00, 0x7f, 0x80, 0xff}[r.IntN(4)]
+	rest := []byte{0x00, 0x01, 0x80, 0xff}[r.IntN(4)]
+	for i := range to {
+		to[f.place(i)] = rest
+	}
+	to[f.place(0)] = first
+	if f.kind == 'f' && r.IntN(3) == 0 {
+		values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 5e-324, -1e-45}
+		putNumber(f, to, values[r.IntN(len(values))])
+	}
+}
+
+// putNumber writes a number as the field has it.
+func putNumber(f field, to []byte, v float64) {
+	var digits [16]byte // the last bytes are the number, big-endian
+	integer := uint64(int64(v))
+	if int64(integer) < 0 {
+		invert(digits[:8])
+	}
+	binary.BigEndian.PutUint64(digits[8:], integer)
+	switch {
+	case f.kind == 'f' && f.size == 4:
+		binary.BigEndian.PutUint32(digits[12:], math.Float32bits(float32(v)))
+	case f.kind == 'f':
+		binary.BigEndian.PutUint64(digits[8:], math.Float64bits(v))
+	}
+	n := min(f.size, len(digits))
+	for i := range n {
+		to[f.place(i)] = digits[len(digits)-n+i]
+	}
+}
+
+// inOrder brings records into an order that sorts may treat apart.
+func inOrder(r *rand.Rand, o oracle, records []byte, order string) []byte {
+	count := len(records) / o.size
+	if count == 0 {
+		return records
+	}
+	switch order {
+	case "sorted":
+		return o.sorted(records)
+	case "reversed":
+		return o.reversed().sorted(records)
+	case "nearly-sorted":
+		records = o.sorted(records)
+		for range 1 + count/1000 {
+			swap(records, o.size, r.IntN(count), r.IntN(count))
+		}
+	case "runs":
+		for rest := records; len(rest) > 0; {
+			n := o.size * (1 + r.IntN(len(rest)/o.size))
+			copy(rest, o.sorted(slices.Clone(rest[:n])))
+			rest = rest[n:]
+		}
+	}
+	return records
+}
+
+func swap(records []byte, size, i, j int) {
+	first := slices.Clone(records[i*size : (i+1)*size])
+	copy(records[i*size:], records[j*size:(j+1)*size])
+	copy(records[j*size:], first)
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// scenario is one run, all of it decided by a seed.
+type scenario struct {
+	seed   uint64
+	layout layout
+	verb   string // sort, merge or check
+	count  int    // records
+	shape  string // distribution and order of the keys
+	flags  []string
+
+	reverse, unique, faulty bool // faulty: what is to be merged or checked is out of order
+	limit                   int  // 0: none
+
+	inputs []input
+	output output
+	spills int // folders of -T
+
+	signal  syscall.Signal // 0: none
+	moments []float64      // when it comes, as parts of the time that the run takes without it
+}
+
+// input is one file, or standard input.
+type input struct {
+	records  []byte
+	kind     string // of compression
+	streams  int    // how many the compressed file is made of
+	stdin    string // "", pipe or file
+	isNamed  bool   // "-" stands for standard input
+	suffixed bool
+}
+
+func (in input) name(i int) string {
+	if in.suffixed {
+		return fmt.Sprint("in", i, suffixes[in.kind])
+	}
+	return fmt.Sprint("in", i)
+}
+
+// output is where the result goes.
+type output struct {
+	where string // file, input (the file that is the first input), pipe or redirect
+	kind  string // of compression
+	asked bool   // by --compress, not by a suffix
+	old   []byte // what a file had before; nil: there was none
+}
+
+// machine is what the command can use here.
+type machine struct{ devices []device }
+
+// device is a device as -d names it, and its algorithms.
+type device struct {
+	name       string
+	algorithms []string
+}
+
+// newScenario decides everything. most is the size of the largest input in bytes.
+func newScenario(seed uint64, m machine, most int) *scenario {
+	r := rand.New(rand.NewPCG(seed, 0x736f616b))
+	s := &scenario{seed: seed, layout: randomLayout(r), verb: "sort"}
+	switch r.IntN(10) {
+	case 0, 1:
+		s.verb = "merge"
+	case 2:
+		s.verb = "check"
+	}
+	s.reverse, s.unique = r.IntN(5) == 0, r.IntN(5) == 0
+	s.faulty = s.verb != "sort" && r.IntN(3) == 0
+	s.count = randomCount(r, s.layout.size, most)
+	s.chooseInputs(r)
+	s.chooseOutput(r)
+	s.chooseFlags(r, m)
+	s.chooseSignal(r)
+	return s
+}
+
+// maxRecords bounds what the oracle has to sort.
+const maxRecords = 12_000_000
+
+// randomCount is 0, 1, a few, or up to the most that fit, also more than the least memory holds.
+func randomCount(r *rand.Rand, size, most int) int {
+	most = min(max(most/size, 2), maxRecords)
+	least := min(most-1, 8<<20/size)
+	switch n := r.IntN(20); {
+	case n < 2:
+		return n
+	case n < 5:
+		return min(2+r.IntN(50), most)
+	case n < 9:
+		return min(r.IntN(5000), most)
+	case n < 14:
+		return min(r.IntN(300_000), most)
+	}
+	return skewed(r, least, most)
+}
+
+// chooseInputs makes the records, cuts them, and says how they are handed over.
+func (s *scenario) chooseInputs(r *rand.Rand) {
+	distribution, order := distributions[r.IntN(len(distributions))], orders[r.IntN(len(orders))]
+	s.shape = distribution + "/" + order
+	records := randomRecords(r, s.layout, s.count, distribution, order)
+	n := 1
+	if s.verb != "check" && r.IntN(2) == 0 {
+		n = skewed(r, 1, 6)
+		if s.verb == "merge" {
+			n = skewed(r, 1, 20)
+		}
+	}
+	cuts := []int{0, s.count}
+	for range n - 1 {
+		cuts = append(cuts, r.IntN(s.count+1))
+	}
+	slices.Sort(cuts)
+	for i := range n {
+		s.inputs = append(s.inputs, s.newInput(r, records[cuts[i]*s.layout.size:cuts[i+1]*s.layout.size]))
+	}
+	if r.IntN(3) == 0 {
+		s.inputs[r.IntN(n)].stdin = []string{"pipe", "pipe", "file"}[r.IntN(3)]
+	}
+}
+
+func (s *scenario) newInput(r *rand.Rand, records []byte) input {
+	in := input{records: records, streams: 1, isNamed: r.IntN(2) == 0}
+	if s.verb != "sort" {
+		in.records = s.order().sorted(records)
+		if s.faulty && len(records) > 0 {
+			count := len(records) / s.layout.size
+			swap(in.records, s.layout.size, r.IntN(count), r.IntN(count))
+		}
+		if s.unique && s.verb == "check" && r.IntN(2) == 0 {
+			in.records = s.order().unique(in.records)
+		}
+	}
+	if r.IntN(4) == 0 {
+		in.kind, in.suffixed = []string{"gzip", "zstd", "s2"}[r.IntN(3)], r.IntN(2) == 0
+		if r.IntN(4) == 0 {
+			in.streams = 2
+		}
+	}
+	if len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size])) {
+		in.kind = "gzip"
+	}
+	return in
+}
+
+// order is the oracle of the order that is asked for.
+func (s *scenario) order() oracle {
+	if s.reverse {
+		return s.layout.reversed()
+	}
+	return s.layout.oracle
+}
+
+func (s *scenario) chooseOutput(r *rand.Rand) {
+	out := &s.output
+	out.where = []string{"file", "file", "file", "input", "pipe", "redirect"}[r.IntN(6)]
+	if s.verb == "check" {
+		out.where = "pipe"
+		return
+	}
+	if out.where == "input" && s.inputs[0].stdin != "" {
+		out.where = "file"
+	}
+	if out.where == "input" && s.inputs[0].suffixed {
+		out.kind = s.inputs[0].kind
+	}
+	if out.where == "file" && r.IntN(3) > 0 {
+		out.old = randomBytes(r, r.IntN(10000))
+	}
+	if r.IntN(4) == 0 {
+		out.kind = []string{"gzip", "zstd", "s2", "none"}[r.IntN(4)]
+		out.asked = out.where != "file" || r.IntN(2) == 0
+	}
+}
+
+// chooseFlags chooses what must make no difference to the output, and what does.
+func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
+	flag := func(when bool, values ...string) {
+		if when {
+			s.flags = append(s.flags, values...)
+		}
+	}
+	flag(s.reverse, "-r")
+	flag(s.unique, "-u")
+	flag(r.IntN(3) > 0, "-S", []string{"16M", "16M", "17M", "20M", "24M", "32M", "64M", "256M", "1G"}[r.IntN(9)])
+	flag(r.IntN(2) == 0, "--parallel", fmt.Sprint(1+r.IntN(8)))
+	s.spills = r.IntN(4)
+	if s.verb == "check" {
+		return
+	}
+	if !s.faulty && r.IntN(6) == 0 {
+		s.limit = 1 + skewed(r, 0, s.count+s.count/10)
+		flag(true, "--limit", fmt.Sprint(s.limit))
+	}
+	flag(r.IntN(2) == 0, "--strategy", []string{"merge", "partition", "reread"}[r.IntN(3)])
+	flag(r.IntN(2) == 0, "--spill-compress", []string{"none", "delta", "s2", "zstd"}[r.IntN(4)])
+	flag(r.IntN(6) == 0, "--batch-size", fmt.Sprint(2+r.IntN(20)))
+	flag(r.IntN(5) == 0, "--verify")
+	flag(s.output.asked, "--compress", s.output.kind)
+	s.chooseDevice(r, m)
+}
+
+// chooseDevice names a device now and then, and one of its algorithms.
+func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
+	if len(m.devices) == 0 || r.IntN(2) == 0 {
+		return
+	}
+	d := m.devices[r.IntN(len(m.devices))]
+	s.flags = append(s.flags, "-d", d.name)
+	if len(d.algorithms) > 0 && r.IntN(2) == 0 {
+		s.flags = append(s.flags, "--algorithm", d.algorithms[r.IntN(len(d.algorithms))])
+	}
+}
+
+// chooseSignal kills one run in three, some several times. What goes to the end of a redirection is not whole then.
+func (s *scenario) chooseSignal(r *rand.Rand) {
+	if s.verb == "check" || s.faulty || r.IntN(3) > 0 {
+		return
+	}
+	s.signal = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM}[r.IntN(3)]
+	for range 1 + r.IntN(4) {
+		s.moments = append(s.moments, 1.05*r.Float64())
+	}
+}
+
+// String is the scenario as a line of the log has it.
+func (s *scenario) String() string {
+	var inputs []string
+	for _, in := range s.inputs {
+		word := fmt.Sprint(len(in.records) / s.layout.size)
+		for _, more := range []string{in.kind, in.stdin} {
+			if more != "" {
+				word += "," + more
+			}
+		}
+		inputs = append(inputs, word)
+	}
+	out := s.output.where
+	if s.output.kind != "" {
+		out += "," + s.output.kind
+	}
+	words := []string{s.verb, strings.Join(s.layout.flags, " "), s.layout.dtype, s.shape,
+		"in=" + strings.Join(inputs, "+"), "out=" + out, strings.Join(s.flags, " "), fmt.Sprintf("-T×%d", s.spills)}
+	if s.signal != 0 {
+		words = append(words, fmt.Sprintf("%v×%d", s.signal, len(s.moments)))
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fakeFault names what the test program does wrong when it is run as the command.
+const fakeFault = "SOAK_TEST_FAULT"
+
+func TestMain(m *testing.M) {
+	if fault, isCommand := os.LookupEnv(fakeFault); isCommand {
+		fakeCommand(fault)
+	}
+	os.Exit(m.Run())
+}
+
+// small is a scenario whose keys are often the same, and whose payloads tell the records apart.
+func small() *scenario {
+	l := layout{flags: []string{"-R", "2", "-k", "0:u8"}, oracle: oracle{2, []field{{kind: 'u', size: 1}}}}
+	return &scenario{layout: l, verb: "sort", spills: 1,
+		inputs: []input{{records: []byte("b1a1b2a2c1b3a3a4b4c2"), streams: 1}},
+		output: output{where: "file", old: []byte("what stood there")}}
+}
+
+// fakeCommand sorts as small asks for, and then does something wrong.
+func fakeCommand(fault string) {
+	const out, ran = "result/out", "ran"
+	in, err := os.ReadFile("data/in0")
+	check(err)
+	sorted := small().layout.sorted(in)
+	switch fault {
+	case "byte":
+		sorted[7] ^= 1
+	case "lost":
+		sorted = sorted[:len(sorted)-2]
+	case "unstable":
+		swap(sorted, 2, 0, 1)
+	case "words":
+		os.Stderr.WriteString("panic: out of order\n")
+	case "spill":
+		check(os.WriteFile("spill0/extsort-1", nil, 0o600))
+	case "TMPDIR":
+		check(os.WriteFile(os.Getenv("TMPDIR")+"/extsort-1", nil, 0o600))
+	case "temporary":
+		check(os.WriteFile("result/.out.extsort-1", nil, 0o600))
+	case "input":
+		check(os.WriteFile("data/in0", sorted, 0o600))
+	case "status":
+		os.Stderr.WriteString("extsort: no reason\n")
+		os.Exit(2)
+	case "silent":
+		os.Exit(3)
+	case "nothing":
+		os.Exit(0)
+	case "torn":
+		if _, err := os.Stat(ran); err == nil {
+			check(os.WriteFile(out, sorted[:10], 0o600))
+			time.Sleep(time.Minute) // until it is killed
+		}
+		check(os.WriteFile(ran, nil, 0o600))
+		time.Sleep(time.Second) // so that the kill comes long after the second run has written
+	}
+	check(os.WriteFile(out, sorted, 0o600))
+	os.Exit(0)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// TestFaultsAreFound plants each, and has the folder kept.
+func TestFaultsAreFound(t *testing.T) {
+	for fault, want := range map[string]string{
+		"byte":      "20 bytes where 20 were expected, and byte 7 is the first that differs",
+		"lost":      "18 bytes where 20 were expected, and byte 18",
+		"unstable":  "byte 1 is the first that differs",
+		"words":     "exit 0, and says: panic",
+		"spill":     "spill0/extsort-1 was left behind",
+		"TMPDIR":    "tmp/extsort-1 was left behind",
+		"temporary": "result/.out.extsort-1 was left behind",
+		"input":     "input in0 has changed",
+		"status":    "exit 2: extsort: no reason",
+		"silent":    "exit 3 with 0 lines of errors",
+		"nothing":   "16 bytes where 20 were expected",
+		"torn":      "neither the old one nor the new one",
+	} {
+		s := small()
+		if fault == "torn" {
+			s.signal, s.moments = syscall.SIGKILL, []float64{1}
+		}
+		line, err := tryFake(t, s, fault)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(line, "WRONG") {
+			t.Errorf("%s: %v\nlogged: %s", fault, err, line)
+		}
+	}
+}
+
+// TestNoFault has none found, and nothing kept.
+func TestNoFault(t *testing.T) {
+	if line, err := tryFake(t, small(), ""); err != nil || !strings.HasSuffix(line, ": ok\n") {
+		t.Errorf("%v\nlogged: %s", err, line)
+	}
+}
+
+// tryFake carries a scenario out with the fake command.
+func tryFake(t *testing.T, s *scenario, fault string) (line string, err error) {
+	t.Helper()
+	t.Setenv(fakeFault, fault)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	var log bytes.Buffer
+	_, err = try(context.Background(), s, self, folder, &log)
+	if _, kept := os.Stat(filepath.Join(folder, "seed-0", "command")); (kept == nil) != (err != nil) {
+		t.Errorf("%s: kept: %v, wrong: %v", fault, kept, err)
+	}
+	return log.String(), err
+}
+
+// TestJudgeCheck wants the byte of the first disorder.
+func TestJudgeCheck(t *testing.T) {
+	s := small()
+	s.verb = "check"
+	said := func(line string) outcome {
+		return outcome{exit: 1, stderr: []byte("extsort: data/in0: record 2 " + line)}
+	}
+	for _, c := range []struct {
+		o     outcome
+		right bool
+	}{
+		{said("(byte 2) is out of order"), true}, {said("(byte 4) is out of order"), false},
+		{said("is somewhere"), false}, {outcome{}, false}, {outcome{exit: 2}, false},
+	} {
+		if err := s.judgeCheck(c.o); (err == nil) != c.right {
+			t.Errorf("exit %d, %s: %v", c.o.exit, c.o.stderr, err)
+		}
+	}
+	s.inputs[0].records = s.layout.sorted(s.inputs[0].records)
+	if s.judgeCheck(outcome{}) != nil || s.judgeCheck(outcome{exit: 1}) == nil {
+		t.Error("what is in order is not told from what is not")
+	}
+}
+
+// TestSeedDecides holds that a seed is one scenario, and that all that there is comes from some seed.
+func TestSeedDecides(t *testing.T) {
+	m := machine{[]device{{"cpu", nil}, {"0", []string{"msd"}}}}
+	seen := map[string]int{}
+	for seed := range uint64(300) {
+		a, b := newScenario(seed, m, 1<<16), newScenario(seed, m, 1<<16)
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("seed %d: %v\n%v", seed, a, b)
+		}
+		for _, word := range append(a.arguments(), a.verb, a.output.where, a.signal.String()) {
+			seen[word]++
+		}
+	}
+	words := strings.Fields("-t -R gensort npy sosd -m -c -r -u --limit -S -T -o --parallel --strategy --spill-compress " +
+		"--compress --verify -d --algorithm --batch-size - sort merge check file input pipe redirect")
+	for _, word := range append(words, syscall.SIGKILL.String(), syscall.SIGTERM.String()) {
+		if seen[word] == 0 {
+			t.Errorf("no scenario has %s", word)
+		}
+	}
+}
+
+// TestStatus holds what the program ends with.
+func TestStatus(t *testing.T) {
+	var log, complaints bytes.Buffer
+	if status := run(context.Background(), []string{"-no-such-flag"}, &log, &complaints); status != 2 {
+		t.Errorf("an unknown flag: %d", status)
+	}
+	args := []string{"-extsort", filepath.Join(t.TempDir(), "missing"), "-dir", t.TempDir()}
+	if status := run(context.Background(), args, &log, &complaints); status != 2 {
+		t.Errorf("no command: %d", status)
+	}
+}

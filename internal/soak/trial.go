@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// trial carries a scenario out in a folder of its own:
+//
+//	data/    the inputs
+//	result/  the output, unless that is an input or a pipe
+//	spill0/  … the folders of -T
+//	tmp/     TMPDIR
+type trial struct {
+	*scenario
+	command, folder string
+	files           [][]byte // the inputs as they are on disk
+	want            []byte   // the output
+	tally           tally
+	refusal         string // what the command said
+}
+
+// tally counts what was done.
+type tally struct {
+	runs, refused, killed, terminated int
+	bytes                             int64 // that went in
+}
+
+func (t *tally) add(other tally) {
+	t.runs += other.runs
+	t.refused += other.refused
+	t.killed += other.killed
+	t.terminated += other.terminated
+	t.bytes += other.bytes
+}
+
+// newTrial makes the folder.
+func newTrial(s *scenario, command, folder string) (*trial, error) {
+	t := &trial{scenario: s, command: command, folder: folder}
+	for _, in := range s.inputs {
+		t.files = append(t.files, compress(in.kind, s.layout.encode(in.records), in.streams))
+	}
+	if s.verb != "check" {
+		t.want = s.expected()
+	}
+	for _, name := range append(t.emptyFolders(), "data", "result") {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	text := []byte(s.commandLine(command))
+	return t, errors.Join(t.reset(), os.WriteFile(filepath.Join(folder, "command"), text, 0o600))
+}
+
+// emptyFolders are those in which nothing may be left.
+func (t *trial) emptyFolders() []string {
+	names := []string{"tmp"}
+	for i := range t.spills {
+		names = append(names, fmt.Sprint("spill", i))
+	}
+	return names
+}
+
+// reset makes inputs and output what they were before the first run.
+func (t *trial) reset() error {
+	var faults []error
+	for i, in := range t.inputs {
+		faults = append(faults, os.WriteFile(filepath.Join(t.folder, "data", in.name(i)), t.files[i], 0o600))
+	}
+	if t.output.where != "file" {
+		return errors.Join(faults...)
+	}
+	name := filepath.Join(t.folder, t.outputName())
+	if t.output.old != nil {
+		return errors.Join(append(faults, os.WriteFile(name, t.output.old, 0o600))...)
+	}
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// execute runs the command once in peace, and then once for each moment of a signal. Its error is what is wrong.
+func (t *trial) execute(ctx context.Context) error {
+	o, err := t.runOnce(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if err := t.judge(o); err != nil || o.exit != 0 {
+		return err
+	}
+	for _, moment := range t.moments {
+		if err := t.reset(); err != nil {
+			return err
+		}
+		after := time.Duration(moment * float64(o.took))
+		stopped, err := t.runOnce(ctx, max(after, time.Microsecond))
+		if err == nil {
+			err = t.judgeStopped(stopped)
+		}
+		if err != nil {
+			return fmt.Errorf("%v after %v of %v: %w", t.signal, after, o.took, err)
+		}
+	}
+	return nil
+}
+
+// runOnce runs the command and looks at what is right however it ends.
+func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, error) {
+	o, err := t.run(ctx, t.command, t.folder, after)
+	if err != nil {
+		return o, err
+	}
+	t.tally.runs++
+	for _, data := range t.files {
+		t.tally.bytes += int64(len(data))
+	}
+	if err := os.WriteFile(filepath.Join(t.folder, "stderr"), o.stderr, 0o600); err != nil {
+		return o, err
+	}
+	if o.hung {
+		return o, errors.New("the command hung: its stacks are in stderr")
+	}
+	return o, cmp.Or(t.judgeWords(o), t.judgeFolders())
+}
+
+// judge looks at a run that nothing disturbed.
+func (t *trial) judge(o outcome) error {
+	switch _, disordered := t.isDisordered(); {
+	case t.verb == "check":
+		return t.judgeCheck(o)
+	case t.verb == "merge" && disordered:
+		if o.exit != 2 || !bytes.Contains(o.stderr, []byte("out of order")) {
+			return fmt.Errorf("a merge of what is out of order ended with %s: %s", o.status(), o.stderr)
+		}
+		return t.isOld()
+	case o.exit == 0:
+		return t.isNew(o)
+	case t.isRefusal(o):
+		t.tally.refused++
+		t.refusal = firstLine(o.stderr)
+		return t.isOld()
+	}
+	return fmt.Errorf("%s: %s", o.status(), o.stderr)
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
+// judgeStopped looks at a run that a signal came to.
+func (t *trial) judgeStopped(o outcome) error {
+	switch {
+	case o.exit == 0: // the signal came late
+		return t.isNew(o)
+	case o.signal != t.signal:
+		return fmt.Errorf("%s: %s", o.status(), o.stderr)
+	case t.signal == syscall.SIGKILL:
+		t.tally.killed++
+	default:
+		t.tally.terminated++
+	}
+	if t.output.where == "pipe" {
+		isRaw := t.layout.container == "" && (t.output.kind == "" || t.output.kind == "none")
+		if isRaw && !bytes.HasPrefix(t.want, o.stdout) {
+			return fmt.Errorf("what came through the pipe is wrong: %w", difference(o.stdout, t.want))
+		}
+		return nil
+	}
+	if t.isOld() == nil {
+		return nil
+	}
+	if err := t.isNew(o); err != nil {
+		return fmt.Errorf("the output is neither the old one nor the new one: %w", err)
+	}
+	return nil
+}
+
+// judgeWords holds that standard error has lines of ours alone, and one at most where the run failed.
+func (t *trial) judgeWords(o outcome) error {
+	errorsSaid := 0
+	for line := range strings.Lines(string(o.stderr)) {
+		if !strings.HasPrefix(line, "extsort: ") {
+			return fmt.Errorf("%s, and says: %s", o.status(), o.stderr)
+		}
+		if !strings.HasPrefix(line, "extsort: warning: ") {
+			errorsSaid++
+		}
+	}
+	if failed := o.exit > 0; errorsSaid > 1 || failed != (errorsSaid == 1) {
+		return fmt.Errorf("%s with %d lines of errors: %s", o.status(), errorsSaid, o.stderr)
+	}
+	return nil
+}
+
+// judgeFolders holds that nothing is left, and that inputs are what they were.
+func (t *trial) judgeFolders() error {
+	for _, name := range t.emptyFolders() {
+		if err := t.hasOnly(name); err != nil {
+			return err
+		}
+	}
+	var inputs []string
+	for i, in := range t.inputs {
+		inputs = append(inputs, in.name(i))
+		if i == 0 && t.output.where == "input" {
+			continue
+		}
+		got, err := os.ReadFile(filepath.Join(t.folder, "data", in.name(i)))
+		if err != nil || !bytes.Equal(got, t.files[i]) {
+			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
+		}
+	}
+	return cmp.Or(t.hasOnly("data", inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
+}
+
+// hasOnly holds that a folder has no files but those named.
+func (t *trial) hasOnly(folder string, names ...string) error {
+	entries, err := os.ReadDir(filepath.Join(t.folder, folder))
+	for _, entry := range entries {
+		if !slices.Contains(names, entry.Name()) {
+			return fmt.Errorf("%s/%s was left behind", folder, entry.Name())
+		}
+	}
+	return err
+}
+
+// isOld holds that the output is what it was before.
+func (t *trial) isOld() error {
+	old := t.output.old
+	switch t.output.where {
+	case "pipe", "redirect":
+		return nil
+	case "input":
+		old = t.files[0]
+	}
+	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
+	if errors.Is(err, fs.ErrNotExist) && old == nil {
+		return nil
+	}
+	if err == nil && (old == nil || !bytes.Equal(got, old)) {
+		err = fmt.Errorf("the old output has changed: %w", difference(got, old))
+	}
+	return err
+}
+
+// isNew holds that the output is the expected one.
+func (t *trial) isNew(o outcome) error {
+	got := o.stdout
+	if name := t.outputName(); name != "" {
+		var err error
+		if got, err = os.ReadFile(filepath.Join(t.folder, name)); err != nil {
+			return err
+		}
+		if len(o.stdout) > 0 {
+			return fmt.Errorf("%d bytes on standard output", len(o.stdout))
+		}
+	}
+	got, err := decompress(t.output.kind, got)
+	if err != nil {
+		return fmt.Errorf("the output cannot be decompressed: %w", err)
+	}
+	return difference(got, t.want)
+}
+
+// difference says where two outputs differ first; nil where they do not.
+func difference(got, want []byte) error {
+	if bytes.Equal(got, want) {
+		return nil
+	}
+	n := min(len(got), len(want))
+	at := 0
+	for at < n && got[at] == want[at] {
+		at++
+	}
+	return fmt.Errorf("%d bytes where %d were expected, and byte %d is the first that differs", len(got), len(want), at)
+}
