@@ -79,6 +79,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // soak runs scenarios, and gives the number of those in which something was wrong.
 func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error) {
+	if opt.folder, err = filepath.Abs(opt.folder); err != nil { // the command has a working folder of its own
+		return 0, err
+	}
 	folder, err := os.MkdirTemp(opt.folder, "soak-")
 	if err != nil {
 		return 0, err

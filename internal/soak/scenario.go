@@ -215,8 +215,12 @@ func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 	}
 	d := m.devices[r.IntN(len(m.devices))]
 	s.flags = append(s.flags, "-d", d.name)
-	if len(d.algorithms) > 0 && r.IntN(2) == 0 {
-		s.flags = append(s.flags, "--algorithm", d.algorithms[r.IntN(len(d.algorithms))])
+	if len(d.algorithms) == 0 || r.IntN(2) == 0 {
+		return
+	}
+	name := d.algorithms[r.IntN(len(d.algorithms))]
+	if isQuadratic := strings.HasPrefix(name, "selection"); !isQuadratic || s.count <= 20_000 {
+		s.flags = append(s.flags, "--algorithm", name)
 	}
 }
 
