@@ -38,9 +38,7 @@ func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []ui
 	}
 	if left := keyBits - from; left <= 2*radix.DigitBits {
 		// The references are in the order of the places: that need not be ranked.
-		p := radix.Exactly(left)
-		p.Shift = indexBits + uint(held-left)
-		w.radix.Reorder(refs, tmp, w.radix.One(refs), 0, p)
+		w.radix.SortBits(refs, tmp, 0, indexBits+uint(held-left), left)
 		return refs
 	}
 	w.radix.SortInPlace(refs, tmp)

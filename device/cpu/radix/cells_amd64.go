@@ -160,7 +160,7 @@ func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
 		insertionSort(dst)
 		return
 	}
-	r.sortByDigits(dst, src, r.One(dst), SpanOf(MinMax(dst)))
+	r.sortByDigits(dst, src, [][]E{dst}, SpanOf(MinMax(dst)))
 }
 
 func countAll[E Element](blocks [][]E, low, control uint64, counts *uint32) {

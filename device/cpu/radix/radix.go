@@ -35,7 +35,6 @@ type Sorter[E Element] struct {
 	counts  [maxPasses][digits]uint64
 	live    [maxPasses]int // passes that are needed
 	Passes  int            // most passes that any elements took
-	whole   [1][]E         // the one block of elements that are not in blocks
 	backoff backoff        // how cells fared
 
 	Distinct bool // no two elements are equal
@@ -100,7 +99,7 @@ func SpanOfBlocks[E Element](blocks [][]E) span[E] {
 
 // pass is a plan for some passes: digits of digit bits, from bit shift up.
 type pass struct {
-	Shift uint
+	shift uint
 	digit uint
 	count int
 }
@@ -115,12 +114,6 @@ func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 	if r.sortCells(dst, tmp, blocks, s) {
 		return
 	}
-	if way := trend(blocks); way != 0 {
-		if r.sortTrending(dst, tmp, blocks, s, way) {
-			return
-		}
-		blocks = r.One(dst)
-	}
 	r.sortByDigits(dst, tmp, blocks, s)
 }
 
@@ -131,79 +124,29 @@ func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 		p.digit = min(DigitBits, uint(bits.Len(uint(len(dst))))+2)
 	}
 	if rest := s.Width - p.count*int(p.digit); rest > 0 {
-		p.Shift = uint(rest)
+		p.shift = uint(rest)
 	} else {
-		p = Exactly(s.Width)
+		p = exactly(s.Width)
 	}
-	r.Reorder(dst, tmp, blocks, s.low, p)
-	if p.Shift > 0 && !repair(dst) {
-		r.sortFully(dst, tmp)
-	}
-}
-
-// trend looks at some neighbours: 1 says that they ascend, -1 that they descend, 0 neither. A few that do the opposite
-// are enough to break the pattern that sortTrending is for.
-func trend[E Element](blocks [][]E) int {
-	const looks, each = 4, 16
-	ups, downs := 0, 0
-	for i := 0; i < len(blocks); i += (len(blocks) + looks - 1) / looks {
-		block := blocks[i]
-		for j := 1; j < min(len(block), each); j++ {
-			switch {
-			case block[j] > block[j-1]:
-				ups++
-			case block[j] < block[j-1]:
-				downs++
-			}
-		}
-	}
-	switch {
-	case ups+downs < each/2:
-		return 0
-	case downs == 0:
-		return 1
-	case ups == 0:
-		return -1
-	}
-	return 0
-}
-
-// sortTrending sorts elements of which nearly all are in order, or in reverse. Least significant digits first would
-// take such elements out of their order and put them back, with stores at equal distances, which the first-level cache
-// cannot hold. One pass by their most significant
-// digit leaves them in order, and insertion does what is left. It reports whether that was little enough; else dst has
-// them in some order.
-func (r *Sorter[E]) sortTrending(dst, tmp []E, blocks [][]E, s span[E], way int) bool {
-	if way < 0 {
-		reverse(tmp, blocks)
-		blocks = r.One(tmp)
-	}
-	digit := min(DigitBits, bits.Len(uint(len(dst)))-4)
-	r.Reorder(dst, tmp, blocks, s.low, pass{Shift: uint(max(s.Width-digit, 0)), digit: uint(digit), count: 1})
-	return repair(dst)
-}
-
-// reverse puts the elements of blocks into dst, the last one first.
-func reverse[E Element](dst []E, blocks [][]E) {
-	end := len(dst)
-	for _, block := range blocks {
-		for _, e := range block {
-			end--
-			dst[end] = e
-		}
+	r.reorder(dst, tmp, blocks, s.low, p)
+	if p.shift > 0 && !repair(dst) { // the leading bits tell too few apart
+		s = SpanOf(MinMax(dst))
+		r.SortBits(dst, tmp, s.low, 0, s.Width)
 	}
 }
 
-// Exactly plans passes for all of width bits.
-func Exactly(width int) pass {
+// exactly plans passes for all of width bits.
+func exactly(width int) pass {
 	count := max(1, (width+DigitBits-1)/DigitBits)
 	return pass{digit: uint((width + count - 1) / count), count: count}
 }
 
-// sortFully sorts elements that the leading bits did not tell apart.
-func (r *Sorter[E]) sortFully(dst, tmp []E) {
-	s := SpanOf(MinMax(dst))
-	r.Reorder(dst, tmp, r.One(dst), s.low, Exactly(s.Width))
+// SortBits orders a by width bits from bit shift up of what its elements are above low, and leaves the others in their
+// order. tmp is as long.
+func (r *Sorter[E]) SortBits(a, tmp []E, low E, shift uint, width int) {
+	p := exactly(width)
+	p.shift = shift
+	r.reorder(a, tmp, [][]E{a}, low, p)
 }
 
 // SortInPlace sorts a. tmp is as long. Elements in order, as a group of records with equal keys is, cost one look.
@@ -215,38 +158,30 @@ func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 	if slices.IsSorted(a) {
 		return
 	}
-	r.Sort(a, tmp, r.One(a), SpanOf(MinMax(a)))
+	r.Sort(a, tmp, [][]E{a}, SpanOf(MinMax(a)))
 }
 
-func (r *Sorter[E]) One(a []E) [][]E {
-	r.whole[0] = a
-	return r.whole[:]
-}
-
-// Reorder makes the passes of p over the elements of blocks and leaves the result in dst. Digits that are the same
+// reorder makes the passes of p over the elements of blocks and leaves the result in dst. Digits that are the same
 // in all elements take no pass. blocks may be dst.
-func (r *Sorter[E]) Reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
+func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 	r.count(blocks, low, p)
 	live := r.scan(p.count, uint64(len(dst)))
 	r.Passes = max(r.Passes, len(live))
-	from, to := dst, tmp
-	if inPlace := &blocks[0][0] == &dst[0]; len(live) == 0 {
-		if !inPlace {
-			concat(dst, blocks)
-		}
+	if len(live) == 0 {
+		concat(dst, blocks)
 		return
-	} else if len(live)%2 == 1 {
+	}
+	from, to := dst, tmp
+	if len(live)%2 == 1 {
 		from, to = tmp, dst
-		if inPlace {
-			blocks = r.One(tmp[:copy(tmp, dst)])
+		if &blocks[0][0] == &dst[0] {
+			blocks = [][]E{tmp[:copy(tmp, dst)]}
 		}
 	}
-	for i, at := range live {
-		if i > 0 {
-			blocks = r.One(from)
-		}
-		r.move(to, blocks, low, at, p)
+	r.move(to, blocks, low, live[0], p)
+	for _, at := range live[1:] {
 		from, to = to, from
+		r.move(to, [][]E{from}, low, at, p)
 	}
 }
 
@@ -258,9 +193,9 @@ func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 	for at := 0; at < p.count; at += 2 {
 		for _, block := range blocks {
 			if at+1 < p.count {
-				countTwo(block, low, p.Shift+uint(at)*p.digit, p.digit, &r.counts[at], &r.counts[at+1])
+				countTwo(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at], &r.counts[at+1])
 			} else {
-				countOne(block, low, p.Shift+uint(at)*p.digit, p.digit, &r.counts[at])
+				countOne(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
 			}
 		}
 	}
@@ -314,7 +249,7 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 // move is one pass: it moves the elements of blocks to where the counters of pass at say.
 func (r *Sorter[E]) move(to []E, blocks [][]E, low E, at int, p pass) {
 	for _, block := range blocks {
-		moveBlock(to, block, low, p.Shift+uint(at)*p.digit, p.digit, &r.counts[at])
+		moveBlock(to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
 	}
 }
 
