@@ -115,7 +115,7 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 			if l.engine.sizes.whole {
 				kept = radix.WithinBoth(keys, elems, s.low, s.span)
 			} else {
-				kept = radix.Within(keys, keys, s.low, s.span)
+				kept = radix.Within(keys, s.low, s.span)
 			}
 			l.leaveOut(int64(len(keys) - kept))
 			keys, elems = keys[:kept], elems[:kept]

@@ -70,7 +70,7 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	least, greatest := s.bounds()
 	if !s.takesAll() {
 		sample = slices.Clone(sample)
-		sample = sample[:radix.Within(sample, sample, s.low, s.span)]
+		sample = sample[:radix.Within(sample, s.low, s.span)]
 	}
 	if len(sample) == 0 {
 		return nil, least, greatest

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 // Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of
@@ -18,29 +17,29 @@ type Appender[E arena.Word] struct {
 // appenderLine is the size of a line in bytes.
 const appenderLine = LongLineBytes
 
-// CanAppend reports whether an Appender takes buffers of so many bytes: a power of two, of a line at least.
+// CanAppend reports whether an Appender takes buffers of bufferBytes: a power of two, of a line at least.
 func CanAppend(bufferBytes int) bool {
 	return bufferBytes >= appenderLine && bufferBytes&(bufferBytes-1) == 0
 }
 
-// AppenderBytes is the memory of an Appender for so many parts, beside their buffers.
+// AppenderBytes is the memory of an Appender for parts, beside their buffers.
 func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
 
-// NewAppender makes an Appender for so many parts, with buffers of so many bytes. Memory is that of the buffers and
+// NewAppender makes an Appender for parts, with buffers of bufferBytes. Memory is that of the buffers and
 // behind them AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
 func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
 	var e E
-	p := &pool.Pool[E]{Elems: arena.View[E](memory[:parts*bufferBytes]), Block: bufferBytes / int(unsafe.Sizeof(e))}
 	a := &Appender[E]{waiting: -1}
-	a.combiner, _ = newCombiner(p, memory[parts*bufferBytes:], parts, appenderLine)
+	elems, block := arena.View[E](memory[:parts*bufferBytes]), bufferBytes/int(unsafe.Sizeof(e))
+	a.combiner, _ = newCombiner(elems, block, memory[parts*bufferBytes:], parts, appenderLine)
 	for part := range parts {
-		a.next[part], a.to[part] = uint64(part*a.line), a.start(part)
+		a.next[part], a.to[part] = uint64(part)*a.line(), a.start(part)
 	}
 	return a
 }
 
-// start is where the buffer of a part starts in the pool.
-func (a *Appender[E]) start(part int) uint64 { return uint64(part) * uint64(a.pool.Block) }
+// start is where the buffer of a part starts.
+func (a *Appender[E]) start(part int) uint64 { return uint64(part) * (a.blockMask + 1) }
 
 // Append appends records to the buffers of the given parts until one of these is full: done records are appended
 // then, and full is the part whose buffer has to be emptied before anything else is appended; or -1 at the end of
@@ -50,7 +49,7 @@ func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
 	for done < len(elems) {
 		end := min(done+MaxNumbers, len(elems))
 		n, part := put(&a.combiner, elems[done:end], parts[done:end], nil)
-		if done += n; part >= 0 && !a.store(part, uint64(a.line)) {
+		if done += n; part >= 0 && !a.store(part, a.line()) {
 			a.waiting = part
 			return done, part
 		}
@@ -71,7 +70,7 @@ func (a *Appender[E]) store(part int, n uint64) bool {
 // Buffered is the records of a part that are in its buffer. Some more may be in its line, see Finish.
 func (a *Appender[E]) Buffered(part int) []byte {
 	StoreFence()
-	return arena.ByteView(a.pool.Elems[a.start(part):a.to[part]])
+	return arena.ByteView(a.elems[a.start(part):a.to[part]])
 }
 
 // Empty empties the buffer of a part, and puts what waited for that into it.
@@ -79,7 +78,7 @@ func (a *Appender[E]) Empty(part int) {
 	a.to[part] = a.start(part)
 	if a.waiting == part {
 		a.waiting = -1
-		a.store(part, uint64(a.line))
+		a.store(part, a.line())
 	}
 }
 

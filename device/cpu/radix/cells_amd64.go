@@ -111,8 +111,9 @@ func sortOverfull[E Element](a []E, counts *uint32, digit int) bool {
 			for i := range looks {
 				looks[i] = cell[i*len(cell)/len(looks)]
 			}
-			value := Majority(looks[:])
-			others := cell[:Without(cell, cell, value)]
+			slices.Sort(looks[:])
+			value := looks[len(looks)/2]
+			others := cell[:Within(cell, value+1, ^E(0)-1)] // all but value, by way of 0
 			if budget -= len(others); budget < 0 {
 				return false
 			}

@@ -17,9 +17,9 @@ func withoutWindows(t *testing.T, test func(t *testing.T)) {
 
 // askingAhead runs a test as on a processor that asks for lines ahead, and as on one that does not.
 func askingAhead(t *testing.T, test func(t *testing.T)) {
-	defer func(asked bool) { asksAhead = asked }(asksAhead)
-	for _, asksAhead = range []bool{false, true} {
-		t.Run(fmt.Sprintf("ahead=%t", asksAhead), test)
+	defer func(before int) { unasked = before }(unasked)
+	for _, unasked = range []int{allUnasked, askedAhead} {
+		t.Run(fmt.Sprintf("ahead=%t", unasked == askedAhead), test)
 	}
 }
 
@@ -172,9 +172,9 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-func TestWithoutWithoutWindows(t *testing.T) {
-	withoutWindows(t, testWithout[uint64])
-	withoutWindows(t, testWithout[uint32])
+func TestAllButOneWithoutWindows(t *testing.T) {
+	withoutWindows(t, testAllButOne[uint64])
+	withoutWindows(t, testAllButOne[uint32])
 }
 
 // TestSortOverfull has cells of all sizes, some of them full of one value, and too many of other elements.

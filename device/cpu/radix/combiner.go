@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/extsort/extsort/device/arena"
-	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 const (
@@ -22,28 +21,34 @@ const (
 // into whole lines, which memory takes nearly as fast as a stream.
 //
 // Two numbers a bucket say how far that is. An element of bucket b is stored at lines[next[b]], and next[b] is one
-// more then. When that is a multiple of the length of a line, the line is full: it is copied to pool.Elems[to[b]:],
+// more then. When that is a multiple of the length of a line, the line is full: it is copied to elems[to[b]:],
 // to[b] goes on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size
 // of a block, the block is full, and a new one is taken before the next copy. So all that the loop over the
 // elements needs is in one word, of which buckets with a majority key use the upper part as well: there the key is
 // counted (see majorityKeys).
+//
+// scatter_amd64.s knows where the fields are.
 type combiner[E arena.Word] struct {
-	pool  *pool.Pool[E]
-	line  int      // elements in a line, a power of two
-	lines []E      // a line for each bucket
-	next  []uint64 // of each bucket where in lines its next element goes; counts majority keys from bit countShift on
-	to    []uint64 // of each bucket where in the pool its line goes; at the start of a block, that is yet to be taken
+	lines     []E      // a line for each bucket
+	next      []uint64 // of each bucket where in lines its next element goes; counts majority keys from bit countShift on
+	to        []uint64 // of each bucket where in elems its line goes; at the start of a block, that is yet to be taken
+	elems     []E      // of the pool
+	blockMask uint64   // elements in a block, a power of two, less one
+	lineMask  uint64   // elements in a line, a power of two, less one
 }
 
-// combinerBytes is the memory of a combiner for so many buckets, with lines of so many bytes.
+// combinerBytes is the memory of a combiner for buckets, with lines of lineBytes.
 func combinerBytes(buckets, lineBytes int) int { return buckets*lineBytes + 2*WholeLines(8*buckets) }
 
-// newCombiner makes a combiner for so many buckets, with lines of so many bytes, in memory, of which it leaves the
-// rest.
-func newCombiner[E arena.Word](p *pool.Pool[E], memory []byte, buckets, lineBytes int) (c combiner[E], rest []byte) {
+// newCombiner makes a combiner for buckets, with lines of lineBytes, in memory, of which it leaves the rest. Lines go
+// to blocks of block elements in elems.
+func newCombiner[E arena.Word](
+	elems []E, block int, memory []byte, buckets, lineBytes int,
+) (c combiner[E], rest []byte) {
 	var e E
-	c = combiner[E]{pool: p, line: lineBytes / int(unsafe.Sizeof(e))}
-	c.lines, rest = Carve[E](memory, buckets*c.line)
+	line := lineBytes / int(unsafe.Sizeof(e))
+	c = combiner[E]{elems: elems, blockMask: uint64(block - 1), lineMask: uint64(line - 1)}
+	c.lines, rest = Carve[E](memory, buckets*line)
 	c.next, rest = Carve[uint64](rest, buckets)
 	c.to, rest = Carve[uint64](rest, buckets)
 	return c, rest
@@ -55,7 +60,7 @@ func newCombiner[E arena.Word](p *pool.Pool[E], memory []byte, buckets, lineByte
 //
 // If majority is not nil, elements that are their bucket's one there are counted in place of being appended.
 func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
-	line := uint64(c.line)
+	line := c.line()
 	for i, number := range numbers[:len(elems)] {
 		e, before := elems[i], c.next[number]
 		c.lines[uint32(before)] = e
@@ -72,12 +77,14 @@ func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority
 	return len(elems), -1
 }
 
+func (c *combiner[E]) line() uint64 { return c.lineMask + 1 }
+
 // inLine is the number of elements in the line of a bucket.
-func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & uint64(c.line-1) }
+func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & c.lineMask }
 
 // writeLine writes the first n elements of the line of a bucket to a place in the pool.
 func (c *combiner[E]) writeLine(bucket int, to, n uint64) {
-	copy(c.pool.Elems[to:to+n], c.lines[bucket*c.line:])
+	copy(c.elems[to:to+n], c.lines[uint64(bucket)*c.line():])
 	c.to[bucket] = to + n
 }
 

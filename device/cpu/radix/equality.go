@@ -82,22 +82,6 @@ func MajorityKeys[E Element](sample []E, b Buckets[E], limit, least int) []E {
 	return majority
 }
 
-// Majority is the element that more than half of a are equal to, if there is one (Boyer and Moore).
-func Majority[E Element](a []E) (value E) {
-	lead := 0
-	for _, e := range a {
-		switch {
-		case lead == 0:
-			value, lead = e, 1
-		case e == value:
-			lead++
-		default:
-			lead--
-		}
-	}
-	return value
-}
-
 // InsertEqual makes the first n elements of dst, which are in order, and as many equal to value as there is room
 // for one order.
 func InsertEqual[E Element](dst []E, n int, value E) {

@@ -3,22 +3,16 @@ package radix
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/extsort/extsort/device/arena"
 )
 
 // TestOffsets holds the fields of structs, and the constants, that the assembly knows by number to what it knows.
 func TestOffsets(t *testing.T) {
-	var l lines
 	for _, f := range []struct {
 		name      string
 		got, want uintptr
 	}{
-		{"lines.lines", unsafe.Offsetof(l.lines), 0},
-		{"lines.next", unsafe.Offsetof(l.next), 8},
-		{"lines.to", unsafe.Offsetof(l.to), 16},
-		{"lines.pool", unsafe.Offsetof(l.pool), 24},
-		{"lines.blockMask", unsafe.Offsetof(l.blockMask), 32},
-		{"lines.lineMask", unsafe.Offsetof(l.lineMask), 40},
-		{"lines.ahead", unsafe.Offsetof(l.ahead), 48},
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
 		{"scanned", scanned, 8191},
@@ -28,8 +22,30 @@ func TestOffsets(t *testing.T) {
 			t.Errorf("%s is at %d, the assembly takes it for %d", f.name, f.got, f.want)
 		}
 	}
+	testCombinerOffsets[uint32](t)
+	testCombinerOffsets[uint64](t)
+	testCombinerOffsets[[2]uint64](t)
 	testBucketOffsets[uint32](t)
 	testBucketOffsets[uint64](t)
+}
+
+func testCombinerOffsets[E arena.Word](t *testing.T) {
+	var c combiner[E]
+	for _, f := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"lines", unsafe.Offsetof(c.lines), 0},
+		{"next", unsafe.Offsetof(c.next), 24},
+		{"to", unsafe.Offsetof(c.to), 48},
+		{"elems", unsafe.Offsetof(c.elems), 72},
+		{"blockMask", unsafe.Offsetof(c.blockMask), 96},
+		{"lineMask", unsafe.Offsetof(c.lineMask), 104},
+	} {
+		if f.got != f.want {
+			t.Errorf("%T: %s is at %d, the assembly takes it for %d", c, f.name, f.got, f.want)
+		}
+	}
 }
 
 func testBucketOffsets[E Element](t *testing.T) {

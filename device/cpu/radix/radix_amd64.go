@@ -5,19 +5,24 @@ import "github.com/klauspost/cpuid/v2"
 // hasBEXTR says whether the processor has the one instruction that the assembly needs beyond what every amd64 has.
 var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
 
-// asksAhead says whether it pays to ask for the line of an element before it is stored. A store that misses the
-// first-level cache holds up those behind it on Intel's; on AMD's to ask takes longer.
-var asksAhead = cpuid.CPU.VendorID == cpuid.Intel
+// unasked is how many elements at the end of a block do not ask for the line of one further on before they are stored:
+// the last ones, where there is none, or all where to ask does not pay. A store that misses the first-level cache holds
+// up those behind it on Intel's; on AMD's to ask takes longer.
+var unasked = allUnasked
 
-const askedAhead = 16 // elements
+const (
+	askedAhead = 16      // elements
+	allUnasked = 1 << 40 // more than a block has
+)
+
+func init() {
+	if cpuid.CPU.VendorID == cpuid.Intel {
+		unasked = askedAhead
+	}
+}
 
 // aheadOf is the number of elements of a block of n that can be moved while one further on is asked for.
-func aheadOf(n int) int {
-	if !asksAhead {
-		return 0
-	}
-	return max(n-askedAhead, 0) &^ 3
-}
+func aheadOf(n int) int { return max(n-unasked, 0) &^ 3 }
 
 // moveBlock is moveLoop, in a third of its time where the processor has BEXTR.
 func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {

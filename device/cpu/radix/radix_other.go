@@ -12,7 +12,7 @@ func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[dig
 	countTwoLoop(block, low, shift, digit, counts, next)
 }
 
-func Within[E Element](dst, a []E, low, span E) int { return withinLoop(dst, a, low, span) }
+func Within[E Element](a []E, low, span E) int { return withinLoop(a, 0, 0, low, span) }
 
 func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
 	return putLoop(c, elems, numbers, majority)

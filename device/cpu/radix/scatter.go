@@ -11,6 +11,7 @@ import (
 type Scatterer[K Element, E arena.Word] struct {
 	combiner[E]
 
+	pool    *pool.Pool[E]
 	numbers []uint32    // of the buckets of the elements in work
 	Lists   []pool.List // full blocks and the one in work, for each bucket
 	taken   []uint32    // how many blocks those are
@@ -25,27 +26,26 @@ type Scatterer[K Element, E arena.Word] struct {
 	added    int     // elements since the counters in next were empty, if keys are counted
 }
 
-// ScattererBytes is the memory of a scatterer for so many buckets, with lines of so many bytes.
+// ScattererBytes is the memory of a scatterer for buckets, with lines of lineBytes.
 func ScattererBytes(buckets, lineBytes int) int {
 	return combinerBytes(buckets, lineBytes) + WholeLines(8*buckets) + WholeLines(4*buckets)
 }
 
-// NewScatterer makes a scatterer for so many buckets, with lines of so many bytes, in memory, of which it leaves
-// the rest.
+// NewScatterer makes a scatterer for buckets, with lines of lineBytes, in memory, of which it leaves the rest.
 func NewScatterer[K Element, E arena.Word](
 	p *pool.Pool[E], memory []byte, buckets, lineBytes int,
 ) (s *Scatterer[K, E], rest []byte) {
-	s = &Scatterer[K, E]{numbers: make([]uint32, MaxNumbers)}
-	s.combiner, rest = newCombiner(p, memory, buckets, lineBytes)
+	s = &Scatterer[K, E]{pool: p, numbers: make([]uint32, MaxNumbers)}
+	s.combiner, rest = newCombiner(p.Elems, p.Block, memory, buckets, lineBytes)
 	lists, rest := Carve[uint64](rest, buckets)
 	s.Lists = unsafe.Slice((*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
 	s.taken, rest = Carve[uint32](rest, buckets)
 	return s, rest
 }
 
-// Reset empties the first so many buckets, which are all that may be used until the next time. Their blocks come from
-// so many zones from zone on. Keys that are majority, if it is not nil, are counted. Blocks to recycle, which work that
-// was cancelled leaves, are forgotten.
+// Reset empties the first buckets, which are all that may be used until the next time. Their blocks come from zones
+// from zone on. Keys that are majority, if it is not nil, are counted. Blocks to recycle, which work that was cancelled
+// leaves, are dropped.
 func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, majority []K) {
 	s.used, s.zone, s.zones, s.recycled = buckets, zone, zones, pool.Empty
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
@@ -56,7 +56,7 @@ func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, majority []K) {
 
 func (s *Scatterer[K, E]) empty(bucket int) {
 	s.Lists[bucket], s.to[bucket], s.taken[bucket] = pool.Empty, 0, 0
-	s.next[bucket] = uint64(bucket * s.line)
+	s.next[bucket] = uint64(bucket) * s.line()
 	if s.majority != nil {
 		s.counts[bucket] = 0
 	}
@@ -93,12 +93,12 @@ func (s *Scatterer[K, E]) emptyCounters() {
 }
 
 // flush writes the full line of a bucket, which counts as empty already, to its block or to a new one.
-func (s *Scatterer[K, E]) flush(bucket int) { s.writeLine(bucket, s.makeRoom(bucket), uint64(s.line)) }
+func (s *Scatterer[K, E]) flush(bucket int) { s.writeLine(bucket, s.makeRoom(bucket), s.line()) }
 
 // makeRoom is where the line of a bucket goes: to, or a new block if the last one is full.
 func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 	p := s.pool
-	if to := s.to[bucket]; to&uint64(p.Block-1) != 0 {
+	if to := s.to[bucket]; to&s.blockMask != 0 {
 		return to
 	}
 	l := &s.Lists[bucket]
@@ -141,7 +141,7 @@ func (s *Scatterer[K, E]) Counts(ends []uint32) {
 
 // SizeOf is the number of elements in a bucket. REQUIRES: nothing was added since Settle, or no keys are counted.
 func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
-	mask, to, blocks := uint64(s.pool.Block-1), s.to[bucket], uint64(s.taken[bucket])
+	mask, to, blocks := s.blockMask, s.to[bucket], uint64(s.taken[bucket])
 	if to&mask != 0 {
 		blocks-- // the last one is not full
 	}
@@ -176,7 +176,7 @@ func (s *Scatterer[K, E]) Finish() {
 			s.writeLine(bucket, s.makeRoom(bucket), rest)
 		}
 		if l := s.Lists[bucket]; l.Tail != pool.None {
-			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&uint64(s.pool.Block-1)) + 1
+			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&s.blockMask) + 1
 		}
 	}
 	StoreFence()

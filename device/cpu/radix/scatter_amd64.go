@@ -9,72 +9,51 @@ import (
 // put does what putLoop does, with stores past the caches: a line that is written to its block is not read
 // again before Store, and a plain store would first read it from memory. REQUIRES: elems is not empty.
 func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
-	l := linesOf(c)
 	switch e := any(elems).(type) {
 	case []uint32:
+		c := any(c).(*combiner[uint32])
 		if majority != nil {
-			return putCounted32(e, &numbers[0], &l, word[uint32](majority))
+			return putCounted32(e, &numbers[0], c, word[uint32](majority))
 		}
-		return put32(e, &numbers[0], &l)
+		return put32(e, &numbers[0], c)
 	case []uint64:
+		c := any(c).(*combiner[uint64])
 		if majority != nil {
-			return putCounted64(e, &numbers[0], &l, word[uint64](majority))
+			return putCounted64(e, &numbers[0], c, word[uint64](majority))
 		}
-		return put64(e, &numbers[0], &l)
+		return put64(e, &numbers[0], c)
 	case [][2]uint64:
-		return put128(e, &numbers[0], &l)
+		return put128(e, &numbers[0], any(c).(*combiner[[2]uint64]))
 	}
 	panic("unreachable")
 }
 
 func word[W Element, E arena.Word](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// lines is where the assembly puts elements. It knows where the fields are.
-type lines struct {
-	lines     unsafe.Pointer
-	next, to  *uint64
-	pool      unsafe.Pointer
-	blockMask uint64
-	lineMask  uint64
-	ahead     int // elements at the end of which none further on is asked for
-}
-
-func linesOf[E arena.Word](c *combiner[E]) lines {
-	l := lines{
-		lines: unsafe.Pointer(&c.lines[0]), next: &c.next[0], to: &c.to[0], pool: unsafe.Pointer(&c.pool.Elems[0]),
-		blockMask: uint64(c.pool.Block - 1), lineMask: uint64(c.line - 1), ahead: askedAhead,
-	}
-	if !asksAhead {
-		l.ahead = MaxNumbers
-	}
-	return l
-}
-
-// put32 is putLoop for elements of 32 bits. On processors where that pays (see asksAhead), each element but the
-// last ones asks for the line that the element 16 places further on will go to.
+// put32 is putLoop for elements of 32 bits. Each element but the last ones (see unasked) asks for the line that the element 16 places further on will go to.
 //
 //go:noescape
-func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
+func put32(elems []uint32, numbers *uint32, c *combiner[uint32]) (done, full int)
 
 // put64 is put32 for elements of 64 bits.
 //
 //go:noescape
-func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
+func put64(elems []uint64, numbers *uint32, c *combiner[uint64]) (done, full int)
 
 // put128 is put32 for elements of 128 bits.
 //
 //go:noescape
-func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
+func put128(elems [][2]uint64, numbers *uint32, c *combiner[[2]uint64]) (done, full int)
 
 // putCounted32 is put32 that counts the majority key of each bucket, see putLoop.
 //
 //go:noescape
-func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint32) (done, full int)
+func putCounted32(elems []uint32, numbers *uint32, c *combiner[uint32], majority *uint32) (done, full int)
 
 // putCounted64 is putCounted32 for elements of 64 bits.
 //
 //go:noescape
-func putCounted64(elems []uint64, numbers *uint32, l *lines, majority *uint64) (done, full int)
+func putCounted64(elems []uint64, numbers *uint32, c *combiner[uint64], majority *uint64) (done, full int)
 
 // StoreFence makes stores past the caches visible to other processors before any store after it.
 func StoreFence()

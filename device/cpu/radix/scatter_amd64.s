@@ -31,13 +31,13 @@
 	MOVQ numbers+24(FP), DI     \
 	LEAQ (DI)(CX*4), DI         \
 	NEGQ CX                     \
-	MOVQ l+32(FP), AX           \
+	MOVQ c+32(FP), AX           \
 	MOVQ 0(AX), R8              \
-	MOVQ 8(AX), R9              \
-	MOVQ 16(AX), R10            \
-	MOVQ 24(AX), R12            \
-	MOVQ 40(AX), R13            \
-	MOVQ 48(AX), R15            \
+	MOVQ 24(AX), R9             \
+	MOVQ 48(AX), R10            \
+	MOVQ 72(AX), R12            \
+	MOVQ 104(AX), R13           \
+	MOVQ ·unasked(SB), R15      \
 	NEGQ R15                    \
 	CMPQ CX, R15                \
 	JGE  loop
@@ -123,8 +123,8 @@ full: \
 	DECQ  DX                      \
 	MOVQ  DX, (R9)(BX*8)          \
 	MOVQ  (R10)(BX*8), R11        \
-	MOVQ  l+32(FP), AX            \
-	TESTQ R11, 32(AX)             \
+	MOVQ  c+32(FP), AX            \
+	TESTQ R11, 96(AX)             \
 	JEQ   noRoom                  \
 	LEAQ  1(R11)(R13*1), AX       \
 	MOVQ  AX, (R10)(BX*8)         \
@@ -154,27 +154,27 @@ noRoom: \
 	MOVQ  BX, FULL                \
 	RET
 
-// func put32(elems []uint32, numbers *uint32, l *lines) (done, full int)
+// func put32(elems []uint32, numbers *uint32, c *combiner[uint32]) (done, full int)
 TEXT ·put32(SB), NOSPLIT, $0-56
 	BEGIN($2)
 	LOOPS(ASK(4), APPEND(PUT(MOVL, 4)), $2, done+40(FP), full+48(FP))
 
-// func put64(elems []uint64, numbers *uint32, l *lines) (done, full int)
+// func put64(elems []uint64, numbers *uint32, c *combiner[uint64]) (done, full int)
 TEXT ·put64(SB), NOSPLIT, $0-56
 	BEGIN($3)
 	LOOPS(ASK(8), APPEND(PUT(MOVQ, 8)), $3, done+40(FP), full+48(FP))
 
-// func put128(elems [][2]uint64, numbers *uint32, l *lines) (done, full int)
+// func put128(elems [][2]uint64, numbers *uint32, c *combiner[[2]uint64]) (done, full int)
 TEXT ·put128(SB), NOSPLIT, $0-56
 	BEGIN($4)
 	LOOPS(ASK128, APPEND(PUT128), $4, done+40(FP), full+48(FP))
 
-// func putCounted32(elems []uint32, numbers *uint32, l *lines, majority *uint32) (done, full int)
+// func putCounted32(elems []uint32, numbers *uint32, c *combiner[uint32], majority *uint32) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
 	LOOPS(ASK(4), COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
 
-// func putCounted64(elems []uint64, numbers *uint32, l *lines, majority *uint64) (done, full int)
+// func putCounted64(elems []uint64, numbers *uint32, c *combiner[uint64], majority *uint64) (done, full int)
 TEXT ·putCounted64(SB), NOSPLIT, $0-64
 	BEGIN($3)
 	LOOPS(ASK(8), COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))

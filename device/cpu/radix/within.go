@@ -4,12 +4,11 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// withinLoop copies the elements of a that are from low to low+span to dst, which may be a, and returns their
-// number. REQUIRES: dst is as long as a.
-func withinLoop[E Element](dst, a []E, low, span E) int {
-	kept := 0
-	for _, e := range a {
-		dst[kept] = e
+// withinLoop moves the elements of a from start on that are from low to low+span to where kept others end, and returns
+// how many are kept then.
+func withinLoop[E Element](a []E, kept, start int, low, span E) int {
+	for _, e := range a[start:] {
+		a[kept] = e
 		if e-low <= span {
 			kept++
 		}
@@ -17,7 +16,7 @@ func withinLoop[E Element](dst, a []E, low, span E) int {
 	return kept
 }
 
-// WithinBoth is within of keys, which takes words along.
+// WithinBoth is Within of keys, which takes words along.
 func WithinBoth[E Element, R arena.Word](keys []E, words []R, low, span E) int {
 	kept := 0
 	words = words[:len(keys)]
@@ -29,7 +28,3 @@ func WithinBoth[E Element, R arena.Word](keys []E, words []R, low, span E) int {
 	}
 	return kept
 }
-
-// Without copies the elements of a that are not value to dst, which may be a, and returns their number: they are
-// from value+1 to value-1, by way of 0. REQUIRES: dst is as long as a.
-func Without[E Element](dst, a []E, value E) int { return Within(dst, a, value+1, ^E(0)-1) }

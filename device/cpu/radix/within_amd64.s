@@ -10,11 +10,11 @@
 // processors tens of cycles. What is too much is written over by the next.
 
 #define WITHIN(BROADCAST, SUBTRACT, COMPARE, PACK, BYTES, LOGBYTES, SPAN, KEPT) \
-	MOVQ       dst+0(FP), R8         \
-	MOVQ       a+8(FP), SI           \
-	MOVQ       n+16(FP), DI          \
+	MOVQ       a+0(FP), SI           \
+	MOVQ       SI, R8                \
+	MOVQ       n+8(FP), DI           \
 	LEAQ       (SI)(DI*BYTES), DI    \
-	BROADCAST  low+24(FP), Z0        \
+	BROADCAST  low+16(FP), Z0        \
 	BROADCAST  SPAN(FP), Z3          \
 loop: \
 	VMOVDQU64  (SI), Z1              \
@@ -29,15 +29,15 @@ loop: \
 	CMPQ       SI, DI                \
 	JB         loop                  \
 	VZEROUPPER                       \
-	SUBQ       dst+0(FP), R8         \
+	SUBQ       a+0(FP), R8           \
 	SHRQ       LOGBYTES, R8          \
 	MOVQ       R8, KEPT(FP)          \
 	RET
 
-// func within64(dst, a *uint64, n int, low, span uint64) (kept int)
-TEXT ·within64(SB), NOSPLIT, $0-48
-	WITHIN(VPBROADCASTQ, VPSUBQ, VPCMPUQ, VPCOMPRESSQ.Z, 8, $3, span+32, kept+40)
+// func within64(a *uint64, n int, low, span uint64) (kept int)
+TEXT ·within64(SB), NOSPLIT, $0-40
+	WITHIN(VPBROADCASTQ, VPSUBQ, VPCMPUQ, VPCOMPRESSQ.Z, 8, $3, span+24, kept+32)
 
-// func within32(dst, a *uint32, n int, low, span uint32) (kept int)
-TEXT ·within32(SB), NOSPLIT, $0-40
-	WITHIN(VPBROADCASTD, VPSUBD, VPCMPUD, VPCOMPRESSD.Z, 4, $2, span+28, kept+32)
+// func within32(a *uint32, n int, low, span uint32) (kept int)
+TEXT ·within32(SB), NOSPLIT, $0-32
+	WITHIN(VPBROADCASTD, VPSUBD, VPCMPUD, VPCOMPRESSD.Z, 4, $2, span+20, kept+24)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWithin holds the assembly to the loop, in place and from one slice to another.
+// TestWithin holds the assembly and the loop to what slices does.
 func TestWithin(t *testing.T) {
 	t.Run("u32", testWithin[uint32])
 	t.Run("u64", testWithin[uint64])
@@ -23,24 +23,21 @@ func testWithin[E Element](t *testing.T) {
 				a[i] = []E{low, high, 0, ^E(0), E(r.Uint64())}[r.IntN(5)] + E(r.IntN(5)) - 2
 			}
 			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e < low || e > high })
-			apart := make([]E, n+1)
-			if kept := Within(apart[:n], a, low, high-low); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
-				t.Fatalf("%d elements from %d to %d: %v, want %v", n, low, high, apart[:kept], want)
-			}
-			if kept := Within(a, a, low, high-low); !slices.Equal(a[:kept], want) {
-				t.Fatalf("%d elements from %d to %d, in place: %v, want %v", n, low, high, a[:kept], want)
+			after := append(a, 77)
+			if kept := Within(after[:n], low, high-low); !slices.Equal(after[:kept], want) || after[n] != 77 {
+				t.Fatalf("%d elements from %d to %d: %v, want %v", n, low, high, after[:kept], want)
 			}
 		}
 	}
 }
 
-// TestWithout holds the assembly to the loop, in place and from one slice to another.
-func TestWithout(t *testing.T) {
-	t.Run("u32", testWithout[uint32])
-	t.Run("u64", testWithout[uint64])
+// TestWithinAllButOne has a range that begins behind a value and ends before it.
+func TestWithinAllButOne(t *testing.T) {
+	t.Run("u32", testAllButOne[uint32])
+	t.Run("u64", testAllButOne[uint64])
 }
 
-func testWithout[E Element](t *testing.T) {
+func testAllButOne[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for n := range 100 {
 		for _, values := range []int{1, 2, 3, 100} {
@@ -48,13 +45,12 @@ func testWithout[E Element](t *testing.T) {
 			for i := range a {
 				a[i] = ^E(0) - E(r.IntN(values))
 			}
-			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e == ^E(0) })
-			apart := make([]E, n+1)
-			if kept := Without(apart[:n], a, ^E(0)); !slices.Equal(apart[:kept], want) || apart[n] != 0 {
-				t.Fatalf("%d elements, %d values: %v, want %v", n, values, apart[:kept], want)
-			}
-			if kept := Without(a, a, ^E(0)); !slices.Equal(a[:kept], want) {
-				t.Fatalf("%d elements, %d values, in place: %v, want %v", n, values, a[:kept], want)
+			for _, value := range []E{^E(0), ^E(0) - 1} {
+				got := slices.Clone(a)
+				want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e == value })
+				if kept := Within(got, value+1, ^E(0)-1); !slices.Equal(got[:kept], want) {
+					t.Fatalf("%d elements, %d values: %v, want %v", n, values, got[:kept], want)
+				}
 			}
 		}
 	}
