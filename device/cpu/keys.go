@@ -50,7 +50,7 @@ func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []
 
 // tied frees the blocks of a leaf, whose elements are all the same.
 func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
-	k.pool.FreeAll(l.zone, l.List)
+	k.pool.Free(l.zone, l.List)
 	l.List, l.done = pool.Empty, true
 	return nil
 }

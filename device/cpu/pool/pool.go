@@ -72,11 +72,7 @@ var ErrFull = errors.New("the chunk's memory is full: more records came than it 
 
 // Take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
 func (p *Pool[E]) Take(zone int) uint32 {
-	z := &p.Zones[zone]
-	if b := z.takeFresh(); b != None {
-		return b
-	}
-	if b := p.takeLocked(z); b != None {
+	if b := p.takeOf(&p.Zones[zone]); b != None {
 		return b
 	}
 	for i := range p.Zones {
@@ -87,40 +83,35 @@ func (p *Pool[E]) Take(zone int) uint32 {
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
-// takeLocked gives a block of the zone, which gets an extent if it has none left, or none.
-func (p *Pool[E]) takeLocked(z *Zone) uint32 {
+// takeOf gives a block of the zone, which gets an extent if it has none left, or none.
+func (p *Pool[E]) takeOf(z *Zone) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if b := z.takeOwn(p.Next); b != None { // freed, or of an extent that somebody else was faster to get
+	if b := z.takeOwn(p.Next); b != None {
 		return b
 	}
 	from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
 	if from >= int64(p.Blocks) {
 		return None
 	}
-	return z.grow(uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks))))
+	z.Extents = append(z.Extents, uint32(from))
+	z.fresh, z.end = uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks)))
+	return z.takeOwn(p.Next)
 }
 
-// Free gives blocks to a zone.
-func (p *Pool[E]) Free(zone int, blocks List, count int64) {
+// Free gives the blocks of a list to a zone.
+func (p *Pool[E]) Free(zone int, blocks List) {
 	if blocks.Head == None {
 		return
 	}
 	z := &p.Zones[zone]
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	p.Next[blocks.Tail] = z.freed.Head
-	z.freed.Head = blocks.Head
-	z.freeCount += count
-}
-
-// FreeAll gives the blocks of a list to a zone.
-func (p *Pool[E]) FreeAll(zone int, blocks List) {
-	count := int64(0)
 	for b := blocks.Head; b != None; b = p.Next[b] {
-		count++
+		z.freeCount++
 	}
-	p.Free(zone, blocks, count)
+	p.Next[blocks.Tail] = z.freed
+	z.freed = blocks.Head
 }
 
 // Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
@@ -142,7 +133,7 @@ func (p *Pool[E]) Release(zone int) {
 func (p *Pool[E]) Available() int64 {
 	n := max(0, int64(p.Blocks)-p.Fresh.Load())
 	for i := range p.Zones {
-		n += p.Zones[i].available()
+		n += int64(p.Zones[i].end-p.Zones[i].fresh) + p.Zones[i].freeCount
 	}
 	return n
 }
@@ -189,7 +180,6 @@ func (p *Pool[E]) Content(block uint32) []E {
 // the elements in order takes to move all of them.
 func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	packed, emptied, last := Empty, Empty, None
-	var count int64
 	for b, next := l.Head, None; b != None; b = next {
 		next = p.Next[b]
 		if last != None {
@@ -198,14 +188,13 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 		switch {
 		case p.Used[b] == 0:
 			p.Push(&emptied, b)
-			count++
 			continue
 		case last == None || int(p.Used[last]) == p.Block:
 			last = b
 		}
 		p.link(&packed, b)
 	}
-	p.Free(zone, emptied, count)
+	p.Free(zone, emptied)
 	return packed
 }
 

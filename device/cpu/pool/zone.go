@@ -2,7 +2,6 @@ package pool
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/extsort/extsort/device/arena"
 )
@@ -15,43 +14,30 @@ const ExtentBytes = arena.HugePage
 // page cache then needs none that were never touched before for what is written. It owns whole extents; a block that
 // it had to lend to another zone, when memory was short, keeps them all.
 type Zone struct {
-	Fresh atomic.Uint64 // blocks of its last extent that were never used: the first of them, and their end << 32
-
-	mu        sync.Mutex // protects the following
-	freed     List
-	freeCount int64
-	Extents   []uint32 // their first blocks
-	Lent      bool
+	mu         sync.Mutex // protects the following
+	fresh, end uint32     // the blocks of its last extent that were never used
+	freed      uint32     // the first block of those that were freed
+	freeCount  int64      // how many those are
+	Extents    []uint32   // their first blocks
+	Lent       bool
 }
 
 func (z *Zone) reset() {
-	z.Fresh.Store(0)
-	z.freed, z.freeCount, z.Extents, z.Lent = Empty, 0, z.Extents[:0], false
-}
-
-// takeFresh gives a block that was never used, or none. Without a lock: workers that fill the same few buckets need
-// their next blocks at the same time.
-func (z *Zone) takeFresh() uint32 {
-	for {
-		v := z.Fresh.Load()
-		if uint32(v) == uint32(v>>32) {
-			return None
-		}
-		if z.Fresh.CompareAndSwap(v, v+1) {
-			return uint32(v)
-		}
-	}
+	z.fresh, z.end, z.freed, z.freeCount, z.Extents, z.Lent = 0, 0, None, 0, z.Extents[:0], false
 }
 
 // takeOwn gives a block that was freed or never used, or none. next is the pool's. REQUIRES: z.mu is held.
 func (z *Zone) takeOwn(next []uint32) uint32 {
-	b := z.freed.Head
-	if b == None {
-		return z.takeFresh()
+	switch b := z.freed; {
+	case b != None:
+		z.freed = next[b]
+		z.freeCount--
+		return b
+	case z.fresh < z.end:
+		z.fresh++
+		return z.fresh - 1
 	}
-	z.freed.Head = next[b]
-	z.freeCount--
-	return b
+	return None
 }
 
 // lend gives a block to another zone, or none.
@@ -61,16 +47,4 @@ func (z *Zone) lend(next []uint32) uint32 {
 	b := z.takeOwn(next)
 	z.Lent = z.Lent || b != None
 	return b
-}
-
-// grow gives the zone an extent and takes its first block. REQUIRES: z.mu is held and it has no fresh blocks.
-func (z *Zone) grow(from, end uint32) uint32 {
-	z.Extents = append(z.Extents, from)
-	z.Fresh.Store(uint64(end)<<32 | uint64(from+1))
-	return from
-}
-
-func (z *Zone) available() int64 {
-	v := z.Fresh.Load()
-	return int64(uint32(v>>32)-uint32(v)) + z.freeCount
 }

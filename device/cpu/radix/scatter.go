@@ -162,7 +162,7 @@ func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 	for bucket := from; bucket < s.used; bucket++ {
 		elements += s.SizeOf(bucket)
-		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket], int64(s.taken[bucket]))
+		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket])
 		s.empty(bucket)
 	}
 	return elements
@@ -193,6 +193,6 @@ func (s *Scatterer[K, E]) Recycle(block uint32) {
 
 // GiveBack frees the blocks that were not used again.
 func (s *Scatterer[K, E]) GiveBack() {
-	s.pool.FreeAll(s.zone, s.recycled)
+	s.pool.Free(s.zone, s.recycled)
 	s.recycled = pool.Empty
 }
