@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"unsafe"
@@ -134,61 +135,46 @@ func (s splitter[K, E]) distribute(
 	if err := s.engine.makeWorkers(workers); err != nil {
 		return nil, err
 	}
-	readers := make([]reader, workers)
-	for _, w := range s.engine.workers[:workers] {
+	partly := make([]map[uint32]int, workers) // of each worker, how much it has read of blocks so far
+	for i, w := range s.engine.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1, majority)
+		partly[i] = map[uint32]int{}
 	}
 	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			w.scatter.Add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
 		}
-		if block, first, end := blockOf(s.engine.pool, piece); readers[i].ends(block, first, end) {
+		block := blockOf(s.engine.pool, piece)
+		read := len(piece)
+		if read < int(s.engine.pool.Used[block]) {
+			read += partly[i][block]
+			partly[i][block] = read
+		}
+		if read == int(s.engine.pool.Used[block]) {
+			delete(partly[i], block)
 			w.scatter.Recycle(block)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range s.engine.workers[:workers] {
+	for _, read := range partly {
+		maps.Copy(partly[0], read)
+	}
+	for block := range partly[0] { // by several workers together
+		s.engine.workers[0].scatter.Recycle(block)
+	}
+	for _, w := range s.engine.workers[:workers] {
 		w.scatter.Finish()
-		for _, block := range readers[i].shared {
-			w.scatter.Recycle(block)
-		}
 		w.scatter.GiveBack()
 	}
 	return s.engine.collect(workers, b, l, nil), nil
 }
 
-// reader follows which blocks a worker has read.
-type reader struct {
-	begun  []uint32 // from their start, but not to the end
-	shared []uint32 // to their end, but not from the start: others may yet read there
-}
-
-// ends takes that a piece of a block was read, and reports whether nobody reads it any more.
-func (r *reader) ends(block uint32, first, end bool) bool {
-	at := slices.Index(r.begun, block)
-	switch {
-	case first && end:
-		return true
-	case first:
-		r.begun = append(r.begun, block)
-	case end && at < 0:
-		r.shared = append(r.shared, block)
-	case end:
-		r.begun = slices.Delete(r.begun, at, at+1)
-		return true
-	}
-	return false
-}
-
-// blockOf is the block of a piece, and whether the piece is the first and the last of its elements.
-func blockOf[E arena.Word](p *pool.Pool[E], piece []E) (block uint32, first, last bool) {
+// blockOf is the block of a piece.
+func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.Elems)))
-	at := int(start / unsafe.Sizeof(piece[0]))
-	block = uint32(at >> p.Shift)
-	from := int(block) << p.Shift
-	return block, at == from, at+len(piece) == from+int(p.Used[block])
+	return uint32(start / unsafe.Sizeof(piece[0]) >> p.Shift)
 }
 
 // merge joins neighbouring leaves that have at most so many elements together and packs all of them, so that leaves
