@@ -1,9 +1,7 @@
 package cpu
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/extsort/extsort/device/arena"
@@ -49,24 +47,14 @@ func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []ui
 // refine orders neighbours that tie in what references hold of the key, from bit from on, before it ends. Nearly always
 // they have the same key and are in order, as the references hold the rest of most keys.
 func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
-	tieBits, mask := w.window.tieBits(from), w.window.indexMask()
+	tieBits := w.window.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
-	var keys []uint64 // whole ones
 	for i, end := 0, 0; i < len(refs); i = end {
 		end = endOfTie(refs, i, tieBits)
-		group := refs[i:end]
-		switch {
-		case len(group) == 1 || c.sameKeys(w, group):
-		case c.longKeys():
+		if group := refs[i:end]; len(group) > 1 && !c.sameKeys(w, group) {
 			w.window.settle(&w.radix, group, tmp[i:end], from)
-		default:
-			if keys == nil {
-				keys = tmp
-				c.keyer.Prefixes(keys, arena.ByteView(w.recs[:len(refs)]))
-			}
-			slices.SortStableFunc(group, func(a, b uint64) int { return cmp.Compare(keys[a&mask], keys[b&mask]) })
 		}
 	}
 }
