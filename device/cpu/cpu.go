@@ -40,6 +40,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -120,22 +121,11 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
 		return maxTallied
 	}
-	fits := func(n int64) bool {
-		s := newSizes(opt, n)
-		return s.memory() <= memoryBytes
-	}
-	var low, high int64 = 0, 1
-	for fits(high) && high < 1<<40 {
-		low, high = high, 2*high
-	}
-	for low+1 < high {
-		if mid := low + (high-low)/2; fits(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
+	tooMany := sort.Search(1<<40, func(n int) bool {
+		s := newSizes(opt, int64(n))
+		return s.memory() > memoryBytes
+	})
+	return int64(max(tooMany-1, 0))
 }
 
 // NewChunk reserves a chunk's memory; its pages are touched as records come.
