@@ -211,7 +211,6 @@ type KeptBlock struct {
 // Stats tells how a chunk was sorted.
 type Stats struct {
 	Records   int64
-	Counted   int64 // of those, records that are only counted, as there are many of the same: they take no memory
 	Algorithm string
 	Passes    int // radix passes over the data, the largest number that any key took
 }

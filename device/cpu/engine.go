@@ -126,20 +126,20 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	return w, nil
 }
 
-// each runs f for so many workers, see each, and makes errors of faults.
+// each runs f for some workers, see each, and makes errors of faults.
 func (e *engine[K, E]) each(
 	ctx context.Context, workers int, f func(ctx context.Context, i int, w *worker[K, E]) error,
 ) error {
-	return each(ctx, e.workers[:workers], func(ctx context.Context, i int, w *worker[K, E]) error {
-		return e.kept.guarded(func() error { return f(ctx, i, w) })
+	return each(ctx, workers, func(ctx context.Context, i int) error {
+		return e.kept.guarded(func() error { return f(ctx, i, e.workers[i]) })
 	})
 }
 
 // each runs f for every worker in a goroutine of its own and waits for all.
-func each[W any](ctx context.Context, workers []W, f func(ctx context.Context, i int, w W) error) error {
+func each(ctx context.Context, workers int, f func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for i, w := range workers {
-		group.Go(func() error { return f(ctx, i, w) })
+	for i := range workers {
+		group.Go(func() error { return f(ctx, i) })
 	}
 	return group.Wait()
 }

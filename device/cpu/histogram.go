@@ -45,7 +45,7 @@ type tally struct {
 	records   int           // in counts
 }
 
-// valuesOf is how many different records of so many bytes there are.
+// valuesOf is how many different records of a size there are.
 func valuesOf(record int) int { return 1 << (8 * record) }
 
 // newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok
@@ -108,16 +108,16 @@ func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) 
 	if err := h.makeWorkers(workers); err != nil {
 		return 0, err
 	}
-	err := each(ctx, h.workers[:workers], func(ctx context.Context, _ int, w *tally) error {
+	err := each(ctx, workers, func(ctx context.Context, i int) error {
+		w := h.workers[i]
 		w.records = 0
 		clear(w.counts)
-		return h.count(ctx, w, &in)
+		return h.count(ctx, w, in)
 	})
 	if err != nil {
 		return 0, err
 	}
 	h.stats.Records = in.loaded.Load()
-	h.stats.Counted = h.stats.Records
 	return h.stats.Records, nil
 }
 
@@ -142,7 +142,7 @@ func (h *histogram) count(ctx context.Context, w *tally, in *intake) error {
 	}
 }
 
-// add counts records of so many bytes.
+// add counts records of a size.
 func (w *tally) add(recs []byte, size int) {
 	w.records += len(recs) / size
 	words := arena.View[uint64](recs)
@@ -221,7 +221,7 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 	if err := h.makeWorkers(workers); err != nil {
 		return err
 	}
-	return inOrder(ctx, h.workers[:workers], int(tasks), func(ctx context.Context, worker, i int) error {
+	return inOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
 		first := int64(i) * block
 		return w.WriteBlock(ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)))
 	})

@@ -10,19 +10,16 @@ import (
 // intake hands the records of a source to workers in units.
 type intake struct {
 	src       device.Source
-	expected  int64         // records, if the source knows how many come, else as many as there is room for
-	unit      int           // records
-	record    int           // bytes
-	room      *atomic.Int64 // records that may yet be claimed
-	delivered *atomic.Int64 // records that were read
-	loaded    *atomic.Int64 // and not left out
+	expected  int64        // records, if the source knows how many come, else as many as there is room for
+	unit      int          // records
+	record    int          // bytes
+	room      atomic.Int64 // records that may yet be claimed
+	delivered atomic.Int64 // records that were read
+	loaded    atomic.Int64 // and not left out
 }
 
-func newIntake(src device.Source, s *sizes) intake {
-	in := intake{
-		src: src, expected: s.records, unit: s.unit, record: s.record,
-		room: new(atomic.Int64), delivered: new(atomic.Int64), loaded: new(atomic.Int64),
-	}
+func newIntake(src device.Source, s *sizes) *intake {
+	in := &intake{src: src, expected: s.records, unit: s.unit, record: s.record}
 	if n := src.Records(); n >= 0 {
 		in.expected = min(in.expected, n)
 	}
@@ -82,7 +79,7 @@ func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
 	return opt.Sample
 }
 
-// thinned is as much of a sample as is worth to be looked at to cut so many buckets by it.
+// thinned is as much of a sample as is worth to be looked at to cut buckets by it.
 func thinned(all []uint64, buckets int) []uint64 {
 	step := len(all) / (sampledPerBucket * buckets)
 	if step < 2 {

@@ -21,7 +21,7 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()
 	l := loading[K, E]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
-	s.begin(&l.intake, &e.opt, e.kind.fromPrefix)
+	s.begin(l.intake, &e.opt, e.kind.fromPrefix)
 	l.workers = workersFor(e.sizes.workers, l.expected, e.sizes.unit)
 	if err := e.makeWorkers(l.workers); err != nil {
 		return 0, err
@@ -35,16 +35,13 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	low, high := s.bounds()
 	e.leaves = e.collect(l.workers, l.buckets, leaf[K]{low: low, high: high}, e.order)
 	e.stats.Records = l.loaded.Load()
-	for i := range e.leaves {
-		e.stats.Counted += e.leaves[i].counted
-	}
 	return e.stats.Records, nil
 }
 
 // loading is one Load.
 type loading[K radix.Element, E arena.Word] struct {
 	engine *engine[K, E]
-	intake
+	*intake
 	selection *selection[K] // nil: everything
 	workers   int
 	buckets   radix.Buckets[K]
@@ -59,6 +56,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 	}
 	l.choose(recs, first)
 	for more := true; more; recs = nil {
+		e.order.beginRound()
 		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ *worker[K, E]) error {
 			if i > 0 {
 				return l.work(ctx, i, nil, 0)
@@ -101,7 +99,6 @@ func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first
 			return err
 		}
 		if len(recs) == 0 {
-			order.end(worker)
 			return nil
 		}
 	}

@@ -23,7 +23,7 @@ type order struct {
 	ends     []uint32 // of each segment in the order in which they began, for each bucket: the records of its worker in it
 	segments []segment
 	most     int   // segments that there is room for
-	reading  int   // workers that read a unit which may be a segment of its own, but for the first
+	reading  int   // workers that may read a unit which is a segment of its own, but for the first
 	last     []int // of each worker its last segment, or -1
 }
 
@@ -33,7 +33,7 @@ type segment struct {
 	worker, slot int
 }
 
-// newOrder has room for so many segments of so many buckets.
+// newOrder has room for segments of buckets.
 func newOrder(segments, buckets int) (*order, error) {
 	table, err := arena.Alloc(4 * segments * buckets)
 	if err != nil {
@@ -50,6 +50,13 @@ func (o *order) reset(buckets, workers int) {
 	o.buckets, o.reading = buckets, 0
 	o.segments = slices.Grow(o.segments[:0], o.most)
 	o.last = slices.Repeat([]int{-1}, workers)
+}
+
+// beginRound says that no worker reads. It does nothing on nil.
+func (o *order) beginRound() {
+	if o != nil {
+		o.reading = 0
+	}
 }
 
 func (o *order) free() error {
@@ -75,16 +82,6 @@ func (o *order) admit(worker int) bool {
 	}
 	o.reading++
 	return true
-}
-
-// end takes that a worker that was admitted found nothing to read. It does nothing on nil.
-func (o *order) end(worker int) {
-	if o == nil || worker == 0 {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.reading--
 }
 
 // maxSegment is the greatest number of records of a segment: ends are counted modulo 2^32.

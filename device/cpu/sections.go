@@ -18,9 +18,9 @@ type sections struct {
 	sizes
 	keyer       *format.Keyer
 	memory      *arena.Memory
-	kept, outs  []byte         // the records as they were loaded; each worker's block on its way out
-	order, swap []indexedKey   // the elements in order, and room to reorder them
-	table       []*digitCounts // of each worker
+	kept, outs  []byte        // the records as they were loaded; each worker's block on its way out
+	order, swap []indexedKey  // the elements in order, and room to reorder them
+	table       []digitCounts // of each worker
 	stats       device.Stats
 }
 
@@ -41,33 +41,28 @@ func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, table := memory.Bytes(), make([]*digitCounts, s.workers)
-	for i := range table {
-		table[i] = new(digitCounts)
-	}
+	b := memory.Bytes()
 	return &sections{
-		sizes: s, keyer: opt.Keyer, memory: memory, table: table,
+		sizes: s, keyer: opt.Keyer, memory: memory, table: make([]digitCounts, s.workers),
 		order: arena.View[indexedKey](b[:elements]), swap: arena.View[indexedKey](b[elements : 2*elements]),
 		outs: b[2*elements:][:out], kept: b[2*elements+out:],
 	}, nil
 }
 
-// each runs f for every worker.
-func (s *sections) each(ctx context.Context, f func(ctx context.Context, worker int) error) error {
-	return each(ctx, s.table, func(ctx context.Context, worker int, _ *digitCounts) error { return f(ctx, worker) })
-}
-
-// section is a worker's section of the elements.
-func (s *sections) section(worker int, elements []indexedKey) []indexedKey {
-	n := len(elements)
-	return elements[worker*n/s.workers : (worker+1)*n/s.workers]
+// each runs f for every worker's counts and section of the elements.
+func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section []indexedKey)) error {
+	n, elements := int(s.stats.Records), s.order
+	return each(ctx, s.workers, func(ctx context.Context, i int) error {
+		f(&s.table[i], elements[i*n/s.workers:(i+1)*n/s.workers])
+		return ctx.Err()
+	})
 }
 
 // Load reads the records.
 func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 	s.stats = device.Stats{Algorithm: CountScanReorder}
 	in := newIntake(src, &s.sizes)
-	err := s.each(ctx, func(ctx context.Context, _ int) error {
+	err := each(ctx, s.workers, func(ctx context.Context, _ int) error {
 		for {
 			recs, _, err := in.next(ctx, func(first int64, n int) []byte {
 				return s.kept[int(first)*s.record:][:n*s.record]
@@ -86,9 +81,8 @@ func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 
 // Sort sorts by 64 bits of the key after the other, the least significant first.
 func (s *sections) Sort(ctx context.Context) error {
-	elements := s.order[:s.stats.Records]
-	for i := range elements {
-		elements[i][1] = uint64(i)
+	for i := range s.order[:s.stats.Records] {
+		s.order[i][1] = uint64(i)
 	}
 	for end := 8 * s.keyer.KeySize(); end > 0; end -= 64 {
 		from := max(0, end-64)
@@ -106,46 +100,39 @@ func (s *sections) Sort(ctx context.Context) error {
 
 // readKeys enters n bits of each key, from one on, into the elements.
 func (s *sections) readKeys(ctx context.Context, from, n int) error {
-	return s.each(ctx, func(ctx context.Context, worker int) error {
-		section := s.section(worker, s.order[:s.stats.Records])
+	return s.each(ctx, func(_ *digitCounts, section []indexedKey) {
 		for i, e := range section {
 			section[i][0] = s.keyer.Window(s.at(e), from, n)
 		}
-		return ctx.Err()
 	})
 }
 
 // pass orders the elements by the digit that begins at a bit: count, scan, reorder.
 func (s *sections) pass(ctx context.Context, shift int) error {
 	s.stats.Passes++
-	from, to := s.order[:s.stats.Records], s.swap
-	err := s.each(ctx, func(ctx context.Context, worker int) error {
-		counts := s.table[worker]
+	err := s.each(ctx, func(counts *digitCounts, section []indexedKey) {
 		*counts = digitCounts{}
-		for _, e := range s.section(worker, from) {
+		for _, e := range section {
 			counts[uint8(e[0]>>shift)]++
 		}
-		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
 	scan(s.table)
-	err = s.each(ctx, func(ctx context.Context, worker int) error {
-		next := s.table[worker]
-		for _, e := range s.section(worker, from) {
+	err = s.each(ctx, func(next *digitCounts, section []indexedKey) {
+		for _, e := range section {
 			at := &next[uint8(e[0]>>shift)]
-			to[*at] = e
+			s.swap[*at] = e
 			*at++
 		}
-		return ctx.Err()
 	})
 	s.order, s.swap = s.swap, s.order
 	return err
 }
 
 // scan makes of each count the sum of those before it in column-major order, digit by digit and in it worker by worker.
-func scan(table []*digitCounts) {
+func scan(table []digitCounts) {
 	sum := int64(0)
 	for digit := range len(digitCounts{}) {
 		for worker := range table {
@@ -163,7 +150,7 @@ func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter)
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
 	tasks := int((limit + block - 1) / block)
-	return inOrder(ctx, s.table, tasks, func(ctx context.Context, worker, task int) error {
+	return inOrder(ctx, s.workers, tasks, func(ctx context.Context, worker, task int) error {
 		out := s.outs[worker*s.out*s.record:]
 		first := int64(task) * block
 		count := min(block, limit-first)

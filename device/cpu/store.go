@@ -53,18 +53,18 @@ func (e *engine[K, E]) inOrder(
 	if err := e.makeWorkers(workers); err != nil {
 		return err
 	}
-	return inOrder(ctx, e.workers[:workers], tasks, func(ctx context.Context, worker, i int) error {
+	return inOrder(ctx, workers, tasks, func(ctx context.Context, worker, i int) error {
 		return e.kept.guarded(func() error { return do(ctx, e.workers[worker], i) })
 	})
 }
 
-// inOrder has workers take so many tasks in order, so that the one with the lowest is never behind another: it waits
+// inOrder has workers take tasks in order, so that the one with the lowest is never behind another: it waits
 // for nobody, and writers may wait for those before them.
-func inOrder[W any](
-	ctx context.Context, workers []W, tasks int, do func(ctx context.Context, worker, task int) error,
+func inOrder(
+	ctx context.Context, workers, tasks int, do func(ctx context.Context, worker, task int) error,
 ) error {
 	var claimed atomic.Int64
-	return each(ctx, workers, func(ctx context.Context, worker int, _ W) error {
+	return each(ctx, workers, func(ctx context.Context, worker int) error {
 		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -77,7 +77,7 @@ func inOrder[W any](
 	})
 }
 
-// limited is how many of so many records there are if limit are asked for; limit < 0 asks for all.
+// limited is how many of the records are asked for by limit, of which less than 0 stands for all.
 func limited(limit, records int64) int64 {
 	if limit < 0 {
 		return records
