@@ -12,7 +12,7 @@ import (
 )
 
 // keys is the kind of bare keys: the element is the whole normalized key, so equal elements are equal records
-// and nothing is kept but elements.
+// and only elements are kept.
 type keys[E radix.Element] struct {
 	keyer *format.Keyer
 	pool  *pool.Pool[E]
@@ -50,7 +50,7 @@ func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []
 
 // tied frees the blocks of a leaf, whose elements are all the same.
 func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
-	k.pool.Free(l.zone, l.List)
+	k.pool.Free(l.zone, l.Head)
 	l.List, l.done = pool.Empty, true
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // None is the block that ends a list.
 const None = ^uint32(0)
 
-// List is the content of a bucket: a chain of blocks. The zero list is not valid, see emptyList.
+// List is the content of a bucket: a chain of blocks. The zero list is not valid, see Empty.
 type List struct{ Head, Tail uint32 }
 
 var Empty = List{None, None}
@@ -41,7 +41,7 @@ type Pool[E arena.Word] struct {
 	Zones  []Zone
 }
 
-// New makes a pool of so many blocks, each of so many elements, a power of two.
+// New makes a pool of blocks, each of block elements, a power of two.
 func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 	var e E
 	size := int(unsafe.Sizeof(e))
@@ -99,19 +99,17 @@ func (p *Pool[E]) takeOf(z *Zone) uint32 {
 	return z.takeOwn(p.Next)
 }
 
-// Free gives the blocks of a list to a zone.
-func (p *Pool[E]) Free(zone int, blocks List) {
-	if blocks.Head == None {
-		return
-	}
+// Free gives a block and those after it to a zone.
+func (p *Pool[E]) Free(zone int, block uint32) {
 	z := &p.Zones[zone]
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for b := blocks.Head; b != None; b = p.Next[b] {
+	for block != None {
+		next := p.Next[block]
+		p.Next[block], z.freed = z.freed, block
 		z.freeCount++
+		block = next
 	}
-	p.Next[blocks.Tail] = z.freed
-	z.freed = blocks.Head
 }
 
 // Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
@@ -147,9 +145,9 @@ func (p *Pool[E]) DiscardUntouched() {
 	p.Memory.Discard(int(p.Touched())*(len(bytes)/p.Blocks), len(bytes))
 }
 
-// Push appends an empty block to l.
+// Push appends a block to l.
 func (p *Pool[E]) Push(l *List, block uint32) {
-	p.Next[block], p.Used[block] = None, 0
+	p.Next[block] = None
 	if l.Head == None {
 		l.Head = block
 	} else {
@@ -179,7 +177,7 @@ func (p *Pool[E]) Content(block uint32) []E {
 // Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty. To keep
 // the elements in order takes to move all of them.
 func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
-	packed, emptied, last := Empty, Empty, None
+	packed, emptied, last := Empty, None, None
 	for b, next := l.Head, None; b != None; b = next {
 		next = p.Next[b]
 		if last != None {
@@ -187,22 +185,15 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 		}
 		switch {
 		case p.Used[b] == 0:
-			p.Push(&emptied, b)
+			p.Next[b], emptied = emptied, b
 			continue
 		case last == None || int(p.Used[last]) == p.Block:
 			last = b
 		}
-		p.link(&packed, b)
+		p.Push(&packed, b)
 	}
 	p.Free(zone, emptied)
 	return packed
-}
-
-// link is push that keeps the block's content.
-func (p *Pool[E]) link(l *List, block uint32) {
-	used := p.Used[block]
-	p.Push(l, block)
-	p.Used[block] = used
 }
 
 // fill moves elements from the end of block from, or from its start if they are to stay in order, to the end of

@@ -16,10 +16,10 @@ type Scatterer[K Element, E arena.Word] struct {
 	Lists   []pool.List // full blocks and the one in work, for each bucket
 	taken   []uint32    // how many blocks those are
 
-	used     int       // buckets in use
-	recycled pool.List // blocks to use before those of the pool
-	zone     int       // that the blocks of the first bucket come from
-	zones    int       // that the buckets are spread over
+	used     int    // buckets in use
+	recycled uint32 // the first of the blocks to use before those of the pool
+	zone     int    // that the blocks of the first bucket come from
+	zones    int    // that the buckets are spread over
 
 	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
 	counts   []int64 // how often it came
@@ -47,7 +47,7 @@ func NewScatterer[K Element, E arena.Word](
 // from zone on. Keys that are majority, if it is not nil, are counted. Blocks to recycle, which work that was cancelled
 // leaves, are dropped.
 func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, majority []K) {
-	s.used, s.zone, s.zones, s.recycled = buckets, zone, zones, pool.Empty
+	s.used, s.zone, s.zones, s.recycled = buckets, zone, zones, pool.None
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
 	for bucket := range buckets {
 		s.empty(bucket)
@@ -115,13 +115,11 @@ func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
 
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
-	block := s.recycled.Head
+	block := s.recycled
 	if block == pool.None {
 		return s.pool.Take(s.ZoneOf(bucket))
 	}
-	if s.recycled.Head = s.pool.Next[block]; s.recycled.Head == pool.None {
-		s.recycled = pool.Empty
-	}
+	s.recycled = s.pool.Next[block]
 	return block
 }
 
@@ -139,7 +137,7 @@ func (s *Scatterer[K, E]) Counts(ends []uint32) {
 	}
 }
 
-// SizeOf is the number of elements in a bucket. REQUIRES: nothing was added since Settle, or no keys are counted.
+// SizeOf is the number of elements in a bucket. REQUIRES: no element was added since Settle, or no keys are counted.
 func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
 	mask, to, blocks := s.blockMask, s.to[bucket], uint64(s.taken[bucket])
 	if to&mask != 0 {
@@ -149,7 +147,8 @@ func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
 	return int64(blocks*(mask+1)+to&mask+s.inLine(bucket)) + counted
 }
 
-// CountOf is the majority key of a bucket, and how often it came. REQUIRES: nothing was added since Settle or Finish.
+// CountOf is the majority key of a bucket, and how often it came. REQUIRES: no element was added since Settle or
+// Finish.
 func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 	if s.majority == nil {
 		return value, 0
@@ -158,11 +157,11 @@ func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 }
 
 // DropFrom empties the buckets from one on, whose blocks become free, and returns how many elements they had. REQUIRES:
-// nothing was added since Settle.
+// no element was added since Settle.
 func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 	for bucket := from; bucket < s.used; bucket++ {
 		elements += s.SizeOf(bucket)
-		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket])
+		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket].Head)
 		s.empty(bucket)
 	}
 	return elements
@@ -184,15 +183,11 @@ func (s *Scatterer[K, E]) Finish() {
 
 // Recycle takes a block whose elements have been read, to be used again.
 func (s *Scatterer[K, E]) Recycle(block uint32) {
-	s.pool.Next[block] = s.recycled.Head
-	s.recycled.Head = block
-	if s.recycled.Tail == pool.None {
-		s.recycled.Tail = block
-	}
+	s.pool.Next[block], s.recycled = s.recycled, block
 }
 
 // GiveBack frees the blocks that were not used again.
 func (s *Scatterer[K, E]) GiveBack() {
 	s.pool.Free(s.zone, s.recycled)
-	s.recycled = pool.Empty
+	s.recycled = pool.None
 }
