@@ -17,13 +17,13 @@
 //
 //	Load   reads a unit of records into cache, extracts its elements and scatters them into up to 2048 buckets by
 //	       their leading bits (load.go, package radix). Buckets are lists of blocks taken from a pool (package pool), so
-//	       nothing is counted beforehand, no second buffer is needed, and every byte is written once, past the
+//	       no count is taken beforehand, no second buffer is needed, and every byte is written once, past the
 //	       caches.
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
-//	       are not need nothing here.
+//	       are not wait for Store.
 //	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits, and hands it to the
 //	       writer while other workers do the next buckets (store.go). Drain gives the memory of
-//	       neighbouring buckets back to the system when they have been written (drain.go).
+//	       neighbouring buckets back to the system when they have been written.
 //	Select is Load of the least keys of a source, as many as there is room for (select.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
@@ -75,7 +75,7 @@ func (*Device) Info() device.Info {
 	}
 }
 
-// Capabilities says that nothing is gathered, left behind or kept back where an element is the whole record, and moved.
+// Capabilities says that no record is gathered, left behind or kept back where an element is the whole one, and moved.
 func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	k := opt.Keyer
 	if opt.Algorithm == CountScanReorder {

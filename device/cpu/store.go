@@ -24,20 +24,31 @@ func (e *engine[K, E]) Store(ctx context.Context, limit int64, w device.BlockWri
 
 // Drain gives the memory of a zone back when the last of its records have been written.
 func (e *engine[K, E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	records := make([]int64, len(e.pool.Zones))
+	left := make([]atomic.Int64, len(e.pool.Zones)) // records of each zone that have not been stored
 	for _, l := range e.leaves {
-		records[l.zone] += l.count
+		left[l.zone].Add(l.count)
 	}
-	return e.storeAll(ctx, limit, w, newUsage(e.pool, records))
+	return e.storeAll(ctx, limit, w, func(t task[K]) {
+		for _, l := range t.leaves {
+			if l.done {
+				l.count = t.count
+			}
+			if left[l.zone].Add(-l.count) == 0 {
+				e.pool.Release(l.zone)
+			}
+		}
+	})
 }
 
-// storeAll stores. zones, if not nil, hears what is done with.
-func (e *engine[K, E]) storeAll(ctx context.Context, limit int64, to device.BlockWriter, zones *usage) error {
+// storeAll stores, and calls stored, if not nil, with each task that is done.
+func (e *engine[K, E]) storeAll(
+	ctx context.Context, limit int64, to device.BlockWriter, stored func(t task[K]),
+) error {
 	tasks := e.tasks(limited(limit, e.stats.Records))
 	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
 		err := e.store(ctx, w, tasks[i], to)
-		if err == nil {
-			zones.done(tasks[i].first, tasks[i].count)
+		if err == nil && stored != nil {
+			stored(tasks[i])
 		}
 		return err
 	})
