@@ -78,7 +78,7 @@ type leaf[K radix.Element] struct {
 	pool.List
 	count int64
 	zone  int  // that its blocks come from
-	done  bool // nothing is left to sort: its elements are all the same, or in order as they stand
+	done  bool // it is sorted: its elements are all the same, or in order as they stand
 
 	low, high K     // all keys are from low to high
 	from      int   // keys hold the record's key from this bit on
@@ -122,7 +122,6 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	}
 	w.scatter, rest = radix.NewScatterer[K](e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
 	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
-	w.radix.Distinct = e.sizes.whole || e.sizes.keptRecords > 0
 	return w, nil
 }
 
@@ -147,7 +146,7 @@ func each(ctx context.Context, workers int, f func(ctx context.Context, i int) e
 // equalPiece is how many elements of a leaf without blocks are made at a time.
 const equalPiece = 512
 
-// pieces gives the elements of a leaf, but for so many to skip, one stretch after the other: in the order of the input
+// pieces gives the elements of a leaf, but for some to skip, one stretch after the other: in the order of the input
 // if that is known, or settled. What it has given may be recycled.
 func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
@@ -177,9 +176,10 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 	}
 }
 
-// Sort leaves to Store what fits in cache.
+// Sort splits the leaves that are too large for the cache. The rest of the work is put off until Store, where it
+// overlaps with the writing.
 func (e *engine[K, E]) Sort(ctx context.Context) error {
-	return splitter[K, E]{e}.sort(ctx)
+	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.count > int64(e.sizes.leaf) && !l.done })
 }
 
 // Stats tells of the work since the last Load.

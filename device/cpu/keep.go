@@ -2,14 +2,16 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 // Keep settles the leaves: the elements of each, which fit in cache, go back into its blocks in order. Then the
-// scratch of the workers and whatever memory an earlier, larger content has touched go back to the system. It keeps
-// nothing if a leaf that is too large for the cache is in order as it stands, as each read goes through a leaf from
+// scratch of the workers and whatever memory an earlier, larger content has touched go back to the system. It gives
+// nil if a leaf that is too large for the cache is in order as it stands, as each read goes through a leaf from
 // its start.
 func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
 	limit = limited(limit, e.stats.Records)
@@ -47,21 +49,20 @@ func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 	if e.kept != nil {
 		e.kept.memory.Discard(int(e.stats.Records)*e.sizes.record, len(e.kept.memory.Bytes()))
 	}
-	return splitter[K, E]{e}.storeCounted(ctx)
-}
-
-// besideBytes is the memory that the records take beside their blocks.
-func (e *engine[K, E]) besideBytes() int64 {
-	bytes := e.stats.Records * int64(e.sizes.keptRecords)
-	if e.sizes.whole {
-		bytes += int64(e.sizes.orderBytes())
+	err := splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.counted > 0 })
+	if errors.Is(err, pool.ErrFull) {
+		return false, nil
 	}
-	return bytes
+	return err == nil, err
 }
 
 // keptBytes is the memory of the loaded records without the scratch of the workers.
 func (e *engine[K, E]) keptBytes() int64 {
-	return e.pool.Touched()*int64(e.sizes.block*e.sizes.element+8) + e.besideBytes()
+	bytes := e.pool.Touched()*int64(e.sizes.block*e.sizes.element+8) + e.stats.Records*int64(e.sizes.keptRecords)
+	if e.sizes.whole {
+		bytes += int64(e.sizes.orderBytes())
+	}
+	return bytes
 }
 
 // settleAll settles the leaves that hold the first limit records.

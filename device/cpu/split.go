@@ -15,17 +15,19 @@ import (
 // splitter cuts the leaves of an engine that are too large for the cache.
 type splitter[K radix.Element, E arena.Word] struct{ engine *engine[K, E] }
 
-// sort cuts the leaves that are too large for the cache again, until none is left. The rest of the work is put off
-// until Store, where it overlaps with the writing.
-func (s splitter[K, E]) sort(ctx context.Context) error {
+// splitAll splits leaves until none has to be. It fails with pool.ErrFull if there is no room for that.
+func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) bool) error {
 	for i := 0; i < len(s.engine.leaves); {
-		if l := &s.engine.leaves[i]; l.count <= int64(s.engine.sizes.leaf) || l.done {
+		if !hasTo(&s.engine.leaves[i]) {
 			i++
 			continue
 		}
 		var workers, most int
 		if i, workers, most = s.makeRoom(i); most < 2 {
 			return pool.ErrFull
+		}
+		if err := s.engine.makeWorkers(workers); err != nil {
+			return err
 		}
 		parts, err := s.split(ctx, s.engine.leaves[i], workers, most)
 		if err != nil {
@@ -36,27 +38,7 @@ func (s splitter[K, E]) sort(ctx context.Context) error {
 	return nil
 }
 
-// storeCounted makes leaves of the elements that were counted. It reports false if there is no room for that.
-func (s splitter[K, E]) storeCounted(ctx context.Context) (bool, error) {
-	for i := 0; i < len(s.engine.leaves); i++ {
-		if s.engine.leaves[i].counted == 0 {
-			continue
-		}
-		var workers, most int
-		if i, workers, most = s.makeRoom(i); most < 2 {
-			return false, nil
-		}
-		parts, err := s.around(ctx, s.engine.leaves[i], workers)
-		if err != nil {
-			return false, err
-		}
-		s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
-		i += len(parts) - 1
-	}
-	return true, nil
-}
-
-// split cuts a leaf into at most so many parts, or has its keys hold later bits of the records', if they tie.
+// split cuts a leaf into parts, not more than most, or has its keys hold later bits of the records', if they tie.
 func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int) ([]leaf[K], error) {
 	if l.counted > 0 {
 		return s.around(ctx, l, workers)
@@ -117,7 +99,7 @@ func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 	return i, workers, s.affordable(&l, workers)
 }
 
-// affordable is the number of buckets that so many workers can cut a leaf into with the blocks that are free: each may
+// affordable is the number of buckets that workers can cut a leaf into with the blocks that are free: each may
 // need a block in every bucket, and holds one of each list that it reads, and one that another has begun.
 func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	held := 2
@@ -132,10 +114,7 @@ func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 func (s splitter[K, E]) distribute(
 	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority []K,
 ) ([]leaf[K], error) {
-	if err := s.engine.makeWorkers(workers); err != nil {
-		return nil, err
-	}
-	partly := make([]map[uint32]int, workers) // of each worker, how much it has read of blocks so far
+	partly := make([]map[uint32]int, workers) // of each worker, how much it has read of blocks that it has not read all of
 	for i, w := range s.engine.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1, majority)
 		partly[i] = map[uint32]int{}
@@ -144,14 +123,7 @@ func (s splitter[K, E]) distribute(
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			w.scatter.Add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
 		}
-		block := blockOf(s.engine.pool, piece)
-		read := len(piece)
-		if read < int(s.engine.pool.Used[block]) {
-			read += partly[i][block]
-			partly[i][block] = read
-		}
-		if read == int(s.engine.pool.Used[block]) {
-			delete(partly[i], block)
+		if block := blockOf(s.engine.pool, piece); readAll(partly[i], block, len(piece), s.engine.pool.Used[block]) {
 			w.scatter.Recycle(block)
 		}
 	})
@@ -171,13 +143,26 @@ func (s splitter[K, E]) distribute(
 	return s.engine.collect(workers, b, l, nil), nil
 }
 
+// readAll takes that n of the used elements of a block were read, and reports whether that makes all of them.
+func readAll(partly map[uint32]int, block uint32, n int, used uint32) bool {
+	if n < int(used) {
+		n += partly[block]
+		partly[block] = n
+	}
+	if n < int(used) {
+		return false
+	}
+	delete(partly, block)
+	return true
+}
+
 // blockOf is the block of a piece.
 func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.Elems)))
 	return uint32(start / unsafe.Sizeof(piece[0]) >> p.Shift)
 }
 
-// merge joins neighbouring leaves that have at most so many elements together and packs all of them, so that leaves
+// merge joins neighbouring leaves that have at most as many elements together and packs all of them, so that leaves
 // and the blocks that are not full stay few however often buckets are cut.
 func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	merged := leaves[:0]
@@ -208,9 +193,6 @@ const leafSample = 8192
 
 // survey gives the least and the greatest key of a leaf, and some from places all over it.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
-	if err := s.engine.makeWorkers(workers); err != nil {
-		return nil, 0, 0, err
-	}
 	var mu sync.Mutex
 	low, high = ^K(0), K(0)
 	step := int(l.count/leafSample) + 1

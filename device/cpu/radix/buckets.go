@@ -46,7 +46,7 @@ func (b Buckets[E]) Count() int {
 }
 
 // Span is the range of the elements of a bucket, if all elements are from low to high. The first and the last bucket
-// may hold elements that it was not made for: then nothing is known of them.
+// may hold elements that it was not made for: then the range is that of all.
 func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
 	first, last = b.Bounds(bucket)
 	if bucket == 0 && low < first || bucket == b.Count()-1 && high > last {
@@ -117,8 +117,8 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	}
 }
 
-// numberGraded is number for cells that grow, without a branch, as nothing tells on which side of the center an
-// element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+// numberGraded is number for cells that grow, without a branch, as it cannot be predicted on which side of the center
+// an element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
 func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	low, last, shift, cells := b.low, b.last, b.Shift, b.cells
 	center, digit, lower, below := b.center, b.bits, b.lower, uint32(b.below)
@@ -133,7 +133,7 @@ func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	}
 }
 
-// CutAt makes two buckets, of what is less than value and what is greater: nothing is equal to it.
+// CutAt makes two buckets, of what is less than value and what is greater: no element is equal to it.
 func CutAt[E Element](value E) Buckets[E] {
 	if value == 0 {
 		return Buckets[E]{}

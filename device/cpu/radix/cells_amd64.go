@@ -2,7 +2,6 @@ package radix
 
 import (
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -22,14 +21,13 @@ const (
 	partBits       = 8               // of the digit that parts, at most
 	minCells       = 16              // counters, which scanCells takes at a time
 	window         = 8               // neighbours that are sorted together
-	overfullSize   = 4 * window      // elements of a cell that are too many to be sorted by windows
-	scanned        = 1<<13 - 1       // elements of a cell that scanCells tells apart from more
 	windowEdge     = window / 2      // elements before the first window that straddles two others
 	windowGroup    = window * window // elements that sortWindows sorts at once
 )
 
-// hasWindows says whether the processor can sort windows.
-var hasWindows = hasBEXTR && cpuid.CPU.Has(cpuid.AVX512F)
+// hasVectors says whether the processor has the vectors that assembly takes to sort windows, number fitted buckets and
+// keep what is within a range.
+var hasVectors = cpuid.CPU.Supports(cpuid.BMI1, cpuid.AVX512F, cpuid.AVX512CD)
 
 // cellCounts are the counters of cells: 32 bits each, and 64 KiB at most, in the room of those of the passes.
 func (r *Sorter[E]) cellCounts(digit int) *uint32 {
@@ -42,7 +40,7 @@ func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 // elements that they had, in some order.
 func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	if !hasWindows || lastBit[E]() != 63 || n < cellsThreshold || r.backoff.skip() {
+	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold || r.backoff.skip() {
 		return false
 	}
 	if n > partsThreshold && s.Width > cellBits {
@@ -65,62 +63,17 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	squares := scanCells(counts, max(1<<digit, minCells))
 	bound := 2 * uint64(n+n*n>>digit)
 	even := digit == s.Width || n <= maxInCells && squares <= bound
-	overfull := !even && !r.Distinct && n <= maxInCells && squares-overfullSquares(counts, digit, n) <= bound
-	if !even && !overfull {
-		r.backoff.note(true)
+	if r.backoff.note(!even); !even {
 		return false
 	}
 	r.Passes = max(r.Passes, 1)
 	moveAll(tmp, blocks, low, control, counts)
-	if overfull && !sortOverfull(tmp, counts, digit) {
-		r.backoff.note(true)
-		return false
-	}
-	r.backoff.note(false)
 	if digit < s.Width {
 		sortWindows(words(dst), words(tmp))
 		return joinWindows(words(dst))
 	}
 	if &tmp[0] != &dst[0] {
 		copy(dst, tmp)
-	}
-	return true
-}
-
-// overfullSquares is the sum of the squares of those of 2^digit counters that exceed overfullSize, as scanCells
-// takes them, from the sums that it left. n is the sum of all.
-func overfullSquares(counts *uint32, digit, n int) (squares uint64) {
-	starts := unsafe.Slice(counts, 1<<digit)
-	next := uint32(n)
-	for i := len(starts) - 1; i >= 0; i-- {
-		if size := uint64(next - starts[i]); size > overfullSize {
-			squares += min(size, scanned) * min(size, scanned)
-		}
-		next = starts[i]
-	}
-	return squares
-}
-
-// sortOverfull sorts each cell that has more than overfullSize elements, if nearly all of these are equal to one,
-// as they are where some values are frequent. Else it gives up. counts has the ends of the 2^digit cells.
-func sortOverfull[E Element](a []E, counts *uint32, digit int) bool {
-	from, budget := uint32(0), len(a)/16
-	for _, to := range unsafe.Slice(counts, 1<<digit) {
-		if cell := a[from:to]; len(cell) > overfullSize {
-			var looks [15]E
-			for i := range looks {
-				looks[i] = cell[i*len(cell)/len(looks)]
-			}
-			slices.Sort(looks[:])
-			value := looks[len(looks)/2]
-			others := cell[:Within(cell, value+1, ^E(0)-1)] // all but value, by way of 0
-			if budget -= len(others); budget < 0 {
-				return false
-			}
-			slices.Sort(others)
-			InsertEqual(cell, len(others), value)
-		}
-		from = to
 	}
 	return true
 }
@@ -217,7 +170,7 @@ func joinWindows(a []uint64) bool {
 	return true
 }
 
-// The assembly requires hasWindows.
+// The assembly requires hasVectors.
 
 // countCells counts the digits of a block.
 //

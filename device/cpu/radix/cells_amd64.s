@@ -78,23 +78,17 @@ TEXT ·moveCells(SB), NOSPLIT, $0-64
 	INCL   DX             \
 	MOVL   DX, (R9)(BX*4)
 
+// ASKCELL moves an element after it has asked for the line of the one 16 elements further on.
 #define ASKCELL(ELEM) \
-	MOVQ       ELEM, CX       \
+	MOVQ       128 ELEM, CX   \
 	SUBQ       R10, CX        \
 	BEXTRQ     R11, CX, CX    \
 	MOVL       (R9)(CX*4), CX \
-	PREFETCHT0 (R8)(CX*8)
+	PREFETCHT0 (R8)(CX*8)     \
+	MOVECELL(ELEM)
 
 aheadCells:
-	ASKCELL(128(SI))
-	MOVECELL((SI))
-	ASKCELL(128(SI)(R13*1))
-	MOVECELL((SI)(R13*1))
-	ASKCELL(128(SI)(R13*2))
-	MOVECELL((SI)(R13*2))
-	ASKCELL(128(SI)(R14*1))
-	MOVECELL((SI)(R14*1))
-	ADDQ $8, SI
+	EACHQUARTER(ASKCELL)
 	DECQ R15
 	JNZ  aheadCells
 
@@ -124,7 +118,7 @@ moved:
 TEXT ·scanCells(SB), NOSPLIT, $0-24
 	MOVQ   counts+0(FP), SI
 	MOVQ   n+8(FP), CX
-	VPXORD Z0, Z0, Z0 // nothing
+	VPXORD Z0, Z0, Z0 // zeros
 	VPXORD Z1, Z1, Z1 // the sum of the counters before, in every place
 	VPXORD Z2, Z2, Z2 // squares
 	MOVL   $15, AX

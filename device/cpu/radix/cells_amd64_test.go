@@ -10,8 +10,8 @@ import (
 
 // withoutWindows runs a test as on a processor that cannot sort windows.
 func withoutWindows(t *testing.T, test func(t *testing.T)) {
-	defer func(had bool) { hasWindows = had }(hasWindows)
-	hasWindows = false
+	defer func(had bool) { hasVectors = had }(hasVectors)
+	hasVectors = false
 	test(t)
 }
 
@@ -37,7 +37,7 @@ func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort
 
 // TestCells holds the assembly for cells to what it is to do, written plainly.
 func TestCells(t *testing.T) {
-	if !hasWindows {
+	if !hasVectors {
 		t.Skip("this processor cannot sort windows")
 	}
 	askingAhead(t, testCells)
@@ -89,7 +89,7 @@ func testCells(t *testing.T) {
 
 // TestScanCellsOfMany has counters that exceed what squares can be taken of.
 func TestScanCellsOfMany(t *testing.T) {
-	if !hasWindows {
+	if !hasVectors {
 		t.Skip("this processor cannot sort windows")
 	}
 	counts := make([]uint32, 32)
@@ -108,7 +108,7 @@ func TestScanCellsOfMany(t *testing.T) {
 // TestSortWindows compares with windows that slices sorts, in place and not, with the greatest element among the
 // others.
 func TestSortWindows(t *testing.T) {
-	if !hasWindows {
+	if !hasVectors {
 		t.Skip("this processor cannot sort windows")
 	}
 	r := rand.New(rand.NewPCG(15, 16))
@@ -175,56 +175,6 @@ func FuzzCells(f *testing.F) {
 func TestAllButOneWithoutWindows(t *testing.T) {
 	withoutWindows(t, testAllButOne[uint64])
 	withoutWindows(t, testAllButOne[uint32])
-}
-
-// TestSortOverfull has cells of all sizes, some of them full of one value, and too many of other elements.
-func TestSortOverfull(t *testing.T) {
-	if !hasWindows {
-		t.Skip("this processor lacks the vectors")
-	}
-	r := rand.New(rand.NewPCG(31, 32))
-	const cells, digit = 64, 6
-	for round := range 200 {
-		var a, want []uint64
-		var ends [cells]uint32
-		others := 0
-		for i := range ends {
-			value, n := uint64(i)<<32|r.Uint64N(1<<32), r.IntN(4*overfullSize)
-			var cell []uint64
-			for range n {
-				e := value
-				if r.IntN(10*(1+round)) < 5 {
-					e = uint64(i)<<32 | r.Uint64N(1<<32)
-				}
-				cell = append(cell, e)
-			}
-			a = append(a, cell...)
-			ends[i] = uint32(len(a))
-			if n > overfullSize {
-				slices.Sort(cell)
-				others += n - count(cell, value)
-			}
-			want = append(want, cell...)
-		}
-		sorted := sortOverfull(a, &ends[0], digit)
-		if sorted && !slices.Equal(a, want) {
-			t.Fatalf("round %d: sorted to %x, want %x", round, a, want)
-		}
-		if few := others <= len(a)/16; few && !sorted && round > 20 {
-			t.Errorf("round %d: gave up for %d of %d", round, others, len(a))
-		} else if sorted && !few {
-			t.Errorf("round %d: took %d of %d", round, others, len(a))
-		}
-	}
-}
-
-func count(a []uint64, value uint64) (n int) {
-	for _, e := range a {
-		if e == value {
-			n++
-		}
-	}
-	return n
 }
 
 // TestWithinLoop is TestWithin without vectors.

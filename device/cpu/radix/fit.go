@@ -75,7 +75,7 @@ func (g grading) cell(number uint64) (start uint64, width uint) {
 // sample as any other. REQUIRES: the sample's elements are from low to high.
 func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) Buckets[E] {
 	plain := NewBuckets(low, high, count, tieBits)
-	if count < MinFitted || plain.Shift == tieBits {
+	if count < minFitted || plain.Shift == tieBits {
 		return plain
 	}
 	overfull := plain.overfull(sample, count)
@@ -194,8 +194,8 @@ func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
 	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
 }
 
-// MinFitted is the least number of buckets that are worth fitting.
-const MinFitted = 32
+// minFitted is the least number of buckets that are worth fitting.
+const minFitted = 32
 
 // overfull is how many of the sample are in buckets that hold several times their share, of elements that can be
 // parted: the most frequent one of a bucket is not among them, if it is most of what is there.

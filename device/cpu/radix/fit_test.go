@@ -25,7 +25,7 @@ func TestFittedBuckets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, n := range []int{1, 50, 1000, 16384} {
-				for _, count := range []int{MinFitted, 500, MaxBuckets} {
+				for _, count := range []int{minFitted, 500, MaxBuckets} {
 					sample := make([]uint64, n)
 					for i := range sample {
 						sample[i] = draw()

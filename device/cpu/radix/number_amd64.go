@@ -1,14 +1,9 @@
 package radix
 
-import "github.com/klauspost/cpuid/v2"
-
-// hasLeadingZeros says whether the processor can number eight fitted buckets at once.
-var hasLeadingZeros = cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD)
-
 // numberVectors does what numberLoop does with the first elements of fitted buckets: done of them.
 func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) {
 	const vector = 8
-	if done = len(elems) &^ (vector - 1); done == 0 || !b.fitted() || !hasLeadingZeros {
+	if done = len(elems) &^ (vector - 1); done == 0 || !b.fitted() || !hasVectors {
 		return 0
 	}
 	to := &numbers[:done][0]
@@ -30,7 +25,7 @@ func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done 
 }
 
 // The assembly numbers fitted buckets, with cells of equal widths and with cells that grow. It requires
-// hasLeadingZeros, and n to be a multiple of 8, not 0.
+// hasVectors, and n to be a multiple of 8, not 0.
 
 //go:noescape
 func numberEven32(numbers, elems *uint32, n int, b *Buckets[uint32])

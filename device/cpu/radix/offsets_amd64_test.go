@@ -15,7 +15,6 @@ func TestOffsets(t *testing.T) {
 	}{
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
-		{"scanned", scanned, 8191},
 		{"window", window, 8},
 	} {
 		if f.got != f.want {

@@ -36,8 +36,6 @@ type Sorter[E Element] struct {
 	live    [maxPasses]int // passes that are needed
 	Passes  int            // most passes that any elements took
 	backoff backoff        // how cells fared
-
-	Distinct bool // no two elements are equal
 }
 
 // backoff remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
@@ -49,11 +47,8 @@ type backoff struct {
 
 // skip reports whether a leaf is one of those.
 func (c *backoff) skip() bool {
-	if c.left == 0 {
-		return false
-	}
 	c.left--
-	return true
+	return c.left >= 0
 }
 
 // note takes whether a leaf's cells were too uneven.
@@ -165,7 +160,12 @@ func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 // in all elements take no pass. blocks may be dst.
 func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 	r.count(blocks, low, p)
-	live := r.scan(p.count, uint64(len(dst)))
+	live := r.live[:0]
+	for at := range p.count {
+		if !exclusiveScan(&r.counts[at], uint64(len(dst))) {
+			live = append(live, at)
+		}
+	}
 	r.Passes = max(r.Passes, len(live))
 	if len(live) == 0 {
 		concat(dst, blocks)
@@ -218,19 +218,8 @@ func countTwoLoop[E Element](a []E, low E, shift, digit uint, counts, next *[dig
 	}
 }
 
-// scan makes the counters of each pass the places of the first element of each digit, and names the passes in which
-// not all of n elements have the same digit.
-func (r *Sorter[E]) scan(passes int, n uint64) (live []int) {
-	live = r.live[:0]
-	for at := range passes {
-		if !exclusiveScan(&r.counts[at], n) {
-			live = append(live, at)
-		}
-	}
-	return live
-}
-
-// exclusiveScan replaces counters by the sums of those before them, unless one of them has all of n.
+// exclusiveScan replaces counters by the sums of those before them, the places of the first element of each digit,
+// unless one of them has all of n.
 func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 	sum := uint64(0)
 	for i, c := range counts {

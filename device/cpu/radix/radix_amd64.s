@@ -6,7 +6,7 @@
 //	SI   next of the elements    DI   their end
 //	R10  low                     R11  control
 //
-// The first three arguments of the macros are MOVE, SUBTRACT and BEXTR of elements of so many BYTES.
+// The first three arguments of the macros are MOVE, SUBTRACT and BEXTR of elements of some BYTES.
 
 // STEP moves the element at a place.
 #define STEP(MOVE, SUBTRACT, BEXTR, BYTES, at) \

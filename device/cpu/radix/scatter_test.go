@@ -70,7 +70,7 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 		center := low + (high-low)/3
 		plain := NewBuckets(low, high, count, tieBits)
 		all := map[string]Buckets[E]{"plain": plain}
-		if count >= MinFitted {
+		if count >= minFitted {
 			sample := dense(r, low, high, center)
 			from := (center - plain.low) >> tieBits << tieBits
 			all["even"] = plain.fit(sample, high, count, tieBits, grading{})

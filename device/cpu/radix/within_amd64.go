@@ -6,7 +6,7 @@ import "unsafe"
 // with vectors where the processor has them.
 func Within[E Element](a []E, low, span E) (kept int) {
 	vector := 64 / int(unsafe.Sizeof(low))
-	if !hasWindows || len(a) < vector {
+	if !hasVectors || len(a) < vector {
 		return withinLoop(a, 0, 0, low, span)
 	}
 	whole := len(a) &^ (vector - 1)
@@ -19,7 +19,7 @@ func Within[E Element](a []E, low, span E) (kept int) {
 	return withinLoop(a, kept, whole, low, span)
 }
 
-// within64 is Within of n elements at a, a multiple of 8, and not 0. REQUIRES: hasWindows.
+// within64 is Within of n elements at a, a multiple of 8, and not 0. REQUIRES: hasVectors.
 //
 //go:noescape
 func within64(a *uint64, n int, low, span uint64) (kept int)
