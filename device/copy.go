@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of so many
-// records, at most. When w fails it has been given all records before those, but no more are read.
+// Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of blockRecords
+// at most. When w fails it has been given all records before those, but no more are read.
 func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range workers {

@@ -125,7 +125,7 @@ type Capabilities struct {
 	WholeRecords bool
 
 	Selects bool // Chunk.Select loads by the key; else it fails with errors.ErrUnsupported
-	Keeps   bool // Chunk.Keep keeps what there is room for; else it keeps nothing
+	Keeps   bool // Chunk.Keep keeps what there is room for; else it returns nil
 
 	SelectSeconds float64 // that a worker needs to leave out a record in Select, beside reading it
 }
@@ -141,7 +141,7 @@ type Device interface {
 	// the device's own).
 	MaxRecords(opt ChunkOptions, memoryBytes int64) int64
 
-	// BlockBytes is the size of the blocks that a chunk of so many records is stored in, at most: opt.BlockBytes, or
+	// BlockBytes is the size of the blocks that a chunk of records is stored in, at most: opt.BlockBytes, or
 	// less where the chunk is small.
 	BlockBytes(opt ChunkOptions, records int64) int
 

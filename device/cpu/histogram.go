@@ -90,9 +90,7 @@ func (h *histogram) makeWorkers(workers int) error {
 		if err != nil {
 			return err
 		}
-		rest := memory.Bytes()
-		counts := arena.View[uint32](rest)[:tables(h.record)*len(h.ends)]
-		rest = rest[len(arena.ByteView(counts)):]
+		counts, rest := radix.Carve[uint32](memory.Bytes(), tables(h.record)*len(h.ends))
 		unit := h.unit * h.record
 		h.workers = append(h.workers, &tally{memory: memory, counts: counts, unit: rest[:unit], out: rest[unit:]})
 	}
@@ -237,7 +235,7 @@ func (h *histogram) Select(context.Context, device.Source, uint64, uint64) (int6
 	return 0, 0, errors.ErrUnsupported
 }
 
-// Keep keeps nothing: there is never a second chunk to merge with.
+// Keep returns nil: there is never a second chunk to merge with.
 func (h *histogram) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // records gives count records of the sorted order from the first on, in dst.

@@ -78,16 +78,3 @@ func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
 	}
 	return opt.Sample
 }
-
-// thinned is as much of a sample as is worth to be looked at to cut buckets by it.
-func thinned(all []uint64, buckets int) []uint64 {
-	step := len(all) / (sampledPerBucket * buckets)
-	if step < 2 {
-		return all
-	}
-	some := make([]uint64, 0, len(all)/step+1)
-	for i := 0; i < len(all); i += step {
-		some = append(some, all[i])
-	}
-	return some
-}

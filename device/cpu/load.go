@@ -56,7 +56,9 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 	}
 	l.choose(recs, first)
 	for more := true; more; recs = nil {
-		e.order.beginRound()
+		if e.order != nil {
+			e.order.reading = 0
+		}
 		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ *worker[K, E]) error {
 			if i > 0 {
 				return l.work(ctx, i, nil, 0)
@@ -147,8 +149,9 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
 	var sample []K
 	if count > 1 && len(recs) > 0 {
-		for _, p := range thinned(l.sample(&e.opt), count) {
-			sample = append(sample, e.kind.fromPrefix(p))
+		prefixes := l.sample(&e.opt)
+		for i := 0; i < len(prefixes); i += max(1, len(prefixes)/(sampledPerBucket*count)) {
+			sample = append(sample, e.kind.fromPrefix(prefixes[i]))
 		}
 		if len(sample) == 0 {
 			l.eachBatch(e.workers[0], recs, first, func(keys []K, _ []E) { sample = append(sample, keys...) })

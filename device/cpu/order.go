@@ -52,13 +52,6 @@ func (o *order) reset(buckets, workers int) {
 	o.last = slices.Repeat([]int{-1}, workers)
 }
 
-// beginRound says that no worker reads. It does nothing on nil.
-func (o *order) beginRound() {
-	if o != nil {
-		o.reading = 0
-	}
-}
-
 func (o *order) free() error {
 	if o == nil {
 		return nil

@@ -86,25 +86,19 @@ func (s *sections) Sort(ctx context.Context) error {
 	}
 	for end := 8 * s.keyer.KeySize(); end > 0; end -= 64 {
 		from := max(0, end-64)
-		if err := s.readKeys(ctx, from, end-from); err != nil {
-			return err
-		}
-		for shift := 0; shift < end-from; shift += 8 {
-			if err := s.pass(ctx, shift); err != nil {
-				return err
+		err := s.each(ctx, func(_ *digitCounts, section []indexedKey) {
+			for i, e := range section {
+				section[i][0] = s.keyer.Window(s.at(e), from, end-from)
 			}
+		})
+		for shift := 0; err == nil && shift < end-from; shift += 8 {
+			err = s.pass(ctx, shift)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// readKeys enters n bits of each key, from one on, into the elements.
-func (s *sections) readKeys(ctx context.Context, from, n int) error {
-	return s.each(ctx, func(_ *digitCounts, section []indexedKey) {
-		for i, e := range section {
-			section[i][0] = s.keyer.Window(s.at(e), from, n)
-		}
-	})
 }
 
 // pass orders the elements by the digit that begins at a bit: count, scan, reorder.
@@ -171,7 +165,7 @@ func (s *sections) Select(context.Context, device.Source, uint64, uint64) (int64
 	return 0, 0, errors.ErrUnsupported
 }
 
-// Keep keeps nothing.
+// Keep returns nil.
 func (s *sections) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // Stats tells of the work since the last Load.

@@ -24,7 +24,7 @@ func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high 
 }
 
 // selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them.
-// Where there is no room for so many, the buckets with the greatest elements are dropped, with what they hold by
+// Where there is no room for all, the buckets with the greatest elements are dropped, with what they hold by
 // then, and span shrinks.
 type selection[E radix.Element] struct {
 	low, span E
@@ -41,7 +41,7 @@ func (s *selection[E]) bounds() (low, high E) {
 	return s.low, s.high()
 }
 
-// takesAll reports whether nothing is left out. It is true on nil.
+// takesAll reports whether all is taken. It is true on nil.
 func (s *selection[E]) takesAll() bool { return s == nil || s.span == ^E(0) }
 
 // minEstimateSample is the least sample that tells how many elements will be selected.

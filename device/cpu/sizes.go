@@ -36,7 +36,7 @@ var leafBytes = sync.OnceValue(func() int {
 	return min(1<<(bits.Len(uint(l2))-2), 512<<10)
 })
 
-// sizes are the sizes of all that a chunk of so many records consists of, so that memory is exactly what it takes.
+// sizes are the sizes of all that a chunk of records consists of, so that memory is exactly what it takes.
 // All of them grow with the number of records only, so that a chunk holds any smaller number as well.
 type sizes struct {
 	records     int64 // capacity
@@ -139,8 +139,8 @@ func setBlocks(s *sizes) {
 	}
 }
 
-// zones is the number of zones of the pool: so many that the last extent of each, which is half empty on average,
-// takes a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier.
+// zones is the number of zones of the pool: as many as let the last extent of each, half empty on average, take
+// a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier.
 func zones(s *sizes) int {
 	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
 }

@@ -45,7 +45,7 @@ func wordBytes(k *format.Keyer) int {
 //	Store  copies a bucket into cache, in the order of the input; sorts references, of bits of the key and the place
 //	       there; and writes the records as they say (whole_finish.go).
 //
-// Against records that stay where they were loaded, beside elements with their indexes, memory holds nothing but
+// Against records that stay where they were loaded, beside elements with their indexes, memory holds only
 // records, and is read in sequence.
 type wholes[R word] struct {
 	engine *engine[uint64, R]
@@ -105,9 +105,6 @@ func (c *wholes[R]) inPlace() bool { return c.size == c.keyer.Layout().RecordSiz
 // keyRest is the number of the first bit of the key that a prefix has not.
 const keyRest = 64
 
-// longKeys says that a prefix is not the whole key.
-func (c *wholes[R]) longKeys() bool { return 8*c.keyer.KeySize() > keyRest }
-
 // keysOf is the prefixes of the keys of words, or their rests.
 func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
 	keys := w.keys[:len(words)]
@@ -121,7 +118,7 @@ func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
 
 // tied goes on with the rests of the keys.
 func (c *wholes[R]) tied(_ context.Context, l *leaf[uint64]) error {
-	l.done = l.from == keyRest || !c.longKeys()
+	l.done = l.from == keyRest || 8*c.keyer.KeySize() <= keyRest
 	l.from = keyRest
 	return nil
 }
@@ -156,7 +153,7 @@ func unpad[R word](dst []byte, words []R, size int) {
 	}
 }
 
-// wholeWords is how many records of size bytes begin so far before the end of so many that a word can be read there.
+// wholeWords is how many records of size bytes begin so far before the end of bytes that a word can be read there.
 func wholeWords[R word](bytes, size int) int {
 	var word R
 	if most := bytes - int(unsafe.Sizeof(word)); most >= 0 {
