@@ -1,31 +1,41 @@
 package radix
 
-// numberVectors does what numberLoop does with the first elements of fitted buckets: done of them.
+// numberVectors does what numberLoop does with the first elements: done of them.
 func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) {
 	const vector = 8
-	if done = len(elems) &^ (vector - 1); done == 0 || !b.fitted() || !hasVectors {
+	if done = len(elems) &^ (vector - 1); done == 0 || !hasVectors {
 		return 0
 	}
 	to := &numbers[:done][0]
 	switch b := any(b).(type) {
 	case *Buckets[uint32]:
-		number := numberEven32
+		number := numberPlain32
 		if b.graded() {
 			number = numberGraded32
+		} else if b.fitted() {
+			number = numberEven32
 		}
 		number(to, word[uint32](elems), done, b)
 	case *Buckets[uint64]:
-		number := numberEven64
+		number := numberPlain64
 		if b.graded() {
 			number = numberGraded64
+		} else if b.fitted() {
+			number = numberEven64
 		}
 		number(to, word[uint64](elems), done, b)
 	}
 	return done
 }
 
-// The assembly numbers fitted buckets, with cells of equal widths and with cells that grow. It requires
+// The assembly numbers plain buckets, and fitted ones with cells of equal widths and with cells that grow. It requires
 // hasVectors, and n to be a multiple of 8, not 0.
+
+//go:noescape
+func numberPlain32(numbers, elems *uint32, n int, b *Buckets[uint32])
+
+//go:noescape
+func numberPlain64(numbers *uint32, elems *uint64, n int, b *Buckets[uint64])
 
 //go:noescape
 func numberEven32(numbers, elems *uint32, n int, b *Buckets[uint32])

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// The fitted buckets of eight elements at once, see number_amd64.go. Elements of 32 bits are taken for such of 64.
+// The buckets of eight elements at once, see number_amd64.go. Elements of 32 bits are taken for such of 64.
 // Registers:
 //
 //	SI  next elements         DI  next numbers
@@ -62,6 +62,12 @@
 	VPSRLQ     $32, Z10, Z10        \
 	VPADDQ     Z10, Z8, Z8
 
+#define PLAIN \
+	VPMAXUQ Z0, Z8, Z8 \
+	VPSUBQ  Z0, Z8, Z8 \
+	VPSRLQ  X1, Z8, Z8 \
+	VPMINUQ Z2, Z8, Z8
+
 #define FITTED \
 	VPMAXUQ Z0, Z8, Z8 \
 	VPSUBQ  Z0, Z8, Z8 \
@@ -102,6 +108,16 @@ loop: \
 	JNE     loop     \
 	VZEROUPPER       \
 	RET
+
+// func numberPlain32(numbers, elems *uint32, n int, b *Buckets[uint32])
+TEXT ·numberPlain32(SB), NOSPLIT, $0-32
+	BEGIN(MOVL)
+	LOOP(LOAD32, PLAIN)
+
+// func numberPlain64(numbers *uint32, elems *uint64, n int, b *Buckets[uint64])
+TEXT ·numberPlain64(SB), NOSPLIT, $0-32
+	BEGIN(MOVQ)
+	LOOP(LOAD64, PLAIN)
 
 // func numberEven32(numbers, elems *uint32, n int, b *Buckets[uint32])
 TEXT ·numberEven32(SB), NOSPLIT, $0-32
