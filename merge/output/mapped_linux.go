@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,7 @@ const (
 	minMapBytes   = 64 << 20 // for less the threads are not worth it
 	minMapWriters = 8        // for fewer no machine was seen where a map pays
 	faultSample   = 2 << 20  // bytes that faultCost is measured with
+	allocateStep  = 16 << 20 // bytes that are allocated at a time
 )
 
 // worthMapping decides whether an output in a file system that lies in memory (tmpfs) is written through a map.
@@ -56,10 +58,13 @@ var faultCost = sync.OnceValue(func() float64 {
 	return float64(time.Since(start)) / float64(written)
 })
 
-// mapping is the shared memory map of an output.
+// mapping is the shared memory map of an output. While the input is still read, a goroutine allocates the pages that
+// will be written last.
 type mapping struct {
-	file  *os.File
-	bytes []byte
+	file       *os.File
+	bytes      []byte
+	closing    atomic.Bool
+	allocating sync.WaitGroup
 }
 
 // newMapping maps the first size bytes of the file. Where that does not work it gives nil, and the file is written as
@@ -72,7 +77,20 @@ func newMapping(file *os.File, size int64) *mapping {
 	if err != nil {
 		return nil
 	}
-	return &mapping{file, bytes}
+	m := &mapping{file: file, bytes: bytes}
+	m.allocating.Go(m.allocate)
+	return m
+}
+
+// allocate makes pages, the last ones first, until the file is closed, or there is no more room, which the writers will
+// find out.
+func (m *mapping) allocate() {
+	for end := int64(len(m.bytes)); end > 0 && !m.closing.Load(); end -= allocateStep {
+		from := max(end-allocateStep, 0)
+		if fallocate(m.file, from, end-from) != nil {
+			return
+		}
+	}
 }
 
 // WriteAt copies p to its place, or writes what the map does not cover. A page that cannot be had is a signal (SIGBUS),
@@ -92,6 +110,8 @@ func (m *mapping) WriteAt(p []byte, offset int64) (n int, err error) {
 
 // close unmaps the file, by as many threads as there are processors. REQUIRES: no write is under way.
 func (m *mapping) close() {
+	m.closing.Store(true)
+	m.allocating.Wait()
 	var group sync.WaitGroup
 	share := (len(m.bytes)/runtime.GOMAXPROCS(0) + minMapBytes) &^ (minMapBytes - 1)
 	for piece := range slices.Chunk(m.bytes, share) {

@@ -87,7 +87,7 @@ func TestMappedOutput(t *testing.T) {
 	}
 }
 
-// TestMappedOutputGivenUp leaves nothing of an output that is given up.
+// TestMappedOutputGivenUp leaves nothing of an output that is given up while its pages are still being allocated.
 func TestMappedOutputGivenUp(t *testing.T) {
 	folder := memoryFolder(t)
 	out, err := Open(filepath.Join(folder, "out"), nil)
@@ -116,6 +116,7 @@ func TestMappedOutputWithoutMemory(t *testing.T) {
 	if err := out.Reserve(minMapBytes, manyWriters); err != nil {
 		t.Fatal(err)
 	}
+	out.at.(*mapping).allocating.Wait()
 	if err := out.file.Truncate(1 << 20); err != nil {
 		t.Fatal(err)
 	}
