@@ -45,8 +45,8 @@ func (s *searcher) cut(in stretch, i, at int) int {
 }
 
 // halve cuts stretches in two where the middle of the longest is: first come the records before that one in the order
-// (key, stretch, position). Where each has but one record, all come first. The halves lie in space one behind the other,
-// or in new memory where it is too little.
+// (key, stretch, position). Where each has but one record, all come first. The halves lie in space, one behind the
+// other, or in new memory where it is too little.
 func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 	longest := longestOf(stretches)
 	middle := len(stretches[longest].keys) / 2
