@@ -137,8 +137,19 @@ func (in *Input) checkEnd(bytes int64) error {
 	return nil
 }
 
+// checkMore reports record bytes that the header does not announce as soon as they come: a sort that takes its number of
+// records from there has no room for them.
+func (in *Input) checkMore(bytes int64) error {
+	size := int64(in.Header.Layout().RecordSize)
+	if in.Records < 0 || (bytes+size-1)/size <= in.Records {
+		return nil
+	}
+	return fmt.Errorf("%s: the header announces %d records of %d bytes, but more follow: something was appended, or the "+
+		"type is wrong", in.Name, in.Records, size)
+}
+
 // Sequence reads the records of the input from the first to the last, and then closes a stream. Its errors name the
-// input; that there are fewer records than must be, or a part of one, is an error too.
+// input; that there are fewer or more records than must be, or a part of one, is an error too.
 func (in *Input) Sequence() io.Reader {
 	if in.stream != nil {
 		return &sequence{input: in, r: in.stream}
@@ -157,6 +168,9 @@ type sequence struct {
 func (s *sequence) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.read += int64(n)
+	if failed := s.input.checkMore(s.read); failed != nil {
+		return n, failed
+	}
 	switch {
 	case err == nil:
 		return n, nil
