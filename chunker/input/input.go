@@ -136,7 +136,7 @@ const streamBuffer = 16 << 10
 func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	source := pipe.NewReader(ctx, r)
 	in := &Input{Name: name, close: []io.Closer{source}}
-	buffered := bufio.NewReaderSize(source, streamBuffer)
+	buffered := bufio.NewReaderSize(&movingReader{r: source}, streamBuffer)
 	first, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		in.Close()

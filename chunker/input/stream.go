@@ -124,6 +124,28 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
+// maxEmptyReads is how many reads in a row may give neither bytes nor an error. It is as many as bufio allows, which
+// counts them only where it fills its own buffer.
+const maxEmptyReads = 100
+
+// movingReader gives up a reader that is never at its end and has nothing: whoever fills a buffer would ask it for ever.
+type movingReader struct {
+	r     io.Reader
+	empty int // reads in a row
+}
+
+func (m *movingReader) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	m.empty++
+	switch {
+	case n > 0 || err != nil || len(p) == 0:
+		m.empty = 0
+	case m.empty >= maxEmptyReads:
+		return 0, io.ErrNoProgress
+	}
+	return n, err
+}
+
 // checkEnd holds the record bytes that came from an input against what must be there.
 func (in *Input) checkEnd(bytes int64) error {
 	size, all := int64(in.Header.Layout().RecordSize), in.Header.Size()+bytes

@@ -1,6 +1,8 @@
 package input
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -37,4 +39,54 @@ func TestStreamClosesInputs(t *testing.T) {
 	if err := s.Close(); err != nil || closed != [2]countedCloser{1, 1} {
 		t.Errorf("closed %v times, %v, want [1 1]", closed, err)
 	}
+}
+
+// stalledReader has nothing more to give, and does not say so.
+type stalledReader struct{ given io.Reader }
+
+func (s stalledReader) Read(p []byte) (int, error) {
+	n, _ := s.given.Read(p)
+	return n, nil
+}
+
+// TestStalledReader ends with an error that says where, whether it stalls in the header, in records or in what is to be
+// decompressed.
+func TestStalledReader(t *testing.T) {
+	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := array.Encode(1000)
+	for name, c := range map[string]struct {
+		spec  format.Spec
+		given []byte
+	}{
+		"first bytes": {format.Spec{Type: "u64"}, nil},
+		"header":      {format.Spec{Format: "npy"}, records[:40]},
+		"records":     {format.Spec{Format: "npy"}, append(records, make([]byte, 1<<20)[:7992]...)},
+		"zstd":        {format.Spec{Type: "u64"}, zstdOf(t, make([]byte, 1<<20))[:40]},
+	} {
+		inputs, err := Open(t.Context(), c.spec, nil, stalledReader{bytes.NewReader(c.given)}, 1<<20)
+		if err == nil {
+			_, err = NewStream(inputs).next(make([]byte, 1<<20))
+			err = errors.Join(err, inputs[0].Close())
+		}
+		if !errors.Is(err, io.ErrNoProgress) || !strings.Contains(err.Error(), "standard input") {
+			t.Errorf("%s: the error is: %v", name, err)
+		}
+	}
+}
+
+func zstdOf(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w, err := format.NewWriter(&packed, format.Zstd, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
 }
