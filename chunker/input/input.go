@@ -110,6 +110,15 @@ func plainPathError(err error) error {
 	return err
 }
 
+// withoutPath is an error of a file whose name the message has anyway.
+func withoutPath(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
 // newFile maps a regular file, if that is wanted, and reads its header.
 func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, close: []io.Closer{f}}

@@ -29,7 +29,7 @@ type regularFile struct {
 }
 
 // newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
-// what is compressed, and what holds something though its size is 0, as files of /proc do.
+// what is compressed, and what has another size than it says or cannot be read: that error comes when it is read.
 func newRegular(shown string, r io.Reader) *regularFile {
 	file, ok := r.(*os.File)
 	if !ok {
@@ -42,10 +42,16 @@ func newRegular(shown string, r io.Reader) *regularFile {
 	}
 	var first [sniffBytes]byte
 	n, _ := file.ReadAt(first[:], start)
-	if format.Detect(first[:n]) != format.None || n > 0 && info.Size() == 0 {
+	if format.Detect(first[:n]) != format.None || !endsAt(file, info.Size()) {
 		return nil
 	}
 	return &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
+}
+
+// endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys a page.
+func endsAt(file io.ReaderAt, size int64) bool {
+	n, err := file.ReadAt(make([]byte, 1), max(size-1, 0))
+	return int64(n) == min(size, 1) && (n == 1 || err == io.EOF)
 }
 
 // errShorter and errFault are what a caller wraps with the name and the offset.
@@ -69,14 +75,10 @@ func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
 		return copyMapped(p, f.pages, f.start+off)
 	}
 	n, err := f.file.ReadAt(p, f.start+off)
-	var pathErr *os.PathError
-	switch {
-	case err == io.EOF && off+int64(len(p)) <= f.bytes:
-		err = errShorter
-	case errors.As(err, &pathErr):
-		err = pathErr.Err
+	if err == io.EOF && off+int64(len(p)) <= f.bytes {
+		return n, errShorter
 	}
-	return n, err
+	return n, withoutPath(err)
 }
 
 // readMapped is ReadAt through the map, if there can be one.

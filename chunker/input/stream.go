@@ -143,7 +143,7 @@ func (m *movingReader) Read(p []byte) (int, error) {
 	case m.empty >= maxEmptyReads:
 		return 0, io.ErrNoProgress
 	}
-	return n, err
+	return n, withoutPath(err)
 }
 
 // checkEnd holds the record bytes that came from an input against what must be there.

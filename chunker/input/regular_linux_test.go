@@ -1,0 +1,49 @@
+package input
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// TestSizesThatAreNone reads files of the system whole: those of /proc have a size of 0, those of /sys of a page.
+func TestSizesThatAreNone(t *testing.T) {
+	for _, name := range []string{"/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled",
+		"/sys/kernel/mm/transparent_hugepage/shmem_enabled"} {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		inputs, err := Open(t.Context(), format.Spec{Type: "u8"}, []string{name}, nil, 1<<20)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := io.ReadAll(inputs[0].Sequence())
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes were read, want %d; error %v", name, len(got), len(want), err)
+		}
+		if err := inputs[0].Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestUnreadable reports a file that says that it has 0 bytes, and cannot be read: it is not empty.
+func TestUnreadable(t *testing.T) {
+	const name = "/proc/self/mem" // nothing is mapped at address 0
+	if file, err := os.Open(name); err != nil {
+		t.Skip(err)
+	} else {
+		file.Close()
+	}
+	_, err := Open(t.Context(), format.Spec{Type: "u8"}, []string{name}, nil, 1<<20)
+	if err == nil || !strings.HasPrefix(err.Error(), "read "+name+": ") || strings.Count(err.Error(), name) != 1 {
+		t.Errorf("the error is: %v", err)
+	}
+}
