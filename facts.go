@@ -39,10 +39,13 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	if err != nil {
 		return nil, err
 	}
+	for _, in := range writesTo(opt, files) {
+		in.MayChange()
+	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
 		MaxMap: func() int64 {
-			if writesTo(opt, files) != nil {
+			if len(writesTo(opt, files)) > 0 {
 				return 0
 			}
 			return systemMemory() / mappedInputPart
@@ -59,7 +62,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 // factsOf is what is known of a run without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: writesTo(opt, in.Files) != nil,
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: len(writesTo(opt, in.Files)) > 0,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
@@ -113,8 +116,8 @@ func outputOf(opt *Options) plan.Output {
 	return o
 }
 
-// writesTo is the input that is a file and the output, too, which is written in its place; nil: there is none.
-func writesTo(opt *Options, files []*input.Input) *input.Input {
+// writesTo is the inputs that are a file which is the output, too, and is written in its place.
+func writesTo(opt *Options, files []*input.Input) (overwritten []*input.Input) {
 	out, err := os.FileInfo(nil), os.ErrInvalid
 	switch {
 	case opt.toStdout():
@@ -131,10 +134,10 @@ func writesTo(opt *Options, files []*input.Input) *input.Input {
 			in, missing = statOf(opt.Stdin)
 		}
 		if missing == nil && os.SameFile(out, in) {
-			return opened
+			overwritten = append(overwritten, opened)
 		}
 	}
-	return nil
+	return overwritten
 }
 
 // statOf is about a standard stream that is a file.

@@ -75,7 +75,9 @@ func (d *faultDataset) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	return d.Dataset.Sample(k, n)
 }
 
-func (d *faultDataset) Check() error { return errors.Join(d.step("check input"), d.Dataset.Check()) }
+func (d *faultDataset) Check(warn func(string)) error {
+	return errors.Join(d.step("check input"), d.Dataset.Check(warn))
+}
 
 type faultSource struct {
 	device.Source

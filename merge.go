@@ -33,9 +33,9 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in := writesTo(&s.opt, s.run.Input.Files); in != nil {
+	if in := writesTo(&s.opt, s.run.Input.Files); len(in) > 0 {
 		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with -o", in.Name), s.close())
+			"give another output, or it with -o", in[0].Name), s.close())
 	}
 	f := factsOf(&s.opt, s.run.Input)
 	f.Together = true
@@ -77,7 +77,7 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 		return nil, err
 	}
 	sizes := plan.Divide(factsOf(&s.opt, s.run.Input))
-	found, err := engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief)
+	found, err := engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief, s.opt.Warn)
 	if err = errors.Join(err, s.close()); err != nil {
 		return nil, err
 	}

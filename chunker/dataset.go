@@ -27,9 +27,9 @@ type Dataset interface {
 	// it can be read only once.
 	Sample(k *format.Keyer, n int) (plan.Sample, error)
 
-	// Check reports what can only be known after all has been read: that an input changed in between, for
-	// example.
-	Check() error
+	// Check reports what can only be known after all has been read: that an input changed in between, for example. It
+	// warns of what is no error.
+	Check(warn func(message string)) error
 
 	Close() error
 }

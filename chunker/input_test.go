@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
@@ -57,7 +58,7 @@ func TestInputKinds(t *testing.T) {
 					t.Errorf("%s %s as %s: read at offsets is not %t", name, variant, way, seekable)
 				}
 				got, err := readByCut(d, 8, 900, 64, 2)
-				if err = errors.Join(err, d.Check()); err != nil || !bytes.Equal(got, plain) {
+				if err = errors.Join(err, d.Check(noWarning(t))); err != nil || !bytes.Equal(got, plain) {
 					t.Errorf("%s %s as %s: %d bytes, error %v", name, variant, way, len(got), err)
 				}
 			}
@@ -103,7 +104,12 @@ func readError(spec format.Spec, names []string, stdin io.Reader) error {
 	d := NewDataset(inputs)
 	defer d.Close()
 	_, err = readByCut(d, inputs[0].Header.Layout().RecordSize, 100, 32, 1)
-	return errors.Join(err, d.Check())
+	return errors.Join(err, d.Check(func(string) {}))
+}
+
+// noWarning fails a test that is warned.
+func noWarning(t testing.TB) func(string) {
+	return func(message string) { t.Errorf("there is a warning: %s", message) }
 }
 
 // TestInputErrors expects each error to say which file is wrong, and how.
@@ -193,7 +199,7 @@ func TestCutCompression(t *testing.T) {
 }
 
 // TestChangingFile changes a file's size while it is read: shorter by pages, which the system signals as a fault;
-// shorter within its last page, which reads as zeros; and longer.
+// shorter within its last page, which reads as zeros; and longer, which is a warning.
 func TestChangingFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be cut there")
@@ -216,7 +222,15 @@ func TestChangingFile(t *testing.T) {
 				defer f.Close()
 				d, shown = openData(t, words, nil, f), "standard input"
 			}
-			err := readAround(d, page/8, func() error { return os.Truncate(file, int64(size)) })
+			var warning string
+			err := readAround(d, page/8, func() error { return os.Truncate(file, int64(size)) },
+				func(message string) { warning = message })
+			if size > pages*page {
+				if err != nil {
+					t.Errorf("%s, %s: %v", name, way, err)
+				}
+				err = errors.New(warning)
+			}
 			if err == nil {
 				t.Errorf("%s, %s: no error", name, way)
 				continue
@@ -229,6 +243,94 @@ func TestChangingFile(t *testing.T) {
 				t.Errorf("%s, %s: the error names the file twice: %v", name, way, first)
 			}
 		}
+	}
+}
+
+// TestRewrittenFile writes to a file, which keeps its size, before all of it is read: with more inputs than stay open,
+// decompressed, as standard input, and beside a pipe.
+func TestRewrittenFile(t *testing.T) {
+	data := numbered(0, 1<<18)
+	packed := pack(t, data, format.Zstd)
+	for name, c := range map[string]struct {
+		data []byte
+		open func(name string) Dataset
+	}{
+		"by calls": {data, func(name string) Dataset { return openData(t, words, []string{name}, nil) }},
+		"mapped": {data, func(name string) Dataset {
+			return openData(t, words, append([]string{name}, slices.Repeat([]string{writeFile(t, nil)}, input.MaxOpen)...), nil)
+		}},
+		"compressed": {packed, func(name string) Dataset { return openData(t, words, []string{name}, nil) }},
+		"with a pipe": {data, func(name string) Dataset {
+			return openData(t, words, []string{name, "-"}, pipeOf(t, data))
+		}},
+		"redirected": {data, func(name string) Dataset {
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			return openData(t, words, nil, f)
+		}},
+	} {
+		file := writeFile(t, c.data)
+		err := readAround(c.open(file), 1000, func() error { return rewrite(file, c.data) }, noWarning(t))
+		if err == nil || !strings.Contains(err.Error(), "the file was written to while it was being read") {
+			t.Errorf("%s: the error is: %v", name, err)
+		}
+	}
+}
+
+// TestSequenceEndsTwice reads on at the end of a compressed file, as whoever fills a buffer does.
+func TestSequenceEndsTwice(t *testing.T) {
+	inputs, err := input.Open(t.Context(), words, []string{writeFile(t, pack(t, numbered(0, 10), format.Gzip))}, nil, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := inputs[0].Sequence()
+	for range 2 {
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(inputs[0].Check(noWarning(t)), inputs[0].Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// rewrite writes to a file in its place, a minute later, since the clock of a file system may stand still.
+func rewrite(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data[:8], 0)
+	later := time.Now().Add(time.Minute)
+	return errors.Join(err, f.Close(), os.Chtimes(name, later, later))
+}
+
+// TestCompressedFileGrows sorts what a compressed file had when it was opened, and leaves alone one that has been read.
+func TestCompressedFileGrows(t *testing.T) {
+	data := numbered(0, 1<<18)
+	file := writeFile(t, pack(t, data, format.Gzip))
+	warning := ""
+	d := openData(t, words, []string{file}, nil)
+	err := readAround(d, 1000, func() error {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(pack(t, data, format.Gzip))
+		return errors.Join(err, f.Close())
+	}, func(message string) { warning = message })
+	if err != nil || !strings.Contains(warning, file+": the file grew while it was being read") {
+		t.Errorf("the warning is %q, the error %v", warning, err)
+	}
+	d = openData(t, words, []string{file}, nil)
+	if got, err := readByCut(d, 8, 1<<40, 100, 1); err != nil || len(got) != 2*len(data) {
+		t.Errorf("%d bytes, want %d; %v", len(got), 2*len(data), err)
+	}
+	if err := errors.Join(os.Truncate(file, 0), d.Check(noWarning(t))); err != nil {
+		t.Errorf("after it was read: %v", err)
 	}
 }
 
@@ -251,14 +353,14 @@ func TestManyInputs(t *testing.T) {
 		if got, err := readByCut(d, 8, 700, 100, 2); err != nil || !bytes.Equal(got, all) {
 			t.Errorf("%d inputs: %d of %d bytes, error %v", n, len(got), len(all), err)
 		}
-		if err := d.Check(); err != nil {
+		if err := d.Check(noWarning(t)); err != nil {
 			t.Errorf("%d inputs: %v", n, err)
 		}
 	}
 }
 
 // readAround reads the first records, then changes something, and reads the rest.
-func readAround(d Dataset, first int, change func() error) error {
+func readAround(d Dataset, first int, change func() error, warn func(string)) error {
 	src, err := d.Cut(int64(first))
 	if err != nil {
 		return err
@@ -270,5 +372,5 @@ func readAround(d Dataset, first int, change func() error) error {
 		return err
 	}
 	_, err = readByCut(d, 8, 1<<40, 100, 2)
-	return errors.Join(err, d.Check())
+	return errors.Join(err, d.Check(warn))
 }

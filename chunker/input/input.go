@@ -23,6 +23,7 @@ type Input struct {
 
 	at     *regularFile // records at offsets, nil for a stream
 	stream io.Reader    // records in sequence, decompressed
+	file   *regularFile // that both are read from; nil: it is none, or may change
 	close  []io.Closer
 }
 
@@ -62,10 +63,19 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 // openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
 func openReader(ctx context.Context, spec format.Spec, shown string, r io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
-	if f := newRegular(shown, r); f != nil {
+	f, compressed := newRegular(shown, r)
+	switch {
+	case f == nil:
+		return openStream(ctx, spec, shown, r, windowBytes)
+	case !compressed:
 		return newFile(spec, f, mapped)
 	}
-	return openStream(ctx, spec, shown, r, windowBytes)
+	in, err := openStream(ctx, spec, shown, io.NewSectionReader(f, 0, f.bytes), windowBytes)
+	if err != nil {
+		return nil, err
+	}
+	in.file = f
+	return in, nil
 }
 
 // openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: if ctx is cancelled
@@ -121,7 +131,7 @@ func withoutPath(err error) error {
 
 // newFile maps a regular file, if that is wanted, and reads its header.
 func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err error) {
-	in = &Input{Name: f.shown, at: f, close: []io.Closer{f}}
+	in = &Input{Name: f.shown, at: f, file: f, close: []io.Closer{f}}
 	if mapped {
 		err = f.mapWhole()
 	}
@@ -195,19 +205,17 @@ func (in *Input) askFor(first, n int64) {
 	}
 }
 
-// Hold has Check report any change of a file since it was opened, as is needed where it is read more than once.
-func (in *Input) Hold() {
-	if in.at != nil {
-		in.at.held.Store(true)
-	}
-}
+// MayChange has Check say nothing of an input that is the output, too. All of it is read before it is written to.
+func (in *Input) MayChange() { in.file = nil }
 
-// Check reports that a file changed while it was being read.
-func (in *Input) Check() error {
-	if in.at == nil {
+// Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when
+// it was opened have been read. What is written within the same tick of the file system's clock as something before it
+// was opened cannot be told.
+func (in *Input) Check(warn func(message string)) error {
+	if in.file == nil {
 		return nil
 	}
-	return in.at.check()
+	return in.file.check(warn)
 }
 
 // Close closes the input, once.

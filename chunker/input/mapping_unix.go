@@ -19,8 +19,7 @@ type mapping struct {
 	skip  int   // bytes before the first record
 }
 
-// mapRecords maps n records from index first on, or gives nil where that cannot be done. From then on the file must not
-// change, or check reports that.
+// mapRecords maps n records from index first on, or gives nil where that cannot be done.
 func (in *Input) mapRecords(first, n int64) (device.Mapping, error) {
 	f := in.at
 	if f.file == nil {
@@ -37,7 +36,6 @@ func (in *Input) mapRecords(first, n int64) (device.Mapping, error) {
 	if err != nil {
 		return nil, nil // it is to be read in the other way
 	}
-	in.Hold()
 	return &mapping{in, pages, from - f.start, int(start - from)}, nil
 }
 

@@ -49,7 +49,9 @@ func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader
 type inputs []*Input
 
 // Check reports that an input has changed while it was read.
-func (all inputs) Check() error { return joinErrors(all, (*Input).Check) }
+func (all inputs) Check(warn func(message string)) error {
+	return joinErrors(all, func(in *Input) error { return in.Check(warn) })
+}
 
 // Close closes the inputs.
 func (all inputs) Close() error { return joinErrors(all, (*Input).Close) }

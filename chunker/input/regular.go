@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
@@ -25,27 +24,26 @@ type regularFile struct {
 
 	mapping sync.Once
 	pages   *mmap.ReaderAt // of the whole file; nil: it is not mapped
-	held    atomic.Bool    // check reports any change since it was opened, and not of its size only
+
+	last os.FileInfo // at the end of reading; nil: it is open, or mapped
 }
 
 // newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
-// what is compressed, and what has another size than it says or cannot be read: that error comes when it is read.
-func newRegular(shown string, r io.Reader) *regularFile {
+// what has another size than it says or cannot be read: that error comes when it is read.
+func newRegular(shown string, r io.Reader) (f *regularFile, compressed bool) {
 	file, ok := r.(*os.File)
 	if !ok {
-		return nil
+		return nil, false
 	}
 	info, err := file.Stat()
 	start, failed := file.Seek(0, io.SeekCurrent)
-	if err != nil || failed != nil || !info.Mode().IsRegular() {
-		return nil
+	if err != nil || failed != nil || !info.Mode().IsRegular() || !endsAt(file, info.Size()) {
+		return nil, false
 	}
 	var first [sniffBytes]byte
 	n, _ := file.ReadAt(first[:], start)
-	if format.Detect(first[:n]) != format.None || !endsAt(file, info.Size()) {
-		return nil
-	}
-	return &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
+	f = &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
+	return f, format.Detect(first[:n]) != format.None
 }
 
 // endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys a page.
@@ -112,9 +110,15 @@ func mapFault(at uintptr, p []byte) error {
 	return errFault
 }
 
+// end tells that the file is not read any more, and may be closed.
+func (f *regularFile) end() { f.last, _ = f.file.Stat() }
+
 // stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
 func (f *regularFile) stat() (os.FileInfo, error) {
-	if f.file != nil {
+	switch {
+	case f.last != nil:
+		return f.last, nil
+	case f.file != nil:
 		return f.file.Stat()
 	}
 	now, err := os.Stat(f.shown)
@@ -124,19 +128,22 @@ func (f *regularFile) stat() (os.FileInfo, error) {
 	return now, nil
 }
 
-// check reports whether the file has changed its size since it was opened, or at all since it is held. The tail of the
-// last page of a file that was cut within it is mapped as zeros, without a fault.
-func (f *regularFile) check() error {
+// check reports a file that is not as it was when it was opened, and warns of one that is longer. The tail of the last
+// page of a file that was cut within it is mapped as zeros, without a fault.
+func (f *regularFile) check(warn func(message string)) error {
 	now, err := f.stat()
 	if err != nil {
 		return plainPathError(err)
 	}
-	if before := f.start + f.bytes; now.Size() != before {
-		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now",
+	switch before := f.info.Size(); {
+	case now.Size() > before:
+		warn(fmt.Sprintf("%s: the file grew while it was being read: %d bytes before, %d now; what was appended is left out",
+			f.shown, before, now.Size()))
+	case now.Size() < before:
+		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now; try again",
 			f.shown, before, now.Size())
-	}
-	if f.held.Load() && !now.ModTime().Equal(f.info.ModTime()) {
-		return fmt.Errorf("%s: the file was written to while it was being sorted", f.shown)
+	case !now.ModTime().Equal(f.info.ModTime()):
+		return fmt.Errorf("%s: the file was written to while it was being read; try again", f.shown)
 	}
 	return nil
 }

@@ -203,12 +203,15 @@ func (s *sequence) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Header.Size()+s.read, err)
 }
 
-// closeStream closes the input unless it is a file, which has yet to be checked.
+// closeStream closes the input, once, unless it can be read at offsets, perhaps once more.
 func (in *Input) closeStream() error {
-	if in.Seekable() {
+	if in.stream == nil {
 		return nil
 	}
 	in.stream = nil
+	if in.file != nil {
+		in.file.end()
+	}
 	return in.Close()
 }
 

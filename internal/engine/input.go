@@ -90,13 +90,6 @@ func (in *Input) restart() {
 // again reads all records once more, without counting them.
 func (in *Input) again() device.Source { return in.Data.(*watchedData).Dataset.Split(1)[0] }
 
-// hold lets no change of a file go unnoticed that would make several passes a mixture.
-func (in *Input) hold() {
-	for _, file := range in.Files {
-		file.Hold()
-	}
-}
-
 // watchedData shows every record that is read from a dataset, once, on its way to whoever reads it.
 type watchedData struct {
 	chunker.Dataset

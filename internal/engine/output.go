@@ -139,7 +139,7 @@ func (r *Run) Finish(ctx context.Context, err error) error {
 }
 
 func (r *Run) complete(ctx context.Context) error {
-	if err := r.Input.Data.Check(); err != nil {
+	if err := r.Input.Data.Check(r.Warn); err != nil {
 		return err
 	}
 	if err := r.allThere(); err != nil {

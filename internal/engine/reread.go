@@ -62,7 +62,6 @@ func (p *passes) run(ctx context.Context) error {
 	if !more || err != nil {
 		return err
 	}
-	p.r.Input.hold()
 	first, size := p.taken, int64(p.r.Input.size)
 	p.r.Meter.begin(plan.StagePasses, atOutput, p.due(p.all-first)*size)
 	for more && err == nil {

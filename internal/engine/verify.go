@@ -46,7 +46,7 @@ type Checked struct {
 }
 
 // Check reads the input and tells whether it is in order. brief: no checksum, and no reading on after a fault.
-func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*Checked, error) {
+func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, warn func(string)) (*Checked, error) {
 	in.meter.begin(plan.StageCheck, atInput, in.DataBytes())
 	defer func() { in.meter.end(in.Bytes()) }()
 	watch := &orderWatch{keyer: in.Keyer, brief: brief, unique: unique}
@@ -64,7 +64,7 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool) (*C
 	if !brief {
 		c.Checksum = watch.sum.sum.String()
 	}
-	return c, in.Data.Check()
+	return c, in.Data.Check(warn)
 }
 
 // maxReadBytes is what a worker reads at a time where all that it does is look at the records.
