@@ -65,7 +65,7 @@ type Options struct {
 	Progress Progress // told of the stages as they go; nil: nobody
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
-	// and the CPU takes over. nil: nobody.
+	// and the CPU takes over, or an input grew while it was read. nil: nobody.
 	Warn func(message string)
 
 	faults faults // seams for fault injection, see faults_test.go

@@ -282,7 +282,8 @@ func TestRewrittenFile(t *testing.T) {
 
 // TestSequenceEndsTwice reads on at the end of a compressed file, as whoever fills a buffer does.
 func TestSequenceEndsTwice(t *testing.T) {
-	inputs, err := input.Open(t.Context(), words, []string{writeFile(t, pack(t, numbered(0, 10), format.Gzip))}, nil, window)
+	name := writeFile(t, pack(t, numbered(0, 10), format.Gzip))
+	inputs, err := input.Open(t.Context(), words, []string{name}, nil, window)
 	if err != nil {
 		t.Fatal(err)
 	}

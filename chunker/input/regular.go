@@ -46,7 +46,8 @@ func newRegular(shown string, r io.Reader) (f *regularFile, compressed bool) {
 	return f, format.Detect(first[:n]) != format.None
 }
 
-// endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys a page.
+// endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys that
+// they have a page.
 func endsAt(file io.ReaderAt, size int64) bool {
 	n, err := file.ReadAt(make([]byte, 1), max(size-1, 0))
 	return int64(n) == min(size, 1) && (n == 1 || err == io.EOF)

@@ -128,7 +128,8 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 // counts them only where it fills its own buffer.
 const maxEmptyReads = 100
 
-// movingReader gives up a reader that is never at its end and has nothing: whoever fills a buffer would ask it for ever.
+// movingReader gives up a reader that is never at its end and has nothing: whoever fills a buffer would ask it for
+// ever.
 type movingReader struct {
 	r     io.Reader
 	empty int // reads in a row
@@ -159,8 +160,8 @@ func (in *Input) checkEnd(bytes int64) error {
 	return nil
 }
 
-// checkMore reports record bytes that the header does not announce as soon as they come: a sort that takes its number of
-// records from there has no room for them.
+// checkMore reports record bytes that the header does not announce as soon as they come: a sort that takes its number
+// of records from there has no room for them.
 func (in *Input) checkMore(bytes int64) error {
 	size := int64(in.Header.Layout().RecordSize)
 	if in.Records < 0 || (bytes+size-1)/size <= in.Records {
