@@ -79,6 +79,8 @@ func (d *faultDataset) Check(warn func(string)) error {
 	return errors.Join(d.step("check input"), d.Dataset.Check(warn))
 }
 
+func (d *faultDataset) Close() error { return errors.Join(d.step("close input"), d.Dataset.Close()) }
+
 type faultSource struct {
 	device.Source
 	*injector

@@ -23,7 +23,7 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 	if err = s.openOutput(); err == nil {
 		err = s.run.Finish(ctx, s.nameDisorder(s.run.MergeSorted(ctx)))
 	}
-	err = errors.Join(err, s.close())
+	err = s.end(err)
 	return s.report(start, endPeak()), err
 }
 
@@ -78,7 +78,7 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	}
 	sizes := plan.Divide(factsOf(&s.opt, s.run.Input))
 	found, err := engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief, s.opt.Warn)
-	if err = errors.Join(err, s.close()); err != nil {
+	if err = s.end(err); err != nil {
 		return nil, err
 	}
 	report := &CheckReport{Records: found.Records, Duplicates: found.Duplicates, Checksum: found.Checksum}

@@ -30,7 +30,7 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 			return sortOnCPU(ctx, opt, s, err)
 		}
 	}
-	err = errors.Join(err, s.close())
+	err = s.end(err)
 	return s.report(start, endPeak()), err
 }
 
@@ -138,6 +138,17 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 		report.FallbackReason = cause.Error()
 	}
 	return report, err
+}
+
+// end closes the session. Where all went well the output has its name, and what throw-away files and inputs say when they
+// are closed can only be a warning.
+func (s *session) end(err error) error {
+	closing := s.close()
+	if err != nil || closing == nil {
+		return errors.Join(err, closing)
+	}
+	s.opt.Warn(fmt.Sprintf("the result is complete, but closing what it was made of failed: %v", closing))
+	return nil
 }
 
 // close gives back everything. The output is not its affair.

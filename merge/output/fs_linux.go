@@ -13,24 +13,25 @@ import (
 
 // openUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
 // because there the file could not be named at the end.
-func openUnnamed(folder string, perm fs.FileMode) (*os.File, error) {
+func openUnnamed(folder *os.File, perm fs.FileMode) (*os.File, error) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+	fd, err := unix.Openat(int(folder.Fd()), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
 	switch err {
 	case nil:
-		return os.NewFile(uintptr(fd), folder), nil
+		return os.NewFile(uintptr(fd), folder.Name()), nil
 	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS:
 		return nil, errors.ErrUnsupported
 	}
 	return nil, err
 }
 
-// link names the file that openUnnamed made.
-func link(f *os.File, name string) error {
+// link names the file that openUnnamed made, in a folder.
+func link(f, folder *os.File, name string) error {
 	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
-	return os.NewSyscallError("link", unix.Linkat(unix.AT_FDCWD, self, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW))
+	err := unix.Linkat(unix.AT_FDCWD, self, int(folder.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+	return os.NewSyscallError("link", err)
 }
 
 // reserve allocates blocks for the file, and says how many are free if that fails. In a file system that lies in memory

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// syncFolder does nothing: a folder cannot be opened to be synced.
-func syncFolder(string) error { return nil }
+// syncFolder does nothing: folders cannot be synced.
+func syncFolder(*os.File) error { return nil }
 
 // openDescriptor is not supported: no name stands for a descriptor.
 func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -10,10 +10,10 @@ import (
 )
 
 // openUnnamed is not supported: outputs have a temporary name from the start.
-func openUnnamed(string, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openUnnamed(*os.File, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // link has nothing to name.
-func link(*os.File, string) error { return errors.ErrUnsupported }
+func link(_, _ *os.File, _ string) error { return errors.ErrUnsupported }
 
 // reserve promises nothing: a full disk shows when it is written to.
 func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err error) {

@@ -32,7 +32,10 @@ type Output struct {
 
 	name     string      // as the user gave it, for messages
 	target   string      // where symbolic links lead to
-	temp     string      // "" while the file has no name
+	base     string      // its name in the folder
+	root     *os.Root    // the folder, so that one that takes its name meanwhile gets nothing
+	folder   *os.File    // the same, to be synced
+	temp     string      // name in the folder; "" while the file has none
 	replaces fs.FileInfo // nil: nothing stands under the name
 	stream   bool
 	file     *os.File
@@ -63,6 +66,7 @@ func Open(name string, fault func(operation string) error) (*Output, error) {
 		}
 	}
 	if err != nil {
+		o.closeFolder()
 		return nil, fmt.Errorf("create output %s: %w", name, reason(err))
 	}
 	o.at = o.file
@@ -114,17 +118,38 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 			return nil, err
 		}
 		if !filepath.IsAbs(link) {
-			link = o.folder() + string(filepath.Separator) + link
+			folder, _ := filepath.Split(o.target)
+			link = folder + link
 		}
 		o.target = link
 	}
 	return nil, errors.New("too many symbolic links")
 }
 
-// folder is that of target. filepath.Dir would resolve ".." behind a symbolic link without following the link.
-func (o *Output) folder() string {
-	folder, _ := filepath.Split(o.target)
-	return folder + "."
+// openFolder opens that of target before the work, since it has to be synced after it. filepath.Dir would resolve ".."
+// behind a symbolic link without following the link.
+func (o *Output) openFolder() (err error) {
+	folder, base := filepath.Split(o.target)
+	o.base = base
+	o.root, err = attempt(o, "open folder", func() (*os.Root, error) { return os.OpenRoot(folder + ".") })
+	if err == nil {
+		o.folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return o.root.Open(".") })
+	}
+	if err != nil {
+		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), reason(err))
+	}
+	return nil
+}
+
+// closeFolder needs no error: nothing was written through these descriptors.
+func (o *Output) closeFolder() {
+	if o.root != nil {
+		o.root.Close()
+	}
+	if o.folder != nil {
+		o.folder.Close()
+	}
+	o.root, o.folder = nil, nil
 }
 
 // descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
@@ -181,10 +206,16 @@ func (o *Output) checkWritable() error {
 
 // create opens the temporary file.
 func (o *Output) create(perm fs.FileMode) (err error) {
-	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder(), perm) })
+	if err := o.openFolder(); err != nil {
+		return err
+	}
+	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
 	if errors.Is(err, errors.ErrUnsupported) {
 		name := o.tempName()
-		if o.file, err = o.openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
+		o.file, err = attempt(o, "open output", func() (*os.File, error) {
+			return o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		})
+		if err == nil {
 			o.temp = name
 		}
 	}
@@ -195,8 +226,7 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 }
 
 func (o *Output) tempName() string {
-	folder, base := filepath.Split(o.target)
-	return fmt.Sprintf("%s.%.200s.extsort-%08x", folder, base, rand.Uint32())
+	return fmt.Sprintf(".%.200s.extsort-%08x", o.base, rand.Uint32())
 }
 
 // IsStream reports whether the output can only be written from beginning to end.
@@ -286,7 +316,8 @@ func (o *Output) Commit(size int64) error {
 	if err := o.publish(size); err != nil {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
-	if err := o.do("sync folder", func() error { return syncFolder(o.folder()) }); err != nil {
+	defer o.closeFolder()
+	if err := o.do("sync folder", func() error { return syncFolder(o.folder) }); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)
 	}
@@ -309,7 +340,7 @@ func (o *Output) publish(size int64) error {
 	}
 	if o.temp == "" {
 		name := o.tempName()
-		if err := o.do("link output", func() error { return link(o.file, name) }); err != nil {
+		if err := o.do("link output", func() error { return link(o.file, o.folder, name) }); err != nil {
 			return err
 		}
 		o.temp = name
@@ -317,7 +348,7 @@ func (o *Output) publish(size int64) error {
 	if err := o.close(); err != nil {
 		return err
 	}
-	if err := o.do("rename output", func() error { return os.Rename(o.temp, o.target) }); err != nil {
+	if err := o.do("rename output", func() error { return o.root.Rename(o.temp, o.base) }); err != nil {
 		return err
 	}
 	o.temp = ""
@@ -342,8 +373,9 @@ func (o *Output) Abort() error {
 		return fmt.Errorf("close output %s: %w", o.name, reason(err))
 	}
 	if o.temp != "" {
-		err = errors.Join(err, os.Remove(o.temp))
+		err = errors.Join(err, o.root.Remove(o.temp))
 		o.temp = ""
 	}
+	o.closeFolder()
 	return err
 }

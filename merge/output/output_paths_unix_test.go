@@ -97,3 +97,33 @@ func TestOutputKeepsOwner(t *testing.T) {
 		t.Errorf("of %d and %d, %v, want 65534 and 65533, -rw-------", stat.Uid, stat.Gid, info.Mode())
 	}
 }
+
+// TestOutputIgnoresSwappedFolder has another folder take the name of the output's while it is written: the output goes
+// to the one that it was opened in.
+func TestOutputIgnoresSwappedFolder(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		for _, exists := range []bool{false, true} {
+			folder, moved := filepath.Join(t.TempDir(), "folder"), filepath.Join(t.TempDir(), "moved")
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join(folder, "out")
+			if exists {
+				if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o, err := Open(name, (&faults{named: named, failAt: -1}).step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = o.Write([]byte("new"))
+			if err := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700), o.Commit(-1)); err != nil {
+				t.Fatal(err)
+			}
+			if got, left := content(t, filepath.Join(moved, "out")), names(t, folder); got != "new" || len(left) > 0 {
+				t.Errorf("named %t, exists %t: %q, and the other folder has %q", named, exists, got, left)
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package output
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const nobody = 65534
+
+// asNobody opens an output with the rights of somebody who owns nothing. The thread that takes them on ends with it.
+func asNobody(t *testing.T, name string) (err error) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if err = unix.Setfsuid(nobody); err != nil {
+			return
+		}
+		var o *Output
+		if o, err = Open(name, nil); err == nil {
+			err = o.Abort()
+		}
+	}()
+	<-done
+	return err
+}
+
+// publicFolder is a folder that everybody may reach and write to.
+func publicFolder(t *testing.T, mode fs.FileMode) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "extsort-test-")
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(folder) })
+		err = os.Chmod(folder, mode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// TestOutputToFolderThatCannotBeSynced finds before the work that the folder may be written to, but not opened.
+func TestOutputToFolderThatCannotBeSynced(t *testing.T) {
+	name := filepath.Join(publicFolder(t, 0o733), "out")
+	if err := asNobody(t, name); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "synced") {
+		t.Errorf("a folder that cannot be read: %v", err)
+	}
+}
