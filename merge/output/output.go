@@ -211,13 +211,10 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 	}
 	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
 	if errors.Is(err, errors.ErrUnsupported) {
-		name := o.tempName()
-		o.file, err = attempt(o, "open output", func() (*os.File, error) {
-			return o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		err = o.nameTemp("open output", func(name string) (err error) {
+			o.file, err = o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+			return err
 		})
-		if err == nil {
-			o.temp = name
-		}
 	}
 	if err != nil {
 		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), reason(err))
@@ -225,9 +222,23 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 	return nil
 }
 
-func (o *Output) tempName() string {
-	return fmt.Sprintf(".%.200s.extsort-%08x", o.base, rand.Uint32())
+// nameTemp does an operation that gives the file a temporary name, with another one where that stands already.
+func (o *Output) nameTemp(operation string, give func(name string) error) error {
+	for range maxNames {
+		name := fmt.Sprintf(".%.200s.extsort-%08x", o.base, rand.Uint32())
+		err := o.do(operation, func() error { return give(name) })
+		if err == nil {
+			o.temp = name
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return fs.ErrExist
 }
+
+// maxNames is how many temporary names are tried.
+const maxNames = 10
 
 // IsStream reports whether the output can only be written from beginning to end.
 func (o *Output) IsStream() bool { return o.stream }
@@ -304,8 +315,8 @@ func (o *Output) Write(p []byte) (n int, err error) {
 }
 
 // Commit makes the output durable and gives it its name. Its first size bytes are kept; a negative size keeps
-// what Write has written. After an error the old output stands and nothing else is left, unless only the last
-// step failed, the folder's own fsync.
+// what Write has written. After an error the old output stands and nothing else is left, unless only a last
+// step failed, the folder's own fsync or the closing.
 func (o *Output) Commit(size int64) error {
 	if o.stream {
 		return o.Abort()
@@ -317,7 +328,8 @@ func (o *Output) Commit(size int64) error {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
 	defer o.closeFolder()
-	if err := o.do("sync folder", func() error { return syncFolder(o.folder) }); err != nil {
+	err := o.do("sync folder", func() error { return syncFolder(o.folder) })
+	if err = errors.Join(err, o.close()); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)
 	}
@@ -339,20 +351,35 @@ func (o *Output) publish(size int64) error {
 		return err
 	}
 	if o.temp == "" {
-		name := o.tempName()
-		if err := o.do("link output", func() error { return link(o.file, o.folder, name) }); err != nil {
+		return o.link()
+	}
+	if err := o.close(); err != nil { // not every system renames an open file
+		return err
+	}
+	return o.rename()
+}
+
+// link gives a file its name that has none yet. Only to replace another it needs a temporary one, for a moment.
+func (o *Output) link() error {
+	if o.replaces == nil {
+		err := o.do("link output", func() error { return link(o.file, o.folder, o.base) })
+		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		o.temp = name
 	}
-	if err := o.close(); err != nil {
+	err := o.nameTemp("link output", func(name string) error { return link(o.file, o.folder, name) })
+	if err != nil {
 		return err
 	}
-	if err := o.do("rename output", func() error { return o.root.Rename(o.temp, o.base) }); err != nil {
-		return err
+	return o.rename()
+}
+
+func (o *Output) rename() error {
+	err := o.do("rename output", func() error { return o.root.Rename(o.temp, o.base) })
+	if err == nil {
+		o.temp = ""
 	}
-	o.temp = ""
-	return nil
+	return err
 }
 
 // close closes the file if it is open.

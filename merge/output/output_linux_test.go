@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,5 +56,21 @@ func TestOutputToFolderThatCannotBeSynced(t *testing.T) {
 	name := filepath.Join(publicFolder(t, 0o733), "out")
 	if err := asNobody(t, name); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "synced") {
 		t.Errorf("a folder that cannot be read: %v", err)
+	}
+}
+
+// TestOutputIsLinkedToItsName gives a new output no other name on the way, which a kill could leave behind.
+func TestOutputIsLinkedToItsName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	var done []string
+	err := writeThree(name, func(operation string) error {
+		done = append(done, operation)
+		return nil
+	})
+	if slices.Contains(done, "open output") {
+		t.Skip("no files without a name here")
+	}
+	if err != nil || content(t, name) != writtenThree || slices.Contains(done, "rename output") {
+		t.Errorf("%v after %q", err, done)
 	}
 }

@@ -24,6 +24,7 @@ type faults struct {
 	named  bool // as if there were no unnamed files
 	failAt int
 	count  int
+	failed string // the operation
 }
 
 func (f *faults) step(operation string) error {
@@ -32,6 +33,7 @@ func (f *faults) step(operation string) error {
 	}
 	f.count++
 	if f.count-1 == f.failAt {
+		f.failed = operation
 		return errInjected
 	}
 	return nil
@@ -109,15 +111,16 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 				if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "out") {
 					t.Errorf("operation %d failed, the error is %v", failAt, err)
 				}
-				checkLeftovers(t, folder, failAt, fault.count-1 == failAt, exists)
+				after := fault.failed == "sync folder" || fault.failed == "close output" && !named
+				checkLeftovers(t, folder, failAt, after, exists)
 			}
 		}
 	}
 }
 
-// checkLeftovers accepts the old output, or the new one when only the very last operation, the folder's fsync,
-// has failed.
-func checkLeftovers(t *testing.T, folder string, failAt int, last, exists bool) {
+// checkLeftovers accepts the old output, or the new one when only an operation has failed that comes after the naming:
+// the folder's fsync, or the closing of a file that was written without a name.
+func checkLeftovers(t *testing.T, folder string, failAt int, named, exists bool) {
 	t.Helper()
 	list := names(t, folder)
 	switch {
@@ -126,7 +129,7 @@ func checkLeftovers(t *testing.T, folder string, failAt int, last, exists bool) 
 		t.Errorf("operation %d failed, the folder has %q", failAt, list)
 	default:
 		got := content(t, filepath.Join(folder, "out"))
-		if !(exists && got == "old") && !(last && got == writtenThree) {
+		if !(exists && got == "old") && !(named && got == writtenThree) {
 			t.Errorf("operation %d failed, the output is %q", failAt, got)
 		}
 	}
@@ -382,5 +385,37 @@ func TestWriteAtPieces(t *testing.T) {
 	_, n, content, err = write(3)
 	if !errors.Is(err, errInjected) || n != 2*pieceBytes-offset || !bytes.Equal(content, data[:n]) {
 		t.Errorf("the third write fails: %d bytes, %v", n, err)
+	}
+}
+
+// TestOutputTriesOtherNames finds that a name is taken already, once for each operation that gives one.
+func TestOutputTriesOtherNames(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		for _, exists := range []bool{false, true} {
+			name := filepath.Join(t.TempDir(), "out")
+			if exists {
+				if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var done []string
+			taken := func(operation string) error {
+				if named && operation == "create output" {
+					return errors.ErrUnsupported
+				}
+				done = append(done, operation)
+				gives := operation == "link output" || operation == "open output"
+				if gives && slices.Index(done, operation) == len(done)-1 && !(exists && operation == "open output") {
+					return os.ErrExist
+				}
+				return nil
+			}
+			if err := writeThree(name, taken); err != nil || content(t, name) != writtenThree {
+				t.Errorf("named %t, exists %t: %q, %v after %q", named, exists, content(t, name), err, done)
+			}
+			if left := names(t, filepath.Dir(name)); len(left) != 1 {
+				t.Errorf("named %t, exists %t: the folder has %q", named, exists, left)
+			}
+		}
 	}
 }
