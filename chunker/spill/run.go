@@ -48,12 +48,19 @@ func (r *Run) Blocks() []Block { return r.blocks }
 
 // ReadBlock reads the records of block i into dst, which has room for them, and returns them. They are
 // checked against the block's checksum.
-func (r *Run) ReadBlock(i int, dst []byte) ([]byte, error) { return r.read(&r.blocks[i], dst) }
+func (r *Run) ReadBlock(i int, dst []byte) ([]byte, error) {
+	recs, err := r.read(&r.blocks[i], dst)
+	if err == nil && len(recs) != r.BlockBytes(i) {
+		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, where %d were written",
+			r.blocks[i].First, len(recs), r.BlockBytes(i))
+	}
+	return recs, err
+}
 
 // Take is ReadBlock for the last time: the block's storage is given back, so that what is written next can have its
 // memory in the page cache. Each block may be taken once, by one goroutine.
 func (r *Run) Take(i int, dst []byte) ([]byte, error) {
-	recs, err := r.read(&r.blocks[i], dst)
+	recs, err := r.ReadBlock(i, dst)
 	if err == nil && r.drop != nil {
 		r.drop(&r.blocks[i])
 	}

@@ -328,10 +328,32 @@ func TestSpillDamage(t *testing.T) {
 	}
 }
 
-// TestRunWriterIndex expects every record to be written once.
+// TestShortBlock reads blocks that have fewer bytes than were written, in each of the ways that there are.
+func TestShortBlock(t *testing.T) {
+	run := MemoryRun(mustKeyer(t, words), numbered(0, 20), 10)
+	read := run.read
+	run.read = func(b *Block, dst []byte) ([]byte, error) {
+		recs, err := read(b, dst)
+		return recs[:len(recs)-8], err
+	}
+	room := make([]byte, 20*8)
+	place := func(first int64, n int) []byte { return room[first*8:][:n*8] }
+	_, readErr := run.ReadBlock(1, room)
+	_, takeErr := run.Take(1, room)
+	_, _, wholeErr := run.Source(0, 2).Next(20, place)
+	_, _, pieceErr := run.Source(0, 2).Next(5, place)
+	for i, err := range []error{readErr, takeErr, wholeErr, pieceErr} {
+		if err == nil || !strings.Contains(err.Error(), "has 72 bytes, where 80 were written") {
+			t.Errorf("way %d: %v", i, err)
+		}
+	}
+}
+
+// TestRunWriterIndex expects every record to be written once, and gives back what was written else.
 func TestRunWriterIndex(t *testing.T) {
 	for name, firsts := range map[string][]int64{"gap": {0, 20}, "twice": {0, 0}, "overlap": {0, 5}, "late start": {10}} {
-		s := newTestSpill(t, words, &memoryStore{})
+		store := &memoryStore{}
+		s := newTestSpill(t, words, store)
 		w := s.NewRun()
 		for _, first := range firsts {
 			if err := w.WriteBlock(context.Background(), first, numbered(0, 10)); err != nil {
@@ -340,6 +362,13 @@ func TestRunWriterIndex(t *testing.T) {
 		}
 		if _, err := w.Finish(); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+		released := int64(0)
+		for _, f := range store.files {
+			released += f.released
+		}
+		if want := int64(len(firsts)) * aligned(80); released != want {
+			t.Errorf("%s: %d bytes were given back, want %d", name, released, want)
 		}
 	}
 }

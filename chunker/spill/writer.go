@@ -33,10 +33,11 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	return nil
 }
 
-// Finish ends the run. All blocks must have been written.
+// Finish ends the run. All blocks must have been written; after an error what was written is given back.
 func (w *RunWriter) Finish() (*Run, error) {
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
 	if err := checkIndex(w.blocks); err != nil {
+		w.Abort()
 		return nil, err
 	}
 	return w.spill.run(w.blocks), nil
