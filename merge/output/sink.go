@@ -108,7 +108,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 	}
 	s.abort = end.abort
 	s.commit = func(records int64) error {
-		if err := stream.Err(); err != nil {
+		if err := stream.Finish(records); err != nil {
 			return err
 		}
 		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {

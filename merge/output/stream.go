@@ -35,5 +35,11 @@ func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) e
 	return err
 }
 
-// Err is the first error of a call.
-func (s *StreamSink) Err() error { return s.turns.err() }
+// Finish is the first error of a call, or that fewer or more records were written than there are.
+func (s *StreamSink) Finish(records int64) error {
+	written, err := s.turns.end()
+	if err == nil && written != records {
+		err = fmt.Errorf("internal error: %d of %d records were written", written, records)
+	}
+	return err
+}

@@ -44,6 +44,23 @@ func TestStreamSinkFails(t *testing.T) {
 	}
 }
 
+// TestStreamNoticesMissingRecords commits a stream that not all records have reached.
+func TestStreamNoticesMissingRecords(t *testing.T) {
+	var to bytes.Buffer
+	for records := range int64(4) {
+		sink, err := NewSink(&to, Options{RecordSize: 2, Records: -1})
+		if err == nil {
+			err = sink.WriteBlock(t.Context(), 0, []byte("aabb"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.Commit(records); (err == nil) != (records == 2) {
+			t.Errorf("2 records were written of %d: %v", records, err)
+		}
+	}
+}
+
 // TestStreamSinkWritesOnce refuses a record that has been written.
 func TestStreamSinkWritesOnce(t *testing.T) {
 	var to bytes.Buffer

@@ -41,11 +41,11 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 	return t.failed
 }
 
-// err is the error that ended all turns.
-func (t *turns) err() error {
+// end is the first record of the call that would be next, and the error that ended all turns.
+func (t *turns) end() (next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.failed
+	return t.next, t.failed
 }
 
 // pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
