@@ -20,6 +20,16 @@ func syncFolder(folder *os.File) error {
 	return nil
 }
 
+// mayRemove reports that a file may not be removed from the folder or replaced in it, without doing so: a system that
+// is asked to remove it as a folder may look first at the rights, and only then at what it is.
+func mayRemove(folder *os.File, name string) error {
+	err := unix.Unlinkat(int(folder.Fd()), name, unix.AT_REMOVEDIR)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
+		return err
+	}
+	return nil // ENOTDIR; others are for the rename to report
+}
+
 // openDescriptor opens a second descriptor of the same open file, so that it can be closed.
 func openDescriptor(number int) (*os.File, error) {
 	name := "/dev/fd/" + strconv.Itoa(number)

@@ -64,9 +64,12 @@ func Open(name string, fault func(operation string) error) (*Output, error) {
 		if err = o.checkWritable(); err == nil {
 			err = o.create(info.Mode().Perm())
 		}
+		if err == nil {
+			err = o.checkReplaceable()
+		}
 	}
 	if err != nil {
-		o.closeFolder()
+		o.Abort()
 		return nil, fmt.Errorf("create output %s: %w", name, reason(err))
 	}
 	o.at = o.file
@@ -202,6 +205,16 @@ func (o *Output) checkWritable() error {
 		return err
 	}
 	return f.Close()
+}
+
+// checkReplaceable finds before the work that the folder does not let the file be replaced.
+func (o *Output) checkReplaceable() error {
+	err := o.do("check folder", func() error { return mayRemove(o.folder, o.base) })
+	if err != nil {
+		return fmt.Errorf("folder %s does not let it be replaced; in a sticky folder only its owner may "+
+			"(name another output): %w", filepath.Dir(o.target), err)
+	}
+	return nil
 }
 
 // create opens the temporary file.

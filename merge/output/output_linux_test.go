@@ -59,6 +59,25 @@ func TestOutputToFolderThatCannotBeSynced(t *testing.T) {
 	}
 }
 
+// TestOutputInStickyFolder finds before the work that somebody else's file cannot be replaced, and leaves it alone.
+func TestOutputInStickyFolder(t *testing.T) {
+	for mode, replaceable := range map[fs.FileMode]bool{0o777: true, 0o777 | fs.ModeSticky: false} {
+		folder := publicFolder(t, mode)
+		name := filepath.Join(folder, "out")
+		if err := errors.Join(os.WriteFile(name, []byte("old"), 0o600), os.Chmod(name, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		err := asNobody(t, name)
+		refused := errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "sticky")
+		if refused == replaceable || replaceable && err != nil {
+			t.Errorf("mode %v: %v", mode, err)
+		}
+		if left := names(t, folder); content(t, name) != "old" || len(left) != 1 {
+			t.Errorf("mode %v: the folder has %q, and the output %q", mode, left, content(t, name))
+		}
+	}
+}
+
 // TestOutputIsLinkedToItsName gives a new output no other name on the way, which a kill could leave behind.
 func TestOutputIsLinkedToItsName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
