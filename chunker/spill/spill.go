@@ -208,7 +208,7 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64) error {
 			s.written.Add(int64(len(stored)))
 			return nil
 		}
-		if !errors.Is(err, syscall.ENOSPC) || !s.leaveOut(v) {
+		if OutOfRoom(err) == "" || !s.leaveOut(v) {
 			return s.writeError(v, b.Offset, int64(len(stored)), err)
 		}
 		*e = extent{}
@@ -242,12 +242,31 @@ func (s *Spill) leaveOut(v *volume) bool {
 	return true
 }
 
-func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("temporary folder %s is full: %s more are needed there (name another with -T, or several): %w",
-			v.folder, humanize.IBytes(uint64(max(need, s.opt.ExpectBytes-s.Written()))), plainCause(err))
+// OutOfRoom says how a folder is where an error means that it takes no more bytes; "" where it means something else.
+func OutOfRoom(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "is full"
+	case errors.Is(err, syscall.EDQUOT):
+		return "has no quota left"
+	case errors.Is(err, syscall.EFBIG):
+		return "takes no larger file, by ulimit -f or its own limit"
 	}
-	return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, plainCause(err))
+	return ""
+}
+
+func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
+	how := OutOfRoom(err)
+	if how == "" {
+		return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, plainCause(err))
+	}
+	written, least := s.Written(), ""
+	if s.opt.ExpectBytes < written+need {
+		least = "at least "
+	}
+	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written "+
+		"(name another with -T, or several): %w", v.folder, how, least, humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need))),
+		humanize.IBytes(uint64(written)), plainCause(err))
 }
 
 // get reads a block into dst and checks it.

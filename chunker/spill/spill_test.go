@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -62,6 +63,7 @@ type memoryStore struct {
 	room  int
 	mu    sync.Mutex
 	files []*memoryFile
+	full  error         // of a file without room; nil: syscall.ENOSPC
 	slow  chan struct{} // when not nil: a write that finds no room waits until it is closed
 }
 
@@ -70,7 +72,7 @@ func (s *memoryStore) Free([]string) int64 { return -1 }
 func (s *memoryStore) Create(folder string) (File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files = append(s.files, &memoryFile{folder: folder, room: s.room, slow: s.slow})
+	s.files = append(s.files, &memoryFile{folder: folder, room: s.room, full: s.full, slow: s.slow})
 	return s.files[len(s.files)-1], nil
 }
 
@@ -89,6 +91,7 @@ type memoryFile struct {
 	mu       sync.Mutex
 	data     []byte
 	room     int
+	full     error
 	slow     chan struct{}
 	released int64
 	closed   bool
@@ -103,7 +106,7 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 			<-f.slow
 			f.mu.Lock()
 		}
-		return 0, &os.PathError{Op: "write", Path: "spill", Err: syscall.ENOSPC}
+		return 0, &os.PathError{Op: "write", Path: "spill", Err: cmp.Or[error](f.full, syscall.ENOSPC)}
 	}
 	if need := int(off) + len(p); need > len(f.data) {
 		f.data = append(f.data, make([]byte, need-len(f.data))...)
@@ -256,7 +259,15 @@ func TestSpillOfLittle(t *testing.T) {
 
 // TestSpillFullFolder goes on in the other folder, and says what is needed when there is no other.
 func TestSpillFullFolder(t *testing.T) {
-	store := &memoryStore{}
+	for full, says := range map[error]string{
+		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "takes no larger file",
+	} {
+		t.Run(says, func(t *testing.T) { testFullFolder(t, full, says) })
+	}
+}
+
+func testFullFolder(t *testing.T, full error, says string) {
+	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
 	s := newTestSpill(t, words, store, folders...)
 	for _, f := range store.in(folders[0]) {
@@ -273,12 +284,25 @@ func TestSpillFullFolder(t *testing.T) {
 		f.room = max(len(f.data), 1)
 	}
 	_, err = writeRun(s, numbered(0, 1000), 10)
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "is full") ||
-		!strings.Contains(err.Error(), "-T") {
+	if !errors.Is(err, full) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "-T") ||
+		!strings.Contains(err.Error(), "at least ") {
 		t.Errorf("the error is: %v", err)
 	}
 	if !strings.Contains(fmt.Sprint(err), folders[1]) {
 		t.Errorf("the error does not name %s: %v", folders[1], err)
+	}
+}
+
+// TestSpillSaysWhatItNeeds counts what is expected in all where that is known.
+func TestSpillSaysWhatItNeeds(t *testing.T) {
+	s, err := New(Options{Store: &memoryStore{room: 1}, Folders: []string{t.TempDir()}, Codec: "none",
+		Keyer: mustKeyer(t, words), ExpectBytes: 3 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.put(numbered(0, 10), new(extent), 0)
+	if err == nil || !strings.Contains(err.Error(), "spill needs 3.0 MiB in all, 0 B were written") {
+		t.Errorf("the error is: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 )
 
@@ -61,7 +62,7 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 }
 
 func notEnough(st *unix.Statfs_t) error {
-	return fmt.Errorf("%w: %d bytes are free", unix.ENOSPC, freeBytes(st))
+	return fmt.Errorf("%w: %s are free", unix.ENOSPC, humanize.IBytes(uint64(freeBytes(st))))
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/extsort/extsort/chunker/spill"
 )
 
@@ -97,6 +99,15 @@ func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
+	}
+	return err
+}
+
+// advise is reason with what to do where the output has no room.
+func advise(err error) error {
+	err = reason(err)
+	if how := spill.OutOfRoom(err); how != "" {
+		return fmt.Errorf("%w; its folder %s: make room, or name an output elsewhere", err, how)
 	}
 	return err
 }
@@ -268,7 +279,7 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 	})
 	if err != nil {
 		folder := filepath.Dir(o.target)
-		return fmt.Errorf("reserve %d bytes for output %s in %s: %w", bytes, o.name, folder, reason(err))
+		return fmt.Errorf("reserve %s for output %s in %s: %w", humanize.IBytes(uint64(bytes)), o.name, folder, advise(err))
 	}
 	return nil
 }
@@ -291,7 +302,7 @@ func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 		piece := p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))]
 		written, err := attempt(o, "write output", func() (int, error) { return o.at.WriteAt(piece, at) })
 		if n += written; err != nil {
-			return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+			return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), advise(err))
 		}
 		o.wrote(at, written)
 	}
@@ -319,7 +330,7 @@ func (o *Output) Write(p []byte) (n int, err error) {
 	n, err = attempt(o, "write output", func() (int, error) { return o.file.Write(p) })
 	end := o.size.Add(int64(n))
 	if err != nil {
-		return n, fmt.Errorf("write %s at byte %d: %w", o.name, end, reason(err))
+		return n, fmt.Errorf("write %s at byte %d: %w", o.name, end, advise(err))
 	}
 	if !o.stream {
 		o.wrote(end-int64(n), n)
