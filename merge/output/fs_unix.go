@@ -47,6 +47,22 @@ func openDescriptor(number int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// closeCopy closes a copy of f's descriptor, upon which a network file system writes what it still has and says what
+// became of it. f stays open: it is the caller's.
+func closeCopy(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var closing error
+	err = raw.Control(func(fd uintptr) {
+		if other, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			closing = unix.Close(other)
+		}
+	})
+	return errors.Join(err, closing)
+}
+
 // keepOwner lets f belong to whom the file belongs that it is to replace, as far as this process may.
 func keepOwner(f *os.File, replaced fs.FileInfo) {
 	stat, ok := replaced.Sys().(*syscall.Stat_t)

@@ -410,8 +410,11 @@ func (o *Output) rename() error {
 func (o *Output) close() error {
 	file := o.file
 	o.file = nil
-	if file == nil || file == os.Stdout {
+	if file == nil {
 		return nil
+	}
+	if file == os.Stdout {
+		return o.do("close output", func() error { return closeCopy(file) })
 	}
 	o.unmap()
 	return errors.Join(o.do("close output", func() error { return nil }), file.Close()) // in any case

@@ -127,3 +127,39 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamReportsClosing hears of the closing of files that stay open, where a network file system may say that it
+// could not write all.
+func TestStreamReportsClosing(t *testing.T) {
+	o, err := Open("/dev/stdout", func(operation string) error {
+		if operation == "close output" {
+			return errInjected
+		}
+		return nil
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+	err = o.Commit(-1)
+	if !errors.Is(err, errInjected) {
+		t.Errorf("standard output: %v", err)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := func() error {
+		sink, err := NewSink(file, Options{RecordSize: 1, Records: 0})
+		return errors.Join(err, sink.Commit(0))
+	}
+	if _, err := file.WriteString("x"); err != nil || commit() != nil {
+		t.Error("a file that is open:", err)
+	}
+	if _, err := file.WriteString("y"); err != nil {
+		t.Error("the file does not stay open:", err)
+	}
+	file.Close()
+	if err := commit(); err == nil {
+		t.Error("a file that is closed: no error")
+	}
+}

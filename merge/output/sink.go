@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
@@ -96,7 +97,7 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
 func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
-	end := &streamEnd{out: out, last: pipe.NewWriter(to, opt.PipeBytes)}
+	end := &streamEnd{to: to, out: out, last: pipe.NewWriter(to, opt.PipeBytes)}
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
 		return nil, errors.Join(err, end.abort())
@@ -161,6 +162,7 @@ func (s *Sink) begin(stream *StreamSink, end *streamEnd, opt Options) error {
 type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
+	to         io.Writer   // stays open
 	out        *Output     // nil: a stream that the caller gave
 	closed     atomic.Bool // lets no more bytes through
 }
@@ -174,10 +176,18 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 }
 
 func (e *streamEnd) commit() error {
-	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil || e.out == nil {
+	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil {
 		return err
 	}
-	return e.out.Commit(-1)
+	if e.out != nil {
+		return e.out.Commit(-1)
+	}
+	if file, ok := e.to.(*os.File); ok {
+		if err := closeCopy(file); err != nil {
+			return fmt.Errorf("close %s: %w", file.Name(), err)
+		}
+	}
+	return nil
 }
 
 // abort gives the stream up. A compressor must not end it as if it were complete.
