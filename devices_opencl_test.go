@@ -3,11 +3,18 @@
 package extsort
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/internal/engine"
 )
@@ -48,5 +55,80 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 	if got := engine.DescribeInfo(info, 1<<20); got.Memory > 1<<20 {
 		t.Errorf("%d bytes of memory are described, 1 MiB is allowed", got.Memory)
+	}
+}
+
+// unifiedChild is set in the process that sorts for TestMemoryLimitOnUnifiedDevice, to a case and the input.
+const unifiedChild = "EXTSORT_TEST_UNIFIED"
+
+var unifiedCases = []struct {
+	kind     string
+	strategy Strategy
+}{{"u64", MergeRuns}, {"u64", Partition}, {"gensort", MergeRuns}, {"gensort", Partition}}
+
+const unifiedLimit = 64 << 20
+
+// A device's buffers in the host's memory count against the memory limit. Each case runs twice, in processes of their
+// own: the first may have to build kernels, which takes the driver memory that nobody can limit.
+func TestMemoryLimitOnUnifiedDevice(t *testing.T) {
+	if os.Getenv(unifiedChild) != "" {
+		sortOnUnifiedDevice(t)
+		return
+	}
+	if testing.Short() || raceEnabled {
+		t.Skip("not in short mode, and not with the race detector, which takes memory")
+	}
+	unifiedDevice(t)
+	for i, c := range unifiedCases {
+		t.Run(fmt.Sprint(c.kind, " ", c.strategy), func(t *testing.T) {
+			in := filepath.Join(t.TempDir(), "in")
+			writeGenerated(t, in, kindNamed(c.kind).layout(t), "uniform", 160<<20)
+			run := func() ([]byte, error) {
+				child := exec.Command(os.Args[0], "-test.run", "^TestMemoryLimitOnUnifiedDevice$", "-test.v")
+				child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", unifiedChild, i, in))
+				return child.CombinedOutput()
+			}
+			_, _ = run()
+			output, err := run()
+			if err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+			t.Logf("%s", output)
+		})
+	}
+}
+
+// unifiedDevice is the number of a device whose memory is the host's.
+func unifiedDevice(t *testing.T) string {
+	list, err := opencl.Devices()
+	at := slices.IndexFunc(list, func(d device.Info) bool { return d.UnifiedMemory })
+	if at < 0 {
+		t.Skip("no OpenCL device in the host's memory: ", err)
+	}
+	return strconv.Itoa(list[at].Index)
+}
+
+func sortOnUnifiedDevice(t *testing.T) {
+	var i int
+	var in string
+	if n, err := fmt.Sscan(os.Getenv(unifiedChild), &i, &in); n != 2 {
+		t.Fatal(err)
+	}
+	debug.SetGCPercent(50) // as the command does
+	c := unifiedCases[i]
+	opt := Options{Record: kindNamed(c.kind).spec, Inputs: []string{in}, MemoryBytes: unifiedLimit, Verify: true,
+		Strategy: c.strategy, Workers: 2, Devices: []string{unifiedDevice(t)},
+		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+	planned, err := Plan(t.Context(), opt)
+	if err != nil || !planned.Unified {
+		t.Fatalf("the plan does not say that the limit is for the device, too: %v", err)
+	}
+	report, err := Sort(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d MiB at the peak", report.PeakMemory>>20)
+	if report.PeakMemory == 0 || report.PeakMemory > unifiedLimit {
+		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.PeakMemory>>20, unifiedLimit>>20)
 	}
 }

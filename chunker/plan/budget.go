@@ -68,6 +68,9 @@ const (
 	maxBlockBytes = 1 << 20
 	minBlockBytes = 32 << 10
 
+	// driverBytes is what the driver of a device whose memory is the host's allocates for itself: PoCL some 24 MiB.
+	driverBytes = 24 << 20
+
 	blockEntryBytes = 160 // a block's entry in the index of a run, with the copies that sorting entries takes
 )
 
@@ -75,6 +78,9 @@ const (
 func Divide(f *Facts) Sizes {
 	limit := f.Asked.MemoryBytes
 	b := Budget{[]Line{{"chunks and buffers", limit}}}.with("runtime", runtimeBytes+limit/runtimePart)
+	if f.unified() {
+		b = b.with("driver", min(driverBytes, b.Chunks()/2))
+	}
 	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
 	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
 	reading := decoderBytes(f)

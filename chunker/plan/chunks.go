@@ -43,10 +43,18 @@ func (c *chooser) chunkRecords(source int64) int64 {
 		capacity = c.f.Asked.ChunkRecords
 	}
 	for _, d := range c.f.Devices {
-		n := d.Capacity(c.sizes.chunk(c.sizes.ChunkBytes, source))
-		capacity = min(capacity, n/int64(c.sizes.SlotsOf(&d))) // they share the device's memory
+		capacity = min(capacity, c.capacityOf(&d, source))
 	}
 	return capacity
+}
+
+// capacityOf is that number for one device, whose chunks in flight share its memory.
+func (c *chooser) capacityOf(d *Device, source int64) int64 {
+	slots := int64(c.sizes.SlotsOf(d))
+	if d.Unified {
+		return d.Capacity(c.sizes.chunk(min(c.sizes.ChunkBytes, d.Memory/slots), source))
+	}
+	return d.Capacity(c.sizes.chunk(c.sizes.ChunkBytes, source)) / slots
 }
 
 // storedBlock is the size of the blocks of a run: small chunks are stored in smaller ones.

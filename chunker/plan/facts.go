@@ -79,6 +79,7 @@ type Device struct {
 	Host      bool    // the host's processors, in the host's memory
 	GPU       bool    // a processor of its own behind a link, with its own memory
 	Memory    int64   // bytes of its own
+	Unified   bool    // but they are the host's, so that its chunks count against the memory limit
 	LinkBytes float64 // bytes/s between host and device, each way; 0: not known
 	SortBytes float64 // bytes/s of keys; 0: not known
 
@@ -103,6 +104,11 @@ type Chunk struct {
 
 // onHost reports whether the host's processors sort, and nothing else.
 func (f *Facts) onHost() bool { return len(f.Devices) == 1 && f.Devices[0].Host }
+
+// unified reports whether a device's memory is the host's, so that its chunks count against the memory limit.
+func (f *Facts) unified() bool {
+	return slices.ContainsFunc(f.Devices, func(d Device) bool { return d.Unified })
+}
 
 // onGPUs reports whether all devices are GPUs.
 func (f *Facts) onGPUs() bool {

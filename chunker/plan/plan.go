@@ -57,6 +57,7 @@ type Plan struct {
 	Layout       string   `json:"layout"`
 	MemoryLimit  int64    `json:"memory_limit"` // bytes
 	Device       string   `json:"device"`
+	Unified      bool     `json:"unified_memory,omitempty"` // a device's memory is the host's: the limit includes it
 	Algorithm    string   `json:"algorithm"`
 	Workers      int      `json:"workers"`
 	Strategy     Strategy `json:"strategy"`
@@ -134,8 +135,9 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	}
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
-		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers,
-		Strategy: first.Strategy, ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
+		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Unified: f.unified(),
+		Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers, Strategy: first.Strategy,
+		ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
 		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: f.Asked.DigitBits,
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
 		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,

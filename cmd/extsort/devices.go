@@ -55,9 +55,9 @@ func deviceLine(d device.Info) []string {
 	}
 }
 
-// largestChunk is the most u64 records that the device sorts in one chunk; on the CPU that depends on -S.
+// largestChunk is the most u64 records that the device sorts in one chunk; in the host's memory that depends on -S.
 func largestChunk(info device.Info) string {
-	if info.Kind == device.CPU {
+	if info.Kind == device.CPU || info.UnifiedMemory {
 		return "as -S allows"
 	}
 	d, err := opencl.Open(info.Index, opencl.Options{})

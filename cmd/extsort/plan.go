@@ -47,7 +47,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan) {
 	writeRows(w, []row{
 		{"records", planRecords(p)},
 		{"layout", p.Layout},
-		{"memory", humanBytes(p.MemoryLimit)},
+		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included")},
 		{"device", p.Device + ", " + plural(p.Workers, "worker")},
 		{"algorithm", p.Algorithm},
 		{"digits", when(p.DigitBits > 0, "%s", plural(p.DigitBits, "bit"))},

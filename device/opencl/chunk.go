@@ -50,10 +50,10 @@ func (c *chunk) begin() error {
 }
 
 func (c *chunk) allocate(s *session) error {
-	slotSize, slots := stagingFor(c.shape, c.opt.MemoryBytes, c.opt.Workers)
+	slotSize, slots := stagingFor(c.shape, c.engine.stagingBytes(c.opt.MemoryBytes), c.opt.Workers)
 	c.ring = newRing(s, slotSize, slots)
-	dev := c.engine.dev
-	return c.memory.allocate(s, c.shape, c.opt.Records, dev.MaxAllocBytes, c.shape.stageBytes(dev.MemoryBytes))
+	stage := c.shape.stageBytes(c.engine.usableBytes(c.opt.MemoryBytes))
+	return c.memory.allocate(s, c.shape, c.opt.Records, c.engine.dev.MaxAllocBytes, stage)
 }
 
 // Sort implements device.Chunk.

@@ -116,14 +116,33 @@ func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.B
 // at a time use a k-th of it.
 func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	shape := shapeOf(opt.Keyer)
-	if memoryBytes < fewestSlots*int64(shape.size) {
+	if e.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
 		return 0
 	}
-	memory := e.dev.MemoryBytes - min(e.dev.MemoryBytes/scratchShare, scratchAtMost)
+	memory := e.usableBytes(memoryBytes)
+	stage := shape.stageBytes(memory)
+	memory -= min(memory/scratchShare, scratchAtMost)
 	if !shape.bare {
-		memory -= stages * shape.stageBytes(memory)
+		memory -= stages * stage
 	}
 	return max(shape.capacity(memory, e.dev.MaxAllocBytes), 0)
+}
+
+// usableBytes is the device's memory that a chunk may use which has so much of the host's; 0: all.
+func (e *engine) usableBytes(hostBytes int64) int64 {
+	if !e.dev.UnifiedMemory || hostBytes == 0 {
+		return e.dev.MemoryBytes
+	}
+	return min(e.dev.MemoryBytes, hostBytes-e.stagingBytes(hostBytes))
+}
+
+// stagingBytes is the host memory for staging slots of a chunk that has so much, the device's included where it is
+// the host's.
+func (e *engine) stagingBytes(hostBytes int64) int64 {
+	if e.dev.UnifiedMemory {
+		return hostBytes / unifiedStagingShare
+	}
+	return hostBytes
 }
 
 // NewChunk implements device.Device.

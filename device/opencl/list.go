@@ -60,7 +60,7 @@ func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
 	}
 	return device.Info{
 		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kind,
-		MemoryBytes: d.MemoryBytes, MaxAlloc: d.MaxAllocBytes, Units: d.Units,
+		MemoryBytes: d.MemoryBytes, UnifiedMemory: d.UnifiedMemory, MaxAlloc: d.MaxAllocBytes, Units: d.Units,
 		LinkRate: tuning.LinkRate, SortRate: tuning.SortRate, Algorithms: algo.Names(),
 	}
 }

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	maxSegments   = 8              // of the records on the device, see records.cl
-	maxIndex      = math.MaxUint32 // records that a 32-bit index can name
-	ringBytes     = 128 << 20      // pinned memory of a chunk at most: pinning is slow
-	slotBytes     = 4 << 20        // of one staging slot: takes several times as long as queueing a transfer
-	stages        = 3              // gather pieces on the device: one gathered, one downloaded, one to spare
-	scratchShare  = 16             // a sixteenth of the memory is left to the sorter's tables and the driver
-	scratchAtMost = int64(4) << 30 // but no more than this
-	fewestSlots   = 2              // one is filled while the other is emptied
+	maxSegments         = 8              // of the records on the device, see records.cl
+	maxIndex            = math.MaxUint32 // records that a 32-bit index can name
+	ringBytes           = 128 << 20      // pinned memory of a chunk at most: pinning is slow
+	slotBytes           = 4 << 20        // of one staging slot: takes several times as long as queueing a transfer
+	stages              = 3              // gather pieces on the device: one gathered, one downloaded, one to spare
+	scratchShare        = 16             // a sixteenth of the memory is left to the sorter's tables and the driver
+	scratchAtMost       = int64(4) << 30 // but no more than this
+	unifiedStagingShare = 8              // of the memory of a chunk on a device whose memory is the host's
+	fewestSlots         = 2              // one is filled while the other is emptied
 )
 
 // shape says what a chunk of one layout keeps on the device.

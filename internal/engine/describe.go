@@ -30,7 +30,8 @@ func DescribeInfo(info device.Info, maxMemory int64) plan.Device {
 		memory = min(memory, maxMemory)
 	}
 	return plan.Device{
-		Name: info.Name, Host: info.Kind == device.CPU, Memory: memory, LinkBytes: info.LinkRate, SortBytes: info.SortRate,
+		Name: info.Name, Host: info.Kind == device.CPU, Memory: memory, Unified: info.UnifiedMemory,
+		LinkBytes: info.LinkRate, SortBytes: info.SortRate,
 		GPU: info.Kind == device.GPU || info.Kind == device.Accelerator,
 	}
 }

@@ -20,6 +20,7 @@ type Device struct {
 	Name, Vendor, Driver, Version string
 	GPU, Accelerator              bool  // some implementations (oclgrind) are both
 	MemoryBytes                   int64 // global memory
+	UnifiedMemory                 bool  // which is the host's
 	MaxAllocBytes                 int64 // of one buffer
 	LocalBytes                    int64 // local memory of a work-group
 	Units                         int   // compute units
@@ -65,7 +66,8 @@ func describe(raw *binding.Device) (*Device, error) {
 		Version: q.text(C.CL_DEVICE_VERSION),
 		GPU:     kind&C.CL_DEVICE_TYPE_GPU != 0, Accelerator: kind&C.CL_DEVICE_TYPE_ACCELERATOR != 0,
 		MemoryBytes: q.number(C.CL_DEVICE_GLOBAL_MEM_SIZE), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-		LocalBytes: q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
+		UnifiedMemory: q.number(C.CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+		LocalBytes:    q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
 		MaxGroup:     int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
 		LittleEndian: q.number(C.CL_DEVICE_ENDIAN_LITTLE) != 0,
 		Extensions:   strings.Fields(q.text(C.CL_DEVICE_EXTENSIONS)),
