@@ -160,3 +160,21 @@ func TestNoLibrary(t *testing.T) {
 		t.Errorf("Open: %v", err)
 	}
 }
+
+// TestFailingDriver: a driver whose calls fail is not taken for one that is absent.
+func TestFailingDriver(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		out, err := child(t, "TestFailingDriver", "EXTSORT_OPENCL_LIBRARY="+buildFaulty(t))
+		if err != nil || !strings.Contains(out, "PASS: TestFailingDriver") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	for n := 1; n <= 3; n++ { // clGetPlatformIDs, clGetDeviceIDs, clGetDeviceInfo
+		t.Setenv("EXTSORT_TEST_FAULT", fmt.Sprint(n))
+		list, err := Devices()
+		if len(list) != 0 || err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "driver fails") {
+			t.Errorf("call %d fails: %d devices, %v", n, len(list), err)
+		}
+	}
+}

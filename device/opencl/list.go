@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/extsort/extsort/device"
@@ -15,31 +16,31 @@ import (
 func Installed() bool { return cl.Installed() }
 
 // Devices lists the OpenCL devices of this machine, numbered from 1 (0 is the CPU). Where there is none the error
-// wraps ErrUnavailable and says why.
+// wraps ErrUnavailable and says why; where a driver fails it says so, beside the devices of others.
 func Devices() ([]device.Info, error) {
 	list, err := devices()
-	if err != nil {
-		return nil, err
-	}
 	infos := make([]device.Info, len(list))
 	for i, d := range list {
 		infos[i] = infoOf(i+1, d, &Tuning{})
 	}
-	return infos, nil
+	return infos, err
 }
 
 func devices() ([]*cl.Device, error) {
 	list, err := cl.Devices()
-	if err != nil {
+	if errors.Is(err, ErrUnavailable) {
 		return nil, fmt.Errorf("list OpenCL devices: %w (no libOpenCL.so.1, or no driver in /etc/OpenCL/vendors)", err)
 	}
-	return list, nil
+	if err != nil {
+		err = fmt.Errorf("an OpenCL driver fails: %w", err)
+	}
+	return list, err
 }
 
 // Raw is the device with that number in the list of Devices, for measurements that need its queues and buffers.
 func Raw(index int) (*cl.Device, error) {
 	list, err := devices()
-	if err != nil {
+	if err != nil && len(list) == 0 {
 		return nil, err
 	}
 	if index < 1 || index > len(list) {

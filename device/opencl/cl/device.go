@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"bytes"
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -36,26 +37,32 @@ func (d *Device) Has(extension string) bool { return slices.Contains(d.Extension
 
 const platformNotFound binding.ErrOther = -1001 // also what the shim says where there is no library
 
-// Devices lists the devices of all platforms, but for those that cannot be asked. The error wraps ErrUnavailable when
-// there is no libOpenCL, or no driver that it knows, or none that has a device.
+// Devices lists the devices of all platforms. The error, beside which there may be devices, is of drivers and devices
+// that fail; it wraps ErrUnavailable when there is no libOpenCL, or no driver that it knows, or none that has a device.
 func Devices() ([]*Device, error) {
 	platforms, err := binding.GetPlatforms()
 	if err != nil && err != platformNotFound {
 		return nil, failure("list platforms", err)
 	}
 	var list []*Device
+	var failed error
 	for _, p := range platforms {
-		devices, _ := p.GetDevices(binding.DeviceTypeAll)
+		devices, err := p.GetDevices(binding.DeviceTypeAll)
+		if err != nil && err != binding.ErrDeviceNotFound {
+			failed = cmp.Or(failed, failure("list a platform's devices", err))
+		}
 		for _, raw := range devices {
-			if d, err := describe(raw); err == nil {
+			d, err := describe(raw)
+			if err == nil {
 				list = append(list, d)
 			}
+			failed = cmp.Or(failed, failure("describe a device", err))
 		}
 	}
-	if len(list) == 0 {
-		return nil, ErrUnavailable
+	if len(list) == 0 && failed == nil {
+		failed = ErrUnavailable
 	}
-	return list, nil
+	return list, failed
 }
 
 func describe(raw *binding.Device) (*Device, error) {
