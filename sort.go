@@ -140,8 +140,8 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 	return report, err
 }
 
-// end closes the session. Where all went well the output has its name, and what throw-away files and inputs say when they
-// are closed can only be a warning.
+// end closes the session. Where all went well the output has its name, and what throw-away files and inputs say when
+// they are closed can only be a warning.
 func (s *session) end(err error) error {
 	closing := s.close()
 	if err != nil || closing == nil {

@@ -264,9 +264,9 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	if s.opt.ExpectBytes < written+need {
 		least = "at least "
 	}
+	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
 	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written "+
-		"(name another with -T, or several): %w", v.folder, how, least, humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need))),
-		humanize.IBytes(uint64(written)), plainCause(err))
+		"(name another with -T, or several): %w", v.folder, how, least, all, humanize.IBytes(uint64(written)), plainCause(err))
 }
 
 // get reads a block into dst and checks it.
