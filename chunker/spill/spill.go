@@ -266,7 +266,8 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	}
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
 	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written "+
-		"(name another with -T, or several): %w", v.folder, how, least, all, humanize.IBytes(uint64(written)), plainCause(err))
+		"(name another with -T, or several): %w", v.folder, how, least, all, humanize.IBytes(uint64(written)),
+		plainCause(err))
 }
 
 // get reads a block into dst and checks it.
