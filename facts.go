@@ -35,12 +35,18 @@ const (
 
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
-	files, err := input.Open(ctx, opt.Record, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/4, minWindowBytes))
+	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition()}
+	files, err := input.Open(ctx, kind, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/4, minWindowBytes))
 	if err != nil {
 		return nil, err
 	}
 	for _, in := range writesTo(opt, files) {
 		in.MayChange()
+	}
+	for _, file := range files {
+		if file.Warning != "" {
+			opt.Warn(file.Warning)
+		}
 	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,

@@ -11,6 +11,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.2.10
 	github.com/klauspost/pgzip v1.3.0
 	github.com/parquet-go/bitpack v1.1.0
+	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2

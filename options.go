@@ -36,8 +36,10 @@ const (
 
 // Options says what to sort and how. The zero value of each field is its default.
 type Options struct {
-	Inputs []string    // files; "-" is Stdin; none: Stdin
-	Record format.Spec // what a record is
+	Inputs     []string    // files; "-" is Stdin; none: Stdin
+	Record     format.Spec // what a record is
+	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
+	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
 	Stdin  io.Reader // default: os.Stdin
@@ -58,7 +60,7 @@ type Options struct {
 	Algorithm     string // on the device; "": the device's choice
 	DigitBits     int    // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
 	SpillCompress string // auto, none, delta, s2, zstd; "": auto
-	Compress      string // none, gzip, zstd, s2; "": by the suffix of Output
+	Compress      string // none, gzip, zstd (or zst), s2; "": by the suffix of Output
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
 	Brief    bool     // Check computes no checksum, and reads no further than where it finds the first record out of order
@@ -92,7 +94,8 @@ type faults struct {
 
 // validate reports every fault of the options at once.
 func (o *Options) validate() error {
-	faults := []error{o.Record.Validate()}
+	_, err := format.ParseCompression(o.Compress, o.Output)
+	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), err}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -130,6 +133,10 @@ func (o Options) withDefaults() Options {
 		o.Warn = func(string) {}
 	}
 	return o
+}
+
+func (o *Options) recognition() format.Recognition {
+	return format.Recognition{Raw: o.Raw, Decompress: o.Decompress}
 }
 
 // toStdout reports whether the records go to the stream that the caller gave.

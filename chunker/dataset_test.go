@@ -73,7 +73,7 @@ func pack(t testing.TB, data []byte, c format.Compression) []byte {
 
 func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
 	t.Helper()
-	inputs, err := input.Open(t.Context(), spec, names, stdin, window)
+	inputs, err := input.Open(t.Context(), input.Kind{Spec: spec}, names, stdin, window)
 	if err != nil {
 		t.Fatal(err)
 	}

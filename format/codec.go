@@ -1,17 +1,16 @@
 package format
 
 import (
-	"bytes"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/pgzip"
+	"github.com/pierrec/lz4/v4"
 )
 
 // Compression is a way to compress a stream or a block.
@@ -23,52 +22,15 @@ const (
 	Gzip
 	Zstd
 	S2
+	LZ4   // of inputs only
+	Bzip2 // of inputs only
 	Delta // of blocks of sorted records only: a BlockCoder's, see Packer
 )
 
-var (
-	compressionNames    = []string{"none", "gzip", "zstd", "s2", "delta"}
-	compressionSuffixes = []string{"", ".gz", ".zst", ".s2"}
-)
+var compressionNames = []string{"none", "gzip", "zstd", "s2", "lz4", "bzip2", "delta"}
 
-// String is the name that ParseCompression reads, but for Delta.
+// String is the name that ParseCompression or Recognition reads, but for Delta.
 func (c Compression) String() string { return compressionNames[c] }
-
-// ParseCompression reads none, gzip, zstd or s2. Where s is empty the suffix of a file's name asks for one: .gz, .zst,
-// .s2, else None.
-func ParseCompression(s, name string) (Compression, error) {
-	if s == "" {
-		return Compression(max(slices.Index(compressionSuffixes, filepath.Ext(name)), 0)), nil
-	}
-	if at := slices.Index(compressionNames[:Delta], s); at >= 0 {
-		return Compression(at), nil
-	}
-	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
-}
-
-// DetectBytes is how many of the first bytes of a stream Detect wants to see. A shorter stream is given whole.
-const DetectBytes = 10
-
-// Detect recognises a compressed stream by its first bytes. Records may begin with any bytes, so it asks for
-// as much as each format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for
-// zstd once in 2^28.
-//
-//	gzip    1f 8b 08, flags below 20, time (4), extra flags 00 02 04, system 00 … 0d ff
-//	zstd    28 b5 2f fd, or 50 … 5f 2a 4d 18 for a skippable frame
-//	s2      ff 06 00 00 "S2sTwO", and Snappy's ff 06 00 00 "sNaPpY"
-func Detect(first []byte) Compression {
-	begins := func(magic string) bool { return bytes.HasPrefix(first, []byte(magic)) }
-	switch {
-	case begins("\x1f\x8b\x08") && len(first) >= 10 && first[3] < 0x20 &&
-		bytes.IndexByte([]byte{0, 2, 4}, first[8]) >= 0 && (first[9] <= 13 || first[9] == 255):
-		return Gzip
-	case begins("\x28\xb5\x2f\xfd"), len(first) >= 4 && first[0]&0xf0 == 0x50 && string(first[1:4]) == "\x2a\x4d\x18":
-		return Zstd
-	case begins("\xff\x06\x00\x00S2sTwO"), begins("\xff\x06\x00\x00sNaPpY"):
-		return S2
-	}
-	return None
-}
 
 // NewReader decompresses r, members or frames one after the other. Its errors tell the compressed offset. What it
 // allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands: a frame that needs
@@ -76,6 +38,9 @@ func Detect(first []byte) Compression {
 //
 // A gzip or zstd stream that is cut short is an error. An s2 stream does not say where it ends: one that is
 // cut between two of its blocks looks complete.
+//
+// Where the stream is not what c says, the error names the flag with which a stream that was mistaken for a compressed
+// one is read as it is.
 func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 	if c == None {
 		return io.NopCloser(r)
@@ -89,33 +54,50 @@ type decompressor struct {
 	compression Compression
 	windowBytes uint64
 	plain       io.ReadCloser // nil until the first Read
+	begun       bool          // something was decompressed
+	err         error         // sticks
 }
 
 type countingReader struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	err error // other than io.EOF
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if err != io.EOF {
+		c.err = err
+	}
 	return n, err
 }
 
 func (d *decompressor) Read(p []byte) (n int, err error) {
-	if d.plain == nil {
-		err = d.open()
+	if d.err == nil && d.plain == nil {
+		d.err = d.explain(d.open())
 	}
-	if err == nil {
+	if d.err == nil {
 		n, err = d.plain.Read(p)
+		d.begun = d.begun || n > 0
+		d.err = d.explain(err)
 	}
+	return n, d.err
+}
+
+// explain says where decompression failed, and what to do unless the source did.
+func (d *decompressor) explain(err error) error {
 	if err == nil || err == io.EOF {
-		return n, err
+		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first: %w", d.windowBytes>>20, err)
 	}
-	return n, fmt.Errorf("decompress %v near compressed byte %d: %w", d.compression, d.source.n, err)
+	hint, cutShort := "", d.begun && errors.Is(err, io.ErrUnexpectedEOF)
+	if d.source.err == nil && !cutShort {
+		hint = fmt.Sprintf(" (if this is not %v: --decompress none)", d.compression)
+	}
+	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)
 }
 
 func (d *decompressor) open() error {
@@ -135,6 +117,10 @@ func (d *decompressor) open() error {
 		d.plain = z.IOReadCloser()
 	case S2:
 		d.plain = io.NopCloser(s2.NewReader(&d.source))
+	case LZ4:
+		d.plain = io.NopCloser(lz4.NewReader(&d.source))
+	case Bzip2:
+		d.plain = io.NopCloser(bzip2.NewReader(&d.source))
 	}
 	return nil
 }
@@ -204,6 +190,9 @@ var codecMemory = [Delta + 1]struct{ reader, writer, worker int64 }{
 	Gzip: {128 << 10, 3 << 20, 7 << 19},
 	Zstd: {24 << 20, 16 << 20, 5 << 19},
 	S2:   {10 << 20, 6 << 20, 1 << 20},
+
+	LZ4:   {reader: 26 << 20}, // blocks of 8 MiB, as old frames have them; new ones, of 4 MiB, hold 9 MiB
+	Bzip2: {reader: 5 << 20},  // a block of 900 kB, 4 bytes each
 }
 
 // CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many

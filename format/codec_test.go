@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 const testWindow = 128 << 20 // as zstd itself grants
@@ -22,7 +24,12 @@ const testWindow = 128 << 20 // as zstd itself grants
 var (
 	compressions      = []Compression{None, Gzip, Zstd, S2}
 	blockCompressions = []Compression{S2, Zstd, Delta}
+	inputCompressions = []Compression{None, Gzip, Zstd, S2, LZ4, Bzip2}
 )
+
+// bzip2Text is what bzip2 makes of "some data, some data"; no Go package writes bzip2.
+const bzip2Text = "BZh91AY&SY\x5b\x6f\xe8\x5b\x00\x00\x08\x11\x80\x40\x04\x26\x02\x8c\x00\x20\x00\x21\x28\x32\x02\x0c" +
+	"\x98\x84\x55\xf0\xc6\x61\xa7\x18\xa4\xf1\x77\x24\x53\x85\x09\x05\xb6\xfe\x85\xb0"
 
 // compressible makes numbers of 64 bits of which 48 are 0.
 func compressible(n int) []byte {
@@ -52,6 +59,31 @@ func compressed(t testing.TB, c Compression, workers int, data []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+func lz4Compressed(t testing.TB, data []byte, options ...lz4.Option) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := lz4.NewWriter(&b)
+	if err := w.Apply(options...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// anyCompressed is compressed for inputs of lz4, too, which is not written.
+func anyCompressed(t testing.TB, c Compression, data []byte) []byte {
+	t.Helper()
+	if c == LZ4 {
+		return lz4Compressed(t, data)
+	}
+	return compressed(t, c, 1, data)
 }
 
 func decompressed(c Compression, stream io.Reader) ([]byte, error) {
@@ -156,8 +188,8 @@ func TestSnappyIsReadAsS2(t *testing.T) {
 
 func TestTruncatedStreams(t *testing.T) {
 	data := compressible(300_000)
-	for _, c := range []Compression{Gzip, Zstd, S2} {
-		stream := compressed(t, c, 1, data)
+	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
+		stream := anyCompressed(t, c, data)
 		for _, n := range []int{1, 3, 11, len(stream) / 2, len(stream) - 1} {
 			got, err := decompressed(c, bytes.NewReader(stream[:n]))
 			if err == nil {
@@ -175,8 +207,8 @@ func TestTruncatedStreams(t *testing.T) {
 }
 
 func TestGarbageIsAnError(t *testing.T) {
-	for _, c := range []Compression{Gzip, Zstd, S2} {
-		stream := compressed(t, c, 1, compressible(50_000))
+	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
+		stream := anyCompressed(t, c, compressible(50_000))
 		stream[len(stream)/2] ^= 0x55
 		if _, err := decompressed(c, bytes.NewReader(stream)); err == nil {
 			t.Errorf("%v: a changed byte is not noticed", c)
@@ -189,10 +221,10 @@ func TestGarbageIsAnError(t *testing.T) {
 
 func TestReadErrorsPassThrough(t *testing.T) {
 	broken := errors.New("broken disk")
-	for _, c := range []Compression{Gzip, Zstd, S2} {
-		stream := compressed(t, c, 1, compressible(50_000))
+	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
+		stream := anyCompressed(t, c, compressible(50_000))
 		_, err := decompressed(c, io.MultiReader(bytes.NewReader(stream[:len(stream)/2]), iotest.ErrReader(broken)))
-		if !errors.Is(err, broken) {
+		if !errors.Is(err, broken) || strings.Contains(err.Error(), "--decompress") {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -347,20 +379,26 @@ func TestCodecMemoryHolds(t *testing.T) {
 				t.Errorf("%v: a writer with %d workers holds %d KiB, more than the %d estimated", c, workers, got>>10, limit>>10)
 			}
 		}
-		stream := compressed(t, c, 2, data)
-		got := liveBytes(func(check func()) {
-			r := NewReader(bytes.NewReader(stream), c, testWindow)
-			for part := make([]byte, 1<<20); ; check() {
-				if _, err := io.ReadFull(r, part); err != nil {
-					break
-				}
+		checkReaderMemory(t, c, compressed(t, c, 2, data))
+	}
+	checkReaderMemory(t, LZ4, lz4Compressed(t, compressible(12<<20)))
+	checkReaderMemory(t, LZ4, lz4Compressed(t, compressible(20<<20), lz4.LegacyOption(true)))
+	checkReaderMemory(t, Bzip2, []byte(strings.Repeat(bzip2Text, 3<<20/20)))
+}
+
+func checkReaderMemory(t *testing.T, c Compression, stream []byte) {
+	got := liveBytes(func(check func()) {
+		r := NewReader(bytes.NewReader(stream), c, testWindow)
+		for part := make([]byte, 1<<20); ; check() {
+			if _, err := io.ReadFull(r, part); err != nil {
+				break
 			}
-			runtime.KeepAlive(r)
-			r.Close()
-		})
-		if limit := CodecMemory(c, 0) + 2<<20; got > limit { // 1 MiB is part
-			t.Errorf("%v: a reader holds %d KiB, more than the %d estimated", c, got>>10, limit>>10)
 		}
+		runtime.KeepAlive(r)
+		r.Close()
+	})
+	if limit := CodecMemory(c, 0) + 2<<20; got > limit { // 1 MiB is part
+		t.Errorf("%v: a reader holds %d KiB, more than the %d estimated", c, got>>10, limit>>10)
 	}
 }
 
@@ -403,8 +441,13 @@ func FuzzDecompress(f *testing.F) {
 	for _, c := range compressions {
 		f.Add(compressed(f, c, 1, []byte("some data, some data")), uint8(c))
 	}
+	f.Add(lz4Compressed(f, []byte("some data, some data")), uint8(LZ4))
+	f.Add([]byte(bzip2Text), uint8(Bzip2))
+	for _, kind := range slices.Concat(containers, foreignCompressions) {
+		f.Add([]byte(kind.magic), uint8(None))
+	}
 	f.Fuzz(func(t *testing.T, data []byte, which uint8) {
-		c := compressions[int(which)%len(compressions)]
+		c := inputCompressions[int(which)%len(inputCompressions)]
 		r := NewReader(bytes.NewReader(data), c, 1<<20)
 		io.Copy(io.Discard, io.LimitReader(r, 1<<22))
 		r.Close()
@@ -412,7 +455,10 @@ func FuzzDecompress(f *testing.F) {
 		if out, err := testCoder.Decompress(dst, data, c); err == nil && len(out) > len(dst) {
 			t.Fatalf("%v: %d bytes come out of a block where %d have room", c, len(out), len(dst))
 		}
-		Detect(data)
+		var all Recognition
+		if Detect(data) != None && (all.CheckPacked(data) != nil || all.CheckRecords(Spec{}, data) != nil) {
+			t.Fatalf("%q is recognised twice", data[:min(len(data), DetectBytes)])
+		}
 	})
 }
 

@@ -41,7 +41,8 @@
 //
 // # Compression
 //
-// [Detect] recognises gzip, zstd, s2 and Snappy by their first bytes; [NewReader] and [NewWriter] turn streams
+// [Detect] recognises gzip, zstd, s2, Snappy, lz4 and bzip2 by their first bytes, and a [Recognition] files of other
+// formats, which are not to be sorted as if they were records; [NewReader] and [NewWriter] turn streams
 // inside out. A [BlockCoder] works on single blocks for spill that is read at random; a [Packer], which is one
 // of its ways, keeps of sorted records the differences between neighbouring keys. Memory is bounded throughout, and
 // [CodecMemory] and [BlockMemory] estimate it, so that a memory limit can count it in.

@@ -20,6 +20,7 @@ type Input struct {
 	Records int64 // -1: not known before the end
 
 	Compression format.Compression // of a stream
+	Warning     string             // what the user may have overlooked; "": nothing
 
 	at     *regularFile // records at offsets, nil for a stream
 	stream io.Reader    // records in sequence, decompressed
@@ -33,22 +34,25 @@ const (
 	shownStdin = "standard input"
 )
 
-// sniffBytes is enough to recognise every compression.
-const sniffBytes = 32
+// Kind is what is in inputs: records, and how files of another kind are told from them.
+type Kind struct {
+	format.Spec
+	format.Recognition
+}
 
 // openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets,
 // mapped without a descriptor; everything else is a stream. A decompressor may take windowBytes for what it looks back
 // to.
-func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Reader, windowBytes int64,
+func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
 	if name == Stdin {
-		return openReader(ctx, spec, shownStdin, stdin, windowBytes, false)
+		return openReader(ctx, kind, shownStdin, stdin, windowBytes, false)
 	}
 	file, err := openNamed(ctx, name)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	in, err := openReader(ctx, spec, name, file, windowBytes, mapped)
+	in, err := openReader(ctx, kind, name, file, windowBytes, mapped)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -61,16 +65,16 @@ func openInput(ctx context.Context, spec format.Spec, name string, stdin io.Read
 }
 
 // openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
-func openReader(ctx context.Context, spec format.Spec, shown string, r io.Reader, windowBytes int64,
+func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
-	f, compressed := newRegular(shown, r)
+	f, compressed := newRegular(kind.Recognition, shown, r)
 	switch {
 	case f == nil:
-		return openStream(ctx, spec, shown, r, windowBytes)
+		return openStream(ctx, kind, shown, r, windowBytes)
 	case !compressed:
-		return newFile(spec, f, mapped)
+		return newFile(kind, f, mapped)
 	}
-	in, err := openStream(ctx, spec, shown, io.NewSectionReader(f, 0, f.bytes), windowBytes)
+	in, err := openStream(ctx, kind, shown, io.NewSectionReader(f, 0, f.bytes), windowBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +134,16 @@ func withoutPath(err error) error {
 }
 
 // newFile maps a regular file, if that is wanted, and reads its header.
-func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err error) {
+func newFile(kind Kind, f *regularFile, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, file: f, close: []io.Closer{f}}
 	if mapped {
 		err = f.mapWhole()
 	}
 	if err == nil {
-		in.Header, err = spec.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
+		err = in.lookAt(kind)
+	}
+	if err == nil {
+		in.Header, err = kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
 	}
 	if err == nil {
 		in.Records, err = format.CheckSize(f.shown, in.Header, f.bytes)
@@ -148,32 +155,85 @@ func newFile(spec format.Spec, f *regularFile, mapped bool) (in *Input, err erro
 	return in, nil
 }
 
+// lookAt refuses what does not begin as records may, and has a warning of what only looks as if.
+func (in *Input) lookAt(kind Kind) error {
+	var first [format.DetectBytes]byte
+	n, err := in.at.ReadAt(first[:max(0, min(in.at.bytes, format.DetectBytes))], 0)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", in.Name, err)
+	}
+	if doubt := kind.SosdDoubt(kind.Spec, first[:n], in.at.bytes); doubt != "" {
+		in.Warning = in.Name + ": " + doubt
+	}
+	return in.checkStart(kind, first[:n])
+}
+
+// checkStart refuses what does not begin as records of a kind may.
+func (in *Input) checkStart(kind Kind, first []byte) error {
+	err := kind.CheckPacked(first)
+	if err == nil {
+		err = kind.CheckRecords(kind.Spec, first)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return nil
+}
+
 // streamBuffer is enough to look at the first bytes of a stream. Records are read in pieces that are larger, and so
 // go straight to their place.
 const streamBuffer = 16 << 10
 
-func openStream(ctx context.Context, spec format.Spec, name string, r io.Reader, windowBytes int64) (*Input, error) {
+func openStream(ctx context.Context, kind Kind, name string, r io.Reader, windowBytes int64) (*Input, error) {
 	source := pipe.NewReader(ctx, r)
 	in := &Input{Name: name, close: []io.Closer{source}}
 	buffered := bufio.NewReaderSize(&movingReader{r: source}, streamBuffer)
-	first, err := buffered.Peek(sniffBytes)
+	first, err := buffered.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	in.stream = buffered
-	if c := format.Detect(first); c != format.None {
+	if c := kind.Compression(first); c != format.None {
 		in.Compression = c
 		decoder := format.NewReader(buffered, c, windowBytes)
-		in.stream, in.close = decoder, append(in.close, decoder)
+		in.stream, in.close = newChecked(decoder, kind), append(in.close, decoder)
+		err = nil
+	} else {
+		err = in.checkStart(kind, first)
 	}
-	in.Header, err = spec.ReadHeader(in.stream, name)
+	if err == nil {
+		in.Header, err = kind.ReadHeader(in.stream, name)
+	}
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
 	in.Records = in.Header.Records()
 	return in, nil
+}
+
+// checked is what a decoder gives, once its first bytes have been looked at. A decoder takes memory from then on, and
+// so is not asked before its turn.
+type checked struct {
+	*bufio.Reader
+	kind Kind
+	done bool
+}
+
+func newChecked(decoder io.Reader, kind Kind) *checked {
+	return &checked{Reader: bufio.NewReaderSize(decoder, format.DetectBytes), kind: kind}
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	if !c.done {
+		first, _ := c.Peek(format.DetectBytes) // the decoder repeats its error
+		if err := c.kind.CheckRecords(c.kind.Spec, first); err != nil {
+			return 0, err
+		}
+		c.done = true
+	}
+	return c.Reader.Read(p)
 }
 
 // Seekable reports whether records can be read at any place.

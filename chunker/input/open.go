@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/extsort/extsort/format"
 )
 
 // MaxOpen is the greatest number of inputs that stay open. More are mapped: thousands can be merged, and a process may
@@ -15,7 +13,7 @@ const MaxOpen = 64
 // Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the same kind
 // of records. Decompressors may take windowBytes for what they look back to. To wait for a pipe ends when ctx is
 // cancelled.
-func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader,
+func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {
 		names = []string{Stdin}
@@ -30,7 +28,7 @@ func Open(ctx context.Context, spec format.Spec, names []string, stdin io.Reader
 			continue
 		}
 		seenStdin = seenStdin || name == Stdin
-		in, err := openInput(ctx, spec, name, stdin, windowBytes, mapped)
+		in, err := openInput(ctx, kind, name, stdin, windowBytes, mapped)
 		if err != nil {
 			faults = append(faults, err)
 			continue

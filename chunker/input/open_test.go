@@ -16,7 +16,7 @@ func TestManyInputsAreMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{MaxOpen, MaxOpen + 1} {
-		inputs, err := Open(t.Context(), format.Spec{Type: "u64"}, slices.Repeat([]string{name}, n), nil, 1<<20)
+		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, slices.Repeat([]string{name}, n), nil, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

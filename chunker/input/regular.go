@@ -30,7 +30,7 @@ type regularFile struct {
 
 // newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
 // what has another size than it says or cannot be read: that error comes when it is read.
-func newRegular(shown string, r io.Reader) (f *regularFile, compressed bool) {
+func newRegular(as format.Recognition, shown string, r io.Reader) (f *regularFile, compressed bool) {
 	file, ok := r.(*os.File)
 	if !ok {
 		return nil, false
@@ -40,10 +40,10 @@ func newRegular(shown string, r io.Reader) (f *regularFile, compressed bool) {
 	if err != nil || failed != nil || !info.Mode().IsRegular() || !endsAt(file, info.Size()) {
 		return nil, false
 	}
-	var first [sniffBytes]byte
+	var first [format.DetectBytes]byte
 	n, _ := file.ReadAt(first[:], start)
 	f = &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
-	return f, format.Detect(first[:n]) != format.None
+	return f, as.Compression(first[:n]) != format.None
 }
 
 // endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys that

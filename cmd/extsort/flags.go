@@ -46,6 +46,16 @@ func recordGroup(spec *format.Spec) group {
 	return g
 }
 
+// recogniseGroup has the flags that say what the first bytes of an input mean.
+func recogniseGroup(opt *extsort.Options) group {
+	g := newGroup("What else an input may be")
+	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
+		"decompress each input; auto goes by its first bytes")
+	g.flags.BoolVar(&opt.Raw, "raw", false,
+		"sort bytes as they are, also those that look like a compressed file or one of another format")
+	return g
+}
+
 // validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
@@ -72,7 +82,7 @@ func orderGroup(opt *extsort.Options) group {
 func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
 	g.add(single(name, "FILE"), "output,o", "write to FILE, whole or not at all; FILE may be an input")
-	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "s2"), "compress",
+	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "zst", "s2"), "compress",
 		"compress the output, as do the suffixes .gz .zst .s2 of FILE")
 	return g
 }

@@ -51,7 +51,8 @@ const helpEnd = `
 TYPE is u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64, little-endian, or with "be" big-endian (u32be),
 or bytesN: N bytes in the order of memcmp. Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
 SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they say).
-Inputs compressed by gzip, zstd, s2 or snappy are recognised by their first bytes.
+Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised by their first bytes and read (--decompress);
+files of other formats (.npy, .npz, .xz, Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
 
 Exit status: 0 done, 1 a check found disorder, 2 anything else wrong.
 `

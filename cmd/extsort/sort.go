@@ -24,8 +24,8 @@ type sortFlags struct {
 
 func (f *sortFlags) groups() []group {
 	return []group{
-		recordGroup(&f.opt.Record), orderGroup(&f.opt), outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(),
-		resourceGroup(&f.opt), f.report.group(&f.opt),
+		recordGroup(&f.opt.Record), recogniseGroup(&f.opt), orderGroup(&f.opt),
+		outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
 

@@ -29,7 +29,7 @@ func TestMapsWholeInputs(t *testing.T) {
 		{n, n*size - 1, false},
 		{n - 1, n * size, false},
 	} {
-		inputs, err := input.Open(t.Context(), format.Spec{RecordSize: size}, []string{name}, nil, 1<<20)
+		inputs, err := input.Open(t.Context(), input.Kind{Spec: format.Spec{RecordSize: size}}, []string{name}, nil, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

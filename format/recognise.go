@@ -1,0 +1,217 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+var (
+	compressionSuffixes = []string{"", ".gz", ".zst", ".s2"}
+
+	// foreignSuffixes are of compressions that no output can have, and other ways to write those that it can.
+	foreignSuffixes = []string{
+		".xz", ".lz4", ".bz2", ".zstd", ".Z", ".lzma", ".lz", ".lzo", ".br", ".sz", ".7z", ".zip",
+	}
+)
+
+// ParseCompression reads how an output is to be compressed: none, gzip, zstd (or zst) or s2. Where s is empty the
+// suffix of a file's name asks for it: .gz, .zst, .s2, else None. A suffix that promises another compression is an
+// error.
+func ParseCompression(s, name string) (Compression, error) {
+	if s == "" {
+		return suffixCompression(name)
+	}
+	if s == "zst" {
+		return Zstd, nil
+	}
+	if at := slices.Index(compressionNames[:LZ4], s); at >= 0 {
+		return Compression(at), nil
+	}
+	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
+}
+
+func suffixCompression(name string) (Compression, error) {
+	suffix := filepath.Ext(name)
+	if slices.Contains(foreignSuffixes, suffix) {
+		return None, fmt.Errorf("-o %s: nothing is written as %s: use .zst, or --compress none to write it uncompressed "+
+			"under that name", name, suffix)
+	}
+	return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
+}
+
+// DetectBytes is how many of the first bytes of a stream Detect and Recognition want to see. A shorter stream is given
+// whole.
+const DetectBytes = 32
+
+// Detect recognises a compressed stream by its first bytes. Records may begin with any bytes, so it asks for
+// as much as each format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for
+// zstd once in 2^28.
+//
+//	gzip    1f 8b 08, flags below 20, time (4), extra flags 00 02 04, system 00 … 0d ff
+//	zstd    28 b5 2f fd, or 50 … 5f 2a 4d 18 for a skippable frame
+//	s2      ff 06 00 00 "S2sTwO", and Snappy's ff 06 00 00 "sNaPpY"
+//	lz4     04 22 4d 18, then a descriptor whose checksum is right
+//	bzip2   "BZh", "1" … "9", then 31 41 59 26 53 59 of a block or 17 72 45 38 50 90 of the end
+func Detect(first []byte) Compression {
+	begins := func(magic string) bool { return bytes.HasPrefix(first, []byte(magic)) }
+	switch {
+	case begins("\x1f\x8b\x08") && len(first) >= 10 && first[3] < 0x20 &&
+		bytes.IndexByte([]byte{0, 2, 4}, first[8]) >= 0 && (first[9] <= 13 || first[9] == 255):
+		return Gzip
+	case begins("\x28\xb5\x2f\xfd"), len(first) >= 4 && first[0]&0xf0 == 0x50 && string(first[1:4]) == "\x2a\x4d\x18":
+		return Zstd
+	case begins("\xff\x06\x00\x00S2sTwO"), begins("\xff\x06\x00\x00sNaPpY"):
+		return S2
+	case begins("\x04\x22\x4d\x18") && isLZ4(first):
+		return LZ4
+	case matches(first, "BZh?1AY&SY"), matches(first, "BZh?\x17\x72\x45\x38\x50\x90"):
+		return Bzip2
+	}
+	return None
+}
+
+// isLZ4 reports whether a frame's descriptor has the checksum that it names, also if it asks for what cannot be read.
+func isLZ4(first []byte) bool {
+	ok, err := lz4.ValidFrameHeader(first)
+	return ok || errors.Is(err, lz4.ErrInvalidFrameDescriptor)
+}
+
+// Recognition is what the first bytes of an input are compared with. The zero value is to look for everything.
+type Recognition struct {
+	Raw        bool   // nothing is recognised: what there is are records
+	Decompress string // "" or auto: what Detect says; else none, gzip, zstd, s2, lz4 or bzip2
+}
+
+// Decompressions are what Recognition.Decompress may be.
+var Decompressions = slices.Concat([]string{"auto"}, compressionNames[:Delta])
+
+// Validate reports every misuse, also together with the description of a record.
+func (r Recognition) Validate(s Spec) error {
+	var faults []error
+	if r.Decompress != "" && !slices.Contains(Decompressions, r.Decompress) {
+		faults = append(faults, fmt.Errorf("decompress %q: use auto, none, gzip, zstd, s2, lz4 or bzip2", r.Decompress))
+	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
+		faults = append(faults, fmt.Errorf("--raw and --decompress %s contradict each other: leave one out", r.Decompress))
+	}
+	if r.Raw && !s.isRaw() {
+		faults = append(faults, fmt.Errorf("--raw and -f %s contradict each other: the format has a header", s.Format))
+	}
+	return errors.Join(faults...)
+}
+
+func (r Recognition) automatic() bool { return r.Decompress == "" || r.Decompress == "auto" }
+
+// Compression is how an input that begins with first is compressed. REQUIRES: Validate.
+func (r Recognition) Compression(first []byte) Compression {
+	switch {
+	case r.Raw:
+		return None
+	case r.automatic():
+		return Detect(first)
+	}
+	return Compression(slices.Index(compressionNames, r.Decompress))
+}
+
+// CheckPacked reports an input whose first bytes are of a compression that cannot be read.
+func (r Recognition) CheckPacked(first []byte) error {
+	if r.Raw || !r.automatic() {
+		return nil
+	}
+	if f := recognise(foreignCompressions, first); f != nil {
+		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or --decompress none "+
+			"to sort its bytes as they are", f.name, f.name)
+	}
+	return nil
+}
+
+// CheckRecords reports raw records, decompressed, whose first bytes are those of a file of some other kind.
+func (r Recognition) CheckRecords(s Spec, first []byte) error {
+	if r.Raw || !s.isRaw() {
+		return nil
+	}
+	if f := recognise(containers, first); f != nil {
+		return fmt.Errorf("this is %s: %s; or --raw to sort its bytes as they are", f.name, cmp.Or(f.hint, exportHint))
+	}
+	return nil
+}
+
+// isRaw reports whether the records have nothing before them.
+func (s Spec) isRaw() bool { return s.Format == "" || s.Format == "gensort" }
+
+// SosdDoubt is a warning of bare keys in a file of so many bytes whose first value counts those after it, or "".
+func (r Recognition) SosdDoubt(s Spec, first []byte, fileBytes int64) string {
+	sizes := map[string]int64{"u32": 4, "u64": 8}
+	keys, known := fileBytes-sosdHeaderSize, sizes[s.Type]
+	if r.Raw || s.Format != "" || known == 0 || keys <= 0 || keys%known != 0 || len(first) < sosdHeaderSize ||
+		binary.LittleEndian.Uint64(first) != uint64(keys/known) {
+		return ""
+	}
+	return fmt.Sprintf("its first 8 bytes are the number of keys after them, as in a sosd file, and are sorted as keys: "+
+		"if they are not, use -f sosd -t %s (--raw: no warning)", s.Type)
+}
+
+// foreign is a kind of file that is known by its first bytes.
+type foreign struct {
+	magic string // a question mark stands for any byte; six others at least
+	name  string
+	hint  string // what to do; "": exportHint
+}
+
+const exportHint = "have a program that reads it write plain records"
+
+var foreignCompressions = []foreign{
+	{"\xfd7zXZ\x00", "xz", ""},
+	{"\x89LZO\x00\r\n\x1a\n", "lzop", ""},
+}
+
+// containers have more in them than records. Of Parquet the header of the first page is part of the magic, of ROOT the
+// offset of the first record, of Zip that the version and the method are small, of Avro the first key, of NetCDF that
+// it has dimensions.
+var containers = []foreign{
+	{npyMagic, "a NumPy array", "-f npy"},
+	{"PK\x03\x04?\x00???\x00", "a Zip archive, as NumPy's .npz is", "unzip it, and sort what is in it, .npy by -f npy"},
+	{"PAR1\x15?\x15", "a Parquet file", ""},
+	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
+	{"ARROW1\x00\x00", "an Arrow or Feather file", ""},
+	{"Obj\x01??avro.", "an Avro file", ""},
+	{"\x89HDF\r\n\x1a\n", "an HDF5 file", ""},
+	{"CDF\x01????\x00\x00\x00\x0a", "a NetCDF file", ""},
+	{"CDF\x02????\x00\x00\x00\x0a", "a NetCDF file", ""},
+	{"SIMPLE  =", "a FITS file", ""},
+	{"MATLAB 5.0 MAT-file", "a MATLAB file", ""},
+	{"MATLAB 7.3 MAT-file", "a MATLAB file", ""},
+	{"root????\x00\x00\x00\x64", "a ROOT file", ""},
+	{"SQLite format 3\x00", "an SQLite database", ""},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract what is in it"},
+	{"Rar!\x1a\x07", "a RAR archive", "extract what is in it"},
+	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "git lfs pull"},
+}
+
+// recognise is what begins with those bytes, or nil.
+func recognise(kinds []foreign, first []byte) *foreign {
+	at := slices.IndexFunc(kinds, func(f foreign) bool { return matches(first, f.magic) })
+	if at < 0 {
+		return nil
+	}
+	return &kinds[at]
+}
+
+// matches reports whether first begins with magic, in which a question mark stands for any byte.
+func matches(first []byte, magic string) bool {
+	if len(first) < len(magic) {
+		return false
+	}
+	for i := range len(magic) {
+		if magic[i] != '?' && magic[i] != first[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,227 @@
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+func TestOutputSuffixes(t *testing.T) {
+	for _, name := range []string{"u.xz", "a.b.lz4", "/x/u.bz2", "u.zstd", "u.Z"} {
+		_, err := ParseCompression("", name)
+		if err == nil || !strings.Contains(err.Error(), "use .zst, or --compress none to write it uncompressed") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c, err := ParseCompression("none", name); err != nil || c != None {
+			t.Errorf("%s, none: %v, %v", name, c, err)
+		}
+	}
+	for _, name := range []string{"", "-", "u.bin", "u.z", "xz", "/dev/stdout", "u.xz.bin"} {
+		if c, err := ParseCompression("", name); err != nil || c != None {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+	if c, err := ParseCompression("zst", "u.gz"); err != nil || c != Zstd {
+		t.Errorf("zst: %v, %v", c, err)
+	}
+	for _, name := range []string{"lz4", "bzip2", "delta", "auto"} {
+		if _, err := ParseCompression(name, ""); err == nil {
+			t.Errorf("%s is written", name)
+		}
+	}
+}
+
+func TestLZ4IsRead(t *testing.T) {
+	data := compressible(9<<20 + 3)
+	for _, options := range [][]lz4.Option{nil, {lz4.BlockSizeOption(lz4.Block64Kb)}, {lz4.SizeOption(uint64(len(data)))},
+		{lz4.ChecksumOption(false), lz4.BlockChecksumOption(true)}} {
+		stream := lz4Compressed(t, data, options...)
+		if c := Detect(stream[:DetectBytes]); c != LZ4 {
+			t.Errorf("%x is detected as %v", stream[:DetectBytes], c)
+		}
+		twice := append(stream[:len(stream):len(stream)], stream...)
+		got, err := decompressed(LZ4, bytes.NewReader(twice))
+		if err != nil || !bytes.Equal(got, append(data[:len(data):len(data)], data...)) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	old := lz4Compressed(t, data, lz4.LegacyOption(true))
+	if got, err := decompressed(LZ4, bytes.NewReader(old)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("the old format: %d bytes, %v", len(got), err)
+	}
+	empty := lz4Compressed(t, nil)
+	if got, err := decompressed(LZ4, bytes.NewReader(empty)); err != nil || len(got) > 0 || len(empty) > 0 &&
+		Detect(empty) != LZ4 {
+		t.Errorf("nothing: %d bytes of %x, %v", len(got), empty, err)
+	}
+	dictionary := []byte("\x04\x22\x4d\x18\x61\x40\x01\x02\x03\x04\x00")
+	for sum := range 256 {
+		dictionary[10] = byte(sum)
+		if Detect(dictionary) == LZ4 {
+			return
+		}
+	}
+	t.Error("a frame with a dictionary is not detected")
+}
+
+func TestBzip2IsRead(t *testing.T) {
+	const empty = "BZh9\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00"
+	for stream, want := range map[string]string{
+		bzip2Text: "some data, some data", empty: "",
+		bzip2Text + empty + bzip2Text: "some data, some datasome data, some data",
+	} {
+		if c := Detect([]byte(stream)[:10]); c != Bzip2 {
+			t.Errorf("%q is detected as %v", stream, c)
+		}
+		if got, err := decompressed(Bzip2, strings.NewReader(stream)); err != nil || string(got) != want {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	for n := range len(bzip2Text) - 1 {
+		if got, err := decompressed(Bzip2, strings.NewReader(bzip2Text[:n+1])); err == nil {
+			t.Errorf("cut at %d: %q and no error", n+1, got)
+		}
+	}
+}
+
+// TestContainersAreRecognised has files as their programs begin them.
+func TestContainersAreRecognised(t *testing.T) {
+	zeros := strings.Repeat("\x00", DetectBytes)
+	for _, c := range []struct{ first, want string }{
+		{"\x93NUMPY\x01\x00v\x00{'descr': '<u8'", "a NumPy array: -f npy; or --raw to sort its bytes as they are"},
+		{"PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
+		{"PK\x03\x04\x2d\x00\x00\x00\x08\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
+		{"PAR1\x15\x04\x15\x80\x12\x15\xc6\x0c\x4c", "a Parquet file"},
+		{"PAR1\x15\x00\x15\x80\x12\x15\xc6\x0c\x4c", "a Parquet file"},
+		{"PAR1\x15\x04\x19\x4c\x48\x06schema", "a Parquet file"},
+		{"ARROW1\x00\x00\xff\xff\xff\xff", "an Arrow or Feather file"},
+		{"Obj\x01\x04\x16avro.schema", "an Avro file"},
+		{"\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00", "an HDF5 file"},
+		{"CDF\x01\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x02", "a NetCDF file"},
+		{"SIMPLE  =                    T /", "a FITS file"},
+		{"MATLAB 5.0 MAT-file, Platform: G", "a MATLAB file"},
+		{"root\x00\x00\xf6\x08\x00\x00\x00\x64\x00\x00", "a ROOT file"},
+		{"SQLite format 3\x00\x10\x00\x01\x01\x00\x40", "an SQLite database"},
+		{"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive"},
+		{"Rar!\x1a\x07\x01\x00", "a RAR archive"},
+		{"version https://git-lfs.github.com", "a Git LFS pointer"},
+	} {
+		first := []byte(c.first + zeros)[:DetectBytes]
+		for _, spec := range []Spec{{Type: "u64"}, {RecordSize: 12}, {Format: "gensort"}} {
+			err := Recognition{}.CheckRecords(spec, first)
+			if err == nil || !strings.HasPrefix(err.Error(), "this is "+c.want) || !strings.Contains(err.Error(), "--raw") {
+				t.Errorf("%q: %v", first, err)
+			}
+			if err := (Recognition{Decompress: "none"}).CheckRecords(spec, first); err == nil {
+				t.Errorf("%q: --decompress none lifts more than the checks of compressors", first)
+			}
+			if err := (Recognition{Raw: true}).CheckRecords(spec, first); err != nil {
+				t.Errorf("--raw: %v", err)
+			}
+		}
+		if err := (Recognition{}).CheckRecords(Spec{Format: "npy"}, first); err != nil {
+			t.Errorf("-f npy: %v", err)
+		}
+	}
+}
+
+func TestForeignCompressionsAreRefusedByName(t *testing.T) {
+	first := []byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46")
+	err := Recognition{}.CheckPacked(first)
+	if err == nil || err.Error() != "this is compressed by xz: decompress it first (xz -dc FILE | extsort ...); "+
+		"or --decompress none to sort its bytes as they are" {
+		t.Error(err)
+	}
+	for _, r := range []Recognition{{Raw: true}, {Decompress: "none"}} {
+		if err := r.CheckPacked(first); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+// TestRecognitionAsksForSixBytes counts the fixed bytes of every row, and gives records that have fewer of them.
+func TestRecognitionAsksForSixBytes(t *testing.T) {
+	for _, kind := range append(containers, foreignCompressions...) {
+		if fixed := len(kind.magic) - strings.Count(kind.magic, "?"); fixed < 6 || len(kind.magic) > DetectBytes {
+			t.Errorf("%s: %d fixed bytes of %d", kind.name, fixed, len(kind.magic))
+		}
+		for cut := range kind.magic {
+			first := []byte(kind.magic[:cut] + strings.Repeat("\x01", DetectBytes))
+			if cut < 4 && recognise(containers, first) != nil {
+				t.Errorf("%q is taken for %s", first, recognise(containers, first).name)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 100_000 {
+		first := binary.LittleEndian.AppendUint64(nil, rng.Uint64())
+		first = binary.LittleEndian.AppendUint64(first, rng.Uint64())
+		if f := recognise(containers, first); f != nil {
+			t.Errorf("%x is taken for %s", first, f.name)
+		}
+	}
+}
+
+func TestDecompressSettlesTheCompression(t *testing.T) {
+	gzip := []byte("\x1f\x8b\x08\x08\x01\x02\x03\x04\x00\x03")
+	for r, want := range map[Recognition]Compression{
+		{}: Gzip, {Decompress: "auto"}: Gzip, {Decompress: "none"}: None, {Raw: true}: None, {Decompress: "lz4"}: LZ4,
+		{Decompress: "bzip2"}: Bzip2, {Decompress: "s2"}: S2,
+	} {
+		if got := r.Compression(gzip); got != want {
+			t.Errorf("%+v: %v", r, got)
+		}
+	}
+	u64 := Spec{Type: "u64"}
+	for r, want := range map[Recognition]string{
+		{}: "", {Raw: true}: "", {Raw: true, Decompress: "none"}: "", {Decompress: "delta"}: "use auto, none",
+		{Raw: true, Decompress: "gzip"}: "contradict", {Decompress: "xz"}: "use auto, none, gzip, zstd, s2, lz4 or bzip2",
+	} {
+		if err := fmt.Sprint(r.Validate(u64)); want == "" && err != "<nil>" || !strings.Contains(err, want) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if err := (Recognition{Raw: true}).Validate(Spec{Format: "npy"}); err == nil {
+		t.Error("--raw is accepted with a header to be read")
+	}
+}
+
+func TestWrongDetectionNamesTheFlag(t *testing.T) {
+	for _, first := range []string{"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "\x28\xb5\x2f\xfd\x60",
+		"\xff\x06\x00\x00S2sTwO", "BZh91AY&SY", "\x04\x22\x4d\x18\x64\x40\xa7"} {
+		data := []byte(first + strings.Repeat("\xfe", 1000))
+		c := Detect(data)
+		_, err := decompressed(c, bytes.NewReader(data))
+		if want := fmt.Sprintf("(if this is not %v: --decompress none)", c); c == None || err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q, %v: %v", first, c, err)
+		}
+	}
+}
+
+func TestSosdDoubt(t *testing.T) {
+	for _, c := range []struct {
+		spec  Spec
+		first uint64
+		bytes int64
+		want  bool
+	}{
+		{Spec{Type: "u64"}, 3, 32, true}, {Spec{Type: "u32"}, 3, 20, true}, {Spec{Type: "u64"}, 3, 40, false},
+		{Spec{Type: "u64"}, 0, 8, false}, {Spec{Type: "u64"}, 4, 32, false}, {Spec{Type: "f64"}, 3, 32, false},
+		{Spec{RecordSize: 8}, 3, 32, false}, {Spec{Format: "sosd", Type: "u64"}, 3, 32, false},
+	} {
+		first := binary.LittleEndian.AppendUint64(nil, c.first)
+		doubt := Recognition{}.SosdDoubt(c.spec, first, c.bytes)
+		if (doubt != "") != c.want || c.want && !strings.Contains(doubt, "-f sosd -t "+c.spec.Type) {
+			t.Errorf("%+v: %q", c, doubt)
+		}
+		if doubt := (Recognition{Raw: true}).SosdDoubt(c.spec, first, c.bytes); doubt != "" {
+			t.Errorf("--raw: %q", doubt)
+		}
+	}
+}
