@@ -112,10 +112,11 @@ var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
 func outputOf(opt *Options) plan.Output {
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // openOutput reports what is wrong with it
 	o := plan.Output{Codec: codec}
+	_, redirected := output.Descriptor(opt.Output)
 	switch {
 	case opt.toStdout():
 		o.PipeBytes = pipe.WriterBytes
-	case !output.IsDescriptor(opt.Output):
+	case !redirected:
 		info, err := os.Stat(opt.Output)
 		o.File = err != nil || info.Mode().IsRegular()
 	}
@@ -125,10 +126,11 @@ func outputOf(opt *Options) plan.Output {
 // writesTo is the inputs that are a file which is the output, too, and is written in its place.
 func writesTo(opt *Options, files []*input.Input) (overwritten []*input.Input) {
 	out, err := os.FileInfo(nil), os.ErrInvalid
+	_, redirected := output.Descriptor(opt.Output)
 	switch {
 	case opt.toStdout():
 		out, err = statOf(opt.Stdout)
-	case output.IsDescriptor(opt.Output):
+	case redirected:
 		out, err = os.Stat(opt.Output)
 	}
 	if err != nil || !out.Mode().IsRegular() {

@@ -3,16 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // app is what the commands share: where they read, write and talk.
@@ -149,19 +146,4 @@ func (a *app) completionCommand() *cobra.Command {
 		return fmt.Errorf("completion: name one shell: %s", inWords(cmd.ValidArgs))
 	}
 	return cmd
-}
-
-// isTerminal tells whether stream, a reader or writer, is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// refuseTerminal guards against binary records on a terminal. Output "-" was asked for by name, and is let be.
-func (a *app) refuseTerminal(output string) error {
-	if output == "" && isTerminal(a.stdout) {
-		return errors.New("not writing binary records to a terminal: " +
-			"give -o FILE, or pipe the output on (or insist with -o -)")
-	}
-	return nil
 }

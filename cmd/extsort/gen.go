@@ -62,7 +62,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.refuseTerminal(f.output); err != nil {
+	if err := a.checkOutput(f.output); err != nil {
 		return err
 	}
 	generator, err := format.NewGenerator(header.Layout(), f.dist, f.seed, records)

@@ -57,7 +57,7 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	if err := f.contradictions(files); err != nil {
 		return err
 	}
-	if err := a.refuseTerminalInput(files); err != nil {
+	if err := a.checkInput(files); err != nil {
 		return err
 	}
 	opt := f.options(a, files)
@@ -114,22 +114,17 @@ func checkFolder(name string) error {
 // options is what the library is asked for.
 func (f *sortFlags) options(a *app, files []string) extsort.Options {
 	opt := f.opt
-	opt.Inputs, opt.Stdin, opt.Stdout = files, a.stdin, a.stdout
-	opt.Warn = func(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) }
+	opt.Inputs, opt.Stdin, opt.Stdout, opt.Warn = files, a.stdin, a.stdout, a.warn
 	return opt
 }
 
-func (a *app) refuseTerminalInput(files []string) error {
-	if len(files) == 0 && isTerminal(a.stdin) {
-		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (or insist with -)")
-	}
-	return nil
-}
+// warn tells of what goes on, but not as asked.
+func (a *app) warn(message string) { fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message) }
 
 // produce runs a sort or a merge and reports on it.
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
-	if err := a.refuseTerminal(opt.Output); err != nil {
+	if err := a.checkOutput(opt.Output); err != nil {
 		return err
 	}
 	progress := a.bars(f.report.progress)

@@ -119,7 +119,7 @@ const maxLinks = 40
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
-		_, o.stream = descriptor(o.target)
+		_, o.stream = Descriptor(o.target)
 		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
 		if errors.Is(err, fs.ErrNotExist) && !o.stream {
 			return nil, nil
@@ -166,11 +166,13 @@ func (o *Output) closeFolder() {
 	o.root, o.folder = nil, nil
 }
 
-// descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
+// Descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
 // it is open, even if it is a regular one: the user redirected it.
-func descriptor(name string) (number int, ok bool) {
+func Descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
 	switch name {
+	case "/dev/stdin":
+		return 0, true
 	case "/dev/stdout":
 		return 1, true
 	case "/dev/stderr":
@@ -185,15 +187,9 @@ func descriptor(name string) (number int, ok bool) {
 	return 0, false
 }
 
-// IsDescriptor reports whether an output of that name goes to an open file of this process, in the place where that is.
-func IsDescriptor(name string) bool {
-	_, ok := descriptor(name)
-	return ok
-}
-
 func (o *Output) openStream() (err error) {
 	o.stream = true
-	number, open := descriptor(o.target)
+	number, open := Descriptor(o.target)
 	switch {
 	case open && number == 1:
 		o.file = os.Stdout // which stays open

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"golang.org/x/term"
+
+	"github.com/extsort/extsort/merge/output"
+)
+
+// isTerminal tells whether stream, a reader or writer, is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// checkInput guards against records that come from a terminal, and against a closed standard input, which would read
+// as an empty file. Input "-" was asked for by name, so that it may be a terminal.
+func (a *app) checkInput(files []string) error {
+	if len(files) == 0 && isTerminal(a.stdin) {
+		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (or insist with -)")
+	}
+	used := len(files) == 0 || slices.ContainsFunc(files, func(name string) bool { return isStandard(name, 0) })
+	if used && looksClosed(a.stdin) {
+		return errors.New("read standard input: it is closed, or /dev/null that is open for writing too: " +
+			"name a FILE, or redirect it (</dev/null is an empty input)")
+	}
+	return nil
+}
+
+// checkOutput guards against binary records on a terminal, and warns where nobody gets them. Output "-" was asked for
+// by name, and may be a terminal.
+func (a *app) checkOutput(name string) error {
+	if name == "" && isTerminal(a.stdout) {
+		return errors.New("not writing binary records to a terminal: " +
+			"give -o FILE, or pipe the output on (or insist with -o -)")
+	}
+	if (name == "" || isStandard(name, 1)) && looksClosed(a.stdout) {
+		a.warn("standard output is closed, or /dev/null that is open for reading too: the records are lost; " +
+			"give -o FILE, or redirect it (>/dev/null drops them without a warning)")
+	}
+	return nil
+}
+
+// isStandard tells whether a file of that name is the standard stream of that number.
+func isStandard(name string, stream int) bool {
+	number, ok := output.Descriptor(name)
+	return name == "-" || ok && number == stream
+}
