@@ -20,7 +20,7 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 		endPeak()
 		return nil, err
 	}
-	if err = s.openOutput(); err == nil {
+	if err = s.openOutput(ctx); err == nil {
 		err = s.run.Finish(ctx, s.nameDisorder(s.run.MergeSorted(ctx)))
 	}
 	err = s.end(err)

@@ -42,7 +42,7 @@ type Options struct {
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
-	Stdin  io.Reader // default: os.Stdin
+	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
 	Stdout io.Writer // default: os.Stdout
 
 	Reverse bool  // the opposite order; still stable

@@ -13,7 +13,9 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish.
+// Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish. It ends soon after ctx is
+// cancelled, even while it waits for input. A Read of an Options.Stdin that is no file may then still be blocked, and
+// what it reads is lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepare(ctx, opt)
@@ -21,7 +23,7 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 		endPeak()
 		return nil, err
 	}
-	err = s.openOutput()
+	err = s.openOutput(ctx)
 	s.run.Meter.Note(plan.StageStart, time.Since(start).Seconds())
 	if err == nil {
 		err = s.run.Sort(ctx)
@@ -102,7 +104,7 @@ func (s *session) choose(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) openOutput() error {
+func (s *session) openOutput(ctx context.Context) error {
 	codec, err := format.ParseCompression(s.opt.Compress, s.opt.Output)
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (s *session) openOutput() error {
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output
 	}
-	return s.run.OpenOutput(o)
+	return s.run.OpenOutput(ctx, o)
 }
 
 // retriesOnCPU reports whether a sort that failed can be done again on the CPU: it was a GPU that failed, and not the

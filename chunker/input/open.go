@@ -11,8 +11,8 @@ import (
 const MaxOpen = 64
 
 // Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the same kind
-// of records. Decompressors may take windowBytes for what they look back to. To wait for a pipe ends when ctx is
-// cancelled.
+// of records. Decompressors may take windowBytes for what they look back to. To wait for a stream ends when ctx
+// is cancelled.
 func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
 	if len(names) == 0 {

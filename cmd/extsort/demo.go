@@ -130,7 +130,7 @@ func copyDurably(ctx context.Context, name string, bytes int64, progress *bars) 
 	progress.Begin("copy", bytes)
 	defer progress.End()
 	copied := name + ".copy"
-	err = writeFile(copied, func(w io.Writer) error {
+	err = writeFile(ctx, copied, func(w io.Writer) error {
 		_, err := io.CopyBuffer(onlyWriter{w}, io.TeeReader(from, progress), make([]byte, generationBlock))
 		return err
 	})
@@ -138,8 +138,8 @@ func copyDurably(ctx context.Context, name string, bytes int64, progress *bars) 
 }
 
 // writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
-func writeFile(name string, write func(io.Writer) error) error {
-	out, err := output.Open(name, nil)
+func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
+	out, err := output.Open(ctx, name, nil)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	sink, err := a.openSink(f, header, records)
+	sink, err := a.openSink(ctx, f, header, records)
 	if err != nil {
 		return err
 	}
@@ -88,14 +88,15 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 }
 
 // openSink begins the output.
-func (a *app) openSink(f *genFlags, header *format.Header, records int64) (sink *output.Sink, err error) {
+func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
+	sink *output.Sink, err error) {
 	compression, err := format.ParseCompression(f.compress, f.output)
 	if err != nil {
 		return nil, err
 	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {
-		if to, err = output.Open(f.output, nil); err != nil {
+		if to, err = output.Open(ctx, f.output, nil); err != nil {
 			return nil, err
 		}
 	}

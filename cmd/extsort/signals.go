@@ -16,7 +16,7 @@ func (i interruption) Error() string { return "stopped by signal: " + i.signal.S
 // cleanupGrace is how long a cancelled run may take to clean up. A run that hangs longer, for example in a write
 // to a pipe that nobody reads, is ended all the same: what it has spilled is unlinked already where the system
 // allows that.
-const cleanupGrace = 5 * time.Second
+const cleanupGrace = 1500 * time.Millisecond
 
 // catchSignals makes a context that SIGINT, SIGTERM and SIGHUP cancel, with an interruption as its cause. A
 // second signal ends the process at once. Signals that the parent has us ignore (nohup, background jobs of sh)

@@ -38,10 +38,10 @@ type OutputOptions struct {
 }
 
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
-func (r *Run) OpenOutput(opt OutputOptions) (err error) {
+func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o, stream := &Output{run: r}, opt.Stream
 	if opt.Name != "" {
-		if o.file, err = output.Open(opt.Name, opt.Fault); err != nil {
+		if o.file, err = output.Open(ctx, opt.Name, opt.Fault); err != nil {
 			return err
 		}
 		stream = o.file

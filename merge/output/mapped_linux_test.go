@@ -49,7 +49,7 @@ func TestMappedOutput(t *testing.T) {
 	r.Read(data)
 	for _, size := range []int64{reserved - 3*block, reserved, int64(len(data))} {
 		name := filepath.Join(folder, "out")
-		out, err := Open(name, nil)
+		out, err := Open(t.Context(), name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestMappedOutput(t *testing.T) {
 // TestMappedOutputGivenUp leaves nothing of an output that is given up while its pages are still being allocated.
 func TestMappedOutputGivenUp(t *testing.T) {
 	folder := memoryFolder(t)
-	out, err := Open(filepath.Join(folder, "out"), nil)
+	out, err := Open(t.Context(), filepath.Join(folder, "out"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestMappedOutputGivenUp(t *testing.T) {
 // TestMappedOutputWithoutMemory finds that pages cannot be had, here because the file has become shorter.
 func TestMappedOutputWithoutMemory(t *testing.T) {
 	folder := memoryFolder(t)
-	out, err := Open(filepath.Join(folder, "out"), nil)
+	out, err := Open(t.Context(), filepath.Join(folder, "out"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

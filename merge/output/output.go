@@ -7,6 +7,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -49,8 +52,8 @@ type Output struct {
 }
 
 // Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
-// error of it is that operation's.
-func Open(name string, fault func(operation string) error) (*Output, error) {
+// error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
+func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
 	o := &Output{fault: fault, name: name, unmap: func() {}, behind: writeBehind}
 	info, err := o.resolve()
 	switch {
@@ -60,7 +63,7 @@ func Open(name string, fault func(operation string) error) (*Output, error) {
 	case info.IsDir():
 		err = errors.New("it is a folder")
 	case o.stream || !info.Mode().IsRegular():
-		err = o.openStream()
+		err = o.openStream(ctx, !o.stream && info.Mode()&fs.ModeNamedPipe != 0)
 	default:
 		o.replaces = info
 		if err = o.checkWritable(); err == nil {
@@ -187,7 +190,7 @@ func Descriptor(name string) (number int, ok bool) {
 	return 0, false
 }
 
-func (o *Output) openStream() (err error) {
+func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
 	o.stream = true
 	number, open := Descriptor(o.target)
 	switch {
@@ -195,10 +198,30 @@ func (o *Output) openStream() (err error) {
 		o.file = os.Stdout // which stays open
 	case open:
 		o.file, err = openDescriptor(number) // opened anew by its name, it would be written from its start
+	case fifo:
+		o.file, err = attempt(o, "open output", func() (*os.File, error) { return openFIFO(ctx, o.target) })
 	default:
 		o.file, err = o.openFile(o.target, os.O_WRONLY, 0)
 	}
 	return err
+}
+
+// fifoPause is the time between two looks for somebody who reads a FIFO.
+const fifoPause = 10 * time.Millisecond
+
+// openFIFO waits until somebody reads the FIFO. The system would wait as well, but nothing could end that.
+func openFIFO(ctx context.Context, name string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		select {
+		case <-time.After(fifoPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 func (o *Output) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {

@@ -55,7 +55,7 @@ func TestOutputToDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o, err := Open(fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
+	o, err := Open(t.Context(), fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (f *faults) step(operation string) error {
 
 // create begins an output of records under name.
 func create(name string, fault func(string) error, opt Options) (*Sink, error) {
-	out, err := Open(name, fault)
+	out, err := Open(context.Background(), name, fault)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func TestOutputToFIFO(t *testing.T) {
 }
 
 func TestOutputToNull(t *testing.T) {
-	out, err := Open(os.DevNull, nil)
+	out, err := Open(t.Context(), os.DevNull, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestOutputToNull(t *testing.T) {
 // TestOutputWrittenInSequence is how a compressor uses an Output: the size is what was written.
 func TestOutputWrittenInSequence(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	out, err := Open(name, nil)
+	out, err := Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestWriteBehind(t *testing.T) {
 		"mixed":     func(i int) int { return i * 37 % blocks },
 		"stream":    inTurn,
 	} {
-		out, err := Open(filepath.Join(t.TempDir(), "out"), nil)
+		out, err := Open(t.Context(), filepath.Join(t.TempDir(), "out"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func (f *notedFile) WriteAt(p []byte, offset int64) (int, error) {
 
 func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	t.Helper()
-	out, err := Open(name, nil)
+	out, err := Open(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

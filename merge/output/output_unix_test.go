@@ -3,12 +3,15 @@
 package output
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func makeFIFO(t *testing.T, name string) {
@@ -51,5 +54,49 @@ func TestStreamSinkKeepsEPIPE(t *testing.T) {
 		if err := s.WriteBlock(t.Context(), first, []byte("x")); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("block %d to a closed pipe: %v", first, err)
 		}
+	}
+}
+
+// TestFIFOWaitsForReader opens a FIFO that somebody reads later, who gets everything.
+func TestFIFOWaitsForReader(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	makeFIFO(t, name)
+	got := make(chan []byte)
+	go func() {
+		time.Sleep(5 * fifoPause)
+		r, err := os.Open(name)
+		if err != nil {
+			t.Error(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- data
+	}()
+	out, err := Open(t.Context(), name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 3<<20) // more than a pipe holds
+	if _, err := out.Write(data); err != nil {
+		t.Error(err)
+	}
+	if err := out.Commit(-1); err != nil {
+		t.Error(err)
+	}
+	if n := len(<-got); n != len(data) {
+		t.Errorf("%d of %d bytes came", n, len(data))
+	}
+}
+
+// TestFIFOEndsWithContext cancels what waits for somebody who reads a FIFO.
+func TestFIFOEndsWithContext(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "fifo")
+	makeFIFO(t, name)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*fifoPause)
+	defer cancel()
+	if _, err := Open(ctx, name, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it ended with %v", err)
 	}
 }

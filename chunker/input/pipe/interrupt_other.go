@@ -5,7 +5,18 @@ package pipe
 import (
 	"context"
 	"io"
+	"os"
 )
 
-// interruptible returns r as it is: there is no way here to end a read that waits.
-func interruptible(_ context.Context, r io.Reader) io.Reader { return r }
+// interruptible makes reads end soon after ctx is cancelled. A regular file is returned as it is.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	if file, ok := r.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return r
+		}
+	}
+	if ctx.Done() == nil {
+		return r
+	}
+	return newDetached(ctx, r)
+}

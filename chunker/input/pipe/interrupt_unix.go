@@ -12,12 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible makes reads from a pipe or a terminal end soon after ctx is cancelled: Go cannot interrupt a read that
-// waits in the system. A regular file is returned as it is.
+// interruptible makes reads end soon after ctx is cancelled: Go cannot interrupt a read that waits in the system, or
+// somebody else's Reader. A regular file is returned as it is.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	file, ok := r.(*os.File)
-	if !ok || ctx.Done() == nil {
+	if ctx.Done() == nil {
 		return r
+	}
+	file, ok := r.(*os.File)
+	if !ok {
+		return newDetached(ctx, r)
 	}
 	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
 		return r

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// NewReader gives a reader of r, which stays open. To wait for a pipe or a terminal ends when ctx is cancelled, where
-// the system has a way. Only Linux has a better way to read from a pipe.
+// NewReader gives a reader of r, which stays open. To wait for r ends when ctx is cancelled; a Read of an r that is no
+// file may go on then. Only Linux has a better way to read from a pipe.
 func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 	return io.NopCloser(interruptible(ctx, r))
 }

@@ -20,8 +20,8 @@ type reader struct {
 	whole bool      // plain has taken over
 }
 
-// NewReader gives a reader of r that costs less where r is a pipe. To wait for a pipe or a terminal ends when ctx is
-// cancelled. It is to be closed after the last Read; r stays open.
+// NewReader gives a reader of r that costs less where r is a pipe. To wait for r ends when ctx is cancelled; a Read of
+// an r that is no file may go on then. It is to be closed after the last Read; r stays open.
 func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 	r = interruptible(ctx, r)
 	if raw, ok := pipeOf(r); ok {

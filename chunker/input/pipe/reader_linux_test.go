@@ -106,17 +106,21 @@ func TestReaderFallsBack(t *testing.T) {
 	}
 }
 
-// TestReaderOfOthers leaves readers as they are that are no pipes.
+// TestReaderOfOthers leaves readers as they are that are no pipes, unless a Read would have to be left behind.
 func TestReaderOfOthers(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for _, from := range []io.Reader{strings.NewReader(""), file} {
-		if r := NewReader(t.Context(), from); r != io.NopCloser(from) {
+	for from, ctx := range map[io.Reader]context.Context{strings.NewReader(""): context.Background(), file: t.Context()} {
+		if r := NewReader(ctx, from); r != io.NopCloser(from) {
 			t.Errorf("the reader of %T is %T", from, r)
 		}
+	}
+	text := strings.Repeat("text", step)
+	if got, err := readOddly(NewReader(t.Context(), strings.NewReader(text))); string(got) != text || err != nil {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 

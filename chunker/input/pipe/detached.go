@@ -1,0 +1,42 @@
+package pipe
+
+import (
+	"context"
+	"io"
+)
+
+// detachedReader reads from what cannot be interrupted, and leaves a Read behind that goes on when nobody waits for it
+// any more. So what is read goes to a buffer of its own first.
+type detachedReader struct {
+	from  io.Reader
+	done  <-chan struct{}
+	ended func() error // why nobody waits any more; nil: somebody does
+	buf   []byte       // belongs to the Read that was left behind, if there is one
+}
+
+func newDetached(ctx context.Context, r io.Reader) *detachedReader {
+	return &detachedReader{from: r, done: ctx.Done(), ended: func() error { return context.Cause(ctx) }}
+}
+
+func (r *detachedReader) Read(p []byte) (int, error) {
+	if err := r.ended(); err != nil {
+		return 0, err
+	}
+	if r.buf == nil {
+		r.buf = make([]byte, step)
+	}
+	part := r.buf[:min(len(p), step)]
+	came := make(chan struct{})
+	var read int
+	var failed error
+	go func() {
+		defer close(came)
+		read, failed = r.from.Read(part)
+	}()
+	select {
+	case <-came:
+		return copy(p, part[:read]), failed
+	case <-r.done:
+		return 0, r.ended()
+	}
+}
