@@ -14,6 +14,7 @@ import (
 
 var signalNames = map[string]syscall.Signal{
 	"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "PIPE": syscall.SIGPIPE,
+	"QUIT": syscall.SIGQUIT,
 }
 
 // statusMain runs a program and succeeds if that ends with the status named first.

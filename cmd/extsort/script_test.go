@@ -26,7 +26,7 @@ import (
 //	size FILE BYTES            FILE has this size
 //	empty FOLDER               FOLDER has nothing in it
 //	complains PATTERN          standard error is the one line "extsort: PATTERN" and nothing else
-//	exec status CODE PROG ...  PROG exits with CODE, or is killed by the signal CODE (INT, TERM, HUP, PIPE)
+//	exec status CODE PROG ...  PROG exits with CODE, or is killed by the signal CODE (INT, TERM, HUP, PIPE, QUIT)
 //	exec feed SIGNAL BYTES PROG ...   PROG reads BYTES random bytes, is sent SIGNAL while it waits for
 //	                                  more, and dies of it
 func TestMain(m *testing.M) {

@@ -18,7 +18,16 @@ func (i interruption) Error() string { return "stopped by signal: " + i.signal.S
 // allows that.
 const cleanupGrace = 1500 * time.Millisecond
 
-// catchSignals makes a context that SIGINT, SIGTERM and SIGHUP cancel, with an interruption as its cause. A
+// ending are the signals that end a run. SIGQUIT is left to Go, which prints all stacks, where EXTSORT_DEBUG is set.
+func ending() []os.Signal {
+	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	if os.Getenv("EXTSORT_DEBUG") == "" {
+		all = append(all, syscall.SIGQUIT)
+	}
+	return all
+}
+
+// catchSignals makes a context that the signals of ending cancel, with an interruption as its cause. A
 // second signal ends the process at once. Signals that the parent has us ignore (nohup, background jobs of sh)
 // stay ignored. SIGPIPE is caught as well, and dropped, so that a write to a closed pipe is an error that is
 // cleaned up after and not sudden death.
@@ -27,7 +36,7 @@ const cleanupGrace = 1500 * time.Millisecond
 func catchSignals(parent context.Context) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range ending() {
 		if !signal.Ignored(s) {
 			signal.Notify(caught, s)
 		}
@@ -38,10 +47,11 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 	go func() {
 		select {
 		case s := <-caught:
-			signal.Stop(caught)
 			cancel(interruption{s})
 			select {
 			case <-done:
+			case again := <-caught:
+				os.Exit(dieOf(again))
 			case <-time.After(cleanupGrace):
 				os.Exit(dieOf(s))
 			}

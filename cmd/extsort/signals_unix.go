@@ -20,6 +20,9 @@ func dieOf(s os.Signal) int {
 		return exitError
 	}
 	signal.Reset(number)
+	if number == syscall.SIGQUIT && !systemHandles(number) {
+		return 128 + int(number)
+	}
 	if number == syscall.SIGPIPE {
 		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when it is sent. It may be another
 		// output that is broken: what is standard output by now is nobody's.

@@ -13,7 +13,8 @@
 //
 // libOpenCL is not linked to: shim.c forwards each call to the library that dlopen finds at first use, so the same
 // binary starts where there is none, and then Devices returns ErrUnavailable. The environment variable
-// EXTSORT_OPENCL_LIBRARY names another library to load, which tests use to inject faults.
+// EXTSORT_OPENCL_LIBRARY names another library to load, which tests use to inject faults; a program that runs with more
+// rights than its caller has does not ask it.
 package cl
 
 import "errors"

@@ -6,6 +6,7 @@
  * the driver never sees them. Where there is no library every call fails with CL_PLATFORM_NOT_FOUND_KHR (-1001),
  * which is what an ICD loader says that knows no driver; the caller cannot tell one from the other and need not.
  */
+#define _GNU_SOURCE /* secure_getenv */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include <CL/cl.h>
@@ -21,7 +22,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library;
 
 static void load(void) {
-	const char *name = getenv("EXTSORT_OPENCL_LIBRARY");
+	const char *name = secure_getenv("EXTSORT_OPENCL_LIBRARY");
 	library = dlopen(name && *name ? name : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 

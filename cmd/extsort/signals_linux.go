@@ -1,0 +1,17 @@
+package main
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// systemHandles gives a signal back to the system: Go's own handling of SIGQUIT prints all stacks and exits with 2. No
+// core is written, which would have the size of the sort. The zero action is the default on every architecture.
+func systemHandles(number syscall.Signal) bool {
+	var action [8]uint64
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	_, _, failed := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	return failed == 0
+}
