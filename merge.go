@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/merge"
 )
@@ -21,7 +23,7 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if err = s.openOutput(ctx); err == nil {
-		err = s.run.Finish(ctx, s.nameDisorder(s.run.MergeSorted(ctx)))
+		err = s.run.Finish(ctx, s.nameDisorder(ctx, s.run.MergeSorted(ctx)))
 	}
 	err = s.end(err)
 	return s.report(start, endPeak()), err
@@ -50,13 +52,37 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	return s, nil
 }
 
-// nameDisorder names the input that is out of order.
-func (s *session) nameDisorder(err error) error {
+// nameDisorder names the input that is out of order, and its first record that is.
+func (s *session) nameDisorder(ctx context.Context, err error) error {
 	var disorder *merge.DisorderError
 	if !errors.As(err, &disorder) {
 		return err
 	}
-	return s.disorderIn(disorder.Input, disorder.Record)
+	return s.disorderIn(disorder.Input, s.firstDisorder(ctx, s.run.Input.Files[disorder.Input], disorder.Record))
+}
+
+// disorderBytes is how much is read at a time to find the first record that is out of order.
+const disorderBytes = 1 << 20
+
+// firstDisorder is the first record of an input that is out of order, of which one is known: a merge reads the blocks of
+// a file in no certain order. A stream is read in its own, so that the one that is known is the first.
+func (s *session) firstDisorder(ctx context.Context, in *input.Input, known int64) int64 {
+	if !in.Seekable() {
+		return known
+	}
+	size := int64(s.run.Input.Keyer.Layout().RecordSize)
+	buf := make([]byte, max(disorderBytes/size, 2)*size)
+	step := int64(len(buf))/size - 1 // the last record of a block is the first of the next
+	for first := int64(0); first < known && ctx.Err() == nil; first += step {
+		block := buf[:min(step+1, known+1-first)*size]
+		if in.ReadRecords(block, first) != nil {
+			break
+		}
+		if at := format.CheckBlock(s.run.Input.Keyer, first, block).FirstDisorder; at >= 0 {
+			return at
+		}
+	}
+	return known
 }
 
 func (s *session) disorderIn(input int, record int64) *DisorderError {

@@ -77,6 +77,23 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places: the first of them is named.
+func TestMergeNamesFirstDisorder(t *testing.T) {
+	k := kindNamed("u64")
+	for _, first := range []int{2, disorderBytes/8 - 1, disorderBytes / 8, disorderBytes/8 + 1} {
+		good, bad := k.make(t, "sorted", 400_000, seeded(t)), k.make(t, "sorted", 400_000, seeded(t))
+		copy(bad[8*first:], k.make(t, "reversed", 400_000-first, seeded(t)))
+		clear(bad[8*first : 8*first+8])
+		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, good), writeFile(t, bad)}, MemoryBytes: MinMemory,
+			Output: filepath.Join(t.TempDir(), "out")}
+		_, err := Merge(t.Context(), opt)
+		var disorder *DisorderError
+		if !errors.As(err, &disorder) || disorder.File != opt.Inputs[1] || disorder.Record != int64(first) {
+			t.Errorf("of record %d on: %v", first, err)
+		}
+	}
+}
+
 // TestMergeDisorder names the input that is out of order, and the record, in one level and in several.
 func TestMergeDisorder(t *testing.T) {
 	k := kindNamed("u64")
