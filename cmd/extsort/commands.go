@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,7 +19,8 @@ type app struct {
 	stdout io.Writer
 	stderr io.Writer
 
-	out, notes *heard // stdout and stderr, for text: the first error is the command's
+	running    atomic.Pointer[bars] // the last that were made
+	out, notes *heard               // stdout and stderr, for text: the first error is the command's
 }
 
 // execute runs one command line.

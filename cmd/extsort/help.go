@@ -54,5 +54,7 @@ SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they s
 Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised by their first bytes and read (--decompress);
 files of other formats (.npy, .npz, .xz, Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
 
+SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) shows how far a run is.
+
 Exit status: 0 done, 1 a check found disorder, 2 anything else wrong.
 `

@@ -50,7 +50,10 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, release := catchSignals(ctx)
-	err := (&app{stdin: stdin, stdout: stdout, stderr: stderr}).execute(ctx, args)
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	stop := tellWhenAsked(a)
+	err := a.execute(ctx, args)
+	stop()
 	release()
 	return exitCode(ctx, err, stderr)
 }

@@ -22,6 +22,29 @@ type bars struct {
 
 	added atomic.Int64 // bytes of the running phase
 	stop  func()       // ends the bar of the running phase; nil: none
+
+	phase atomic.Pointer[phase] // the last that began; nil: none
+}
+
+// phase is what was told of a phase when it began.
+type phase struct {
+	name       string
+	totalBytes int64
+	start      time.Time
+}
+
+// String tells in one line how far the run is.
+func (b *bars) String() string {
+	p := b.phase.Load()
+	if p == nil {
+		return "starting"
+	}
+	done, spent := b.added.Load(), time.Since(p.start).Seconds()
+	of := ""
+	if p.totalBytes > 0 {
+		of = fmt.Sprintf(" of %s (%d %%)", humanBytes(p.totalBytes), min(100*done/p.totalBytes, 100))
+	}
+	return fmt.Sprintf("%s: %s%s in %s, %s", p.name, humanBytes(done), of, seconds(spent), rate(done, spent))
 }
 
 // newBars makes bars that draw on w. On a terminal they move smoothly and leave quick phases out; elsewhere,
@@ -34,15 +57,16 @@ func newBars(w io.Writer, terminal bool) *bars {
 }
 
 // Begin starts the bar of a phase. totalBytes < 0: not known, which shows a spinner.
-func (b *bars) Begin(phase string, totalBytes int64) {
+func (b *bars) Begin(phaseName string, totalBytes int64) {
 	b.End()
 	b.added.Store(0)
+	b.phase.Store(&phase{phaseName, totalBytes, time.Now()})
 	if totalBytes == 0 {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var drawing sync.WaitGroup
-	drawing.Go(func() { b.draw(ctx, phase, totalBytes) })
+	drawing.Go(func() { b.draw(ctx, phaseName, totalBytes) })
 	b.stop = func() {
 		cancel()
 		drawing.Wait()

@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// asking is the signal that asks for a line of progress.
+const asking = syscall.SIGUSR1
+
 // systemHandles gives a signal back to the system: Go's own handling of SIGQUIT prints all stacks and exits with 2. No
 // core is written, which would have the size of the sort. The zero action is the default on every architecture.
 func systemHandles(number syscall.Signal) bool {

@@ -11,6 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tellWhenAsked tells of the progress whenever a signal asks, until stop is called.
+func tellWhenAsked(a *app) (stop func()) {
+	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(asked, asking)
+	go func() {
+		for {
+			select {
+			case <-asked:
+				tellProgress(a)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(asked); close(done) }
+}
+
 // dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
 // shell stops its loop after Ctrl-C only when the command died of it. Should the signal not kill, the status
 // that a shell shows for it is returned.

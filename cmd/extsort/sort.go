@@ -140,10 +140,21 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 // bars are the progress bars that were asked for.
 func (a *app) bars(when string) *bars {
 	terminal := isTerminal(a.stderr)
+	b := newBars(a.stderr, terminal)
 	if when == "never" || when == "auto" && !terminal {
-		return newBars(io.Discard, false)
+		b = newBars(io.Discard, false)
 	}
-	return newBars(a.stderr, terminal)
+	a.running.Store(b)
+	return b
+}
+
+// tellProgress writes one line that says how far a run is.
+func tellProgress(a *app) {
+	line := "starting"
+	if b := a.running.Load(); b != nil {
+		line = b.String()
+	}
+	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
 }
 
 // write tells what was asked for about a finished run.
