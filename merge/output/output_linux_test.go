@@ -29,7 +29,7 @@ func asNobody(t *testing.T, name string) (err error) {
 			return
 		}
 		var o *Output
-		if o, err = Open(name, nil); err == nil {
+		if o, err = Open(t.Context(), name, nil); err == nil {
 			err = o.Abort()
 		}
 	}()

@@ -113,7 +113,7 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o, err := Open(name, (&faults{named: named, failAt: -1}).step)
+			o, err := Open(t.Context(), name, (&faults{named: named, failAt: -1}).step)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 // TestStreamReportsClosing hears of the closing of files that stay open, where a network file system may say that it
 // could not write all.
 func TestStreamReportsClosing(t *testing.T) {
-	o, err := Open("/dev/stdout", func(operation string) error {
+	o, err := Open(t.Context(), "/dev/stdout", func(operation string) error {
 		if operation == "close output" {
 			return errInjected
 		}
