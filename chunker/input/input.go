@@ -70,11 +70,11 @@ func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windo
 	f, compressed := newRegular(kind.Recognition, shown, r)
 	switch {
 	case f == nil:
-		return openStream(ctx, kind, shown, r, windowBytes)
+		return openStream(kind, shown, pipe.NewReader(ctx, r), windowBytes)
 	case !compressed:
 		return newFile(kind, f, mapped)
 	}
-	in, err := openStream(ctx, kind, shown, io.NewSectionReader(f, 0, f.bytes), windowBytes)
+	in, err := openStream(kind, shown, io.NopCloser(io.NewSectionReader(f, 0, f.bytes)), windowBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +184,7 @@ func (in *Input) checkStart(kind Kind, first []byte) error {
 // go straight to their place.
 const streamBuffer = 16 << 10
 
-func openStream(ctx context.Context, kind Kind, name string, r io.Reader, windowBytes int64) (*Input, error) {
-	source := pipe.NewReader(ctx, r)
+func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64) (*Input, error) {
 	in := &Input{Name: name, close: []io.Closer{source}}
 	buffered := bufio.NewReaderSize(&movingReader{r: source}, streamBuffer)
 	first, err := buffered.Peek(format.DetectBytes)
