@@ -17,7 +17,8 @@ import (
 func TestCancelledWhileReaderBlocks(t *testing.T) {
 	records := make([]byte, 32<<20) // more than fits a chunk
 	for name, begin := range map[string][]byte{
-		"first read": nil, "read": records[:80], "after spill": records, "gzip": compressed(t, records[:80], format.Gzip)[:20],
+		"first read": nil, "read": records[:80], "after spill": records,
+		"gzip": compressed(t, records[:80], format.Gzip)[:20],
 	} {
 		t.Run(name, func(t *testing.T) {
 			took := time.Hour

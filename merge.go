@@ -64,8 +64,8 @@ func (s *session) nameDisorder(ctx context.Context, err error) error {
 // disorderBytes is how much is read at a time to find the first record that is out of order.
 const disorderBytes = 1 << 20
 
-// firstDisorder is the first record of an input that is out of order, of which one is known: a merge reads the blocks of
-// a file in no certain order. A stream is read in its own, so that the one that is known is the first.
+// firstDisorder is the first record of an input that is out of order, of which one is known: a merge reads the blocks
+// of a file in no certain order. A stream is read in its own, so that the one that is known is the first.
 func (s *session) firstDisorder(ctx context.Context, in *input.Input, known int64) int64 {
 	if !in.Seekable() {
 		return known
