@@ -24,7 +24,8 @@ func TestSpreadOnOpenCL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := kindNamed(name)
 			data := k.make(t, []string{"uniform", "few", "reversed"}[r.IntN(3)], 100000+r.IntN(9000), r)
-			opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 4, MemoryBytes: 64 << 20}
+			opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 4,
+				MemoryBytes: 512 << 20} // the devices may share it
 			opt.Unique = r.IntN(3) == 0
 			opt.Limit = r.Int64N(2) * (1 + r.Int64N(100000))
 			want := reference(t, k.layout(t), data, opt)
