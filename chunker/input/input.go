@@ -157,15 +157,10 @@ func newFile(kind Kind, f *regularFile, mapped bool) (in *Input, err error) {
 
 // lookAt refuses what does not begin as records may, and has a warning of what only looks as if.
 func (in *Input) lookAt(kind Kind) error {
-	var first [format.DetectBytes]byte
-	n, err := in.at.ReadAt(first[:max(0, min(in.at.bytes, format.DetectBytes))], 0)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", in.Name, err)
-	}
-	if doubt := kind.SosdDoubt(kind.Spec, first[:n], in.at.bytes); doubt != "" {
+	if doubt := kind.SosdDoubt(kind.Spec, in.at.first, in.at.bytes); doubt != "" {
 		in.Warning = in.Name + ": " + doubt
 	}
-	return in.checkStart(kind, first[:n])
+	return in.checkStart(kind, in.at.first)
 }
 
 // checkStart refuses what does not begin as records of a kind may.

@@ -19,8 +19,9 @@ type regularFile struct {
 	shown string   // its name in messages
 	file  *os.File // nil: it is mapped, and no descriptor stays open
 	info  os.FileInfo
-	start int64 // where offsets count from
-	bytes int64 // from there on, when it was opened
+	start int64  // where offsets count from
+	bytes int64  // from there on, when it was opened
+	first []byte // the first of these, as many as it takes to recognise what is in the file
 
 	mapping sync.Once
 	pages   *mmap.ReaderAt // of the whole file; nil: it is not mapped
@@ -40,10 +41,13 @@ func newRegular(as format.Recognition, shown string, r io.Reader) (f *regularFil
 	if err != nil || failed != nil || !info.Mode().IsRegular() || !endsAt(file, info.Size()) {
 		return nil, false
 	}
-	var first [format.DetectBytes]byte
-	n, _ := file.ReadAt(first[:], start)
-	f = &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start}
-	return f, as.Compression(first[:n]) != format.None
+	first := make([]byte, format.DetectBytes)
+	n, err := file.ReadAt(first, start)
+	if err != nil && err != io.EOF {
+		return nil, false
+	}
+	f = &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start, first: first[:n]}
+	return f, as.Compression(f.first) != format.None
 }
 
 // endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys that
