@@ -40,9 +40,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	if err != nil {
 		return nil, err
 	}
-	for _, in := range writesTo(opt, files) {
-		in.MayChange()
-	}
+	markOverwritten(opt, files)
 	for _, file := range files {
 		if file.Warning != "" {
 			opt.Warn(file.Warning)
@@ -51,7 +49,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
 		MaxMap: func() int64 {
-			if len(writesTo(opt, files)) > 0 {
+			if overwritten(files) != nil {
 				return 0
 			}
 			return systemMemory() / mappedInputPart
@@ -68,7 +66,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 // factsOf is what is known of a run without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: len(writesTo(opt, in.Files)) > 0,
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: overwritten(in.Files) != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
@@ -123,8 +121,18 @@ func outputOf(opt *Options) plan.Output {
 	return o
 }
 
-// writesTo is the inputs that are a file which is the output, too, and is written in its place.
-func writesTo(opt *Options, files []*input.Input) (overwritten []*input.Input) {
+// overwritten is an input that is the output, too; nil: none is.
+func overwritten(files []*input.Input) *input.Input {
+	for _, in := range files {
+		if in.Overwritten {
+			return in
+		}
+	}
+	return nil
+}
+
+// markOverwritten finds the inputs that are a file which is the output, too, and is written in its place.
+func markOverwritten(opt *Options, files []*input.Input) {
 	out, err := os.FileInfo(nil), os.ErrInvalid
 	_, redirected := output.Descriptor(opt.Output)
 	switch {
@@ -134,18 +142,15 @@ func writesTo(opt *Options, files []*input.Input) (overwritten []*input.Input) {
 		out, err = os.Stat(opt.Output)
 	}
 	if err != nil || !out.Mode().IsRegular() {
-		return nil
+		return
 	}
 	for i, opened := range files {
 		in, missing := os.Stat(opened.Name)
 		if len(opt.Inputs) == 0 || opt.Inputs[i] == stdio {
 			in, missing = statOf(opt.Stdin)
 		}
-		if missing == nil && os.SameFile(out, in) {
-			overwritten = append(overwritten, opened)
-		}
+		opened.Overwritten = missing == nil && os.SameFile(out, in)
 	}
-	return overwritten
 }
 
 // statOf is about a standard stream that is a file.

@@ -35,9 +35,9 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in := writesTo(&s.opt, s.run.Input.Files); len(in) > 0 {
+	if in := overwritten(s.run.Input.Files); in != nil {
 		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with -o", in[0].Name), s.close())
+			"give another output, or it with -o", in.Name), s.close())
 	}
 	f := factsOf(&s.opt, s.run.Input)
 	f.Together = true

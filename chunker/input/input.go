@@ -21,10 +21,11 @@ type Input struct {
 
 	Compression format.Compression // of a stream
 	Warning     string             // what the user may have overlooked; "": nothing
+	Overwritten bool               // it is the output, too, and all of it is read before it is written to
 
 	at     *regularFile // records at offsets, nil for a stream
 	stream io.Reader    // records in sequence, decompressed
-	file   *regularFile // that both are read from; nil: it is none, or may change
+	file   *regularFile // that both are read from; nil: it is none
 	close  []io.Closer
 }
 
@@ -259,14 +260,11 @@ func (in *Input) askFor(first, n int64) {
 	}
 }
 
-// MayChange has Check say nothing of an input that is the output, too. All of it is read before it is written to.
-func (in *Input) MayChange() { in.file = nil }
-
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when
 // it was opened have been read. What is written within the same tick of the file system's clock as something before it
 // was opened cannot be told.
 func (in *Input) Check(warn func(message string)) error {
-	if in.file == nil {
+	if in.file == nil || in.Overwritten {
 		return nil
 	}
 	return in.file.check(warn)
