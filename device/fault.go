@@ -1,6 +1,18 @@
 package device
 
-import "runtime/debug"
+import (
+	"errors"
+	"io/fs"
+	"runtime/debug"
+)
+
+// WithoutPath is err without the path that the os package puts before it, for a message that names the file anyway.
+func WithoutPath(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
 
 // Guard calls f, which uses a map of a file: where the file has become shorter since, or its disk fails, the system
 // signals a fault. For one of address at, Guard gives what fault makes of it; nil: it is none of the map's.

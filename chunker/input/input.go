@@ -125,15 +125,6 @@ func plainPathError(err error) error {
 	return err
 }
 
-// withoutPath is an error of a file whose name the message has anyway.
-func withoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
 // newFile maps a regular file, if that is wanted, and reads its header.
 func newFile(kind Kind, f *regularFile, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, file: f, close: []io.Closer{f}}

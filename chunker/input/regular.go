@@ -81,7 +81,7 @@ func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
 	if err == io.EOF && off+int64(len(p)) <= f.bytes {
 		return n, errShorter
 	}
-	return n, withoutPath(err)
+	return n, device.WithoutPath(err)
 }
 
 // readMapped is ReadAt through the map, if there can be one.

@@ -144,7 +144,7 @@ func (m *movingReader) Read(p []byte) (int, error) {
 	case m.empty >= maxEmptyReads:
 		return 0, io.ErrNoProgress
 	}
-	return n, withoutPath(err)
+	return n, device.WithoutPath(err)
 }
 
 // checkEnd holds the record bytes that came from an input against what must be there.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -107,20 +107,11 @@ func (s *Spill) createVolumes() error {
 			if errors.Is(err, syscall.EMFILE) {
 				advice = "raise ulimit -n, or lower --parallel"
 			}
-			return fmt.Errorf("temporary folder %s: %w (%s)", folder, plainCause(err), advice)
+			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 		}
 		s.volumes = append(s.volumes, &volume{folder: folder, file: file})
 	}
 	return nil
-}
-
-// plainCause is the reason of a path error without the path, which the caller names in its own way.
-func plainCause(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }
 
 // checkRoom reports too little free space in the folders together for what is expected.
@@ -258,7 +249,7 @@ func OutOfRoom(err error) string {
 func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	how := OutOfRoom(err)
 	if how == "" {
-		return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, plainCause(err))
+		return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, device.WithoutPath(err))
 	}
 	written, least := s.Written(), ""
 	if s.opt.ExpectBytes < written+need {
@@ -267,7 +258,7 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
 	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written "+
 		"(name another with -T, or several): %w", v.folder, how, least, all, humanize.IBytes(uint64(written)),
-		plainCause(err))
+		device.WithoutPath(err))
 }
 
 // get reads a block into dst and checks it.
@@ -292,7 +283,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 func (s *Spill) readStored(b *Block, stored []byte) error {
 	v := s.volumes[b.Volume]
 	if _, err := v.file.ReadAt(stored[:b.Bytes], b.Offset); err != nil {
-		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, plainCause(err))
+		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
 	}
 	if sum := xxh3.Hash(stored[:b.Bytes]); sum != b.Sum {
 		return fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: "+

@@ -24,6 +24,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
 )
 
 // Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
@@ -75,7 +76,7 @@ func Open(ctx context.Context, name string, fault func(operation string) error) 
 	}
 	if err != nil {
 		o.Abort()
-		return nil, fmt.Errorf("create output %s: %w", name, reason(err))
+		return nil, fmt.Errorf("create output %s: %w", name, device.WithoutPath(err))
 	}
 	o.at = o.file
 	return o, nil
@@ -97,18 +98,9 @@ func (o *Output) do(operation string, f func() error) error {
 	return err
 }
 
-// reason is err without the path that the os package puts before it: ours name the output as the user did.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
-}
-
-// advise is reason with what to do where the output has no room.
+// advise is device.WithoutPath with what to do where the output has no room.
 func advise(err error) error {
-	err = reason(err)
+	err = device.WithoutPath(err)
 	if how := spill.OutOfRoom(err); how != "" {
 		return fmt.Errorf("%w; its folder %s: make room, or name an output elsewhere", err, how)
 	}
@@ -153,7 +145,7 @@ func (o *Output) openFolder() (err error) {
 		o.folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return o.root.Open(".") })
 	}
 	if err != nil {
-		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), reason(err))
+		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
@@ -260,7 +252,7 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), reason(err))
+		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
@@ -339,7 +331,7 @@ func (o *Output) wrote(offset int64, n int) {
 func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
 	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
 	if err != nil {
-		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), reason(err))
+		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), device.WithoutPath(err))
 	}
 	return n, err
 }
@@ -443,7 +435,7 @@ func (o *Output) close() error {
 func (o *Output) Abort() error {
 	err := o.close()
 	if o.stream && err != nil {
-		return fmt.Errorf("close output %s: %w", o.name, reason(err))
+		return fmt.Errorf("close output %s: %w", o.name, device.WithoutPath(err))
 	}
 	if o.temp != "" {
 		err = errors.Join(err, o.root.Remove(o.temp))
