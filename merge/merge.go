@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/spill"
@@ -112,14 +111,9 @@ func (m *merging) load(ctx context.Context) error {
 
 func (m *merging) read(p place, buf []byte) (*block, error) {
 	at := &m.runs[p.run].Blocks()[p.block]
-	size := at.Records * m.opt.recordSize()
-	recs, err := m.runs[p.run].Take(int(p.block), buf[:size])
+	recs, err := m.runs[p.run].Take(int(p.block), buf[:at.Records*m.opt.recordSize()])
 	if err != nil {
 		return nil, err // which says where
-	}
-	if len(recs) != size {
-		return nil, fmt.Errorf("merge: input %d, record %d: a block of %d bytes where the index has %d records",
-			p.run+1, at.First, len(recs), at.Records)
 	}
 	b := newBlock(m.opt.Keyer, int(p.run), at.First, recs, buf, m.free)
 	if m.opt.CheckOrder {

@@ -72,15 +72,11 @@ func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
 }
 
 func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter) (*spill.Run, error) {
-	err := mergeSome(ctx, opt, group, runs, w)
-	if err == nil {
-		var run *spill.Run
-		if run, err = w.Finish(); err == nil {
-			return run, nil
-		}
+	if err := mergeSome(ctx, opt, group, runs, w); err != nil {
+		w.Abort()
+		return nil, err
 	}
-	w.Abort()
-	return nil, err
+	return w.Finish()
 }
 
 // mergeSome merges a group, and names an input that is out of order by its number in runs: what was merged is in order.

@@ -139,11 +139,11 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 
 // bars are the progress bars that were asked for.
 func (a *app) bars(when string) *bars {
-	terminal := isTerminal(a.stderr)
-	b := newBars(a.stderr, terminal)
+	w, terminal := a.stderr, isTerminal(a.stderr)
 	if when == "never" || when == "auto" && !terminal {
-		b = newBars(io.Discard, false)
+		w, terminal = io.Discard, false
 	}
+	b := newBars(w, terminal)
 	a.running.Store(b)
 	return b
 }
