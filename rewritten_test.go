@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,18 +37,7 @@ func (d rewrittenData) Check(warn func(string)) error {
 func TestRewrittenInput(t *testing.T) {
 	k := kindNamed("u64")
 	data := reference(t, k.layout(t), k.make(t, "uniform", 5000, seeded(t)), Options{})
-	ways := map[string]func(context.Context, Options) error{
-		"merge": func(ctx context.Context, opt Options) error { _, err := Merge(ctx, opt); return err },
-		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, opt); return err },
-	}
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
-		ways["sort by "+string(strategy)] = func(ctx context.Context, opt Options) error {
-			opt.Strategy = strategy
-			_, err := Sort(ctx, opt)
-			return err
-		}
-	}
-	for way, run := range ways {
+	for way, run := range everyWay() {
 		for _, grow := range []bool{false, true} {
 			file, warnings := writeFile(t, data), ""
 			opt := small(Options{Record: k.spec, Inputs: []string{file}, TempDirs: []string{t.TempDir()},

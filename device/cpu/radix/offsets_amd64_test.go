@@ -1,6 +1,7 @@
 package radix
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -9,18 +10,11 @@ import (
 
 // TestOffsets holds the fields of structs, and the constants, that the assembly knows by number to what it knows.
 func TestOffsets(t *testing.T) {
-	for _, f := range []struct {
-		name      string
-		got, want uintptr
-	}{
+	checkOffsets(t, "constants", []offset{
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
 		{"window", window, 8},
-	} {
-		if f.got != f.want {
-			t.Errorf("%s is at %d, the assembly takes it for %d", f.name, f.got, f.want)
-		}
-	}
+	})
 	testCombinerOffsets[uint32](t)
 	testCombinerOffsets[uint64](t)
 	testCombinerOffsets[[2]uint64](t)
@@ -28,31 +22,35 @@ func TestOffsets(t *testing.T) {
 	testBucketOffsets[uint64](t)
 }
 
+type offset struct {
+	name      string
+	got, want uintptr
+}
+
+func checkOffsets(t *testing.T, of string, all []offset) {
+	t.Helper()
+	for _, o := range all {
+		if o.got != o.want {
+			t.Errorf("%s: %s is at %d, the assembly takes it for %d", of, o.name, o.got, o.want)
+		}
+	}
+}
+
 func testCombinerOffsets[E arena.Word](t *testing.T) {
 	var c combiner[E]
-	for _, f := range []struct {
-		name      string
-		got, want uintptr
-	}{
+	checkOffsets(t, fmt.Sprintf("%T", c), []offset{
 		{"lines", unsafe.Offsetof(c.lines), 0},
 		{"next", unsafe.Offsetof(c.next), 24},
 		{"to", unsafe.Offsetof(c.to), 48},
 		{"elems", unsafe.Offsetof(c.elems), 72},
 		{"blockMask", unsafe.Offsetof(c.blockMask), 96},
 		{"lineMask", unsafe.Offsetof(c.lineMask), 104},
-	} {
-		if f.got != f.want {
-			t.Errorf("%T: %s is at %d, the assembly takes it for %d", c, f.name, f.got, f.want)
-		}
-	}
+	})
 }
 
 func testBucketOffsets[E Element](t *testing.T) {
 	var b Buckets[E]
-	for _, f := range []struct {
-		name      string
-		got, want uintptr
-	}{
+	checkOffsets(t, fmt.Sprintf("%T", b), []offset{
 		{"low", unsafe.Offsetof(b.low), 0},
 		{"Shift", unsafe.Offsetof(b.Shift), 8},
 		{"last", unsafe.Offsetof(b.last), 16},
@@ -61,11 +59,7 @@ func testBucketOffsets[E Element](t *testing.T) {
 		{"center", unsafe.Offsetof(b.center), 56},
 		{"lower", unsafe.Offsetof(b.lower), 64},
 		{"below", unsafe.Offsetof(b.below), 72},
-	} {
-		if f.got != f.want {
-			t.Errorf("%T: %s is at %d, the assembly takes it for %d", b, f.name, f.got, f.want)
-		}
-	}
+	})
 	if c := newCell(5, 3); uint64(c) != 5<<32|3 {
 		t.Errorf("a cell is %x", uint64(c))
 	}
