@@ -7,19 +7,13 @@
 package output
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -52,36 +46,6 @@ type Output struct {
 	behind   func(f *os.File, offset, n int64) // sends them there
 }
 
-// Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
-// error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
-func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
-	o := &Output{fault: fault, name: name, unmap: func() {}, behind: writeBehind}
-	info, err := o.resolve()
-	switch {
-	case err != nil:
-	case info == nil:
-		err = o.create(0o666)
-	case info.IsDir():
-		err = errors.New("it is a folder")
-	case o.stream || !info.Mode().IsRegular():
-		err = o.openStream(ctx, !o.stream && info.Mode()&fs.ModeNamedPipe != 0)
-	default:
-		o.replaces = info
-		if err = o.checkWritable(); err == nil {
-			err = o.create(info.Mode().Perm())
-		}
-		if err == nil {
-			err = o.checkReplaceable()
-		}
-	}
-	if err != nil {
-		o.Abort()
-		return nil, fmt.Errorf("create output %s: %w", name, device.WithoutPath(err))
-	}
-	o.at = o.file
-	return o, nil
-}
-
 // attempt does an operation on the file system, unless it is to fail.
 func attempt[T any](o *Output, operation string, f func() (T, error)) (result T, err error) {
 	if o.fault != nil {
@@ -106,174 +70,6 @@ func advise(err error) error {
 	}
 	return err
 }
-
-// maxLinks is how many symbolic links are followed, as Linux does.
-const maxLinks = 40
-
-// resolve follows symbolic links and returns what is there at the end, nil if nothing is.
-func (o *Output) resolve() (fs.FileInfo, error) {
-	o.target = o.name
-	for range maxLinks {
-		_, o.stream = Descriptor(o.target)
-		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
-		if errors.Is(err, fs.ErrNotExist) && !o.stream {
-			return nil, nil
-		}
-		if err != nil || o.stream || info.Mode()&fs.ModeSymlink == 0 {
-			return info, err
-		}
-		link, err := attempt(o, "read link", func() (string, error) { return os.Readlink(o.target) })
-		if err != nil {
-			return nil, err
-		}
-		if !filepath.IsAbs(link) {
-			folder, _ := filepath.Split(o.target)
-			link = folder + link
-		}
-		o.target = link
-	}
-	return nil, errors.New("too many symbolic links")
-}
-
-// openFolder opens that of target before the work, since it has to be synced after it. filepath.Dir would resolve ".."
-// behind a symbolic link without following the link.
-func (o *Output) openFolder() (err error) {
-	folder, base := filepath.Split(o.target)
-	o.base = base
-	o.root, err = attempt(o, "open folder", func() (*os.Root, error) { return os.OpenRoot(folder + ".") })
-	if err == nil {
-		o.folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return o.root.Open(".") })
-	}
-	if err != nil {
-		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), device.WithoutPath(err))
-	}
-	return nil
-}
-
-// closeFolder needs no error: nothing was written through these descriptors.
-func (o *Output) closeFolder() {
-	if o.root != nil {
-		o.root.Close()
-	}
-	if o.folder != nil {
-		o.folder.Close()
-	}
-	o.root, o.folder = nil, nil
-}
-
-// Descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
-// it is open, even if it is a regular one: the user redirected it.
-func Descriptor(name string) (number int, ok bool) {
-	name = filepath.Clean(name)
-	switch name {
-	case "/dev/stdin":
-		return 0, true
-	case "/dev/stdout":
-		return 1, true
-	case "/dev/stderr":
-		return 2, true
-	}
-	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf("/proc/%d/fd/", os.Getpid())} {
-		if rest, found := strings.CutPrefix(name, folder); found {
-			number, err := strconv.Atoi(rest)
-			return number, err == nil
-		}
-	}
-	return 0, false
-}
-
-func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
-	o.stream = true
-	number, open := Descriptor(o.target)
-	switch {
-	case open && number == 1:
-		o.file = os.Stdout // which stays open
-	case open:
-		o.file, err = openDescriptor(number) // opened anew by its name, it would be written from its start
-	case fifo:
-		o.file, err = attempt(o, "open output", func() (*os.File, error) { return openFIFO(ctx, o.target) })
-	default:
-		o.file, err = o.openFile(o.target, os.O_WRONLY, 0)
-	}
-	return err
-}
-
-// fifoPause is the time between two looks for somebody who reads a FIFO.
-const fifoPause = 10 * time.Millisecond
-
-// openFIFO waits until somebody reads the FIFO. The system would wait as well, but nothing could end that.
-func openFIFO(ctx context.Context, name string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.ENXIO) {
-			return f, err
-		}
-		select {
-		case <-time.After(fifoPause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-func (o *Output) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return attempt(o, "open output", func() (*os.File, error) { return os.OpenFile(name, flag, perm) })
-}
-
-// checkWritable keeps a file that its owner protected from being replaced.
-func (o *Output) checkWritable() error {
-	f, err := o.openFile(o.target, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// checkReplaceable finds before the work that the folder does not let the file be replaced.
-func (o *Output) checkReplaceable() error {
-	err := o.do("check folder", func() error { return mayRemove(o.folder, o.base) })
-	if err != nil {
-		return fmt.Errorf("folder %s does not let it be replaced; in a sticky folder only its owner may "+
-			"(name another output): %w", filepath.Dir(o.target), err)
-	}
-	return nil
-}
-
-// create opens the temporary file.
-func (o *Output) create(perm fs.FileMode) (err error) {
-	if err := o.openFolder(); err != nil {
-		return err
-	}
-	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = o.nameTemp("open output", func(name string) (err error) {
-			o.file, err = o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-			return err
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
-	}
-	return nil
-}
-
-// nameTemp does an operation that gives the file a temporary name, with another one where that stands already.
-func (o *Output) nameTemp(operation string, give func(name string) error) error {
-	for range maxNames {
-		name := fmt.Sprintf(".%.200s.extsort-%08x", o.base, rand.Uint32())
-		err := o.do(operation, func() error { return give(name) })
-		if err == nil {
-			o.temp = name
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return fs.ErrExist
-}
-
-// maxNames is how many temporary names are tried.
-const maxNames = 10
 
 // IsStream reports whether the output can only be written from beginning to end.
 func (o *Output) IsStream() bool { return o.stream }
