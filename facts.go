@@ -48,12 +48,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
-		MaxMap: func() int64 {
-			if overwritten(files) != nil {
-				return 0
-			}
-			return systemMemory() / mappedInputPart
-		},
+		MaxMap: func() int64 { return systemMemory() / mappedInputPart },
 	})
 	if err != nil {
 		for _, file := range files {
@@ -66,7 +61,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 // factsOf is what is known of a run without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: overwritten(in.Files) != nil,
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
@@ -119,16 +114,6 @@ func outputOf(opt *Options) plan.Output {
 		o.File = err != nil || info.Mode().IsRegular()
 	}
 	return o
-}
-
-// overwritten is an input that is the output, too; nil: none is.
-func overwritten(files []*input.Input) *input.Input {
-	for _, in := range files {
-		if in.Overwritten {
-			return in
-		}
-	}
-	return nil
 }
 
 // markOverwritten finds the inputs that are a file which is the output, too, and is written in its place.

@@ -35,7 +35,7 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in := overwritten(s.run.Input.Files); in != nil {
+	if in := s.run.Input.Overwritten(); in != nil {
 		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
 			"give another output, or it with -o", in.Name), s.close())
 	}

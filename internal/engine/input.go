@@ -70,6 +70,14 @@ func (in *Input) Seekable() bool {
 	return !slices.ContainsFunc(in.Files, func(f *input.Input) bool { return !f.Seekable() })
 }
 
+// Overwritten is an input that is the output, too; nil: none is.
+func (in *Input) Overwritten() *input.Input {
+	if i := slices.IndexFunc(in.Files, func(f *input.Input) bool { return f.Overwritten }); i >= 0 {
+		return in.Files[i]
+	}
+	return nil
+}
+
 // see counts records as they are read.
 func (in *Input) see(recs []byte) {
 	in.records.Add(int64(len(recs) / in.size))
@@ -140,11 +148,12 @@ func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (in
 	return first, n, err
 }
 
-// Map maps the records if they are all that there are, and not too many.
+// Map maps the records if they are all that there are, not too many, and not written over.
 func (w *watchedSource) Map() (device.Mapping, error) {
 	mapped, ok := w.Source.(device.Mapped)
 	n := w.Records()
-	if !ok || n != w.data.Records() || n*int64(w.data.in.size) > w.data.maxMap() {
+	in := w.data.in
+	if !ok || n != w.data.Records() || in.Overwritten() != nil || n*int64(in.size) > w.data.maxMap() {
 		return nil, nil
 	}
 	return mapped.Map()
