@@ -3,38 +3,30 @@ package format
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math/bits"
-
-	"github.com/zeebo/xxh3"
+	"slices"
 )
 
-// Checksum is a fingerprint of a set of records that does not depend on their order: the sum, modulo 2^128, of
-// the XXH3 128-bit hashes of the records. A lost, doubled or changed record changes it (valsort sums CRC-32s
-// in the same way; a sum, unlike an exclusive or, also notices a record that came twice in place of another).
-// Two Checksums are compared by ==. The zero Checksum is that of no records.
+// Checksum is a fingerprint of a set of records that does not depend on their order: the sum, modulo 2^128, of the
+// CRC-32 (IEEE 802.3) of each, as valsort computes it (http://www.ordinal.com/gensort.html). A lost, doubled or changed
+// record changes it; a sum, unlike an exclusive or, also notices a record that came twice in place of another. The
+// Checksums of the parts of a file add up to that of the whole (Merge). Two Checksums are compared by ==. The zero
+// Checksum is that of no records.
 type Checksum struct{ hi, lo uint64 }
+
+// summedRecords is how many CRC-32s are added up before the sum, of 64 bits, is added to a Checksum.
+const summedRecords = 1 << 20
 
 // Add adds records. REQUIRES: len(recs) is a multiple of recordSize.
 func (c *Checksum) Add(recs []byte, recordSize int) {
-	sum := *c
-	switch recordSize {
-	case 4:
-		for ; len(recs) >= 4; recs = recs[4:] {
-			number := uint64(binary.LittleEndian.Uint32(recs))
-			sum.add(hashNumber(number|number<<32, 4))
-		}
-	case 8:
-		for ; len(recs) >= 8; recs = recs[8:] {
-			sum.add(hashNumber(binary.LittleEndian.Uint64(recs), 8))
-		}
-	default:
-		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
-			h := xxh3.Hash128(recs[:recordSize])
-			sum.add(h.Hi, h.Lo)
-		}
+	for part := range slices.Chunk(recs, summedRecords*recordSize) {
+		c.add(0, sumCRC(part, recordSize))
 	}
-	*c = sum
 }
+
+// Merge adds the records of another Checksum.
+func (c *Checksum) Merge(other Checksum) { c.add(other.hi, other.lo) }
 
 func (c *Checksum) add(hi, lo uint64) {
 	var carry uint64
@@ -42,19 +34,79 @@ func (c *Checksum) add(hi, lo uint64) {
 	c.hi += hi + carry
 }
 
-// hashNumber is XXH3 for 4 or 8 bytes, without a seed (Collet, xxHash fast digest algorithm, xxhash_spec.md): in
-// line, it takes less time than the call of the library. number has 4 bytes twice.
-func hashNumber(number uint64, size uint64) (hi, lo uint64) {
-	hi, lo = bits.Mul64(number^0xC4F023344DC994AC, 0x9E3779B185EBCA87+size<<2)
-	hi += lo << 1
-	lo ^= hi >> 3
-	lo = (lo ^ lo>>35) * 0x9FB21C651E98DF25
-	hi = (hi ^ hi>>37) * 0x165667919E3779F9
-	return hi ^ hi>>32, lo ^ lo>>28
+// String is the Checksum in hexadecimal digits, as valsort prints it.
+func (c Checksum) String() string {
+	if c.hi == 0 {
+		return fmt.Sprintf("%x", c.lo)
+	}
+	return fmt.Sprintf("%x%016x", c.hi, c.lo)
 }
 
-// Merge adds the records of another Checksum.
-func (c *Checksum) Merge(other Checksum) { c.add(other.hi, other.lo) }
+// minFolded is from how many bytes on the carry-less multiplications of hash/crc32 beat tables.
+const minFolded = 64
 
-// String is the Checksum as 32 hexadecimal digits.
-func (c Checksum) String() string { return fmt.Sprintf("%016x%016x", c.hi, c.lo) }
+// sumCRC is the sum of the CRC-32 of each record.
+func sumCRC(recs []byte, recordSize int) (sum uint64) {
+	switch {
+	case recordSize == 4:
+		for ; len(recs) >= 4; recs = recs[4:] {
+			sum += uint64(^crcOf4(^binary.LittleEndian.Uint32(recs)))
+		}
+	case recordSize == 8:
+		const begin = 1<<32 - 1
+		for ; len(recs) >= 8; recs = recs[8:] {
+			sum += uint64(^crcOf8(begin ^ binary.LittleEndian.Uint64(recs)))
+		}
+	case recordSize < minFolded:
+		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
+			sum += uint64(crcOf(recs[:recordSize]))
+		}
+	default:
+		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
+			sum += uint64(crc32.ChecksumIEEE(recs[:recordSize]))
+		}
+	}
+	return sum
+}
+
+// crcOf is crc32.ChecksumIEEE for few bytes: its call alone takes as long as a record of 8.
+func crcOf(rec []byte) uint32 {
+	crc := ^uint32(0)
+	for ; len(rec) >= 8; rec = rec[8:] {
+		crc = crcOf8(uint64(crc) ^ binary.LittleEndian.Uint64(rec))
+	}
+	if len(rec) >= 4 {
+		crc = crcOf4(crc ^ binary.LittleEndian.Uint32(rec))
+		rec = rec[4:]
+	}
+	for _, b := range rec {
+		crc = crcTables[0][byte(crc)^b] ^ crc>>8
+	}
+	return ^crc
+}
+
+// crcTables slice the CRC by 8 (Kounavis and Berry, Novel Table Lookup-Based Algorithms for High-Performance CRC
+// Generation, 2008): table i has the remainders of a byte with i zero bytes after it.
+var crcTables = makeCRCTables()
+
+func makeCRCTables() (tables [8][256]uint32) {
+	tables[0] = *crc32.IEEETable
+	for i := 1; i < len(tables); i++ {
+		for b, crc := range tables[i-1] {
+			tables[i][b] = tables[0][byte(crc)] ^ crc>>8
+		}
+	}
+	return tables
+}
+
+// crcOf8 is the remainder of 8 bytes, of which the first is the lowest.
+func crcOf8(v uint64) uint32 {
+	t := &crcTables
+	return t[7][byte(v)] ^ t[6][byte(v>>8)] ^ t[5][byte(v>>16)] ^ t[4][byte(v>>24)] ^
+		t[3][byte(v>>32)] ^ t[2][byte(v>>40)] ^ t[1][byte(v>>48)] ^ t[0][byte(v>>56)]
+}
+
+func crcOf4(v uint32) uint32 {
+	t := &crcTables
+	return t[3][byte(v)] ^ t[2][byte(v>>8)] ^ t[1][byte(v>>16)] ^ t[0][byte(v>>24)]
+}

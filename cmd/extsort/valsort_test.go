@@ -107,19 +107,9 @@ func checkedSum(t *testing.T, data []byte, record ...string) *big.Int {
 	return sum
 }
 
-// skipUntilValsort skips a test while the checksum is that of another hash, XXH3.
-func skipUntilValsort(t *testing.T) {
-	t.Helper()
-	const xxh3 = "51025a4491835505e12ef9d2eb86ceeb"
-	if sum := checkedSum(t, []byte{1}, "-t", "u8"); fmt.Sprintf("%x", sum) == xxh3 {
-		t.Skip("the checksum is not valsort's yet")
-	}
-}
-
 // TestValsort holds the checksum against sums of CRC-32 that nothing of ours has computed, for any record, and the
 // sums of the parts of a file against that of the whole.
 func TestValsort(t *testing.T) {
-	skipUntilValsort(t)
 	const half = 7_000 * 100
 	data := gensortData(20_000)
 	sizes := map[string]int{"-f gensort": 100, "-t u32": 4, "-t f64": 8, "-t u8": 1, "-R 25 -k 3:u16": 25}
@@ -138,7 +128,6 @@ func TestValsort(t *testing.T) {
 
 // TestValsortPublished sorts the records of the published sum.
 func TestValsortPublished(t *testing.T) {
-	skipUntilValsort(t)
 	if testing.Short() {
 		t.Skip("100 MB")
 	}
@@ -149,7 +138,6 @@ func TestValsortPublished(t *testing.T) {
 
 // TestValsortZlib has Python's zlib compute the same sum.
 func TestValsortZlib(t *testing.T) {
-	skipUntilValsort(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")
