@@ -2,11 +2,11 @@ package extsort
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -58,42 +58,55 @@ func (s *session) nameDisorder(ctx context.Context, err error) error {
 	if !errors.As(err, &disorder) {
 		return err
 	}
-	return s.disorderIn(disorder.Input, s.firstDisorder(ctx, s.run.Input.Files[disorder.Input], disorder.Record))
+	s.seekDisorder(ctx, disorder)
+	return s.disorderIn(disorder)
 }
 
 // disorderBytes is how much is read at a time to find the first record that is out of order.
 const disorderBytes = 1 << 20
 
-// firstDisorder is the first record of an input that is out of order, of which one is known: a merge reads the blocks
+// seekDisorder goes back from a record that is out of order to the first of its input that is: a merge reads the blocks
 // of a file in no certain order. A stream is read in its own, so that the one that is known is the first.
-func (s *session) firstDisorder(ctx context.Context, in *input.Input, known int64) int64 {
+func (s *session) seekDisorder(ctx context.Context, known *merge.DisorderError) {
+	in := s.run.Input.Files[known.Input]
 	if !in.Seekable() {
-		return known
+		return
 	}
 	size := int64(s.run.Input.Keyer.Layout().RecordSize)
 	buf := make([]byte, max(disorderBytes/size, 2)*size)
 	step := int64(len(buf))/size - 1 // the last record of a block is the first of the next
-	for first := int64(0); first < known && ctx.Err() == nil; first += step {
-		block := buf[:min(step+1, known+1-first)*size]
+	for first := int64(0); first < known.Record && ctx.Err() == nil; first += step {
+		block := buf[:min(step+1, known.Record+1-first)*size]
 		if in.ReadRecords(block, first) != nil {
-			break
+			return
 		}
-		if at := format.CheckBlock(s.run.Input.Keyer, first, block).FirstDisorder; at >= 0 {
-			return at
+		if order := format.CheckBlock(s.run.Input.Keyer, first, block); order.FirstDisorder >= 0 {
+			known.Record = order.FirstDisorder
+			known.Key, known.Before = order.FaultKeys(false)
+			return
 		}
 	}
-	return known
 }
 
-func (s *session) disorderIn(input int, record int64) *DisorderError {
-	in := s.run.Input.Files[input]
-	size := int64(s.run.Input.Keyer.Layout().RecordSize)
-	return &DisorderError{File: in.Name, Record: record, Byte: in.Header.Size() + record*size}
+// disorderIn puts disorder into the words of the user.
+func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
+	in, layout := s.run.Input.Files[at.Input], s.run.Input.Keyer.Layout()
+	e := &DisorderError{File: in.Name, Record: at.Record, Byte: in.Header.Size() + at.Record*int64(layout.RecordSize)}
+	var field int
+	e.Key, e.After, field = layout.KeyTexts(at.Key, at.Before)
+	switch {
+	case field < 0 || layout.IsBare():
+	case len(s.opt.Record.Keys) > 0:
+		e.Field = s.opt.Record.Keys[field]
+	default:
+		e.Field = layout.Key[field].String()
+	}
+	return e
 }
 
 // Check reads the single input and reports whether it is in order; disorder is a *DisorderError, and the
 // report is valid then too. With opt.Unique equal neighbours are disorder. With opt.Brief the report of disorder
-// tells of some records only, and none has a checksum.
+// tells of some records only, and none has a checksum or the keys of the ends.
 func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
@@ -107,9 +120,14 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if err = s.end(err); err != nil {
 		return nil, err
 	}
-	report := &CheckReport{Records: found.Records, Duplicates: found.Duplicates, Checksum: found.Checksum}
-	if found.Fault >= 0 {
-		return report, s.disorderIn(0, found.Fault)
+	report := &CheckReport{
+		Records: found.Records, Duplicates: found.Duplicates, Checksum: found.Checksum, Sorted: found.Fault < 0,
+		FirstKey: hex.EncodeToString(found.First), LastKey: hex.EncodeToString(found.Last),
 	}
-	return report, nil
+	if report.Sorted {
+		return report, nil
+	}
+	disorder := s.disorderIn(&merge.DisorderError{Record: found.Fault, Key: found.Key, Before: found.Before})
+	report.Record, report.Byte, report.Key, report.After = disorder.Record, disorder.Byte, disorder.Key, disorder.After
+	return report, disorder
 }

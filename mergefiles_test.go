@@ -3,6 +3,7 @@ package extsort
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -88,7 +89,8 @@ func TestMergeNamesFirstDisorder(t *testing.T) {
 			Output: filepath.Join(t.TempDir(), "out")}
 		_, err := Merge(t.Context(), opt)
 		var disorder *DisorderError
-		if !errors.As(err, &disorder) || disorder.File != opt.Inputs[1] || disorder.Record != int64(first) {
+		if !errors.As(err, &disorder) || disorder.File != opt.Inputs[1] || disorder.Record != int64(first) ||
+			disorder.Key != "0" || disorder.After != fmt.Sprint(binary.LittleEndian.Uint64(bad[8*first-8:])) {
 			t.Errorf("of record %d on: %v", first, err)
 		}
 	}
@@ -103,10 +105,12 @@ func TestMergeDisorder(t *testing.T) {
 				for _, record := range []int{299, 1, 31, 32, 33}[:effort(5)] {
 					opt := Options{Record: k.spec, BatchSize: batch, Workers: 2}
 					opt.faults.blockBytes = 256
+					key := ""
 					for i := range 7 {
 						piece := k.make(t, "sorted", 300, rand.New(rand.NewPCG(uint64(i), 1)))
 						if i == bad {
 							swapRecords(piece, 8, record-1)
+							key = fmt.Sprint(binary.LittleEndian.Uint64(piece[8*record:]))
 						}
 						if streams && i%2 == 1 {
 							piece = compressed(t, piece, format.Gzip)
@@ -118,7 +122,8 @@ func TestMergeDisorder(t *testing.T) {
 					if !errors.As(err, &disorder) {
 						t.Fatalf("batch %d, streams %t: input %d is not sorted, the error is %v", batch, streams, bad, err)
 					}
-					if disorder.File != opt.Inputs[bad] || disorder.Record != int64(record) || disorder.Byte != int64(8*record) {
+					if disorder.File != opt.Inputs[bad] || disorder.Record != int64(record) || disorder.Byte != int64(8*record) ||
+						disorder.Key != key {
 						t.Errorf("batch %d, streams %t: input %d is out of order in record %d; reported was input %s: %v",
 							batch, streams, bad, record, indexOf(opt.Inputs, disorder.File), err)
 					}

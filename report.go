@@ -48,22 +48,41 @@ type Report struct {
 	Plan *SortPlan `json:"plan,omitempty"` // what was predicted
 }
 
-// CheckReport tells what Check saw.
+// CheckReport tells what Check saw. Reports of the parts of a file add up: records and checksums (modulo 2^128) by
+// themselves, duplicates with one for each part that begins with the LastKey of the part before it. The whole is sorted
+// if all parts are and none begins with less than that.
 type CheckReport struct {
 	Records    int64  `json:"records"`
 	Duplicates int64  `json:"duplicates"` // records whose key equals that of the record before
-	Checksum   string `json:"checksum"`   // order-independent, 128 bits, hexadecimal
+	Checksum   string `json:"checksum"`   // sum of the CRC-32 of the records, as valsort's, 128 bits, hexadecimal
+	FirstKey   string `json:"first_key,omitempty"`
+	LastKey    string `json:"last_key,omitempty"` // both normalized, in hexadecimal, which compares as the keys do
+	Sorted     bool   `json:"sorted"`
+
+	// Of the first record that is out of order, as in DisorderError.
+	Record int64  `json:"record,omitempty"`
+	Byte   int64  `json:"byte,omitempty"`
+	Key    string `json:"key,omitempty"`
+	After  string `json:"after,omitempty"`
 }
 
 // DisorderError says where a file is not in order: Check's verdict, and Merge's complaint about an input.
 type DisorderError struct {
 	File   string
-	Record int64 // index of the first record that is out of order, from 0
-	Byte   int64 // its place in the file (decompressed)
+	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
+	Byte   int64  // its place in the file (decompressed), from 0
+	Key    string // its key in its type, as format.Layout.KeyTexts writes it
+	After  string // the key of the record before it
+	Field  string // of a key that is not all of the record, the first field that is not equal in both
 }
 
 func (e *DisorderError) Error() string {
-	return fmt.Sprintf("%s: record %d (byte %d) is out of order", e.File, e.Record, e.Byte)
+	field := ""
+	if e.Field != "" {
+		field = fmt.Sprintf(" (key %s)", e.Field)
+	}
+	return fmt.Sprintf("%s: record %d (byte %d) is out of order: %s after %s%s",
+		e.File, e.Record+1, e.Byte, e.Key, e.After, field)
 }
 
 // report tells what the run as a whole was.

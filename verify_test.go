@@ -2,10 +2,12 @@ package extsort
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +79,43 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 		if fmt.Sprint(brief) != fmt.Sprint(err) || report.Checksum != "" ||
 			at < 0 && report.Records != int64(len(data)/size) {
 			t.Errorf("%s: briefly %v, %+v; at length %v", name, brief, report, err)
+		}
+	}
+}
+
+// TestCheckReportsAddUp makes the report of a file from those of its parts.
+func TestCheckReportsAddUp(t *testing.T) {
+	for _, name := range []string{"u64", "rec7", "wide key"} {
+		k := kindNamed(name)
+		layout := k.layout(t)
+		size := layout.RecordSize
+		recs := reference(t, layout, k.make(t, "few", 900, seeded(t)), Options{})
+		check := func(recs []byte) *CheckReport {
+			report, err := Check(t.Context(), Options{Record: k.spec, Inputs: []string{writeFile(t, recs)}})
+			if err != nil || !report.Sorted {
+				t.Fatalf("%s: %+v, %v", name, report, err)
+			}
+			return report
+		}
+		whole, sum := check(recs), new(big.Int)
+		var added CheckReport
+		for part := range slices.Chunk(recs, 300*size) {
+			report := check(part)
+			added.Records += report.Records
+			added.Duplicates += report.Duplicates
+			if report.FirstKey == added.LastKey {
+				added.Duplicates++
+			}
+			if report.FirstKey < added.LastKey {
+				t.Errorf("%s: %s follows %s", name, report.FirstKey, added.LastKey)
+			}
+			one, _ := new(big.Int).SetString(report.Checksum, 16)
+			sum.Add(sum, one)
+			added.FirstKey, added.LastKey = cmp.Or(added.FirstKey, report.FirstKey), report.LastKey
+		}
+		added.Checksum, added.Sorted = sum.Text(16), true
+		if added != *whole {
+			t.Errorf("%s: the parts add up to %+v, the whole is %+v", name, added, *whole)
 		}
 	}
 }

@@ -49,8 +49,9 @@
 //
 // # Verification
 //
-// A [Checksum] is the same for the same records in any order. [CheckBlock] finds disorder and duplicates in one
-// block and [OrderCheck] joins blocks that come in any order, so both run in parallel with writing.
+// A [Checksum] is the same for the same records in any order, is that of valsort, and adds up from parts to the whole.
+// [CheckBlock] finds disorder and duplicates in one block and [OrderCheck] joins blocks that come in any order, so both
+// run in parallel with writing; [Layout.KeyTexts] shows the keys that are out of order in their types.
 //
 // # Test data
 //

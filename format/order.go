@@ -18,7 +18,20 @@ type Order struct {
 	FirstDuplicate int64 // the first record whose key equals that of the one before it
 	Duplicates     int64 // how many such records there are
 
-	firstKey, lastKey []byte // normalized
+	firstKey, lastKey   []byte // normalized
+	disorder, duplicate neighbours
+}
+
+// neighbours are the normalized keys of a record and of the one before it.
+type neighbours struct{ key, before []byte }
+
+// neighboursAt is of the record with index i; no keys if that is negative.
+func neighboursAt(k *Keyer, recs []byte, i int64) neighbours {
+	if i < 0 {
+		return neighbours{}
+	}
+	size := int64(k.layout.RecordSize)
+	return neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 }
 
 // CheckBlock looks at the order of recs, of which the first has the index first in its stream.
@@ -47,6 +60,8 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 			previous = prefix
 		}
 	}
+	o.disorder = neighboursAt(k, recs, o.FirstDisorder-first)
+	o.duplicate = neighboursAt(k, recs, o.FirstDuplicate-first)
 	return o
 }
 
@@ -72,6 +87,17 @@ func (o Order) FirstFault(unique bool) int64 {
 	return earlier(o.FirstDisorder, o.FirstDuplicate)
 }
 
+// FaultKeys are the normalized keys of the FirstFault and of the record before it.
+func (o Order) FaultKeys(unique bool) (key, before []byte) {
+	if o.FirstFault(unique) == o.FirstDisorder {
+		return o.disorder.key, o.disorder.before
+	}
+	return o.duplicate.key, o.duplicate.before
+}
+
+// Ends are the normalized keys of the first and of the last record.
+func (o Order) Ends() (first, last []byte) { return o.firstKey, o.lastKey }
+
 // Join is the order of a followed by b. REQUIRES: b follows a.
 func (a Order) Join(b Order) Order {
 	if a.Records == 0 {
@@ -80,13 +106,22 @@ func (a Order) Join(b Order) Order {
 	if b.Records == 0 {
 		return a
 	}
+	between := Order{FirstDisorder: -1, FirstDuplicate: -1}
+	between.note(b.First, bytes.Compare(a.lastKey, b.firstKey))
+	between.disorder = neighbours{b.firstKey, a.lastKey}
+	between.duplicate = between.disorder
 	joined := a
 	joined.Records += b.Records
 	joined.lastKey = b.lastKey
-	joined.note(b.First, bytes.Compare(a.lastKey, b.firstKey))
-	joined.Duplicates += b.Duplicates
-	joined.FirstDisorder = earlier(joined.FirstDisorder, b.FirstDisorder)
-	joined.FirstDuplicate = earlier(joined.FirstDuplicate, b.FirstDuplicate)
+	for _, next := range []*Order{&between, &b} {
+		joined.Duplicates += next.Duplicates
+		if joined.FirstDisorder < 0 {
+			joined.FirstDisorder, joined.disorder = next.FirstDisorder, next.disorder
+		}
+		if joined.FirstDuplicate < 0 {
+			joined.FirstDuplicate, joined.duplicate = next.FirstDuplicate, next.duplicate
+		}
+	}
 	return joined
 }
 

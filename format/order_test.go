@@ -19,10 +19,12 @@ func referenceOrder(k *Keyer, recs []byte) Order {
 		switch c := compareRecords(k.Layout(), recs[(i-1)*size:][:size], recs[i*size:][:size]); {
 		case c > 0 && o.FirstDisorder < 0:
 			o.FirstDisorder = int64(i)
+			o.disorder = neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 		case c == 0:
 			o.Duplicates++
 			if o.FirstDuplicate < 0 {
 				o.FirstDuplicate = int64(i)
+				o.duplicate = neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 			}
 		}
 	}
@@ -78,6 +80,10 @@ func TestFirstFault(t *testing.T) {
 		{-1, -1, -1, -1}, {5, -1, 5, 5}, {-1, 7, -1, 7}, {5, 7, 5, 5}, {7, 5, 7, 5},
 	} {
 		o := Order{FirstDisorder: c.disorder, FirstDuplicate: c.duplicate}
+		o.disorder, o.duplicate = neighbours{key: []byte{5}}, neighbours{key: []byte{7}}
+		if key, _ := o.FaultKeys(true); c.unique >= 0 && (key[0] == 5) != (c.unique == c.disorder) {
+			t.Errorf("%+v: the key of the first fault is %d", o, key)
+		}
 		if o.FirstFault(false) != c.plain || o.FirstFault(true) != c.unique {
 			t.Errorf("%+v: %d and %d, want %d and %d", o, o.FirstFault(false), o.FirstFault(true), c.plain, c.unique)
 		}

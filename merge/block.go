@@ -68,7 +68,9 @@ func (b *block) release() {
 // disorder is the error that a record belongs before the one it follows, nil if none does.
 func (b *block) disorder(k *format.Keyer) error {
 	if i := disorder(k, b.keys, b.recs); i >= 0 {
-		return &DisorderError{Input: b.input, Record: b.first + int64(i)}
+		size := k.Layout().RecordSize
+		key, before := k.Append(nil, b.recs[i*size:]), k.Append(nil, b.recs[(i-1)*size:])
+		return &DisorderError{b.input, b.first + int64(i), key, before}
 	}
 	return nil
 }

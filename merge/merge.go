@@ -132,8 +132,9 @@ func (m *merging) check(p place, b *block) error {
 		return nil
 	}
 	next := &blocks[p.block+1]
-	if bytes.Compare(m.opt.Keyer.Append(nil, b.recs[len(b.recs)-m.opt.recordSize():]), next.Key) > 0 {
-		return &DisorderError{Input: b.input, Record: next.First}
+	last := m.opt.Keyer.Append(nil, b.recs[len(b.recs)-m.opt.recordSize():])
+	if bytes.Compare(last, next.Key) > 0 {
+		return &DisorderError{b.input, next.First, next.Key, last}
 	}
 	return nil
 }

@@ -244,7 +244,8 @@ func TestMergeNoticesDisorder(t *testing.T) {
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: 1 << 20, Limit: -1, CheckOrder: true}
 		err := Merge(context.Background(), opt, runs, newCollector(k, 1<<20))
 		var disorder *DisorderError
-		if !errors.As(err, &disorder) || disorder.Input != 1 || disorder.Record != int64(at) {
+		if !errors.As(err, &disorder) || disorder.Input != 1 || disorder.Record != int64(at) ||
+			string(disorder.Key) != "\x00\x00\x00\x03" || !bytes.Equal(disorder.Before, recs[4*at-4:4*at]) {
 			t.Errorf("record %d of input 1 is out of order; the error is %v", at, err)
 		}
 	}

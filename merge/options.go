@@ -26,12 +26,13 @@ func (o Options) inWholeRecords() *Options {
 func (o *Options) recordSize() int { return o.Keyer.Layout().RecordSize }
 
 // DisorderError says that an input is not sorted. Input is its index, and Record the index in it of the record that
-// belongs before the one it follows. Messages count inputs from 1.
+// belongs before the one it follows; Key and Before are the normalized keys of both. Messages count from 1.
 type DisorderError struct {
-	Input  int
-	Record int64
+	Input       int
+	Record      int64
+	Key, Before []byte
 }
 
 func (e *DisorderError) Error() string {
-	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input+1, e.Record)
+	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input+1, e.Record+1)
 }

@@ -109,7 +109,8 @@ func TestMergeLevelsNamesTheInput(t *testing.T) {
 		newRun := testSpill(t, k, nil).NewRun
 		_, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, newRun, newCollector(k, 800))
 		var disorder *DisorderError
-		if !errors.As(err, &disorder) || *disorder != (DisorderError{bad, int64(len(parts[bad]) - 1)}) {
+		if !errors.As(err, &disorder) ||
+			disorder.Input != bad || disorder.Record != int64(len(parts[bad])-1) {
 			t.Errorf("input %d is out of order, the error is %v", bad, err)
 		}
 	}

@@ -80,8 +80,8 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			return err
 		}
 		if m.opt.CheckOrder {
-			if len(last) > 0 && m.opt.Keyer.Compare(last, b.recs[:len(last)]) > 0 {
-				return &DisorderError{Input: b.input, Record: b.first}
+			if k := m.opt.Keyer; len(last) > 0 && k.Compare(last, b.recs[:len(last)]) > 0 {
+				return &DisorderError{b.input, b.first, k.Append(nil, b.recs), k.Append(nil, last)}
 			}
 			if err := b.disorder(m.opt.Keyer); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -87,8 +88,9 @@ func TestStreamsFaults(t *testing.T) {
 		bad[4*at] = 0
 		var disorder *DisorderError
 		err := run(bytes.NewReader(bad))
-		if !errors.As(err, &disorder) || *disorder != (DisorderError{1, int64(at)}) ||
-			!strings.HasPrefix(disorder.Error(), "merge: input 2: record ") {
+		if !errors.As(err, &disorder) || disorder.Input != 1 || disorder.Record != int64(at) ||
+			string(disorder.Key) != "\x00\x01\x01\x01" || string(disorder.Before) != "\x01\x01\x01\x01" ||
+			disorder.Error() != fmt.Sprintf("merge: input 2: record %d is out of order", at+1) {
 			t.Errorf("disorder at record %d becomes %v", at, err)
 		}
 	}

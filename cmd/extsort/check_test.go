@@ -14,7 +14,8 @@ func TestCheckEndsAtDisorder(t *testing.T) {
 	if status := run(t.Context(), []string{"-t", "u8", "-c"}, endless, &stdout, &stderr); status != 1 {
 		t.Errorf("exit status %d, want 1", status)
 	}
-	if want := "record 3 (byte 3) is out of order\n"; !strings.HasSuffix(stderr.String(), want) || stdout.Len() > 0 {
+	const want = "record 4 (byte 3) is out of order: 99 after 100\n"
+	if !strings.HasSuffix(stderr.String(), want) || stdout.Len() > 0 {
 		t.Errorf("standard error is %q, want …%q; standard output is %q", stderr.String(), want, stdout.String())
 	}
 }

@@ -131,6 +131,9 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	opt.Progress = progress
 	report, err := run(ctx, opt)
 	progress.End()
+	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
+		return fmt.Errorf("%w (without -m it is sorted)", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ type Checked struct {
 	Duplicates int64 // records whose key equals that of the record before
 	Checksum   string
 	Fault      int64 // index of the first record that is out of order; -1: none is
+
+	Key, Before []byte // normalized, of that record and of the one before it
+	First, Last []byte // normalized, of the first and of the last record
 }
 
 // Check reads the input and tells whether it is in order. brief: no checksum, and no reading on after a fault.
@@ -61,8 +64,10 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, war
 		return nil, err
 	}
 	c := &Checked{Records: order.Records, Duplicates: order.Duplicates, Fault: order.FirstFault(unique)}
+	c.Key, c.Before = order.FaultKeys(unique)
 	if !brief {
 		c.Checksum = watch.sum.sum.String()
+		c.First, c.Last = order.Ends()
 	}
 	return c, in.Data.Check(warn)
 }
@@ -89,7 +94,9 @@ func (r *Run) verify(ctx context.Context) error {
 		return fmt.Errorf("verify: %d records were written, but %d can be read; the output is not kept", out, order.Records)
 	}
 	if at := order.FirstFault(asked.Unique); at >= 0 {
-		return fmt.Errorf("verify: record %d of the output is out of order; the output is not kept", at)
+		key, before, _ := watch.keyer.Layout().KeyTexts(order.FaultKeys(asked.Unique))
+		return fmt.Errorf("verify: record %d of the output is out of order: %s after %s; the output is not kept",
+			at+1, key, before)
 	}
 	r.Result.ChecksumIn, r.Result.ChecksumOut = r.Input.sum.sum.String(), watch.sum.sum.String()
 	if r.Result.ChecksumIn != r.Result.ChecksumOut && !asked.Unique && asked.Limit == 0 {

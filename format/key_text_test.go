@@ -1,0 +1,72 @@
+package format
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestKeyText shows keys of every kind as people read them, in both directions.
+func TestKeyText(t *testing.T) {
+	le := binary.LittleEndian
+	f32 := func(bits uint32) []byte { return le.AppendUint32(nil, bits) }
+	f64 := func(v float64) []byte { return le.AppendUint64(nil, math.Float64bits(v)) }
+	long := []byte(strings.Repeat("x", 40))
+	for _, c := range []struct {
+		layout string
+		rec    []byte
+		want   string
+	}{
+		{"1 0:u8", []byte{200}, "200"},
+		{"1 0:i8", []byte{200}, "-56"},
+		{"4 0:u32", le.AppendUint32(nil, 7), "7"},
+		{"4 0:u32be", []byte{0, 0, 1, 0}, "256"},
+		{"8 0:i64", le.AppendUint64(nil, 1<<63), "-9223372036854775808"},
+		{"16 0:u128", []byte(strings.Repeat("\xff", 16)), "340282366920938463463374607431768211455"},
+		{"16 0:i128be", []byte(strings.Repeat("\xff", 16)), "-1"},
+		{"4 0:f32", f32(math.Float32bits(0.1)), "0.1"},
+		{"8 0:f64", f64(-2.5e300), "-2.5e+300"},
+		{"8 0:f64", f64(math.Copysign(0, -1)), "-0"},
+		{"8 0:f64", f64(math.Inf(-1)), "-Inf"},
+		{"4 0:f32", f32(0xffc00001), "NaN(0xffc00001)"},
+		{"4 0:bytes4", []byte("a\"b "), `"a\"b "`},
+		{"4 0:bytes4", []byte("ab\n\x00"), "0x61620a00"},
+		{"40 0:bytes40", long, `"` + string(long[:32]) + `"…`},
+		{"40 0:bytes40", make([]byte, 40), "0x" + strings.Repeat("00", 32) + "…"},
+		{"7 5:u16be 0:bytes2", []byte("hi...\x01\x02"), `(258, "hi")`},
+	} {
+		for _, desc := range []bool{false, true} {
+			k := keyer(t, c.layout)
+			if desc {
+				k = must(NewKeyer(k.Layout().Reverse()))
+			}
+			if got := k.Layout().KeyText(k.Append(nil, c.rec)); got != c.want {
+				t.Errorf("%v: the key is %s, want %s", k.Layout(), got, c.want)
+			}
+		}
+	}
+}
+
+// TestKeyTextsShowTheDifference finds the field in which keys differ, and shows of long bytes where they do.
+func TestKeyTextsShowTheDifference(t *testing.T) {
+	x := strings.Repeat("x", 99)
+	for _, c := range []struct {
+		layout, a, b, textA, textB string
+		differs                    int
+	}{
+		{"2 0:u8 1:u8", "\x01\x02", "\x01\x03", "(1, 2)", "(1, 3)", 1},
+		{"2 0:u8 1:u8", "\x02\x02", "\x01\x03", "(2, 2)", "(1, 3)", 0},
+		{"1 0:u8", "\x02", "\x02", "2", "2", -1},
+		{"100 0:bytes100", x + "a", x + "b", `…"` + x[:31] + `a"`, `…"` + x[:31] + `b"`, 0},
+		{"100 0:bytes100", x[:60] + "a" + x[:39], x[:60] + "\x00" + x[:39],
+			`…"` + x[:16] + "a" + x[:15] + `"…`, "0x…" + strings.Repeat("78", 16) + "00" + strings.Repeat("78", 15) + "…", 0},
+	} {
+		k := keyer(t, c.layout)
+		a, b, differs := k.Layout().KeyTexts(k.Append(nil, []byte(c.a)), k.Append(nil, []byte(c.b)))
+		if a != c.textA || b != c.textB || differs != c.differs {
+			t.Errorf("%s: %s and %s, which differ in field %d; want %s, %s, %d",
+				c.layout, a, b, differs, c.textA, c.textB, c.differs)
+		}
+	}
+}
