@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/pgzip"
 	"github.com/pierrec/lz4/v4"
@@ -36,8 +35,8 @@ func (c Compression) String() string { return compressionNames[c] }
 // allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands: a frame that needs
 // more than windowBytes is an error. Closing it does not close r.
 //
-// A gzip or zstd stream that is cut short is an error. An s2 stream does not say where it ends: one that is
-// cut between two of its blocks looks complete.
+// A stream that is cut short is an error. But s2 and Snappy streams that something else wrote do not say where they
+// end: they look complete if they are cut between two of their blocks. Those of NewWriter have an end of their own.
 //
 // Where the stream is not what c says, the error names the flag with which a stream that was mistaken for a compressed
 // one is read as it is.
@@ -59,15 +58,16 @@ type decompressor struct {
 }
 
 type countingReader struct {
-	r   io.Reader
-	n   int64
-	err error // other than io.EOF
+	r     io.Reader
+	n     int64
+	ended bool
+	err   error // other than io.EOF
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
-	if err != io.EOF {
+	if c.ended = err == io.EOF; !c.ended {
 		c.err = err
 	}
 	return n, err
@@ -116,7 +116,7 @@ func (d *decompressor) open() error {
 		}
 		d.plain = z.IOReadCloser()
 	case S2:
-		d.plain = io.NopCloser(s2.NewReader(&d.source))
+		d.plain = io.NopCloser(newS2Reader(&d.source))
 	case LZ4:
 		d.plain = io.NopCloser(lz4.NewReader(&d.source))
 	case Bzip2:
@@ -157,7 +157,7 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 	case Zstd:
 		return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
 	case S2:
-		return s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block)), nil
+		return newS2Writer(w, workers), nil
 	}
 	return nopWriteCloser{w}, nil
 }

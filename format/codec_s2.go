@@ -1,0 +1,106 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// An s2 stream does not say where it ends: one that is cut between two blocks looks complete. Ours have two chunks
+// more, which other readers skip: the first one announces the second, without which the stream was cut short.
+//
+//	ff 06 00 00 "S2sTwO"         the identifier
+//	80 07 00 00 "extsort"        an end will come
+//	00|01 …                      blocks
+//	80 0b 00 00 "extsort end"    the end
+const (
+	s2Chunk = 0x80
+	s2Begin = "extsort"
+	s2End   = "extsort end"
+)
+
+var (
+	errS2Cut   = fmt.Errorf("extsort wrote more of it: it was cut short, get it whole again: %w", io.ErrUnexpectedEOF)
+	errS2Empty = fmt.Errorf("nothing follows the identifier: %w", io.ErrUnexpectedEOF)
+)
+
+// s2Writer writes those chunks around the blocks. The first waits for the first block or the end.
+type s2Writer struct {
+	blocks *s2.Writer
+	begun  bool
+}
+
+func newS2Writer(w io.Writer, workers int) io.WriteCloser {
+	return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}
+}
+
+func (z *s2Writer) Write(p []byte) (int, error) {
+	if err := z.begin(); err != nil {
+		return 0, err
+	}
+	return z.blocks.Write(p)
+}
+
+func (z *s2Writer) begin() error {
+	if z.begun {
+		return nil
+	}
+	z.begun = true
+	return z.blocks.AddSkippableBlock(s2Chunk, []byte(s2Begin))
+}
+
+func (z *s2Writer) Close() error {
+	err := z.begin()
+	if err == nil {
+		err = z.blocks.Flush() // a chunk overtakes what is not a block yet
+	}
+	if err == nil {
+		err = z.blocks.AddSkippableBlock(s2Chunk, []byte(s2End))
+	}
+	return errors.Join(err, z.blocks.Close())
+}
+
+// s2Reader reads s2 streams one after the other, and misses the ends that were announced.
+type s2Reader struct {
+	blocks *s2.Reader
+	source *countingReader
+	cut    error // what it means if the stream ends here
+}
+
+func newS2Reader(source *countingReader) *s2Reader {
+	z := &s2Reader{source: source, cut: errS2Empty}
+	z.blocks = s2.NewReader(source, s2.ReaderSkippableCB(s2Chunk, z.skip))
+	return z
+}
+
+func (z *s2Reader) Read(p []byte) (int, error) {
+	n, err := z.blocks.Read(p)
+	if n > 0 && z.cut == errS2Empty {
+		z.cut = nil
+	}
+	if z.cut != nil && (err == io.EOF || z.source.ended && errors.Is(err, s2.ErrCorrupt)) {
+		err = z.cut
+	}
+	return n, err
+}
+
+// skip looks at a chunk of the kind of ours. One that holds a part of s2Begin was cut itself.
+func (z *s2Reader) skip(r io.Reader) error {
+	content, err := io.ReadAll(io.LimitReader(r, int64(len(s2End)+1)))
+	text := string(content)
+	switch {
+	case err != nil:
+		return err
+	case text == s2End:
+		z.cut = nil
+	case strings.HasPrefix(s2Begin, text):
+		if z.cut == errS2Cut || text != s2Begin {
+			return errS2Cut
+		}
+		z.cut = errS2Cut
+	}
+	return nil
+}
