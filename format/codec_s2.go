@@ -81,7 +81,7 @@ func (z *s2Reader) Read(p []byte) (int, error) {
 	if n > 0 && z.cut == errS2Empty {
 		z.cut = nil
 	}
-	if z.cut != nil && (err == io.EOF || z.source.ended && errors.Is(err, s2.ErrCorrupt)) {
+	if z.cut != nil && err == io.EOF || z.cut == errS2Cut && z.source.ended && errors.Is(err, s2.ErrCorrupt) {
 		err = z.cut
 	}
 	return n, err
