@@ -52,10 +52,13 @@ func sumCRC(recs []byte, recordSize int) (sum uint64) {
 		for ; len(recs) >= 4; recs = recs[4:] {
 			sum += uint64(^crcOf4(^binary.LittleEndian.Uint32(recs)))
 		}
-	case recordSize == 8:
-		const begin = 1<<32 - 1
-		for ; len(recs) >= 8; recs = recs[8:] {
-			sum += uint64(^crcOf8(begin ^ binary.LittleEndian.Uint64(recs)))
+	case recordSize%8 == 0 && recordSize < minFolded:
+		for len(recs) >= recordSize {
+			crc := ^uint32(0)
+			for rest := len(recs) - recordSize; len(recs) > rest; recs = recs[8:] {
+				crc = crcOf8(uint64(crc) ^ binary.LittleEndian.Uint64(recs))
+			}
+			sum += uint64(^crc)
 		}
 	case recordSize < minFolded:
 		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
