@@ -109,8 +109,8 @@ func (f *Files) readAhead(p []byte, first int64) error {
 //   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the memory limit;
 //   - all files where the system does not tell what comes from a disk.
 //
-// More than MaxOpen files are always read through their maps, since no descriptors stay open. What a chunk can sort
-// where it lies is not read at all but mapped, see mapRecords.
+// More than may stay open are always read through their maps. What a chunk can sort where it lies is not read at all
+// but mapped, see mapRecords.
 func (f *Files) throughMap() bool { return f.mapped && f.ahead.fromDisk() }
 
 func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) (err error) {

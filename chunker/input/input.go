@@ -41,9 +41,9 @@ type Kind struct {
 	format.Recognition
 }
 
-// openInput opens the file called name, or stdin for "-". A regular file that is not compressed can be read at offsets,
-// mapped without a descriptor; everything else is a stream. A decompressor may take windowBytes for what it looks back
-// to.
+// openInput opens the file called name, or stdin for "-". A regular file can be mapped without a descriptor; one that
+// is not compressed can be read at offsets; everything else is a stream. A decompressor may take windowBytes for what
+// it looks back to.
 func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
 	if name == Stdin {
@@ -58,7 +58,7 @@ func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, win
 		file.Close()
 		return nil, err
 	}
-	if in.at != nil && in.at.file == nil {
+	if in.file != nil && in.file.file == nil {
 		return in, file.Close()
 	}
 	in.close = append(in.close, file)
@@ -75,11 +75,17 @@ func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windo
 	case !compressed:
 		return newFile(kind, f, mapped)
 	}
+	if mapped {
+		if err := f.mapWhole(); err != nil {
+			return nil, err
+		}
+	}
 	in, err := openStream(kind, shown, io.NopCloser(io.NewSectionReader(f, 0, f.bytes)), windowBytes)
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
-	in.file = f
+	in.file, in.close = f, append(in.close, f)
 	return in, nil
 }
 

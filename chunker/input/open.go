@@ -3,11 +3,15 @@ package input
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"syscall"
+
+	"github.com/extsort/extsort/device"
 )
 
-// MaxOpen is the greatest number of inputs that stay open. More are mapped: thousands can be merged, and a process may
-// have few files open on some systems.
+// MaxOpen is the greatest number of inputs that stay open; see device.OpenFiles, too. More are mapped: thousands can be
+// merged, and a process may have few files open on some systems.
 const MaxOpen = 64
 
 // Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the same kind
@@ -18,7 +22,7 @@ func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 	if len(names) == 0 {
 		names = []string{Stdin}
 	}
-	mapped := len(names) > MaxOpen
+	mapped := len(names) > device.OpenFiles(MaxOpen)
 	var all inputs
 	var faults []error
 	seenStdin := false
@@ -29,6 +33,10 @@ func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 		}
 		seenStdin = seenStdin || name == Stdin
 		in, err := openInput(ctx, kind, name, stdin, windowBytes, mapped)
+		if errors.Is(err, syscall.EMFILE) {
+			all.Close()
+			return nil, fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)
+		}
 		if err != nil {
 			faults = append(faults, err)
 			continue

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
@@ -65,8 +66,12 @@ var (
 
 // mapWhole maps the file, whose descriptor is not needed any more.
 func (f *regularFile) mapWhole() (err error) {
-	if f.pages, err = mmap.Open(pathOf(f.file)); err != nil {
-		return fmt.Errorf("map %s: %w", f.shown, err)
+	f.pages, err = mmap.Open(pathOf(f.file))
+	switch {
+	case errors.Is(err, syscall.ENOMEM):
+		return fmt.Errorf("map %s: %w (raise ulimit -v, or name fewer inputs)", f.shown, err)
+	case err != nil:
+		return fmt.Errorf("map %s: %w", f.shown, device.WithoutPath(err))
 	}
 	f.file = nil
 	return nil

@@ -98,7 +98,8 @@ func (s *Spill) initCodecs() {
 // createVolumes makes files in all folders. Neighbours are on different disks.
 func (s *Spill) createVolumes() error {
 	opt := &s.opt
-	each := min(maxVolumes, max(1, (2*opt.Workers+len(opt.Folders)-1)/len(opt.Folders)))
+	all := device.OpenFiles(maxVolumes * len(opt.Folders))
+	each := max(1, min(2*opt.Workers+len(opt.Folders)-1, all)/len(opt.Folders))
 	for i := range each * len(opt.Folders) {
 		folder := opt.Folders[i%len(opt.Folders)]
 		file, err := opt.Store.Create(folder)

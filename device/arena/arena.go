@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"unsafe"
+
+	"github.com/dustin/go-humanize"
 )
 
 // align is what the start of every arena is a multiple of, in bytes: a cache line, so that the line-wise stores
@@ -38,7 +40,8 @@ func Alloc(bytes int) (*Memory, error) {
 	}
 	m, err := reserve(bytes)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %d bytes of memory: %w", bytes, err)
+		return nil, fmt.Errorf("allocate %s of memory: %w (lower -S, or raise ulimit -v)",
+			humanize.IBytes(uint64(bytes)), err)
 	}
 	return m, nil
 }

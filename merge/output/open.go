@@ -40,7 +40,7 @@ func Open(ctx context.Context, name string, fault func(operation string) error) 
 	}
 	if err != nil {
 		o.Abort()
-		return nil, fmt.Errorf("create output %s: %w", name, device.WithoutPath(err))
+		return nil, fmt.Errorf("create output %s: %w", name, advise(err))
 	}
 	o.at = o.file
 	return o, nil

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/dustin/go-humanize"
 
@@ -62,11 +63,14 @@ func (o *Output) do(operation string, f func() error) error {
 	return err
 }
 
-// advise is device.WithoutPath with what to do where the output has no room.
+// advise is device.WithoutPath with what to do where the output has no room, or the process no descriptors.
 func advise(err error) error {
 	err = device.WithoutPath(err)
 	if how := spill.OutOfRoom(err); how != "" {
 		return fmt.Errorf("%w; its folder %s: make room, or name an output elsewhere", err, how)
+	}
+	if errors.Is(err, syscall.EMFILE) {
+		return fmt.Errorf("%w (raise ulimit -n)", err)
 	}
 	return err
 }
