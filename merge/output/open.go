@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -183,33 +182,16 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 	if err := o.openFolder(); err != nil {
 		return err
 	}
+	o.removeLeftovers()
 	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
+	if err == nil {
+		o.unlocked = lock(o.file) != nil
+	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = o.nameTemp("open output", func(name string) (err error) {
-			o.file, err = o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-			return err
-		})
+		err = o.nameTemp("open output", func(name string) error { return o.openTemp(name, perm) })
 	}
 	if err != nil {
 		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
-
-// nameTemp does an operation that gives the file a temporary name, with another one where that stands already.
-func (o *Output) nameTemp(operation string, give func(name string) error) error {
-	for range maxNames {
-		name := fmt.Sprintf(".%.200s.extsort-%08x", o.base, rand.Uint32())
-		err := o.do(operation, func() error { return give(name) })
-		if err == nil {
-			o.temp = name
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return fs.ErrExist
-}
-
-// maxNames is how many temporary names are tried.
-const maxNames = 10

@@ -24,7 +24,9 @@ import (
 
 // Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
 // until then it has no name (O_TMPFILE) or, where that is not possible, a temporary one in the same folder, and
-// what stood under the name before is untouched. So the output may be one of the inputs.
+// what stood under the name before is untouched. So the output may be one of the inputs. What a killed process leaves
+// under a temporary name, the next output of that name on the same machine removes: a lock tells that its owner is
+// dead. Windows and AIX have no such lock, and leave it.
 //
 // Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
 // IsStream is true, and only Write may be used.
@@ -37,6 +39,7 @@ type Output struct {
 	root     *os.Root    // the folder, so that one that takes its name meanwhile gets nothing
 	folder   *os.File    // the same, to be synced
 	temp     string      // name in the folder; "" while the file has none
+	unlocked bool        // no lock tells others that this run lives
 	replaces fs.FileInfo // nil: nothing stands under the name
 	stream   bool
 	file     *os.File
@@ -188,8 +191,10 @@ func (o *Output) publish(size int64) error {
 	if o.temp == "" {
 		return o.link()
 	}
-	if err := o.close(); err != nil { // not every system renames an open file
-		return err
+	if !renamesOpen {
+		if err := o.close(); err != nil {
+			return err
+		}
 	}
 	return o.rename()
 }
@@ -233,14 +238,15 @@ func (o *Output) close() error {
 
 // Abort gives up the output and removes what there is of it. It does nothing after Commit.
 func (o *Output) Abort() error {
+	var removing error
+	if renamesOpen {
+		removing = o.removeTemp() // while it is locked: afterwards the name may be another run's
+	}
 	err := o.close()
 	if o.stream && err != nil {
 		return fmt.Errorf("close output %s: %w", o.name, device.WithoutPath(err))
 	}
-	if o.temp != "" {
-		err = errors.Join(err, o.root.Remove(o.temp))
-		o.temp = ""
-	}
+	err = errors.Join(err, removing, o.removeTemp())
 	o.closeFolder()
 	return err
 }

@@ -1,0 +1,114 @@
+//go:build unix && !aix
+
+package output
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestLeftoversAreRemoved has files in the folder as killed runs leave them, and others that must stay: of a run that
+// lives, of other outputs, under names that are not known, and what is no regular file.
+func TestLeftoversAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	name := filepath.Join(folder, "out")
+	known := (&Output{base: "out"}).tempName
+	other := (&Output{base: "other"}).tempName(0)
+	random := (&Output{base: "out", unlocked: true}).tempName(0)
+	stay := []string{"target", known(1), known(2), known(3), known(4), other, random}
+	for _, file := range []string{"target", known(0), known(1), known(5), known(knownNames - 1), other, random} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alive, err := os.OpenFile(filepath.Join(folder, known(1)), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	err = errors.Join(lock(alive), os.Symlink("target", filepath.Join(folder, known(2))),
+		os.Mkdir(filepath.Join(folder, known(3)), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeFIFO(t, filepath.Join(folder, known(4)))
+	o, err := Open(t.Context(), name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Abort(); err != nil {
+		t.Error(err)
+	}
+	left := names(t, folder)
+	slices.Sort(left)
+	if slices.Sort(stay); !slices.Equal(left, stay) {
+		t.Errorf("the folder has\n%q, want\n%q", left, stay)
+	}
+}
+
+// TestKilledRunsLeaveNoNames ends runs as SIGKILL does, where the file has a temporary name; the next one cleans up.
+func TestKilledRunsLeaveNoNames(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		name := filepath.Join(t.TempDir(), "out")
+		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		killed, err := Open(t.Context(), name, func(operation string) error {
+			if named && operation == "create output" {
+				return errors.ErrUnsupported
+			}
+			return nil
+		})
+		if err == nil && !named {
+			err = killed.nameTemp("link output", func(temp string) error { return link(killed.file, killed.folder, temp) })
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Skip("no files without a name here")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writeThree(name, nil); err != nil {
+			t.Fatal(err)
+		}
+		if left := names(t, filepath.Dir(name)); len(left) != 2 {
+			t.Errorf("named %t: beside a run that lives the folder has %q", named, left)
+		}
+		killed.file.Close()
+		killed.closeFolder()
+		if err := writeThree(name, nil); err != nil {
+			t.Fatal(err)
+		}
+		if left := names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
+			t.Errorf("named %t: after the kill the folder has %q", named, left)
+		}
+	}
+}
+
+// TestOutputsToOneName writes the same output from several runs at once, each of which looks for leftovers while the
+// others live.
+func TestOutputsToOneName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	done := make(chan error)
+	const writers = 6
+	for range writers {
+		go func() {
+			var err error
+			for range 50 {
+				err = errors.Join(err, writeThree(name, (&faults{named: true, failAt: -1}).step))
+			}
+			done <- err
+		}()
+	}
+	for range writers {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if left := names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
+		t.Errorf("the folder has %q", left)
+	}
+}
