@@ -92,10 +92,26 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
 	f.Spill.Free = cmp.Or[spill.Store](opt.faults.spillStore, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
+	if f.Spill.Free >= 0 && spill.SharesDisk(opt.Output, opt.TempDirs) {
+		f.Spill.Output = min(reservedBytes(f), f.Spill.Free)
+		f.Spill.Free -= f.Spill.Output
+	}
 	if f.Seekable {
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size))
 	}
 	return f, nil
+}
+
+// reservedBytes is the room that the output takes before anything is spilled; 0: not known, or as in memory none.
+func reservedBytes(f *plan.Facts) int64 {
+	if !f.Output.OnDisk || f.Output.Codec != format.None || f.Asked.Unique || f.Records < 0 {
+		return 0
+	}
+	records := f.Records
+	if f.Asked.Limit > 0 {
+		records = min(records, f.Asked.Limit)
+	}
+	return records * int64(f.Keyer.Layout().RecordSize)
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -126,3 +126,43 @@ func TestNothingElseIsPossible(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputTakesRoomOfSpill has room for spill or for the output: where they share a file system there is no plan.
+func TestOutputTakesRoomOfSpill(t *testing.T) {
+	ask := isOnDisk
+	defer func() { isOnDisk = ask }()
+	isOnDisk = func(string) bool { return true }
+	k := kindNamed("gensort")
+	data := k.make(t, "uniform", 40_000, rand.New(rand.NewPCG(15, 16)))
+	store := &narrowStore{}
+	store.room.Store(int64(len(data)) * 3 / 2)
+	opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 16 << 20, Workers: 2}
+	opt.faults.chunkRecords, opt.faults.blockBytes, opt.faults.spillStore = 9000, 32<<10, store
+	opt.Strategy, opt.TempDirs = MergeRuns, []string{t.TempDir()}
+	if !spill.SharesDisk(opt.TempDirs[0], opt.TempDirs) {
+		t.Skip("file systems cannot be told apart here")
+	}
+	for _, c := range []struct {
+		output string
+		limit  int64
+		want   Strategy
+	}{
+		{"", 0, MergeRuns},
+		{filepath.Join(opt.TempDirs[0], "out"), 0, ""},
+		{filepath.Join(opt.TempDirs[0], "out"), 10_000, MergeRuns},
+		{filepath.Join(opt.TempDirs[0], "out.gz"), 0, MergeRuns}, // it is not known how large it will be
+	} {
+		opt.Output, opt.Limit, opt.Stdout = c.output, c.limit, &bytes.Buffer{}
+		report, err := Plan(t.Context(), opt)
+		if c.want == "" {
+			if says := "are free, beside 3.8 MiB that the output takes of the same disk"; err == nil ||
+				!strings.Contains(err.Error(), says) {
+				t.Errorf("output %q: error %v", c.output, err)
+			}
+			continue
+		}
+		if err != nil || report.Strategy != c.want {
+			t.Errorf("output %q, limit %d: %v is planned, want %s; error %v", c.output, c.limit, report, c.want, err)
+		}
+	}
+}

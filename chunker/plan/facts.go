@@ -54,6 +54,7 @@ type Spill struct {
 	Folders []string
 	OnDisk  bool
 	Free    int64 // bytes that there is room for; -1: not known
+	Output  int64 // bytes of the output, for which the same file systems have room besides
 }
 
 // Sample is the prefixes of some keys (format.Keyer.Prefix), in the order of their positions, and how many of them are

@@ -129,7 +129,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	spills := first.Strategy == Merge || first.Strategy == Partition
 	switch {
 	case !first.Possible && c.leastRoom > 0:
-		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free)
+		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free, f.Spill.Output)
 	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}

@@ -40,9 +40,13 @@ func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// NoRoom is the error of temporary folders that have too little room together.
-func NoRoom(folders []string, least, free int64) error {
-	return fmt.Errorf("temporary folder %s: the sort needs %s there at least, but only %s are free "+
+// NoRoom is the error of temporary folders that have too little room together, beside that of the output.
+func NoRoom(folders []string, least, free, output int64) error {
+	beside := ""
+	if output > 0 {
+		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
+	}
+	return fmt.Errorf("temporary folder %s: the sort needs %s there at least, but only %s are free%s "+
 		"(name another with -T, or several)",
-		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)))
+		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside)
 }

@@ -121,7 +121,7 @@ func (o *Options) checkRoom() error {
 	if free < 0 || o.ExpectBytes <= free {
 		return nil
 	}
-	return plan.NoRoom(o.Folders, o.ExpectBytes, free)
+	return plan.NoRoom(o.Folders, o.ExpectBytes, free, 0)
 }
 
 // Written is the number of bytes spilled so far, as stored.

@@ -3,7 +3,9 @@ package spill
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // Store makes spill files: on a [Disk], or as a test double that injects faults.
@@ -42,6 +44,19 @@ func (Disk) Free(folders []string) (free int64) {
 		free += n
 	}
 	return free
+}
+
+// SharesDisk reports whether a file lies, or will, on the same file system as one of the folders, as far as the system
+// tells.
+func SharesDisk(file string, folders []string) bool {
+	device, known := deviceOf(file)
+	if !known {
+		device, known = deviceOf(filepath.Dir(file))
+	}
+	return known && slices.ContainsFunc(folders, func(folder string) bool {
+		other, known := deviceOf(folder)
+		return known && other == device
+	})
 }
 
 // Create makes an unlinked file in folder.

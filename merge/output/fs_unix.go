@@ -20,6 +20,15 @@ func syncFolder(folder *os.File) error {
 	return nil
 }
 
+// mayHave reports that the process may write no file of that size. Not every file system says so before it is written.
+func mayHave(bytes int64) error {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(bytes) > uint64(limit.Cur) {
+		return unix.EFBIG
+	}
+	return nil
+}
+
 // mayRemove reports that a file may not be removed from the folder or replaced in it, without doing so: a system that
 // is asked to remove it as a folder may look first at the rights, and only then at what it is.
 func mayRemove(folder *os.File, name string) error {

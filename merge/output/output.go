@@ -69,10 +69,13 @@ func (o *Output) do(operation string, f func() error) error {
 // advise is device.WithoutPath with what to do where the output has no room, or the process no descriptors.
 func advise(err error) error {
 	err = device.WithoutPath(err)
-	if how := spill.OutOfRoom(err); how != "" {
+	how := spill.OutOfRoom(err)
+	switch {
+	case errors.Is(err, syscall.EFBIG):
+		return fmt.Errorf("%w; its folder %s: raise ulimit -f, or name an output elsewhere", err, how)
+	case how != "":
 		return fmt.Errorf("%w; its folder %s: make room, or name an output elsewhere", err, how)
-	}
-	if errors.Is(err, syscall.EMFILE) {
+	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w (raise ulimit -n)", err)
 	}
 	return err
@@ -88,7 +91,9 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 		return nil
 	}
 	err := o.do("reserve output", func() (err error) {
-		o.at, o.unmap, err = reserve(o.file, bytes, writers)
+		if err = mayHave(bytes); err == nil {
+			o.at, o.unmap, err = reserve(o.file, bytes, writers)
+		}
 		return err
 	})
 	if err != nil {
