@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests in this file run the command under limits that the system sets. Each says what it lacks where a limit
+// cannot be set. What quotas do is tested with a fault instead (TestOutputWithoutRoom and its like of chunker/spill).
+
+// shell runs a script with the command in its path, and gives its exit status and what it said.
+func shell(t *testing.T, script string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, said bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), said.String()
+}
+
+// sorts runs a script that is to make the output out, and holds that against what is expected.
+func sorts(t *testing.T, want []byte, out, script string, args ...string) {
+	t.Helper()
+	os.Remove(out)
+	status, _, said := shell(t, script, args...)
+	if got, err := os.ReadFile(out); status != 0 || err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: exit %d, %d of %d bytes or other ones: %s", script, status, len(got), len(want), said)
+	}
+}
+
+// refuses runs a script that is to exit with 2 and one line.
+func refuses(t *testing.T, says, script string, args ...string) {
+	t.Helper()
+	status, _, said := shell(t, script, args...)
+	if status != 2 || !regexp.MustCompile(`\Aextsort: `+says+`\n\z`).MatchString(said) {
+		t.Errorf("%s: exit %d: %s", script, status, said)
+	}
+}
+
+// testData makes n random u64 in the file in of a new folder, and gives what they are when they are sorted. There is a
+// folder for spill, too.
+func testData(t *testing.T, n string) (folder string, sorted []byte) {
+	t.Helper()
+	folder = t.TempDir()
+	script := `mkdir "$1/spill" && cd "$1" && extsort gen -t u64 -n $2 -o in && extsort -t u64 -o sorted in`
+	if status, _, said := shell(t, script, folder, n); status != 0 {
+		t.Fatal(said)
+	}
+	sorted, err := os.ReadFile(filepath.Join(folder, "sorted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder, sorted
+}
+
+// TestLimitOfOpenFiles has 40 inputs, or many workers, and 20 files that may be open.
+func TestLimitOfOpenFiles(t *testing.T) {
+	folder, _ := testData(t, "10k")
+	copies := `cd "$1" && extsort -t u64 -o in.zst in && extsort -t u64 -m -o sorted.zst sorted &&
+		for i in $(seq 40); do ln in raw.$i; ln in.zst packed.$i; ln sorted sorted.$i; ln sorted.zst both.$i; done &&
+		cat raw.* | extsort -t u64 -o all`
+	if status, _, said := shell(t, copies, folder); status != 0 {
+		t.Fatal(said)
+	}
+	out := filepath.Join(folder, "out")
+	want, err := os.ReadFile(filepath.Join(folder, "all"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"raw.*", "packed.*", "-m sorted.[0-9]*", "-m both.*"} {
+		sorts(t, want, out, `ulimit -n 20; cd "$1" && extsort -t u64 -o out `+command, folder)
+	}
+	large, want := testData(t, "3M")
+	sorts(t, want, filepath.Join(large, "out"),
+		`ulimit -n 20; cd "$1" && extsort -t u64 --parallel 8 -S 24M --strategy merge -T spill -o out in`, large)
+	for i := range 40 {
+		name := filepath.Join(folder, fmt.Sprintf("fifo.%d", i))
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Skip("no FIFOs here:", err)
+		}
+		both, err := os.OpenFile(name, os.O_RDWR, 0) // so that nobody waits to open it
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer both.Close()
+		if _, err := both.Write(make([]byte, 64)); err != nil { // which is waited for
+			t.Fatal(err)
+		}
+	}
+	refuses(t, `fifo.*: too many open files \(raise ulimit -n.*\)`,
+		`ulimit -n 20; cd "$1" && extsort -t u64 -m fifo.*`, folder)
+	refuses(t, `.*: too many open files \(raise ulimit -n.*\)`, `ulimit -n 9; cd "$1" && extsort -t u64 -o out in`, folder)
+}
+
+// TestLimitOfFileSize refuses an output before the work, also where the file system lies in memory.
+func TestLimitOfFileSize(t *testing.T) {
+	folder, _ := testData(t, "400k")
+	says := `reserve 3.1 MiB for output .*: file too large; .*: raise ulimit -f, or name an output elsewhere`
+	for _, at := range []string{folder, "/dev/shm"} {
+		if _, err := os.Stat(at); err != nil {
+			t.Log("not in memory:", err)
+			continue
+		}
+		at = filepath.Join(at, fmt.Sprintf("extsort-test-%d", os.Getpid()))
+		refuses(t, says, `ulimit -f 1000; exec extsort -t u64 -o "$2" "$1/in"`, folder, at)
+		if _, err := os.Stat(at); err == nil {
+			t.Error("something was left at", at)
+			os.Remove(at)
+		}
+	}
+}
+
+// TestLimitOfAddressSpace asks for more memory than the process may have; Go itself takes some 1.4 GB of addresses.
+func TestLimitOfAddressSpace(t *testing.T) {
+	if status, _, said := shell(t, `ulimit -v 2000000; extsort --version`); status != 0 {
+		t.Skip("Go does not begin with 2 GB of addresses, as with its race detector:", said[:min(len(said), 200)])
+	}
+	refuses(t, `allocate .*iB of memory: cannot allocate memory \(lower -S, or raise ulimit -v\)`,
+		`ulimit -v 2000000; head -c 4M /dev/zero | extsort -t u64 -S 6G -o /dev/null`)
+}
+
+// TestSmallFileSystem has spill or the output in a file system of 4 MiB.
+func TestSmallFileSystem(t *testing.T) {
+	const mounted = `mkdir small && mount -t tmpfs -o size=4m none small && `
+	if status, _, said := shell(t, `cd "$1" && unshare -rm sh -c "$2 true"`, t.TempDir(), mounted); status != 0 {
+		t.Skip("no mount of one's own here:", said)
+	}
+	folder, want := testData(t, "3M")
+	in := func(command string) string {
+		return `cd "$1" && rm -rf small && unshare -rm sh -c '` + mounted + command + `'`
+	}
+	spilling := "extsort -t u64 -S 16M --parallel 2 --strategy merge -o out "
+	// What comes through a pipe has no size, so that a folder is found to be full while it is written to.
+	sorts(t, want, filepath.Join(folder, "out"), in("cat in | "+spilling+"-T small -T spill"), folder)
+	refuses(t, `temporary folder small is full: spill needs at least .*-T.*`, in("cat in | "+spilling+"-T small"), folder)
+	refuses(t, `reserve .* for output small/out in small: .*make room.*`,
+		in(`echo old > small/out; extsort -t u64 -o small/out in; status=$?;
+			echo old | cmp - small/out && ls -A small >&3; exit $status`)+` 3>"$1/left"`, folder)
+	if left, err := os.ReadFile(filepath.Join(folder, "left")); string(left) != "out\n" {
+		t.Errorf("the full file system has %q, %v", left, err)
+	}
+}
+
+// TestLimitOfGroupMemory sorts in a cgroup that has little memory, by the limit that extsort finds there.
+func TestLimitOfGroupMemory(t *testing.T) {
+	group, limit := "", ""
+	for root, file := range map[string]string{
+		"/sys/fs/cgroup": "memory.max", "/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+	} {
+		at := filepath.Join(root, fmt.Sprintf("extsort-test-%d", os.Getpid()))
+		if os.Mkdir(at, 0o700) != nil {
+			continue
+		}
+		t.Cleanup(func() { os.Remove(at) })
+		if os.WriteFile(filepath.Join(at, file), []byte("67108864"), 0) == nil {
+			group, limit = at, file
+		}
+	}
+	if group == "" {
+		t.Skip("no cgroup with a limit of memory can be made here")
+	}
+	folder, want := testData(t, "5M")
+	join := `echo $$ > "$2/cgroup.procs" || exit 3; cd "$1" && exec extsort -t u64 -T spill -o out --stats in`
+	if status, _, said := shell(t, join, folder, group); status == 3 {
+		t.Skip("no process can be moved to a cgroup here:", said)
+	}
+	sorts(t, want, filepath.Join(folder, "out"), join, folder, group)
+	if status, _, said := shell(t, join, folder, group); status != 0 || strings.Contains(said, "in-core") {
+		t.Errorf("%s of 64 MiB: exit %d: %s", limit, status, said)
+	}
+}
+
+// TestStopAndKill stops a sort that spills and lets it go on, and kills others: of those nothing is left.
+func TestStopAndKill(t *testing.T) {
+	folder, want := testData(t, "3M")
+	out := filepath.Join(folder, "out")
+	const begin = `cd "$1" && extsort -t u64 -S 16M --parallel 2 --strategy merge -T spill -o out in & `
+	sorts(t, want, out,
+		begin+`for i in 1 2 3; do sleep .05; kill -STOP $! && sleep .05; kill -CONT $!; done; wait $!`, folder)
+	for _, after := range []string{"0.02", "0.1", "0.2"} {
+		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, _, said := shell(t, begin+`sleep $2; kill -KILL $!; wait $!`, folder, after)
+		got, err := os.ReadFile(out)
+		if err != nil || !bytes.Equal(got, want) && (string(got) != "old" || status == 0) {
+			t.Errorf("killed after %s s: exit %d, %d bytes, %v: %s", after, status, len(got), err, said)
+		}
+		if _, left, _ := shell(t, `cd "$1" && ls -A . spill`, folder); left != ".:\nin\nout\nsorted\nspill\n\nspill:\n" {
+			t.Errorf("killed after %s s: the folders have\n%s", after, left)
+		}
+	}
+}
+
+// TestKilledBetweenLinkAndRename kills a run while its file has a temporary name: the next one takes that away.
+func TestKilledBetweenLinkAndRename(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("no strace here:", err)
+	}
+	folder, want := testData(t, "1000")
+	out := filepath.Join(folder, "out")
+	if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill := `cd "$1" && strace -f -o trace -e trace=/renameat -e inject=/renameat:signal=KILL extsort -t u64 -o out in`
+	_, _, said := shell(t, kill, folder)
+	left, err := filepath.Glob(filepath.Join(folder, ".out.extsort-*"))
+	if got, _ := os.ReadFile(out); err != nil || string(got) == "old" && len(left) == 0 {
+		t.Skip("strace does not kill here:", said)
+	} else if string(got) != "old" || len(left) != 1 {
+		t.Fatalf("%d bytes of output, beside %q", len(got), left)
+	}
+	sorts(t, want, out, `cd "$1" && extsort -t u64 -o out in`, folder)
+	if left, _ := filepath.Glob(filepath.Join(folder, ".out.extsort-*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
