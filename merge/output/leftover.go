@@ -85,12 +85,12 @@ func (o *Output) stands(name string, file *os.File) bool {
 	return missing == nil && err == nil && os.SameFile(named, opened)
 }
 
-// removeTemp takes the temporary name away.
+// removeTemp takes the temporary name away, but for that of a file that is kept.
 func (o *Output) removeTemp() error {
-	if o.temp == "" {
-		return nil
-	}
 	name := o.temp
 	o.temp = ""
+	if name == "" || o.kept.worth() {
+		return nil
+	}
 	return o.root.Remove(name)
 }

@@ -18,7 +18,11 @@ import (
 // Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
 // error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
 func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
-	o := &Output{fault: fault, name: name, unmap: func() {}, behind: writeBehind}
+	return open(ctx, name, fault, nil)
+}
+
+func open(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
+	o := &Output{fault: fault, name: name, kept: kept, unmap: func() {}, behind: writeBehind}
 	info, err := o.resolve()
 	switch {
 	case err != nil:
@@ -183,9 +187,11 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 		return err
 	}
 	o.removeLeftovers()
-	o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
-	if err == nil {
-		o.unlocked = lock(o.file) != nil
+	if o.unlocked = o.kept != nil; o.unlocked { // what is kept, no other run may take for a leftover
+		o.file, err = attempt(o, "open output", o.openKept)
+	} else {
+		o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
+		o.unlocked = err == nil && lock(o.file) != nil
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = o.nameTemp("open output", func(name string) error { return o.openTemp(name, perm) })

@@ -40,6 +40,7 @@ type Output struct {
 	folder   *os.File    // the same, to be synced
 	temp     string      // name in the folder; "" while the file has none
 	unlocked bool        // no lock tells others that this run lives
+	kept     *Kept       // nil: nothing is left of an output that is given up
 	replaces fs.FileInfo // nil: nothing stands under the name
 	stream   bool
 	file     *os.File

@@ -1,0 +1,47 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+)
+
+// Kept is the file of an output that can be gone on with after a crash: until Commit it has a temporary name, by which
+// it can be opened again.
+type Kept struct {
+	Name string // in the folder of the output; "": there is none yet
+
+	hasRecords atomic.Bool
+}
+
+// Keep has the file stay there also where the output is given up.
+func (k *Kept) Keep() { k.hasRecords.Store(true) }
+
+func (k *Kept) worth() bool { return k != nil && k.hasRecords.Load() }
+
+// OpenKept is Open with the file of before. Where there is none it makes one, and enters its name.
+func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
+	o, err := open(ctx, name, fault, kept)
+	if err == nil {
+		kept.Name = o.temp
+	}
+	return o, err
+}
+
+// openKept opens the file of before; errors.ErrUnsupported: there is none.
+func (o *Output) openKept() (*os.File, error) {
+	name := o.kept.Name
+	if name == "" {
+		return nil, errors.ErrUnsupported
+	}
+	info, err := o.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.ErrUnsupported
+	}
+	o.temp = name
+	return o.root.OpenFile(name, os.O_RDWR, 0)
+}
+
+// Sync makes what was written durable.
+func (o *Output) Sync() error { return o.do("sync output", o.file.Sync) }
