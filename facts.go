@@ -76,7 +76,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 }
 
 // gather is factsOf, with a sample of the keys and what is to be known of the machine.
-func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
+func gather(opt *Options, run *engine.Run) (*plan.Facts, error) {
+	in := run.Input
 	f := factsOf(opt, in)
 	var err error
 	if f.Sample, err = in.Data.Sample(in.Keyer, plan.SampleKeys); err != nil {
@@ -90,7 +91,7 @@ func gather(opt *Options, in *engine.Input) (*plan.Facts, error) {
 	}
 	f.Memory = systemMemory()
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
-	f.Spill.Free = cmp.Or[spill.Store](opt.faults.spillStore, spill.Disk{}).Free(opt.TempDirs)
+	f.Spill.Free = cmp.Or[spill.Store](run.Store, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
 	if f.Spill.Free >= 0 && spill.SharesDisk(opt.Output, opt.TempDirs) {
 		f.Spill.Output = min(reservedBytes(f), f.Spill.Free)

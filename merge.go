@@ -31,6 +31,9 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 
 // prepareMerge opens the inputs of a merge.
 func prepareMerge(ctx context.Context, opt Options) (*session, error) {
+	if err := opt.noCheckpoint(); err != nil {
+		return nil, err
+	}
 	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -110,6 +113,9 @@ func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
+	}
+	if err := opt.noCheckpoint(); err != nil {
+		return nil, err
 	}
 	s, err := begin(ctx, opt)
 	if err != nil {

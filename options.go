@@ -56,6 +56,11 @@ type Options struct {
 	Devices      []string // auto, cpu, gpu, number or name, as Devices lists them; none: auto
 	DeviceMemory int64    // use no more than this of each device's memory; 0: all
 
+	// Checkpoint is a folder that keeps finished runs, and how far they have been merged, so that the same sort goes on
+	// from there after a crash. It is made, or must be empty, and is removed at the end. The output and all inputs have
+	// to be named files, the inputs not compressed. "": nothing outlives the process.
+	Checkpoint string
+
 	Strategy      Strategy
 	Algorithm     string // on the device; "": the device's choice
 	DigitBits     int    // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
@@ -112,6 +117,7 @@ func (o *Options) validate() error {
 		humanize.IBytes(uint64(max(o.MemoryBytes, 0))), humanize.IBytes(MinMemory))
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
+	faults = append(faults, o.validateCheckpoint())
 	return errors.Join(faults...)
 }
 
@@ -125,6 +131,9 @@ func (o Options) withDefaults() Options {
 		if all := systemMemory(); all > 0 {
 			o.MemoryBytes = min(o.MemoryBytes, max(all, 1<<30)) // a stream may need all, nobody knows
 		}
+	}
+	if o.Checkpoint != "" {
+		o.TempDirs = []string{o.Checkpoint}
 	}
 	if len(o.TempDirs) == 0 {
 		o.TempDirs = []string{spill.DefaultFolder()}

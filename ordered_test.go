@@ -33,7 +33,7 @@ func TestLooksReversed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := gather(&s.opt, s.run.Input)
+		f, err := gather(&s.opt, s.run)
 		if err := errors.Join(err, s.close()); err != nil {
 			t.Fatal(err)
 		}

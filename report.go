@@ -25,6 +25,7 @@ type Report struct {
 	Records        int64    `json:"records"`       // read
 	RecordsOut     int64    `json:"records_out"`   // written
 	BytesRead      int64    `json:"bytes_read"`    // record bytes from the inputs, decompressed
+	BytesKept      int64    `json:"bytes_kept"`    // of these, what a checkpoint had of a run that was interrupted
 	BytesWritten   int64    `json:"bytes_written"` // record bytes to the output, before compression
 	BytesSpilled   int64    `json:"bytes_spilled"` // bytes written to temporary files
 	SpillCodec     string   `json:"spill_codec"`   // compression of those that it makes fewer; "": nothing was spilled
@@ -89,7 +90,7 @@ func (e *DisorderError) Error() string {
 func (s *session) report(start time.Time, peak int64) *Report {
 	run, result := s.run, &s.run.Result
 	r := &Report{
-		BytesSpilled: result.BytesSpilled, SpillCodec: result.SpillCodec,
+		BytesKept: result.BytesKept, BytesSpilled: result.BytesSpilled, SpillCodec: result.SpillCodec,
 		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device, Algorithm: result.Algorithm(),
 		Strategy: result.Strategy, Chunks: result.Chunks, FanIn: result.FanIn, MergeLevels: result.MergeLevels,
 		Seconds: time.Since(start).Seconds(), ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut,

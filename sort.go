@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
@@ -39,7 +40,7 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes
 // nothing.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
-	s, err := prepare(ctx, opt)
+	s, err := prepareWith(ctx, opt, spill.LookAtCheckpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +51,24 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 type session struct {
 	opt Options // with the defaults filled in
 	run *engine.Run
+
+	complete bool // nothing can be gone on with
 }
 
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open.
 func prepare(ctx context.Context, opt Options) (*session, error) {
+	return prepareWith(ctx, opt, spill.OpenCheckpoint)
+}
+
+func prepareWith(ctx context.Context, opt Options, open openCheckpoint) (*session, error) {
 	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.choose(ctx); err != nil {
+	if err = s.openCheckpoint(open); err == nil {
+		err = s.choose(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -81,7 +91,10 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 
 // choose gathers the facts and makes the plan.
 func (s *session) choose(ctx context.Context) error {
-	facts, err := gather(&s.opt, s.run.Input)
+	facts, err := gather(&s.opt, s.run)
+	if err == nil {
+		err = s.identify(facts)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,7 +158,11 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 // end closes the session. Where all went well the output has its name, and what throw-away files and inputs say when
 // they are closed can only be a warning.
 func (s *session) end(err error) error {
+	s.complete = err == nil
 	closing := s.close()
+	if err == nil && s.run.Kept != nil {
+		closing = errors.Join(closing, s.run.Kept.Remove())
+	}
 	if err != nil || closing == nil {
 		return errors.Join(err, closing)
 	}
@@ -158,6 +175,9 @@ func (s *session) close() error {
 	errs := []error{s.run.Close()}
 	for _, d := range s.run.Devices {
 		errs = append(errs, d.Close())
+	}
+	if s.run.Kept != nil && !s.complete {
+		errs = append(errs, s.run.Kept.Close())
 	}
 	return errors.Join(append(errs, s.run.Input.Data.Close())...)
 }

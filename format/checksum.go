@@ -42,6 +42,21 @@ func (c Checksum) String() string {
 	return fmt.Sprintf("%x%016x", c.hi, c.lo)
 }
 
+// Without is the Checksum of the records that are not those of other.
+func (c Checksum) Without(other Checksum) Checksum {
+	lo, borrow := bits.Sub64(c.lo, other.lo, 0)
+	return Checksum{c.hi - other.hi - borrow, lo}
+}
+
+// MarshalText gives all 32 hexadecimal digits.
+func (c Checksum) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x%016x", c.hi, c.lo), nil }
+
+// UnmarshalText reads what MarshalText gives.
+func (c *Checksum) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscanf(string(text), "%16x%16x", &c.hi, &c.lo)
+	return err
+}
+
 // minFolded is from how many bytes on the carry-less multiplications of hash/crc32 beat tables.
 const minFolded = 64
 

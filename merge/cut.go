@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // span is one piece of the output that is merged independently of all others: the records between two splitters,
@@ -60,15 +61,18 @@ func (s *span) divided(search *searcher, records int64) []*span {
 
 // cutter cuts what is in memory of all inputs into spans, one after the other, and hands them to workers.
 type cutter struct {
+	opt     *Options
 	queues  [][]stretch // by input: what is in memory and not yet merged, the first block from where it was cut last
+	ends    []int64     // by input: index of the record after what was added
 	search  *searcher
 	records int64 // in all spans up to now
+	marked  int64 // of which the last mark was
 	piece   int64 // records, about, in what is handed to a worker, so that all of them are busy
 }
 
 func newCutter(opt *Options, inputs int) *cutter {
 	c := &cutter{
-		queues: make([][]stretch, inputs), search: newSearcher(opt.Keyer),
+		opt: opt, queues: make([][]stretch, inputs), ends: make([]int64, inputs), search: newSearcher(opt.Keyer),
 		piece: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
 	}
 	if opt.Workers == 1 {
@@ -77,7 +81,25 @@ func newCutter(opt *Options, inputs int) *cutter {
 	return c
 }
 
-func (c *cutter) add(b *block) { c.queues[b.input] = append(c.queues[b.input], b.stretch()) }
+func (c *cutter) add(b *block) {
+	c.queues[b.input] = append(c.queues[b.input], b.stretch())
+	c.ends[b.input] = b.first + int64(len(b.keys))
+}
+
+// mark tells how far all inputs have been cut, if that is due.
+func (c *cutter) mark() {
+	if c.opt.Mark == nil || c.records < c.marked+c.opt.MarkRecords {
+		return
+	}
+	upTo := slices.Clone(c.ends)
+	for i, q := range c.queues {
+		for _, left := range q {
+			upTo[i] -= int64(len(left.keys))
+		}
+	}
+	c.marked = c.records
+	c.opt.Mark(c.records, upTo)
+}
 
 // cut makes a span of all records before the splitter (key, input, here): in the inputs before that one all
 // records up to key, in those after it all below key, and of the input itself what is in memory. With a negative input
@@ -126,7 +148,9 @@ func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spa
 		if err != nil {
 			return err
 		}
-		for _, piece := range c.cut(key, input).divided(c.search, c.piece) {
+		next := c.cut(key, input)
+		c.mark()
+		for _, piece := range next.divided(c.search, c.piece) {
 			select {
 			case spans <- piece:
 			case <-ctx.Done():

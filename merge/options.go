@@ -14,6 +14,11 @@ type Options struct {
 	MemoryBytes int64 // all buffers of the merge together; 0: as much as it can put to use
 	Limit       int64 // records to write; negative: all
 	CheckOrder  bool  // notice an input that is not sorted; what a merge of unknown files needs
+
+	// Mark is told, about every MarkRecords, how many records have been cut off for workers, and up to which index that
+	// is in each run. It is called in order, before these records are written. nil: nobody is told.
+	Mark        func(records int64, upTo []int64)
+	MarkRecords int64
 }
 
 // inWholeRecords is o with blocks of whole records.

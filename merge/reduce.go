@@ -19,17 +19,17 @@ import (
 // The runs that are left belong to the caller, also after an error, when no record has been lost: those of merges
 // that were complete are among them.
 func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() *spill.RunWriter, w device.BlockWriter) ([]*spill.Run, error) {
-	left, err := reduce(ctx, opt, runs, fanIn, newRun)
+	newRun func(group []*spill.Run) *spill.RunWriter, w device.BlockWriter) ([]*spill.Run, error) {
+	left, err := Reduce(ctx, opt, runs, fanIn, newRun)
 	if err != nil {
 		return left, err
 	}
 	return left, mergeSome(ctx, opt, left, runs, w)
 }
 
-// reduce merges runs until fanIn are left.
-func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func() *spill.RunWriter) (left []*spill.Run, err error) {
+// Reduce merges runs until fanIn are left: all of MergeLevels but its last merge.
+func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
 		return runs, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
 			"give it more memory or files", len(runs), fanIn)
@@ -38,7 +38,7 @@ func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	for len(left) > fanIn {
 		from, to := nextGroup(left, fanIn)
 		group := slices.Clone(left[from:to])
-		merged, err := mergeGroup(ctx, opt, group, runs, newRun())
+		merged, err := mergeGroup(ctx, opt, group, runs, newRun(group))
 		if err != nil {
 			return left, err
 		}

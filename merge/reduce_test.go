@@ -57,7 +57,7 @@ func TestReduce(t *testing.T) {
 		for _, fanIn := range []int{2, 3, 4, 8} {
 			runs, want := sortedParts(k, parts(l, shapes[0].fill, n, 100, rand.New(rand.NewPCG(8, uint64(n)))))
 			opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1}
-			left, err := reduce(t.Context(), opt, memoryRuns(k, runs, 32), fanIn, testSpill(t, k, nil).NewRun)
+			left, err := Reduce(t.Context(), opt, memoryRuns(k, runs, 32), fanIn, testSpill(t, k, nil).NewMerged)
 			if err != nil || len(left) > fanIn || n > fanIn && len(left) != fanIn {
 				t.Fatalf("%d runs with fan-in %d: %d left, %v", n, fanIn, len(left), err)
 			}
@@ -90,11 +90,11 @@ func TestReduceKeepsRunsOnError(t *testing.T) {
 	runs := memoryRuns(k, [][]byte{{1}, {2}, {3}}, 1)
 	store := &fullStore{}
 	opt := Options{Keyer: k, Workers: 1, BlockBytes: 1, Limit: -1}
-	left, err := reduce(t.Context(), opt, runs, 2, testSpill(t, k, store).NewRun)
+	left, err := Reduce(t.Context(), opt, runs, 2, testSpill(t, k, store).NewMerged)
 	if !errors.Is(err, errFull) || len(left) != 3 || store.released.Load() != 1 {
 		t.Errorf("%d runs left, %d blocks given back, %v", len(left), store.released.Load(), err)
 	}
-	if _, err := reduce(t.Context(), opt, runs, 1, nil); err == nil {
+	if _, err := Reduce(t.Context(), opt, runs, 1, nil); err == nil {
 		t.Error("a fan-in of 1 was accepted")
 	}
 }
@@ -106,7 +106,7 @@ func TestMergeLevelsNamesTheInput(t *testing.T) {
 		parts := [][]byte{{1, 2}, {1}, {1}, {1, 2, 3, 4}, {1, 2, 3}, {5, 6}, {7, 8, 9, 9, 9, 9, 9, 9}}
 		parts[bad] = append(parts[bad], 0)
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1, CheckOrder: true}
-		newRun := testSpill(t, k, nil).NewRun
+		newRun := testSpill(t, k, nil).NewMerged
 		_, err := MergeLevels(t.Context(), opt, memoryRuns(k, parts, 32), 3, newRun, newCollector(k, 800))
 		var disorder *DisorderError
 		if !errors.As(err, &disorder) ||

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
@@ -255,6 +257,13 @@ func (in *Input) askFor(first, n int64) {
 		size := int64(in.Header.Layout().RecordSize)
 		willNeed(f.file, f.start+in.Header.Size()+first*size, n*size)
 	}
+}
+
+// Identity tells a file from others, and from what it was before. REQUIRES: Seekable.
+func (in *Input) Identity() (string, error) {
+	name, err := filepath.Abs(in.Name)
+	info := in.at.info
+	return fmt.Sprintf("%s of %d bytes from %s", name, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), err
 }
 
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when

@@ -21,7 +21,8 @@ type Facts struct {
 	Asked   Asked
 	Output  Output
 	Spill   Spill
-	Memory  int64 // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
+	Kept    *Checkpoint // nil: none was asked for
+	Memory  int64       // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
 	Devices []Device
 }
 
@@ -56,6 +57,18 @@ type Spill struct {
 	Free    int64 // bytes that there is room for; -1: not known
 	Output  int64 // bytes of the output, for which the same file systems have room besides
 }
+
+// Checkpoint is what is finished of a sort that can be gone on with.
+type Checkpoint struct {
+	Folder      string `json:"folder"`
+	Runs        int    `json:"runs"`         // that are finished
+	Records     int64  `json:"records"`      // of the input that they are made of
+	StoredBytes int64  `json:"stored_bytes"` // that they take
+	Written     int64  `json:"written"`      // records of the output, by the last merge
+}
+
+// begun reports whether there is a run to go on from.
+func (c *Checkpoint) begun() bool { return c != nil && c.Runs > 0 }
 
 // Sample is the prefixes of some keys (format.Keyer.Prefix), in the order of their positions, and how many of them are
 // greater and less than the one before.

@@ -71,7 +71,10 @@ type Plan struct {
 	StoredBytes  int64    `json:"stored_bytes"`         // of spill, where it is less because it is packed
 	KeptBytes    int64    `json:"kept_bytes"`           // of the last chunk, which is merged from memory
 	TempDirs     []string `json:"temp_dirs"`
-	Seconds      float64  `json:"seconds"` // predicted, all stages; 0: not known
+
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // what is finished already; nil: none was asked for
+
+	Seconds float64 `json:"seconds"` // predicted, all stages; 0: not known
 
 	Rates      Rates       `json:"rates"` // of this machine
 	Stages     []Stage     `json:"stages"`
@@ -140,7 +143,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 		ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
 		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: f.Asked.DigitBits,
 		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
-		Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
+		Checkpoint: f.Kept, Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
 		Considered: all, Sizes: c.sizes,
 	}, nil
 }
@@ -185,6 +188,7 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 // One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
 func (c *chooser) weigh() []Candidate {
 	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread(), c.merge(), c.partition()}
+	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
 	if forced >= 0 && c.obeys(&all[forced]) {
@@ -247,6 +251,24 @@ func (c *chooser) leaveOutOfRoom(all []Candidate) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
 				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
+		}
+	}
+}
+
+// leaveOutUnkept leaves out the strategies that spill or write what a checkpoint does not keep, and all but merge where
+// it has runs.
+func (c *chooser) leaveOutUnkept(all []Candidate) {
+	if c.f.Kept == nil {
+		return
+	}
+	for i := range all {
+		switch a := &all[i]; {
+		case a.Strategy == Merge && c.f.Kept.begun():
+			a.Why = "the checkpoint has runs"
+		case c.f.Kept.begun():
+			a.Possible, a.Why = false, "the checkpoint has runs, which are merged"
+		case a.Strategy == Partition, a.Strategy == Reread && a.Chunks > 1:
+			a.Possible, a.Why = false, "a checkpoint keeps runs"
 		}
 	}
 }

@@ -3,6 +3,7 @@ package spill
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -25,6 +26,8 @@ type Block struct {
 // Run is a sorted (or, for a part of a partition, unsorted) sequence of records in blocks that can be read
 // in any order. Its methods are safe for concurrent use.
 type Run struct {
+	Origin Origin // where its records are from, if that is known
+
 	keyer  *format.Keyer
 	blocks []Block
 	read   func(b *Block, dst []byte) ([]byte, error)
@@ -69,6 +72,30 @@ func (r *Run) Take(i int, dst []byte) ([]byte, error) {
 
 // Close gives back the storage of the run.
 func (r *Run) Close() error { return r.close() }
+
+// From is the run without its first records; those that it has keep their indexes. The block that it begins in is read
+// to know its key, and once more when it is needed.
+func (r *Run) From(first int64) (*Run, error) {
+	at, size := r.blockOf(first), r.keyer.Layout().RecordSize
+	rest := &Run{Origin: r.Origin, keyer: r.keyer, blocks: slices.Clone(r.blocks[at:]), read: r.read, close: r.close}
+	if at == len(r.blocks) || first == r.blocks[at].First {
+		return rest, nil
+	}
+	record := make([]byte, size)
+	if err := (&Reader{Run: r}).ReadRecords(record, first); err != nil {
+		return nil, err
+	}
+	b := &rest.blocks[0]
+	b.First, b.Records, b.Key = first, b.Records-int(first-b.First), r.keyer.Append(nil, record)
+	rest.read = func(b *Block, dst []byte) ([]byte, error) {
+		if b.First > first {
+			return r.read(b, dst)
+		}
+		dst = dst[:b.Records*size]
+		return dst, (&Reader{Run: r}).ReadRecords(dst, first)
+	}
+	return rest, nil
+}
 
 // MemoryRun is a run whose blocks of blockRecords records lie in recs.
 func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {

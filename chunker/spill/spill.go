@@ -24,6 +24,8 @@ type Options struct {
 	Codec   string // auto, none, delta, s2, zstd; "": auto
 	Keyer   *format.Keyer
 
+	Checkpoint *Checkpoint // keeps runs whose origin is known, and is the Store; nil: nothing is kept
+
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
@@ -63,7 +65,10 @@ const maxVolumes = 32
 
 // New makes sure that the folders exist and have room, and makes files in each.
 func New(opt Options) (*Spill, error) {
-	if opt.Store == nil {
+	switch {
+	case opt.Checkpoint != nil:
+		opt.Store = opt.Checkpoint
+	case opt.Store == nil:
 		opt.Store = Disk{}
 	}
 	if opt.Coders == 0 {
@@ -100,6 +105,9 @@ func (s *Spill) createVolumes() error {
 	opt := &s.opt
 	all := device.OpenFiles(maxVolumes * len(opt.Folders))
 	each := max(1, min(2*opt.Workers+len(opt.Folders)-1, all)/len(opt.Folders))
+	if opt.Checkpoint != nil {
+		each = max(each, len(opt.Checkpoint.ends))
+	}
 	for i := range each * len(opt.Folders) {
 		folder := opt.Folders[i%len(opt.Folders)]
 		file, err := opt.Store.Create(folder)
@@ -110,7 +118,11 @@ func (s *Spill) createVolumes() error {
 			}
 			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 		}
-		s.volumes = append(s.volumes, &volume{folder: folder, file: file})
+		v := &volume{folder: folder, file: file}
+		if opt.Checkpoint != nil {
+			v.end.Store(opt.Checkpoint.end(i))
+		}
+		s.volumes = append(s.volumes, v)
 	}
 	return nil
 }
@@ -287,8 +299,12 @@ func (s *Spill) readStored(b *Block, stored []byte) error {
 		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
 	}
 	if sum := xxh3.Hash(stored[:b.Bytes]); sum != b.Sum {
-		return fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: "+
+		err := fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: "+
 			"checksum %016x instead of %016x (is the disk all right?)", v.folder, b.Offset, sum, b.Sum)
+		if s.opt.Checkpoint != nil {
+			err = errAnew("%w", err)
+		}
+		return err
 	}
 	return nil
 }

@@ -9,13 +9,28 @@ import (
 
 // RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
 type RunWriter struct {
-	spill  *Spill
-	mu     sync.Mutex
-	blocks []Block
+	spill    *Spill
+	origin   Origin
+	replaces []*Run // when it is finished
+	mu       sync.Mutex
+	blocks   []Block
 }
 
 // NewRun begins a run.
-func (s *Spill) NewRun() *RunWriter { return &RunWriter{spill: s} }
+func (s *Spill) NewRun() *RunWriter { return s.NewRunOf(Origin{}) }
+
+// NewRunOf begins a run of known records, which a checkpoint keeps.
+func (s *Spill) NewRunOf(o Origin) *RunWriter { return &RunWriter{spill: s, origin: o} }
+
+// NewMerged begins a run of the records of others, which are neighbours and will not be needed when it is finished.
+func (s *Spill) NewMerged(others []*Run) *RunWriter {
+	o := Origin{First: others[0].Origin.First}
+	for _, run := range others {
+		o.Records += run.Origin.Records
+		o.Sum.Merge(run.Origin.Sum)
+	}
+	return &RunWriter{spill: s, origin: o, replaces: others}
+}
 
 // WriteBlock stores records as one block.
 func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) error {
@@ -40,13 +55,32 @@ func (w *RunWriter) Finish() (*Run, error) {
 		w.Abort()
 		return nil, err
 	}
-	return w.spill.run(w.blocks), nil
+	run := w.spill.run(w.blocks)
+	run.Origin = w.origin
+	if c := w.spill.opt.Checkpoint; c != nil && w.origin.Records > 0 {
+		return run, c.keep(run, w.replaces, w.spill)
+	}
+	return run, nil
 }
 
 // Abort gives back what was written.
 func (w *RunWriter) Abort() { w.spill.release(w.blocks) }
 
+// Kept is the runs that a checkpoint has, in the order of their origins.
+func (s *Spill) Kept() (runs []*Run) {
+	for _, kept := range s.opt.Checkpoint.kept.runs {
+		run := s.run(kept.Blocks)
+		run.Origin = kept.Origin
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// run is the run of blocks. In a checkpoint they stay until another run replaces them.
 func (s *Spill) run(blocks []Block) *Run {
+	if s.opt.Checkpoint != nil {
+		return &Run{keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
+	}
 	return &Run{
 		keyer: s.opt.Keyer, blocks: blocks, read: s.get, drop: s.drop,
 		close: func() error { s.release(blocks); return nil },

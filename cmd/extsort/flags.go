@@ -95,6 +95,8 @@ func resourceGroup(opt *extsort.Options) group {
 		"host memory for the whole run, also as 50% of the machine's")
 	g.add(many(&opt.TempDirs, "DIR"), "temporary-directory,T",
 		"put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
+	g.add(single(&opt.Checkpoint, "DIR"), "checkpoint",
+		"keep finished work in DIR; the same command goes on from it")
 	addParallel(g, &opt.Workers)
 	addDevices(g, &opt.Devices)
 	g.add(size(&opt.DeviceMemory, "SIZE", format.ParseSize), "device-memory",
@@ -187,7 +189,9 @@ func offerValues(cmd *cobra.Command) {
 				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
-	_ = cmd.MarkFlagDirname("temporary-directory") // unless the command has no such flag
+	for _, name := range []string{"temporary-directory", "checkpoint"} {
+		_ = cmd.MarkFlagDirname(name) // unless the command has no such flag
+	}
 }
 
 // explainFlagError makes one helpful line of what pflag says.

@@ -56,6 +56,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan) {
 		{"chunk", plural(p.ChunkRecords, "record") + ", " + humanBytes(p.ChunkRecords*size)},
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
+		{"checkpoint", planCheckpoint(p)},
 		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
 	})
@@ -104,6 +105,23 @@ func planSpill(p *extsort.SortPlan) string {
 	return humanBytes(p.TempBytes) + folders +
 		when(p.StoredBytes > 0, ", packed to about %s", humanBytes(p.StoredBytes)) +
 		when(p.KeptBytes > 0, "; %s stay in memory", humanBytes(p.KeptBytes))
+}
+
+// planCheckpoint tells what is done already.
+func planCheckpoint(p *extsort.SortPlan) string {
+	c := p.Checkpoint
+	if c == nil {
+		return ""
+	}
+	part := func(done int64) float64 { return 100 * float64(done) / float64(max(p.Records, 1)) }
+	stage := "sort runs"
+	if c.Records == p.Records {
+		stage = "merge"
+	}
+	return fmt.Sprintf("%s: ", c.Folder) + when(c.Runs == 0, "nothing is done yet") +
+		when(c.Runs > 0, "%s with %.0f %% of the records are done, %s in it", plural(c.Runs, "run"), part(c.Records),
+			humanBytes(c.StoredBytes)) +
+		when(c.Written > 0, "; %.0f %% of the output are written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
 }
 
 // writeConsidered lists the strategies that the planner weighed.

@@ -52,7 +52,8 @@ func writeStats(w io.Writer, r *extsort.Report) {
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
 			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
-		{"read", humanBytes(r.BytesRead)},
+		{"read", humanBytes(r.BytesRead) + when(r.BytesKept > 0, ", %s of them before, kept by the checkpoint",
+			humanBytes(r.BytesKept))},
 		{"written", humanBytes(r.BytesWritten)},
 		{"spilled", humanBytes(r.BytesSpilled) +
 			when(r.SpillCodec != "" && r.SpillCodec != "none", ", compressed by %s", r.SpillCodec)},

@@ -27,7 +27,8 @@ type Run struct {
 	Output  *Output
 	Devices []device.Device // in the order of Facts.Devices
 	Meter   *Meter
-	Store   spill.Store // where spill goes; nil: the disk
+	Store   spill.Store       // where spill goes; nil: the disk
+	Kept    *spill.Checkpoint // nil: nothing is kept
 	Warn    func(message string)
 
 	Result Result
@@ -45,6 +46,7 @@ type Result struct {
 	FanIn        int          // runs of the last merge; 0: none
 	MergeLevels  int
 	Algorithms   []string
+	BytesKept    int64 // of records that did not have to be read again
 	BytesSpilled int64
 	SpillCodec   string
 	Changes      []Change
@@ -143,6 +145,9 @@ func (r *Run) Close() error {
 	if r.spill == nil {
 		return nil
 	}
+	if r.Kept != nil {
+		_ = r.Kept.Wait() // what went wrong there has been told
+	}
 	r.Result.BytesSpilled, r.Result.SpillCodec = r.spill.Written(), r.spill.Codec()
 	return r.spill.Close()
 }
@@ -155,7 +160,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	s, asked := &r.Plan.Sizes, &r.Facts.Asked
 	var err error
 	r.spill, err = spill.New(spill.Options{
-		Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
+		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
 		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(),
 		Workers: s.Workers, Coders: s.SpillCoders,
 	})

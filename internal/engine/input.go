@@ -9,6 +9,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -85,6 +86,22 @@ func (in *Input) see(recs []byte) {
 	if in.sum != nil {
 		in.sum.add(recs, in.size)
 	}
+}
+
+// skip counts records that a checkpoint has.
+func (in *Input) skip(o spill.Origin) {
+	in.records.Add(o.Records)
+	if in.sum != nil {
+		in.sum.sum.Merge(o.Sum)
+	}
+}
+
+// sumSoFar is the checksum of what has been read, where one is asked for. REQUIRES: nothing is being read.
+func (in *Input) sumSoFar() (sum format.Checksum) {
+	if in.sum != nil {
+		sum = in.sum.sum
+	}
+	return sum
 }
 
 // restart makes the counts those of an input of which nothing has been read.

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -29,8 +31,11 @@ type merging struct {
 	data      chunker.Dataset
 	to        device.BlockWriter
 	meter     *Meter // the run's, unless this is the work of a part
+	at        int64  // index of the record that the next chunk begins with
 	left      int64  // records that are not yet in a chunk; negative: not known
 	kept      int64  // bytes of memory of a chunk that is merged from there
+
+	done []*spill.Run // of a checkpoint, whose records are not yet passed over
 
 	mu   sync.Mutex // protects the following
 	runs []*spill.Run
@@ -46,6 +51,7 @@ func (m *merging) run(ctx context.Context) error {
 	if err := m.r.pool.closeFree(); err != nil {
 		return err
 	}
+	slices.SortFunc(m.runs, func(a, b *spill.Run) int { return cmp.Compare(a.Origin.First, b.Origin.First) })
 	return m.mergeRuns(ctx)
 }
 
@@ -55,17 +61,21 @@ func (m *merging) sortRuns(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	defer group.Wait() // gives the context back
 	m.left = m.data.Records()
-	src, err := m.cut()
-	if src == nil {
+	if err := m.resume(); err != nil {
+		return err
+	}
+	src, origin, err := m.cut()
+	if src == nil && len(m.runs) == 0 {
 		m.inCore()
 		return err
 	}
-	for i := 0; src != nil && err == nil; i++ {
+	for i := len(m.runs); src != nil && err == nil; i++ {
 		var chunk device.Chunk
-		if chunk, err = m.r.pool.load(groupCtx, src); err != nil {
+		if chunk, err = m.load(groupCtx, src, &origin); err != nil {
 			break
 		}
-		if src, err = m.cut(); err == nil && i == 0 {
+		of := origin
+		if src, origin, err = m.cut(); err == nil && i == 0 {
 			if src == nil {
 				return m.storeOnly(ctx, chunk)
 			}
@@ -76,7 +86,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			break
 		}
 		last := src == nil
-		group.Go(func() error { return m.sortRun(groupCtx, chunk, i, last) })
+		group.Go(func() error { return m.sortRun(groupCtx, chunk, of, i, last) })
 		if next, ok := src.(input.Foreseen); ok {
 			group.Go(func() error { next.ReadAhead(groupCtx, m.r.Facts.ReadAhead()); return nil })
 		}
@@ -89,12 +99,28 @@ func (m *merging) sortRuns(ctx context.Context) error {
 }
 
 // cut cuts the records of the next chunk; nil: there are none.
-func (m *merging) cut() (device.Source, error) {
-	src, err := m.data.Cut(m.candidate.NextChunk(m.left))
-	if src != nil && m.left >= 0 {
-		m.left -= src.Records()
+func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
+	most, err := m.passOver(m.candidate.NextChunk(m.left))
+	if err == nil {
+		src, err = m.data.Cut(most)
 	}
-	return src, err
+	origin.First, origin.Records = m.at, most
+	if src != nil && m.left >= 0 {
+		origin.Records = src.Records()
+		m.left -= origin.Records
+	}
+	m.at += origin.Records
+	return src, origin, err
+}
+
+// load loads a chunk, and adds the checksum of its records to their origin.
+func (m *merging) load(ctx context.Context, src device.Source, origin *spill.Origin) (device.Chunk, error) {
+	before := m.r.Input.sumSoFar()
+	chunk, err := m.r.pool.load(ctx, src)
+	if err == nil {
+		origin.Sum = m.r.Input.sumSoFar().Without(before)
+	}
+	return chunk, err
 }
 
 // beginSpill makes the temporary files of runs, or of parts, one of which may turn out too large and be cut into runs:
@@ -131,24 +157,24 @@ func (m *merging) inCore() {
 }
 
 // sortRun sorts a loaded chunk and makes run i of it: the last one stays in memory if it can, others are spilled.
-func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, i int, last bool) error {
+func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, origin spill.Origin, i int, last bool) error {
 	var run *spill.Run
 	err := chunk.Sort(ctx)
 	if err == nil && last {
-		run, err = m.keep(ctx, chunk, i)
+		run, err = m.keep(ctx, chunk, origin, i)
 	}
 	if run == nil { // else the chunk is free when the run is closed
 		defer m.r.pool.put(chunk)
 	}
 	if err == nil && run == nil {
-		run, err = m.spillRun(ctx, chunk)
+		run, err = m.spillRun(ctx, chunk, origin)
 	}
 	m.set(i, run)
 	return err
 }
 
 // keep makes run i, the last, of the records that a sorted chunk keeps; nil: it cannot.
-func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (*spill.Run, error) {
+func (m *merging) keep(ctx context.Context, chunk device.Chunk, origin spill.Origin, i int) (*spill.Run, error) {
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
 		return nil, nil
 	}
@@ -159,13 +185,14 @@ func (m *merging) keep(ctx context.Context, chunk device.Chunk, i int) (*spill.R
 	m.r.noteChunk(chunk.Stats())
 	m.kept += kept.Bytes
 	run := spill.KeptRun(m.r.Input.Keyer, kept, func() error { m.r.pool.put(chunk); return nil })
+	run.Origin = origin
 	m.r.Meter.add(atSpill, int(run.Records())*m.r.Input.size)
 	return run, nil
 }
 
 // spillRun spills a sorted chunk.
-func (m *merging) spillRun(ctx context.Context, chunk device.Chunk) (*spill.Run, error) {
-	writer := m.r.spill.NewRun()
+func (m *merging) spillRun(ctx context.Context, chunk device.Chunk, origin spill.Origin) (*spill.Run, error) {
+	writer := m.r.spill.NewRunOf(origin)
 	if err := m.r.store(ctx, chunk, m.r.Meter.watched(atSpill, writer), false); err != nil {
 		writer.Abort()
 		return nil, err
@@ -191,7 +218,10 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 		opt.MemoryBytes = s.Beside(m.kept)
 	}
 	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, plan.Levels(len(m.runs), s.FanIn))
-	runs, err := merge.MergeLevels(ctx, opt, m.runs, s.FanIn, m.r.spill.NewRun, m.to)
+	runs, err := merge.Reduce(ctx, opt, m.runs, s.FanIn, m.r.spill.NewMerged)
+	if err == nil {
+		err = m.mergeLast(ctx, opt, runs)
+	}
 	m.r.Result.FanIn = max(m.r.Result.FanIn, len(runs))
 	for _, run := range runs {
 		err = errors.Join(err, run.Close())

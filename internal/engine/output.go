@@ -23,6 +23,7 @@ type Output struct {
 	run     *Run
 	sink    *output.Sink   // the last of the chain
 	file    *output.Output // nil: a stream that the caller gave
+	kept    *output.Kept   // the same, where a checkpoint keeps what is written; else nil
 	sent    int64          // records that a stream has, and is not to get again
 	records atomic.Int64   // that have reached the end
 	checked *orderWatch    // nil unless the output is verified as it passes
@@ -41,7 +42,7 @@ type OutputOptions struct {
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o, stream := &Output{run: r}, opt.Stream
 	if opt.Name != "" {
-		if o.file, err = output.Open(ctx, opt.Name, opt.Fault); err != nil {
+		if err = o.open(ctx, opt); err != nil {
 			return err
 		}
 		stream = o.file
@@ -66,6 +67,25 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	o.BlockWriter = o.filters()
 	r.Output = o
+	return nil
+}
+
+// open opens the file, that of before if a checkpoint has one. What is written in order, or without doubles, is written
+// anew in any case.
+func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
+	cp := o.run.Kept
+	if cp == nil || opt.Codec != format.None || o.run.Facts.Asked.Unique {
+		o.file, err = output.Open(ctx, opt.Name, opt.Fault)
+		return err
+	}
+	before := cp.Output()
+	o.kept = &output.Kept{Name: before}
+	if o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept); err != nil || o.kept.Name == before {
+		return err
+	}
+	if err = cp.SetOutput(o.kept.Name); err != nil {
+		return errors.Join(err, o.file.Abort())
+	}
 	return nil
 }
 

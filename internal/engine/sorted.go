@@ -35,7 +35,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 		}
 		r.Result.MergeLevels = plan.Levels(len(runs), s.FanIn)
 	}
-	_, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.spill.NewRun, r.Output)
+	_, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.spill.NewMerged, r.Output)
 	return err
 }
 

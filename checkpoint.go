@@ -1,0 +1,119 @@
+package extsort
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// checkpointFormat changes with the files of a checkpoint, and with the codecs of spill.
+const checkpointFormat = 1
+
+// validateCheckpoint reports what cannot be had together with a checkpoint.
+func (o *Options) validateCheckpoint() error {
+	if o.Checkpoint == "" {
+		return nil
+	}
+	_, redirected := output.Descriptor(o.Output)
+	switch {
+	case o.toStdout() || redirected:
+		return errors.New("checkpoint: needs an output file (-o FILE)")
+	case len(o.Inputs) == 0 || slices.Contains(o.Inputs, stdio):
+		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
+	case len(o.TempDirs) > 0:
+		return errors.New("checkpoint: spill goes there, and not to a temporary folder (-T)")
+	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
+		return fmt.Errorf("checkpoint: keeps what strategy merge makes, and nothing of strategy %s", o.Strategy)
+	}
+	return nil
+}
+
+// noCheckpoint refuses one where nothing would be kept.
+func (o *Options) noCheckpoint() error {
+	if o.Checkpoint == "" {
+		return nil
+	}
+	return errors.New("checkpoint: only a sort keeps one, no check or merge")
+}
+
+// openCheckpoint opens a checkpoint to work there, or to look at it.
+type openCheckpoint func(folder string) (*spill.Checkpoint, error)
+
+// openCheckpoint opens the checkpoint that is asked for, if all can be read and written again.
+func (s *session) openCheckpoint(open openCheckpoint) error {
+	if s.opt.Checkpoint == "" {
+		return nil
+	}
+	for _, in := range s.run.Input.Files {
+		if !in.Seekable() {
+			return fmt.Errorf("checkpoint: input %s is compressed or no regular file, and cannot be read from its middle",
+				in.Name)
+		}
+	}
+	if !outputOf(&s.opt).File {
+		return fmt.Errorf("checkpoint: output %s is no regular file, and cannot be written again", s.opt.Output)
+	}
+	kept, err := open(s.opt.Checkpoint)
+	if err != nil {
+		return err
+	}
+	s.run.Kept, s.run.Store = kept, kept
+	return nil
+}
+
+// identify makes sure that the checkpoint is of this sort, and enters into the facts what it has.
+func (s *session) identify(f *plan.Facts) error {
+	if s.run.Kept == nil {
+		return nil
+	}
+	now, err := s.opt.identity(f, s.run.Input.Files)
+	if err != nil {
+		return err
+	}
+	f.Kept = s.run.Kept.State()
+	return s.run.Kept.Identify(now)
+}
+
+// identity is what the bytes of runs and of the output depend on.
+func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity, error) {
+	out, err := filepath.Abs(o.Output)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := format.ParseCompression(o.Compress, o.Output)
+	if err != nil {
+		return nil, err
+	}
+	id := spill.Identity{
+		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
+		{"the record", f.Keyer.Layout().String()},
+		{"--unique", strconv.FormatBool(o.Unique)},
+		{"--limit", strconv.FormatInt(o.Limit, 10)},
+		{"--verify", strconv.FormatBool(o.Verify)},
+		{"the output", out},
+		{"its compression", codec.String()},
+		{"the number of inputs", strconv.Itoa(len(files))},
+	}
+	for _, in := range files {
+		shown, err := in.Identity()
+		if err != nil {
+			return nil, err
+		}
+		id = append(id, [2]string{"input " + in.Name, shown})
+	}
+	hash := xxh3.New()
+	for _, key := range f.Sample.Prefixes {
+		fmt.Fprintln(hash, key)
+	}
+	return append(id, [2]string{"the sample of keys", fmt.Sprintf("%016x", hash.Sum64())}), nil
+}

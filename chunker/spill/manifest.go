@@ -1,0 +1,171 @@
+package spill
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+	"go.etcd.io/bbolt"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Origin is the records of the input that a run has, or has the first of in the order.
+type Origin struct {
+	First, Records int64
+	Sum            format.Checksum // of all of them, where one is asked for
+}
+
+// covers reports whether o has all records of other.
+func (o Origin) covers(other Origin) bool {
+	return o.First <= other.First && other.First+other.Records <= o.First+o.Records
+}
+
+// Identity tells one sort from others: what each thing is called, and what it is.
+type Identity [][2]string
+
+// Written is how far the last merge has come: the output has so many records, the first ones of the order.
+type Written struct {
+	Records int64
+	Of      []RunPart // the runs that are merged
+}
+
+// RunPart is a run and how many of its records are among those that are written.
+type RunPart struct{ First, Records, Written int64 }
+
+// manifest is what a checkpoint has, as a database: each change of it is durable as a whole, or not made. A value is in
+// JSON, behind its XXH3 in hexadecimal digits.
+type manifest struct {
+	db *bbolt.DB
+
+	identity Identity
+	runs     []*keptRun // in the order of their origins
+	output   string
+	written  *Written
+}
+
+type keptRun struct {
+	Origin
+	Blocks []Block
+}
+
+// The keys of values. Runs have others, which are in order.
+const (
+	identityKey = "identity"
+	outputKey   = "output"
+	writtenKey  = "written"
+)
+
+var (
+	bucket      = []byte("checkpoint")
+	lockTimeout = 10 * time.Millisecond
+)
+
+// open opens the database, which nobody else may write to meanwhile, and reads it.
+func (m *manifest) open(name string, readOnly bool) (err error) {
+	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
+	switch {
+	case errors.Is(err, bbolt.ErrTimeout):
+		return errors.New("another process works there: wait for it, or name another folder")
+	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch):
+		return errAnew("its manifest is damaged: %w", err)
+	case err != nil:
+		return err
+	}
+	if err = m.read(); err != nil {
+		m.db.Close()
+	}
+	return err
+}
+
+// read reads all values. Of damaged pages, the database may panic.
+func (m *manifest) read() (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = errAnew("its manifest is damaged: %v", fault)
+		}
+	}()
+	return m.db.View(func(tx *bbolt.Tx) error {
+		if tx.Bucket(bucket) == nil {
+			return nil
+		}
+		return tx.Bucket(bucket).ForEach(func(key, value []byte) error {
+			sum, text := value[:min(len(value), 16)], value[min(len(value), 16):]
+			if string(sum) != checksum(text) {
+				return errAnew("its manifest is damaged: the checksum of %q is %s instead of %s", key, checksum(text), sum)
+			}
+			return json.Unmarshal(text, m.place(string(key)))
+		})
+	})
+}
+
+func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text)) }
+
+// place is where the value of a key goes.
+func (m *manifest) place(key string) any {
+	switch key {
+	case identityKey:
+		return &m.identity
+	case outputKey:
+		return &m.output
+	case writtenKey:
+		return &m.written
+	}
+	run := new(keptRun)
+	m.runs = append(m.runs, run)
+	return run
+}
+
+// put makes a value durable, and removes others.
+func (m *manifest) put(key string, value any, others ...string) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return m.db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucket)
+		if err != nil {
+			return err
+		}
+		for _, other := range others {
+			if err := b.Delete([]byte(other)); err != nil {
+				return err
+			}
+		}
+		return b.Put([]byte(key), append([]byte(checksum(text)), text...))
+	})
+}
+
+// putRun enters a run, in place of those that it was merged from.
+func (m *manifest) putRun(run *keptRun) error {
+	var replaced []string
+	left := slices.DeleteFunc(slices.Clone(m.runs), func(r *keptRun) bool {
+		covered := run.covers(r.Origin)
+		if covered {
+			replaced = append(replaced, r.key())
+		}
+		return covered
+	})
+	if err := m.put(run.key(), run, replaced...); err != nil {
+		return err
+	}
+	m.runs = append(left, run)
+	return nil
+}
+
+func (r *keptRun) key() string { return fmt.Sprintf("run %020d", r.First) }
+
+// ends is where the last block of a run ends in each file of spill.
+func (m *manifest) ends() (ends []int64) {
+	for _, run := range m.runs {
+		for i := range run.Blocks {
+			b := &run.Blocks[i]
+			ends = append(ends, make([]int64, max(b.Volume+1-len(ends), 0))...)
+			ends[b.Volume] = max(ends[b.Volume], b.Offset+aligned(b.Bytes))
+		}
+	}
+	return ends
+}
