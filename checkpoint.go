@@ -96,7 +96,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity,
 	}
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
-		{"the record", f.Keyer.Layout().String()},
+		{"the layout", f.Keyer.Layout().String()},
 		{"--unique", strconv.FormatBool(o.Unique)},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--verify", strconv.FormatBool(o.Verify)},

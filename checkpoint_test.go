@@ -190,7 +190,7 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 // TestCheckpointOfAnotherSort refuses to go on with something else, tells what it is, and leaves all as it is.
 func TestCheckpointOfAnotherSort(t *testing.T) {
 	for what, change := range map[string]func(o *Options){
-		"the record was":      func(o *Options) { o.Reverse = true },
+		"the layout was":      func(o *Options) { o.Reverse = true },
 		"--unique was false":  func(o *Options) { o.Unique = true },
 		"--limit was 0":       func(o *Options) { o.Limit = 10 },
 		"--verify was":        func(o *Options) { o.Verify = true },

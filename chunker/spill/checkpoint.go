@@ -98,8 +98,8 @@ func (c *Checkpoint) Identify(now Identity) error {
 	was := c.kept.identity
 	for i := range min(len(was), len(now)) {
 		if was[i] != now[i] {
-			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and now %s is %s",
-				was[i][0], was[i][1], now[i][0], now[i][1]))
+			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and is %s now",
+				was[i][0], was[i][1], now[i][1]))
 		}
 	}
 	if was != nil || c.kept.db == nil || c.kept.db.IsReadOnly() {

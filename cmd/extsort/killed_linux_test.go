@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// killsEnv is how many times sorts with a checkpoint are killed; .ci/long sets it.
+const killsEnv = "EXTSORT_TEST_KILLS"
+
+// TestKilledSortsGoOn kills sorts with a checkpoint at random moments, again and again: each comes to the bytes of one
+// that was left alone, and leaves nothing. Where it is merged once, all of them together read no more than that one and
+// what was in flight when they were killed.
+func TestKilledSortsGoOn(t *testing.T) {
+	kills, _ := strconv.Atoi(os.Getenv(killsEnv))
+	kills = max(kills, 6)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	mustRun(t, dir, "gen", "-t", "u64", "-n", "4Mi", "--seed", "5", "-o", in)
+	sorts := []struct {
+		flags []string
+		once  bool
+	}{
+		{[]string{"-S", "16M", "--verify"}, true},
+		{[]string{"-S", "16M", "--batch-size", "6"}, false},
+		{[]string{"-S", "20M", "--limit", "3000000", "--spill-compress", "delta"}, false},
+		{[]string{"-S", "16M", "-u", "--compress", "zstd"}, false},
+	}
+	for killed, i := 0, 0; killed < kills; i++ {
+		s := sorts[i%len(sorts)]
+		k := &killing{dir: dir, args: append([]string{"-t", "u64", "-o", "out", "in"}, s.flags...), r: r}
+		k.alone(t)
+		for !k.again(t, true) && k.kills < 12 { // one that is killed ever sooner would not end
+		}
+		for !k.done && !k.again(t, false) {
+		}
+		k.check(t)
+		if most := k.bytesAlone + int64(k.kills)*k.inFlight; s.once && k.bytes > most {
+			t.Errorf("%q: %d bytes were read in all, with %d kills; alone %d, and %d may be in flight", s.flags,
+				k.bytes, k.kills, k.bytesAlone, k.inFlight)
+		}
+		t.Logf("%q: killed %d times, %d MiB were read, %d MiB alone", s.flags, k.kills, k.bytes>>20, k.bytesAlone>>20)
+		killed += max(k.kills, 1)
+	}
+}
+
+// killing is a sort that is killed.
+type killing struct {
+	dir  string
+	args []string
+	r    *rand.Rand
+
+	want                 []byte
+	took                 time.Duration
+	bytesAlone, inFlight int64
+
+	kills int
+	bytes int64 // that were read
+	done  bool
+}
+
+// alone sorts without a checkpoint, and then with one.
+func (k *killing) alone(t *testing.T) {
+	t.Helper()
+	mustRun(t, k.dir, append(k.args, "--strategy", "merge")...)
+	k.want = readFile(t, k.dir, "out")
+	var p struct {
+		ChunkRecords int64 `json:"chunk_records"`
+	}
+	text := mustRun(t, k.dir, append([]string{"plan", "--stats=json", "--checkpoint", "kept"}, k.args...)...)
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	const started, blocks = 4 << 20, 8 << 20 // what a start reads, and what a merge reads ahead
+	k.inFlight = 3*8*p.ChunkRecords + started + blocks
+	begin := time.Now()
+	k.again(t, false)
+	k.took = time.Since(begin)
+	k.check(t)
+	k.bytesAlone, k.bytes, k.done = k.bytes, 0, false
+}
+
+// again starts the command, kills it if that is wanted, and tells whether it came to its end.
+func (k *killing) again(t *testing.T, kill bool) bool {
+	t.Helper()
+	cmd := exec.Command("extsort", append(k.args, "--checkpoint", "kept")...)
+	cmd.Dir = k.dir
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	moment := time.After(time.Hour)
+	if kill {
+		moment = time.After(time.Duration(k.r.Int64N(int64(k.took) + 1)))
+	}
+	read := int64(0)
+	for {
+		select {
+		case err := <-ended:
+			k.bytes += read
+			if err != nil {
+				t.Fatalf("%q: %v: %s", k.args, err, said.String())
+			}
+			k.done = true
+			return true
+		case <-moment:
+			cmd.Process.Signal(syscall.SIGSTOP)
+			read = max(read, bytesRead(cmd.Process.Pid))
+			cmd.Process.Kill()
+			if err := <-ended; err == nil {
+				k.done = true
+			} else {
+				k.kills++
+			}
+			k.bytes += read
+			return k.done
+		case <-time.After(time.Millisecond):
+			read = max(read, bytesRead(cmd.Process.Pid))
+		}
+	}
+}
+
+// bytesRead is what a process has read so far.
+func bytesRead(pid int) (n int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err == nil {
+		fmt.Sscanf(string(text), "rchar: %d", &n)
+	}
+	return n
+}
+
+// check compares the output, and looks for what is left.
+func (k *killing) check(t *testing.T) {
+	t.Helper()
+	if !bytes.Equal(readFile(t, k.dir, "out"), k.want) {
+		t.Fatalf("%q: the output is not that of an uninterrupted sort", k.args)
+	}
+	entries, err := os.ReadDir(k.dir)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%q: there is %v, %v", k.args, entries, err)
+	}
+}
+
+func readFile(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func mustRun(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("extsort", args...)
+	cmd.Dir = dir
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("extsort %q: %v: %s", args, err, said.String())
+	}
+	return out
+}
