@@ -49,7 +49,9 @@ func (c Checksum) Without(other Checksum) Checksum {
 }
 
 // MarshalText gives all 32 hexadecimal digits.
-func (c Checksum) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x%016x", c.hi, c.lo), nil }
+func (c Checksum) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%016x%016x", c.hi, c.lo), nil
+}
 
 // UnmarshalText reads what MarshalText gives.
 func (c *Checksum) UnmarshalText(text []byte) error {

@@ -26,6 +26,7 @@ type scenario struct {
 
 	signal  syscall.Signal // 0: none
 	moments []float64      // when it comes, as parts of the time that the run takes without it
+	kept    bool           // by a checkpoint: what a signal ends is gone on with
 }
 
 // input is one file, or standard input.
@@ -79,6 +80,7 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.chooseOutput(r)
 	s.chooseFlags(r, m)
 	s.chooseSignal(r)
+	s.chooseCheckpoint(r)
 	return s
 }
 
@@ -234,6 +236,27 @@ func (s *scenario) chooseSignal(r *rand.Rand) {
 		s.moments = append(s.moments, 1.05*r.Float64())
 	}
 }
+
+// chooseCheckpoint has half of the sorts that a signal ends keep what they have done. Their inputs and outputs are files.
+func (s *scenario) chooseCheckpoint(r *rand.Rand) {
+	mistakable := func(in input) bool {
+		return len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size]))
+	}
+	if s.verb != "sort" || s.signal == 0 || r.IntN(2) == 0 || slices.ContainsFunc(s.inputs, mistakable) {
+		return
+	}
+	for i := range s.inputs {
+		s.inputs[i].stdin, s.inputs[i].kind, s.inputs[i].suffixed = "", "", false
+	}
+	s.kept, s.spills, s.output.where = true, 0, "file"
+	if i := slices.Index(s.flags, "--strategy"); i >= 0 {
+		s.flags[i+1] = "merge"
+	}
+	s.flags = append(s.flags, "--checkpoint", keptName)
+}
+
+// keptName is the folder of a checkpoint.
+const keptName = "kept"
 
 // String is the scenario as a line of the log has it.
 func (s *scenario) String() string {

@@ -100,17 +100,30 @@ func (t *trial) execute(ctx context.Context) error {
 	if err := t.judge(o); err != nil || o.exit != 0 {
 		return err
 	}
-	for _, moment := range t.moments {
-		if err := t.reset(); err != nil {
-			return err
+	if err := t.executeStopped(ctx, o.took); err != nil || !t.kept {
+		return err
+	}
+	if o, err = t.runOnce(ctx, 0); err != nil {
+		return err
+	}
+	return t.judge(o)
+}
+
+// executeStopped runs it for each moment: as if for the first time, or on from where it was.
+func (t *trial) executeStopped(ctx context.Context, took time.Duration) error {
+	for i, moment := range t.moments {
+		if i == 0 || !t.kept {
+			if err := t.reset(); err != nil {
+				return err
+			}
 		}
-		after := time.Duration(moment * float64(o.took))
+		after := time.Duration(moment * float64(took))
 		stopped, err := t.runOnce(ctx, max(after, time.Microsecond))
 		if err == nil {
 			err = t.judgeStopped(stopped)
 		}
 		if err != nil {
-			return fmt.Errorf("%v after %v of %v: %w", t.signal, after, o.took, err)
+			return fmt.Errorf("%v after %v of %v: %w", t.signal, after, took, err)
 		}
 	}
 	return nil
@@ -131,6 +144,12 @@ func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, erro
 	}
 	if o.hung {
 		return o, errors.New("the command hung: its stacks are in stderr")
+	}
+	if _, err := os.Stat(filepath.Join(t.folder, keptName)); err == nil {
+		if o.exit >= 0 {
+			return o, errors.New("the checkpoint was left behind")
+		}
+		return o, t.judgeWords(o) // there may be an output that was begun
 	}
 	return o, cmp.Or(t.judgeWords(o), t.judgeFolders())
 }
