@@ -9,7 +9,8 @@
 //
 // The result is exact and stable: records with equal keys keep their input order, on every device and by every
 // strategy the same bytes. The output appears whole under its name or not at all, the memory limit holds, and no
-// temporary file outlives the process, unless Options.Checkpoint asks for that: then the same sort goes on after a crash.
+// temporary file outlives the process, unless Options.Checkpoint asks for that, so that the same sort can go on after a
+// crash.
 //
 // # How a sort goes
 //

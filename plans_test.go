@@ -140,8 +140,9 @@ type planFacts struct {
 	gpuMemory            int64
 	gpuLink, gpuSort     float64 // 0: not known
 
-	strategy Strategy
-	codec    string // of spill
+	strategy   Strategy
+	codec      string // of spill
+	checkpoint bool   // of which nothing is done
 }
 
 // planned is what the golden file tells of a plan.
@@ -188,7 +189,8 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"strategy": func(f *planFacts, v string) error {
 		return oneOf(&f.strategy, v, Auto, MergeRuns, Partition, Spread, Reread)
 	},
-	"codec": func(f *planFacts, v string) error { return oneOf(&f.codec, v, "auto", "none", "delta", "s2", "zstd") },
+	"codec":      func(f *planFacts, v string) error { return oneOf(&f.codec, v, "auto", "none", "delta", "s2", "zstd") },
+	"checkpoint": func(f *planFacts, v string) error { return parseYes(&f.checkpoint, v) },
 }
 
 // parseFacts reads a line of key=value words. What it does not name is as in defaults.
@@ -386,6 +388,9 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	opt.Output, opt.Stdout = filepath.Join(filepath.FromSlash(outputFolder), "out"), io.Discard
 	if f.output != "file" {
 		opt.Output = ""
+	}
+	if f.checkpoint {
+		opt.Checkpoint, opt.TempDirs = filepath.FromSlash(spillFolder), nil
 	}
 	if f.input == "file" {
 		opt.Inputs = []string{m.empty}

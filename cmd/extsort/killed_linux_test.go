@@ -33,8 +33,8 @@ func TestKilledSortsGoOn(t *testing.T) {
 		flags []string
 		once  bool
 	}{
-		{[]string{"-S", "16M", "--verify"}, true},
-		{[]string{"-S", "16M", "--batch-size", "6"}, false},
+		{[]string{"-S", "16M"}, true},
+		{[]string{"-S", "16M", "--batch-size", "6", "--verify"}, false},
 		{[]string{"-S", "20M", "--limit", "3000000", "--spill-compress", "delta"}, false},
 		{[]string{"-S", "16M", "-u", "--compress", "zstd"}, false},
 	}

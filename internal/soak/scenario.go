@@ -237,7 +237,7 @@ func (s *scenario) chooseSignal(r *rand.Rand) {
 	}
 }
 
-// chooseCheckpoint has half of the sorts that a signal ends keep what they have done. Their inputs and outputs are files.
+// chooseCheckpoint has half of the sorts that a signal ends keep what they have done. They read and write files.
 func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 	mistakable := func(in input) bool {
 		return len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size]))

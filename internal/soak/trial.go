@@ -91,7 +91,8 @@ func (t *trial) reset() error {
 	return errors.Join(faults...)
 }
 
-// execute runs the command once in peace, and then once for each moment of a signal. Its error is what is wrong.
+// execute runs the command in peace, and then once for each moment of a signal: as if for the first time, or on from
+// where it was. Its error is what is wrong.
 func (t *trial) execute(ctx context.Context) error {
 	o, err := t.runOnce(ctx, 0)
 	if err != nil {
@@ -100,17 +101,7 @@ func (t *trial) execute(ctx context.Context) error {
 	if err := t.judge(o); err != nil || o.exit != 0 {
 		return err
 	}
-	if err := t.executeStopped(ctx, o.took); err != nil || !t.kept {
-		return err
-	}
-	if o, err = t.runOnce(ctx, 0); err != nil {
-		return err
-	}
-	return t.judge(o)
-}
-
-// executeStopped runs it for each moment: as if for the first time, or on from where it was.
-func (t *trial) executeStopped(ctx context.Context, took time.Duration) error {
+	took := o.took
 	for i, moment := range t.moments {
 		if i == 0 || !t.kept {
 			if err := t.reset(); err != nil {
@@ -126,7 +117,13 @@ func (t *trial) executeStopped(ctx context.Context, took time.Duration) error {
 			return fmt.Errorf("%v after %v of %v: %w", t.signal, after, took, err)
 		}
 	}
-	return nil
+	if !t.kept {
+		return nil
+	}
+	if o, err = t.runOnce(ctx, 0); err != nil {
+		return err
+	}
+	return t.judge(o)
 }
 
 // runOnce runs the command and looks at what is right however it ends.
