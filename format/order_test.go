@@ -209,3 +209,23 @@ func BenchmarkChecksum(b *testing.B) {
 		})
 	}
 }
+
+// TestChecksumsAreTakenApart holds what Without leaves of a sum, and that a sum comes back from its text.
+func TestChecksumsAreTakenApart(t *testing.T) {
+	recs := make([]byte, 8*1000)
+	rand.NewChaCha8([32]byte{1}).Read(recs)
+	for at := 0; at <= len(recs); at += 8 * 50 {
+		var whole, first, rest, again Checksum
+		whole.Add(recs, 8)
+		first.Add(recs[:at], 8)
+		rest.Add(recs[at:], 8)
+		text, err := whole.MarshalText()
+		if err != nil || again.UnmarshalText(text) != nil || again != whole || whole.Without(first) != rest {
+			t.Errorf("%d bytes: %v without %v is %v, %s is read as %v: %v", at, whole, first, whole.Without(first), text,
+				again, err)
+		}
+	}
+	if new(Checksum).UnmarshalText([]byte("12")) == nil {
+		t.Error("a short text is read")
+	}
+}

@@ -50,10 +50,11 @@ func OpenCheckpoint(folder string) (*Checkpoint, error) {
 
 // LookAtCheckpoint only reads what is finished.
 func LookAtCheckpoint(folder string) (*Checkpoint, error) {
-	if _, err := os.Stat(filepath.Join(folder, manifestName)); errors.Is(err, fs.ErrNotExist) {
+	c, err := openCheckpoint(folder, true)
+	if errors.Is(err, fs.ErrNotExist) {
 		return &Checkpoint{folder: folder}, nil
 	}
-	return openCheckpoint(folder, true)
+	return c, err
 }
 
 func openCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {

@@ -269,9 +269,12 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		least = "at least "
 	}
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
-	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written "+
-		"(name another with -T, or several): %w", v.folder, how, least, all, humanize.IBytes(uint64(written)),
-		device.WithoutPath(err))
+	advice := "name another with -T, or several"
+	if s.opt.Checkpoint != nil {
+		advice = "make room, and run the same command again"
+	}
+	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written (%s): %w",
+		v.folder, how, least, all, humanize.IBytes(uint64(written)), advice, device.WithoutPath(err))
 }
 
 // get reads a block into dst and checks it.
