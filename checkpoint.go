@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -97,8 +98,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity,
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},
-		{"the format", o.Record.Format},
-		{"the number of records", strconv.FormatInt(f.Records, 10)},
+		{"--format", cmp.Or(o.Record.Format, "none")},
 		{"--unique", strconv.FormatBool(o.Unique)},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--verify", strconv.FormatBool(o.Verify)},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 	"go.etcd.io/bbolt"
+	database "go.etcd.io/bbolt/errors"
 
 	"github.com/extsort/extsort/format"
 )
@@ -68,9 +69,10 @@ var (
 func (m *manifest) open(name string, readOnly bool) (err error) {
 	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, database.ErrTimeout):
 		return errors.New("another process works there: wait for it, or name another folder")
-	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch):
+	case errors.Is(err, database.ErrInvalid), errors.Is(err, database.ErrChecksum),
+		errors.Is(err, database.ErrVersionMismatch):
 		return errAnew("its manifest is damaged: %w", err)
 	case err != nil:
 		return err
