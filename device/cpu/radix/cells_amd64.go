@@ -125,8 +125,7 @@ func countAll[E Element](blocks [][]E, low, control uint64, counts *uint32) {
 
 func moveAll[E Element](to []E, blocks [][]E, low, control uint64, places *uint32) {
 	for _, block := range blocks {
-		block := words(block)
-		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)/4))
+		moveCells(word[uint64](to), words(block), low, control, places)
 	}
 }
 
@@ -183,11 +182,10 @@ func countCells(block []uint64, low, control uint64, counts *uint32)
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first
-// elements of each quarter of the block, ahead of them, it asks for lines as move64 does.
+// moveCells moves the elements of a block to where the counters say, those of a cell in any order.
 //
 //go:noescape
-func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
+func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32)
 
 // sortGroups sorts the windows of groups: of an edge at src, which is in order, and as many groups after it.
 //
