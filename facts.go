@@ -24,14 +24,8 @@ const stdio = input.Stdin
 // machineProfile is what costs are predicted by. Tests take the default, whatever was measured of their machine.
 var machineProfile = profile.Load
 
-const (
-	// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
-	minWindowBytes = 8 << 20
-
-	// mappedInputPart is the part of the memory that an input may have to be left where it lies until it is written:
-	// the page cache is to hold it, beside as much of output.
-	mappedInputPart = 4
-)
+// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
+const minWindowBytes = 8 << 20
 
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
@@ -48,7 +42,6 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
 		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
-		MaxMap: func() int64 { return systemMemory() / mappedInputPart },
 	})
 	if err != nil {
 		for _, file := range files {

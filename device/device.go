@@ -39,22 +39,6 @@ type Sampled interface {
 	Sample() []uint64
 }
 
-// Mapped is a Source whose records lie where they can be read again, such as a file that can be mapped into memory.
-// A Chunk that needs whole records until they are stored may leave them there.
-type Mapped interface {
-	Source
-
-	// Map gives all records of the source, or nil where they cannot be had. They are still to be read with Next, once.
-	Map() (Mapping, error)
-}
-
-// Mapping is the memory of records. To read it may fail, which the system signals as a fault of the address.
-type Mapping interface {
-	Bytes() []byte
-	Fault(at int) error // what a fault of byte at means
-	Close() error
-}
-
 // BlockWriter takes a sorted stream in blocks. WriteBlock gets consecutive records of the stream, the first of
 // them with index first; recs may be reused after it returns. It is called from several goroutines and in any
 // order, but the calls are begun so that waiting for the blocks before one's own never deadlocks: a caller

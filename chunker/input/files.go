@@ -67,18 +67,7 @@ func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 
 // section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) section(first, n int64) device.Source {
-	return &section{
-		first: first, records: n, size: f.size, readRecords: f.readAhead, mapRecords: f.mapRecords, ahead: f.ahead,
-	}
-}
-
-// mapRecords maps n records from index first on, if one file has all of them.
-func (f *Files) mapRecords(first, n int64) (device.Mapping, error) {
-	i := f.inputOf(first)
-	if first+n > f.starts[i+1] {
-		return nil, nil
-	}
-	return f.inputs[i].mapRecords(first-f.starts[i], n)
+	return &section{first: first, records: n, size: f.size, readRecords: f.readAhead, ahead: f.ahead}
 }
 
 func (f *Files) inputOf(record int64) int {
@@ -109,8 +98,7 @@ func (f *Files) readAhead(p []byte, first int64) error {
 //   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the memory limit;
 //   - all files where the system does not tell what comes from a disk.
 //
-// More than may stay open are always read through their maps. What a chunk can sort where it lies is not read at all
-// but mapped, see mapRecords.
+// More than may stay open are always read through their maps.
 func (f *Files) throughMap() bool { return f.mapped && f.ahead.fromDisk() }
 
 func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) (err error) {

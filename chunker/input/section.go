@@ -14,7 +14,6 @@ type section struct {
 	size           int // bytes of a record
 	claimed        atomic.Int64
 	readRecords    func(p []byte, first int64) error
-	mapRecords     func(first, n int64) (device.Mapping, error) // nil: they cannot be mapped
 
 	ahead *ahead
 	asked atomic.Int64 // for records up to this one
@@ -44,14 +43,6 @@ func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
 	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
 		s.ahead.to(&s.asked, s.first, at, min(at+s.ahead.step, end))
 	}
-}
-
-// Map implements device.Mapped.
-func (s *section) Map() (device.Mapping, error) {
-	if s.mapRecords == nil || s.records == 0 {
-		return nil, nil
-	}
-	return s.mapRecords(s.first, s.records)
 }
 
 // ReaderSource is the source of the records that stand in r from the byte base on.

@@ -312,7 +312,7 @@ func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *engine[K, E]) i
 		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
 	if c.kept != nil {
-		total += len(c.kept.memory.Bytes())
+		total += len(c.kept.Bytes())
 	}
 	if c.order != nil {
 		total += len(c.order.table.Bytes())

@@ -20,8 +20,8 @@ type engine[K radix.Element, E arena.Word] struct {
 	opt     device.ChunkOptions
 	kind    kind[K, E]
 	pool    *pool.Pool[E]
-	kept    *kept  // the records that elements refer to, or nil
-	order   *order // of the records that are moved whole, or nil
+	kept    *arena.Memory // of the records that elements refer to, or nil
+	order   *order        // of the records that are moved whole, or nil
 	workers []*worker[K, E]
 	leaves  []leaf[K] // in order
 	stats   device.Stats
@@ -125,12 +125,12 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	return w, nil
 }
 
-// each runs f for some workers, see each, and makes errors of faults.
+// each runs f for some workers, see each.
 func (e *engine[K, E]) each(
 	ctx context.Context, workers int, f func(ctx context.Context, i int, w *worker[K, E]) error,
 ) error {
 	return each(ctx, workers, func(ctx context.Context, i int) error {
-		return e.kept.guarded(func() error { return f(ctx, i, e.workers[i]) })
+		return f(ctx, i, e.workers[i])
 	})
 }
 
@@ -210,5 +210,5 @@ func (e *engine[K, E]) freeWorkers() (err error) {
 // Close gives the memory back.
 func (e *engine[K, E]) Close() error {
 	e.leaves = nil
-	return errors.Join(e.kept.free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())
+	return errors.Join(e.kept.Free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())
 }

@@ -43,11 +43,11 @@ const maxKeptLeaves = 64
 // canKeep reports whether the records can be read where they lie once all leaves are settled, and sees to it.
 func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 	tooLarge := func(l leaf[K]) bool { return e.sizes.whole && l.count > maxKeptLeaves*int64(e.sizes.leaf) }
-	if e.kept.leftThere() || slices.ContainsFunc(e.leaves, tooLarge) {
+	if slices.ContainsFunc(e.leaves, tooLarge) {
 		return false, nil
 	}
 	if e.kept != nil {
-		e.kept.memory.Discard(int(e.stats.Records)*e.sizes.record, len(e.kept.memory.Bytes()))
+		e.kept.Discard(int(e.stats.Records)*e.sizes.record, len(e.kept.Bytes()))
 	}
 	err := splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.counted > 0 })
 	if errors.Is(err, pool.ErrFull) {

@@ -26,9 +26,6 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	if err := e.makeWorkers(l.workers); err != nil {
 		return 0, err
 	}
-	if err := e.kept.begin(src, &e.sizes); err != nil {
-		return 0, err
-	}
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
@@ -135,8 +132,8 @@ func (l *loading[K, E]) eachBatch(w *worker[K, E], recs []byte, first int64, f f
 // next reads the next unit of a worker.
 func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, first int64, err error) {
 	return l.intake.next(ctx, func(first int64, n int) []byte {
-		if l.engine.kept != nil {
-			return l.engine.kept.place(worker, first, n)
+		if kept := l.engine.kept; kept != nil {
+			return kept.Bytes()[int(first)*l.record:][:n*l.record]
 		}
 		return l.engine.workers[worker].unit[:n*l.record]
 	})

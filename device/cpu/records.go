@@ -12,8 +12,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// records is the kind of records that are kept as they were loaded, or stay where they come from, beside their
-// elements:
+// records is the kind of records that are kept as they were loaded, beside their elements:
 //
 //	63                          indexBits         0
 //	+---------------------------+-----------------+
@@ -51,7 +50,7 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	}
 	r := newRecords(opt.Keyer, memory.Bytes(), s.records)
 	r.engine = e
-	e.kind, e.kept = r, &kept{records: r, memory: memory}
+	e.kind, e.kept = r, memory
 	return e, nil
 }
 

@@ -65,7 +65,7 @@ func (e *engine[K, E]) inOrder(
 		return err
 	}
 	return inOrder(ctx, workers, tasks, func(ctx context.Context, worker, i int) error {
-		return e.kept.guarded(func() error { return do(ctx, e.workers[worker], i) })
+		return do(ctx, e.workers[worker], i)
 	})
 }
 

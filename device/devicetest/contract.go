@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,48 +24,6 @@ func testFull(t *testing.T, d device.Device) {
 		compare(t, store(t, chunk, -1, 16), Sorted(rec16, recs[:opt.Records*16]), 16)
 		if err := chunk.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// testMapped has sources whose records can be left where they are, in turns with others, and more of them than the
-// chunk takes. The device may do so or not, but is to close each mapping once.
-func testMapped(t *testing.T, d device.Device) {
-	for name, l := range map[string]format.Layout{
-		"u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10"), "wide40": records(48, "4:bytes40"),
-	} {
-		for _, dist := range []string{"uniform", "equal", "low"} {
-			t.Run(name+"/"+dist, func(t *testing.T) {
-				size := l.RecordSize
-				c := Case{Layout: l, Recs: Distributions[dist](l, 30_000, random())}
-				opt := c.options(keyer(t, l))
-				opt.Records = 20_000
-				chunk := open(t, d, opt)
-				want := Sorted(l, c.Recs[:20_000*size])
-				var mapped [3]MappedSource
-				for i := range mapped {
-					mapped[i].Source = Source{Recs: slices.Clone(c.Recs), Size: size}
-					load(t, chunk, &mapped[i], 20_000)
-					compare(t, store(t, chunk, -1, size), want, size)
-					if i != 1 {
-						load(t, chunk, &Source{Recs: c.Recs, Size: size}, 20_000)
-						clear(mapped[i].Recs)
-						compare(t, store(t, chunk, -1, size), want, size)
-					}
-				}
-				broken := MappedSource{Source: Source{Recs: c.Recs, Size: size}, MapErr: errFault}
-				if _, err := chunk.Load(context.Background(), &broken); err != nil && !errors.Is(err, errFault) {
-					t.Errorf("a source that cannot be mapped: %v", err)
-				}
-				if err := chunk.Close(); err != nil {
-					t.Error(err)
-				}
-				for i := range mapped {
-					if mapped[i].Closed != mapped[i].Mapped {
-						t.Errorf("source %d: mapped %d times and closed %d times", i, mapped[i].Mapped, mapped[i].Closed)
-					}
-				}
-			})
 		}
 	}
 }

@@ -38,7 +38,6 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"Samples", testSamples},
 		{"UnknownSize", testUnknownSize},
 		{"Full", testFull},
-		{"Mapped", testMapped},
 		{"Limit", testLimit},
 		{"Blocks", testBlocks},
 		{"Order", testOrder},

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"github.com/extsort/extsort/device"
 )
 
 // Source is a device.Source of records in memory.
@@ -174,32 +172,4 @@ func (t *turnstile) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	t.next += int64(len(recs) / t.Size)
 	t.turn.Broadcast()
 	return err
-}
-
-// MappedSource is a Source whose records can be left where they are.
-type MappedSource struct {
-	Source
-	MapErr error // of Map
-
-	Mapped, Closed int // calls
-}
-
-// Map gives the records.
-func (s *MappedSource) Map() (device.Mapping, error) {
-	if s.MapErr != nil {
-		return nil, s.MapErr
-	}
-	s.Mapped++
-	return mapping{s}, nil
-}
-
-type mapping struct{ *MappedSource }
-
-func (m mapping) Bytes() []byte { return m.Recs }
-
-func (m mapping) Fault(at int) error { return fmt.Errorf("byte %d cannot be read", at) }
-
-func (m mapping) Close() error {
-	m.Closed++
-	return nil
 }

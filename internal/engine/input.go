@@ -31,7 +31,6 @@ type Input struct {
 type InputOptions struct {
 	Reverse bool                                  // the opposite order
 	Sum     bool                                  // add up a checksum
-	MaxMap  func() int64                          // bytes of records that may be left where they lie, at most
 	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
 }
 
@@ -53,7 +52,7 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	if opt.Wrap != nil {
 		data = opt.Wrap(data)
 	}
-	in.Data = &watchedData{data, in, opt.MaxMap}
+	in.Data = &watchedData{data, in}
 	return in, nil
 }
 
@@ -118,8 +117,7 @@ func (in *Input) again() device.Source { return in.Data.(*watchedData).Dataset.S
 // watchedData shows every record that is read from a dataset, once, on its way to whoever reads it.
 type watchedData struct {
 	chunker.Dataset
-	in     *Input
-	maxMap func() int64
+	in *Input
 }
 
 // Cut cuts the dataset and watches the source.
@@ -128,21 +126,21 @@ func (w *watchedData) Cut(maxRecords int64) (device.Source, error) {
 	if src == nil || err != nil {
 		return nil, err
 	}
-	return &watchedSource{src, w}, nil
+	return &watchedSource{src, w.in}, nil
 }
 
 // Split splits the dataset and watches the sources.
 func (w *watchedData) Split(n int) []device.Source {
 	sources := w.Dataset.Split(n)
 	for i, src := range sources {
-		sources[i] = &watchedSource{src, w}
+		sources[i] = &watchedSource{src, w.in}
 	}
 	return sources
 }
 
 type watchedSource struct {
 	device.Source
-	data *watchedData
+	in *Input
 }
 
 // ReadAhead implements input.Foreseen.
@@ -160,20 +158,9 @@ func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (in
 		return p
 	})
 	if n > 0 && err == nil {
-		w.data.in.see(p[:n*w.data.in.size])
+		w.in.see(p[:n*w.in.size])
 	}
 	return first, n, err
-}
-
-// Map maps the records if they are all that there are, not too many, and not written over.
-func (w *watchedSource) Map() (device.Mapping, error) {
-	mapped, ok := w.Source.(device.Mapped)
-	n := w.Records()
-	in := w.data.in
-	if !ok || n != w.data.Records() || in.Overwritten() != nil || n*int64(in.size) > w.data.maxMap() {
-		return nil, nil
-	}
-	return mapped.Map()
 }
 
 // sequence shows the records of one file, which are read in order, as soon as they are complete.
