@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -17,7 +15,6 @@ type Files struct {
 	starts []int64 // index of the first record of each input, and at the end the number of records
 	size   int     // bytes of a record
 	ahead  *ahead
-	mapped bool  // see throughMap
 	cut    int64 // records that Cut has given out
 }
 
@@ -28,8 +25,6 @@ func NewFiles(inputs []*Input) *Files {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
 	f.ahead = newAhead(f.size, f.askFor)
-	memory, _ := memlimit.FromSystem()
-	f.mapped = uint64(f.Records()*int64(f.size)) <= memory/2
 	return f
 }
 
@@ -67,7 +62,7 @@ func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 
 // section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) section(first, n int64) device.Source {
-	return &section{first: first, records: n, size: f.size, readRecords: f.readAhead, ahead: f.ahead}
+	return &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 }
 
 func (f *Files) inputOf(record int64) int {
@@ -75,36 +70,10 @@ func (f *Files) inputOf(record int64) int {
 }
 
 // ReadRecords fills p with the records from index first on, from as many files as that takes.
-func (f *Files) ReadRecords(p []byte, first int64) error {
-	return f.read(p, first, (*Input).ReadRecords)
-}
-
-// readAhead is ReadRecords for what is read in sequence, as a section is.
-func (f *Files) readAhead(p []byte, first int64) error {
-	if f.throughMap() {
-		return f.read(p, first, (*Input).readMapped)
-	}
-	return f.ReadRecords(p, first)
-}
-
-// throughMap is the rule by which the records of sections are read through a map of their file, and not by calls.
-//
-// What comes from a disk and was asked for ahead of its readers is read through the map: either way is one copy of what
-// the page cache holds by then. By calls are read:
-//   - what was in the page cache before: the copy is as fast, but one processor has to undo the map in the end, which
-//     takes longer than many processors take to copy;
-//   - the first records, before it is known where they come from, and what is not read in sequence, as headers and
-//     samples: from a disk a fault reads all pages around the one that is wanted, and none is asked for before it;
-//   - files that the page cache cannot hold: the tables of a map's pages take a 512th of it, beside the memory limit;
-//   - all files where the system does not tell what comes from a disk.
-//
-// More than may stay open are always read through their maps.
-func (f *Files) throughMap() bool { return f.mapped && f.ahead.fromDisk() }
-
-func (f *Files) read(p []byte, first int64, read func(in *Input, p []byte, first int64) error) (err error) {
+func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 	f.each(first, int64(len(p)/f.size), func(in *Input, first, n int64) {
 		if err == nil {
-			err = read(in, p[:int(n)*f.size], first)
+			err = in.ReadRecords(p[:int(n)*f.size], first)
 		}
 		p = p[int(n)*f.size:]
 	})

@@ -234,14 +234,9 @@ func (c *checked) Read(p []byte) (int, error) {
 func (in *Input) Seekable() bool { return in.at != nil }
 
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
-func (in *Input) ReadRecords(p []byte, first int64) error { return in.read(p, first, in.at.ReadAt) }
-
-// readMapped is ReadRecords through the file's map.
-func (in *Input) readMapped(p []byte, first int64) error { return in.read(p, first, in.at.readMapped) }
-
-func (in *Input) read(p []byte, first int64, readAt func(p []byte, off int64) (int, error)) error {
+func (in *Input) ReadRecords(p []byte, first int64) error {
 	off := in.Header.Size() + first*int64(in.Header.Layout().RecordSize)
-	n, err := readAt(p, off)
+	n, err := in.at.ReadAt(p, off)
 	if n == len(p) {
 		return nil
 	}

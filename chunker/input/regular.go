@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"syscall"
 	"unsafe"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// regularFile reads a regular file at offsets, by calls or through a memory map: see Files.throughMap.
+// regularFile reads a regular file at offsets, by calls or through a memory map: see MaxOpen.
 type regularFile struct {
 	shown string   // its name in messages
 	file  *os.File // nil: it is mapped, and no descriptor stays open
@@ -24,8 +23,7 @@ type regularFile struct {
 	bytes int64  // from there on, when it was opened
 	first []byte // the first of these, as many as it takes to recognise what is in the file
 
-	mapping sync.Once
-	pages   *mmap.ReaderAt // of the whole file; nil: it is not mapped
+	pages *mmap.ReaderAt // of the whole file; nil: it is not mapped
 
 	last os.FileInfo // at the end of reading; nil: it is open, or mapped
 }
@@ -87,19 +85,6 @@ func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
 		return n, errShorter
 	}
 	return n, device.WithoutPath(err)
-}
-
-// readMapped is ReadAt through the map, if there can be one.
-func (f *regularFile) readMapped(p []byte, off int64) (int, error) {
-	f.mapping.Do(func() {
-		if f.file != nil {
-			f.pages, _ = mmap.Open(pathOf(f.file)) // without it, calls do as well
-		}
-	})
-	if f.pages == nil {
-		return f.ReadAt(p, off)
-	}
-	return copyMapped(p, f.pages, f.start+off)
 }
 
 // copyMapped copies from a map.

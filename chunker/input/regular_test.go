@@ -38,31 +38,26 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 	return f, name, recs
 }
 
-// TestThroughMap reads the first records by calls, and then through the map of the file that was opened, also when
-// another one stands under its name.
-func TestThroughMap(t *testing.T) {
+// mapWhole maps the file of f.
+func mapWhole(t *testing.T, f *Files) {
+	t.Helper()
+	if err := f.inputs[0].at.mapWhole(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMapWhole reads through the map of the file that was opened, also when another one stands under its name.
+func TestMapWhole(t *testing.T) {
 	f, name, recs := openFiles(t, 100_000)
-	f.ahead.fetched = f.ahead.before.Load
-	if f.ahead.note(lookEvery); f.throughMap() {
-		t.Error("a map is used for what the page cache holds")
-	}
-	if comesFromDisk(f); !f.throughMap() {
-		t.Fatal("no map is used")
-	}
 	if runtime.GOOS == "linux" {
 		if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("another"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	mapWhole(t, f)
 	got := make([]byte, len(recs)/2)
-	if err := f.readAhead(got, 1000); err != nil || !bytes.Equal(got, recs[8000:][:len(got)]) {
+	if err := f.ReadRecords(got, 1000); err != nil || !bytes.Equal(got, recs[8000:][:len(got)]) {
 		t.Errorf("other records came: %v", err)
-	}
-	if in := f.inputs[0].at; in.pages == nil {
-		t.Error("the file is not mapped")
-	}
-	if f.mapped = false; f.throughMap() {
-		t.Error("a map is used for what the page cache cannot hold")
 	}
 }
 
@@ -71,27 +66,21 @@ func noWarning(t *testing.T) func(string) {
 	return func(message string) { t.Errorf("there is a warning: %s", message) }
 }
 
-// comesFromDisk has files look as if they were read from a disk, and fit the page cache.
-func comesFromDisk(f *Files) {
-	f.mapped = true
-	f.ahead.surplus.Store(1)
-}
-
 // TestMapOfShorterFile cuts a file while it is mapped: an error with its name and the offset.
 func TestMapOfShorterFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be cut there")
 	}
 	f, name, _ := openFiles(t, 100_000)
-	comesFromDisk(f)
+	mapWhole(t, f)
 	p := make([]byte, 8000)
-	if err := f.readAhead(p, 0); err != nil {
+	if err := f.ReadRecords(p, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(name, 4096); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.readAhead(p, 50_000); !errors.Is(err, errFault) ||
+	if err := f.ReadRecords(p, 50_000); !errors.Is(err, errFault) ||
 		!strings.Contains(err.Error(), name+" at byte 400000: ") {
 		t.Errorf("the error is: %v", err)
 	}
