@@ -26,7 +26,7 @@ func TestExactSize(t *testing.T) {
 }
 
 func TestOwnCommandLines(t *testing.T) {
-	all := ownContenders(named(t, "gensort"), []int64{1 << 30, 1 << 20}, []string{"cpu"})
+	all := ownContenders(named(t, "gensort"), []int64{1 << 30, 1 << 20}, []string{"-d", "cpu"})
 	var lines []string
 	for _, c := range all {
 		lines = append(lines, c.script("in", "out").String())

@@ -88,14 +88,11 @@ func ownContenders(w workload, memories []int64, devices []string) []contender {
 	return all
 }
 
-// sortLine is the command of a tool that sorts, but for its files.
+// sortLine is the command of a tool that sorts, but for its files. The devices are flags.
 func sortLine(tool string, w workload, memory int64, devices []string, more ...string) command {
 	line := append(command{tool}, w.describe...)
 	line = append(line, "-S", exactSize(memory), "-T", ".")
-	for _, d := range devices {
-		line = append(line, "-d", d)
-	}
-	return append(line, more...)
+	return append(append(line, devices...), more...)
 }
 
 // exactSize is a number of bytes as extsort and GNU sort read it.

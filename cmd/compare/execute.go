@@ -12,11 +12,13 @@ import (
 
 // measurement is what one run of a script needed.
 type measurement struct {
-	seconds   float64
-	processor float64 // seconds of all its processes, in the system and out of it
-	peak      int64   // bytes of anonymous memory of all its processes together, as sampled; 0: not known
-	disk      traffic
-	said      []byte // on standard error
+	seconds float64
+	user    float64 // seconds of the processors in all its processes
+	system  float64 // seconds of the processors in the system for them
+	peak    int64   // bytes of anonymous memory of all its processes together, as sampled; 0: not known
+	disk    traffic // of its processes
+	device  traffic // of the disk of the folder meanwhile, whoever caused it
+	said    []byte  // on standard error
 }
 
 // traffic is what went to and from disks, in bytes, as the system counts it for a process; 0: nothing, or not known.
@@ -24,9 +26,14 @@ type traffic struct {
 	read, written int64
 }
 
+func (t traffic) since(before traffic) traffic {
+	return traffic{read: t.read - before.read, written: t.written - before.written}
+}
+
 // add counts what a process needed that has ended.
 func (m *measurement) add(state *os.ProcessState) {
-	m.processor += (state.UserTime() + state.SystemTime()).Seconds()
+	m.user += state.UserTime().Seconds()
+	m.system += state.SystemTime().Seconds()
 	disk := diskTraffic(state)
 	m.disk.read += disk.read
 	m.disk.written += disk.written
@@ -35,6 +42,7 @@ func (m *measurement) add(state *os.ProcessState) {
 // execute runs a script and measures it, from before its first program starts to after its last one has ended.
 func (shop *workshop) execute(ctx context.Context, s script) (measurement, error) {
 	var m measurement
+	before := diskCounters(shop.dir)
 	begin := time.Now()
 	for _, p := range s {
 		if err := shop.runPipeline(ctx, p, &m); err != nil {
@@ -42,6 +50,7 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 		}
 	}
 	m.seconds = time.Since(begin).Seconds()
+	m.device = diskCounters(shop.dir).since(before)
 	return m, nil
 }
 
@@ -53,6 +62,7 @@ func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measuremen
 	said := make([]bytes.Buffer, len(p.commands))
 	for i, c := range p.commands {
 		cmds[i] = shop.prepare(ctx, c)
+		shop.group.confine(cmds[i])
 		cmds[i].Stderr = &said[i]
 	}
 	ends, err := shop.connect(cmds, p.output)

@@ -77,8 +77,11 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	defer shop.close()
-	if s.table.on {
+	switch {
+	case s.table.on:
 		return shop.makeTable(ctx, stdout)
+	case s.table.confined:
+		return makeConfined(ctx, shop, stdout)
 	}
 	return shop.raceAll(ctx, args, stdout)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,9 @@ import (
 
 // settings are what the flags say.
 type settings struct {
-	extsort   string // the command to time; "": build it
-	devices   []string
-	work      string // where the folder of the data is made
+	extsort   string   // the command to time; "": build it
+	devices   []string // flags of extsort that choose and limit devices
+	work      string   // where the folder of the data is made
 	keep      bool
 	workloads []workload
 	bytes     int64   // of each workload
@@ -31,10 +32,12 @@ type settings struct {
 	table     tableSettings
 }
 
-// tableSettings are the flags of the table of workloads.
+// tableSettings are the flags of the tables.
 type tableSettings struct {
 	on       bool
-	report   bool // only print what the file holds
+	confined bool  // the table of what does not fit
+	limit    int64 // of the memory that a confined run has, with its page cache
+	report   bool  // only print what the file holds
 	out      string
 	tmpfs    string
 	rows     []string // patterns; none: all rows
@@ -45,8 +48,8 @@ type tableSettings struct {
 
 // rawFlags are values of flags that are still to be read.
 type rawFlags struct {
-	size, textLimit                      string
-	workloads, memories, peers, versions []string
+	size, textLimit, limit, deviceMemory          string
+	devices, workloads, memories, peers, versions []string
 }
 
 func parseSettings(args []string, stderr io.Writer) (settings, error) {
@@ -59,8 +62,9 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 	s.tableFlags(f, &t)
 	f.Usage = func() {
 		fmt.Fprintf(stderr, "Time extsort beside cp and other programs that sort, and check the outputs.\n\n"+
-			"Usage:\n  go run ./cmd/compare [flags]          race against the peers\n"+
-			"  go run ./cmd/compare --table [flags]  the table of workloads\n\n%s", f.FlagUsages())
+			"Usage:\n  go run ./cmd/compare [flags]             race against the peers\n"+
+			"  go run ./cmd/compare --table [flags]     the table of workloads\n"+
+			"  go run ./cmd/compare --confined [flags]  the table of what does not fit\n\n%s", f.FlagUsages())
 	}
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -70,10 +74,11 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 
 func (s *settings) commonFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.StringVar(&s.extsort, "extsort", "", "time the command at this `PATH`; otherwise it is built from this module")
-	f.StringSliceVarP(&s.devices, "device", "d", nil, "have extsort sort on these devices")
+	f.StringSliceVarP(&t.devices, "device", "d", nil, "have extsort sort on these devices")
+	f.StringVar(&t.deviceMemory, "device-memory", "", "have extsort use no more than this `SIZE` of a device's memory")
 	f.StringVar(&s.work, "work", defaultDir(), "make the folder of the data in `DIR`: choose the file system")
 	f.BoolVar(&s.keep, "keep", false, "leave the data there at the end")
-	f.StringVar(&t.size, "size", "1G", "bytes of each workload")
+	f.StringVar(&t.size, "size", "", "bytes of each workload (default 1G, with --confined 8 times --limit)")
 	f.IntVar(&s.runs, "runs", 5, "runs of each contender that count")
 }
 
@@ -84,22 +89,26 @@ func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.StringVar(&t.textLimit, "text-limit", "256M",
 		"race: have text sorted only up to this `SIZE` of data, since it takes long")
 	f.StringSliceVar(&t.peers, "peers", []string{"all"},
-		"race: run of the peers only these: all, none, or of "+strings.Join(peerNames(), " "))
+		"race, confined: run of the peers only these: all, none, or of "+strings.Join(peerNames(), " ")+
+			"; confined runs only those of "+strings.Join(confinedPeers, " "))
 	f.StringVar(&s.jsonFile, "json", "", "race: write the figures to this `FILE`, too")
 	f.StringVar(&s.svgFile, "svg", "", "race: draw the medians as bars into this `FILE`")
 }
 
 func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.BoolVar(&s.table.on, "table", false, "make the table of workloads")
-	f.BoolVar(&s.table.report, "report", false, "table: only print what the file holds")
-	f.StringVar(&s.table.out, "out", "table.jsonl",
-		"table: append each run to this `FILE`; runs that stand there are not made again")
+	f.BoolVar(&s.table.confined, "confined", false,
+		"make the table of what does not fit: process and page cache in a memory cgroup, cold inputs, durable outputs")
+	f.StringVar(&t.limit, "limit", "1G", "confined: memory of the cgroup; extsort has -S of half of it")
+	f.BoolVar(&s.table.report, "report", false, "tables: only print what the file holds")
+	f.StringVar(&s.table.out, "out", "", "tables: append each run to this `FILE`; runs that stand there are not made "+
+		"again (default table.jsonl or confined.jsonl)")
 	f.StringVar(&s.table.tmpfs, "tmpfs", "/dev/shm", "table: make the folder for the rows in memory in `DIR`")
 	f.StringSliceVar(&s.table.rows, "rows", nil,
-		"table: make only rows that match one of these `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
-	f.StringSliceVar(&t.versions, "versions", nil, "table: compare commands, as `NAME=PATH`,NAME=PATH")
-	f.IntVar(&s.table.forced, "forced", 3, "table: runs of each forced strategy, with the last version")
-	f.Uint64Var(&s.table.seed, "seed", 0, "table: seed of the order of the runs; 0: by the clock")
+		"tables: make only rows that match one of these `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
+	f.StringSliceVar(&t.versions, "versions", nil, "tables: compare commands, as `NAME=PATH`,NAME=PATH")
+	f.IntVar(&s.table.forced, "forced", 3, "tables: runs of each forced strategy, with the last version")
+	f.Uint64Var(&s.table.seed, "seed", 0, "tables: seed of the order of the runs; 0: by the clock")
 }
 
 // read takes the values that need more than a look, and says everything that is wrong with the flags.
@@ -108,9 +117,11 @@ func (s *settings) read(t rawFlags, operands []string) error {
 	if len(operands) > 0 {
 		faults.add("unexpected operand %q", operands[0])
 	}
-	s.bytes, s.textLimit = faults.size("--size", t.size), faults.size("--text-limit", t.textLimit)
+	s.table.limit, s.textLimit = faults.size("--limit", t.limit), faults.size("--text-limit", t.textLimit)
+	s.bytes = faults.size("--size", cmp.Or(t.size, s.table.defaultSize()))
 	s.workloads, s.memories = faults.workloads(t.workloads), faults.memories(t.memories, s.bytes)
-	s.peers = faults.peers(t.peers)
+	s.peers, s.devices = faults.peers(t.peers), faults.devices(t)
+	faults.confine(s)
 	if s.runs < 1 {
 		faults.add("--runs %d: at least one run must count", s.runs)
 	}
@@ -124,6 +135,14 @@ func (s *settings) read(t rawFlags, operands []string) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// defaultSize is the size of the data where none is named.
+func (s tableSettings) defaultSize() string {
+	if s.confined {
+		return exactSize(8 * s.limit)
+	}
+	return "1G"
 }
 
 // defaultDir is a folder for large files: /tmp is memory on many systems.
@@ -180,6 +199,42 @@ func (f *faults) memories(texts []string, bytes int64) []int64 {
 
 // leastMemory is the smallest limit that extsort takes.
 const leastMemory = 16 << 20
+
+// confine takes from the flags what the table of what does not fit makes of them.
+func (f *faults) confine(s *settings) {
+	if !s.table.confined {
+		s.table.out = cmp.Or(s.table.out, "table.jsonl")
+		return
+	}
+	s.table.out = cmp.Or(s.table.out, "confined.jsonl")
+	s.memories = []int64{s.table.limit / 2}
+	if s.table.on {
+		f.add("--table and --confined exclude each other")
+	}
+	if s.peers == nil {
+		s.peers = confinedPeers
+	}
+	for _, name := range s.peers {
+		if !slices.Contains(confinedPeers, name) {
+			f.add("--peers %s: --confined takes only %s", name, strings.Join(confinedPeers, " "))
+		}
+	}
+	if s.memories[0] < leastMemory {
+		f.add("--limit: at least %s, as extsort needs half of it", binarySize(2*leastMemory))
+	}
+}
+
+// devices are the flags of extsort.
+func (f *faults) devices(t rawFlags) []string {
+	var flags []string
+	for _, d := range t.devices {
+		flags = append(flags, "-d", d)
+	}
+	if t.deviceMemory != "" {
+		flags = append(flags, "--device-memory", exactSize(f.size("--device-memory", t.deviceMemory)))
+	}
+	return flags
+}
 
 func (f *faults) peers(names []string) []string {
 	switch {

@@ -17,6 +17,7 @@ type table struct {
 	shop     *workshop
 	inMemory *workshop // nil: rows in tmpfs are skipped
 	rows     []row
+	peers    []peerProgram // of confined rows
 	log      *tableLog
 	made     int // of the runs to make
 	toMake   int
@@ -59,11 +60,7 @@ func (t *table) begin(ctx context.Context) (start, error) {
 		return s, err
 	}
 	s.Versions = t.shop.table.versions
-	disk := t.shop.machine.FileSystem
-	if disk == "" || disk == inTmpfs {
-		disk = "work"
-	}
-	all := allRows([]string{disk, inPipe, inTmpfs})
+	all := t.allRows()
 	if t.rows = pick(all, t.shop.table.rows); len(t.rows) == 0 {
 		return s, fmt.Errorf("--rows %q picks none: they are %s and so on", t.shop.table.rows, all[0].name())
 	}
@@ -74,7 +71,24 @@ func (t *table) begin(ctx context.Context) (start, error) {
 			t.rows = slices.DeleteFunc(t.rows, row.inTmpfs)
 		}
 	}
+	if t.shop.group != nil {
+		s.Limit, s.Cgroup = t.shop.table.limit, t.shop.group.version
+		s.Skipped = append(s.Skipped, t.invitePeers(ctx)...)
+		s.Peers = t.shop.peerVersions
+	}
 	return s, nil
+}
+
+// allRows are those that the table can have.
+func (t *table) allRows() []row {
+	disk := t.shop.machine.FileSystem
+	if disk == "" || disk == inTmpfs {
+		disk = "work"
+	}
+	if t.shop.table.confined {
+		return confinedRows(disk)
+	}
+	return allRows([]string{disk, inPipe, inTmpfs})
 }
 
 // identify finds out which versions there are.
@@ -152,7 +166,7 @@ func (t *table) remaining(rows []row) time.Duration {
 // missing are the runs of a row that the file does not hold, in random order: the same one for the same seed.
 func (t *table) missing(r row) []tableRun {
 	var runs []tableRun
-	for _, e := range t.shop.entrants(r) {
+	for _, e := range t.entrants(r) {
 		for n := range e.runs {
 			if !t.log.settles(r.name(), e, n+1) {
 				runs = append(runs, tableRun{e, n + 1})
@@ -161,6 +175,14 @@ func (t *table) missing(r row) []tableRun {
 	}
 	shuffle(runs, t.shop.table.seed, r.name())
 	return runs
+}
+
+// entrants are all that run in a row.
+func (t *table) entrants(r row) []entrant {
+	if t.shop.table.confined {
+		return append(r.confinedEntrants(t.shop.settings), t.peerEntrants(r)...)
+	}
+	return t.shop.entrants(r)
 }
 
 // shuffle orders the runs of a row by a seed.
@@ -231,25 +253,35 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 // once brings the machine into the same state, runs the contender, and removes what it made.
 func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, check bool) (err error) {
 	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
-	if err := t.shop.settle(in.w.bytes(t.shop.bytes)); err != nil {
-		return err
+	prepare := in.prepareWarm
+	if in.shop.table.confined {
+		prepare = in.prepareCold
 	}
-	if err := t.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
-		return err
-	}
-	if err := in.warm(); err != nil {
-		return err
-	}
-	m, err := in.shop.execute(ctx, run.script(in.rawName(), output))
+	name, err := prepare(ctx, run.contender)
 	if err != nil {
 		return err
 	}
-	e.Seconds, e.Processor, e.Peak, e.Read, e.Written = m.seconds, m.processor, m.peak, m.disk.read, m.disk.written
-	e.listen(m.said)
+	m, err := in.shop.execute(ctx, run.script(name, output))
+	if err != nil {
+		return err
+	}
+	e.take(m)
 	if check {
 		return in.shop.check(ctx, in.w, run.contender, output, in.want)
 	}
 	return nil
+}
+
+// prepareWarm has the memory settled, nothing on its way to the disk, and the input in the page cache. It returns the
+// name of the input.
+func (in *inputs) prepareWarm(ctx context.Context, _ contender) (string, error) {
+	if err := in.shop.settle(in.w.bytes(in.shop.bytes)); err != nil {
+		return "", err
+	}
+	if err := in.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
+		return "", err
+	}
+	return in.rawName(), in.warm()
 }
 
 // follows reports whether a run followed the strategy that it was forced to, as far as it told.

@@ -17,7 +17,10 @@ type start struct {
 	Machine  machine   `json:"machine"`
 	Size     int64     `json:"size"` // bytes of each workload
 	Versions []version `json:"versions"`
-	Skipped  []string  `json:"skipped,omitempty"` // places, and why
+	Skipped  []string  `json:"skipped,omitempty"` // places and peers, and why
+	Limit    int64     `json:"limit,omitempty"`   // of the memory of a confined run; 0: the table of workloads
+	Cgroup   string    `json:"cgroup,omitempty"`  // the version of cgroups that limits it
+	Peers    []string  `json:"peers,omitempty"`   // with their versions
 }
 
 // entry is the line of one run.
@@ -27,12 +30,18 @@ type entry struct {
 	Run       int     `json:"run"`
 	Seed      uint64  `json:"seed"` // of the order of the runs of its row
 	Seconds   float64 `json:"seconds"`
-	Processor float64 `json:"processor_seconds"`
+	Processor float64 `json:"processor_seconds"` // user and system
+	User      float64 `json:"user_seconds,omitempty"`
+	System    float64 `json:"system_seconds,omitempty"`
 	Peak      int64   `json:"peak_memory,omitempty"`
 	Read      int64   `json:"disk_bytes_read,omitempty"`
 	Written   int64   `json:"disk_bytes_written,omitempty"`
-	Failed    string  `json:"failed,omitempty"`
-	Took      float64 `json:"took"` // seconds, with all that is not timed
+	// At the disk of the data, whoever caused it.
+	DeviceRead    int64 `json:"device_bytes_read,omitempty"`
+	DeviceWritten int64 `json:"device_bytes_written,omitempty"`
+
+	Failed string  `json:"failed,omitempty"`
+	Took   float64 `json:"took"` // seconds, with all that is not timed
 
 	// What extsort told; absent what it did not.
 	Ran              string  `json:"ran,omitempty"`
@@ -49,6 +58,14 @@ type told struct {
 		Strategy string  `json:"strategy"`
 		Seconds  float64 `json:"seconds"`
 	} `json:"plan"`
+}
+
+// take takes what a run needed and told.
+func (e *entry) take(m measurement) {
+	e.Seconds, e.Processor, e.User, e.System = m.seconds, m.user+m.system, m.user, m.system
+	e.Peak, e.Read, e.Written = m.peak, m.disk.read, m.disk.written
+	e.DeviceRead, e.DeviceWritten = m.device.read, m.device.written
+	e.listen(m.said)
 }
 
 // listen takes what extsort told from what it said; other commands tell nothing.
@@ -98,8 +115,8 @@ func (l *tableLog) take(line []byte) error {
 	return nil
 }
 
-// openLog reads the file and opens it for more. REQUIRES: runs of the same size, and of the same commands by the same
-// names.
+// openLog reads the file and opens it for more. REQUIRES: runs of the same size with the same limit, and of the same
+// commands by the same names.
 func openLog(name string, s start) (*tableLog, error) {
 	l, err := readLog(name)
 	if err != nil {
@@ -115,10 +132,21 @@ func openLog(name string, s start) (*tableLog, error) {
 	return l, errors.Join(l.file.Truncate(l.whole), l.write(s))
 }
 
+// regime is what the runs have of the machine, in words.
+func (s start) regime() string {
+	if s.Limit == 0 {
+		return "on the whole machine"
+	}
+	return fmt.Sprintf("in %s of memory by cgroup %s", binarySize(s.Limit), s.Cgroup)
+}
+
 func (l *tableLog) agrees(s start) error {
 	for _, before := range l.starts {
 		if before.Size != s.Size {
 			return fmt.Errorf("its runs are of %s of data, not of %s", binarySize(before.Size), binarySize(s.Size))
+		}
+		if before.Limit != s.Limit || before.Cgroup != s.Cgroup {
+			return fmt.Errorf("its runs are %s, not %s", before.regime(), s.regime())
 		}
 		for _, v := range s.Versions {
 			other := func(w version) bool { return w.Name == v.Name && w.Sum != v.Sum }

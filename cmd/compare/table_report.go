@@ -39,6 +39,7 @@ type rowResult struct {
 	processor  float64 // seconds
 	spilled    float64 // bytes
 	written    float64 // bytes, to disks
+	cold       coldFigures
 	failed     []string
 	ownFailed  bool
 }
@@ -84,10 +85,11 @@ func (l *tableLog) result(name string, versions []version) rowResult {
 		r.runs = min(r.runs, len(l.done(name, v.auto())))
 	}
 	r.describe(l.done(name, last.auto()))
+	r.cold = l.coldFigures(name, last, versions)
 	for _, strategy := range forcible {
 		r.consider(strategy, l.done(name, last.forced(strategy)))
 	}
-	r.findFailures(l)
+	r.findFailures(l, versions)
 	return r
 }
 
@@ -116,13 +118,13 @@ func (r *rowResult) consider(strategy string, runs []entry) {
 }
 
 // findFailures takes the failures of contenders that have no run that did not fail.
-func (r *rowResult) findFailures(l *tableLog) {
+func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	for _, e := range l.runs {
 		if e.Row != r.name || e.Failed == "" || len(l.done(e.Row, e.Contender)) > 0 {
 			continue
 		}
 		r.failed = append(r.failed, e.Contender+": "+e.Failed)
-		r.ownFailed = r.ownFailed || e.Contender != plainCopy && e.Contender != syncedCopy
+		r.ownFailed = r.ownFailed || slices.ContainsFunc(versions, func(v version) bool { return v.runs(e.Contender) })
 	}
 	slices.Sort(r.failed)
 	r.failed = slices.Compact(r.failed)
@@ -190,8 +192,12 @@ func (t *tableReport) write(w io.Writer) error {
 	for _, v := range t.start.Versions {
 		fmt.Fprintf(&b, "Version %s: %s (%s)  \n", v.Name, v.Told, v.Sum)
 	}
-	b.WriteString("Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
-		"cp is cat into cat.\n\n")
+	if t.confined() {
+		t.writeConfinement(&b)
+	} else {
+		b.WriteString("Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
+			"cp is cat into cat.\n\n")
+	}
 	t.writeRows(&b)
 	t.complain(&b)
 	appendReasons(&b, "Skipped:", t.skipped)
@@ -219,6 +225,9 @@ func (t *tableReport) columns() []column {
 			return strings.TrimSpace(times(r.change()) + " " + r.slower())
 		}})
 	}
+	if t.confined() {
+		return append(all, confinedColumns...)
+	}
 	return append(all, planColumns...)
 }
 
@@ -229,15 +238,22 @@ var planColumns = []column{
 	{"× cp", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.copy.Median)) }},
 	{"× cp+sync", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.sync.Median)) }},
 	{"`> out`", false, func(r rowResult) string { return seconds(r.redirected) }},
-	{"predicted", true, func(r rowResult) string { return strings.Join(r.predicted, ", ") }},
-	{"ran", true, func(r rowResult) string { return strings.Join(r.ran, ", ") }},
-	{"predicted / measured", false, func(r rowResult) string { return times(r.foreseen()) }},
-	{"best forced", true, func(r rowResult) string { return strings.TrimSpace(r.bestName + " " + seconds(r.best)) }},
-	{"regret", false, func(r rowResult) string { return times(r.regret()) }},
+	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
 	{"processor s", false, func(r rowResult) string { return times(r.processor) }},
 	{"spilled", false, func(r rowResult) string { return known(int64(r.spilled)) }},
 	{"to disk", false, func(r rowResult) string { return known(int64(r.written)) }},
 }
+
+// The columns of the plan, which both tables have.
+var (
+	predictedColumn = column{"predicted", true, func(r rowResult) string { return strings.Join(r.predicted, ", ") }}
+	ranColumn       = column{"ran", true, func(r rowResult) string { return strings.Join(r.ran, ", ") }}
+	foreseenColumn  = column{"predicted / measured", false, func(r rowResult) string { return times(r.foreseen()) }}
+	bestColumn      = column{"best forced", true, func(r rowResult) string {
+		return strings.TrimSpace(r.bestName + " " + seconds(r.best))
+	}}
+	regretColumn = column{"regret", false, func(r rowResult) string { return times(r.regret()) }}
+)
 
 // seconds is a summary, or nothing for one of no runs.
 func seconds(s summary) string {
@@ -269,34 +285,48 @@ func (t *tableReport) writeRows(b *strings.Builder) {
 
 // complain lists the rows that are beyond the bounds.
 func (t *tableReport) complain(b *strings.Builder) {
-	beyond := func(title string, cell func(rowResult) string) {
+	all := append(slices.Clone(bounds), tmpfsBound)
+	if t.confined() {
+		all = append(slices.Clone(bounds), t.confinedBounds()...)
+	}
+	for _, bound := range all {
 		var found []string
 		for _, r := range t.results {
-			if text := cell(r); text != "" {
+			if text := bound.beyond(r); text != "" {
 				found = append(found, r.name+": "+text)
 			}
 		}
-		appendReasons(b, fmt.Sprintf("%s: %d of %d rows", title, len(found), len(t.results)), found)
+		appendReasons(b, fmt.Sprintf("%s: %d of %d rows", bound.title, len(found), len(t.results)), found)
 	}
-	beyond("Failed", func(r rowResult) string { return strings.Join(r.failed, "; ") })
-	beyond("Slower by more than 5 %", func(r rowResult) string { return above(r.change(), maxSlower, " "+r.slower()) })
-	beyond("Ran another strategy than predicted", func(r rowResult) string {
+}
+
+// bound is what a row should keep to; beyond says by how much it does not, or nothing.
+type bound struct {
+	title  string
+	beyond func(rowResult) string
+}
+
+// bounds are those of both tables.
+var bounds = []bound{
+	{"Failed", func(r rowResult) string { return strings.Join(r.failed, "; ") }},
+	{"Slower by more than 5 %", func(r rowResult) string { return above(r.change(), maxSlower, " "+r.slower()) }},
+	{"Ran another strategy than predicted", func(r rowResult) string {
 		if slices.Equal(r.ran, r.predicted) || slices.Contains(r.predicted, "") {
 			return ""
 		}
 		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ran, ", ")
-	})
-	beyond("Predicted over measured beyond 0.6 to 1.6", func(r rowResult) string {
+	}},
+	{"Predicted over measured beyond 0.6 to 1.6", func(r rowResult) string {
 		if p := r.foreseen(); p > 0 && p < minPredicted {
 			return times(p)
 		}
 		return above(r.foreseen(), maxPredicted, "")
-	})
-	beyond("Regret above 1.15", func(r rowResult) string { return above(r.regret(), maxRegret, " "+r.bestName) })
-	beyond("In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version", func(r rowResult) string {
-		return above(r.perTmpfs(), maxPerTmpfs, "")
-	})
+	}},
+	{"Regret above 1.15", func(r rowResult) string { return above(r.regret(), maxRegret, " "+r.bestName) }},
 }
+
+var tmpfsBound = bound{"In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version",
+	func(r rowResult) string { return above(r.perTmpfs(), maxPerTmpfs, "") }}
 
 // above is a ratio with a remark if it is above a bound, and otherwise nothing.
 func above(ratio, bound float64, remark string) string {

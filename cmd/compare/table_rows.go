@@ -26,7 +26,8 @@ type share struct {
 
 var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1, 16}}
 
-func (s share) limit(bytes int64) int64 { return max(bytes*s.times/s.of, leastMemory) }
+// limit REQUIRES that the share is one of the data.
+func (s share) limit(bytes int64) int64 { return max(bytes*s.times/max(s.of, 1), leastMemory) }
 
 // The places that are not named by the file system of the disk.
 const (
@@ -87,8 +88,9 @@ func pick(rows []row, patterns []string) []row {
 // rank orders the names of rows as the table does.
 func rank(name string) []int {
 	parts := append(strings.Split(name, "/"), "", "")
+	all := slices.Concat(tableWorkloads, confinedWorkloads)
 	return []int{
-		slices.IndexFunc(tableWorkloads, func(w workload) bool { return w.Name == parts[0] }),
+		slices.IndexFunc(all, func(w workload) bool { return w.Name == parts[0] }),
 		slices.Index([]string{inPipe, inTmpfs}, parts[2]),
 		slices.IndexFunc(tableShares, func(s share) bool { return s.name == parts[1] }),
 	}
@@ -121,10 +123,23 @@ func (s settings) entrants(r row) []entrant {
 		{contender: r.copier(plainCopy, false), runs: s.runs},
 		{contender: r.copier(syncedCopy, true), runs: s.runs},
 	}
-	versions, way := s.table.versions, toFile
+	way := toFile
 	if r.place == inPipe {
 		way = throughPipes
 	}
+	all = append(all, r.ownEntrants(s, way)...)
+	if r.inTmpfs() {
+		first := s.table.versions[0]
+		c := sorter(first.redirected(), toStdout, s.sortLine(r, first))
+		all = append(all, entrant{contender: c, runs: s.runs})
+	}
+	return all
+}
+
+// ownEntrants are each version, and the last one with each strategy forced.
+func (r row) ownEntrants(s settings, way route) []entrant {
+	var all []entrant
+	versions := s.table.versions
 	for _, v := range versions {
 		all = append(all, entrant{contender: sorter(v.auto(), way, s.sortLine(r, v)), runs: s.runs})
 	}
@@ -133,18 +148,17 @@ func (s settings) entrants(r row) []entrant {
 		line := s.sortLine(r, last, "--strategy", strategy)
 		all = append(all, entrant{sorter(last.forced(strategy), way, line), strategy, s.table.forced})
 	}
-	if r.inTmpfs() {
-		first := versions[0]
-		c := sorter(first.redirected(), toStdout, s.sortLine(r, first))
-		all = append(all, entrant{contender: c, runs: s.runs})
-	}
 	return all
 }
 
 // sortLine is the command of a version, but for its files. Without --explain the plan is not told.
 func (s settings) sortLine(r row, v version, more ...string) command {
 	more = append([]string{"--stats=json", "--explain"}, more...)
-	return sortLine(v.tool(), r.workload, r.share.limit(s.bytes), s.devices, more...)
+	memory := r.share.limit(s.bytes)
+	if s.table.confined {
+		memory = s.memories[0]
+	}
+	return sortLine(v.tool(), r.workload, memory, s.devices, more...)
 }
 
 // copier is a yardstick: cp, or cat into cat in the rows of pipes.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // version is a command of extsort. Its sum tells two builds of one name apart.
@@ -15,6 +16,9 @@ type version struct {
 	Told string `json:"version,omitempty"`
 	path string
 }
+
+// runs reports whether an entrant is the version in some way.
+func (v version) runs(entrant string) bool { return strings.HasPrefix(entrant, v.Name+" ") }
 
 // tool is the name of the command in a script.
 func (v version) tool() string { return "extsort " + v.Name }

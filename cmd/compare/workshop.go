@@ -20,6 +20,7 @@ type workshop struct {
 	peerVersions []string
 	machine      machine
 	settleLimit  int64     // bytes
+	group        *cgroup   // that what is timed runs in; nil: none
 	log          io.Writer // what is going on
 }
 

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hierarchy is the tree of cgroups that has the memory controller.
+type hierarchy struct {
+	version string
+	mount   string
+	own     string // the cgroup of this process, below the mount
+}
+
+// memoryHierarchy finds the tree in what /proc/self/cgroup says: lines "number:controllers:path". Of v2 there is one
+// line, "0::path". Where both versions are mounted the controller is in v1 if a line of that names it.
+func memoryHierarchy(text []byte) (hierarchy, error) {
+	found := hierarchy{}
+	for line := range bytes.Lines(text) {
+		fields := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		for controller := range strings.SplitSeq(fields[1], ",") {
+			if controller == "memory" {
+				return hierarchy{"v1", "/sys/fs/cgroup/memory", fields[2]}, nil
+			}
+		}
+		if fields[0] == "0" {
+			found = hierarchy{"v2", "/sys/fs/cgroup", fields[2]}
+		}
+	}
+	if found.version == "" {
+		return found, errors.New("/proc/self/cgroup names no memory controller")
+	}
+	return found, nil
+}
+
+// parents are where a cgroup may be made: below the one of this process, or else further up. In v2 a cgroup that has
+// processes of its own hands no controller down.
+func (h hierarchy) parents() []string {
+	var all []string
+	for own := path.Clean("/" + h.own); ; own = path.Dir(own) {
+		all = append(all, filepath.Join(h.mount, own))
+		if own == "/" {
+			return all
+		}
+	}
+}
+
+// cgroup limits the memory of processes together with the page cache of what they read and write.
+type cgroup struct {
+	version string // of cgroups: v1 or v2
+	dir     string
+}
+
+// newCgroup makes a cgroup with a limit of memory.
+func newCgroup(limit int64) (*cgroup, error) {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	h, err := memoryHierarchy(text)
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, parent := range h.parents() {
+		g, err := h.newBelow(parent, limit)
+		if err == nil {
+			return g, nil
+		}
+		faults = append(faults, err.Error())
+	}
+	return nil, fmt.Errorf("no cgroup that limits memory can be made (%s: %s): "+
+		"be root, or start this by systemd-run --user --scope -p Delegate=yes", h.version, strings.Join(faults, "; "))
+}
+
+// newBelow makes a cgroup below another and sees whether a process can enter it.
+func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
+	limitFile, swapFile := "memory.limit_in_bytes", "memory.swappiness"
+	if h.version == "v2" {
+		limitFile, swapFile = "memory.max", "memory.swap.max"
+		if err := handDown(parent); err != nil {
+			return nil, err
+		}
+	}
+	g := &cgroup{version: h.version, dir: filepath.Join(parent, "extsort-compare-"+strconv.Itoa(os.Getpid()))}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
+		return nil, err
+	}
+	err := errors.Join(g.set(limitFile, strconv.FormatInt(limit, 10)), g.setIfThere(swapFile, "0"), g.probe())
+	if err != nil {
+		return nil, errors.Join(err, g.remove())
+	}
+	return g, nil
+}
+
+// handDown lets the children of a cgroup of v2 have the memory controller.
+func handDown(parent string) error {
+	name := filepath.Join(parent, "cgroup.subtree_control")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	for _, controller := range strings.Fields(string(text)) {
+		if controller == "memory" {
+			return nil
+		}
+	}
+	return writeTo(name, "+memory")
+}
+
+func (g *cgroup) set(file, value string) error { return writeTo(filepath.Join(g.dir, file), value) }
+
+// setIfThere sets what only some kernels have.
+func (g *cgroup) setIfThere(file, value string) error {
+	if err := g.set(file, value); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// writeTo writes to a file of the kernel, which has to be there.
+func writeTo(name, value string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+func (g *cgroup) probe() error {
+	cmd := exec.Command("true")
+	g.confine(cmd)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("enter %s: %w: %s", g.dir, err, bytes.TrimSpace(said))
+	}
+	return nil
+}
+
+// enter is what a shell does to become a program within a cgroup: what the program allocates and reads counts there
+// from its first page on.
+const enter = `echo $$ > "$0"/cgroup.procs && exec "$@"`
+
+// confine has a command that is about to start do so within the cgroup. Without a cgroup it changes nothing.
+func (g *cgroup) confine(cmd *exec.Cmd) {
+	if g == nil {
+		return
+	}
+	cmd.Args = append([]string{"sh", "-c", enter, g.dir, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+}
+
+// remove removes the cgroup; the kernel may need a moment to see the last process off.
+func (g *cgroup) remove() error {
+	err := os.Remove(g.dir)
+	for range 50 {
+		if err == nil {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = os.Remove(g.dir)
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// diskCounters is what has gone to and from the disk that a folder is on since the machine started, of all processes.
+// All is 0 where the file system does not tell which disk it is on.
+func diskCounters(dir string) traffic {
+	var stat unix.Stat_t
+	if unix.Stat(dir, &stat) != nil {
+		return traffic{}
+	}
+	device := uint64(stat.Dev)
+	text, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", unix.Major(device), unix.Minor(device)))
+	if err != nil {
+		return traffic{}
+	}
+	return parseDiskCounters(string(text))
+}
+
+// parseDiskCounters reads the file stat of a disk: requests, merged ones, sectors and milliseconds, of reads and then
+// of writes. A sector there is 512 bytes, whatever the disk has.
+func parseDiskCounters(text string) traffic {
+	var reads, merged, sectorsRead, readTime, writes, mergedWrites, sectorsWritten int64
+	if _, err := fmt.Fscan(strings.NewReader(text),
+		&reads, &merged, &sectorsRead, &readTime, &writes, &mergedWrites, &sectorsWritten); err != nil {
+		return traffic{}
+	}
+	return traffic{read: sectorsRead * 512, written: sectorsWritten * 512}
+}
+
+// maxLeft is the part of a file, one in so many pages, that the page cache may keep when it is asked to drop it all.
+const maxLeft = 64
+
+// dropPages takes a file out of the page cache. REQUIRES: its pages are on the disk.
+func dropPages(name string) (err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		return fmt.Errorf("drop the pages of %s: %w", name, err)
+	}
+	left, err := cachedBytes(f)
+	if err == nil && left > info.Size()/maxLeft {
+		err = fmt.Errorf("%s of %s stay in the page cache", binarySize(left), name)
+	}
+	return err
+}
+
+// cachedBytes is how much of a file is in the page cache; 0 where the kernel, before 6.5, does not tell.
+func cachedBytes(f *os.File) (int64, error) {
+	var stat unix.Cachestat_t
+	err := unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &stat, 0)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
+		return 0, nil
+	}
+	return int64(stat.Cache) * int64(os.Getpagesize()), err
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// confinedWorkloads are the kinds of data of the table of what does not fit, in the order of the table of workloads.
+var confinedWorkloads = []workload{
+	{"u64", "64-bit keys, uniform", []string{"-t", "u64"}, 8, 8, "uniform"},
+	{"u32", "32-bit keys, uniform", []string{"-t", "u32"}, 4, 4, "uniform"},
+	{"zipf", "64-bit keys, zipf", []string{"-t", "u64"}, 8, 8, "zipf"},
+	{"nearly-sorted", "64-bit keys, nearly sorted", []string{"-t", "u64"}, 8, 8, "nearly-sorted"},
+	{"100-byte", "100-byte records, 10-byte keys", []string{"-f", "gensort"}, 100, 10, "uniform"},
+	{"u64+u64", "16-byte records, two 64-bit keys", []string{"-R", "16", "-k", "0:u64", "-k", "8:u64"}, 16, 16, "uniform"},
+	{"128-byte", "128-byte records, 16-byte keys", []string{"-R", "128", "-k", "0:bytes16"}, 128, 16, "uniform"},
+}
+
+// Peers take long where data does not fit: those that can do without the memory run once, and only on a bare key and
+// on a record.
+var (
+	confinedPeers = []string{"stxxl", "duckdb", "bsort"}
+	peerWorkloads = []string{"u64", "100-byte"}
+)
+
+// twoSyncedCopies is the yardstick of a sort that reads and writes all data twice.
+const twoSyncedCopies = "two cp+sync"
+
+// confinedRows are the rows on a disk.
+func confinedRows(disk string) []row {
+	var rows []row
+	for _, w := range confinedWorkloads {
+		rows = append(rows, row{w, share{name: "confined"}, disk})
+	}
+	return rows
+}
+
+// confinedEntrants are the yardsticks, each version, and the last one with each strategy forced.
+func (r row) confinedEntrants(s settings) []entrant {
+	all := []entrant{
+		{contender: copier(syncedCopy, true), runs: s.runs},
+		{contender: twiceCopier(), runs: s.runs},
+	}
+	return append(all, r.ownEntrants(s, toFile)...)
+}
+
+// twiceCopier copies, waits for the disk, and does both again.
+func twiceCopier() contender {
+	once := copier(syncedCopy, true).script
+	return contender{name: twoSyncedCopies, kind: yardstick, copies: true, script: func(in, out string) script {
+		return append(once(in, "copy"), once("copy", out)...)
+	}}
+}
+
+// peerEntrants are the peers that sort the data of a row, each once.
+func (t *table) peerEntrants(r row) []entrant {
+	var all []entrant
+	if !slices.Contains(peerWorkloads, r.workload.Name) {
+		return nil
+	}
+	for _, p := range t.peers {
+		found, _ := p.contenders(t.shop, r.workload) // invitePeers has told why there may be none
+		for _, c := range found {
+			all = append(all, entrant{contender: durable(c), runs: 1})
+		}
+	}
+	return all
+}
+
+// durable is a contender that waits until its output is on the disk.
+func durable(c contender) contender {
+	plain := c.script
+	c.script = func(in, out string) script { return append(plain(in, out), single("sync", out)...) }
+	return c
+}
+
+// invitePeers finds the peers, and says which will not run and why.
+func (t *table) invitePeers(ctx context.Context) (skipped []string) {
+	if !slices.ContainsFunc(t.rows, func(r row) bool { return slices.Contains(peerWorkloads, r.workload.Name) }) {
+		return nil
+	}
+	t.peers, skipped = t.shop.findPeers(ctx)
+	for _, r := range t.rows {
+		if !slices.Contains(peerWorkloads, r.workload.Name) {
+			continue
+		}
+		for _, p := range t.peers {
+			if _, err := p.contenders(t.shop, r.workload); err != nil {
+				skipped = append(skipped, fmt.Sprintf("%s in %s: %v", p.name, r.name(), err))
+			}
+		}
+	}
+	return skipped
+}
+
+// makeConfined makes the table of what does not fit in a cgroup that lasts as long.
+func makeConfined(ctx context.Context, shop *workshop, stdout io.Writer) (err error) {
+	if shop.machine.FileSystem == inTmpfs {
+		return fmt.Errorf("%s is in memory: name a folder on a disk by --work", shop.work)
+	}
+	if shop.group, err = newCgroup(shop.table.limit); err != nil {
+		return err
+	}
+	shop.say("what is timed runs in a cgroup %s of %s", shop.group.version, binarySize(shop.table.limit))
+	defer func() { err = errors.Join(err, shop.group.remove()) }()
+	return shop.makeTable(ctx, stdout)
+}
+
+// prepareCold has the form of the input that a contender wants on the disk, none of it in the page cache, and nothing
+// else on its way to the disk. It returns the name of the input.
+func (in *inputs) prepareCold(ctx context.Context, c contender) (string, error) {
+	name, err := in.have(ctx, c.form)
+	if err != nil {
+		return "", err
+	}
+	cold := []string{name}
+	if c.inPlace {
+		if err := in.copyTo(name, output); err != nil {
+			return "", err
+		}
+		cold = append(cold, output)
+	}
+	if err := in.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
+		return "", err
+	}
+	for _, file := range cold {
+		if err := dropPages(in.shop.path(file)); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}

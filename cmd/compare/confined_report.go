@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The bounds beyond which the table of what does not fit complains of a row.
+const (
+	maxPerTwo   = 1.25 // to two cp+sync, where mostPerTwo says nothing else
+	minDiskRate = 0.85 // bytes a second at the disk, to those of cp+sync
+	minBusy     = 0.9  // of all processors in the program; then the disk may be slower
+)
+
+var mostPerTwo = map[string]float64{"nearly-sorted": 0.8, "100-byte": 1.2}
+
+// coldFigures are those of a row that only the table of what does not fit tells, medians of the last version.
+type coldFigures struct {
+	twice        summary
+	rate, ofCopy float64 // bytes a second at the disk, also of cp+sync
+	device       traffic // at the disk, whoever caused it
+	processes    traffic
+	user, system float64 // processor seconds
+	elapsed      float64 // seconds
+	peak         float64 // bytes
+	peers        []string
+}
+
+func (l *tableLog) coldFigures(row string, last version, versions []version) coldFigures {
+	runs := l.done(row, last.auto())
+	bytes := func(of func(entry) int64) int64 {
+		return int64(medianOf(runs, func(e entry) float64 { return float64(of(e)) }))
+	}
+	return coldFigures{
+		twice:  l.summary(row, twoSyncedCopies),
+		rate:   medianOf(runs, entry.diskRate),
+		ofCopy: medianOf(l.done(row, syncedCopy), entry.diskRate),
+		device: traffic{bytes(func(e entry) int64 { return e.DeviceRead }),
+			bytes(func(e entry) int64 { return e.DeviceWritten })},
+		processes: traffic{bytes(func(e entry) int64 { return e.Read }), bytes(func(e entry) int64 { return e.Written })},
+		user:      medianOf(runs, func(e entry) float64 { return e.User }),
+		system:    medianOf(runs, func(e entry) float64 { return e.System }),
+		elapsed:   medianOf(runs, func(e entry) float64 { return e.Seconds }),
+		peak:      medianOf(runs, func(e entry) float64 { return float64(e.Peak) }),
+		peers:     l.peerTimes(row, versions),
+	}
+}
+
+// diskRate is the bytes a second that the disk read and wrote during a run.
+func (e entry) diskRate() float64 { return ratio(float64(e.DeviceRead+e.DeviceWritten), e.Seconds) }
+
+// peerTimes are the contenders of a row that are neither yardsticks nor extsort, with their seconds.
+func (l *tableLog) peerTimes(row string, versions []version) []string {
+	var all []string
+	for _, e := range l.runs {
+		known := slices.Contains([]string{plainCopy, syncedCopy, twoSyncedCopies}, e.Contender) ||
+			slices.ContainsFunc(versions, func(v version) bool { return v.runs(e.Contender) })
+		if e.Row == row && e.Failed == "" && !known {
+			all = append(all, e.Contender+" "+seconds(l.summary(row, e.Contender)))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (t *tableReport) confined() bool { return t.start.Limit > 0 }
+
+// writeConfinement says under what conditions the runs were made.
+func (t *tableReport) writeConfinement(b *strings.Builder) {
+	for _, p := range t.start.Peers {
+		fmt.Fprintf(b, "Peer: %s  \n", p)
+	}
+	fmt.Fprintf(b, "Memory of processes and page cache: %s (cgroup %s); extsort -S %s  \n",
+		binarySize(t.start.Limit), t.start.Cgroup, exactSize(t.start.Limit/2))
+	b.WriteString("Medians [least–most] in seconds, in random order, the input on the disk alone, the output durable. " +
+		"Rates and bytes at the disk are those of all processes of the machine.\n\n")
+}
+
+// perTwo is the last version to two copies.
+func (r rowResult) perTwo() float64 { return ratio(r.auto().Median, r.cold.twice.Median) }
+
+// confinedColumns are about the last version.
+var confinedColumns = []column{
+	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
+	{"two cp+sync", false, func(r rowResult) string { return seconds(r.cold.twice) }},
+	{"× cp+sync", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.sync.Median)) }},
+	{"× two", false, func(r rowResult) string { return times(r.perTwo()) }},
+	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
+	{"read / written at the disk", false, func(r rowResult) string { return r.cold.device.String() }},
+	{"MiB/s there", false, func(r rowResult) string { return mebibytes(r.cold.rate) }},
+	{"MiB/s of cp", false, func(r rowResult) string { return mebibytes(r.cold.ofCopy) }},
+	{"read / written by processes", false, func(r rowResult) string { return r.cold.processes.String() }},
+	{"processor s (user + system)", false, func(r rowResult) string { return r.cold.processorSeconds() }},
+	{"peak memory", false, func(r rowResult) string { return known(int64(r.cold.peak)) }},
+	{"peers", true, func(r rowResult) string { return strings.Join(r.cold.peers, "; ") }},
+}
+
+// String is what was read and written, or nothing if that is not known.
+func (t traffic) String() string {
+	if t == (traffic{}) {
+		return ""
+	}
+	return binarySize(t.read) + " / " + binarySize(t.written)
+}
+
+// mebibytes is a number of bytes without its unit, or nothing for 0.
+func mebibytes(bytes float64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", bytes/(1<<20))
+}
+
+func (c coldFigures) processorSeconds() string {
+	if c.user+c.system == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f + %.2f", c.user, c.system)
+}
+
+// confinedBounds are those that the table of what does not fit has beside the others.
+func (t *tableReport) confinedBounds() []bound {
+	return []bound{
+		{"Above 1.25 × two cp+sync (0.8 × nearly sorted, 1.2 × 100-byte records)", func(r rowResult) string {
+			return above(r.perTwo(), r.mostPerTwo(), "")
+		}},
+		{"At the disk below 0.85 × the rate of cp, and processors below 90 % busy in the program", t.idle},
+	}
+}
+
+func (r rowResult) mostPerTwo() float64 {
+	workload, _, _ := strings.Cut(r.name, "/")
+	if most, ok := mostPerTwo[workload]; ok {
+		return most
+	}
+	return maxPerTwo
+}
+
+// idle says how far from their bounds both disk and processors are.
+func (t *tableReport) idle(r rowResult) string {
+	disk := ratio(r.cold.rate, r.cold.ofCopy)
+	busy := ratio(r.cold.user, r.cold.elapsed*float64(t.start.Machine.Cores))
+	if disk == 0 || disk >= minDiskRate || busy >= minBusy {
+		return ""
+	}
+	return fmt.Sprintf("%.2f, processors %.0f %%", disk, 100*busy)
+}
