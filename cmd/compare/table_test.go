@@ -221,11 +221,20 @@ func TestSlowerBeyondTheSpread(t *testing.T) {
 
 // TestTableReport prints the report of testdata/table.jsonl. With COMPARE_UPDATE set it renews testdata/table.md.
 func TestTableReport(t *testing.T) {
+	compareReport(t, "table")
+	if err := printTable(io.Discard, filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a table of nothing was printed")
+	}
+}
+
+// compareReport prints the report of a log in testdata and compares it with what stands beside it.
+func compareReport(t *testing.T, name string) {
+	t.Helper()
 	var b bytes.Buffer
-	if err := printTable(&b, filepath.Join("testdata", "table.jsonl")); err != nil {
+	if err := printTable(&b, filepath.Join("testdata", name+".jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "table.md")
+	golden := filepath.Join("testdata", name+".md")
 	if os.Getenv("COMPARE_UPDATE") != "" {
 		if err := os.WriteFile(golden, b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
@@ -237,9 +246,6 @@ func TestTableReport(t *testing.T) {
 	}
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Error(d)
-	}
-	if err := printTable(io.Discard, filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a table of nothing was printed")
 	}
 }
 

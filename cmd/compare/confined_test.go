@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// confinedSettings are what flags make of the table of what does not fit.
+func confinedSettings(t *testing.T, flags string) settings {
+	t.Helper()
+	s, err := parseSettings(strings.Fields("--confined "+flags), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConfinedSettings(t *testing.T) {
+	s := confinedSettings(t, "")
+	if s.bytes != 8<<30 || s.table.limit != 1<<30 || s.memories[0] != 512<<20 || s.table.out != "confined.jsonl" {
+		t.Errorf("size %d, limit %d, memories %v, out %s", s.bytes, s.table.limit, s.memories, s.table.out)
+	}
+	s = confinedSettings(t, "--limit 64M --size 1G --out x --peers bsort -d gpu --device-memory 4G")
+	if s.bytes != 1<<30 || s.table.limit != 64<<20 || s.table.out != "x" || !slices.Equal(s.peers, []string{"bsort"}) {
+		t.Errorf("size %d, limit %d, out %s, peers %v", s.bytes, s.table.limit, s.table.out, s.peers)
+	}
+	if want := []string{"-d", "gpu", "--device-memory", "4G"}; !slices.Equal(s.devices, want) {
+		t.Errorf("devices %v, want %v", s.devices, want)
+	}
+	_, err := parseSettings(strings.Fields("--confined --table --limit 16M --peers numpy"), io.Discard)
+	for _, want := range []string{"exclude each other", "--limit: at least 32 MiB", "--peers numpy"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not told in: %v", want, err)
+		}
+	}
+}
+
+// TestConfinedCommands lists what runs in a row, and how often.
+func TestConfinedCommands(t *testing.T) {
+	s := confinedSettings(t, "--versions old=a,new=b --runs 5 --device-memory 1G")
+	stxxl := peerProgram{name: "stxxl", contenders: stxxlContenders}
+	made := &table{shop: &workshop{settings: s}, peers: []peerProgram{stxxl}}
+	sorts := " -S 512M -T . --device-memory 1G --stats=json --explain "
+	for name, want := range map[string][]string{
+		"u64": {
+			"5 cp in out && sync out", "5 cp in copy && sync copy && cp copy out && sync out",
+			"5 'extsort old' -t u64" + sorts + "-o out in", "5 'extsort new' -t u64" + sorts + "-o out in",
+			"3 'extsort new' -t u64" + sorts + "--strategy merge -o out in",
+			"3 'extsort new' -t u64" + sorts + "--strategy partition -o out in",
+			"3 'extsort new' -t u64" + sorts + "--strategy reread -o out in",
+			"1 stxxl_sort u64 out 536870912 stxxl.tmp && sync out",
+		},
+		"u64+u64": {
+			"5 cp in out && sync out", "5 cp in copy && sync copy && cp copy out && sync out",
+			"5 'extsort old' -R 16 -k 0:u64 -k 8:u64" + sorts + "-o out in",
+			"5 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "-o out in",
+			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy merge -o out in",
+			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy partition -o out in",
+			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy reread -o out in",
+		},
+	} {
+		var got []string
+		for _, e := range made.entrants(pick(confinedRows("ext4"), []string{name})[0]) {
+			got = append(got, fmt.Sprint(e.runs, " ", e.script("in", "out")))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestConfinedRowsInTheOrderOfTheReport(t *testing.T) {
+	rows := confinedRows("ext4")
+	if len(rows) != 7 || rows[0].name() != "u64/confined/ext4" {
+		t.Errorf("%d rows, the first is %s", len(rows), rows[0].name())
+	}
+	if !slices.IsSortedFunc(rows[:5], func(a, b row) int { return slices.Compare(rank(a.name()), rank(b.name())) }) {
+		t.Error("the report has another order than the table")
+	}
+}
+
+// TestConfinedLogIsOfOneLimit adds runs to those of another limit, or of the table of workloads.
+func TestConfinedLogIsOfOneLimit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "confined.jsonl")
+	s := start{Size: 1 << 20, Limit: 1 << 30, Cgroup: "v1"}
+	l, err := openLog(file, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.file.Close()
+	for _, other := range []start{
+		{Size: s.Size}, {Size: s.Size, Limit: 1 << 20, Cgroup: "v1"}, {Size: s.Size, Limit: s.Limit, Cgroup: "v2"},
+	} {
+		if _, err := openLog(file, other); err == nil || !strings.Contains(err.Error(), "in 1.0 GiB of memory by cgroup v1") {
+			t.Errorf("runs of %+v were added to those of %+v: %v", other, s, err)
+		}
+	}
+}
+
+// TestConfinedReport prints the report of testdata/confined.jsonl. With COMPARE_UPDATE set it renews confined.md there.
+func TestConfinedReport(t *testing.T) { compareReport(t, "confined") }
+
+// TestConfinedEndToEnd builds the command, makes a row, and leaves neither data nor a cgroup behind.
+func TestConfinedEndToEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs the command of this module, cp and sync")
+	}
+	work := onDisk(t)
+	binary := filepath.Join(t.TempDir(), "extsort")
+	if err := build(context.Background(), binary); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "confined.jsonl")
+	args := append(strings.Fields("--confined --limit 64M --size 96M --runs 1 --forced 0 --rows u64 --peers none"),
+		"--work", work, "--out", file, "--extsort", binary)
+	var log, printed bytes.Buffer
+	if err := compare(context.Background(), args, &printed, &log); err != nil {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	l, err := readLog(file)
+	if err != nil || len(l.runs) != 3 || l.starts[0].Limit != 64<<20 || l.starts[0].Cgroup == "" {
+		t.Fatalf("the file holds %+v, %v", l, err)
+	}
+	for _, e := range l.runs {
+		if e.Failed != "" || e.Seconds <= 0 || e.User+e.System <= 0 || e.Read < 90<<20 || e.Written < 90<<20 {
+			t.Errorf("a run says %+v", e)
+		}
+	}
+	if !strings.Contains(printed.String(), "64 MiB (cgroup v") {
+		t.Errorf("the report is\n%s", &printed)
+	}
+	if left, err := os.ReadDir(work); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// onDisk is a folder on a disk, where this process can make a cgroup.
+func onDisk(t *testing.T) string {
+	t.Helper()
+	work, err := os.MkdirTemp(defaultDir(), "extsort-compare-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(work) })
+	if fs := describeMachine(work).FileSystem; fs != "ext4" && fs != "xfs" {
+		t.Skipf("needs a folder on a disk; TMPDIR is on %q", fs)
+	}
+	g, err := newCgroup(64 << 20)
+	if err != nil {
+		t.Skipf("needs a memory cgroup: %v", err)
+	}
+	if err := g.remove(); err != nil {
+		t.Fatal(err)
+	}
+	return work
+}
