@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,10 +31,8 @@ func memoryHierarchy(text []byte) (hierarchy, error) {
 		if len(fields) < 3 {
 			continue
 		}
-		for controller := range strings.SplitSeq(fields[1], ",") {
-			if controller == "memory" {
-				return hierarchy{"v1", "/sys/fs/cgroup/memory", fields[2]}, nil
-			}
+		if slices.Contains(strings.Split(fields[1], ","), "memory") {
+			return hierarchy{"v1", "/sys/fs/cgroup/memory", fields[2]}, nil
 		}
 		if fields[0] == "0" {
 			found = hierarchy{"v2", "/sys/fs/cgroup", fields[2]}
@@ -109,13 +108,8 @@ func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
 func handDown(parent string) error {
 	name := filepath.Join(parent, "cgroup.subtree_control")
 	text, err := os.ReadFile(name)
-	if err != nil {
+	if err != nil || slices.Contains(strings.Fields(string(text)), "memory") {
 		return err
-	}
-	for _, controller := range strings.Fields(string(text)) {
-		if controller == "memory" {
-			return nil
-		}
 	}
 	return writeTo(name, "+memory")
 }

@@ -127,9 +127,7 @@ func (in *inputs) prepareCold(ctx context.Context, c contender) (string, error) 
 		return "", err
 	}
 	for _, file := range cold {
-		if err := dropPages(in.shop.path(file)); err != nil {
-			return "", err
-		}
+		err = errors.Join(err, dropPages(in.shop.path(file)))
 	}
-	return name, nil
+	return name, err
 }
