@@ -20,6 +20,7 @@ type coldFigures struct {
 	twice        summary
 	rate, ofCopy float64 // bytes a second at the disk, also of cp+sync
 	device       traffic // at the disk, whoever caused it
+	copyDevice   traffic // of cp+sync
 	processes    traffic
 	user, system float64 // processor seconds
 	elapsed      float64 // seconds
@@ -28,24 +29,31 @@ type coldFigures struct {
 }
 
 func (l *tableLog) coldFigures(row string, last version, versions []version) coldFigures {
-	runs := l.done(row, last.auto())
-	bytes := func(of func(entry) int64) int64 {
-		return int64(medianOf(runs, func(e entry) float64 { return float64(of(e)) }))
-	}
+	runs, copies := l.done(row, last.auto()), l.done(row, syncedCopy)
 	return coldFigures{
-		twice:  l.summary(row, twoSyncedCopies),
-		rate:   medianOf(runs, entry.diskRate),
-		ofCopy: medianOf(l.done(row, syncedCopy), entry.diskRate),
-		device: traffic{bytes(func(e entry) int64 { return e.DeviceRead }),
-			bytes(func(e entry) int64 { return e.DeviceWritten })},
-		processes: traffic{bytes(func(e entry) int64 { return e.Read }), bytes(func(e entry) int64 { return e.Written })},
-		user:      medianOf(runs, func(e entry) float64 { return e.User }),
-		system:    medianOf(runs, func(e entry) float64 { return e.System }),
-		elapsed:   medianOf(runs, func(e entry) float64 { return e.Seconds }),
-		peak:      medianOf(runs, func(e entry) float64 { return float64(e.Peak) }),
-		peers:     l.peerTimes(row, versions),
+		twice:      l.summary(row, twoSyncedCopies),
+		rate:       medianOf(runs, entry.diskRate),
+		ofCopy:     medianOf(copies, entry.diskRate),
+		device:     medianTraffic(runs, entry.device),
+		copyDevice: medianTraffic(copies, entry.device),
+		processes:  medianTraffic(runs, func(e entry) traffic { return traffic{e.Read, e.Written} }),
+		user:       medianOf(runs, func(e entry) float64 { return e.User }),
+		system:     medianOf(runs, func(e entry) float64 { return e.System }),
+		elapsed:    medianOf(runs, func(e entry) float64 { return e.Seconds }),
+		peak:       medianOf(runs, func(e entry) float64 { return float64(e.Peak) }),
+		peers:      l.peerTimes(row, versions),
 	}
 }
+
+func medianTraffic(runs []entry, of func(entry) traffic) traffic {
+	return traffic{
+		read:    int64(medianOf(runs, func(e entry) float64 { return float64(of(e).read) })),
+		written: int64(medianOf(runs, func(e entry) float64 { return float64(of(e).written) })),
+	}
+}
+
+// device is what the disk read and wrote during a run.
+func (e entry) device() traffic { return traffic{e.DeviceRead, e.DeviceWritten} }
 
 // diskRate is the bytes a second that the disk read and wrote during a run.
 func (e entry) diskRate() float64 { return ratio(float64(e.DeviceRead+e.DeviceWritten), e.Seconds) }
@@ -88,8 +96,9 @@ var confinedColumns = []column{
 	{"× two", false, func(r rowResult) string { return times(r.perTwo()) }},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
 	{"read / written at the disk", false, func(r rowResult) string { return r.cold.device.String() }},
+	{"of cp+sync", false, func(r rowResult) string { return r.cold.copyDevice.String() }},
 	{"MiB/s there", false, func(r rowResult) string { return mebibytes(r.cold.rate) }},
-	{"MiB/s of cp", false, func(r rowResult) string { return mebibytes(r.cold.ofCopy) }},
+	{"of cp+sync", false, func(r rowResult) string { return mebibytes(r.cold.ofCopy) }},
 	{"read / written by processes", false, func(r rowResult) string { return r.cold.processes.String() }},
 	{"processor s (user + system)", false, func(r rowResult) string { return r.cold.processorSeconds() }},
 	{"peak memory", false, func(r rowResult) string { return known(int64(r.cold.peak)) }},

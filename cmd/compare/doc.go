@@ -58,8 +58,8 @@
 //
 // The cgroup is made below that of the process, or where it cannot be, further up; it is removed at the end. To make it
 // takes root, or on systems with systemd: systemd-run --user --scope -p Delegate=yes go run ./cmd/compare --confined.
-// A limit below some hundred MiB measures the kernel more than the sort: what it reads ahead is dropped before it is
-// used, so that cp, too, reads more than there is.
+// With little memory the kernel drops what it has read ahead before it is used, so that cp, too, reads more than there
+// is; the report has its bytes beside those of extsort.
 //
 // Nothing is left behind: the data stands in a folder of its own, which is removed at the end, also after Ctrl-C.
 package main
