@@ -35,25 +35,30 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	}
 	parts := make([]*Part, c.Parts())
 	for p := range parts {
-		parts[p] = joinPart(store, scatterers, p)
+		var err error
+		if parts[p], err = joinPart(store, scatterers, p); err != nil {
+			return nil, err
+		}
 	}
 	return parts, nil
 }
 
 // joinPart makes part p of what the workers have of it, in their order.
-func joinPart(store *spill.Spill, scatterers []*scatterer, p int) *Part {
-	part := &Part{equal: true}
+func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, err error) {
+	part = &Part{equal: true}
 	pieces := make([]*spill.Appender, len(scatterers))
 	for i, s := range scatterers {
 		pieces[i] = &s.pieces[p]
 		part.equal = part.equal && !s.differ[p]
 	}
-	part.Run = store.Join(pieces)
+	if part.Run, err = store.Join(pieces); err != nil {
+		return nil, err
+	}
 	blocks := part.Run.Blocks()
 	for i := range blocks {
 		part.equal = part.equal && bytes.Equal(blocks[i].Key, blocks[0].Key)
 	}
-	return part
+	return part, nil
 }
 
 // scatterer is one worker of Scatter.

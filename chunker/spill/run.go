@@ -31,6 +31,7 @@ type Run struct {
 	keyer  *format.Keyer
 	blocks []Block
 	read   func(b *Block, dst []byte) ([]byte, error)
+	atOnce int            // blocks that are worth reading at once; 0: one
 	drop   func(b *Block) // gives the storage of a block back; nil: there is none of its own
 	close  func() error
 }

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -67,20 +69,22 @@ func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []
 	return place(first, n)[:n*r.keyer.Layout().RecordSize]
 }
 
-// readBlocks fills p with the blocks [i, j).
+// readBlocks fills p with the blocks [i, j), several at a time where they come from a disk.
 func (r *Run) readBlocks(i, j int, p []byte) error {
-	for ; i < j; i++ {
+	var group errgroup.Group
+	group.SetLimit(max(r.atOnce, 1))
+	for i := i; i < j; i++ {
 		dst := p[:r.BlockBytes(i)]
-		recs, err := r.ReadBlock(i, dst)
-		if err != nil {
-			return err
-		}
-		if len(recs) > 0 && &recs[0] != &dst[0] {
-			copy(dst, recs)
-		}
 		p = p[len(dst):]
+		group.Go(func() error {
+			recs, err := r.ReadBlock(i, dst)
+			if len(recs) > 0 && &recs[0] != &dst[0] {
+				copy(dst, recs)
+			}
+			return err
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // blockOf is the block that has a record.

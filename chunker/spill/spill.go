@@ -29,6 +29,8 @@ type Options struct {
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
+	UncachedBytes int64 // of memory to read and write past the page cache with; 0: spill goes through it
+
 	Workers int // writers at the same time
 	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
 }
@@ -39,6 +41,7 @@ type Options struct {
 type Spill struct {
 	opt     Options
 	volumes []*volume
+	behind  *behind      // nil: blocks go through the page cache
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
 	mu      sync.Mutex // of leaveOut
@@ -55,6 +58,7 @@ type Spill struct {
 type volume struct {
 	folder string
 	file   File
+	behind *behind // nil: blocks go through the page cache
 	end    atomic.Int64
 	full   atomic.Bool
 	busy   atomic.Int32 // writers
@@ -79,7 +83,11 @@ func New(opt Options) (*Spill, error) {
 	}
 	s := &Spill{opt: opt}
 	s.initCodecs()
-	if err := s.createVolumes(); err != nil {
+	var err error
+	if s.behind, err = newBehind(opt.UncachedBytes); err == nil {
+		err = s.createVolumes()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -119,6 +127,9 @@ func (s *Spill) createVolumes() error {
 			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 		}
 		v := &volume{folder: folder, file: file}
+		if f, ok := file.(uncacheable); ok && s.behind != nil && f.Uncache() {
+			v.behind = s.behind
+		}
 		if opt.Checkpoint != nil {
 			v.end.Store(opt.Checkpoint.end(i))
 		}
@@ -149,7 +160,8 @@ func (s *Spill) Codec() string {
 
 // Close gives all space back.
 func (s *Spill) Close() error {
-	var errs []error
+	errs := []error{s.behind.close()}
+	s.behind = nil
 	for _, v := range s.volumes {
 		errs = append(errs, v.file.Close())
 	}
@@ -164,21 +176,22 @@ type extent struct {
 	next, end int64 // bytes in the file
 }
 
-// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes. What stays unused of
-// one costs nothing: it is only a range of offsets.
-func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
+// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes, all of which are
+// fresh. What stays unused of one costs nothing: it is only a range of offsets.
+func (s *Spill) place(e *extent, size, least int64) (volume int, offset, fresh int64) {
 	if e.end-e.next < size {
 		i, v := s.pick()
-		end := v.end.Add(max(size, least))
-		*e = extent{volume: i, next: end - max(size, least), end: end}
+		fresh = max(size, least)
+		end := v.end.Add(fresh)
+		*e = extent{volume: i, next: end - fresh, end: end}
 	}
 	e.next += size
-	return e.volume, e.next - size
+	return e.volume, e.next - size, fresh
 }
 
 // put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
-// First.
-func (s *Spill) put(recs []byte, e *extent, least int64) (Block, error) {
+// First. It is in its file when done is.
+func (s *Spill) put(recs []byte, e *extent, least int64, done *sync.WaitGroup) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
 		codec = s.choice.choose(recs)
@@ -196,18 +209,17 @@ func (s *Spill) put(recs []byte, e *extent, least int64) (Block, error) {
 		Records: len(recs) / size, Bytes: len(stored), Codec: codec, Sum: xxh3.Hash(stored),
 		Key: k.Append(make([]byte, 0, k.KeySize()), recs[:size]),
 	}
-	return b, s.write(&b, stored, e, least)
+	return b, s.write(&b, stored, e, least, done)
 }
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent, least int64) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *sync.WaitGroup) error {
 	size := aligned(len(stored))
 	for {
-		b.Volume, b.Offset = s.place(e, size, least)
+		var fresh int64
+		b.Volume, b.Offset, fresh = s.place(e, size, least)
 		v := s.volumes[b.Volume]
-		v.busy.Add(1)
-		_, err := v.file.WriteAt(stored, b.Offset)
-		v.busy.Add(-1)
+		err := v.write(stored, b.Offset, fresh, done)
 		if err == nil {
 			s.written.Add(int64(len(stored)))
 			return nil
@@ -217,6 +229,30 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64) error {
 		}
 		*e = extent{}
 	}
+}
+
+// write stores a block, the first of so many fresh bytes if there are any.
+func (v *volume) write(stored []byte, offset, fresh int64, done *sync.WaitGroup) error {
+	v.busy.Add(1)
+	defer v.busy.Add(-1)
+	if v.behind == nil {
+		_, err := v.file.WriteAt(stored, offset)
+		return err
+	}
+	if fresh > 0 {
+		if err := v.file.(uncacheable).Allocate(offset, fresh); err != nil {
+			return err
+		}
+	}
+	return v.behind.write(v.file, stored, offset, done)
+}
+
+func (v *volume) read(stored []byte, offset int64) error {
+	if v.behind != nil {
+		return v.behind.read(v.file, stored, offset)
+	}
+	_, err := v.file.ReadAt(stored, offset)
+	return err
 }
 
 // pick takes the volumes in turn, but for those that are full, and for those that are being written to as long as
@@ -298,7 +334,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 
 func (s *Spill) readStored(b *Block, stored []byte) error {
 	v := s.volumes[b.Volume]
-	if _, err := v.file.ReadAt(stored[:b.Bytes], b.Offset); err != nil {
+	if err := v.read(stored[:b.Bytes], b.Offset); err != nil {
 		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
 	}
 	if sum := xxh3.Hash(stored[:b.Bytes]); sum != b.Sum {

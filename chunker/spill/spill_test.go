@@ -76,6 +76,18 @@ func (s *memoryStore) Create(folder string) (File, error) {
 	return s.files[len(s.files)-1], nil
 }
 
+func (f *memoryFile) Uncache() bool { return true }
+
+// Allocate finds as little room as a write would.
+func (f *memoryFile) Allocate(off, bytes int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.room > 0 && off+bytes > int64(f.room) {
+		return cmp.Or[error](f.full, syscall.ENOSPC)
+	}
+	return nil
+}
+
 // in gives the files in a folder.
 func (s *memoryStore) in(folder string) (files []*memoryFile) {
 	for _, f := range s.files {
@@ -176,43 +188,63 @@ func readRun(r *Run) ([]byte, error) {
 	return all, nil
 }
 
-// TestSpill writes runs to real folders and to memory, with every compression, and reads them back.
+// TestSpill writes runs to real folders and to memory, with every compression, through the page cache and past it, and
+// reads them back.
 func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
-			folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-			s, err := New(Options{Store: store, Folders: folders, Codec: codec, Keyer: mustKeyer(t, words),
-				ExpectBytes: 4000, Workers: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, n := range []int{0, 1, 100, 101, 1234} {
-				want := numbered(n, n)
-				run, err := writeRun(s, want, 100)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := readRun(run)
-				if err != nil || !bytes.Equal(got, want) || run.Records() != int64(n) {
-					t.Errorf("codec %q: %d bytes of %d, error %v", codec, len(got), len(want), err)
-				}
-				if err := run.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-			for _, folder := range folders {
-				if names, _ := os.ReadDir(folder); len(names) > 0 {
-					t.Errorf("codec %q: %s is visible in the folder", codec, names[0].Name())
-				}
-			}
-			if s.Written() == 0 {
-				t.Error("nothing was written")
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
+			for _, uncached := range []int64{0, 8 * slotBytes} {
+				testSpill(t, Options{Store: store, Codec: codec, UncachedBytes: uncached})
 			}
 		}
 	}
+}
+
+func testSpill(t *testing.T, opt Options) {
+	folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	opt.Folders, opt.Keyer, opt.ExpectBytes, opt.Workers = folders, mustKeyer(t, words), 4000, 2
+	s, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 100, 101, 1234, 200_000} {
+		want := numbered(n, n)
+		run, err := writeRun(s, want, max(100, n/2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readRun(run)
+		if err != nil || !bytes.Equal(got, want) || run.Records() != int64(n) {
+			t.Errorf("codec %q: %d bytes of %d, error %v", opt.Codec, len(got), len(want), err)
+		}
+		loaded := make([]byte, 8*n)
+		err = run.readBlocks(0, len(run.Blocks()), loaded)
+		if err != nil || !bytes.Equal(loaded, want) {
+			t.Errorf("codec %q: several blocks: %d of %d bytes are right, error %v", opt.Codec, same(loaded, want), 8*n, err)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, folder := range folders {
+		if names, _ := os.ReadDir(folder); len(names) > 0 {
+			t.Errorf("codec %q: %s is visible in the folder", opt.Codec, names[0].Name())
+		}
+	}
+	if s.Written() == 0 {
+		t.Error("nothing was written")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// same is how many bytes a and b begin with that are the same.
+func same(a, b []byte) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 func TestSpillUsesAllFolders(t *testing.T) {
@@ -283,14 +315,21 @@ func TestSpillFullFolder(t *testing.T) {
 	for full, says := range map[error]string{
 		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "takes no larger file",
 	} {
-		t.Run(says, func(t *testing.T) { testFullFolder(t, full, says) })
+		for _, uncached := range []int64{0, 8 * slotBytes} {
+			t.Run(fmt.Sprint(says, uncached), func(t *testing.T) { testFullFolder(t, full, says, uncached) })
+		}
 	}
 }
 
-func testFullFolder(t *testing.T, full error, says string) {
+func testFullFolder(t *testing.T, full error, says string, uncached int64) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
-	s := newTestSpill(t, words, store, folders...)
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, words), Workers: 2,
+		UncachedBytes: uncached})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	for _, f := range store.in(folders[0]) {
 		f.room = 3 * plan.SpillAlign
 	}
@@ -321,7 +360,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.put(numbered(0, 10), new(extent), 0)
+	_, err = s.put(numbered(0, 10), new(extent), 0, new(sync.WaitGroup))
 	if err == nil || !strings.Contains(err.Error(), "spill needs 3.0 MiB in all, 0 B were written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -334,7 +373,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.put(numbered(0, 10), new(extent), 0); !errors.Is(err, syscall.ENOSPC) {
+			if _, err := s.put(numbered(0, 10), new(extent), 0, new(sync.WaitGroup)); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -548,7 +587,7 @@ func TestCodecBeyond(t *testing.T) {
 		}{{cached, c.first}, {3 * cached, c.beyond}} {
 			coded := false
 			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
-				b, err := s.put(block, new(extent), 0)
+				b, err := s.put(block, new(extent), 0, new(sync.WaitGroup))
 				if err != nil {
 					t.Fatal(err)
 				}

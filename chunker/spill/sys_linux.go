@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/chunker/plan"
 )
 
 // openUnlinked makes a file in folder that has no name, so that nothing is left of it however the process
@@ -17,6 +19,36 @@ func openUnlinked(folder string) (*os.File, error) {
 		return os.NewFile(uintptr(fd), filepath.Join(folder, "(spill)")), nil
 	}
 	return createAndRemove(folder)
+}
+
+// Uncache implements uncacheable, where the file system tells that SpillAlign is enough of alignment.
+func (d *diskFile) Uncache() bool {
+	fd, about := int(d.file.Fd()), unix.Statx_t{}
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &about)
+	if err != nil || about.Mask&unix.STATX_DIOALIGN == 0 {
+		return false
+	}
+	if a := about.Dio_offset_align; a == 0 || a > plan.SpillAlign || about.Dio_mem_align > plan.SpillAlign {
+		return false
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_DIRECT)
+	}
+	return err == nil
+}
+
+// Allocate implements uncacheable: writers of what is allocated do not wait for each other.
+func (d *diskFile) Allocate(offset, bytes int64) error {
+	err := unix.EINTR
+	for err == unix.EINTR {
+		err, _ = unix.Fallocate(int(d.file.Fd()), 0, offset, bytes).(unix.Errno)
+	}
+	switch err {
+	case 0, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV:
+		return nil
+	}
+	return os.NewSyscallError("fallocate", err)
 }
 
 // punch gives the space of a stretch of f back. What was not yet written to the disk then never is.

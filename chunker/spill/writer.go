@@ -12,6 +12,7 @@ type RunWriter struct {
 	spill    *Spill
 	origin   Origin
 	replaces []*Run // when it is finished
+	written  sync.WaitGroup
 	mu       sync.Mutex
 	blocks   []Block
 }
@@ -37,7 +38,7 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	if err := ctx.Err(); err != nil || len(recs) == 0 {
 		return err
 	}
-	b, err := w.spill.put(recs, new(extent), 0)
+	b, err := w.spill.put(recs, new(extent), 0, &w.written)
 	if err != nil {
 		return err
 	}
@@ -50,6 +51,9 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 
 // Finish ends the run. All blocks must have been written; after an error what was written is given back.
 func (w *RunWriter) Finish() (*Run, error) {
+	if err := w.spill.behind.wait(&w.written); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
 	if err := checkIndex(w.blocks); err != nil {
 		w.Abort()
@@ -78,24 +82,26 @@ func (s *Spill) Kept() (runs []*Run) {
 
 // run is the run of blocks. In a checkpoint they stay until another run replaces them.
 func (s *Spill) run(blocks []Block) *Run {
-	if s.opt.Checkpoint != nil {
-		return &Run{keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
+	run := &Run{keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
+	if s.behind != nil {
+		run.atOnce = readsAtOnce
 	}
-	return &Run{
-		keyer: s.opt.Keyer, blocks: blocks, read: s.get, drop: s.drop,
-		close: func() error { s.release(blocks); return nil },
+	if s.opt.Checkpoint == nil {
+		run.drop, run.close = s.drop, func() error { s.release(blocks); return nil }
 	}
+	return run
 }
 
 // Appender takes the blocks of one run in order, and keeps them together on disk. It is for one goroutine at a time.
 type Appender struct {
-	blocks []Block
-	extent extent
+	blocks  []Block
+	extent  extent
+	written sync.WaitGroup
 }
 
 // Append stores records as the next block.
 func (s *Spill) Append(a *Appender, recs []byte) error {
-	b, err := s.put(recs, &a.extent, punchBytes)
+	b, err := s.put(recs, &a.extent, punchBytes, &a.written)
 	if err == nil {
 		a.blocks = append(a.blocks, b)
 	}
@@ -103,9 +109,12 @@ func (s *Spill) Append(a *Appender, recs []byte) error {
 }
 
 // Join is the run of what was appended to all, one after another.
-func (s *Spill) Join(all []*Appender) *Run {
+func (s *Spill) Join(all []*Appender) (*Run, error) {
 	count := 0
 	for _, a := range all {
+		if err := s.behind.wait(&a.written); err != nil {
+			return nil, err
+		}
 		count += len(a.blocks)
 	}
 	blocks := make([]Block, 0, count)
@@ -116,5 +125,5 @@ func (s *Spill) Join(all []*Appender) *Run {
 		}
 		a.blocks = nil
 	}
-	return s.run(blocks)
+	return s.run(blocks), nil
 }
