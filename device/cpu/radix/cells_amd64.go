@@ -125,7 +125,8 @@ func countAll[E Element](blocks [][]E, low, control uint64, counts *uint32) {
 
 func moveAll[E Element](to []E, blocks [][]E, low, control uint64, places *uint32) {
 	for _, block := range blocks {
-		moveCells(word[uint64](to), words(block), low, control, places)
+		block := words(block)
+		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)/4))
 	}
 }
 
@@ -182,10 +183,11 @@ func countCells(block []uint64, low, control uint64, counts *uint32)
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say, those of a cell in any order.
+// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first
+// elements of each quarter of the block, ahead of them, it asks for lines as move64 does.
 //
 //go:noescape
-func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32)
+func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
 
 // sortGroups sorts the windows of groups: of an edge at src, which is in order, and as many groups after it.
 //

@@ -54,8 +54,8 @@ restCounted:
 counted:
 	RET
 
-// func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32)
-TEXT ·moveCells(SB), NOSPLIT, $0-56
+// func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
+TEXT ·moveCells(SB), NOSPLIT, $0-64
 	MOVQ to+0(FP), R8
 	MOVQ block_base+8(FP), SI
 	MOVQ block_len+16(FP), DI
@@ -63,8 +63,10 @@ TEXT ·moveCells(SB), NOSPLIT, $0-56
 	MOVQ control+40(FP), R11
 	MOVQ places+48(FP), R9
 	QUARTERS
-	TESTQ R12, R12
-	JZ    restMoved
+	MOVQ  ahead+56(FP), R15
+	SUBQ  R15, R12
+	TESTQ R15, R15
+	JZ    plainCells
 
 #define MOVECELL(ELEM) \
 	MOVQ   ELEM, AX       \
@@ -75,6 +77,24 @@ TEXT ·moveCells(SB), NOSPLIT, $0-56
 	MOVQ   AX, (R8)(DX*8) \
 	INCL   DX             \
 	MOVL   DX, (R9)(BX*4)
+
+// ASKCELL moves an element after it has asked for the line of the one 16 elements further on.
+#define ASKCELL(ELEM) \
+	MOVQ       128 ELEM, CX   \
+	SUBQ       R10, CX        \
+	BEXTRQ     R11, CX, CX    \
+	MOVL       (R9)(CX*4), CX \
+	PREFETCHT0 (R8)(CX*8)     \
+	MOVECELL(ELEM)
+
+aheadCells:
+	EACHQUARTER(ASKCELL)
+	DECQ R15
+	JNZ  aheadCells
+
+plainCells:
+	TESTQ R12, R12
+	JZ    restMoved
 
 moveFour:
 	EACHQUARTER(MOVECELL)

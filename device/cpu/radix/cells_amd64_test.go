@@ -2,6 +2,7 @@ package radix
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -14,6 +15,24 @@ func withoutWindows(t *testing.T, test func(t *testing.T)) {
 	test(t)
 }
 
+// askingAhead runs a test as on a processor that asks for lines ahead, and as on one that does not.
+func askingAhead(t *testing.T, test func(t *testing.T)) {
+	defer func(before int) { unasked = before }(unasked)
+	for _, unasked = range []int{allUnasked, askedAhead} {
+		t.Run(fmt.Sprintf("ahead=%t", unasked == askedAhead), test)
+	}
+}
+
+func TestRadixTwinsAhead(t *testing.T) {
+	askingAhead(t, testRadixTwins[uint32])
+	askingAhead(t, testRadixTwins[uint64])
+}
+
+func TestRadixSortAhead(t *testing.T) {
+	askingAhead(t, testRadixSort[uint32])
+	askingAhead(t, testRadixSort[uint64])
+}
+
 func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
 
 // TestCells holds the assembly for cells to what it is to do, written plainly.
@@ -21,6 +40,10 @@ func TestCells(t *testing.T) {
 	if !hasVectors {
 		t.Skip("this processor cannot sort windows")
 	}
+	askingAhead(t, testCells)
+}
+
+func testCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for n := range 300 {
 		block := randomWords(r, n)

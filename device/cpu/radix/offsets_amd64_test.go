@@ -11,6 +11,7 @@ import (
 // TestOffsets holds the fields of structs, and the constants, that the assembly knows by number to what it knows.
 func TestOffsets(t *testing.T) {
 	checkOffsets(t, "constants", []offset{
+		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
 		{"window", window, 8},
 	})

@@ -19,7 +19,17 @@
 	INCQ     DX                  \
 	MOVQ     DX, (R9)(BX*8)
 
-// MOVEALL moves a block to R8, to the places in R9.
+// ASK does that after it has asked for the line that the element 16 places further on will go to.
+#define ASK(MOVE, SUBTRACT, BEXTR, BYTES, at) \
+	MOVE       ((16+at)*BYTES)(SI), CX  \
+	SUBTRACT   R10, CX                  \
+	BEXTR      R11, CX, CX              \
+	MOVQ       (R9)(CX*8), CX           \
+	PREFETCHT0 (R8)(CX*BYTES)           \
+	STEP(MOVE, SUBTRACT, BEXTR, BYTES, at)
+
+// MOVEALL moves a block to R8, to the places in R9. Of the first elements, ahead of them, each asks: a multiple of 4,
+// with 16 more behind them.
 #define MOVEALL(MOVE, SUBTRACT, BEXTR, BYTES) \
 	MOVQ to+0(FP), R8           \
 	MOVQ block_base+8(FP), SI   \
@@ -27,8 +37,21 @@
 	MOVE low+32(FP), R10        \
 	MOVQ control+40(FP), R11    \
 	MOVQ places+48(FP), R9      \
+	MOVQ ahead+56(FP), R13      \
+	LEAQ (SI)(R13*BYTES), R13   \
 	LEAQ (SI)(DI*BYTES), DI     \
 	LEAQ (-3*BYTES)(DI), R12    \
+	CMPQ SI, R13                \
+	JAE  plain                  \
+ahead: \
+	ASK(MOVE, SUBTRACT, BEXTR, BYTES, 0) \
+	ASK(MOVE, SUBTRACT, BEXTR, BYTES, 1) \
+	ASK(MOVE, SUBTRACT, BEXTR, BYTES, 2) \
+	ASK(MOVE, SUBTRACT, BEXTR, BYTES, 3) \
+	ADDQ $(4*BYTES), SI         \
+	CMPQ SI, R13                \
+	JB   ahead                  \
+plain: \
 	CMPQ SI, R12                \
 	JAE  rest                   \
 four: \
@@ -84,12 +107,12 @@ rest: \
 end: \
 	RET
 
-// func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64)
-TEXT ·move64(SB), NOSPLIT, $0-56
+// func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64, ahead int)
+TEXT ·move64(SB), NOSPLIT, $0-64
 	MOVEALL(MOVQ, SUBQ, BEXTRQ, 8)
 
-// func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64)
-TEXT ·move32(SB), NOSPLIT, $0-56
+// func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64, ahead int)
+TEXT ·move32(SB), NOSPLIT, $0-64
 	MOVEALL(MOVL, SUBL, BEXTRL, 4)
 
 // func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)

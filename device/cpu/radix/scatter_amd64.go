@@ -30,7 +30,8 @@ func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E
 
 func word[W Element, E arena.Word](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// put32 is putLoop for elements of 32 bits.
+// put32 is putLoop for elements of 32 bits. Each element but the last ones (see unasked) asks for the line that the
+// element 16 places further on will go to.
 //
 //go:noescape
 func put32(elems []uint32, numbers *uint32, c *combiner[uint32]) (done, full int)

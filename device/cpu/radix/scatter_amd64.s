@@ -7,8 +7,8 @@
 //	CX  the element in work, counted from the end: less than 0
 //	R8  lines                 R9  next
 //	R10 to                    R12 elements of the pool
-//	R13 elements in a line-1  BX  number of the bucket
-//	DX  its next, then that after it
+//	R13 elements in a line-1  R15 the first element that does not ask, as CX
+//	BX  number of the bucket  DX  its next, then that after it
 
 // STREAM writes the 64 bytes of line BX from at on to DX. A cache line is written by four stores of 16 bytes that go
 // past the caches; they fill one write-combining buffer, so that memory sees one write of 64 bytes.
@@ -36,7 +36,23 @@
 	MOVQ 24(AX), R9             \
 	MOVQ 48(AX), R10            \
 	MOVQ 72(AX), R12            \
-	MOVQ 104(AX), R13
+	MOVQ 104(AX), R13           \
+	MOVQ ·unasked(SB), R15      \
+	NEGQ R15                    \
+	CMPQ CX, R15                \
+	JGE  loop
+
+// ASK asks for the line that the element 16 places further on will go to.
+#define ASK(BYTES) \
+	MOVL       64(DI)(CX*4), R14 \
+	MOVL       (R9)(R14*8), R14  \
+	PREFETCHT0 (R8)(R14*BYTES)
+
+#define ASK128 \
+	MOVL       64(DI)(CX*4), R14 \
+	MOVL       (R9)(R14*8), R14  \
+	SHLQ       $4, R14           \
+	PREFETCHT0 (R8)(R14*1)
 
 // PUT takes an element and appends it to the line of its bucket. AX is for its use.
 #define PUT(MOV, BYTES) \
@@ -81,9 +97,17 @@
 	MOVQ    R14, DX                \
 	JHI     full
 
-// LOOPS does STEP with all elements. It empties full lines and writes them to the pool, or leaves with the bucket of one
-// that has no room in its block.
-#define LOOPS(STEP, LOGBYTES, DONE, FULL) \
+// LOOPS does STEP with all elements, and ASKS before where that pays. It empties full lines and writes them to the
+// pool, or leaves with the bucket of one that has no room in its block.
+#define LOOPS(ASKS, STEP, LOGBYTES, DONE, FULL) \
+asking: \
+	ASKS                          \
+	STEP                          \
+	INCQ  CX                      \
+	CMPQ  CX, R15                 \
+	JLT   asking                  \
+	TESTQ CX, CX                  \
+	JEQ   end                     \
 loop: \
 	STEP                          \
 	INCQ  CX                      \
@@ -119,6 +143,8 @@ stream: \
 	SUBQ  $-128, DX               \
 	CMPQ  BX, AX                  \
 	JLO   stream                  \
+	CMPQ  CX, R15                 \
+	JLT   asking                  \
 	TESTQ CX, CX                  \
 	JNE   loop                    \
 	JMP   end                     \
@@ -131,27 +157,27 @@ noRoom: \
 // func put32(elems []uint32, numbers *uint32, c *combiner[uint32]) (done, full int)
 TEXT ·put32(SB), NOSPLIT, $0-56
 	BEGIN($2)
-	LOOPS(APPEND(PUT(MOVL, 4)), $2, done+40(FP), full+48(FP))
+	LOOPS(ASK(4), APPEND(PUT(MOVL, 4)), $2, done+40(FP), full+48(FP))
 
 // func put64(elems []uint64, numbers *uint32, c *combiner[uint64]) (done, full int)
 TEXT ·put64(SB), NOSPLIT, $0-56
 	BEGIN($3)
-	LOOPS(APPEND(PUT(MOVQ, 8)), $3, done+40(FP), full+48(FP))
+	LOOPS(ASK(8), APPEND(PUT(MOVQ, 8)), $3, done+40(FP), full+48(FP))
 
 // func put128(elems [][2]uint64, numbers *uint32, c *combiner[[2]uint64]) (done, full int)
 TEXT ·put128(SB), NOSPLIT, $0-56
 	BEGIN($4)
-	LOOPS(APPEND(PUT128), $4, done+40(FP), full+48(FP))
+	LOOPS(ASK128, APPEND(PUT128), $4, done+40(FP), full+48(FP))
 
 // func putCounted32(elems []uint32, numbers *uint32, c *combiner[uint32], majority *uint32) (done, full int)
 TEXT ·putCounted32(SB), NOSPLIT, $0-64
 	BEGIN($2)
-	LOOPS(COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
+	LOOPS(ASK(4), COUNT(MOVL, CMPL, 4), $2, done+48(FP), full+56(FP))
 
 // func putCounted64(elems []uint64, numbers *uint32, c *combiner[uint64], majority *uint64) (done, full int)
 TEXT ·putCounted64(SB), NOSPLIT, $0-64
 	BEGIN($3)
-	LOOPS(COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))
+	LOOPS(ASK(8), COUNT(MOVQ, CMPQ, 8), $3, done+48(FP), full+56(FP))
 
 // func StoreFence()
 TEXT ·StoreFence(SB), NOSPLIT, $0-0
