@@ -108,8 +108,9 @@ func TestCheckpointGoesOn(t *testing.T) {
 		if r.IntN(4) == 0 {
 			opt.Limit = 1 + r.Int64N(300)
 		}
-		what := describe(opt)
-		failures, _ := interrupted(t, opt, func() int64 { return r.Int64N(400) }, func(o *Options) {
+		what, attempts := describe(opt), int64(0)
+		failAt := func() int64 { attempts++; return r.Int64N(400 + 20*attempts) } // a last merge may be begun anew each time
+		failures, _ := interrupted(t, opt, failAt, func(o *Options) {
 			o.Workers = 1 + r.IntN(4)
 			o.BatchSize = []int{0, 0, 2, 3, 20}[r.IntN(5)]
 			o.faults.chunkRecords = []int64{40, 40, 60, 200}[r.IntN(4)]
