@@ -207,6 +207,14 @@ func (c *Checkpoint) sync(blocks []Block) error {
 // Wait waits until everything that is finished is in the manifest.
 func (c *Checkpoint) Wait() error { return c.background.Wait() }
 
+// Folder is its whole path.
+func (c *Checkpoint) Folder() string {
+	if whole, err := filepath.Abs(c.folder); err == nil {
+		return whole
+	}
+	return c.folder
+}
+
 // Output is the file that the last merge writes to, in the folder of the output; "": there is none yet. From now on
 // the caller sees to it.
 func (c *Checkpoint) Output() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -66,7 +67,22 @@ var (
 )
 
 // open opens the database, which nobody else may write to meanwhile, and reads it.
-func (m *manifest) open(name string, readOnly bool) (err error) {
+func (m *manifest) open(name string, readOnly bool) error {
+	return undamaged(func() error { return m.openAndRead(name, readOnly) })
+}
+
+// undamaged makes an error of the panics and faults of the database, which believes what its pages say.
+func undamaged(use func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = errAnew("its manifest is damaged: %v", fault)
+		}
+	}()
+	return use()
+}
+
+func (m *manifest) openAndRead(name string, readOnly bool) (err error) {
 	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
 	switch {
 	case errors.Is(err, database.ErrTimeout):
@@ -83,13 +99,8 @@ func (m *manifest) open(name string, readOnly bool) (err error) {
 	return err
 }
 
-// read reads all values. Of damaged pages, the database may panic.
-func (m *manifest) read() (err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = errAnew("its manifest is damaged: %v", fault)
-		}
-	}()
+// read reads all values.
+func (m *manifest) read() error {
 	return m.db.View(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bucket) == nil {
 			return nil
@@ -99,7 +110,10 @@ func (m *manifest) read() (err error) {
 			if string(sum) != checksum(text) {
 				return errAnew("its manifest is damaged: the checksum of %q is %s instead of %s", key, checksum(text), sum)
 			}
-			return json.Unmarshal(text, m.place(string(key)))
+			if err := json.Unmarshal(text, m.place(string(key))); err != nil {
+				return errAnew("its manifest is damaged: %w", err)
+			}
+			return nil
 		})
 	})
 }
@@ -127,7 +141,7 @@ func (m *manifest) put(key string, value any, others ...string) error {
 	if err != nil {
 		return err
 	}
-	return m.db.Update(func(tx *bbolt.Tx) error {
+	update := func(tx *bbolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(bucket)
 		if err != nil {
 			return err
@@ -138,7 +152,8 @@ func (m *manifest) put(key string, value any, others ...string) error {
 			}
 		}
 		return b.Put([]byte(key), append([]byte(checksum(text)), text...))
-	})
+	}
+	return undamaged(func() error { return m.db.Update(update) })
 }
 
 // putRun enters a run, in place of those that it was merged from.

@@ -78,9 +78,8 @@ func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 		o.file, err = output.Open(ctx, opt.Name, opt.Fault)
 		return err
 	}
-	before := cp.Output()
-	o.kept = &output.Kept{Name: before}
-	if o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept); err != nil || o.kept.Name == before {
+	o.kept = &output.Kept{Name: cp.Output(), Owner: cp.Folder()}
+	if o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept); err != nil || o.kept.Begun {
 		return err
 	}
 	if err = cp.SetOutput(o.kept.Name); err != nil {

@@ -10,7 +10,9 @@ import (
 // Kept is the file of an output that can be gone on with after a crash: until Commit it has a temporary name, by which
 // it can be opened again.
 type Kept struct {
-	Name string // in the folder of the output; "": there is none yet
+	Name  string // in the folder of the output; "": there is none yet
+	Owner string // what keeps it, and nobody else does
+	Begun bool   // it is that of before
 
 	hasRecords atomic.Bool
 }
@@ -33,6 +35,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 func (o *Output) openKept() (*os.File, error) {
 	name := o.kept.Name
 	if name == "" {
+		_ = o.root.Remove(o.tempName(0)) // of an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
 	}
 	info, err := o.root.Lstat(name)
@@ -40,7 +43,9 @@ func (o *Output) openKept() (*os.File, error) {
 		return nil, errors.ErrUnsupported
 	}
 	o.temp = name
-	return o.root.OpenFile(name, os.O_RDWR, 0)
+	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
+	o.kept.Begun = err == nil
+	return file, err
 }
 
 // Sync makes what was written durable.

@@ -29,9 +29,16 @@ var host = sync.OnceValue(func() uint32 {
 // that is not known or no lock says that this run lives.
 func (o *Output) tempName(i int) string {
 	n := uint32(i)
-	if i >= knownNames || o.unlocked {
+	switch {
+	case i == 0 && o.kept != nil:
+		n = uint32(xxh3.HashString(o.kept.Owner)) | 1<<31
+	case i >= knownNames || o.unlocked:
 		n = rand.Uint32() | 1<<31
 	}
+	return o.numbered(n)
+}
+
+func (o *Output) numbered(n uint32) string {
 	return fmt.Sprintf(".%.200s.extsort-%08x%08x", o.base, host(), n)
 }
 
@@ -39,7 +46,7 @@ func (o *Output) tempName(i int) string {
 // needs no error: what cannot be removed is in nobody's way.
 func (o *Output) removeLeftovers() {
 	for i := range knownNames {
-		removeDead(o.folder, o.tempName(i))
+		removeDead(o.folder, o.numbered(uint32(i)))
 	}
 }
 
