@@ -1,0 +1,248 @@
+//go:build linux
+
+package powerloss
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// state is what may stand in the watched folders after a crash.
+type state struct {
+	moment   int  // the last line of the trace before the crash
+	finished bool // the command had begun to exit with 0
+	lost     int  // effects
+	files    map[string][]byte
+	folders  []string
+}
+
+func (s state) String() string {
+	return fmt.Sprintf("after line %d (exit: %t), %d effects lost", s.moment, s.finished, s.lost)
+}
+
+// losses are effects that a crash undoes; true: the first half of what was written is there.
+type losses map[*effect]bool
+
+func (l losses) with(more losses) losses {
+	all := maps.Clone(l)
+	maps.Copy(all, more)
+	return all
+}
+
+// crashes gives every state that a crash may leave after any line of the trace, each once. Of the names whose change is
+// not durable by then each subset may be lost. Of the bytes of a file that has a name all writes may be lost from one
+// on, of which half may be there, or any one.
+func (h *history) crashes() iter.Seq[state] {
+	return func(yield func(state) bool) {
+		seen, seed := map[uint64]bool{}, maphash.MakeSeed()
+		for _, moment := range h.moments() {
+			for lost := range h.losses(moment) {
+				key := h.key(seed, moment, lost)
+				if !seen[key] && !yield(h.after(moment, lost)) {
+					return
+				}
+				seen[key] = true
+			}
+		}
+	}
+}
+
+// moments are the lines after which something may be lost that could not be before, or no longer.
+func (h *history) moments() []int {
+	moments := []int{0, h.exited}
+	for _, e := range h.effects {
+		moments = append(moments, e.begin, e.end)
+		if e.durable < never {
+			moments = append(moments, e.durable)
+		}
+	}
+	slices.Sort(moments)
+	return slices.Compact(moments)
+}
+
+func (h *history) losses(moment int) iter.Seq[losses] {
+	return func(yield func(losses) bool) {
+		var names []*effect
+		bytes := map[*file][]*effect{}
+		for _, e := range h.effects {
+			switch {
+			case e.begin > moment || e.durable <= moment:
+			case e.names != nil:
+				names = append(names, e)
+			default:
+				bytes[e.file] = append(bytes[e.file], e)
+			}
+		}
+		for lostNames := range subsets(names) {
+			for lost := range lossesOfBytes(bytes, h.names(moment, lostNames)) {
+				if !yield(lostNames.with(lost)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// maxSubsets is how many effects are lost in every combination; of more, one alone, or all from one on.
+const maxSubsets = 8
+
+func subsets(effects []*effect) iter.Seq[losses] {
+	if len(effects) > maxSubsets {
+		return inOrder(effects, false)
+	}
+	return func(yield func(losses) bool) {
+		for bits := range 1 << len(effects) {
+			lost := losses{}
+			for i, e := range effects {
+				if bits>>i&1 != 0 {
+					lost[e] = false
+				}
+			}
+			if !yield(lost) {
+				return
+			}
+		}
+	}
+}
+
+// inOrder loses nothing, one effect alone, or all from one on, which may be torn.
+func inOrder(effects []*effect, torn bool) iter.Seq[losses] {
+	return func(yield func(losses) bool) {
+		if !yield(losses{}) {
+			return
+		}
+		for i, e := range effects {
+			all := losses{}
+			for _, later := range effects[i:] {
+				all[later] = false
+			}
+			if !yield(losses{e: false}) || !yield(all) || torn && !yield(all.with(losses{e: true})) {
+				return
+			}
+		}
+	}
+}
+
+// lossesOfBytes loses bytes of one file after the other, and of the others all or none. Only files that have a name
+// matter.
+func lossesOfBytes(bytes map[*file][]*effect, names map[string]*file) iter.Seq[losses] {
+	all := losses{}
+	pending := map[*file]bool{}
+	for _, f := range names {
+		for _, e := range bytes[f] {
+			all[e], pending[f] = false, true
+		}
+	}
+	return func(yield func(losses) bool) {
+		if !yield(losses{}) || !yield(all) {
+			return
+		}
+		for f := range pending {
+			others := maps.Clone(all)
+			maps.DeleteFunc(others, func(e *effect, _ bool) bool { return e.file == f })
+			for lost := range inOrder(bytes[f], true) {
+				if !yield(lost) || !yield(others.with(lost)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kept gives what was done before a crash and not lost; torn: only half of it.
+func (h *history) kept(moment int, lost losses) iter.Seq2[*effect, bool] {
+	return func(yield func(e *effect, torn bool) bool) {
+		for _, e := range h.effects {
+			torn, isLost := lost[e]
+			if e.begin <= moment && (!isLost || torn) && !yield(e, torn) {
+				return
+			}
+		}
+	}
+}
+
+// names are those that there are after a crash.
+func (h *history) names(moment int, lost losses) map[string]*file {
+	names := maps.Clone(h.initial)
+	for e := range h.kept(moment, lost) {
+		maps.Copy(names, e.names)
+	}
+	maps.DeleteFunc(names, func(path string, f *file) bool { return f == nil })
+	return names
+}
+
+// key is the same for crashes that leave the same.
+func (h *history) key(seed maphash.Seed, moment int, lost losses) uint64 {
+	var sum maphash.Hash
+	sum.SetSeed(seed)
+	note := func(n int) { sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) }
+	if h.exited > 0 && moment >= h.exited {
+		note(1)
+	}
+	names := h.names(moment, lost)
+	first := map[*file]int{}
+	for i, path := range slices.Sorted(maps.Keys(names)) {
+		sum.WriteString(path)
+		if _, ok := first[names[path]]; !ok {
+			first[names[path]] = i
+		}
+		note(first[names[path]])
+	}
+	at := 0
+	for _, e := range h.effects {
+		at++
+		torn, isLost := lost[e]
+		if _, visible := first[e.file]; visible && e.begin <= moment && (!isLost || torn) {
+			note(at)
+			maphash.WriteComparable(&sum, torn)
+		}
+	}
+	return sum.Sum64()
+}
+
+// after is the state that a crash leaves.
+func (h *history) after(moment int, lost losses) state {
+	s := state{moment: moment, finished: h.exited > 0 && moment >= h.exited, lost: len(lost), files: map[string][]byte{}}
+	bytes := map[*file][]byte{}
+	names := h.names(moment, lost)
+	for _, f := range names {
+		bytes[f] = slices.Clone(f.before)
+	}
+	for e, torn := range h.kept(moment, lost) {
+		if before, visible := bytes[e.file]; visible {
+			bytes[e.file] = e.apply(before, torn)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(names)) {
+		if f := names[path]; f.folder {
+			s.folders = append(s.folders, path)
+		} else {
+			s.files[path] = bytes[f]
+		}
+	}
+	return s
+}
+
+// materialize has the watched folders hold what a crash left, and nothing else.
+func (h *history) materialize(s state) error {
+	var errs []error
+	for _, folder := range h.watched {
+		errs = append(errs, os.RemoveAll(folder), os.Mkdir(folder, 0o777))
+	}
+	for _, folder := range s.folders {
+		errs = append(errs, os.MkdirAll(folder, 0o777)) // one in a lost folder is lost, too, which a test cannot tell
+	}
+	for path, data := range s.files {
+		if _, err := os.Stat(filepath.Dir(path)); err == nil { // else its folder is lost
+			errs = append(errs, os.WriteFile(path, data, 0o666))
+		}
+	}
+	return errors.Join(errs...)
+}

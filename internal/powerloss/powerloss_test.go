@@ -1,0 +1,339 @@
+//go:build linux
+
+// Package powerloss replays what a sort does to files into every state that a crash of the machine may leave, and looks
+// whether the output is the old one or the new one, whole. It has tests only.
+//
+// The method is ALICE's (Pillai et al., All File Systems Are Not Created Equal, OSDI 2014): strace records the calls of
+// the real command (trace_test.go); a model says what each did, and from when on POSIX promises that it lasts, which
+// is less than ext4 and XFS do (calls_test.go, model_test.go); of what does not last yet a crash loses any part
+// (crash_test.go). That a disk keeps what it was told to keep is taken for granted.
+package powerloss
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The folders of a test: what is read, what a crash is looked for in, and what need not outlive it.
+const (
+	data   = "data"
+	result = "result"
+	spill  = "spill"
+	out    = result + "/out"
+)
+
+// extsort is the command, built by TestMain.
+var extsort string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		folder, err := os.MkdirTemp("", "extsort-powerloss-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(folder)
+		extsort = filepath.Join(folder, "extsort")
+		build := exec.Command("go", "build", "-o", extsort, "github.com/extsort/extsort/cmd/extsort")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // it runs where there are no libraries
+		if said, err := build.CombinedOutput(); err != nil {
+			panic(fmt.Sprintf("%v: %s", err, said))
+		}
+		return m.Run()
+	}())
+}
+
+// job is a command that writes result/out.
+type job struct {
+	name string
+	args []string // the first one is the program
+	old  string   // file of data that stands there before; "": none
+	want []byte   // what it holds afterwards, decompressed
+	root bool     // the folder is the root of the file system, which has no /proc
+}
+
+func (j job) String() string { return j.name }
+
+const (
+	fewKeys  = 20_000
+	manyKeys = 2_500_000 // more than the least memory
+)
+
+func jobs() []job {
+	_, few := keys(fewKeys)
+	_, many := keys(manyKeys)
+	sort := func(args ...string) []string {
+		return append([]string{extsort, "-t", "u64", "-T", spill, "--parallel", "2", "-o", out}, args...)
+	}
+	return []job{
+		{name: "new", args: sort("data/few"), want: few},
+		{name: "replaced", args: sort("data/few"), old: "data/old", want: few},
+		{name: "in place", args: sort(out), old: "data/few", want: few},
+		{name: "compressed", args: sort("--compress", "zstd", "data/few"), old: "data/old", want: few},
+		{name: "merge", args: sort("-m", "data/sorted", "data/none"), old: "data/old", want: few},
+		{name: "empty", args: sort("data/none"), old: "data/old"},
+		{name: "empty, new", args: sort("data/none")},
+		{name: "without proc", root: true, old: "data/old", want: few,
+			args: slices.Concat([]string{"chroot", ".", "/extsort"}, sort("data/few")[1:])},
+		{name: "spilled", args: sort("-S", "16M", "--strategy", "merge", "data/many"), old: "data/old", want: many},
+	}
+}
+
+// keys are n random numbers as bytes, and these in order.
+func keys(n int) (shuffled, sorted []byte) {
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	numbers := make([]uint64, n)
+	for i := range numbers {
+		numbers[i] = r.Uint64()
+	}
+	shuffled, _ = binary.Append(nil, binary.LittleEndian, numbers)
+	slices.Sort(numbers)
+	sorted, _ = binary.Append(nil, binary.LittleEndian, numbers)
+	return shuffled, sorted
+}
+
+// prepare makes the folders of a job, and moves there.
+func (j job) prepare(t *testing.T) {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	few, sorted := keys(fewKeys)
+	files := map[string][]byte{"few": few, "sorted": sorted, "none": nil, "old": []byte("what stood there before")}
+	if j.name == "spilled" {
+		files["many"], _ = keys(manyKeys)
+	}
+	for _, name := range []string{data, result, spill} {
+		err = errors.Join(err, os.Mkdir(name, 0o777))
+	}
+	for name, bytes := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(data, name), bytes, 0o666))
+	}
+	if j.old != "" {
+		err = errors.Join(err, os.WriteFile(out, read(t, j.old), 0o666))
+	}
+	if j.root {
+		err = errors.Join(err, os.Link(extsort, "extsort"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read is what a file holds, nil where there is none.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// record runs the job under strace.
+func (j job) record(t *testing.T) (*history, []call) {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHistory(filepath.Join(folder, result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, trace(t, j.args)
+}
+
+// verdict is what crashes do to an output.
+type verdict struct {
+	states, old, new int
+	faults           []string // the first ones
+}
+
+const maxFaults = 5
+
+func (v *verdict) fault(s state, format string, args ...any) {
+	if len(v.faults) < maxFaults {
+		v.faults = append(v.faults, fmt.Sprintf("%v: ", s)+fmt.Sprintf(format, args...))
+	}
+}
+
+// temporary is what a crash may leave beside the output.
+var temporary = regexp.MustCompile(`^\.out\.extsort-[0-9a-f]{8}$`)
+
+// judge looks at result/out after every crash: it has to be as before or as at the end, and at the end once the command
+// has begun to exit.
+func (h *history) judge(t *testing.T, before, after []byte) (v verdict) {
+	t.Helper()
+	for s := range h.crashes() {
+		if err := h.materialize(s); err != nil {
+			t.Fatal(err)
+		}
+		v.states++
+		found := read(t, out)
+		switch isOld, isNew := same(found, before), same(found, after); {
+		case isNew:
+			v.new++
+		case isOld && !s.finished:
+			v.old++
+		case isOld:
+			v.fault(s, "the new output is lost")
+		default:
+			v.fault(s, "the output has %d bytes, neither the old nor the new ones", len(found))
+		}
+		entries, err := os.ReadDir(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if name := entry.Name(); name != "out" && !temporary.MatchString(name) {
+				v.fault(s, "%s is left", name)
+			}
+		}
+	}
+	return v
+}
+
+// same compares what files hold; one that is not there is not the same as an empty one.
+func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
+
+// TestPowerLoss crashes the machine at every moment of a job.
+func TestPowerLoss(t *testing.T) {
+	needStrace(t)
+	for _, j := range jobs() {
+		t.Run(j.name, func(t *testing.T) {
+			if j.root && os.Getuid() != 0 {
+				t.Skip("only root can change the root")
+			}
+			if testing.Short() && len(j.want) > 8*fewKeys {
+				t.Skip("not in short mode")
+			}
+			j.prepare(t)
+			before := read(t, out)
+			h, calls := j.record(t)
+			after := read(t, out)
+			if plain := unzstd(t, after); !bytes.Equal(plain, j.want) {
+				t.Fatalf("the output has %d bytes, not those in order", len(plain))
+			}
+			if err := h.replay(calls); err != nil {
+				t.Fatal(err)
+			}
+			v := h.judge(t, before, after)
+			t.Logf("%d calls, %d effects, %d states: %d old, %d new", len(calls), len(h.effects), v.states, v.old, v.new)
+			if v.old == 0 || v.new == 0 || h.exited == 0 {
+				t.Error("the output was never old, or never new")
+			}
+			for _, fault := range v.faults {
+				t.Error(fault)
+			}
+		})
+	}
+}
+
+// unzstd decompresses what is a zstd frame.
+func unzstd(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	if !bytes.HasPrefix(packed, []byte("\x28\xb5\x2f\xfd")) {
+		return packed
+	}
+	r, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	plain, err := r.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// TestModelFindsMissingSync takes syncs from what a sort did: the model has to find crashes that do harm then.
+func TestModelFindsMissingSync(t *testing.T) {
+	needStrace(t)
+	for _, j := range jobs()[:4] {
+		for what, leavesOut := range map[string]func(path string) bool{
+			"file":   func(path string) bool { return filepath.Base(path) != result },
+			"folder": func(path string) bool { return filepath.Base(path) == result },
+		} {
+			t.Run(j.name+"/"+what, func(t *testing.T) {
+				j.prepare(t)
+				before := read(t, out)
+				h, calls := j.record(t)
+				fewer := slices.DeleteFunc(slices.Clone(calls), func(c call) bool {
+					return strings.HasSuffix(c.name, "sync") && leavesOut(descriptor.FindStringSubmatch(c.args[0])[2])
+				})
+				after := read(t, out)
+				if err := h.replay(fewer); err != nil {
+					t.Fatal(err)
+				}
+				v := h.judge(t, before, after)
+				if len(fewer) == len(calls) || len(v.faults) == 0 {
+					t.Errorf("%d of %d calls are left, and no crash of %d does harm", len(fewer), len(calls), v.states)
+				}
+			})
+		}
+	}
+}
+
+// TestModelJudges holds what is known of other ways to replace a file by "new\n" against the model.
+func TestModelJudges(t *testing.T) {
+	const (
+		create = `1 openat(-100<W>, "result/.out.extsort-00000000", 0xc1, 0666) = 3<W/result/.out.extsort-00000000>` + "\n"
+		write  = `1 write(3<W/result/.out.extsort-00000000>, "new\n", 4) = 4` + "\n"
+		sync   = `1 fsync(3<W/result/.out.extsort-00000000>) = 0` + "\n"
+		rename = `1 renameat(4<W/result>, ".out.extsort-00000000", 4<W/result>, "out") = 0` + "\n"
+		folder = `1 fsync(4<W/result>) = 0` + "\n"
+		exit   = `1 exit_group(0) = ?` + "\n"
+
+		truncate = `1 openat(-100<W>, "result/out", 0x201) = 3<W/result/out>` + "\n"
+		inPlace  = `1 write(3<W/result/out>, "new\n", 4) = 4` + "\n" + `1 fsync(3<W/result/out>) = 0` + "\n"
+
+		lateWrite = `2 write(3<W/result/.out.extsort-00000000>, "new\n", 4 <unfinished ...>` + "\n"
+		lateEnd   = `2 <... write resumed>) = 4` + "\n"
+	)
+	for name, c := range map[string]struct {
+		trace string
+		safe  bool
+	}{
+		"as it should be":       {create + write + sync + rename + folder + exit, true},
+		"bytes not synced":      {create + write + rename + folder + exit, false},
+		"synced too late":       {create + write + rename + sync + folder + exit, false},
+		"name not synced":       {create + write + sync + rename + exit, false},
+		"name synced too soon":  {create + write + sync + folder + rename + exit, false},
+		"written over":          {truncate + inPlace + folder + exit, false},
+		"written during a sync": {create + lateWrite + sync + lateEnd + rename + folder + exit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job{old: "data/old"}.prepare(t)
+			w, _ := os.Getwd()
+			h, err := newHistory(filepath.Join(w, result))
+			if err == nil {
+				err = os.WriteFile("trace", []byte(strings.ReplaceAll(c.trace, "W", w)), 0o666)
+			}
+			if err == nil {
+				err = h.replay(parseTrace(t, "trace"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := h.judge(t, read(t, "data/old"), []byte("new\n")); c.safe != (len(v.faults) == 0) || v.new == 0 {
+				t.Errorf("%d states, %d new, faults %q", v.states, v.new, v.faults)
+			}
+		})
+	}
+}
