@@ -24,13 +24,13 @@ const stdio = input.Stdin
 // machineProfile is what costs are predicted by. Tests take the default, whatever was measured of their machine.
 var machineProfile = profile.Load
 
-// minWindowBytes is the window of zstd that every input may use, whatever the memory limit: levels up to 19 need it.
-const minWindowBytes = 8 << 20
+// windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
+const windowsPart = 4
 
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
 	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition()}
-	files, err := input.Open(ctx, kind, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/4, minWindowBytes))
+	files, err := input.Open(ctx, kind, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},
 	}
 	for _, file := range in.Files {
-		f.Decoders = append(f.Decoders, file.Compression)
+		f.Decoders = append(f.Decoders, format.CodecMemory(file.Compression, 0)+file.ExtraWindow)
 	}
 	return f
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -42,6 +44,9 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
 			"give another output, or it with -o", in.Name), s.close())
 	}
+	if err := s.checkWindows(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	f := factsOf(&s.opt, s.run.Input)
 	f.Together = true
 	sizes := plan.Divide(f)
@@ -53,6 +58,20 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 		Sizes: sizes,
 	}
 	return s, nil
+}
+
+// checkWindows reports inputs that are read at the same time and look back further than there is memory.
+func (s *session) checkWindows() error {
+	windows := int64(0)
+	for _, file := range s.run.Input.Files {
+		windows += file.ExtraWindow
+	}
+	if windows <= s.opt.MemoryBytes/2 {
+		return nil
+	}
+	return fmt.Errorf("memory limit %s: too little for the windows of the inputs, which zstd --long made: decompress them "+
+		"first, or raise -S, to %s at least", humanize.IBytes(uint64(s.opt.MemoryBytes)),
+		humanize.IBytes(uint64(2*windows)))
 }
 
 // nameDisorder names the input that is out of order, and its first record that is.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -91,7 +92,8 @@ func (d *decompressor) explain(err error) error {
 		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first: %w", d.windowBytes>>20, err)
+		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise -S: %w",
+			d.windowBytes>>20, err)
 	}
 	hint, cutShort := "", d.begun && errors.Is(err, io.ErrUnexpectedEOF)
 	if d.source.err == nil && !cutShort {
@@ -195,8 +197,24 @@ var codecMemory = [Delta + 1]struct{ reader, writer, worker int64 }{
 	Bzip2: {reader: 5 << 20},  // a block of 900 kB, 4 bytes each
 }
 
+// CommonWindow is what zstd's levels up to 19 look back to at most, and what CodecMemory counts for a reader.
+const CommonWindow = 8 << 20
+
+// Window is how far the first frame of a stream that begins with first looks back, no less than CommonWindow.
+func Window(c Compression, first []byte) int64 {
+	var h zstd.Header
+	if c != Zstd || h.Decode(first) != nil {
+		return CommonWindow
+	}
+	window := h.WindowSize
+	if h.SingleSegment {
+		window = h.FrameContentSize
+	}
+	return int64(min(max(window, CommonWindow), math.MaxInt64/2))
+}
+
 // CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
-// workers, or (workers 0) for a NewReader of a stream whose window is at most 8 MiB, as zstd's levels up to 19 make.
+// workers, or (workers 0) for a NewReader of a stream with a CommonWindow: a larger one takes that much more.
 func CodecMemory(c Compression, workers int) int64 {
 	m := &codecMemory[c]
 	switch {

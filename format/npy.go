@@ -23,7 +23,7 @@ import (
 const (
 	npyMagic      = "\x93NUMPY"
 	npyAlignment  = 64
-	npyMaxHeader  = 1 << 20 // bytes of text; NumPy itself warns from 10000 on
+	npyMaxHeader  = 1 << 17 // bytes of text, which take 50 times as much to read; NumPy itself warns from 10000 on
 	npyCountWidth = 21      // blanks and digits for the count; NumPy leaves as many, to append in place
 )
 
@@ -134,7 +134,7 @@ func npyRecords(v any, fortran bool) (int64, error) {
 	number, _ := shape[0].(json.Number)
 	n, err := number.Int64()
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("shape %s is not a number of records", pyRepr(shape, true))
+		return 0, fmt.Errorf("shape %.99s is not a number of records", pyRepr(shape, true))
 	}
 	return n, nil
 }

@@ -52,7 +52,7 @@ func parseDtype(descr any) (dtype, error) {
 	var err error
 	d.size, err = d.add("", 0, descr)
 	if err == nil && (d.size < 1 || d.size > MaxRecordSize) {
-		err = fmt.Errorf("dtype %s has %d bytes: a record has from 1 to %d", d.text, d.size, MaxRecordSize)
+		err = fmt.Errorf("dtype %.99s has %d bytes: a record has from 1 to %d", d.text, d.size, MaxRecordSize)
 	}
 	return d, err
 }
@@ -75,19 +75,19 @@ func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
 				return 0, err
 			}
 			if size += n; size > MaxRecordSize {
-				return 0, fmt.Errorf("field %s ends after the largest record, %d bytes", pyRepr(item, true), MaxRecordSize)
+				return 0, fmt.Errorf("field %.99s ends after the largest record, %d bytes", pyRepr(item, true), MaxRecordSize)
 			}
 		}
 		return size, nil
 	}
-	return 0, fmt.Errorf("%s is neither a type nor a list of fields", pyRepr(descr, false))
+	return 0, fmt.Errorf("%.99s is neither a type nor a list of fields", pyRepr(descr, false))
 }
 
 // addField adds a field of a structure: (name, type) or (name, type, shape).
 func (d *dtype) addField(structure string, offset int, item any) (size int, err error) {
 	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
-		return 0, fmt.Errorf("field %s is not (name, type) or (name, type, shape)", pyRepr(item, true))
+		return 0, fmt.Errorf("field %.99s is not (name, type) or (name, type, shape)", pyRepr(item, true))
 	}
 	name, err := fieldName(entry[0])
 	if err != nil {
@@ -97,11 +97,11 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 	size, err = d.add(full, offset, entry[1])
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
-		why := fmt.Sprintf("field %q is an array: give the element as -k OFFSET:TYPE", name)
+		why := fmt.Sprintf("field %.99q is an array: give the element as -k OFFSET:TYPE", name)
 		d.fields = append(d.fields[:before], npyField{name: full, why: why})
 	}
 	if err != nil {
-		return 0, fmt.Errorf("field %q: %w", name, err)
+		return 0, fmt.Errorf("field %.99q: %w", name, err)
 	}
 	if name == "" { // padding
 		d.fields = d.fields[:before]
@@ -112,16 +112,16 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 // parse reads a type like '<u8' and gives its size in bytes.
 func (f *npyField) parse(s string) (size int, err error) {
 	if s == "" || !strings.Contains("<>=|", s[:1]) {
-		return 0, fmt.Errorf("dtype %q has no byte order", s)
+		return 0, fmt.Errorf("dtype %.99q has no byte order", s)
 	}
 	kind, _, _ := strings.Cut(s[1:], "[") // M8[ns]
 	if strings.HasPrefix(kind, "O") {
-		return 0, fmt.Errorf("dtype %q holds Python objects, which are no fixed-size records: "+
+		return 0, fmt.Errorf("dtype %.99q holds Python objects, which are no fixed-size records: "+
 			"convert the array to numbers or bytes", s)
 	}
 	size, err = strconv.Atoi(kind[min(1, len(kind)):])
 	if err != nil || size < 0 || size > MaxRecordSize {
-		return 0, fmt.Errorf("unknown dtype %q", s)
+		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
 	number, ok := npyNumbers[kind]
 	switch {
@@ -132,7 +132,7 @@ func (f *npyField) parse(s string) (size int, err error) {
 	case kind[0] == 'U':
 		size *= 4
 	case !strings.Contains(npyPayloads, " "+kind+" "):
-		return 0, fmt.Errorf("unknown dtype %q", s)
+		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
 	if f.typ.Size == 0 {
 		f.why = "dtype " + pyRepr(s, false) +
@@ -148,7 +148,7 @@ func fieldName(v any) (string, error) {
 	}
 	name, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("field name %s is not a string", pyRepr(v, true))
+		return "", fmt.Errorf("field name %.99s is not a string", pyRepr(v, true))
 	}
 	return name, nil
 }
@@ -164,10 +164,10 @@ func elements(shape any) (int, error) {
 		number, _ := v.(json.Number)
 		dim, err := number.Int64()
 		if err != nil || dim < 0 || dim > MaxRecordSize {
-			return 0, fmt.Errorf("shape %s is not possible", pyRepr(shape, true))
+			return 0, fmt.Errorf("shape %.99s is not possible", pyRepr(shape, true))
 		}
 		if n *= dim; n > MaxRecordSize {
-			return 0, fmt.Errorf("shape %s is too large", pyRepr(shape, true))
+			return 0, fmt.Errorf("shape %.99s is too large", pyRepr(shape, true))
 		}
 	}
 	return int(n), nil
@@ -177,7 +177,7 @@ func elements(shape any) (int, error) {
 func (s Spec) npyLayout(d dtype) (Layout, error) {
 	if s.Type != "" {
 		if t, err := ParseType(s.Type); err != nil || !d.isScalar() || d.fields[0].typ != t {
-			return Layout{}, fmt.Errorf("the array has dtype %s, not -t %s: leave -t out", d.text, s.Type)
+			return Layout{}, fmt.Errorf("the array has dtype %.99s, not -t %s: leave -t out", d.text, s.Type)
 		}
 	}
 	switch {

@@ -95,7 +95,7 @@ func TestNpyHeaderFaults(t *testing.T) {
 		npyFile(4, "x")[:9]:         "version 4.0",
 		npyFile(2, "x")[:10]:        "ends after 2 of the 4 bytes of the npy header length",
 		npyFile(1, "{'descr'")[:12]: "ends after 2 of the 8 bytes of the npy header",
-		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                     "is more than 1048576",
+		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                     "is more than 131072",
 		npyFile(3, "{'\xff': 1}"):                                                           "not UTF-8",
 		header("7"):                                                                         "not a dictionary",
 		header("{}"):                                                                        "no 'fortran_order'",

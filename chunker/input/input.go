@@ -22,6 +22,7 @@ type Input struct {
 	Records int64 // -1: not known before the end
 
 	Compression format.Compression // of a stream
+	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
 	Warning     string             // what the user may have overlooked; "": nothing
 	Overwritten bool               // it is the output, too, and all of it is read before it is written to
 
@@ -189,8 +190,9 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	}
 	in.stream = buffered
 	if c := kind.Compression(first); c != format.None {
-		in.Compression = c
-		decoder := format.NewReader(buffered, c, windowBytes)
+		window := min(format.Window(c, first), windowBytes)
+		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
+		decoder := format.NewReader(buffered, c, window)
 		in.stream, in.close = newChecked(decoder, kind), append(in.close, decoder)
 		err = nil
 	} else {

@@ -45,6 +45,7 @@ func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 		all = append(all, in)
 		faults = append(faults, all[0].Header.Compatible(in.Header))
 	}
+	faults = append(faults, all.checkTotal())
 	if err := errors.Join(faults...); err != nil {
 		all.Close()
 		return nil, err
@@ -54,6 +55,23 @@ func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 
 // inputs are read one after another.
 type inputs []*Input
+
+// maxBytes is more than any file system holds. Sums of what is no more do not overflow.
+const maxBytes = 1 << 60
+
+// checkTotal reports headers that announce more records than there can be.
+func (all inputs) checkTotal() error {
+	total := int64(0)
+	for _, in := range all {
+		if size := int64(in.Header.Layout().RecordSize); in.Records <= (maxBytes-total)/size {
+			total += max(in.Records, 0) * size
+			continue
+		}
+		return fmt.Errorf("%s: its header announces %d records, and all inputs cannot have more than 1 EiB: is the format "+
+			"right?", in.Name, in.Records)
+	}
+	return nil
+}
 
 // Check reports that an input has changed while it was read.
 func (all inputs) Check(warn func(message string)) error {

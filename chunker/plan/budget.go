@@ -159,8 +159,8 @@ func unneeded(f *Facts, bytes int64) int64 {
 
 // decoderBytes is the memory of the inputs' decompressors: of all, or of the largest where they take turns.
 func decoderBytes(f *Facts) (bytes int64) {
-	for _, c := range f.Decoders {
-		if one := format.CodecMemory(c, 0); f.Together {
+	for _, one := range f.Decoders {
+		if f.Together {
 			bytes += one
 		} else {
 			bytes = max(bytes, one)

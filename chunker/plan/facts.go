@@ -9,13 +9,13 @@ import (
 // Facts is what is known before a sort begins: of the data, of what is asked for, of where the output and the spill
 // go, and of the devices. Whoever gathers them does not change them afterwards.
 type Facts struct {
-	Keyer    *format.Keyer        // layout of a record, and the order of the keys
-	Records  int64                // in the inputs; -1: not known before their end
-	Seekable bool                 // every input is a regular file: it can be read at any place, and again
-	InPlace  bool                 // the output is one of the inputs and is written over it
-	Decoders []format.Compression // of the inputs that are decompressed
-	Together bool                 // inputs are read at the same time, not one after another
-	ReadRate float64              // bytes/s that a trial read from places all over the input; 0: there was none
+	Keyer    *format.Keyer // layout of a record, and the order of the keys
+	Records  int64         // in the inputs; -1: not known before their end
+	Seekable bool          // every input is a regular file: it can be read at any place, and again
+	InPlace  bool          // the output is one of the inputs and is written over it
+	Decoders []int64       // memory of the decompressor of each input
+	Together bool          // inputs are read at the same time, not one after another
+	ReadRate float64       // bytes/s that a trial read from places all over the input; 0: there was none
 	Sample   Sample
 
 	Asked   Asked

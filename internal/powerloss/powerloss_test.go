@@ -173,7 +173,7 @@ func (v *verdict) fault(s state, format string, args ...any) {
 }
 
 // temporary is what a crash may leave beside the output.
-var temporary = regexp.MustCompile(`^\.out\.extsort-[0-9a-f]{8}$`)
+var temporary = regexp.MustCompile(`^\.out\.extsort-[0-9a-f]{16}$`)
 
 // judge looks at result/out after every crash: it has to be as before or as at the end, and at the end once the command
 // has begun to exit.
@@ -293,17 +293,18 @@ func TestModelFindsMissingSync(t *testing.T) {
 // TestModelJudges holds what is known of other ways to replace a file by "new\n" against the model.
 func TestModelJudges(t *testing.T) {
 	const (
-		create = `1 openat(-100<W>, "result/.out.extsort-00000000", 0xc1, 0666) = 3<W/result/.out.extsort-00000000>` + "\n"
-		write  = `1 write(3<W/result/.out.extsort-00000000>, "new\n", 4) = 4` + "\n"
-		sync   = `1 fsync(3<W/result/.out.extsort-00000000>) = 0` + "\n"
-		rename = `1 renameat(4<W/result>, ".out.extsort-00000000", 4<W/result>, "out") = 0` + "\n"
+		create = `1 openat(-100<W>, "result/.out.extsort-0000000000000000", 0xc1, 0666)` +
+			` = 3<W/result/.out.extsort-0000000000000000>` + "\n"
+		write  = `1 write(3<W/result/.out.extsort-0000000000000000>, "new\n", 4) = 4` + "\n"
+		sync   = `1 fsync(3<W/result/.out.extsort-0000000000000000>) = 0` + "\n"
+		rename = `1 renameat(4<W/result>, ".out.extsort-0000000000000000", 4<W/result>, "out") = 0` + "\n"
 		folder = `1 fsync(4<W/result>) = 0` + "\n"
 		exit   = `1 exit_group(0) = ?` + "\n"
 
 		truncate = `1 openat(-100<W>, "result/out", 0x201) = 3<W/result/out>` + "\n"
 		inPlace  = `1 write(3<W/result/out>, "new\n", 4) = 4` + "\n" + `1 fsync(3<W/result/out>) = 0` + "\n"
 
-		lateWrite = `2 write(3<W/result/.out.extsort-00000000>, "new\n", 4 <unfinished ...>` + "\n"
+		lateWrite = `2 write(3<W/result/.out.extsort-0000000000000000>, "new\n", 4 <unfinished ...>` + "\n"
 		lateEnd   = `2 <... write resumed>) = 4` + "\n"
 	)
 	for name, c := range map[string]struct {

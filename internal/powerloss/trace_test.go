@@ -16,7 +16,8 @@ import (
 // traced are the calls that change files, make changes durable or end the process. Those that the model does not know
 // are traced too, so that a command that begins to use one is not taken for safe.
 const traced = "openat,creat,open,openat2,close,dup,dup2,dup3,fcntl,mkdir,mkdirat,rmdir,unlink,unlinkat," +
-	"link,linkat,symlink,symlinkat,rename,renameat,renameat2,lseek,read,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate," +
+	"link,linkat,symlink,symlinkat,rename,renameat,renameat2,lseek,read,write,writev,pwrite64,pwritev," +
+	"pwritev2,ftruncate,truncate," +
 	"fallocate,copy_file_range,sendfile,splice,mmap,msync,fsync,fdatasync,sync,syncfs,sync_file_range,exit_group"
 
 // maxString is more than is ever written at once.
