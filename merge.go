@@ -69,8 +69,8 @@ func (s *session) checkWindows() error {
 	if windows <= s.opt.MemoryBytes/2 {
 		return nil
 	}
-	return fmt.Errorf("memory limit %s: too little for the windows of the inputs, which zstd --long made: decompress them "+
-		"first, or raise -S, to %s at least", humanize.IBytes(uint64(s.opt.MemoryBytes)),
+	return fmt.Errorf("memory limit %s: too little for the windows of the inputs, which zstd --long made: "+
+		"decompress them first, or raise -S, to %s at least", humanize.IBytes(uint64(s.opt.MemoryBytes)),
 		humanize.IBytes(uint64(2*windows)))
 }
 
