@@ -193,7 +193,7 @@ func TestReadHostileInput(t *testing.T) {
 	debug.SetGCPercent(50) // as the command does
 	h := hostileInputs[i]
 	limit := max(h.limit, 16) << 20
-	opt := Options{Record: h.spec, MemoryBytes: limit, Workers: 2, Verify: true,
+	opt := Options{Record: h.spec, MemoryBytes: limit, Workers: 2, Verify: true, Devices: []string{"cpu"},
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	for range max(h.inputs, 1) {
 		opt.Inputs = append(opt.Inputs, in)
