@@ -107,7 +107,6 @@ func (h *history) doDescriptor(c call) error {
 	fd, f := h.target(c.args[0])
 	switch c.name {
 	case "mmap":
-		const shared = unix.MAP_SHARED
 		_, f := h.target(c.args[4])
 		if f != nil && number(c.args[2])&unix.PROT_WRITE != 0 && number(c.args[3])&unix.MAP_TYPE != unix.MAP_PRIVATE {
 			return errUnknown
