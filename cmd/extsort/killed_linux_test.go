@@ -19,7 +19,7 @@ const killsEnv = "EXTSORT_TEST_KILLS"
 
 // TestKilledSortsGoOn kills sorts with a checkpoint at random moments, again and again: each comes to the bytes of one
 // that was left alone, and leaves nothing. Where it is merged once, all of them together read no more than that one and
-// what was in flight when they were killed.
+// what was in flight when they were killed; the race detector changes how much that is.
 func TestKilledSortsGoOn(t *testing.T) {
 	kills, _ := strconv.Atoi(os.Getenv(killsEnv))
 	kills = max(kills, 6)
@@ -47,7 +47,7 @@ func TestKilledSortsGoOn(t *testing.T) {
 		for !k.done && !k.again(t, false) {
 		}
 		k.check(t)
-		if most := k.bytesAlone + int64(k.kills)*k.inFlight; s.once && k.bytes > most {
+		if most := k.bytesAlone + int64(k.kills)*k.inFlight; s.once && !raceEnabled && k.bytes > most {
 			t.Errorf("%q: %d bytes were read in all, with %d kills; alone %d, and %d may be in flight", s.flags,
 				k.bytes, k.kills, k.bytesAlone, k.inFlight)
 		}
