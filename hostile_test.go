@@ -199,12 +199,7 @@ func TestReadHostileInput(t *testing.T) {
 		opt.Inputs = append(opt.Inputs, in)
 	}
 	if piped {
-		file, err := os.Open(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		opt.Inputs, opt.Stdin = nil, onlyReader{file}
+		opt.pipe(t, in)
 	}
 	run := Sort
 	if h.merge {

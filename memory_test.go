@@ -126,12 +126,7 @@ func TestSortInLittleMemory(t *testing.T) {
 		SpillCompress: c.codec, Compress: c.output,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	if c.piped {
-		file, err := os.Open(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		opt.Inputs, opt.Stdin = nil, onlyReader{file}
+		opt.pipe(t, in)
 	}
 	report, err := Sort(t.Context(), opt)
 	if err != nil {
@@ -161,12 +156,7 @@ func TestTooLittleToMerge(t *testing.T) {
 					Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 				opt.faults.spillStore = store
 				if piped {
-					file, err := os.Open(in)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer file.Close()
-					opt.Inputs, opt.Stdin = nil, onlyReader{file}
+					opt.pipe(t, in)
 				}
 				_, err := Sort(t.Context(), opt)
 				refused := err != nil && strings.Contains(err.Error(), "too little to sort records of 1048576 bytes") &&
@@ -180,6 +170,17 @@ func TestTooLittleToMerge(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pipe has a file read as if it came from a pipe.
+func (o *Options) pipe(t *testing.T, name string) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	o.Inputs, o.Stdin = nil, onlyReader{file}
 }
 
 // onlyReader hides that a file is one.
