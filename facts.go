@@ -98,14 +98,10 @@ func gather(opt *Options, run *engine.Run) (*plan.Facts, error) {
 
 // reservedBytes is the room that the output takes before anything is spilled; 0: not known, or as in memory none.
 func reservedBytes(f *plan.Facts) int64 {
-	if !f.Output.OnDisk || f.Output.Codec != format.None || f.Asked.Unique || f.Records < 0 {
+	if !f.Output.OnDisk || f.Output.Codec != format.None {
 		return 0
 	}
-	records := f.Records
-	if f.Asked.Limit > 0 {
-		records = min(records, f.Asked.Limit)
-	}
-	return records * int64(f.Keyer.Layout().RecordSize)
+	return max(f.OutputRecords(), 0) * int64(f.Keyer.Layout().RecordSize)
 }
 
 // isOnDisk reports whether a folder is on a disk.

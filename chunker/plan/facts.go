@@ -142,6 +142,17 @@ func (f *Facts) First() int64 {
 	return -1
 }
 
+// OutputRecords is the number of records that the output will have; -1: not known before the end.
+func (f *Facts) OutputRecords() int64 {
+	switch {
+	case f.Records < 0 || f.Asked.Unique:
+		return -1
+	case f.Asked.Limit > 0:
+		return min(f.Records, f.Asked.Limit)
+	}
+	return f.Records
+}
+
 // Ordered reports whether the data look as if they were in order.
 func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sample.Descents == 0 }
 

@@ -49,7 +49,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	s := &r.Plan.Sizes
 	o.sink, err = output.NewSink(stream, output.Options{
-		RecordSize: r.Input.size, Records: r.expected(), Header: r.Input.Header.Encode,
+		RecordSize: r.Input.size, Records: r.Facts.OutputRecords(), Header: r.Input.Header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: func() (*spill.RunWriter, error) {
 			kept, err := r.Spill(-1)
@@ -98,18 +98,6 @@ func (o *Output) Records() int64 { return o.records.Load() }
 func (o *Output) CanRestart() bool {
 	begun := o.records.Load() > 0 || len(o.run.Input.Header.Encode(0)) > 0
 	return o.sink.Kind() != output.Stream || !begun
-}
-
-// expected is the number of records that the output will have; -1: not known before the end.
-func (r *Run) expected() int64 {
-	n := r.Facts.Records
-	switch {
-	case n < 0 || r.Facts.Asked.Unique:
-		return -1
-	case r.Facts.Asked.Limit > 0:
-		return min(n, r.Facts.Asked.Limit)
-	}
-	return n
 }
 
 // filters puts what is asked for before the end of the chain.
