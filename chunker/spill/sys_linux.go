@@ -40,15 +40,20 @@ func (d *diskFile) Uncache() bool {
 
 // Allocate implements uncacheable: writers of what is allocated do not wait for each other.
 func (d *diskFile) Allocate(offset, bytes int64) error {
-	err := unix.EINTR
-	for err == unix.EINTR {
-		err, _ = unix.Fallocate(int(d.file.Fd()), 0, offset, bytes).(unix.Errno)
+	return os.NewSyscallError("fallocate", Allocate(d.file, offset, bytes))
+}
+
+// Allocate makes room for bytes of a file that will be written, where its file system can do that beforehand.
+func Allocate(f *os.File, offset, bytes int64) error {
+	for {
+		switch err := unix.Fallocate(int(f.Fd()), 0, offset, bytes); err {
+		case unix.EINTR:
+		case unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV, unix.ESPIPE:
+			return nil
+		default:
+			return err
+		}
 	}
-	switch err {
-	case 0, unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV:
-		return nil
-	}
-	return os.NewSyscallError("fallocate", err)
 }
 
 // punch gives the space of a stretch of f back. What was not yet written to the disk then never is.

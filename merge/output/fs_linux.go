@@ -10,6 +10,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/chunker/spill"
 )
 
 // openUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
@@ -52,10 +54,7 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 		}
 		return at, unmap, err
 	}
-	switch err = fallocate(f, 0, bytes); err {
-	case unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV, unix.ESPIPE:
-		err = nil
-	case unix.ENOSPC:
+	if err = spill.Allocate(f, 0, bytes); err == unix.ENOSPC {
 		err = notEnough(&st)
 	}
 	return at, unmap, err
@@ -66,14 +65,6 @@ func notEnough(st *unix.Statfs_t) error {
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
-
-func fallocate(f *os.File, offset, bytes int64) error {
-	for {
-		if err := unix.Fallocate(int(f.Fd()), 0, offset, bytes); err != unix.EINTR {
-			return err
-		}
-	}
-}
 
 // writeBehind lets the system begin to write n bytes at offset to the disk. It does not wait, and needs no error: Sync
 // would report it.

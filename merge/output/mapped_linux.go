@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 )
 
@@ -87,7 +88,7 @@ func newMapping(file *os.File, size int64) *mapping {
 func (m *mapping) allocate() {
 	for end := int64(len(m.bytes)); end > 0 && !m.closing.Load(); end -= allocateStep {
 		from := max(end-allocateStep, 0)
-		if fallocate(m.file, from, end-from) != nil {
+		if spill.Allocate(m.file, from, end-from) != nil {
 			return
 		}
 	}
