@@ -51,11 +51,12 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 
 // Finish ends the run. All blocks must have been written; after an error what was written is given back.
 func (w *RunWriter) Finish() (*Run, error) {
-	if err := w.spill.behind.wait(&w.written); err != nil {
-		return nil, err
-	}
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
-	if err := checkIndex(w.blocks); err != nil {
+	err := w.spill.behind.wait(&w.written)
+	if err == nil {
+		err = checkIndex(w.blocks)
+	}
+	if err != nil {
 		w.Abort()
 		return nil, err
 	}
