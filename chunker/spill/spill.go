@@ -24,7 +24,7 @@ type Options struct {
 	Codec   string // auto, none, delta, s2, zstd; "": auto
 	Keyer   *format.Keyer
 
-	Checkpoint *Checkpoint // keeps runs whose origin is known, and is the Store; nil: nothing is kept
+	Checkpoint *Checkpoint // the Store, where it keeps runs whose origin is known; else nil
 
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
@@ -69,10 +69,7 @@ const maxVolumes = 32
 
 // New makes sure that the folders exist and have room, and makes files in each.
 func New(opt Options) (*Spill, error) {
-	switch {
-	case opt.Checkpoint != nil:
-		opt.Store = opt.Checkpoint
-	case opt.Store == nil:
+	if opt.Store == nil {
 		opt.Store = Disk{}
 	}
 	if opt.Coders == 0 {
