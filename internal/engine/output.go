@@ -74,12 +74,11 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 // anew in any case.
 func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	cp := o.run.Kept
-	if cp == nil || opt.Codec != format.None || o.run.Facts.Asked.Unique {
-		o.file, err = output.Open(ctx, opt.Name, opt.Fault)
-		return err
+	if cp != nil && opt.Codec == format.None && !o.run.Facts.Asked.Unique {
+		o.kept = &output.Kept{Name: cp.Output(), Owner: cp.Folder()}
 	}
-	o.kept = &output.Kept{Name: cp.Output(), Owner: cp.Folder()}
-	if o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept); err != nil || o.kept.Begun {
+	o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept)
+	if err != nil || o.kept == nil || o.kept.Begun {
 		return err
 	}
 	if err = cp.SetOutput(o.kept.Name); err != nil {

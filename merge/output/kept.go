@@ -1,7 +1,6 @@
 package output
 
 import (
-	"context"
 	"errors"
 	"os"
 	"sync/atomic"
@@ -21,15 +20,6 @@ type Kept struct {
 func (k *Kept) Keep() { k.hasRecords.Store(true) }
 
 func (k *Kept) worth() bool { return k != nil && k.hasRecords.Load() }
-
-// OpenKept is Open with the file of before. Where there is none it makes one, and enters its name.
-func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
-	o, err := open(ctx, name, fault, kept)
-	if err == nil {
-		kept.Name = o.temp
-	}
-	return o, err
-}
 
 // openKept opens the file of before; errors.ErrUnsupported: there is none.
 func (o *Output) openKept() (*os.File, error) {

@@ -18,10 +18,11 @@ import (
 // Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
 // error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
 func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
-	return open(ctx, name, fault, nil)
+	return OpenKept(ctx, name, fault, nil)
 }
 
-func open(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
+// OpenKept is Open with the file of before. Where there is none it makes one, and enters its name. kept may be nil.
+func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
 	o := &Output{fault: fault, name: name, kept: kept, unmap: func() {}, behind: writeBehind}
 	info, err := o.resolve()
 	switch {
@@ -45,7 +46,9 @@ func open(ctx context.Context, name string, fault func(operation string) error, 
 		o.Abort()
 		return nil, fmt.Errorf("create output %s: %w", name, advise(err))
 	}
-	o.at = o.file
+	if o.at = o.file; kept != nil {
+		kept.Name = o.temp
+	}
 	return o, nil
 }
 
