@@ -47,11 +47,8 @@ func (o *Options) noCheckpoint() error {
 	return errors.New("checkpoint: only a sort keeps one, no check or merge")
 }
 
-// openCheckpoint opens a checkpoint to work there, or to look at it.
-type openCheckpoint func(folder string) (*spill.Checkpoint, error)
-
 // openCheckpoint opens the checkpoint that is asked for, if all can be read and written again.
-func (s *session) openCheckpoint(open openCheckpoint) error {
+func (s *session) openCheckpoint(readOnly bool) error {
 	if s.opt.Checkpoint == "" {
 		return nil
 	}
@@ -64,7 +61,7 @@ func (s *session) openCheckpoint(open openCheckpoint) error {
 	if !outputOf(&s.opt).File {
 		return fmt.Errorf("checkpoint: output %s is no regular file, and cannot be written again", s.opt.Output)
 	}
-	kept, err := open(s.opt.Checkpoint)
+	kept, err := spill.OpenCheckpoint(s.opt.Checkpoint, readOnly)
 	if err != nil {
 		return err
 	}

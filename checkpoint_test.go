@@ -269,7 +269,7 @@ func TestCheckpointTogetherWith(t *testing.T) {
 // TestCheckpointIsLocked refuses a second process, also to look at what changes.
 func TestCheckpointIsLocked(t *testing.T) {
 	opt, want := cutOff(t, 300)
-	held, err := spill.OpenCheckpoint(opt.Checkpoint)
+	held, err := spill.OpenCheckpoint(opt.Checkpoint, false)
 	if err != nil {
 		t.Fatal(err)
 	}

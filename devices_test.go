@@ -15,7 +15,7 @@ func TestNoDriverInVain(t *testing.T) {
 	}
 	name := writeFile(t, make([]byte, 8<<20))
 	opt := Options{Record: kindNamed("u64").spec, Inputs: []string{name}, Output: filepath.Join(t.TempDir(), "out")}
-	s, err := prepare(t.Context(), opt)
+	s, err := prepare(t.Context(), opt, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
@@ -19,7 +18,7 @@ import (
 // what it reads is lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	start, endPeak := time.Now(), engine.WatchPeak()
-	s, err := prepare(ctx, opt)
+	s, err := prepare(ctx, opt, false)
 	if err != nil {
 		endPeak()
 		return nil, err
@@ -40,7 +39,7 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes
 // nothing.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
-	s, err := prepareWith(ctx, opt, spill.LookAtCheckpoint)
+	s, err := prepare(ctx, opt, true)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +54,14 @@ type session struct {
 	complete bool // nothing can be gone on with
 }
 
-// prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open.
-func prepare(ctx context.Context, opt Options) (*session, error) {
-	return prepareWith(ctx, opt, spill.OpenCheckpoint)
-}
-
-func prepareWith(ctx context.Context, opt Options, open openCheckpoint) (*session, error) {
+// prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open. onlyPlan: a
+// checkpoint stays as it is.
+func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) {
 	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.openCheckpoint(open); err == nil {
+	if err = s.openCheckpoint(onlyPlan); err == nil {
 		err = s.choose(ctx)
 	}
 	if err != nil {

@@ -40,29 +40,23 @@ const (
 	spillPrefix  = "spill-"
 )
 
-// OpenCheckpoint makes a checkpoint, or goes on with it. Nobody else may work there meanwhile.
-func OpenCheckpoint(folder string) (*Checkpoint, error) {
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, atCheckpoint(folder, err)
-	}
-	return openCheckpoint(folder, false)
-}
-
-// LookAtCheckpoint only reads what is finished.
-func LookAtCheckpoint(folder string) (*Checkpoint, error) {
-	c, err := openCheckpoint(folder, true)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Checkpoint{folder: folder}, nil
-	}
-	return c, err
-}
-
-func openCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
+// OpenCheckpoint makes a checkpoint, or goes on with it. Nobody else may work there meanwhile. readOnly: it only reads
+// what is finished, if anything is.
+func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
 	c := &Checkpoint{folder: folder}
 	c.background.SetLimit(1)
-	err := checkOurs(folder)
+	var err error
+	if !readOnly {
+		err = os.Mkdir(folder, 0o700)
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = checkOurs(folder)
+	}
 	if err == nil {
-		err = c.kept.open(filepath.Join(folder, manifestName), readOnly)
+		err = undamaged(func() error { return c.kept.open(filepath.Join(folder, manifestName), readOnly) })
+	}
+	if readOnly && errors.Is(err, fs.ErrNotExist) {
+		return c, nil
 	}
 	if err != nil {
 		return nil, atCheckpoint(folder, err)

@@ -66,11 +66,6 @@ var (
 	lockTimeout = 10 * time.Millisecond
 )
 
-// open opens the database, which nobody else may write to meanwhile, and reads it.
-func (m *manifest) open(name string, readOnly bool) error {
-	return undamaged(func() error { return m.openAndRead(name, readOnly) })
-}
-
 // undamaged makes an error of the panics and faults of the database, which believes what its pages say.
 func undamaged(use func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -82,7 +77,8 @@ func undamaged(use func() error) (err error) {
 	return use()
 }
 
-func (m *manifest) openAndRead(name string, readOnly bool) (err error) {
+// open opens the database, which nobody else may write to meanwhile, and reads it.
+func (m *manifest) open(name string, readOnly bool) (err error) {
 	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
 	switch {
 	case errors.Is(err, database.ErrTimeout):
