@@ -76,8 +76,8 @@ func (s *session) checkWindows() error {
 
 // nameDisorder names the input that is out of order, and its first record that is.
 func (s *session) nameDisorder(ctx context.Context, err error) error {
-	var disorder *merge.DisorderError
-	if !errors.As(err, &disorder) {
+	disorder, ok := errors.AsType[*merge.DisorderError](err)
+	if !ok {
 		return err
 	}
 	s.seekDisorder(ctx, disorder)

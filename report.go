@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -91,10 +92,10 @@ func (s *session) report(start time.Time, peak int64) *Report {
 	run, result := s.run, &s.run.Result
 	r := &Report{
 		BytesKept: result.BytesKept, BytesSpilled: result.BytesSpilled, SpillCodec: result.SpillCodec,
-		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device, Algorithm: result.Algorithm(),
-		Strategy: result.Strategy, Chunks: result.Chunks, FanIn: result.FanIn, MergeLevels: result.MergeLevels,
-		Seconds: time.Since(start).Seconds(), ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut,
-		Verified: result.Verified, Changes: result.Changes,
+		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device,
+		Algorithm: strings.Join(result.Algorithms, ", "), Strategy: result.Strategy, Chunks: result.Chunks,
+		FanIn: result.FanIn, MergeLevels: result.MergeLevels, Seconds: time.Since(start).Seconds(),
+		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Changes: result.Changes,
 		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
 	}
 	size := int64(run.Input.Keyer.Layout().RecordSize)

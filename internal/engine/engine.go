@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -45,8 +44,8 @@ type Result struct {
 	Chunks       int          // chunks or parts that were sorted
 	FanIn        int          // runs of the last merge; 0: none
 	MergeLevels  int
-	Algorithms   []string
-	BytesKept    int64 // of records that did not have to be read again
+	Algorithms   []string // that sorted the chunks: several when devices differ
+	BytesKept    int64    // of records that did not have to be read again
 	BytesSpilled int64
 	SpillCodec   string
 	Changes      []Change
@@ -77,8 +76,8 @@ func (r *Run) Sort(ctx context.Context) error {
 	all := r.Plan.Considered
 	for i := range all {
 		err := r.try(ctx, &all[i])
-		var impossible *plan.Impossible
-		if !errors.As(err, &impossible) {
+		impossible, ok := errors.AsType[*plan.Impossible](err)
+		if !ok {
 			return err
 		}
 		if i+1 == len(all) || !all[i+1].Possible {
@@ -176,9 +175,6 @@ func (r *Run) noteChunk(s device.Stats) {
 		r.Result.Algorithms = append(r.Result.Algorithms, s.Algorithm)
 	}
 }
-
-// Algorithm names the algorithms that sorted the chunks: several when devices differ.
-func (r *Result) Algorithm() string { return strings.Join(r.Algorithms, ", ") }
 
 func (r *Run) mergeOptions() merge.Options {
 	s := &r.Plan.Sizes

@@ -24,7 +24,8 @@ type Input struct {
 	size    int // bytes of a record
 	meter   *Meter
 	records atomic.Int64
-	sum     *checksum // nil unless asked for
+	summed  bool
+	sum     checksum // where one is asked for
 }
 
 // InputOptions says what is done with the records of an Input.
@@ -44,10 +45,7 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	if err != nil {
 		return nil, err
 	}
-	in := &Input{Files: files, Header: files[0].Header, Keyer: keyer, size: layout.RecordSize, meter: m}
-	if opt.Sum {
-		in.sum = &checksum{}
-	}
+	in := &Input{Files: files, Header: files[0].Header, Keyer: keyer, size: layout.RecordSize, meter: m, summed: opt.Sum}
 	data := chunker.NewDataset(files)
 	if opt.Wrap != nil {
 		data = opt.Wrap(data)
@@ -82,7 +80,7 @@ func (in *Input) Overwritten() *input.Input {
 func (in *Input) see(recs []byte) {
 	in.records.Add(int64(len(recs) / in.size))
 	in.meter.add(atInput, len(recs))
-	if in.sum != nil {
+	if in.summed {
 		in.sum.add(recs, in.size)
 	}
 }
@@ -90,25 +88,13 @@ func (in *Input) see(recs []byte) {
 // skip counts records that a checkpoint has.
 func (in *Input) skip(o spill.Origin) {
 	in.records.Add(o.Records)
-	if in.sum != nil {
-		in.sum.sum.Merge(o.Sum)
-	}
-}
-
-// sumSoFar is the checksum of what has been read, where one is asked for. REQUIRES: nothing is being read.
-func (in *Input) sumSoFar() (sum format.Checksum) {
-	if in.sum != nil {
-		sum = in.sum.sum
-	}
-	return sum
+	in.sum.sum.Merge(o.Sum)
 }
 
 // restart makes the counts those of an input of which nothing has been read.
 func (in *Input) restart() {
 	in.records.Store(0)
-	if in.sum != nil {
-		in.sum = &checksum{}
-	}
+	in.sum.sum = format.Checksum{}
 }
 
 // again reads all records once more, without counting them.

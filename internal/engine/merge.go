@@ -113,12 +113,12 @@ func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
 	return src, origin, err
 }
 
-// load loads a chunk, and adds the checksum of its records to their origin.
+// load loads a chunk, and adds the checksum of its records to their origin: nothing else is read meanwhile.
 func (m *merging) load(ctx context.Context, src device.Source, origin *spill.Origin) (device.Chunk, error) {
-	before := m.r.Input.sumSoFar()
+	before := m.r.Input.sum.sum
 	chunk, err := m.r.pool.load(ctx, src)
 	if err == nil {
-		origin.Sum = m.r.Input.sumSoFar().Without(before)
+		origin.Sum = m.r.Input.sum.sum.Without(before)
 	}
 	return chunk, err
 }

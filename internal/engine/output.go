@@ -151,7 +151,7 @@ func (r *Run) complete(ctx context.Context) error {
 	if err := r.allThere(); err != nil {
 		return err
 	}
-	if r.Input.sum != nil {
+	if r.Input.summed {
 		if err := r.verify(ctx); err != nil {
 			return err
 		}
