@@ -55,9 +55,6 @@ func newBlock(k *format.Keyer, input int, first int64, recs, buf []byte, free ch
 	return b
 }
 
-// stretch is all of the block.
-func (b *block) stretch() stretch { return stretch{b.keys, b.recs, b} }
-
 // release gives back one hold; the last one frees the memory. The channel has room for all buffers.
 func (b *block) release() {
 	if b.holders.Add(-1) == 0 {

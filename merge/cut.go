@@ -82,7 +82,7 @@ func newCutter(opt *Options, inputs int) *cutter {
 }
 
 func (c *cutter) add(b *block) {
-	c.queues[b.input] = append(c.queues[b.input], b.stretch())
+	c.queues[b.input] = append(c.queues[b.input], stretch{b.keys, b.recs, b})
 	c.ends[b.input] = b.first + int64(len(b.keys))
 }
 

@@ -15,13 +15,6 @@ type emitter struct {
 	buf   []byte // its capacity is the size of a block
 }
 
-func newEmitter(o *Options, memory []byte, w device.BlockWriter) *emitter {
-	return &emitter{w: w, size: o.recordSize(), buf: memory[:0:o.BlockBytes]}
-}
-
-// begin says that the next record has index first and that left records may come.
-func (e *emitter) begin(first, left int64) { e.first, e.left, e.buf = first, left, e.buf[:0] }
-
 // room makes place for up to n more records, at least one if any may come, and returns it.
 func (e *emitter) room(ctx context.Context, n int) ([]byte, error) {
 	if len(e.buf) == cap(e.buf) {

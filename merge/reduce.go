@@ -82,8 +82,7 @@ func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *s
 // mergeSome merges a group, and names an input that is out of order by its number in runs: what was merged is in order.
 func mergeSome(ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter) error {
 	err := Merge(ctx, opt, group, w)
-	var disorder *DisorderError
-	if errors.As(err, &disorder) {
+	if disorder, ok := errors.AsType[*DisorderError](err); ok {
 		disorder.Input = slices.Index(runs, group[disorder.Input])
 	}
 	return err

@@ -30,7 +30,7 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 		}
 	}
 	if k.KeySize() > 8 {
-		t.tie = t.tieFromB
+		t.tie = func(ra, rb ref) bool { return k.Compare(t.record(ra), t.record(rb)) > 0 }
 	}
 	return t
 }
@@ -110,10 +110,6 @@ func (t *tiler) middle(from, to int) int {
 		m--
 	}
 	return m
-}
-
-func (t *tiler) tieFromB(ra, rb ref) bool {
-	return t.keyer.Compare(t.record(ra), t.record(rb)) > 0
 }
 
 func (t *tiler) record(r ref) []byte {

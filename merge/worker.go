@@ -52,7 +52,7 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	return &worker{
 		opt: opt, size: opt.recordSize(), tile: tile, cut: newSearcher(opt.Keyer),
 		tiler: newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
-		out:   newEmitter(opt, memory[scratch:], w),
+		out:   &emitter{w: w, size: opt.recordSize(), buf: memory[scratch:][:0:opt.BlockBytes]},
 	}
 }
 
@@ -73,7 +73,7 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 	if w.opt.Limit >= 0 {
 		left = max(0, min(left, w.opt.Limit-s.first)) // the last span may begin beyond the limit
 	}
-	w.out.begin(s.first, left)
+	w.out.first, w.out.left, w.out.buf = s.first, left, w.out.buf[:0]
 	if err := w.emit(ctx, s.stretches); err != nil {
 		return err
 	}

@@ -65,10 +65,6 @@ func (f *Files) section(first, n int64) device.Source {
 	return &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 }
 
-func (f *Files) inputOf(record int64) int {
-	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
-}
-
 // ReadRecords fills p with the records from index first on, from as many files as that takes.
 func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 	f.each(first, int64(len(p)/f.size), func(in *Input, first, n int64) {
@@ -85,7 +81,7 @@ func (f *Files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
 
 // each calls do for the inputs that have n records from index first on, each with those of them that it has.
 func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
-	for i := f.inputOf(first); n > 0; i++ {
+	for i := sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > first }); n > 0; i++ {
 		if part := min(n, f.starts[i+1]-first); part > 0 {
 			do(f.inputs[i], first-f.starts[i], part)
 			first, n = first+part, n-part

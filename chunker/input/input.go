@@ -127,8 +127,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 
 // plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
 func plainPathError(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", pathErr.Path, pathErr.Err)
 	}
 	return err
@@ -193,7 +192,8 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		window := min(format.Window(c, first), windowBytes)
 		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)
-		in.stream, in.close = newChecked(decoder, kind), append(in.close, decoder)
+		in.stream = &checked{Reader: bufio.NewReaderSize(decoder, format.DetectBytes), kind: kind}
+		in.close = append(in.close, decoder)
 		err = nil
 	} else {
 		err = in.checkStart(kind, first)
@@ -215,10 +215,6 @@ type checked struct {
 	*bufio.Reader
 	kind Kind
 	done bool
-}
-
-func newChecked(decoder io.Reader, kind Kind) *checked {
-	return &checked{Reader: bufio.NewReaderSize(decoder, format.DetectBytes), kind: kind}
 }
 
 func (c *checked) Read(p []byte) (int, error) {

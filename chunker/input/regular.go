@@ -105,9 +105,6 @@ func mapFault(at uintptr, p []byte) error {
 	return errFault
 }
 
-// end tells that the file is not read any more, and may be closed.
-func (f *regularFile) end() { f.last, _ = f.file.Stat() }
-
 // stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
 func (f *regularFile) stat() (os.FileInfo, error) {
 	switch {

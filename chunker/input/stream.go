@@ -211,7 +211,7 @@ func (in *Input) closeStream() error {
 	}
 	in.stream = nil
 	if in.file != nil {
-		in.file.end()
+		in.file.last, _ = in.file.file.Stat()
 	}
 	return in.Close()
 }
