@@ -84,7 +84,7 @@ func (o Order) FirstFault(unique bool) int64 {
 	if !unique {
 		return o.FirstDisorder
 	}
-	return earlier(o.FirstDisorder, o.FirstDuplicate)
+	return int64(min(uint64(o.FirstDisorder), uint64(o.FirstDuplicate))) // -1 is the greatest
 }
 
 // FaultKeys are the normalized keys of the FirstFault and of the record before it.
@@ -124,9 +124,6 @@ func (a Order) Join(b Order) Order {
 	}
 	return joined
 }
-
-// earlier is the lesser of two indexes, of which -1 is none.
-func earlier(a, b int64) int64 { return int64(min(uint64(a), uint64(b))) }
 
 // OrderCheck joins the blocks of a stream that come in any order. Its memory grows only with the number of
 // gaps. The zero OrderCheck is ready for use, by several goroutines.

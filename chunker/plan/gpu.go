@@ -19,18 +19,14 @@ func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 	return gpuGain(f, p, gpu) > 0
 }
 
-// gpuMemory is how much memory a GPU has for chunks.
-func gpuMemory(f *Facts, gpu Device) int64 {
-	if gpu.Unified {
-		return min(gpu.Memory, f.Asked.MemoryBytes)
-	}
-	return gpu.Memory
-}
-
 // gpuGain is by how many seconds the sort is predicted to be faster.
 func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 	host := p.price(f, f.Asked.Workers)
 	n, size := float64(f.Records), float64(f.recordSize())
+	memory := gpu.Memory
+	if gpu.Unified {
+		memory = min(memory, f.Asked.MemoryBytes)
+	}
 	onGPU := p.sortOnGPUs(p.assume(gpu), size, host)
 	outOfCore := func(memory float64) float64 {
 		if n*size <= memory {
@@ -40,5 +36,5 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 		return work{spills: 2 * n, merges: n * levels, follows: n}.cost(host)
 	}
 	return n*host[sorts] + outOfCore(float64(f.Asked.MemoryBytes)) -
-		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(gpuMemory(f, gpu)))
+		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(memory))
 }

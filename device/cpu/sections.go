@@ -30,11 +30,6 @@ type indexedKey = [2]uint64
 // digitCounts has a count for each value of a digit of 8 bits.
 type digitCounts [1 << 8]int64
 
-// sectionsMemory is all that a chunk of sections allocates, in bytes.
-func sectionsMemory(s *sizes) int64 {
-	return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))
-}
-
 func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
 	elements, out := 16*int(s.records), s.workers*s.out*s.record
 	memory, err := arena.Alloc(2*elements + int(s.records)*s.record + out)

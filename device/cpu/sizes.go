@@ -150,7 +150,7 @@ const maxZones = 24
 // memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	if s.sections {
-		return sectionsMemory(s)
+		return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))
 	}
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
@@ -166,11 +166,12 @@ func (s *sizes) perWorker() int {
 	if s.whole {
 		key = refBytes
 	}
+	out := radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) // a block on its way out
 	bytes := 2*radix.WholeLines(s.leaf*key) + radix.WholeLines(s.batch()*key)
 	if s.whole {
 		bytes += radix.WholeLines(s.leaf*s.element) + radix.WholeLines(s.batch()*s.element)
 	}
-	return bytes + radix.ScattererBytes(s.maxBuckets(), s.line) + s.unitBytes() + outBytes(s)
+	return bytes + radix.ScattererBytes(s.maxBuckets(), s.line) + s.unitBytes() + out
 }
 
 // batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
@@ -201,6 +202,3 @@ func (s *sizes) unitBytes() int {
 	}
 	return radix.WholeLines(int(min(int64(s.unit), s.records)) * s.record)
 }
-
-// outBytes is the room for a block on its way out.
-func outBytes(s *sizes) int { return radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) }

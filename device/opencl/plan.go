@@ -65,14 +65,6 @@ func (s shape) words() []word {
 // wordWidth is the bytes of the widest word.
 func (s shape) wordWidth() int { return wordBytes(s.keyBytes) }
 
-// deviceBytes is the device memory that each record takes while it is sorted.
-func (s shape) deviceBytes() int64 {
-	if s.bare {
-		return 2 * int64(s.wordWidth())
-	}
-	return int64(s.size) + 2*int64(s.wordWidth()+4)
-}
-
 // segmentShift is log2 of the records in a segment that fits one allocation.
 func (s shape) segmentShift(allocBytes int64) int {
 	return min(max(bits.Len64(uint64(allocBytes/int64(s.size)))-1, 0), 32)
@@ -80,11 +72,11 @@ func (s shape) segmentShift(allocBytes int64) int {
 
 // capacity is the most records that memory, allocations and 32-bit indexes have room for.
 func (s shape) capacity(memoryBytes, allocBytes int64) int64 {
-	n := min(memoryBytes/s.deviceBytes(), allocBytes/int64(s.wordWidth()))
+	word := int64(s.wordWidth())
 	if s.bare {
-		return n
+		return min(memoryBytes/(2*word), allocBytes/word)
 	}
-	return min(n, maxSegments<<s.segmentShift(allocBytes), maxIndex)
+	return min(memoryBytes/(int64(s.size)+2*(word+4)), allocBytes/word, maxSegments<<s.segmentShift(allocBytes), maxIndex)
 }
 
 // stagingFor cuts the host's share of memory into the slots of a ring, for a chunk that may use hostBytes (0: no

@@ -5,7 +5,6 @@ package opencl
 import (
 	_ "embed"
 	"fmt"
-	"math/bits"
 
 	"github.com/extsort/extsort/device/opencl/cl"
 	"github.com/extsort/extsort/format"
@@ -74,9 +73,6 @@ func coding(f format.Field) []any {
 	negative, positive := signMasks(f)
 	return []any{swap, word(negative), word(positive)}
 }
-
-// gatherUnit is the bytes that gather moves at a time: the largest vector that records are a multiple of.
-func gatherUnit(size int) int { return min(16, 1<<bits.TrailingZeros(uint(size))) }
 
 // keyTable describes each byte of the normalized key to records.cl, most significant first: where it stands, where the
 // byte with the sign stands, and the masks.

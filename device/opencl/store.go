@@ -5,6 +5,7 @@ package opencl
 import (
 	"context"
 	"fmt"
+	"math/bits"
 
 	"golang.org/x/sync/errgroup"
 
@@ -134,7 +135,8 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 // gather has the records of a piece gathered into a stage on the device, which is used again when it has been
 // downloaded.
 func (s *storer) gather(p piece, size int) (*cl.Event, error) {
-	c, unit, at := s.chunk, gatherUnit(size), s.gathered%stages
+	c, at := s.chunk, s.gathered%stages
+	unit := min(16, 1<<bits.TrailingZeros(uint(size))) // bytes of the largest vector that records are a multiple of
 	s.gathered++
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
 	gathered, err := c.launch(c.session.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])
