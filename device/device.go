@@ -173,6 +173,17 @@ type Chunk interface {
 	Close() error
 }
 
+// Plain is what a Chunk embeds whose device neither Selects nor Keeps.
+type Plain struct{}
+
+// Select fails.
+func (Plain) Select(context.Context, Source, uint64, uint64) (int64, uint64, error) {
+	return 0, 0, errors.ErrUnsupported
+}
+
+// Keep keeps nothing.
+func (Plain) Keep(context.Context, int64, int64) (*Kept, error) { return nil, nil }
+
 // ErrTooMany is what Select gives if it cannot leave out enough: most of the records may have the same key.
 var ErrTooMany = errors.New("more records of nearly the same key than fit a chunk")
 

@@ -26,8 +26,10 @@ func counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().Rec
 // number yet.
 const maxTallied = 1 << 50
 
-// histogram is a device.Chunk of records that are counted.
+// histogram is a device.Chunk of records that are counted. Any number of them fits, and there is never a second one to
+// merge with.
 type histogram struct {
+	device.Plain
 	sizes
 	values  []byte   // the records that there can be, in order
 	workers []*tally // those that were needed so far
@@ -229,14 +231,6 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 func (h *histogram) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return h.Store(ctx, limit, w)
 }
-
-// Select is not supported: any number of records fits.
-func (h *histogram) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
-	return 0, 0, errors.ErrUnsupported
-}
-
-// Keep returns nil: there is never a second chunk to merge with.
-func (h *histogram) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // records gives count records of the sorted order from the first on, in dst.
 func (h *histogram) records(dst []byte, first, count int64) []byte {

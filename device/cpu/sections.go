@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"errors"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -15,6 +14,7 @@ import (
 // the least significant digit first. It moves every element once for each byte of the key, through all of memory, and
 // is here to be compared with.
 type sections struct {
+	device.Plain
 	sizes
 	keyer       *format.Keyer
 	memory      *arena.Memory
@@ -154,14 +154,6 @@ func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter)
 func (s *sections) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return s.Store(ctx, limit, w)
 }
-
-// Select is not supported.
-func (s *sections) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
-	return 0, 0, errors.ErrUnsupported
-}
-
-// Keep returns nil.
-func (s *sections) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
 
 // Stats tells of the work since the last Load.
 func (s *sections) Stats() device.Stats { return s.stats }

@@ -14,6 +14,7 @@ import (
 
 // chunk is the memory of one chunk, which is allocated when it is first loaded.
 type chunk struct {
+	device.Plain
 	engine *engine
 	opt    device.ChunkOptions
 	shape  shape
@@ -119,11 +120,3 @@ func (c *chunk) release() {
 	c.ring.release()
 	c.ring = nil
 }
-
-// Select implements device.Chunk.
-func (c *chunk) Select(context.Context, device.Source, uint64, uint64) (int64, uint64, error) {
-	return 0, 0, errors.ErrUnsupported
-}
-
-// Keep implements device.Chunk.
-func (c *chunk) Keep(context.Context, int64, int64) (*device.Kept, error) { return nil, nil }
