@@ -13,19 +13,14 @@ import (
 
 // tellWhenAsked tells of the progress whenever a signal asks, until stop is called.
 func tellWhenAsked(a *app) (stop func()) {
-	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, asking)
 	go func() {
-		for {
-			select {
-			case <-asked:
-				tellProgress(a)
-			case <-done:
-				return
-			}
+		for range asked {
+			tellProgress(a)
 		}
 	}()
-	return func() { signal.Stop(asked); close(done) }
+	return func() { signal.Stop(asked); close(asked) }
 }
 
 // dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
