@@ -20,8 +20,7 @@ import (
 // runMerge cuts the data by position, makes a run of each chunk and merges the runs. When all records fit the first
 // chunk it writes them from there: that is sorting in core.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
-	m := &merging{r: r, candidate: c, data: r.Input.Data, to: r.Output, meter: r.Meter}
-	return m.run(ctx)
+	return (&merging{r: r, candidate: c, data: r.Input.Data, to: r.Output, meter: r.Meter}).run(ctx)
 }
 
 // merging is one merge: of the input, or of a part of a partition that was too large.

@@ -64,7 +64,8 @@ func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 func (p *Pool[E]) Reset() {
 	p.Fresh.Store(0)
 	for i := range p.Zones {
-		p.Zones[i].reset()
+		z := &p.Zones[i]
+		z.fresh, z.end, z.freed, z.freeCount, z.Extents, z.Lent = 0, 0, None, 0, z.Extents[:0], false
 	}
 }
 

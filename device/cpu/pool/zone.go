@@ -22,10 +22,6 @@ type Zone struct {
 	Lent       bool
 }
 
-func (z *Zone) reset() {
-	z.fresh, z.end, z.freed, z.freeCount, z.Extents, z.Lent = 0, 0, None, 0, z.Extents[:0], false
-}
-
 // takeOwn gives a block that was freed or never used, or none. next is the pool's. REQUIRES: z.mu is held.
 func (z *Zone) takeOwn(next []uint32) uint32 {
 	switch b := z.freed; {

@@ -77,8 +77,7 @@ func failure(op string, err error) error {
 		return nil
 	}
 	kind := ErrDevice
-	var build binding.BuildError
-	if errors.As(err, &build) {
+	if _, ok := errors.AsType[binding.BuildError](err); ok {
 		kind = ErrBuild
 	} else if known, ok := kinds[err]; ok {
 		kind = known

@@ -51,8 +51,7 @@ func (c *Context) Build(source string, defines Defines) (*Program, error) {
 
 // buildFailure keeps of the log what helps: the lines of the first errors.
 func buildFailure(device, options string, err error) error {
-	var build binding.BuildError
-	if errors.As(err, &build) {
+	if build, ok := errors.AsType[binding.BuildError](err); ok {
 		err = errors.New(firstLines(string(build), 8))
 	}
 	return failedAs(ErrBuild, fmt.Sprintf("build kernels for %s (%s)", device, options), err)
