@@ -2,10 +2,13 @@ package spill
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Store makes spill files: on a [Disk], or as a test double that injects faults.
@@ -65,22 +68,38 @@ func (Disk) Create(folder string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &diskFile{file: f}, nil
+	return newDiskFile(f), nil
 }
 
 type diskFile struct {
-	file  *os.File
-	spent Stretches
+	file     *os.File
+	spent    Stretches
+	punching errgroup.Group // one hole at a time
+}
+
+func newDiskFile(f *os.File) *diskFile {
+	d := &diskFile{file: f}
+	d.punching.SetLimit(1)
+	return d
 }
 
 func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
 func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
 
-// Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
-// for everybody's fsync.
+// Release gives space back in long stretches only, and beside the work: punching a hole takes a journal handle, which
+// may have to wait for everybody's fsync, and where the file system tells its disk of free blocks at once (mount option
+// discard) it waits for the disk.
 func (d *diskFile) Release(offset, bytes int64) {
-	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
+	from, to := d.spent.Collect(offset, offset+bytes, punchBytes)
+	if from == to {
+		return
+	}
+	punched := d.punching.TryGo(func() error {
 		punch(d.file, from, to-from)
+		return nil
+	})
+	if !punched {
+		d.spent.Collect(from, to, math.MaxInt64) // until a neighbour is released
 	}
 }
 
@@ -88,6 +107,7 @@ func (d *diskFile) Release(offset, bytes int64) {
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
+	_ = d.punching.Wait()
 	err := d.file.Close()
 	if runtime.GOOS == "windows" {
 		os.Remove(d.file.Name())
