@@ -1,7 +1,6 @@
 package output
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -10,11 +9,10 @@ import (
 // turns lets calls that arrive in any order of their first records go on one after the other in that order.
 // The zero value begins with record 0.
 type turns struct {
-	mu     sync.Mutex
-	passed *sync.Cond // nil: nobody has waited
-	next   int64      // first record of the call whose turn it is
-	taken  bool       // by a call for which wait has returned
-	failed error
+	mu      sync.Mutex
+	next    int64 // first record of the call whose turn it is
+	failed  error
+	waiting map[int64]chan struct{}
 }
 
 // wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
@@ -22,17 +20,24 @@ type turns struct {
 func (t *turns) wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.failed == nil && first > t.next {
-		t.passed = cmp.Or(t.passed, sync.NewCond(&t.mu))
-		defer context.AfterFunc(ctx, func() { t.pass(0, context.Cause(ctx)) })()
+	if t.failed != nil || first == t.next {
+		return t.failed
 	}
-	for t.failed == nil && first > t.next {
-		t.passed.Wait()
-	}
-	if t.failed == nil && (first < t.next || t.taken) {
+	if first < t.next || t.waiting[first] != nil {
 		return fmt.Errorf("record %d is written twice", first)
 	}
-	t.taken = true
+	if t.waiting == nil {
+		t.waiting = map[int64]chan struct{}{}
+	}
+	turn := make(chan struct{})
+	t.waiting[first] = turn
+	t.mu.Unlock()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		t.pass(0, context.Cause(ctx))
+	}
+	t.mu.Lock()
 	return t.failed
 }
 
@@ -47,10 +52,16 @@ func (t *turns) end() (next int64, err error) {
 func (t *turns) pass(next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.failed = cmp.Or(t.failed, err); err == nil {
-		t.next, t.taken = next, false
+	if t.failed == nil {
+		t.failed = err
 	}
-	if t.passed != nil {
-		t.passed.Broadcast()
+	if err == nil {
+		t.next = next
+	}
+	for first, turn := range t.waiting {
+		if t.failed != nil || first == next {
+			close(turn)
+			delete(t.waiting, first)
+		}
 	}
 }
