@@ -38,14 +38,16 @@ func feedMain() {
 	size, err := strconv.Atoi(os.Args[2])
 	exitOn(err)
 	cmd := command(os.Args[3:])
-	input, err := cmd.StdinPipe()
+	taken, input, err := os.Pipe()
 	exitOn(err)
+	cmd.Stdin = taken
 	exitOn(cmd.Start())
+	taken.Close() // so that a program that dies breaks the pipe
 	data := make([]byte, size)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	_, err = input.Write(data)
 	exitOn(err)
-	time.Sleep(100 * time.Millisecond) // for the handler to stand even when no input was waited for
+	awaitWork(cmd.Process.Pid, input, size)
 	exitOn(cmd.Process.Signal(signalNames[name]))
 	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
 	got := statusOf(cmd.Wait())

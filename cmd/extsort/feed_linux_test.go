@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// awaitWork waits until a program has taken all from the pipe that is its input, or where nothing was fed has opened a
+// file below the working folder: its handlers stand by then. After a minute it gives up.
+func awaitWork(pid int, pipe *os.File, fed int) {
+	for range 60_000 {
+		if fed > 0 && isEmpty(pipe) || fed == 0 && hasOpened(pid) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func isEmpty(pipe *os.File) bool {
+	raw, err := pipe.SyscallConn()
+	exitOn(err)
+	left := 0
+	exitOn(raw.Control(func(fd uintptr) { left, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }))
+	exitOn(err)
+	return left == 0
+}
+
+func hasOpened(pid int) bool {
+	here, err := os.Getwd()
+	exitOn(err)
+	descriptors, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd/*"))
+	for _, name := range descriptors {
+		if path, _ := os.Readlink(name); strings.HasPrefix(path, here) {
+			return true
+		}
+	}
+	return false
+}
