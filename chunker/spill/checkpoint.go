@@ -40,14 +40,16 @@ const (
 	spillPrefix  = "spill-"
 )
 
-// OpenCheckpoint makes a checkpoint, or goes on with it. Nobody else may work there meanwhile. readOnly: it only reads
-// what is finished, if anything is.
+// OpenCheckpoint makes a checkpoint, whose folder a crash may not take away, or goes on with it. Nobody else may work
+// there meanwhile. readOnly: it only reads what is finished, if anything is.
 func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
 	c := &Checkpoint{folder: folder}
 	c.background.SetLimit(1)
 	var err error
 	if !readOnly {
-		err = os.Mkdir(folder, 0o700)
+		if err = os.Mkdir(folder, 0o700); err == nil {
+			err = syncNames(filepath.Dir(folder))
+		}
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		err = checkOurs(folder)
@@ -189,16 +191,17 @@ func (c *Checkpoint) sync(blocks []Block) error {
 	for i := range files {
 		all.Go(c.files[i].Sync)
 	}
-	if runtime.GOOS != "windows" { // which has no names to be synced
-		all.Go(func() error {
-			folder, err := os.Open(c.folder)
-			if err != nil {
-				return err
-			}
-			return errors.Join(folder.Sync(), folder.Close())
-		})
-	}
+	all.Go(func() error { return syncNames(c.folder) })
 	return all.Wait()
+}
+
+// syncNames makes the names in a folder durable.
+func syncNames(name string) error {
+	folder, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(SyncFolder(folder), folder.Close())
 }
 
 // Wait waits until everything that is finished is in the manifest.
@@ -262,6 +265,7 @@ func (c *Checkpoint) Remove() error {
 		c.kept.db.Close()
 	}
 	err := os.Remove(filepath.Join(c.folder, manifestName)) // first: without it, what is left is nothing
+	err = errors.Join(err, syncNames(c.folder))             // also after a crash
 	entries, unread := os.ReadDir(c.folder)
 	err = errors.Join(err, unread)
 	for _, e := range entries {

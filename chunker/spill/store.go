@@ -1,12 +1,14 @@
 package spill
 
 import (
+	"errors"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -122,6 +124,15 @@ func createAndRemove(folder string) (*os.File, error) {
 		os.Remove(f.Name())
 	}
 	return f, err
+}
+
+// SyncFolder makes the names in a folder durable. Windows cannot; some file systems need not, and say EINVAL.
+func SyncFolder(folder *os.File) error {
+	err := folder.Sync()
+	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since

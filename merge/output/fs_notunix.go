@@ -8,9 +8,6 @@ import (
 	"os"
 )
 
-// syncFolder does nothing: folders cannot be synced.
-func syncFolder(*os.File) error { return nil }
-
 // mayHave knows no limit.
 func mayHave(int64) error { return nil }
 

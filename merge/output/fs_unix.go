@@ -12,14 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncFolder syncs the folder; some file systems cannot and need not, and say EINVAL.
-func syncFolder(folder *os.File) error {
-	if err := folder.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
-}
-
 // mayHave reports that the process may write no file of that size. Not every file system says so before it is written.
 func mayHave(bytes int64) error {
 	var limit unix.Rlimit

@@ -172,7 +172,7 @@ func (o *Output) Commit(size int64) error {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
 	defer o.closeFolder()
-	err := o.do("sync folder", func() error { return syncFolder(o.folder) })
+	err := o.do("sync folder", func() error { return spill.SyncFolder(o.folder) })
 	if err = errors.Join(err, o.close()); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)
