@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,25 +70,30 @@ func (h *history) moments() []int {
 
 func (h *history) losses(moment int) iter.Seq[losses] {
 	return func(yield func(losses) bool) {
-		var names []*effect
-		bytes := map[*file][]*effect{}
-		for _, e := range h.effects {
-			switch {
-			case e.begin > moment || e.durable <= moment:
-			case e.names != nil:
-				names = append(names, e)
-			default:
-				bytes[e.file] = append(bytes[e.file], e)
-			}
-		}
+		names, writes := h.pending(moment)
 		for lostNames := range subsets(names) {
-			for lost := range lossesOfBytes(bytes, h.names(moment, lostNames)) {
+			for lost := range lossesOfBytes(writes, h.names(moment, lostNames)) {
 				if !yield(lostNames.with(lost)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// pending are the effects that a crash after a line of the trace may undo: on names, and on the bytes of files.
+func (h *history) pending(moment int) (names []*effect, writes map[*file][]*effect) {
+	writes = map[*file][]*effect{}
+	for _, e := range h.effects {
+		switch {
+		case e.begin > moment || e.durable <= moment:
+		case e.names != nil:
+			names = append(names, e)
+		default:
+			writes[e.file] = append(writes[e.file], e)
+		}
+	}
+	return names, writes
 }
 
 // maxSubsets is how many effects are lost in every combination; of more, one alone, or all from one on.
@@ -110,6 +116,42 @@ func subsets(effects []*effect) iter.Seq[losses] {
 			}
 		}
 	}
+}
+
+// draw gives one of the crashes after a line of the trace at random. Of the names whose change is not durable each may
+// be lost. Of the bytes of a file all writes may be lost from one on, which may be torn, or any one, or any.
+func (h *history) draw(r *rand.Rand, moment int) losses {
+	names, writes := h.pending(moment)
+	lost := anyOf(r, names)
+	for _, e := range h.effects { // in this order, so that a seed gives the same again
+		if of := writes[e.file]; len(of) > 0 {
+			maps.Copy(lost, drawBytes(r, of))
+			delete(writes, e.file)
+		}
+	}
+	return lost
+}
+
+// anyOf loses one effect of so many as a number says that is drawn first: few, half of them, or most.
+func anyOf(r *rand.Rand, effects []*effect) losses {
+	lost, of := losses{}, r.IntN(3)
+	for _, e := range effects {
+		if r.IntN(4) <= of {
+			lost[e] = false
+		}
+	}
+	return lost
+}
+
+func drawBytes(r *rand.Rand, writes []*effect) losses {
+	switch r.IntN(4) {
+	case 0:
+		return losses{}
+	case 1:
+		return anyOf(r, writes)
+	}
+	all := slices.Collect(inOrder(writes, true))
+	return all[r.IntN(len(all))]
 }
 
 // inOrder loses nothing, one effect alone, or all from one on, which may be torn.

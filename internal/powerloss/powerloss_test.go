@@ -61,6 +61,7 @@ type job struct {
 	args []string // the first one is the program
 	old  string   // file of data that stands there before; "": none
 	want []byte   // what it holds afterwards, decompressed
+	many int      // keys in data/many; 0: there is no such file
 	root bool     // the folder is the root of the file system, which has no /proc
 }
 
@@ -87,7 +88,8 @@ func jobs() []job {
 		{name: "empty, new", args: sort("data/none")},
 		{name: "without proc", root: true, old: "data/old", want: few,
 			args: slices.Concat([]string{"chroot", ".", "/extsort"}, sort("data/few")[1:])},
-		{name: "spilled", args: sort("-S", "16M", "--strategy", "merge", "data/many"), old: "data/old", want: many},
+		{name: "spilled", many: manyKeys, old: "data/old", want: many,
+			args: sort("-S", "16M", "--strategy", "merge", "data/many")},
 	}
 }
 
@@ -114,8 +116,8 @@ func (j job) prepare(t *testing.T) {
 	t.Chdir(folder)
 	few, sorted := keys(fewKeys)
 	files := map[string][]byte{"few": few, "sorted": sorted, "none": nil, "old": []byte("what stood there before")}
-	if j.name == "spilled" {
-		files["many"], _ = keys(manyKeys)
+	if j.many > 0 {
+		files["many"], _ = keys(j.many)
 	}
 	for _, name := range []string{data, result, spill} {
 		err = errors.Join(err, os.Mkdir(name, 0o777))
@@ -183,29 +185,39 @@ func (h *history) judge(t *testing.T, before, after []byte) (v verdict) {
 		if err := h.materialize(s); err != nil {
 			t.Fatal(err)
 		}
-		v.states++
-		found := read(t, out)
-		switch isOld, isNew := same(found, before), same(found, after); {
-		case isNew:
-			v.new++
-		case isOld && !s.finished:
-			v.old++
-		case isOld:
-			v.fault(s, "the new output is lost")
-		default:
-			v.fault(s, "the output has %d bytes, neither the old nor the new ones", len(found))
-		}
-		entries, err := os.ReadDir(result)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, entry := range entries {
-			if name := entry.Name(); name != "out" && !temporary.MatchString(name) {
-				v.fault(s, "%s is left", name)
-			}
-		}
+		v.look(s, read(t, out), before, after)
+		v.lookAround(t, s, temporary)
 	}
 	return v
+}
+
+// look judges what the output holds after a crash.
+func (v *verdict) look(s state, found, before, after []byte) {
+	v.states++
+	switch isOld, isNew := same(found, before), same(found, after); {
+	case isNew:
+		v.new++
+	case isOld && !s.finished:
+		v.old++
+	case isOld:
+		v.fault(s, "the new output is lost")
+	default:
+		v.fault(s, "the output has %d bytes, neither the old nor the new ones", len(found))
+	}
+}
+
+// lookAround judges what is left beside the output.
+func (v *verdict) lookAround(t *testing.T, s state, may *regexp.Regexp) {
+	t.Helper()
+	entries, err := os.ReadDir(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name != "out" && !may.MatchString(name) {
+			v.fault(s, "%s is left", name)
+		}
+	}
 }
 
 // same compares what files hold; one that is not there is not the same as an empty one.
@@ -274,9 +286,7 @@ func TestModelFindsMissingSync(t *testing.T) {
 				j.prepare(t)
 				before := read(t, out)
 				h, calls := j.record(t)
-				fewer := slices.DeleteFunc(slices.Clone(calls), func(c call) bool {
-					return strings.HasSuffix(c.name, "sync") && leavesOut(descriptor.FindStringSubmatch(c.args[0])[2])
-				})
+				fewer := withoutSyncs(calls, leavesOut)
 				after := read(t, out)
 				if err := h.replay(fewer); err != nil {
 					t.Fatal(err)
@@ -288,6 +298,12 @@ func TestModelFindsMissingSync(t *testing.T) {
 			})
 		}
 	}
+}
+
+func withoutSyncs(calls []call, leavesOut func(path string) bool) []call {
+	return slices.DeleteFunc(slices.Clone(calls), func(c call) bool {
+		return strings.HasSuffix(c.name, "sync") && leavesOut(descriptor.FindStringSubmatch(c.args[0])[2])
+	})
 }
 
 // TestModelJudges holds what is known of other ways to replace a file by "new\n" against the model.

@@ -1,0 +1,306 @@
+//go:build linux
+
+package powerloss
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	kept     = result + "/kept" // the folder of a checkpoint
+	keptKeys = 800_000          // four chunks of the least memory
+
+	// crashesEnv is how many crashes of each sort with a checkpoint are drawn; .ci/long sets it.
+	crashesEnv    = "EXTSORT_TEST_CRASHES"
+	crashesInTest = 12
+)
+
+// keptJobs are sorts with a checkpoint.
+func keptJobs() []job {
+	_, sorted := keys(keptKeys)
+	sort := func(args ...string) []string {
+		return append([]string{extsort, "-t", "u64", "-S", "16M", "--parallel", "2", "--stats", "--strategy", "merge",
+			"--checkpoint", kept, "-o", out}, args...)
+	}
+	return []job{
+		{name: "replaced", args: sort("data/many"), many: keptKeys, old: "data/old", want: sorted},
+		{name: "in place", args: sort(out), many: keptKeys, old: "data/many", want: sorted},
+		{name: "groups of runs", args: sort("--batch-size", "2", "data/many"), many: keptKeys, want: sorted},
+	}
+}
+
+// TestPowerLossOfCheckpoint crashes the machine under sorts with a checkpoint, at moments and with losses that are
+// drawn, since all of them are too many to be tried. After each the output is the old or the new one, whole; the same
+// command run again goes on or begins anew, and comes to the right bytes. Before the manifest is durable for the first
+// time it may be damaged; then the command says so, and comes to the right bytes without the folder.
+func TestPowerLossOfCheckpoint(t *testing.T) {
+	needStrace(t)
+	for _, j := range keptJobs() {
+		t.Run(j.name, func(t *testing.T) {
+			r := seeded(t)
+			c := newCrashed(t, j, nil)
+			c.crash(t, r)
+			if c.on == 0 || c.anew == 0 || c.old == 0 || c.new == 0 {
+				t.Error("no sort went on, none began anew, or the output was never old or never new")
+			}
+		})
+	}
+	t.Run("gone on with", crashSecond)
+}
+
+// crashSecond crashes the machine under a sort that goes on after a first crash.
+func crashSecond(t *testing.T) {
+	r := seeded(t)
+	first := newCrashed(t, keptJobs()[0], nil)
+	line := first.h.effects[len(first.h.effects)*(50+r.IntN(40))/100].end
+	if err := first.h.materialize(first.h.after(line, losses{})); err != nil {
+		t.Fatal(err)
+	}
+	second := record(t, first.job, nil)
+	second.crash(t, r)
+	if second.on == 0 {
+		t.Error("no sort went on")
+	}
+}
+
+// TestModelFindsMissingSyncOfCheckpoint takes syncs from what a sort did. When the manifest names the first run, the
+// model has to find that a crash does harm: the run, its name or the folder may be lost.
+func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
+	needStrace(t)
+	for name, leavesOut := range map[string]func(path string) bool{
+		"none":            nil,
+		"of spill":        func(path string) bool { return strings.HasPrefix(filepath.Base(path), "spill-") },
+		"of the folder":   func(path string) bool { return filepath.Base(path) == "kept" },
+		"of the folder's": func(path string) bool { return filepath.Base(path) == result },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrashed(t, keptJobs()[0], leavesOut)
+			c.judge(t, c.h.after(c.keeps, c.h.all(c.keeps)))
+			if (len(c.faults) == 0) != (leavesOut == nil) {
+				t.Errorf("the faults are %q", c.faults)
+			}
+		})
+	}
+}
+
+// all loses everything that is not durable.
+func (h *history) all(moment int) losses {
+	lost := losses{}
+	names, writes := h.pending(moment)
+	for _, effects := range append(slices.Collect(maps.Values(writes)), names) {
+		for _, e := range effects {
+			lost[e] = false
+		}
+	}
+	return lost
+}
+
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// crashed is a sort with a checkpoint, and what crashes do to it.
+type crashed struct {
+	verdict
+	job    job
+	h      *history
+	before []byte
+	times  map[bool]time.Time // when the output was changed: the new one, the old one
+	begun  int                // the line from which on the manifest is durable
+	keeps  int                // and names a run
+
+	on, anew, refused int // what the same command did after a crash
+}
+
+func newCrashed(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
+	t.Helper()
+	j.prepare(t)
+	return record(t, j, leavesOut)
+}
+
+// record runs the job over what stands in its folders. Syncs of paths that are to be left out count as not done.
+func record(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
+	t.Helper()
+	c := &crashed{job: j, before: read(t, out), times: map[bool]time.Time{}}
+	c.times[false] = changed(out)
+	h, calls := j.record(t)
+	c.h, c.times[true] = h, changed(out)
+	if !bytes.Equal(read(t, out), j.want) {
+		t.Fatal("the output is not in order")
+	}
+	if leavesOut != nil {
+		calls = withoutSyncs(calls, leavesOut)
+	}
+	if err := h.replay(calls); err != nil {
+		t.Fatal(err)
+	}
+	c.findManifest()
+	return c
+}
+
+// changed is the time of the last change of a file, zero where there is none.
+func changed(name string) (last time.Time) {
+	if info, err := os.Stat(name); err == nil {
+		last = info.ModTime()
+	}
+	return last
+}
+
+// findManifest finds out when the manifest is durable for the first time, and when it names a run: at once where the
+// sort goes on with one. An entry counts from its meta page on, which is one of the first two.
+func (c *crashed) findManifest() {
+	var manifest *file
+	for _, e := range c.h.effects {
+		for path, f := range e.names {
+			if filepath.Base(path) == "manifest" && f != nil {
+				manifest, c.begun, c.keeps = f, c.h.syncedAt(f, 0), never
+			}
+		}
+	}
+	named := false
+	for _, e := range c.h.effects {
+		if manifest != nil && e.file == manifest && c.keeps == never {
+			named = named || bytes.Contains(e.data, []byte("run 0"))
+			if named && e.data != nil && e.offset < 2*int64(os.Getpagesize()) {
+				c.keeps = e.durable
+			}
+		}
+	}
+}
+
+// crash draws crashes, and judges each.
+func (c *crashed) crash(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	n, _ := strconv.Atoi(os.Getenv(crashesEnv))
+	n = max(n, crashesInTest)
+	if testing.Short() {
+		n = 5
+	}
+	moments := c.moments()
+	for range n {
+		of := moments[r.IntN(len(moments))]
+		moment := of[r.IntN(len(of))]
+		c.judge(t, c.h.after(moment, c.h.draw(r, moment)))
+	}
+	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were refused",
+		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.refused)
+	for _, fault := range c.faults {
+		t.Error(fault)
+	}
+}
+
+// moments are lines of the trace by what happens there: to names, the manifest, spill, and the output. Each is to be
+// drawn as often as the others, though most writes are of records.
+func (c *crashed) moments() (lines [][]int) {
+	by, kinds := map[string][]int{}, c.kinds()
+	for _, e := range c.h.effects {
+		what := kinds[e.file]
+		if e.names != nil {
+			what = "names"
+		}
+		by[what] = append(by[what], e.begin, e.end)
+		if e.durable < never {
+			by[what] = append(by[what], e.durable)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(by)) {
+		lines = append(lines, by[what])
+	}
+	return append(lines, []int{c.h.exited})
+}
+
+// kinds are the names of files without their numbers.
+func (c *crashed) kinds() map[*file]string {
+	kinds := map[*file]string{}
+	enter := func(names map[string]*file) {
+		for path, f := range names {
+			kinds[f] = strings.TrimRight(filepath.Base(path), "-0123456789")
+		}
+	}
+	enter(c.h.initial)
+	for _, e := range c.h.effects {
+		enter(e.names)
+	}
+	return kinds
+}
+
+// judge looks at what a crash left, and runs the same command again.
+func (c *crashed) judge(t *testing.T, s state) {
+	t.Helper()
+	if err := c.h.materialize(s); err != nil {
+		t.Fatal(err)
+	}
+	found := read(t, out)
+	isNew := same(found, c.job.want)
+	c.look(s, found, c.before, c.job.want)
+	c.lookAround(t, s, temporaryOrKept)
+	if last := c.times[isNew]; found != nil {
+		if err := os.Chtimes(out, last, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.again(t, s, found, isNew)
+	c.lookAround(t, s, nothing)
+}
+
+// again runs the same command over what was found after a crash.
+func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
+	t.Helper()
+	status, said := c.run(t)
+	switch {
+	case status == 2 && c.mayRefuse(s, isNew, said) && same(read(t, out), found):
+		c.refused++
+		if err := os.RemoveAll(kept); err != nil {
+			t.Fatal(err)
+		}
+		status, said = c.run(t)
+	case strings.Contains(said, "kept by the checkpoint"):
+		c.on++
+	case s.moment >= c.keeps && !isNew:
+		c.fault(s, "finished runs are lost")
+	default:
+		c.anew++
+	}
+	if status != 0 || !same(read(t, out), c.job.want) {
+		c.fault(s, "the same command ends with %d, not the right bytes, or: %s", status, said)
+	}
+}
+
+// mayRefuse reports whether a sort may say what it said: that the manifest is damaged, which was not yet durable, or
+// that the input is another, which it is where the output has taken its name.
+func (c *crashed) mayRefuse(s state, isNew bool, said string) bool {
+	replaced := isNew && c.job.args[len(c.job.args)-1] == out
+	return s.moment < c.begun && damaged.MatchString(said) || replaced && another.MatchString(said)
+}
+
+var (
+	temporaryOrKept = regexp.MustCompile(temporary.String() + `|^kept$`)
+	nothing         = regexp.MustCompile(`^$`)
+	damaged         = regexp.MustCompile(`\Aextsort: .*its manifest is damaged.*\(remove the folder .*\n\z`)
+	another         = regexp.MustCompile(`\Aextsort: .*another sort: input .*\(remove the folder .*\n\z`)
+)
+
+// run gives the exit status of the command and what it says.
+func (c *crashed) run(t *testing.T) (int, string) {
+	t.Helper()
+	cmd := exec.Command(c.job.args[0], c.job.args[1:]...)
+	said, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(said)
+}
