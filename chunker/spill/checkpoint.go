@@ -264,10 +264,11 @@ func (c *Checkpoint) Remove() error {
 	if runtime.GOOS == "windows" { // which removes no open file
 		c.kept.db.Close()
 	}
-	err := os.Remove(filepath.Join(c.folder, manifestName)) // first: without it, what is left is nothing
-	err = errors.Join(err, syncNames(c.folder))             // also after a crash
-	entries, unread := os.ReadDir(c.folder)
-	err = errors.Join(err, unread)
+	err := os.Remove(filepath.Join(c.folder, manifestName))      // first: without it, what is left is nothing
+	if err = errors.Join(err, syncNames(c.folder)); err != nil { // and with it, all is needed; also after a crash
+		return atCheckpoint(c.folder, errors.Join(err, c.kept.db.Close()))
+	}
+	entries, err := os.ReadDir(c.folder)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), spillPrefix) {
 			err = errors.Join(err, os.Remove(filepath.Join(c.folder, e.Name())))
