@@ -106,8 +106,9 @@ func (a *app) tellOfSort(r *extsort.Report, copying float64) {
 	}
 	fmt.Fprintf(a.out, "3. sorted     them with %s of memory in %s, %s\n",
 		humanBytes(r.MemoryLimit), seconds(sorting), rate(r.BytesRead, sorting))
-	fmt.Fprintf(a.out, "              by %s on %s, %s, %s spilled, memory: %s\n", r.Strategy, r.Device,
-		plural(r.Chunks, "chunk"), humanBytes(r.BytesSpilled), memory(r))
+	fmt.Fprintf(a.out, "              by %s on %s,\n", r.Strategy, r.Device)
+	fmt.Fprintf(a.out, "              %s, %s spilled, memory: %s\n", plural(r.Chunks, "chunk"),
+		humanBytes(r.BytesSpilled), memory(r))
 	fmt.Fprintf(a.out, "4. verified   that they are in order and still the same keys\n")
 	fmt.Fprintf(a.out, "\nSorting took %.1f times as long as copying.", sorting/copying)
 	switch {
@@ -116,7 +117,7 @@ func (a *app) tellOfSort(r *extsort.Report, copying float64) {
 	case r.Strategy == extsort.Reread:
 		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
 	}
-	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:  extsort -t u64 -o sorted.bin keys.bin\n")
+	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:\n  extsort -t u64 -o sorted.bin keys.bin\n")
 }
 
 // copyDurably copies a file as cp does, but through this process, and as durably as a sort writes its output.

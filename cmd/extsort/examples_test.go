@@ -1,0 +1,200 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The pages for users have their examples in blocks of ```console: a line "$ COMMAND" is run by sh, and what it prints
+// on both streams has to be the lines below it. The commands of a page run one after the other, in a folder with the
+// files of testdata.
+//
+// Blanks count as one, however many. A time and a rate stand for any ("1.20 s", "12 MiB/s"). "…" stands for any text,
+// and alone on a line for any lines. A comment before a block lists what stands for any text there, so that a captured
+// run can be shown as it was:
+//
+//	<!-- varies: reread | 5 chunks -->
+//
+// -update writes what the commands print into the pages.
+var updateExamples = flag.Bool("update", false, "write what the examples of the pages print into them")
+
+// unrunPages have commands that need a network, other machines, GPUs or hours.
+var unrunPages = []string{"install.md", "gpu.md", "benchmarks.md", "reliability.md"}
+
+func TestExamples(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("the examples are of Linux: sh, od, gzip; and take some seconds")
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 8 {
+		t.Fatalf("pages %q, %v", pages, err)
+	}
+	for _, name := range append(pages, "../../README.md") {
+		if !slices.Contains(unrunPages, filepath.Base(name)) {
+			t.Run(filepath.Base(name), func(t *testing.T) {
+				t.Parallel()
+				checkPage(t, name)
+			})
+		}
+	}
+}
+
+func checkPage(t *testing.T, name string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := page{t: t, folder: exampleFolder(t)}
+	updated := fence.ReplaceAllStringFunc(string(text), p.check)
+	if *updateExamples && os.Getenv("CI") == "" {
+		err = os.WriteFile(name, []byte(updated), 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// exampleFolder is a folder with what the examples sort.
+func exampleFolder(t *testing.T) string {
+	folder := t.TempDir()
+	for _, name := range []string{"events.bin", "kmers.sosd", "particles.npy", "readings.f64", "ticks.npy"} {
+		data, err := os.ReadFile("../../testdata/" + name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+type page struct {
+	t      *testing.T
+	folder string
+}
+
+var fence = regexp.MustCompile("(?ms)^(?:<!-- varies: ([^\n]*) -->\n)?```(\\w*)\n(.*?)^```$")
+
+// check runs the commands of a block, and gives the block with what they print.
+func (p *page) check(block string) string {
+	parts := fence.FindStringSubmatch(block)
+	varies, language, text := parts[1], parts[2], parts[3]
+	if language != "console" {
+		if slices.Contains([]string{"sh", "bash", "shell"}, language) || strings.HasPrefix(text, "extsort ") {
+			p.t.Errorf("no test runs this: say console and show what it prints\n%s", text)
+		}
+		return block
+	}
+	for _, example := range strings.Split("\n"+text, "\n$ ")[1:] {
+		example = strings.TrimSuffix(example, "\n")
+		command, want := cutCommand(example)
+		got := p.run(command)
+		if !regexp.MustCompile(pattern(want, varies)).MatchString(uniform(got)) {
+			p.t.Errorf("$ %s\nprints\n%s\nand not\n%s", command, got, want)
+			block = strings.Replace(block, "$ "+example+"\n", strings.TrimSuffix("$ "+command+"\n"+got, "\n")+"\n", 1)
+		}
+	}
+	return block
+}
+
+// cutCommand tells a command, which goes on after a line that ends with \, from what it prints.
+func cutCommand(example string) (command, output string) {
+	lines := strings.Split(example, "\n")
+	n := 1
+	for n < len(lines) && strings.HasSuffix(lines[n-1], `\`) {
+		n++
+	}
+	return strings.Join(lines[:n], "\n"), strings.Join(lines[n:], "\n")
+}
+
+func (p *page) run(command string) string {
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = p.folder
+	cmd.Env = append(os.Environ(), "TMPDIR="+p.folder, "EXTSORT_PROFILE=default", "LC_ALL=C", "COLUMNS=80")
+	out, err := cmd.CombinedOutput()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		p.t.Fatal(err)
+	}
+	return string(out)
+}
+
+var (
+	figure = regexp.MustCompile(`\d[\d.]* (?:µs|ms|s|[KMGT]?i?B/s)\b`)
+	blanks = regexp.MustCompile(`[ \t]+`)
+	dots   = regexp.MustCompile(`(?m)^ ?…$\n?`)
+)
+
+// uniform is a text without what differs from run to run.
+func uniform(text string) string {
+	text = blanks.ReplaceAllString(figure.ReplaceAllString(text, "TIME"), " ")
+	return strings.TrimSpace(strings.ReplaceAll(text, " \n", "\n"))
+}
+
+// pattern is what a text matches that prints the same as want, but for what varies.
+func pattern(want, varies string) string {
+	for _, text := range strings.Split(varies, " | ") {
+		if text != "" {
+			want = strings.ReplaceAll(want, text, "…")
+		}
+	}
+	quoted := regexp.QuoteMeta(uniform(want))
+	quoted = dots.ReplaceAllString(quoted, `(?:.*\n?)*`)
+	return `\A` + strings.ReplaceAll(quoted, "…", `[^\n]*`) + `\z`
+}
+
+// TestExamplesCanFail holds that the comparison sees a difference.
+func TestExamplesCanFail(t *testing.T) {
+	const printed = "records  1,000\ntime  12 ms, 1.5 MiB/s\nby copy\n"
+	for want, matches := range map[string]bool{
+		"records 1,000\ntime 3.25 s, 9 GiB/s\nby copy":  true,
+		"records 1,000\n…":                              true,
+		"…\nby copy":                                    true,
+		"records …\ntime 1 s, …\nby merge":              true, // merge varies
+		"records 1,001\ntime 12 ms, 1.5 MiB/s\nby copy": false,
+		"records 1,000\ntime 12 ms, 1.5 MiB/s":          false,
+		"":                                              false,
+	} {
+		if got := regexp.MustCompile(pattern(want, "merge")).MatchString(uniform(printed)); got != matches {
+			t.Errorf("%q: matches %v", want, got)
+		}
+	}
+}
+
+// TestPagesHaveNoDeadLinks holds that what the pages link to is there.
+func TestPagesHaveNoDeadLinks(t *testing.T) {
+	link, blocks := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), regexp.MustCompile("(?s)\n```.*?\n```")
+	pages, _ := filepath.Glob("../../docs/*.md")
+	found := map[string]bool{}
+	for _, name := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(blocks.ReplaceAllString(string(text), ""), -1) {
+			found[fmt.Sprint(filepath.Base(name), ": ", match[1])] = exists(filepath.Join(filepath.Dir(name), match[1]))
+		}
+	}
+	for _, where := range slices.Sorted(maps.Keys(found)) {
+		if !found[where] {
+			t.Errorf("%s is not there", where)
+		}
+	}
+	if len(found) < 20 {
+		t.Errorf("only %d links were seen", len(found))
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
