@@ -54,13 +54,13 @@ func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := verb("bench [flags]", "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.",
 		`  extsort bench
-  extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist uniform,zipf --svg rates.svg
+  extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist few,zipf --svg r.svg
   extsort bench -d gpu --table bainville
   extsort bench --from ours.json,theirs.json --svg both.svg`,
 		f.groups(), nil)
 	cmd.Long += "\n\nTables:\n"
 	for _, v := range bench.Views {
-		cmd.Long += fmt.Sprintf("  %-10s %s\n", v.Name, v.About)
+		cmd.Long += fmt.Sprintf("  %s\n    %s\n", v.Name, v.About)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.from != nil {

@@ -38,7 +38,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		return names(verbs), cobra.ShellCompDirectiveDefault
 	}
 	// Cobra's own version flag prints by text/template, which keeps the linker from dropping unused methods.
-	root.Flags().BoolP("version", "v", false, "print the version")
+	root.Flags().BoolP("version", "V", false, "print the version")
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	a.out, a.notes = &heard{Writer: a.stdout}, &heard{Writer: a.stderr}
@@ -63,7 +63,7 @@ func (w *heard) Write(p []byte) (int, error) {
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(), a.tuneCommand(), a.demoCommand(),
-		a.completionCommand(),
+		helpCommand(), versionCommand(), manCommand(), a.completionCommand(),
 	}
 }
 
@@ -131,7 +131,7 @@ func firstOperand(args []string, verbs []*cobra.Command) int {
 
 func (a *app) completionCommand() *cobra.Command {
 	cmd := verb("completion SHELL",
-		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or powershell.",
+		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or\npowershell.",
 		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", nil, nil)
 	cmd.ValidArgs, cmd.Args = []string{"bash", "zsh", "fish", "powershell"}, cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

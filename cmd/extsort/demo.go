@@ -29,10 +29,10 @@ type demoFlags struct {
 func (f *demoFlags) group() group {
 	f.size, f.opt.MemoryBytes, f.opt.Workers = 1<<30, 256<<20, processors
 	g := newGroup("Flags")
-	g.add(size(&f.size, "SIZE", format.ParseSize), "size",
-		"how much to sort; otherwise 1G. Three times that must be free on the disk")
+	g.add(size(&f.size, "SIZE", parseSize), "size",
+		"how much to sort; three times that must be free on the disk; otherwise 1G")
 	g.add(size(&f.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 256M")
-	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR, not in TMPDIR or /var/tmp")
+	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp")
 	addDevices(g, &f.opt.Devices)
 	addParallel(g, &f.opt.Workers)
 	addProgress(g, &f.progress, "progress bars on standard error; auto is only on a terminal")
@@ -42,8 +42,8 @@ func (f *demoFlags) group() group {
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	return verb("demo [flags]",
-		"Take the tour: generate random 64-bit keys, sort them in less memory than they need, verify the result, report,"+
-			"\nand clean up.",
+		"Take the tour: generate random 64-bit keys, sort them in less memory than they\n"+
+			"need, verify the result, report, and clean up.",
 		"", []group{f.group()}, func(ctx context.Context) error { return a.demo(ctx, &f) })
 }
 

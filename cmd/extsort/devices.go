@@ -17,7 +17,7 @@ import (
 
 func (a *app) devicesCommand() *cobra.Command {
 	return verb("devices",
-		"List the devices a sort can use. A device is chosen by its number, its kind or a part of its name: --device 1.",
+		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
 		"", nil, func(context.Context) error { return a.devices() })
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,11 +23,13 @@ func newGroup(title string) group {
 	return g
 }
 
-// add defines a flag; name may have a letter after a comma. The values that there are stand behind the usage.
+// add defines a flag; name may have a letter after a comma. What holds without it stands behind "; otherwise" in the
+// usage, or is the value that there is. The values that there may be stand behind the usage.
 func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 	name, letter, _ := strings.Cut(name, ",")
+	usage, otherwise, _ := strings.Cut(usage, "; otherwise ")
 	f := g.flags.VarPF(v, name, letter, usage)
-	f.DefValue = "" // which usages tell
+	f.DefValue = cmp.Or(otherwise, v.String()) // for the help only: the variable has it
 	if words := choices(f); len(words) > 0 {
 		f.Usage += ": " + inWords(words)
 	}
@@ -36,11 +39,14 @@ func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 // recordGroup has the flags that say what a record is.
 func recordGroup(spec *format.Spec) group {
 	g := newGroup("What a record is: one of -t, -R, -f")
-	g.add(single(&spec.Type, "TYPE"), "type,t", "bare keys: one record is one TYPE (see below)")
-	g.add(number(&spec.RecordSize, "BYTES", 1), "record-size,R",
+	g.add(&value[string]{to: &spec.Type, kind: "TYPE", once: true, parse: parseTypeName},
+		"type,t", "bare keys: one record is one TYPE (see below)")
+	g.add(bytesOf(&spec.RecordSize), "record-size,R",
 		"records of so many bytes; with no -k they are compared whole, as bytes")
-	g.add(many(&spec.Keys, "FIELD"), "key,k",
-		"FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
+	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
+		text, err := notEmpty(s)
+		return append(spec.Keys, keyName(text)), err
+	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
 	g.add(single(&spec.Format, "FORMAT"), "format,f",
 		"gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
 	return g
@@ -50,7 +56,7 @@ func recordGroup(spec *format.Spec) group {
 func recogniseGroup(opt *extsort.Options) group {
 	g := newGroup("What else an input may be")
 	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
-		"decompress each input; auto goes by its first bytes")
+		"decompress each input; auto goes by its first bytes; otherwise auto")
 	g.flags.BoolVar(&opt.Raw, "raw", false,
 		"sort bytes as they are, also those that look like a compressed file or one of another format")
 	return g
@@ -59,6 +65,9 @@ func recogniseGroup(opt *extsort.Options) group {
 // validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
+	if near := nearestType(spec); err != nil && near != "" {
+		err = fmt.Errorf("%w (did you mean %s?)", err, near)
+	}
 	if spec.Format+spec.Type == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
 		return fmt.Errorf("%w (extsort --help tells more, extsort demo shows)", err)
 	}
@@ -73,7 +82,7 @@ func orderGroup(opt *extsort.Options) group {
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
 	g.add(size(&opt.Limit, "N", parseCount), "limit",
-		"write only the first N records of the order, without sorting the rest")
+		"write only the first N records of the order, without sorting the rest; otherwise all")
 	g.flags.BoolP("stable", "s", false, "accepted as in GNU sort: sorting is always stable")
 	return g
 }
@@ -81,9 +90,10 @@ func orderGroup(opt *extsort.Options) group {
 // outputGroup has the flags that say where the result goes.
 func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
-	g.add(single(name, "FILE"), "output,o", "write to FILE, whole or not at all; FILE may be an input")
+	g.add(single(name, "FILE"), "output,o",
+		"write to FILE, whole or not at all; FILE may be an input; otherwise standard output")
 	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "zst", "s2"), "compress",
-		"compress the output, as do the suffixes .gz .zst .s2 of FILE")
+		"compress the output, as do the suffixes .gz .zst .s2 of FILE; otherwise by the suffix")
 	return g
 }
 
@@ -92,22 +102,25 @@ func resourceGroup(opt *extsort.Options) group {
 	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors
 	g := newGroup("Resources")
 	g.add(size(&opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"host memory for the whole run, also as 50% of the machine's")
+		"host memory for the whole run, at least 16M, also as 50% of the machine's; otherwise half of it")
 	g.add(many(&opt.TempDirs, "DIR"), "temporary-directory,T",
-		"put spill into DIR, not TMPDIR or /var/tmp; repeatable, used in parallel")
+		"put spill into DIR; repeatable, used in parallel; otherwise TMPDIR, else /var/tmp")
 	g.add(single(&opt.Checkpoint, "DIR"), "checkpoint",
 		"keep finished work in DIR; the same command goes on from it")
 	addParallel(g, &opt.Workers)
 	addDevices(g, &opt.Devices)
-	g.add(size(&opt.DeviceMemory, "SIZE", format.ParseSize), "device-memory",
-		"use no more than this of each device's memory")
+	g.add(size(&opt.DeviceMemory, "SIZE", parseSize), "device-memory",
+		"use no more than this of each device's memory; otherwise what is free")
 	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
 		"how chunks become output (reread: multi-pass)")
-	g.add(single(&opt.Algorithm, "NAME"), "algorithm", "sort by algorithm NAME, as listed by extsort devices")
-	g.add(number(&opt.DigitBits, "N", 1), "digit-bits", "sort by N bits in each pass, on OpenCL devices")
+	g.add(single(&opt.Algorithm, "NAME"), "algorithm",
+		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice")
+	g.add(number(&opt.DigitBits, "N", 1), "digit-bits",
+		"sort by N bits in each pass, on OpenCL devices; otherwise the device's choice")
 	g.add(oneOf(&opt.SpillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress",
 		"compression of spill")
-	g.add(number(&opt.BatchSize, "N", 2), "batch-size", "merge at most N runs at once")
+	g.add(number(&opt.BatchSize, "N", 2), "batch-size",
+		"merge at most N runs at once; otherwise as memory and open files allow")
 	return g
 }
 
@@ -152,7 +165,7 @@ func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" 
 
 func addDevices(g group, to *[]string) {
 	g.add(many(to, "DEVICE"), "device,d",
-		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable")
+		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable; otherwise auto")
 }
 
 func addParallel(g group, to *int) {
@@ -164,14 +177,18 @@ func addProgress(g group, to *string, usage string) {
 	g.add(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
 }
 
+// groupTitle is the annotation of a flag that has the title of its group.
+const groupTitle = "group"
+
 // addGroups gives a command its flags and remembers their groups for the help.
 func addGroups(cmd *cobra.Command, groups ...group) {
 	cmd.Flags().SortFlags = false
 	for _, g := range groups {
+		g.flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupTitle: {g.flags.Name()}} })
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	offerValues(cmd)
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd, groups) })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) { showHelp(cmd, args, groups) })
 	cmd.SetFlagErrorFunc(explainFlagError)
 }
 
@@ -203,32 +220,10 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap())
 	}
-	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if !ok {
-		return err
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return unknownFlag(cmd, unknown)
 	}
-	name := "--" + unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" {
-		name = name[1:]
-	} else if near := nearestFlag(cmd.Flags(), unknown.GetSpecifiedName()); near != "" {
-		return fmt.Errorf("unknown flag %s: did you mean --%s?", name, near)
-	}
-	return fmt.Errorf("unknown flag %s: %s --help lists the flags", name, cmd.CommandPath())
-}
-
-// nearestFlag is the flag that name abbreviates or misspells, or "". Cobra suggests commands in this way.
-func nearestFlag(flags *pflag.FlagSet, name string) string {
-	var known cobra.Command
-	flags.VisitAll(func(f *pflag.Flag) {
-		known.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	for distance := range 3 {
-		known.SuggestionsMinimumDistance = distance
-		if near := known.SuggestionsFor(name); len(name) >= 2 && len(near) > 0 {
-			return near[0]
-		}
-	}
-	return ""
+	return err
 }
 
 // flagName names a flag as people know it: by its letter, if it has one, and its long name.

@@ -106,24 +106,6 @@ func TestVerbIsTheFirstOperand(t *testing.T) {
 	}
 }
 
-func TestHelpIsComplete(t *testing.T) {
-	for _, args := range []string{"--help", "gen --help", "plan -h", "devices --help", "demo --help",
-		"completion --help"} {
-		var out, errs bytes.Buffer
-		if code := run(context.Background(), strings.Fields(args), nil, &out, &errs); code != 0 || errs.Len() > 0 {
-			t.Errorf("%s: exit code %d, errors %q", args, code, errs.String())
-		}
-		for line := range strings.Lines(out.String()) {
-			if width := len([]rune(strings.TrimRight(line, "\n"))); width > 128 {
-				t.Errorf("%s: a line of %d characters: %s", args, width, line)
-			}
-		}
-		if !strings.Contains(out.String(), "Usage:") {
-			t.Errorf("%s: no usage in %q", args, out.String())
-		}
-	}
-}
-
 func TestErrorsAreOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := []string{"-R", "4", "-k", "2:u32", "-k", "9:u8", "-t", "u8", "x"}

@@ -33,10 +33,10 @@ func (f *genFlags) groups() []group {
 	f.dist, f.workers = "uniform", processors
 	g := newGroup("What to write")
 	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
-	g.add(size(&f.bytes, "SIZE", format.ParseSize), "size", "so many bytes of records")
+	g.add(size(&f.bytes, "SIZE", parseSize), "size", "so many bytes of records, rounded down to whole ones")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
 	g.add(read(&f.seed, "N", parseSeed), "seed",
-		"start of the random numbers: the same seed gives the same bytes, on every machine")
+		"start of the random numbers: the same seed gives the same bytes, on every machine; otherwise seed 0")
 	how := newGroup("How")
 	addParallel(how, &f.workers)
 	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
@@ -46,7 +46,7 @@ func (f *genFlags) groups() []group {
 func (a *app) genCommand() *cobra.Command {
 	var f genFlags
 	return verb("gen [flags]",
-		"Write test data: records with keys of a distribution, the same for the same seed on every machine.",
+		"Write test data: records with keys of a distribution, the same for the same\nseed on every machine.",
 		`  extsort gen -t u64 --size 1G -o keys.bin
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
@@ -61,6 +61,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	records, err := f.count(header)
 	if err != nil {
 		return err
+	}
+	if size := records * int64(header.Layout().RecordSize); f.bytes > size {
+		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size/records, size))
 	}
 	if err := a.checkOutput(f.output); err != nil {
 		return err
@@ -124,12 +127,8 @@ func (f *genFlags) count(h *format.Header) (int64, error) {
 	if f.records > math.MaxInt64/size {
 		return 0, fmt.Errorf("-n: %d records of %d bytes are more than a file can hold", f.records, size)
 	}
-	if below := f.bytes / size * size; f.bytes != below {
-		next := fmt.Sprintf("the next are %d and %d", below, below+size)
-		if below > math.MaxInt64-size {
-			next = fmt.Sprintf("the next is %d", below)
-		}
-		return 0, fmt.Errorf("--size: %d bytes are not a whole number of records of %d bytes; %s", f.bytes, size, next)
+	if f.bytes > 0 && f.bytes < size {
+		return 0, fmt.Errorf("--size: %d bytes are less than one record of %d", f.bytes, size)
 	}
 	return max(f.records, f.bytes/size), nil
 }

@@ -1,19 +1,40 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
-// writeHelp writes what a command is for, its flags by groups and examples.
-func writeHelp(cmd *cobra.Command, groups []group) {
+// showHelp is for -h, which is short, and for --help. The arguments are those of the command line.
+func showHelp(cmd *cobra.Command, args []string, groups []group) {
+	long := func(arg string) bool { return strings.HasPrefix(arg, "--help") }
+	w := cmd.OutOrStdout()
+	switch {
+	case slices.ContainsFunc(args, long):
+		writeHelp(w, cmd, groups)
+	case cmd.HasParent():
+		writeShortHelp(w, cmd)
+	default:
+		io.WriteString(w, rootShort)
+	}
+}
+
+// writeHelp writes what a command is for, its flags by groups and examples, as wide as w is.
+func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
 	for _, g := range groups {
-		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), g.flags.FlagUsages())
+		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), g.flags.FlagUsagesWrapped(columns(w)))
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
@@ -21,38 +42,158 @@ func writeHelp(cmd *cobra.Command, groups []group) {
 	if !cmd.HasParent() {
 		b.WriteString(helpEnd)
 	}
-	io.WriteString(cmd.OutOrStdout(), b.String())
+	io.WriteString(w, b.String())
 }
 
-const rootLong = `
-Sort large files of fixed-size binary records, out of core, on a GPU when there is one.
+// writeShortHelp writes what a verb is for and the names of its flags.
+func writeShortHelp(w io.Writer, cmd *cobra.Command) {
+	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nTables:")
+	fmt.Fprintln(w, about)
+	line := "\nFlags:"
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if name := flagSynopsis(f); len(line)+1+len(name) > columns(w) {
+			fmt.Fprintln(w, line)
+			line = "  " + name
+		} else {
+			line += " " + name
+		}
+	})
+	fmt.Fprintf(w, "%s\n\n%s --help tells what they mean.\n", line, cmd.CommandPath())
+}
+
+// flagSynopsis is a flag with its value, as in a line of usage.
+func flagSynopsis(f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand
+	}
+	switch {
+	case f.Value.Type() == "bool":
+		return "[" + name + "]"
+	case f.NoOptDefVal != "":
+		return "[" + name + "[=" + f.Value.Type() + "]]"
+	}
+	return "[" + name + " " + f.Value.Type() + "]"
+}
+
+// columns is how wide the terminal is that w is; for a file or a pipe what the environment says, or 80.
+func columns(w io.Writer) int {
+	if h, ok := w.(*heard); ok {
+		w = h.Writer
+	}
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return max(width, leastColumns)
+		}
+	}
+	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(cmp.Or(max(width, 0), 80), leastColumns)
+}
+
+// leastColumns leaves flags some room for what they mean.
+const leastColumns = 60
+
+// helpCommand is --help as a verb, also for another verb.
+func helpCommand() *cobra.Command {
+	cmd := verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
+		"  extsort help\n  extsort help gen", nil, nil)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about := cmd.Root()
+		if len(args) > 1 {
+			return errors.New("help: name one verb")
+		}
+		if len(args) == 1 {
+			at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] })
+			if at < 0 {
+				return fmt.Errorf("help: there is no verb %q: extsort --help lists them", args[0])
+			}
+			about = about.Commands()[at]
+		}
+		about.HelpFunc()(about, []string{"--help"})
+		return nil
+	}
+	return cmd
+}
+
+func versionCommand() *cobra.Command {
+	cmd := verb("version", "Print the version, as -V and --version do.", "", nil, nil)
+	cmd.Run, cmd.RunE = func(cmd *cobra.Command, _ []string) { printVersion(cmd.OutOrStdout()) }, nil
+	return cmd
+}
+
+func printVersion(w io.Writer) { fmt.Fprintln(w, "extsort", version()) }
+
+// firstLines is what somebody gets who types nothing but the name.
+const firstLines = `extsort sorts files of fixed-size binary records. Say what a record is:
+  extsort -t u64 -o sorted.bin keys.bin           one 64-bit number each
+  extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes, by the number at byte 8
+  extsort -k price -o sorted.npy trades.npy       a NumPy array, by a field
+  extsort demo                                    a tour that makes its own data
+extsort -h has the usual flags, --help all of them, extsort man the manual.
+`
+
+const rootShort = `Sort large files of fixed-size binary records.
 
 Usage:
-  extsort [flags] [FILE ...]         sort FILEs ("-" or none: standard input) to standard output or -o
-  extsort -c | -C [flags] [FILE]     check that FILE is sorted (-C: say nothing)
-  extsort -m [flags] FILE ...        merge files that are already sorted
-  extsort gen [flags]                write test data
-  extsort plan [flags] [FILE ...]    show what a sort would do, and do nothing
-  extsort devices                    list the devices a sort can use
-  extsort bench [flags]              time the algorithms on a device, as tables and plots
-  extsort tune [flags]               find the best parameters for a device and keep them
-  extsort demo                       generate, sort out of core, verify, report: the tour for a newcomer
-  extsort completion SHELL           print a completion script for bash, zsh, fish or powershell
-A file named like a verb is given as ./gen.`
+  extsort [flags] [FILE ...]   sort to standard output, or to -o FILE
+  extsort -c [flags] [FILE]    check that FILE is sorted
+  extsort -m [flags] FILE ...  merge files that are sorted
+  extsort VERB [flags]         gen, plan, devices, bench, tune, demo, help, man
 
-const rootExample = `  extsort -t u64 -o sorted.bin keys.bin          a file of 64-bit keys
-  extsort -R 100 -k 0:bytes10 -S 2G in -o out    100-byte records by their first ten bytes, in 2 GiB
-  extsort -R 12 -k 8:u32be -k 0:f64:desc in      by two fields, the second from the largest down
-  extsort -f npy -k price:desc trades.npy -o t.npy
+  -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
+  -R BYTES            records of so many bytes
+  -k OFFSET:TYPE      a key in them, with :desc largest first; repeatable
+  -f FORMAT           gensort, npy or sosd; .npy files need no -f
+  -o FILE             write to FILE, whole or not at all
+  -r, -u, --limit N   reverse; one of equal keys; only the first N
+  -S SIZE             memory, at least 16M; otherwise half of the machine's
+  -T DIR              where spill goes; otherwise TMPDIR or /var/tmp
+  --verify, --stats   make sure of the result; tell what was done
+
+Example: extsort -t u64 -o sorted.bin keys.bin
+extsort --help has all flags, extsort man the manual, extsort demo a tour.
+`
+
+const rootLong = `
+Sort large files of fixed-size binary records, out of core, on a GPU when there
+is one.
+
+Usage:
+  extsort [flags] [FILE ...]       sort FILEs ("-" or none: standard input)
+  extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: say nothing)
+  extsort -m [flags] FILE ...      merge files that are already sorted
+  extsort gen [flags]              write test data
+  extsort plan [flags] [FILE ...]  show what a sort would do, and do nothing
+  extsort devices                  list the devices a sort can use
+  extsort bench [flags]            time the algorithms on a device
+  extsort tune [flags]             find a device's best parameters, keep them
+  extsort demo                     the tour: generate, sort, verify, report
+  extsort help [VERB]              tell this, or the same of a verb
+  extsort version                  print the version
+  extsort man                      write the manual page, as roff
+  extsort completion SHELL         print a completion script for a shell
+A file named like a verb is given as ./gen. -h is shorter than this.`
+
+const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64-bit keys
+  extsort -R 100 -k 0:bytes10 -S 2G in -o out  by the first ten bytes, in 2 GiB
+  extsort -R 12 -k 8:u32be -k 0:f64:desc in    by two fields, one descending
+  extsort -k price:desc trades.npy -o t.npy    a NumPy array by a field
   zstd -dc keys.zst | extsort -t u32 --limit 10 | xxd
   extsort -c -t u64 sorted.bin && echo in order`
 
 const helpEnd = `
-TYPE is u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64, little-endian, or with "be" big-endian (u32be),
-or bytesN: N bytes in the order of memcmp. Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
-SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they say).
-Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised by their first bytes and read (--decompress);
-files of other formats (.npy, .npz, .xz, Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
+TYPE is u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64, little-endian, or with
+"be" big-endian (u32be), or bytesN: N bytes in the order of memcmp. Other names
+of these are understood: uint64, double, float, u32le.
+Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
+SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they
+say). N and COUNT are numbers of records, or have k M G (thousands) or Ki Mi Gi
+(powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
+A FILE that is a NumPy array is taken as one where neither -t, -R nor -f is
+given. Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised
+by their first bytes and read (--decompress); files of other formats (.npz, .xz,
+Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
 
 SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) shows how far a run is.
 

@@ -7,6 +7,7 @@
 //	commands.go   the tree of commands and how a verb is told from a file
 //	flags.go, values.go   the flags and what they mean
 //	sort.go …     one file for each command
+//	help.go, man.go, guess.go   what helps whoever types: help, the manual page, "did you mean?"
 //	progress.go, report.go   what is shown while a sort runs, and after it
 //	signals*.go   interruption
 package main

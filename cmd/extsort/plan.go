@@ -16,7 +16,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var f sortFlags
 	cmd := verb("plan [flags] [FILE ...]",
-		"Show what a sort with these flags would do and what that is expected to cost, and do nothing.",
+		"Show what a sort with these flags would do and what that is expected to cost,\nand do nothing.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in",
 		f.groups(), nil)
 	cmd.Args = cobra.ArbitraryArgs
@@ -25,6 +25,7 @@ func (a *app) planCommand() *cobra.Command {
 }
 
 func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
+	f.guess(files)
 	if err := f.contradictions(files); err != nil {
 		return err
 	}

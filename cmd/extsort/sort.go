@@ -23,8 +23,10 @@ type sortFlags struct {
 }
 
 func (f *sortFlags) groups() []group {
+	record := recordGroup(&f.opt.Record)
+	record.flags.Lookup("format").DefValue = "npy where FILE is one"
 	return []group{
-		recordGroup(&f.opt.Record), recogniseGroup(&f.opt), orderGroup(&f.opt),
+		record, recogniseGroup(&f.opt), orderGroup(&f.opt),
 		outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
@@ -41,11 +43,15 @@ func (a *app) sortCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // a file may be named help
+	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // help is a verb of ours
 	addGroups(cmd, f.groups()...)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); asked {
-			fmt.Fprintln(a.out, "extsort", version())
+			printVersion(a.out)
+			return nil
+		}
+		if len(files) == 0 && cmd.Flags().NFlag() == 0 && isTerminal(a.stdin) {
+			fmt.Fprint(a.out, firstLines)
 			return nil
 		}
 		return a.sortCheckOrMerge(cmd.Context(), &f, files)
@@ -54,7 +60,8 @@ func (a *app) sortCommand() *cobra.Command {
 }
 
 func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string) error {
-	if err := f.contradictions(files); err != nil {
+	f.guess(files)
+	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), f.contradictions(files)); err != nil {
 		return err
 	}
 	if err := a.checkInput(files); err != nil {

@@ -42,8 +42,9 @@ func (f *tuneFlags) groups() []group {
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
 	return verb("tune [flags]",
-		"Measure this machine, by which sorts are planned, and find the best parameters of the sorts for a GPU or\n"+
-			"another OpenCL device. Both are kept under the user's cache folder, where later sorts find them.",
+		"Measure this machine, by which sorts are planned, and find the best parameters\n"+
+			"of the sorts for a GPU or another OpenCL device. Both are kept under the user's\n"+
+			"cache folder, where later sorts find them.",
 		"  extsort tune\n  extsort tune -d 2 --budget 5m",
 		f.groups(), func(ctx context.Context) error { return a.tune(ctx, &f) })
 }

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/pflag"
 
@@ -104,23 +107,63 @@ func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value
 	})
 }
 
-// parseCount reads a number of records: plain, with a suffix as sizes have it, or a power of two.
+// shorthand is a number that is not written with digits and a point alone, and what follows it.
+var shorthand = regexp.MustCompile(`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`)
+
+// plain writes 2^20, 1e6 and 10_000_000 with digits alone; a suffix stays. What is none of these stays as it is.
+func plain(s string) string {
+	parts := shorthand.FindStringSubmatch(strings.TrimSpace(s))
+	if parts == nil {
+		return s
+	}
+	if exponent, err := strconv.Atoi(parts[1]); err == nil && exponent < 63 {
+		return strconv.FormatInt(1<<exponent, 10) + parts[3]
+	}
+	digits := strings.ReplaceAll(parts[2], "_", "")
+	if n, err := strconv.ParseFloat(digits, 64); err == nil && strings.ContainsAny(digits, "eE") {
+		digits = strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return digits + parts[3]
+}
+
+// parseSize reads a number of bytes, with suffixes of powers of 1024.
+func parseSize(s string) (int64, error) {
+	n, err := format.ParseSize(plain(s))
+	if err != nil {
+		_, err = format.ParseSize(s) // which names it as it was given
+		err = cmp.Or(err, fmt.Errorf("size %q: too large", s))
+	}
+	return n, err
+}
+
+// parseCount reads a number of records: k M G are thousands, Ki Mi Gi powers of 1024.
 func parseCount(s string) (int64, error) {
-	if exponent, ok := strings.CutPrefix(s, "2^"); ok {
-		if e, err := strconv.ParseUint(exponent, 10, 6); err == nil && e < 63 {
-			return 1 << e, nil
+	text := plain(s)
+	digits := strings.TrimRight(text, "kKmMgGtTpPeEi ")
+	number, bad := strconv.ParseFloat(digits, 64)
+	unit, badUnit := humanize.ParseBytes("1" + text[len(digits):])
+	n, err := humanize.ParseBytes(text)
+	if err = cmp.Or(err, bad, badUnit); err != nil || n > math.MaxInt64 || float64(n) != number*float64(unit) {
+		return 0, fmt.Errorf("%q: want a number of records, plain, with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
+			"as 1e6 or as 2^24", s)
+	}
+	return int64(n), nil
+}
+
+// bytesOf is a number of bytes, at least 1.
+func bytesOf(to *int) pflag.Value {
+	return read(to, "BYTES", func(s string) (int, error) {
+		n, err := parseSize(s)
+		if err == nil && (n < 1 || n > math.MaxInt32) {
+			err = fmt.Errorf("%q: must be from 1 to %d", s, format.MaxRecordSize)
 		}
-	}
-	n, err := format.ParseSize(s)
-	if plain, notPlain := strconv.ParseFloat(s, 64); err != nil || notPlain == nil && plain != math.Trunc(plain) {
-		return 0, fmt.Errorf("%q: want a number of records, plain, with K M G T (powers of 1024), or as 2^24", s)
-	}
-	return n, nil
+		return int(n), err
+	})
 }
 
 // parseMemory reads a memory limit, and says at once that one is too small.
 func parseMemory(s string) (int64, error) {
-	n, err := extsort.ParseMemory(s)
+	n, err := extsort.ParseMemory(plain(s))
 	if err == nil && n < extsort.MinMemory {
 		err = fmt.Errorf("%q: at least %s are needed", s, humanBytes(extsort.MinMemory))
 	}

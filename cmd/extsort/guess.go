@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort/format"
+)
+
+// What is certain is guessed here, and what is not is a question: did you mean?
+
+// npyMagic is what every NumPy array file begins with.
+const npyMagic = "\x93NUMPY"
+
+// guess takes inputs that begin as NumPy arrays as such, unless flags say what a record is. -k names fields then.
+func (f *sortFlags) guess(files []string) {
+	r := &f.opt.Record
+	if r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && len(files) > 0 && beginsWith(files[0], npyMagic) {
+		r.Format = "npy"
+	}
+}
+
+// beginsWith tells whether a file begins with these bytes. A pipe is not looked at: that would take them away.
+func beginsWith(name, magic string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	first := make([]byte, len(magic))
+	_, err = io.ReadFull(file, first)
+	return err == nil && string(first) == magic
+}
+
+// mistakenVerb is an error where the first operand is no file, but nearly a verb, and nothing says what a record is.
+func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
+	r := f.opt.Record
+	if len(files) == 0 || r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0 {
+		return nil
+	}
+	if _, err := os.Stat(files[0]); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if near := nearest(files[0], names(verbs)); near != "" {
+		return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", files[0], near)
+	}
+	return nil
+}
+
+// otherTypeNames are what languages call the types.
+var otherTypeNames = map[string]string{"float": "f32", "double": "f64", "byte": "u8"}
+
+var (
+	shortTypeName = strings.NewReplacer("uint", "u", "int", "i", "float", "f")
+	longTypeName  = strings.NewReplacer("u", "uint", "i", "int", "f", "float")
+)
+
+// typeName is a type as format.ParseType reads it, of one of the names that other programs have: uint64, Double, U64,
+// u32le. What is none of these stays as it is.
+func typeName(s string) string {
+	name := strings.ToLower(s)
+	if i := strings.LastIndexAny(name, "0123456789"); i >= 0 && name[i+1:] == "le" {
+		name = name[:i+1]
+	}
+	base, bigEndian := strings.CutSuffix(name, "be")
+	if short := otherTypeNames[base]; short != "" {
+		base = short
+	}
+	name = shortTypeName.Replace(base) + when(bigEndian, "be")
+	if _, err := format.ParseType(name); err != nil {
+		return s
+	}
+	return name
+}
+
+// parseTypeName reads the value of -t. GNU sort's -t has a separator.
+func parseTypeName(s string) (string, error) {
+	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") || strings.HasPrefix(s, `\`) {
+		return "", fmt.Errorf("%q: fields have no separator here: -t is the TYPE of bare keys, and a field of a record "+
+			"is -R BYTES -k OFFSET:TYPE", s)
+	}
+	text, err := notEmpty(s)
+	return typeName(text), err
+}
+
+// keyName is a key whose type has one of the other names. Names of NumPy's fields stay as they are.
+func keyName(s string) string {
+	parts := strings.SplitN(s, ":", 3)
+	if len(parts) > 1 && parts[0] != "" && strings.Trim(parts[0], "0123456789") == "" {
+		parts[1] = typeName(parts[1])
+	}
+	return strings.Join(parts, ":")
+}
+
+// nearestType is the type that an unknown one of a record's description resembles most, or "".
+func nearestType(spec format.Spec) string {
+	words := []string{spec.Type}
+	for _, key := range spec.Keys {
+		if _, rest, ok := strings.Cut(key, ":"); ok && spec.Format != "npy" {
+			name, _, _ := strings.Cut(rest, ":")
+			words = append(words, name)
+		}
+	}
+	for _, word := range words {
+		if _, err := format.ParseType(word); err != nil {
+			if near := nearest(strings.ToLower(word), typeNames()); near != "" {
+				return typeName(near)
+			}
+		}
+	}
+	return ""
+}
+
+// typeNames are names of types, and what others call them.
+func typeNames() []string {
+	all := slices.Clone(format.NumberTypes)
+	for _, name := range format.NumberTypes {
+		all = append(all, name+"be", longTypeName.Replace(name))
+	}
+	return append(all, "float", "double", "bytes8", "bytes16")
+}
+
+// otherFlagNames are what other programs call the flags.
+var otherFlagNames = map[string]string{
+	"memory": "buffer-size", "mem": "buffer-size", "threads": "parallel", "workers": "parallel", "jobs": "parallel",
+	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
+	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
+	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet", "quiet": "check-quiet",
+}
+
+// gnuLetters are flags of GNU sort that have no meaning here, with what does.
+var gnuLetters = map[string]string{
+	"b": "records have no blanks to ignore",
+	"g": "numbers are binary here: -t f64, or -k OFFSET:f64",
+	"i": "bytes are never ignored: -k OFFSET:bytesN",
+	"M": "there are no names of months: -k OFFSET:TYPE",
+	"n": "numbers are binary here: -t TYPE, or -k OFFSET:TYPE (only gen and tune have -n COUNT)",
+	"v": "-V is the version, --stats tells what was done",
+	"z": "records end by their size, not by a byte: -R BYTES",
+}
+
+// unknownFlag tells which flag may have been meant, or that a file has the name of the verb.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	name, hint := "--"+unknown.GetSpecifiedName(), cmd.CommandPath()+" --help lists the flags"
+	if unknown.GetSpecifiedShortnames() != "" {
+		name = name[1:]
+		if letter := gnuLetters[name[1:]]; letter != "" && cmd.Flags().Lookup("key") != nil {
+			hint = letter
+		}
+	} else if near := nearestFlag(cmd.Flags(), name[2:]); near != "" {
+		hint = "did you mean --" + near + "?"
+	}
+	if _, err := os.Stat(cmd.Name()); cmd.HasParent() && err == nil {
+		hint += fmt.Sprintf(" (the file %s is ./%s)", cmd.Name(), cmd.Name())
+	}
+	return fmt.Errorf("unknown flag %s: %s", name, hint)
+}
+
+// nearestFlag is the flag that name abbreviates, misspells or means elsewhere, or "".
+func nearestFlag(flags *pflag.FlagSet, name string) string {
+	if other := otherFlagNames[name]; flags.Lookup(other) != nil {
+		return other
+	}
+	var known []string
+	flags.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	return nearest(name, known)
+}
+
+// nearest is the word that another abbreviates or misspells, or "": cobra's measure, which it has for commands. Of a
+// short word few letters may be wrong.
+func nearest(word string, words []string) string {
+	var known cobra.Command
+	for _, w := range words {
+		known.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})
+	}
+	for distance := range 3 {
+		known.SuggestionsMinimumDistance = distance
+		if near := known.SuggestionsFor(word); 2*distance < len(word) && len(word) > 1 && len(near) > 0 {
+			return near[0]
+		}
+	}
+	return ""
+}

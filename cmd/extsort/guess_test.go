@@ -1,0 +1,72 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+func TestTypesHaveOtherNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"u32": "u32", "uint64": "u64", "int64": "i64", "double": "f64", "float": "f32", "float64": "f64", "U64": "u64",
+		"u32le": "u32", "UINT16BE": "u16be", "i8be": "i8be", "Bytes10": "bytes10", "byte": "u8", "floatbe": "f32be",
+		"int": "int", "u33": "u33", "": "", "table": "table",
+	} {
+		if got := typeName(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+	for key, want := range map[string]string{
+		"8:uint32be:desc": "8:u32be:desc", "0:double": "0:f64", "price": "price", "price:desc": "price:desc",
+		"double:float": "double:float", "8": "8",
+	} {
+		if got := keyName(key); got != want {
+			t.Errorf("key %q is %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestNearestType(t *testing.T) {
+	for name, want := range map[string]string{
+		"u65": "u64", "doubel": "f64", "flot32": "f32", "int63": "i64",
+		"x": "", "text": "",
+	} {
+		if got := nearestType(format.Spec{Type: name}); got != want {
+			t.Errorf("-t %s: did you mean %q? want %q", name, got, want)
+		}
+		if got := nearestType(format.Spec{Keys: []string{"0:u8", "8:" + name + ":desc"}}); got != want {
+			t.Errorf("-k 8:%s: did you mean %q? want %q", name, got, want)
+		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1": 1, "10k": 10_000, "10K": 10_000, "2M": 2_000_000, "3G": 3_000_000_000,
+		"1Ki": 1024, "2mi": 2 << 20, "1Gi": 1 << 30,
+		"1e6": 1_000_000, "10_000_000": 10_000_000, "2^20": 1 << 20, "1.5k": 1500, "9223372036854775807": 1<<63 - 1,
+		"4E":   4e18,
+		"2e3k": 2_000_000,
+		"":     0, "x": 0, "1.9": 0, "1.0001k": 0, "-3": 0, "1KB": 0, "1,000": 0, "2^64": 0,
+		"1e19": 0, "1__0": 0, "1_": 0, "k": 0,
+		"3^2": 0,
+	} {
+		got, err := parseCount(text)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"4K": 4096, "4k": 4096, "1MB": 1_000_000, "1MiB": 1 << 20, "2^30": 1 << 30, "1e9": 1_000_000_000, "1_000K": 1_024_000,
+		"1.5G": 3 << 29, "2^3K": 8192,
+		"": 0, "x": 0, "1,5": 0, "1e30": 0, "2^63": 0,
+	} {
+		got, err := parseSize(text)
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+)
+
+// outputOf is what a command line prints; it must end well.
+func outputOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), args, nil, &out, &errs); code != exitDone || errs.Len() > 0 {
+		t.Errorf("%s: exit code %d, errors %q", args, code, errs.String())
+	}
+	return out.String()
+}
+
+// commandWords are what stands before the flags: nothing, or a verb.
+func commandWords() [][]string {
+	words := [][]string{nil}
+	for _, name := range names((&app{}).verbs()) {
+		words = append(words, []string{name})
+	}
+	return words
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{80, 200} {
+		t.Setenv("COLUMNS", strconv.Itoa(width))
+		for _, words := range commandWords() {
+			for _, flag := range []string{"-h", "--help"} {
+				text := outputOf(t, append(words, flag)...)
+				for line := range strings.Lines(text) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+						t.Errorf("%s %s: %d columns: %s", words, flag, n, line)
+					}
+				}
+				if !strings.Contains(text, "Usage:") {
+					t.Errorf("%s %s: no usage in %q", words, flag, text)
+				}
+			}
+		}
+	}
+	t.Setenv("COLUMNS", "80")
+	narrow := outputOf(t, "--help")
+	t.Setenv("COLUMNS", "200")
+	if wide := outputOf(t, "--help"); strings.Count(wide, "\n") >= strings.Count(narrow, "\n") {
+		t.Errorf("200 columns take as many lines as 80")
+	}
+}
+
+func TestShortHelpIsShort(t *testing.T) {
+	for _, words := range commandWords() {
+		short, long := outputOf(t, append(words, "-h")...), outputOf(t, append(words, "--help")...)
+		if n := strings.Count(short, "\n"); n > 20 {
+			t.Errorf("%s -h has %d lines", words, n)
+		}
+		if len(words) == 0 && len(short) >= len(long) {
+			t.Errorf("-h is not shorter than --help")
+		}
+		if verb := strings.Join(words, ""); outputOf(t, strings.Fields("help "+verb)...) != long {
+			t.Errorf("help %s is not %s --help", verb, verb)
+		}
+	}
+}
+
+// TestDefaultsAreShown holds that a flag with a value says what holds without it, unless that is nothing.
+func TestDefaultsAreShown(t *testing.T) {
+	none := " type record-size key format check checkpoint stats count size output from svg algorithm dist min max help "
+	for _, cmd := range append((&app{}).verbs(), (&app{}).sortCommand()) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			told := strings.Contains(f.Usage, "otherwise") || f.DefValue != "" && f.DefValue != "0"
+			if !told && !strings.Contains(none, " "+f.Name+" ") {
+				t.Errorf("%s --%s has no default", cmd.Name(), f.Name)
+			}
+		})
+	}
+	for _, want := range []string{"at least 16M", "(default auto)", "(default TMPDIR, else /var/tmp)"} {
+		if text := strings.Join(strings.Fields(outputOf(t, "--help")), " "); !strings.Contains(text, want) {
+			t.Errorf("--help does not say %q", want)
+		}
+	}
+}
+
+func TestManualIsComplete(t *testing.T) {
+	page := outputOf(t, "man")
+	plain := strings.NewReplacer(`\-`, "-", `\e`, `\`).Replace(page)
+	for _, cmd := range append((&app{}).verbs(), (&app{}).sortCommand()) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(plain, ".B "+flagName(f)) {
+				t.Errorf("the manual does not have %s --%s", cmd.Name(), f.Name)
+			}
+		})
+	}
+	for line := range strings.Lines(page) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(line, ".") && !strings.Contains(" .TH .SH .SS .TP .B .PP .nf .fi ", " "+name+" ") {
+			t.Errorf("unknown request in %q", line)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		return
+	}
+	cmd := exec.Command(groff, "-man", "-ww", "-z")
+	cmd.Stdin = strings.NewReader(page)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("groff: %v\n%s", err, out)
+	}
+}
