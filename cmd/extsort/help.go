@@ -126,8 +126,8 @@ func printVersion(w io.Writer) { fmt.Fprintln(w, "extsort", version()) }
 
 // firstLines is what somebody gets who types nothing but the name.
 const firstLines = `extsort sorts files of fixed-size binary records. Say what a record is:
-  extsort -t u64 -o sorted.bin keys.bin           one 64-bit number each
-  extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes, by the number at byte 8
+  extsort -t u64 -o sorted.bin keys.bin           64-bit numbers
+  extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes each, by a field
   extsort -k price -o sorted.npy trades.npy       a NumPy array, by a field
   extsort demo                                    a tour that makes its own data
 extsort -h has the usual flags, --help all of them, extsort man the manual.

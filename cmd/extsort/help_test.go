@@ -70,6 +70,17 @@ func TestShortHelpIsShort(t *testing.T) {
 	}
 }
 
+func TestFirstLinesAreSix(t *testing.T) {
+	if n := strings.Count(firstLines, "\n"); n != 6 {
+		t.Errorf("%d lines", n)
+	}
+	for line := range strings.Lines(firstLines) {
+		if len(line)-1 > 80 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
 // TestDefaultsAreShown holds that a flag with a value says what holds without it, unless that is nothing.
 func TestDefaultsAreShown(t *testing.T) {
 	none := " type record-size key format check checkpoint stats count size output from svg algorithm dist min max help "
