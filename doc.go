@@ -1,5 +1,5 @@
-// Package extsort sorts files of fixed-size binary records that may be far larger than memory, on a GPU when there
-// is one, in about the time that it takes to copy them.
+// Package extsort sorts files of fixed-size binary records that may be far larger than memory, within the memory that
+// is allowed, and on a GPU when there is one.
 //
 //	report, err := extsort.Sort(ctx, extsort.Options{
 //		Inputs: []string{"keys.bin"},
