@@ -54,7 +54,7 @@ func (s *session) openCheckpoint(readOnly bool) error {
 	}
 	for _, in := range s.run.Input.Files {
 		if !in.Seekable() {
-			return fmt.Errorf("checkpoint: input %s is compressed or no regular file, and cannot be read from its middle",
+			return fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, not regular, or unreadable",
 				in.Name)
 		}
 	}
