@@ -266,7 +266,7 @@ func (t *trial) isOld() error {
 	case "pipe", "redirect":
 		return nil
 	case "input":
-		old = t.files[0]
+		old = append([]byte{}, t.files[0]...) // a file also where it is empty: nil is none
 	}
 	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
 	if errors.Is(err, fs.ErrNotExist) && old == nil {
