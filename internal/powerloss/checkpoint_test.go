@@ -51,7 +51,7 @@ func TestPowerLossOfCheckpoint(t *testing.T) {
 			r := seeded(t)
 			c := newCrashed(t, j, nil)
 			c.crash(t, r)
-			if c.on == 0 || c.anew == 0 || c.old == 0 || c.new == 0 {
+			if !testing.Short() && (c.on == 0 || c.anew == 0 || c.old == 0 || c.new == 0) {
 				t.Error("no sort went on, none began anew, or the output was never old or never new")
 			}
 		})
@@ -69,7 +69,7 @@ func crashSecond(t *testing.T) {
 	}
 	second := record(t, first.job, nil)
 	second.crash(t, r)
-	if second.on == 0 {
+	if !testing.Short() && second.on == 0 {
 		t.Error("no sort went on")
 	}
 }
@@ -191,8 +191,8 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 		n = 5
 	}
 	moments := c.moments()
-	for range n {
-		of := moments[r.IntN(len(moments))]
+	for i := range n {
+		of := moments[i%len(moments)]
 		moment := of[r.IntN(len(of))]
 		c.judge(t, c.h.after(moment, c.h.draw(r, moment)))
 	}
@@ -203,8 +203,8 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// moments are lines of the trace by what happens there: to names, the manifest, spill, and the output. Each is to be
-// drawn as often as the others, though most writes are of records.
+// moments are lines of the trace by what happens there: to names, the manifest, spill, and the output, and at the end.
+// Each is drawn as often as the others, though most writes are of records.
 func (c *crashed) moments() (lines [][]int) {
 	by, kinds := map[string][]int{}, c.kinds()
 	for _, e := range c.h.effects {
