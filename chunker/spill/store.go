@@ -109,8 +109,7 @@ func (d *diskFile) Release(offset, bytes int64) {
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
-	_ = d.punching.Wait()
-	err := d.file.Close()
+	err := keptFile{d}.Close()
 	if runtime.GOOS == "windows" {
 		os.Remove(d.file.Name())
 	}

@@ -46,7 +46,8 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		o.Abort()
 		return nil, fmt.Errorf("create output %s: %w", name, advise(err))
 	}
-	if o.at = o.file; kept != nil {
+	o.at = o.file
+	if kept != nil {
 		kept.Name = o.temp
 	}
 	return o, nil
