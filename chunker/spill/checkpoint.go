@@ -139,7 +139,7 @@ func (c *Checkpoint) Create(string) (File, error) {
 		return nil, err
 	}
 	c.files = append(c.files, file)
-	return keptFile{newDiskFile(file)}, file.Truncate(c.end(n))
+	return keptFile{&diskFile{file: file}}, file.Truncate(c.end(n))
 }
 
 func (c *Checkpoint) end(file int) int64 {
@@ -152,10 +152,7 @@ func (c *Checkpoint) end(file int) int64 {
 // keptFile is a file of spill that keeps its name when it is closed.
 type keptFile struct{ *diskFile }
 
-func (f keptFile) Close() error {
-	_ = f.punching.Wait()
-	return f.file.Close()
-}
+func (f keptFile) Close() error { return f.file.Close() }
 
 // keep enters a run when its blocks are durable, and then gives back the space of those that it was merged from.
 func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {

@@ -3,14 +3,11 @@ package spill
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Store makes spill files: on a [Disk], or as a test double that injects faults.
@@ -70,38 +67,22 @@ func (Disk) Create(folder string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDiskFile(f), nil
+	return &diskFile{file: f}, nil
 }
 
 type diskFile struct {
-	file     *os.File
-	spent    Stretches
-	punching errgroup.Group // one hole at a time
-}
-
-func newDiskFile(f *os.File) *diskFile {
-	d := &diskFile{file: f}
-	d.punching.SetLimit(1)
-	return d
+	file  *os.File
+	spent Stretches
 }
 
 func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
 func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
 
-// Release gives space back in long stretches only, and beside the work: punching a hole takes a journal handle, which
-// may have to wait for everybody's fsync, and where the file system tells its disk of free blocks at once (mount option
-// discard) it waits for the disk.
+// Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
+// for everybody's fsync.
 func (d *diskFile) Release(offset, bytes int64) {
-	from, to := d.spent.Collect(offset, offset+bytes, punchBytes)
-	if from == to {
-		return
-	}
-	punched := d.punching.TryGo(func() error {
+	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
 		punch(d.file, from, to-from)
-		return nil
-	})
-	if !punched {
-		d.spent.Collect(from, to, math.MaxInt64) // until a neighbour is released
 	}
 }
 
@@ -109,7 +90,7 @@ func (d *diskFile) Release(offset, bytes int64) {
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
-	err := keptFile{d}.Close()
+	err := d.file.Close()
 	if runtime.GOOS == "windows" {
 		os.Remove(d.file.Name())
 	}
