@@ -42,6 +42,7 @@ type Spill struct {
 	opt     Options
 	volumes []*volume
 	behind  *behind      // nil: blocks go through the page cache
+	roomy   bool         // there is so much room that none need be given back before the end
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
 	mu      sync.Mutex // of leaveOut
@@ -75,10 +76,11 @@ func New(opt Options) (*Spill, error) {
 	if opt.Coders == 0 {
 		opt.Coders = max(opt.Workers, 1)
 	}
-	if err := opt.checkRoom(); err != nil {
-		return nil, err
+	free := opt.Store.Free(opt.Folders)
+	if free >= 0 && opt.ExpectBytes > free {
+		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0)
 	}
-	s := &Spill{opt: opt}
+	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= free/2}
 	s.initCodecs()
 	var err error
 	if s.behind, err = newBehind(opt.UncachedBytes); err == nil {
@@ -133,15 +135,6 @@ func (s *Spill) createVolumes() error {
 		s.volumes = append(s.volumes, v)
 	}
 	return nil
-}
-
-// checkRoom reports too little free space in the folders together for what is expected.
-func (o *Options) checkRoom() error {
-	free := o.Store.Free(o.Folders)
-	if free < 0 || o.ExpectBytes <= free {
-		return nil
-	}
-	return plan.NoRoom(o.Folders, o.ExpectBytes, free, 0)
 }
 
 // Written is the number of bytes spilled so far, as stored.
@@ -348,7 +341,9 @@ func (s *Spill) readStored(b *Block, stored []byte) error {
 // aligned is the room that a block of stored bytes takes in a file.
 func aligned(bytes int) int64 { return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1) }
 
-// release gives the space of blocks back.
+// release gives the space of blocks back. What lies on a disk only keeps it until the end where there is room enough: a
+// file system that tells its disk of free blocks at once (mount option discard) waits for it. In the page cache it is
+// memory, which the output needs.
 func (s *Spill) release(blocks []Block) {
 	for i := range blocks {
 		s.drop(&blocks[i])
@@ -361,5 +356,7 @@ func (s *Spill) drop(b *Block) {
 		return
 	}
 	b.taken = true
-	s.volumes[b.Volume].file.Release(b.Offset, aligned(b.Bytes))
+	if v := s.volumes[b.Volume]; v.behind == nil || !s.roomy {
+		v.file.Release(b.Offset, aligned(b.Bytes))
+	}
 }

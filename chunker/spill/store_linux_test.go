@@ -38,3 +38,38 @@ func storedBytes(t *testing.T, f *os.File) int64 {
 	}
 	return info.Sys().(*syscall.Stat_t).Blocks * 512
 }
+
+// TestRoomIsGivenBack gives back what was read past the page cache: at once where it is not known that there is room
+// for all, else at the end.
+func TestRoomIsGivenBack(t *testing.T) {
+	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
+		k := mustKeyer(t, words)
+		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1,
+			UncachedBytes: 8 * slotBytes, ExpectBytes: expect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if s.volumes[0].behind == nil {
+			t.Skip("this file system does not tell that files can be read past the page cache")
+		}
+		var a Appender
+		for range 4 {
+			if err := s.Append(&a, make([]byte, punchBytes)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := s.Join([]*Appender{&a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.release(run.Blocks())
+		kept := int64(0)
+		for _, v := range s.volumes {
+			kept += storedBytes(t, v.file.(*diskFile).file)
+		}
+		if (kept == 0) != atOnce || kept > 4*punchBytes {
+			t.Errorf("%d bytes expected: %d are left when all were released", expect, kept)
+		}
+	}
+}
