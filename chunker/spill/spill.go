@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
@@ -148,15 +149,16 @@ func (s *Spill) Codec() string {
 	return format.Compression(s.codec.Load()).String()
 }
 
-// Close gives all space back.
+// Close gives all space back: of all files at the same time, since each waits for the disk.
 func (s *Spill) Close() error {
-	errs := []error{s.behind.close()}
+	behind := s.behind.close()
 	s.behind = nil
+	var closing errgroup.Group
 	for _, v := range s.volumes {
-		errs = append(errs, v.file.Close())
+		closing.Go(v.file.Close)
 	}
 	s.volumes = nil
-	return errors.Join(errs...)
+	return errors.Join(behind, closing.Wait())
 }
 
 // extent is a stretch of one volume that is filled by blocks which will be given back together: only long stretches
