@@ -33,7 +33,7 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	if s.run.Facts, err = gather(&s.opt, s.run); err != nil {
+	if s.run.Facts, err = gather(&s.opt, s.run, plan.DefaultProfile()); err != nil {
 		t.Fatal(err)
 	}
 	asked := 0

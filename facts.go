@@ -68,8 +68,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	return f
 }
 
-// gather is factsOf, with a sample of the keys and what is to be known of the machine.
-func gather(opt *Options, run *engine.Run) (*plan.Facts, error) {
+// gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
+func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error) {
 	in := run.Input
 	f := factsOf(opt, in)
 	var err error
@@ -91,7 +91,7 @@ func gather(opt *Options, run *engine.Run) (*plan.Facts, error) {
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable {
-		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size))
+		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size, p.IsDisk))
 	}
 	return f, nil
 }

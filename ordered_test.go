@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -33,7 +34,7 @@ func TestLooksReversed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := gather(&s.opt, s.run)
+		f, err := gather(&s.opt, s.run, plan.DefaultProfile())
 		if err := errors.Join(err, s.close()); err != nil {
 			t.Fatal(err)
 		}

@@ -87,14 +87,14 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 
 // choose gathers the facts and makes the plan.
 func (s *session) choose(ctx context.Context) error {
-	facts, err := gather(&s.opt, s.run)
+	profile := machineProfile()
+	facts, err := gather(&s.opt, s.run, profile)
 	if err == nil {
 		err = s.identify(facts)
 	}
 	if err != nil {
 		return err
 	}
-	profile := machineProfile()
 	s.run.Facts = facts
 	if err := s.openDevices(profile); err != nil {
 		return err

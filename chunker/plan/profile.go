@@ -174,25 +174,21 @@ func (p *Profile) sort(f *Facts, size, n float64) float64 {
 	return seconds / math.Pow(n, p.SortPower)
 }
 
-// fromDisk reports whether the input comes from a disk, which does not give it faster to several readers.
-func (p *Profile) fromDisk(f *Facts) bool {
-	return f.ReadRate > 0 && f.ReadRate < p.ReadBytes/cachedPart
-}
+// IsDisk reports whether bytes/s are those of a disk, not of the page cache.
+func (p *Profile) IsDisk(rate float64) bool { return rate < p.ReadBytes/cachedPart }
 
-// read is the seconds in which n workers read a record.
-func (p *Profile) read(f *Facts, size, n float64) float64 {
-	if p.fromDisk(f) {
+// read is the seconds in which workers who read the page cache so many times as fast as one read a record: a disk does
+// not give it faster to several.
+func (p *Profile) read(f *Facts, size, times float64) float64 {
+	if f.ReadRate > 0 && p.IsDisk(f.ReadRate) {
 		return size / f.ReadRate
 	}
-	return size / p.ReadBytes / n
+	return size / p.ReadBytes / times
 }
 
 // look is the seconds in which a pass reads a record and may leave it out.
 func (p *Profile) look(f *Facts, size, n float64) float64 {
-	seconds := size / p.ReadBytes / math.Pow(n, p.LookPower)
-	if p.fromDisk(f) {
-		seconds = size / f.ReadRate
-	}
+	seconds := p.read(f, size, math.Pow(n, p.LookPower))
 	for _, d := range f.Devices {
 		seconds += d.SelectSeconds / n
 	}

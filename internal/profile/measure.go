@@ -194,8 +194,9 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, onDi
 		return
 	}
 	defer in[0].Close()
+	cached := func(float64) bool { return false }
 	// A file just written may be read faster than others in the page cache, which are not to be taken for a disk's.
-	p.ReadBytes, p.WriteBytes = min(ReadRate(in, 8), p.ReadBytes), diskStep/write
+	p.ReadBytes, p.WriteBytes = min(ReadRate(in, 8, cached), p.ReadBytes), diskStep/write
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 	if onDisk {
 		p.DiskBytes = float64(bytes) / sync

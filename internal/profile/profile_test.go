@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
 )
 
 // TestMeasure measures this machine: every rate is one, and it does not take long.
@@ -38,6 +40,27 @@ func TestMeasure(t *testing.T) {
 	}
 	if !p.Rates().Measured {
 		t.Errorf("%q is taken for the default", p.Machine)
+	}
+}
+
+// TestReadRate reads on from one place where a rate is called slow, and takes what that gives if it is more.
+func TestReadRate(t *testing.T) {
+	for _, records := range []int{0, 1, 7, 1 << 19, 1 << 20} {
+		name := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(name, make([]byte, 12*records), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kind := input.Kind{Spec: format.Spec{RecordSize: 12}}
+		in, err := input.Open(t.Context(), kind, []string{name}, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in[0].Close()
+		asked := 0.0
+		rate := ReadRate(in, 12, func(rate float64) bool { asked = rate; return true })
+		if rate < asked || (rate > 0) != (12*records >= trialReads*blockBytes) {
+			t.Errorf("%d records: %g bytes/s, and %g here and there", records, rate, asked)
+		}
 	}
 }
 

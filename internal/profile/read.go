@@ -2,27 +2,60 @@ package profile
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/device"
 )
 
-const trialReads = 8 // blocks, from places all over the input
+const (
+	trialReads   = 8        // blocks, from places all over the input
+	stretchBytes = 64 << 20 // that are read on from one of them
+)
 
-// ReadRate is how many bytes of an input one worker reads in a second: from the page cache or from a disk. The median
-// of some reads tells: others may have been stopped on the way. 0: it cannot be read.
-func ReadRate(files []*input.Input, recordSize int) float64 {
-	block := make([]byte, max(blockBytes/recordSize, 1)*recordSize)
-	clear(block) // so that it is not touched for the first time by the reading
-	var seconds []float64
-	for _, src := range chunker.NewDataset(files).Split(trialReads) {
-		start := time.Now()
-		if _, n, err := src.Next(len(block)/recordSize, func(int64, int) []byte { return block }); err != nil || n == 0 {
-			return 0
-		}
-		seconds = append(seconds, time.Since(start).Seconds())
+// ReadRate is how many bytes of an input one worker reads in a second from the page cache, or all of them from a disk,
+// which isDisk tells from a rate. Blocks here and there say which of both it is, by their median, since others may have
+// been stopped on the way. But a disk has not much to do with one of them: what it gives when it is asked ahead, as a
+// sort does, a stretch tells. 0: it cannot be read, or is too little to tell.
+func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bool) float64 {
+	sources := chunker.NewDataset(files).Split(trialReads)
+	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
+		return 0
 	}
-	slices.Sort(seconds)
-	return float64(len(block)) / seconds[len(seconds)/2]
+	var rates []float64
+	for _, src := range sources {
+		rates = append(rates, rateOf(src, recordSize, 1, 1))
+	}
+	slices.Sort(rates)
+	rate, readers := rates[trialReads/2-1], max(min(trialReads, blockBytes/recordSize), 1)
+	if rate > 0 && isDisk(rate) {
+		rate = max(rate, rateOf(sources[trialReads/2], recordSize, readers, stretchBytes))
+	}
+	return rate
+}
+
+// rateOf is the bytes/s at which some readers read src, until they have so many bytes or there are no more.
+func rateOf(src device.Source, recordSize, readers int, bytes int64) float64 {
+	block := max(blockBytes/readers/recordSize, 1)
+	memory := make([]byte, readers*block*recordSize)
+	clear(memory) // so that it is not touched for the first time by the reading
+	var read atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for i := range readers {
+		all.Go(func() {
+			for read.Load() < bytes && time.Since(start) < trialTime {
+				_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
+				if err != nil || n == 0 {
+					return
+				}
+				read.Add(int64(n * recordSize))
+			}
+		})
+	}
+	all.Wait()
+	return float64(read.Load()) / time.Since(start).Seconds()
 }
