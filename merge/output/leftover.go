@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/zeebo/xxh3"
 )
@@ -46,7 +47,15 @@ func (o *Output) numbered(n uint32) string {
 // needs no error: what cannot be removed is in nobody's way.
 func (o *Output) removeLeftovers() {
 	for i := range knownNames {
-		removeDead(o.folder, o.numbered(uint32(i)))
+		name := o.numbered(uint32(i))
+		file, err := o.root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			continue // as a rule there is none
+		}
+		if isDead(file) && o.stands(name, file) {
+			_ = o.root.Remove(name)
+		}
+		file.Close()
 	}
 }
 
@@ -85,11 +94,11 @@ func (o *Output) openTemp(name string, perm fs.FileMode) error {
 	return nil
 }
 
-// stands reports whether a file has a name in the folder.
+// stands reports whether a regular file has a name in the folder.
 func (o *Output) stands(name string, file *os.File) bool {
 	named, missing := o.root.Lstat(name)
 	opened, err := file.Stat()
-	return missing == nil && err == nil && os.SameFile(named, opened)
+	return missing == nil && err == nil && named.Mode().IsRegular() && os.SameFile(named, opened)
 }
 
 // removeTemp takes the temporary name away, but for that of a file that is kept.

@@ -13,4 +13,4 @@ const renamesOpen = false
 // lock is not supported: temporary names are random, and what a killed run leaves is the user's to remove.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-func removeDead(*os.File, string) {}
+func isDead(*os.File) bool { return false }

@@ -111,13 +111,9 @@ func (o *Output) closeFolder() {
 // it is open, even if it is a regular one: the user redirected it.
 func Descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
-	switch name {
-	case "/dev/stdin":
-		return 0, true
-	case "/dev/stdout":
-		return 1, true
-	case "/dev/stderr":
-		return 2, true
+	number, ok = map[string]int{"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}[name]
+	if ok {
+		return number, true
 	}
 	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf("/proc/%d/fd/", os.Getpid())} {
 		if rest, found := strings.CutPrefix(name, folder); found {
