@@ -39,13 +39,8 @@ func (o *Options) validateCheckpoint() error {
 	return nil
 }
 
-// noCheckpoint refuses one where nothing would be kept.
-func (o *Options) noCheckpoint() error {
-	if o.Checkpoint == "" {
-		return nil
-	}
-	return errors.New("checkpoint: only a sort keeps one, no check or merge")
-}
+// errNoCheckpoint refuses one where nothing would be kept.
+var errNoCheckpoint = errors.New("checkpoint: only a sort keeps one, no check or merge")
 
 // openCheckpoint opens the checkpoint that is asked for, if all can be read and written again.
 func (s *session) openCheckpoint(readOnly bool) error {
@@ -88,10 +83,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity,
 	if err != nil {
 		return nil, err
 	}
-	codec, err := format.ParseCompression(o.Compress, o.Output)
-	if err != nil {
-		return nil, err
-	}
+	codec, _ := format.ParseCompression(o.Compress, o.Output) // which validate has seen
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},

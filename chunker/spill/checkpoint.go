@@ -139,14 +139,8 @@ func (c *Checkpoint) Create(string) (File, error) {
 		return nil, err
 	}
 	c.files = append(c.files, file)
-	return keptFile{&diskFile{file: file}}, file.Truncate(c.end(n))
-}
-
-func (c *Checkpoint) end(file int) int64 {
-	if file < len(c.ends) {
-		return c.ends[file]
-	}
-	return 0
+	c.ends = append(c.ends, make([]int64, max(n+1-len(c.ends), 0))...)
+	return keptFile{&diskFile{file: file}}, file.Truncate(c.ends[n])
 }
 
 // keptFile is a file of spill that keeps its name when it is closed.
@@ -206,10 +200,8 @@ func (c *Checkpoint) Wait() error { return c.background.Wait() }
 
 // Folder is its whole path.
 func (c *Checkpoint) Folder() string {
-	if whole, err := filepath.Abs(c.folder); err == nil {
-		return whole
-	}
-	return c.folder
+	whole, _ := filepath.Abs(c.folder) // the output's was found before
+	return whole
 }
 
 // Output is the file that the last merge writes to, in the folder of the output; "": there is none yet. From now on

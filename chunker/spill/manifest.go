@@ -106,10 +106,7 @@ func (m *manifest) read() error {
 			if string(sum) != checksum(text) {
 				return errAnew("its manifest is damaged: the checksum of %q is %s instead of %s", key, checksum(text), sum)
 			}
-			if err := json.Unmarshal(text, m.place(string(key))); err != nil {
-				return errAnew("its manifest is damaged: %w", err)
-			}
-			return nil
+			return json.Unmarshal(text, m.place(string(key)))
 		})
 	})
 }
@@ -118,13 +115,9 @@ func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text))
 
 // place is where the value of a key goes.
 func (m *manifest) place(key string) any {
-	switch key {
-	case identityKey:
-		return &m.identity
-	case outputKey:
-		return &m.output
-	case writtenKey:
-		return &m.written
+	known := map[string]any{identityKey: &m.identity, outputKey: &m.output, writtenKey: &m.written}
+	if value := known[key]; value != nil {
+		return value
 	}
 	run := new(keptRun)
 	m.runs = append(m.runs, run)

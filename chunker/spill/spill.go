@@ -127,7 +127,7 @@ func (s *Spill) createVolumes() error {
 			v.behind = s.behind
 		}
 		if opt.Checkpoint != nil {
-			v.end.Store(opt.Checkpoint.end(i))
+			v.end.Store(opt.Checkpoint.ends[i])
 		}
 		s.volumes = append(s.volumes, v)
 	}

@@ -54,15 +54,10 @@ func (m *merging) passOver(most int64) (int64, error) {
 
 // mergeLast is the last merge. It goes on behind what a checkpoint knows to be written.
 func (m *merging) mergeLast(ctx context.Context, opt merge.Options, runs []*spill.Run) error {
-	if !m.keeps() {
+	if !m.keeps() || m.r.Output.kept == nil {
 		return merge.Merge(ctx, opt, runs, m.to)
 	}
-	var err error
-	if m.r.Output.kept == nil {
-		err = merge.Merge(ctx, opt, runs, m.to)
-	} else {
-		err = m.mergeRest(ctx, opt, newLastMerge(m.r, runs), runs)
-	}
+	err := m.mergeRest(ctx, opt, newLastMerge(m.r, runs), runs)
 	return errors.Join(err, m.r.Kept.Wait())
 }
 
