@@ -1,9 +1,10 @@
 package spill
 
 import (
-	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/arena"
@@ -28,7 +29,7 @@ const slotBytes = plan.RequestBytes
 type behind struct {
 	memory *arena.Memory
 	slots  chan []byte
-	failed atomic.Pointer[error]
+	failed atomic.Pointer[error] // the first error of any write
 }
 
 // readsAtOnce is how many blocks one worker reads past the page cache.
@@ -54,30 +55,19 @@ func newBehind(bytes int64) (*behind, error) {
 }
 
 // write takes a copy of a block. done is told when the last of it is in the file, or has failed.
-func (b *behind) write(file File, block []byte, offset int64, done *sync.WaitGroup) error {
+func (b *behind) write(file File, block []byte, offset int64, done *errgroup.Group) error {
 	for at := 0; at < len(block); at += slotBytes {
 		slot := <-b.slots
 		n := aligned(copy(slot, block[at:]))
-		done.Go(func() {
+		done.Go(func() error {
 			defer func() { b.slots <- slot }()
-			if _, err := file.WriteAt(slot[:n], offset+int64(at)); err != nil {
+			_, err := file.WriteAt(slot[:n], offset+int64(at))
+			if err != nil {
 				b.failed.CompareAndSwap(nil, &err)
 			}
+			return err
 		})
 	}
-	return b.err()
-}
-
-// wait waits for what is being written, and returns the first error of any write.
-func (b *behind) wait(written *sync.WaitGroup) error {
-	written.Wait()
-	if b == nil {
-		return nil
-	}
-	return b.err()
-}
-
-func (b *behind) err() error {
 	if err := b.failed.Load(); err != nil {
 		return *err
 	}

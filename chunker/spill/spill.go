@@ -179,7 +179,7 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset, fresh i
 
 // put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
 // First. It is in its file when done is.
-func (s *Spill) put(recs []byte, e *extent, least int64, done *sync.WaitGroup) (Block, error) {
+func (s *Spill) put(recs []byte, e *extent, least int64, done *errgroup.Group) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
 		codec = s.choice.choose(recs)
@@ -201,7 +201,7 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *sync.WaitGroup) (
 }
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *sync.WaitGroup) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *errgroup.Group) error {
 	size := aligned(len(stored))
 	for {
 		var fresh int64
@@ -220,7 +220,7 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *syn
 }
 
 // write stores a block, the first of so many fresh bytes if there are any.
-func (v *volume) write(stored []byte, offset, fresh int64, done *sync.WaitGroup) error {
+func (v *volume) write(stored []byte, offset, fresh int64, done *errgroup.Group) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
 	if v.behind == nil {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
@@ -360,7 +362,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.put(numbered(0, 10), new(extent), 0, new(sync.WaitGroup))
+	_, err = s.put(numbered(0, 10), new(extent), 0, new(errgroup.Group))
 	if err == nil || !strings.Contains(err.Error(), "spill needs 3.0 MiB in all, 0 B were written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -373,7 +375,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.put(numbered(0, 10), new(extent), 0, new(sync.WaitGroup)); !errors.Is(err, syscall.ENOSPC) {
+			if _, err := s.put(numbered(0, 10), new(extent), 0, new(errgroup.Group)); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -587,7 +589,7 @@ func TestCodecBeyond(t *testing.T) {
 		}{{cached, c.first}, {3 * cached, c.beyond}} {
 			coded := false
 			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
-				b, err := s.put(block, new(extent), 0, new(sync.WaitGroup))
+				b, err := s.put(block, new(extent), 0, new(errgroup.Group))
 				if err != nil {
 					t.Fatal(err)
 				}

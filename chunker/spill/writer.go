@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
@@ -12,7 +14,7 @@ type RunWriter struct {
 	spill    *Spill
 	origin   Origin
 	replaces []*Run // when it is finished
-	written  sync.WaitGroup
+	written  errgroup.Group
 	mu       sync.Mutex
 	blocks   []Block
 }
@@ -52,7 +54,7 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 // Finish ends the run. All blocks must have been written; after an error what was written is given back.
 func (w *RunWriter) Finish() (*Run, error) {
 	slices.SortFunc(w.blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
-	err := w.spill.behind.wait(&w.written)
+	err := w.written.Wait()
 	if err == nil {
 		err = checkIndex(w.blocks)
 	}
@@ -97,7 +99,7 @@ func (s *Spill) run(blocks []Block) *Run {
 type Appender struct {
 	blocks  []Block
 	extent  extent
-	written sync.WaitGroup
+	written errgroup.Group
 }
 
 // Append stores records as the next block.
@@ -113,7 +115,7 @@ func (s *Spill) Append(a *Appender, recs []byte) error {
 func (s *Spill) Join(all []*Appender) (*Run, error) {
 	count := 0
 	for _, a := range all {
-		if err := s.behind.wait(&a.written); err != nil {
+		if err := a.written.Wait(); err != nil {
 			return nil, err
 		}
 		count += len(a.blocks)
