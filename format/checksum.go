@@ -77,20 +77,19 @@ func sumCRC(recs []byte, recordSize int) (sum uint64) {
 			}
 			sum += uint64(^crc)
 		}
-	case recordSize < minFolded:
-		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
-			sum += uint64(crcOf(recs[:recordSize]))
-		}
 	default:
 		for ; len(recs) >= recordSize; recs = recs[recordSize:] {
-			sum += uint64(crc32.ChecksumIEEE(recs[:recordSize]))
+			sum += uint64(crcOf(recs[:recordSize]))
 		}
 	}
 	return sum
 }
 
-// crcOf is crc32.ChecksumIEEE for few bytes: its call alone takes as long as a record of 8.
+// crcOf is crc32.ChecksumIEEE, whose call alone takes as long as a record of 8.
 func crcOf(rec []byte) uint32 {
+	if len(rec) >= minFolded {
+		return crc32.ChecksumIEEE(rec)
+	}
 	crc := ^uint32(0)
 	for ; len(rec) >= 8; rec = rec[8:] {
 		crc = crcOf8(uint64(crc) ^ binary.LittleEndian.Uint64(rec))

@@ -16,13 +16,9 @@ func looksClosed(stream any) bool {
 	if !ok {
 		return false
 	}
-	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
-		return false
-	}
 	var open, null unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &open) != nil || unix.Stat(os.DevNull, &null) != nil {
-		return false
-	}
-	return open.Mode&unix.S_IFMT == unix.S_IFCHR && open.Rdev == null.Rdev
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR &&
+		unix.Fstat(int(f.Fd()), &open) == nil && unix.Stat(os.DevNull, &null) == nil &&
+		open.Mode&unix.S_IFMT == unix.S_IFCHR && open.Rdev == null.Rdev
 }
