@@ -42,16 +42,10 @@ func (o *Options) validateCheckpoint() error {
 // errNoCheckpoint refuses one where nothing would be kept.
 var errNoCheckpoint = errors.New("checkpoint: only a sort keeps one, no check or merge")
 
-// openCheckpoint opens the checkpoint that is asked for, if all can be read and written again.
+// openCheckpoint opens the checkpoint that is asked for.
 func (s *session) openCheckpoint(readOnly bool) error {
 	if s.opt.Checkpoint == "" {
 		return nil
-	}
-	for _, in := range s.run.Input.Files {
-		if !in.Seekable() {
-			return fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, not regular, or unreadable",
-				in.Name)
-		}
 	}
 	if !outputOf(&s.opt).File {
 		return fmt.Errorf("checkpoint: output %s is no regular file, and cannot be written again", s.opt.Output)
@@ -64,25 +58,29 @@ func (s *session) openCheckpoint(readOnly bool) error {
 	return nil
 }
 
-// identify makes sure that the checkpoint is of this sort, and enters into the facts what it has.
+// identify makes sure that the checkpoint is of this sort, that the inputs can be read again where more is to be done,
+// and enters into the facts what it has.
 func (s *session) identify(f *plan.Facts) error {
 	if s.run.Kept == nil {
 		return nil
 	}
-	now, err := s.opt.identity(f, s.run.Input.Files)
-	if err != nil {
+	err := s.run.Kept.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
+	if f.Kept = s.run.Kept.State(); f.Kept.Complete {
+		s.run.Plan = &SortPlan{Checkpoint: f.Kept} // all that is left to be done
 		return err
 	}
-	f.Kept = s.run.Kept.State()
-	return s.run.Kept.Identify(now)
+	for _, in := range s.run.Input.Files {
+		if err == nil && !in.Seekable() {
+			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, not regular, or unreadable",
+				in.Name)
+		}
+	}
+	return err
 }
 
 // identity is what the bytes of runs and of the output depend on.
-func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity, error) {
-	out, err := filepath.Abs(o.Output)
-	if err != nil {
-		return nil, err
-	}
+func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
+	out, _ := filepath.Abs(o.Output)                          // without a working folder it cannot be opened
 	codec, _ := format.ParseCompression(o.Compress, o.Output) // which validate has seen
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
@@ -96,15 +94,11 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) (spill.Identity,
 		{"the number of inputs", strconv.Itoa(len(files))},
 	}
 	for _, in := range files {
-		shown, err := in.Identity()
-		if err != nil {
-			return nil, err
-		}
-		id = append(id, [2]string{"input " + in.Name, shown})
+		id = append(id, [2]string{"input " + in.Name, in.Identity()})
 	}
 	hash := xxh3.New()
 	for _, key := range f.Sample.Prefixes {
 		fmt.Fprintln(hash, key)
 	}
-	return append(id, [2]string{"the sample of keys", fmt.Sprintf("%016x", hash.Sum64())}), nil
+	return append(id, [2]string{"the sample of keys", fmt.Sprintf("%016x", hash.Sum64())})
 }

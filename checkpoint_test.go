@@ -345,3 +345,103 @@ func TestCheckpointOfNothing(t *testing.T) {
 	}
 	checkKept(t, opt, reference(t, k.layout(t), data, opt), "failed")
 }
+
+// endedEarly are sorts that end when the output has its name, and the checkpoint's folder is still there.
+var endedEarly = map[string]func(o *Options){
+	"new":        func(*Options) {},
+	"in place":   func(o *Options) { o.Inputs = []string{o.Output} },
+	"reversed":   func(o *Options) { o.Reverse, o.Verify = true, true },
+	"unique":     func(o *Options) { o.Unique = true },
+	"limited":    func(o *Options) { o.Inputs, o.Limit = []string{o.Output}, 7 },
+	"compressed": func(o *Options) { o.Inputs, o.Compress = []string{o.Output}, "zstd" },
+}
+
+// endEarly gives a sort that ended so, with the checkpoint as it would be after a kill, and the output that is due.
+func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options, want []byte) {
+	t.Helper()
+	data := k.make(t, "few", n, seeded(t))
+	opt = keptSort(t, k, data, Options{Workers: 1})
+	if change(&opt); opt.Inputs[0] == opt.Output {
+		if err := os.WriteFile(opt.Output, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asItIs := filepath.Join(t.TempDir(), "checkpoint")
+	opt.faults.output = func(operation string) error {
+		if operation == "sync folder" {
+			return errors.Join(errInjected, os.CopyFS(asItIs, os.DirFS(opt.Checkpoint)))
+		}
+		return nil
+	}
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(opt.Checkpoint), os.Rename(asItIs, opt.Checkpoint)); err != nil {
+		t.Fatal(err)
+	}
+	opt.faults.output = nil
+	return opt, reference(t, k.layout(t), data, opt)
+}
+
+// TestCheckpointOfCompleteOutput: where the output has its name already, the same command only removes the folder.
+func TestCheckpointOfCompleteOutput(t *testing.T) {
+	for name, change := range endedEarly {
+		for _, k := range []kind{kindNamed("u64"), kindNamed("gensort")} {
+			for _, n := range []int{1, 300} {
+				opt, want := endEarly(t, k, n, change)
+				p, err := Plan(t.Context(), opt)
+				if err != nil || !p.Checkpoint.Complete {
+					t.Fatalf("%s: the plan says %+v, %v", name, p, err)
+				}
+				var warnings []string
+				opt.Warn = func(message string) { warnings = append(warnings, message) }
+				opt.faults.output = func(string) error { return errInjected } // nothing is opened
+				report, err := Sort(t.Context(), opt)
+				if err != nil || report.Records != 0 || report.Verified != opt.Verify {
+					t.Fatalf("%s: the report says %+v, %v", name, report, err)
+				}
+				if len(warnings) != 1 || !strings.Contains(warnings[0], "has completed output "+opt.Output) {
+					t.Errorf("%s: the warnings are %q", name, warnings)
+				}
+				checkKept(t, opt, want, name)
+			}
+		}
+	}
+}
+
+// TestCheckpointOfAnotherOutput: a file under the output's name that is not the complete one, or is of a sort that is
+// not the same, is not taken for it.
+func TestCheckpointOfAnotherOutput(t *testing.T) {
+	touch := func(name string) error { return os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)) }
+	for what, c := range map[string]struct {
+		sort    string
+		change  func(o *Options) error
+		refused string // "": it is sorted again
+	}{
+		"written to":    {"new", func(o *Options) error { return touch(o.Output) }, ""},
+		"gone":          {"unique", func(o *Options) error { return os.Remove(o.Output) }, ""},
+		"shorter":       {"new", func(o *Options) error { return os.Truncate(o.Output, 8) }, ""},
+		"input":         {"new", func(o *Options) error { return touch(o.Inputs[0]) }, "input "},
+		"as an input":   {"in place", func(o *Options) error { return touch(o.Output) }, "input "},
+		"with an order": {"in place", func(o *Options) error { o.Reverse = true; return nil }, "the layout was"},
+	} {
+		opt, want := endEarly(t, kindNamed("u64"), 300, endedEarly[c.sort])
+		if err := c.change(&opt); err != nil {
+			t.Fatal(err)
+		}
+		report, err := Sort(t.Context(), opt)
+		if c.refused == "" {
+			if err != nil || report.RecordsOut != int64(len(want)/8) {
+				t.Errorf("%s: the report says %+v, %v", what, report, err)
+			}
+			checkKept(t, opt, want, what)
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "it is of another sort: "+c.refused) {
+			t.Errorf("%s: the error is: %v", what, err)
+		}
+		if _, err := os.Stat(opt.Checkpoint); err != nil {
+			t.Errorf("%s: the checkpoint is gone: %v", what, err)
+		}
+	}
+}

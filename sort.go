@@ -23,6 +23,12 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 		endPeak()
 		return nil, err
 	}
+	if c := s.run.Plan.Checkpoint; c != nil && c.Complete {
+		s.opt.Warn(fmt.Sprintf("a run before has completed output %s, and only %s is left to be removed",
+			s.opt.Output, s.opt.Checkpoint))
+		s.run.Result.Verified = s.opt.Verify
+		return s.report(start, endPeak()), s.end(nil)
+	}
 	err = s.openOutput(ctx)
 	s.run.Meter.Note(plan.StageStart, time.Since(start).Seconds())
 	if err == nil {
@@ -50,8 +56,6 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 type session struct {
 	opt Options // with the defaults filled in
 	run *engine.Run
-
-	complete bool // nothing can be gone on with
 }
 
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open. onlyPlan: a
@@ -92,7 +96,7 @@ func (s *session) choose(ctx context.Context) error {
 	if err == nil {
 		err = s.identify(facts)
 	}
-	if err != nil {
+	if err != nil || s.run.Plan != nil {
 		return err
 	}
 	s.run.Facts = facts
@@ -154,11 +158,10 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 // end closes the session. Where all went well the output has its name, and what throw-away files and inputs say when
 // they are closed can only be a warning.
 func (s *session) end(err error) error {
-	s.complete = err == nil
-	closing := s.close()
 	if err == nil && s.run.Kept != nil {
-		closing = errors.Join(closing, s.run.Kept.Remove())
+		s.run.Kept.Finish()
 	}
+	closing := s.close()
 	if err != nil || closing == nil {
 		return errors.Join(err, closing)
 	}
@@ -172,7 +175,7 @@ func (s *session) close() error {
 	for _, d := range s.run.Devices {
 		errs = append(errs, d.Close())
 	}
-	if s.run.Kept != nil && !s.complete {
+	if s.run.Kept != nil {
 		errs = append(errs, s.run.Kept.Close())
 	}
 	return errors.Join(append(errs, s.run.Input.Data.Close())...)

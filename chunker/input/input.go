@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -252,11 +252,13 @@ func (in *Input) askFor(first, n int64) {
 	}
 }
 
-// Identity tells a file from others, and from what it was before. REQUIRES: Seekable.
-func (in *Input) Identity() (string, error) {
-	name, err := filepath.Abs(in.Name)
-	info := in.at.info
-	return fmt.Sprintf("%s of %d bytes from %s", name, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), err
+// Identity tells a file from others, and from what it was before.
+func (in *Input) Identity() string {
+	name, _ := filepath.Abs(in.Name) // as it has been opened by that name, it has one
+	if in.file != nil {
+		name += " of " + spill.Stamp(in.file.info)
+	}
+	return name
 }
 
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when

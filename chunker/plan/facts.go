@@ -65,6 +65,7 @@ type Checkpoint struct {
 	Records     int64  `json:"records"`      // of the input that they are made of
 	StoredBytes int64  `json:"stored_bytes"` // that they take
 	Written     int64  `json:"written"`      // records of the output, by the last merge
+	Complete    bool   `json:"complete"`     // the output is; only the folder is to be removed
 }
 
 // begun reports whether there is a run to go on from.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,6 +30,7 @@ type Checkpoint struct {
 	files  []*os.File // of spill
 
 	handedOver bool // the file of the output
+	complete   bool // that file has its name
 
 	background errgroup.Group
 	failed     atomic.Bool // something in the background
@@ -90,26 +92,60 @@ func checkOurs(folder string) error {
 	return err
 }
 
-// Identify refuses to go on with what is of another sort.
-func (c *Checkpoint) Identify(now Identity) error {
-	was := c.kept.identity
+// Identify refuses to go on with what is of another sort. The last thing, which all inputs make, is not compared where
+// the output is complete: it may be one of them by now.
+func (c *Checkpoint) Identify(now Identity, output string) error {
+	was, err := c.kept.identity, c.findComplete(output)
+	if err == nil && c.complete {
+		now = now[:len(now)-1]
+	}
 	for i := range min(len(was), len(now)) {
-		if was[i] != now[i] {
+		if was[i] != now[i] && !(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.complete)) {
+			c.complete = false
 			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and is %s now",
 				was[i][0], was[i][1], now[i][1]))
 		}
 	}
-	if was != nil || c.kept.db == nil || c.kept.db.IsReadOnly() {
+	if was == nil && err == nil && c.kept.db != nil && !c.kept.db.IsReadOnly() {
+		err = c.kept.put(identityKey, now)
+	}
+	return atCheckpoint(c.folder, err)
+}
+
+// findComplete finds out whether a run before has given the output its name, and makes that durable.
+func (c *Checkpoint) findComplete(output string) error {
+	name, missing := filepath.EvalSymlinks(output)
+	info, err := os.Stat(name)
+	if missing != nil || err != nil || Stamp(info) != c.kept.complete {
 		return nil
 	}
-	return atCheckpoint(c.folder, c.kept.put(identityKey, now))
+	err = syncNames(filepath.Dir(name))
+	c.complete = err == nil
+	return err
 }
+
+// Stamp tells a file from what it was before; another name does not change it.
+func Stamp(info fs.FileInfo) string {
+	return fmt.Sprintf("%d bytes from %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+}
+
+// SetComplete enters the file of the output when it is durable, before it gets its name.
+func (c *Checkpoint) SetComplete(file *os.File) error {
+	info, err := file.Stat()
+	if err == nil {
+		err = c.kept.put(completeKey, Stamp(info))
+	}
+	return atCheckpoint(c.folder, err)
+}
+
+// Finish says that the output has its name: Close removes the checkpoint.
+func (c *Checkpoint) Finish() { c.complete = true }
 
 // State is what is finished.
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.runs)}
+	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.runs), Complete: c.complete}
 	for _, run := range c.kept.runs {
 		s.Records += run.Records
 		for i := range run.Blocks {
@@ -236,20 +272,22 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 	return c.background.TryGo(enter)
 }
 
-// Close lets others work in the folder, and removes it if nothing in it is worth to be kept.
+// Close lets others work in the folder, and removes it if nothing in it is worth to be kept. REQUIRES: its files of
+// spill are closed.
 func (c *Checkpoint) Close() error {
 	if c.kept.db == nil {
 		return nil
 	}
 	_ = c.Wait() // the sort knows what went wrong
-	if len(c.kept.runs) == 0 && (c.handedOver || c.kept.output == "") && !c.kept.db.IsReadOnly() {
-		return c.Remove()
+	nothing := len(c.kept.runs) == 0 && (c.handedOver || c.kept.output == "")
+	if (c.complete || nothing) && !c.kept.db.IsReadOnly() {
+		return c.remove()
 	}
 	return c.kept.db.Close()
 }
 
-// Remove removes the checkpoint. REQUIRES: its files of spill are closed.
-func (c *Checkpoint) Remove() error {
+// remove removes the checkpoint.
+func (c *Checkpoint) remove() error {
 	if runtime.GOOS == "windows" { // which removes no open file
 		c.kept.db.Close()
 	}

@@ -25,7 +25,7 @@ func TestManifestKeepsItsSpill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Remove(); err == nil {
+	if err := c.remove(); err == nil {
 		t.Error("there is no error")
 	}
 	if _, err := os.Stat(filepath.Join(folder, spillPrefix+"0")); err != nil {

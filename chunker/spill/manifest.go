@@ -47,6 +47,7 @@ type manifest struct {
 	runs     []*keptRun // in the order of their origins
 	output   string
 	written  *Written
+	complete string // the stamp of the output's file, from when on only its name may be missing
 }
 
 type keptRun struct {
@@ -59,6 +60,7 @@ const (
 	identityKey = "identity"
 	outputKey   = "output"
 	writtenKey  = "written"
+	completeKey = "complete"
 )
 
 var (
@@ -115,7 +117,9 @@ func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text))
 
 // place is where the value of a key goes.
 func (m *manifest) place(key string) any {
-	known := map[string]any{identityKey: &m.identity, outputKey: &m.output, writtenKey: &m.written}
+	known := map[string]any{
+		identityKey: &m.identity, outputKey: &m.output, writtenKey: &m.written, completeKey: &m.complete,
+	}
 	if value := known[key]; value != nil {
 		return value
 	}

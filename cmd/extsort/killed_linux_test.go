@@ -50,7 +50,7 @@ func TestKilledSortsGoOn(t *testing.T) {
 		for !k.done && !k.again(t, false) {
 		}
 		k.check(t)
-		most := int64(1+k.mergedAgain)*k.bytesAlone + int64(k.kills)*k.inFlight + started
+		most := k.bytesAlone + int64(k.kills)*k.inFlight + started
 		if s.once && k.bytes > most {
 			t.Errorf("%q: %d bytes were read in all, with %d kills; alone %d, and %d may be in flight", s.flags,
 				k.bytes, k.kills, k.bytesAlone, k.inFlight)
@@ -70,9 +70,9 @@ type killing struct {
 	took                 time.Duration
 	bytesAlone, inFlight int64
 
-	kills, mergedAgain int
-	bytes              int64 // that were read
-	done               bool
+	kills int
+	bytes int64 // that were read
+	done  bool
 }
 
 // alone sorts without a checkpoint, and then with one.
@@ -130,12 +130,9 @@ func (k *killing) again(t *testing.T, kill bool) bool {
 			read = max(read, bytesRead(cmd.Process.Pid))
 			cmd.Process.Kill()
 			err := <-ended
-			named, kept := k.has("out"), k.has("kept")
-			if k.done = err == nil || named && !kept; !k.done { // it may have had nothing left to do but to end
+			k.done = err == nil || k.has("out") && !k.has("kept") // it may have had nothing left to do but to end
+			if !k.done {
 				k.kills++
-			}
-			if !k.done && named { // killed between the output's name and the end of the checkpoint
-				k.mergedAgain++
 			}
 			k.bytes += read
 			return k.done

@@ -39,6 +39,10 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 	if f.report.stats == "json" {
 		return writeJSON(a.out, p)
 	}
+	if c := p.Checkpoint; c != nil && c.Complete {
+		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)
+		return nil
+	}
 	writePlan(a.out, p)
 	return nil
 }

@@ -78,6 +78,9 @@ func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 		o.kept = &output.Kept{Name: cp.Output(), Owner: cp.Folder()}
 	}
 	o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept)
+	if err == nil && cp != nil {
+		o.file.Complete = cp.SetComplete
+	}
 	if err != nil || o.kept == nil || o.kept.Begun {
 		return err
 	}

@@ -123,7 +123,7 @@ type crashed struct {
 	begun  int                // the line from which on the manifest is durable
 	keeps  int                // and names a run
 
-	on, anew, refused int // what the same command did after a crash
+	on, anew, ended, refused int // what the same command did after a crash
 }
 
 func newCrashed(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
@@ -196,8 +196,8 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 		moment := of[r.IntN(len(of))]
 		c.judge(t, c.h.after(moment, c.h.draw(r, moment)))
 	}
-	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were refused",
-		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.refused)
+	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were complete, %d refused",
+		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.ended, c.refused)
 	for _, fault := range c.faults {
 		t.Error(fault)
 	}
@@ -260,9 +260,15 @@ func (c *crashed) judge(t *testing.T, s state) {
 // again runs the same command over what was found after a crash.
 func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 	t.Helper()
+	hasManifest := !changed(kept + "/manifest").IsZero()
 	status, said := c.run(t)
 	switch {
-	case status == 2 && c.mayRefuse(s, isNew, said) && same(read(t, out), found):
+	case isNew && hasManifest:
+		c.ended++
+		if !complete.MatchString(said) {
+			c.fault(s, "the output is complete, and the same command says: %s", said)
+		}
+	case status == 2 && c.mayRefuse(s, said) && same(read(t, out), found):
 		c.refused++
 		if err := os.RemoveAll(kept); err != nil {
 			t.Fatal(err)
@@ -280,18 +286,16 @@ func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 	}
 }
 
-// mayRefuse reports whether a sort may say what it said: that the manifest is damaged, which was not yet durable, or
-// that the input is another, which it is where the output has taken its name.
-func (c *crashed) mayRefuse(s state, isNew bool, said string) bool {
-	replaced := isNew && c.job.args[len(c.job.args)-1] == out
-	return s.moment < c.begun && damaged.MatchString(said) || replaced && another.MatchString(said)
+// mayRefuse reports whether a sort may say what it said: that the manifest is damaged, which was not yet durable.
+func (c *crashed) mayRefuse(s state, said string) bool {
+	return s.moment < c.begun && damaged.MatchString(said)
 }
 
 var (
 	temporaryOrKept = regexp.MustCompile(temporary.String() + `|^kept$`)
 	nothing         = regexp.MustCompile(`^$`)
 	damaged         = regexp.MustCompile(`\Aextsort: .*its manifest is damaged.*\(remove the folder .*\n\z`)
-	another         = regexp.MustCompile(`\Aextsort: .*another sort: input .*\(remove the folder .*\n\z`)
+	complete        = regexp.MustCompile(`\Aextsort: warning: a run before has completed output .*\n`)
 )
 
 // run gives the exit status of the command and what it says.

@@ -31,6 +31,8 @@ import (
 // Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
 // IsStream is true, and only Write may be used.
 type Output struct {
+	Complete func(file *os.File) error // is told of the durable file before it gets its name; nil: nobody is
+
 	fault func(operation string) error // nil but in tests
 
 	name     string      // as the user gave it, for messages
@@ -191,7 +193,11 @@ func (o *Output) publish(size int64) error {
 		}
 		keepOwner(o.file, o.replaces) // afterwards: to change the mode of somebody else's file takes a right of its own
 	}
-	if err := o.do("sync output", o.file.Sync); err != nil {
+	err := o.do("sync output", o.file.Sync)
+	if err == nil && o.Complete != nil {
+		err = o.Complete(o.file)
+	}
+	if err != nil {
 		return err
 	}
 	if o.temp == "" {
