@@ -116,14 +116,6 @@ func helpCommand() *cobra.Command {
 	return cmd
 }
 
-func versionCommand() *cobra.Command {
-	cmd := verb("version", "Print the version, as -V and --version do.", "", nil, nil)
-	cmd.Run, cmd.RunE = func(cmd *cobra.Command, _ []string) { printVersion(cmd.OutOrStdout()) }, nil
-	return cmd
-}
-
-func printVersion(w io.Writer) { fmt.Fprintln(w, "extsort", version()) }
-
 // firstLines is what somebody gets who types nothing but the name.
 const firstLines = `extsort sorts files of fixed-size binary records. Say what a record is:
   extsort -t u64 -o sorted.bin keys.bin           64-bit numbers

@@ -7,13 +7,12 @@
 //	commands.go   the tree of commands and how a verb is told from a file
 //	flags.go, values.go   the flags and what they mean
 //	sort.go …     one file for each command
-//	help.go, man.go, guess.go   what helps whoever types: help, the manual page, "did you mean?"
+//	help.go, man.go, guess.go, version.go   what helps whoever types: help, the manual page, "did you mean?"
 //	progress.go, report.go   what is shown while a sort runs, and after it
 //	signals*.go   interruption
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,13 +82,4 @@ func printError(w io.Writer, err error) {
 		lines[i] = strings.TrimSpace(line)
 	}
 	fmt.Fprintf(w, "extsort: %s\n", strings.Join(lines, "; "))
-}
-
-// version is what go build knows of this binary: the module's version with the commit, and what it was built for.
-func version() string {
-	v := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v = info.Main.Version
-	}
-	return fmt.Sprintf("%s, %s %s/%s", cmp.Or(v, "(unknown version)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/extsort/extsort/device/opencl"
+)
+
+// What a release sets by -ldflags "-X main.releaseVersion=v0.1.0 …"; else what go build knows is taken.
+var releaseVersion, releaseCommit, releaseDate string
+
+func versionCommand() *cobra.Command {
+	cmd := verb("version", "Print the version, as -V and --version do.", "", nil, nil)
+	cmd.Run, cmd.RunE = func(cmd *cobra.Command, _ []string) { printVersion(cmd.OutOrStdout()) }, nil
+	return cmd
+}
+
+// printVersion writes the version in its first line, then what the binary was made of and what it can use here.
+func printVersion(w io.Writer) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	set := func(key string) string {
+		for _, s := range info.Settings {
+			if s.Key == key {
+				return s.Value
+			}
+		}
+		return ""
+	}
+	commit := cmp.Or(releaseCommit, set("vcs.revision"), "unknown")
+	fmt.Fprintln(w, "extsort", cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"))
+	writeRows(w, []row{
+		{"commit", commit + when(releaseCommit == "" && set("vcs.modified") == "true", ", with changes")},
+		{"date", cmp.Or(releaseDate, set("vcs.time"), "unknown")},
+		{"built by", runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH},
+		{"features", cmp.Or(strings.Join(features(), ", "), "none")},
+	})
+}
+
+// features are what one binary or one machine has and another has not.
+func features() (list []string) {
+	if opencl.Fingerprint() != "" { // it has kernels
+		list = append(list, "opencl")
+	}
+	if runtime.GOARCH == "amd64" && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD) {
+		list = append(list, "avx512")
+	}
+	return list
+}
