@@ -70,13 +70,14 @@ func Join(first Report, others ...Report) Report {
 	return first
 }
 
-// WriteText writes the view's tables.
+// WriteText writes what was found, and the view's tables.
 func (r Report) WriteText(w io.Writer) error {
 	view, err := FindView(r.View)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s (%s)\n%s; medians of %d\n", r.Device, r.Driver, r.Clock, r.Runs); err != nil {
+	_, err = fmt.Fprintf(w, "%s\n\n%s (%s)\n%s; medians of %d\n", r.Finding(), r.Device, r.Driver, r.Clock, r.Runs)
+	if err != nil {
 		return err
 	}
 	for _, t := range view.Tables(r.Results) {
