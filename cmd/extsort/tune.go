@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,6 +24,8 @@ type tuneFlags struct {
 	budget time.Duration
 	keys   []opencl.KeyKind
 	count  int64
+	show   bool
+	reset  bool
 }
 
 func (f *tuneFlags) groups() []group {
@@ -36,17 +39,32 @@ func (f *tuneFlags) groups() []group {
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
 	g.add(size(&f.count, "COUNT", parseCount), "count,n",
 		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
-	return []group{g}
+	kept := newGroup("What is kept")
+	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show what is kept, and what plans it changes")
+	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove what is kept of this machine and its devices")
+	return []group{g, kept}
 }
 
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
-	return verb("tune [flags]",
+	cmd := verb("tune [flags]",
 		"Measure this machine, by which sorts are planned, and find the best parameters\n"+
 			"of the sorts for a GPU or another OpenCL device. Both are kept under the user's\n"+
 			"cache folder, where later sorts find them.",
-		"  extsort tune\n  extsort tune -d 2 --budget 5m",
-		f.groups(), func(ctx context.Context) error { return a.tune(ctx, &f) })
+		"  extsort tune\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n  extsort tune --reset",
+		f.groups(), nil)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch alone := cmd.Flags().NFlag() == 1; {
+		case (f.show || f.reset) && !alone:
+			return errors.New("tune: --show and --reset measure nothing: give one of them alone")
+		case f.show:
+			return showTuning(a.out)
+		case f.reset:
+			return resetTuning(a.out)
+		}
+		return a.tune(cmd.Context(), &f)
+	}
+	return cmd
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
@@ -87,6 +105,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 
 // tuneMachine measures the machine and keeps its profile.
 func (a *app) tuneMachine(ctx context.Context) error {
+	before := profile.Load()
 	found, err := profile.Measure(ctx, []string{spill.DefaultFolder()})
 	if err != nil {
 		return err
@@ -95,6 +114,9 @@ func (a *app) tuneMachine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s\nkept in %s\n", planRates(found.Rates()), name)
+	if err := writeMeasured(a.out, before, found); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "kept in %s\n", name)
 	return a.out.err
 }

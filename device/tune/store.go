@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -86,6 +88,26 @@ func Save(info device.Info, t opencl.Tuning) (string, error) {
 	})
 	if err != nil {
 		return "", fmt.Errorf("keep the tuning of %s: %w", info.Name, err)
+	}
+	return name, nil
+}
+
+// Forget removes what is kept of a device and returns the file's name; "": nothing was kept.
+func Forget(info device.Info) (string, error) {
+	name, err := pathOf(info)
+	if err != nil {
+		return "", err
+	}
+	return Remove(name)
+}
+
+// Remove removes a file that was kept and returns its name; "": there is none.
+func Remove(name string) (string, error) {
+	switch err := os.Remove(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("forget what was measured: %w", err)
 	}
 	return name, nil
 }

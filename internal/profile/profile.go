@@ -34,21 +34,47 @@ func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.Nu
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
 
+// Kept is what is kept of this machine: the file, who measured it and when.
+type Kept struct {
+	File, Command string
+	Measured      time.Time
+	Profile       *plan.Profile // nil: nothing is kept
+}
+
 // Load is the profile that was kept of this machine, else the default. EXTSORT_PROFILE=default keeps plans independent
 // of what was measured.
 func Load() *plan.Profile {
+	if os.Getenv("EXTSORT_PROFILE") != "default" {
+		if k := Known(); k.Profile != nil {
+			return k.Profile
+		}
+	}
+	return plan.DefaultProfile()
+}
+
+// Known is what is kept of this machine.
+func Known() Kept {
 	m := thisMachine()
 	name, err := m.path()
-	if err != nil || os.Getenv("EXTSORT_PROFILE") == "default" {
-		return plan.DefaultProfile()
+	if err != nil {
+		return Kept{}
 	}
 	content, err := os.ReadFile(name)
 	var k kept
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
-		return plan.DefaultProfile()
+		return Kept{}
 	}
 	mend(k.Profile)
-	return k.Profile
+	return Kept{name, k.Command, k.Measured, k.Profile}
+}
+
+// Forget removes what is kept of this machine and returns the file's name; "": nothing was kept.
+func Forget() (string, error) {
+	name, err := thisMachine().path()
+	if err != nil {
+		return "", err
+	}
+	return tune.Remove(name)
 }
 
 // mend gives prices that are missing, or would mislead, their defaults.

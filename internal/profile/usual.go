@@ -1,0 +1,62 @@
+package profile
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+)
+
+// Usual is a sort as many are: so many bytes of records, from a file to a file, in so much memory, on the CPU.
+type Usual struct {
+	Name                string
+	spec                format.Spec
+	bytes, memory, read int64 // read: bytes/s that a trial of the input found
+}
+
+// Usuals are sorts by whose plans two profiles can be compared.
+var Usuals = []Usual{
+	{"1 GiB of u64 in 4 GiB of memory", format.Spec{Type: "u64"}, 1 << 30, 4 << 30, 8e9},
+	{"1 GiB of u64 in 256 MiB, cached", format.Spec{Type: "u64"}, 1 << 30, 256 << 20, 8e9},
+	{"64 GiB of u64 in 4 GiB, from a disk", format.Spec{Type: "u64"}, 64 << 30, 4 << 30, 1e9},
+	{"64 GiB of gensort in 4 GiB, from a disk", format.Spec{Format: "gensort"}, 64 << 30, 4 << 30, 1e9},
+}
+
+// Plan is how the sort would go with a profile, by so many workers.
+func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
+	header, err := u.spec.NewHeader()
+	if err != nil {
+		return nil, err
+	}
+	keyer, err := format.NewKeyer(header.Layout())
+	if err != nil {
+		return nil, err
+	}
+	f := &plan.Facts{
+		Keyer: keyer, Records: u.bytes / int64(header.Layout().RecordSize), Seekable: true,
+		ReadRate: float64(u.read), Sample: uniform(), Memory: 2 * u.memory,
+		Asked:  plan.Asked{Strategy: plan.Auto, MemoryBytes: u.memory, Workers: workers, SpillCodec: "auto"},
+		Output: plan.Output{File: true, OnDisk: true},
+		Spill:  plan.Spill{Folders: []string{"spill"}, OnDisk: true, Free: math.MaxInt64},
+	}
+	f.Devices = []plan.Device{engine.Describe(cpu.New(), f)}
+	return plan.Choose(f, p)
+}
+
+// uniform is a sample of uniformly random keys.
+func uniform() plan.Sample {
+	s, random := plan.Sample{Enough: true}, rand.New(rand.NewPCG(1, 2))
+	for range plan.SampleKeys {
+		key := random.Uint64()
+		if n := len(s.Prefixes); n > 0 && key > s.Prefixes[n-1] {
+			s.Ascents++
+		} else if n > 0 {
+			s.Descents++
+		}
+		s.Prefixes = append(s.Prefixes, key)
+	}
+	return s
+}
