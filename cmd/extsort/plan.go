@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -43,11 +45,11 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)
 		return nil
 	}
-	writePlan(a.out, p)
+	writePlan(a.out, p, &f.opt)
 	return nil
 }
 
-func writePlan(w io.Writer, p *extsort.SortPlan) {
+func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
 	size := int64(p.RecordSize)
 	writeRows(w, []row{
 		{"records", planRecords(p)},
@@ -61,6 +63,8 @@ func writePlan(w io.Writer, p *extsort.SortPlan) {
 		{"chunk", plural(p.ChunkRecords, "record") + ", " + humanBytes(p.ChunkRecords*size)},
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
+		{"output", planOutput(p, opt)},
+		{"replaces", planReplaced(opt.Output)},
 		{"checkpoint", planCheckpoint(p)},
 		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
@@ -110,6 +114,32 @@ func planSpill(p *extsort.SortPlan) string {
 	return humanBytes(p.TempBytes) + folders +
 		when(p.StoredBytes > 0, ", packed to about %s", humanBytes(p.StoredBytes)) +
 		when(p.KeptBytes > 0, "; %s stay in memory", humanBytes(p.KeptBytes))
+}
+
+// planOutput tells the size of an output file, and what it takes of a disk together with the spill.
+func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
+	records := p.Records
+	if opt.Limit > 0 && records >= 0 {
+		records = min(records, opt.Limit)
+	}
+	if opt.Output == "" || opt.Output == "-" || records < 0 {
+		return ""
+	}
+	bytes := records * int64(p.RecordSize)
+	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // the plan was made with it: it is a good one
+	return when(opt.Unique, "at most ") + humanBytes(bytes) + " in " + opt.Output +
+		when(codec != format.None, ", before compression by %s", codec) +
+		when(p.TempBytes > 0, "; with spill on the same disk up to %s", humanBytes(bytes+p.TempBytes))
+}
+
+// planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.
+func planReplaced(name string) string {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner and group are kept, "+
+		"ACLs and attributes are not; other hard links keep the old records", name, humanBytes(info.Size()))
 }
 
 // planCheckpoint tells what is done already.
