@@ -1,0 +1,92 @@
+package format
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// ForeignName is what kind of file begins with first, its first DetectBytes, for example "a Parquet file", where that
+// kind has more in it than records, or is compressed by what cannot be read here; "": none that is known.
+func ForeignName(first []byte) string {
+	if f := recognise(foreignCompressions, first); f != nil {
+		return "compressed by " + f.name
+	}
+	if f := recognise(containers, first); f != nil {
+		return f.name
+	}
+	return ""
+}
+
+// Array is what the header of a NumPy array says.
+type Array struct {
+	DType       string // as Python writes it
+	HeaderBytes int64
+	Records     int64
+	RecordSize  int          // bytes
+	Fields      []ArrayField // one without a name, unless the array has a structured type
+}
+
+// ArrayField is a field of an array's records.
+type ArrayField struct {
+	Name   string
+	Offset int    // bytes; of an array in a record not known
+	Type   Type   // the zero Type: it cannot be a key
+	Why    string // it cannot be a key; "": it can
+}
+
+// ReadArray reads the header of a NumPy array, and not a byte more.
+func ReadArray(r io.Reader) (*Array, error) {
+	text, size, err := readNpyText(r)
+	if err != nil {
+		return nil, err
+	}
+	dt, records, err := parseNpyText(text)
+	if err != nil {
+		return nil, err
+	}
+	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size}
+	for _, f := range dt.fields {
+		a.Fields = append(a.Fields, ArrayField{Name: f.name, Offset: f.offset, Type: f.typ, Why: f.why})
+	}
+	return a, nil
+}
+
+// Number is where a value of the field stands on the number line, from its part of a normalized key: the value of a
+// number, and of bytes the first eight as a big-endian number. It is rounded to a float64; a NaN stays one.
+func (f Field) Number(key []byte) float64 {
+	if f.Type.Kind == Bytes {
+		size := min(len(key), 8)
+		bits := PrefixOf(key)
+		if f.Desc {
+			bits ^= lowBits(8 * size)
+		}
+		return math.Ldexp(float64(bits), 8*(8-size))
+	}
+	bits := 64
+	if f.Type.Kind == Float {
+		bits = 8 * len(key) // its text has as few digits as tell it from others of its size
+	}
+	x, err := strconv.ParseFloat(f.text(key, 0), bits)
+	if err != nil { // the text of a NaN has its bits
+		return math.NaN()
+	}
+	return x
+}
+
+// NumberText is a place on the number line, as a value of the field: six digits of a number, of bytes the first four.
+func (f Field) NumberText(x float64) string {
+	if f.Type.Kind == Bytes {
+		first := uint64(math.MaxUint64)
+		if x < 1<<64 {
+			first = uint64(max(x, 0))
+		}
+		return bytesText(binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0)
+	}
+	if f.Type.Kind != Float && math.Abs(x) < 1e15 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}

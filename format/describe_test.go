@@ -1,0 +1,139 @@
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"testing"
+)
+
+func TestForeignName(t *testing.T) {
+	for first, want := range map[string]string{
+		"\xfd7zXZ\x00 and so on": "compressed by xz",
+		"SQLite format 3\x00":    "an SQLite database",
+		"\x93NUMPY":              "a NumPy array",
+		"01234567":               "",
+		"":                       "",
+	} {
+		if got := ForeignName([]byte(first)); got != want {
+			t.Errorf("%q: %q, want %q", first, got, want)
+		}
+	}
+}
+
+func TestReadArray(t *testing.T) {
+	file, err := os.Open("../testdata/particles.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a, err := ReadArray(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := file.Stat()
+	if a.Records != 500 || a.HeaderBytes+500*int64(a.RecordSize) != info.Size() || len(a.Fields) != 4 {
+		t.Fatalf("%+v", a)
+	}
+	if f := a.Fields[2]; f.Name != "mass" || f.Offset != 16 || f.Type.String() != "f64" || f.Why != "" {
+		t.Errorf("%+v", f)
+	}
+	if f := a.Fields[1]; f.Why == "" {
+		t.Errorf("an array in a record can be a key: %+v", f)
+	}
+	if _, err := ReadArray(bytes.NewReader([]byte("no array at all"))); err == nil {
+		t.Error("no error of what is no array")
+	}
+}
+
+// TestNumber holds that the place of a value is the value, whatever its direction.
+func TestNumber(t *testing.T) {
+	values := []float64{0, 1, -1, 127, -128, 255, 1000, -1000, 65535, 1 << 40, -1 << 40, 0.5, -0.25,
+		math.Inf(1), math.Inf(-1)}
+	for _, name := range append([]string{"u32be", "i64be", "f64be"}, NumberTypes...) {
+		typ, err := ParseType(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			if rec, ok := encodeNumber(typ, v); ok {
+				checkNumber(t, Field{Type: typ}, rec, v)
+				checkNumber(t, Field{Type: typ, Desc: true}, rec, v)
+			}
+		}
+	}
+	typ := Type{Kind: Float, Size: 8}
+	rec := binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
+	if x := (Field{Type: typ}).Number(normalized(t, Field{Type: typ}, rec)); !math.IsNaN(x) {
+		t.Errorf("a NaN is %v", x)
+	}
+	checkNumber(t, Field{Type: Type{Kind: Bytes, Size: 2}}, []byte{1, 2}, 0x0102<<48)
+	checkNumber(t, Field{Type: Type{Kind: Bytes, Size: 9}}, []byte("\x00\x00\x00\x00\x00\x00\x01\x02zzz")[:9], 0x0102)
+}
+
+func checkNumber(t *testing.T, f Field, rec []byte, want float64) {
+	t.Helper()
+	if got := f.Number(normalized(t, f, rec)); got != want {
+		t.Errorf("%v: %v is %v", f, want, got)
+	}
+}
+
+func normalized(t *testing.T, f Field, rec []byte) []byte {
+	k, err := NewKeyer(Layout{RecordSize: f.Type.Size, Key: []Field{f}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Append(nil, rec)
+}
+
+// encodeNumber is a value as a type holds it; false: the type has no such value.
+func encodeNumber(t Type, v float64) ([]byte, bool) {
+	var b []byte
+	switch {
+	case t.Kind == Float && t.Size == 4:
+		b = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v)))
+	case t.Kind == Float:
+		b = binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+	default:
+		most, least := math.Ldexp(1, 8*t.Size), 0.0
+		if t.Kind == Signed {
+			most /= 2
+			least = -most
+		}
+		if v != math.Trunc(v) || math.IsInf(v, 0) || v < least || v >= most {
+			return nil, false
+		}
+		b = binary.LittleEndian.AppendUint64(nil, uint64(int64(v)))
+		high := uint64(int64(v) >> 63)
+		b = binary.LittleEndian.AppendUint64(b, high)[:t.Size]
+	}
+	if t.BigEndian {
+		for i := range len(b) / 2 {
+			b[i], b[len(b)-1-i] = b[len(b)-1-i], b[i]
+		}
+	}
+	return b, true
+}
+
+func TestNumberText(t *testing.T) {
+	for want, f := range map[string]struct {
+		typ string
+		x   float64
+	}{
+		"1000":     {"u64", 1000},
+		"1e+20":    {"u64", 1e20},
+		"-3":       {"i8", -3},
+		"0.333333": {"f64", 1.0 / 3},
+		`"abcd"`:   {"bytes9", 0x6162636465666768},
+		"0xffff":   {"bytes2", 1 << 64},
+	} {
+		typ, err := ParseType(f.typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (Field{Type: typ}).NumberText(f.x); got != want {
+			t.Errorf("%v as %s: %s, want %s", f.x, f.typ, got, want)
+		}
+	}
+}
