@@ -52,7 +52,7 @@ func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, win
 	if name == Stdin {
 		return openReader(ctx, kind, shownStdin, stdin, windowBytes, false)
 	}
-	file, err := openNamed(ctx, name)
+	file, err := OpenNamed(ctx, name)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
@@ -92,9 +92,9 @@ func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windo
 	return in, nil
 }
 
-// openNamed opens a file. The system opens a FIFO only when somebody opens its other end, too: if ctx is cancelled
-// before, nobody needs it any more.
-func openNamed(ctx context.Context, name string) (*os.File, error) {
+// OpenNamed opens a file, which is no folder. The system opens a FIFO only when somebody opens its other end, too: if
+// ctx is cancelled before, nobody needs it any more.
+func OpenNamed(ctx context.Context, name string) (*os.File, error) {
 	if name == "" {
 		return nil, errors.New("the name of an input is empty")
 	}

@@ -78,16 +78,21 @@ func flagSynopsis(f *pflag.Flag) string {
 
 // columns is how wide the terminal is that w is; for a file or a pipe what the environment says, or 80.
 func columns(w io.Writer) int {
+	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(cmp.Or(terminalColumns(w), max(width, 0), 80), leastColumns)
+}
+
+// terminalColumns is how wide the terminal is that w is; 0: it is none.
+func terminalColumns(w io.Writer) int {
 	if h, ok := w.(*heard); ok {
 		w = h.Writer
 	}
 	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return max(width, leastColumns)
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
 		}
 	}
-	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
-	return max(cmp.Or(max(width, 0), 80), leastColumns)
+	return 0
 }
 
 // leastColumns leaves flags some room for what they mean.
@@ -131,7 +136,7 @@ Usage:
   extsort [flags] [FILE ...]   sort to standard output, or to -o FILE
   extsort -c [flags] [FILE]    check that FILE is sorted
   extsort -m [flags] FILE ...  merge files that are sorted
-  extsort VERB [flags]         gen, plan, devices, bench, tune, demo, help, man
+  extsort VERB [flags]         info, gen, plan, devices, bench, tune, demo, help
 
   -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            records of so many bytes
@@ -155,6 +160,7 @@ Usage:
   extsort [flags] [FILE ...]       sort FILEs ("-" or none: standard input)
   extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: say nothing)
   extsort -m [flags] FILE ...      merge files that are already sorted
+  extsort info [flags] FILE ...    tell what is in files
   extsort gen [flags]              write test data
   extsort plan [flags] [FILE ...]  show what a sort would do, and do nothing
   extsort devices                  list the devices a sort can use

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -23,13 +25,42 @@ func writeJSON(w io.Writer, v any) error {
 // A row is one line of a report: what it is about and what there is to say.
 type row struct{ label, text string }
 
-// writeRows writes rows with the texts aligned; rows without a text are left out.
+// writeRows writes rows with the texts aligned, and wrapped where w is a terminal; rows without a text are left out.
 func writeRows(w io.Writer, rows []row) {
-	tab := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.text == "" })
+	labels, width := 0, cmp.Or(terminalColumns(w), math.MaxInt32)
 	for _, r := range rows {
-		if r.text != "" {
-			fmt.Fprintf(tab, "%s\t%s\n", r.label, r.text)
+		labels = max(labels, utf8.RuneCountInString(r.label))
+	}
+	for _, r := range rows {
+		for i, line := range wrap(r.text, width-labels-2) {
+			fmt.Fprintf(w, "%-*s  %s\n", labels, when(i == 0, "%s", r.label), line)
 		}
+	}
+}
+
+// wrap splits a text between words into lines of at most so many characters. A word that is longer stays whole.
+func wrap(text string, width int) (lines []string) {
+	for utf8.RuneCountInString(text) > width {
+		runes := []rune(text)
+		at := strings.LastIndex(string(runes[:max(width, 0)+1]), " ")
+		if at <= 0 {
+			at = strings.Index(text, " ")
+		}
+		if at <= 0 {
+			break
+		}
+		lines = append(lines, text[:at])
+		text = strings.TrimLeft(text[at:], " ")
+	}
+	return append(lines, text)
+}
+
+// writeColumns writes lines of cells in columns, all to the left.
+func writeColumns(w io.Writer, lines [][]string) {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, cells := range lines {
+		fmt.Fprintln(tab, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	tab.Flush()
 }

@@ -39,6 +39,7 @@ var house = []struct{ folder, layer string }{
 	{"merge/output", "merge"},
 
 	{"internal/engine", "engine"},
+	{"internal/info", "engine"},
 	{"internal/profile", "engine"},
 
 	{".", "root"},

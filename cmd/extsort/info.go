@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/info"
+)
+
+// infoFlags say how to look at files.
+type infoFlags struct {
+	opt  extsort.Options // of which what a record is, and how it is recognised
+	all  bool
+	json bool
+}
+
+func (f *infoFlags) groups() []group {
+	how := newGroup("How to look")
+	how.flags.BoolVar(&f.all, "all", false, "look at every record, not only at a sample from all over the file")
+	how.flags.BoolVar(&f.json, "json", false, "one JSON object for each FILE, on a line")
+	return []group{recordGroup(&f.opt.Record), recogniseGroup(&f.opt), how}
+}
+
+func infoCommand(a *app) *cobra.Command {
+	var f infoFlags
+	cmd := verb("info [flags] FILE ...",
+		"Tell what is in files: what they are, how large their records may be, the fields\n"+
+			"of NumPy arrays. With a description of the record (-t, -R and -k, or -f) also\n"+
+			"whether they are in order, and what the keys are like.",
+		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
+		f.groups(), nil)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, &f, files) }
+	return cmd
+}
+
+// tellOfFiles tells of each file that can be read; the others are an error in the end.
+func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) error {
+	if len(files) == 0 {
+		return errors.New("info: name a FILE (- is standard input)")
+	}
+	opt, err := f.options()
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for i, name := range files {
+		report, err := info.Look(ctx, name, a.stdin, opt)
+		faults = append(faults, err)
+		switch {
+		case err != nil:
+		case f.json:
+			faults = append(faults, writeJSON(a.out, report))
+		default:
+			fmt.Fprint(a.out, when(i > 0, "\n"))
+			writeInfo(a.out, report)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// options is what the flags say, or what is wrong with them. -k alone is for arrays, whose fields have names.
+func (f *infoFlags) options() (info.Options, error) {
+	r := f.opt.Record
+	opt := info.Options{
+		Record: r, All: f.all, Recognition: format.Recognition{Raw: f.opt.Raw, Decompress: f.opt.Decompress},
+	}
+	err := opt.Recognition.Validate(r)
+	if r.Type+r.Format != "" || r.RecordSize != 0 {
+		err = errors.Join(err, validateRecord(r))
+	}
+	return opt, err
+}
+
+// writeInfo tells of a file: what it is, then its fields, its keys and some of its records.
+func writeInfo(w io.Writer, r *info.Report) {
+	fmt.Fprintln(w, r.File)
+	writeRows(w, append([]row{
+		{"  size", infoSize(r)},
+		{"  container", infoContainer(r)},
+		{"  records", infoRecords(r)},
+		{"  layout", r.Layout},
+		{"  problem", r.Problem},
+	}, scanRows(r.Scan)...))
+	writeSizes(w, r)
+	writeFields(w, r)
+	if r.Scan != nil {
+		writeHistogram(w, r.Scan.Histogram)
+	}
+	for _, rec := range r.Shown {
+		writeRecord(w, rec)
+	}
+}
+
+func infoSize(r *info.Report) string {
+	data := ""
+	if r.Compression != "" {
+		data = ", compressed by " + r.Compression
+		data += when(r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
+	}
+	switch {
+	case r.Bytes >= 0:
+		return plural(r.Bytes, "byte") + when(r.Bytes >= 1024, " (%s)", humanBytes(r.Bytes)) + data
+	case r.DataBytes >= 0 && data == "":
+		return plural(r.DataBytes, "byte")
+	}
+	return "not known before it ends" + data
+}
+
+func infoContainer(r *info.Report) string {
+	header := when(r.HeaderBytes > 0, ", %s of header", plural(r.HeaderBytes, "byte"))
+	switch r.Container {
+	case "raw":
+		return when(r.RecordSize == 0, "none that is known") + when(r.RecordSize > 0, "plain records")
+	case "text":
+		return "text in lines, which sort sorts"
+	case "npy":
+		return "NumPy array (-f npy)" + header
+	case "sosd":
+		return "the first 8 bytes count the keys after them (-f sosd)"
+	}
+	return r.Container
+}
+
+func infoRecords(r *info.Report) string {
+	if r.RecordSize == 0 {
+		return ""
+	}
+	count := "not counted"
+	if r.Records >= 0 {
+		count = humanize.Comma(r.Records)
+	}
+	return count + ", " + plural(r.RecordSize, "byte") + " each" +
+		when(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
+}
+
+// scanRows tell of the keys.
+func scanRows(s *info.Scan) []row {
+	if s == nil || s.Records == 0 {
+		return nil
+	}
+	looked := "all records"
+	if !s.All {
+		where := when(s.Start, "the first %s", plural(s.Records, "record")) +
+			when(!s.Start, "%s from all over", plural(s.Records, "record"))
+		looked = where + " (--all looks at all)"
+	}
+	equal := humanize.Comma(s.EqualNeighbours) + " equal the record before"
+	if !s.Sorted {
+		equal += fmt.Sprintf("; of %s, %s came before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
+	}
+	return []row{
+		{"  looked at", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
+		{"  NaNs", when(s.NaNs > 0, "%s", plural(s.NaNs, "record"))},
+	}
+}
+
+func order(s *info.Scan) string {
+	so := when(!s.All, ", as far as was looked at")
+	if s.Sorted {
+		return "in order" + so
+	}
+	d := s.Disorder
+	where := fmt.Sprintf("record %d (byte %d) is %s after %s", d.Record+1, d.Byte, d.Key, d.After)
+	where += when(d.AfterRecord != d.Record-1, " of record %d", d.AfterRecord+1)
+	if s.Reversed {
+		return "in reverse order" + so
+	}
+	return "not in order: " + where
+}
+
+// writeSizes tells which record sizes are likely, where none is known.
+func writeSizes(w io.Writer, r *info.Report) {
+	if len(r.RecordSizes) == 0 {
+		if r.Container == "raw" && r.RecordSize == 0 {
+			fmt.Fprintf(w, "\nno record size stands out%s\n", fitting(r.DataBytes))
+		}
+		return
+	}
+	lines := [][]string{{"likely", "records", "left over", "same bytes", "by chance"}}
+	for _, s := range r.RecordSizes {
+		records, left := "-", "-"
+		if s.Records >= 0 {
+			records, left = humanize.Comma(s.Records), plural(s.LeftOver, "byte")
+		}
+		lines = append(lines, []string{
+			fmt.Sprintf("-R %d", s.RecordSize), records, left, percent(s.Same), percent(s.Chance),
+		})
+	}
+	fmt.Fprintln(w)
+	writeTable(w, lines)
+	if r.RecordSizes[0].LeftOver > 0 {
+		fmt.Fprintln(w, "left over: a header before the records, or the last one was cut short")
+	}
+}
+
+// fitting lists the small record sizes that divide the data.
+func fitting(dataBytes int64) string {
+	sizes := ""
+	for n := int64(2); n <= 64; n++ {
+		if dataBytes > 0 && dataBytes%n == 0 {
+			sizes += fmt.Sprintf(" %d", n)
+		}
+	}
+	return when(sizes != "", "; up to 64 these would fit:%s", sizes)
+}
+
+// percent has one digit after the point where that says more.
+func percent(part float64) string {
+	if part < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+// writeFields lists the fields of an array that has several.
+func writeFields(w io.Writer, r *info.Report) {
+	if len(r.Fields) == 0 || len(r.Fields) == 1 && r.Fields[0].Name == "" {
+		return
+	}
+	lines := [][]string{{"field", "at byte", "type", ""}}
+	for _, f := range r.Fields {
+		cells := []string{f.Name, strconv.Itoa(f.Offset), f.Type, "-k " + f.Name}
+		if f.Type == "" {
+			cells = []string{f.Name, "-", "-", "no key"}
+		}
+		lines = append(lines, cells)
+	}
+	fmt.Fprintln(w)
+	writeColumns(w, lines)
+}
+
+// writeHistogram draws how many keys there are from one value to another.
+func writeHistogram(w io.Writer, bins []info.Bin) {
+	if len(bins) < 2 {
+		return
+	}
+	most := int64(1)
+	for _, b := range bins {
+		most = max(most, b.Count)
+	}
+	lines := [][]string{{"keys from", "to", "sampled", ""}}
+	for _, b := range bins {
+		lines = append(lines, []string{b.From, b.To, humanize.Comma(b.Count), strings.Repeat("#", int(30*b.Count/most))})
+	}
+	fmt.Fprintln(w)
+	writeColumns(w, lines)
+}
+
+// writeRecord shows a record, each part of it as bytes and as what it means.
+func writeRecord(w io.Writer, rec info.Record) {
+	fmt.Fprintf(w, "\nrecord %s, at byte %s\n", humanize.Comma(rec.Record+1), humanize.Comma(rec.Byte))
+	lines := [][]string{}
+	for _, p := range rec.Parts {
+		cells := []string{"  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset)), hexText(p, 16)}
+		if p.Value != "" {
+			cells = []string{cells[0], hexText(p, 8), p.Value}
+		}
+		lines = append(lines, cells)
+	}
+	writeColumns(w, lines)
+}
+
+// hexText is the first bytes of a part, in pairs of digits.
+func hexText(p info.Part, most int) string {
+	b, _ := hex.DecodeString(p.Hex) // which info has made
+	return fmt.Sprintf("% x", b[:min(len(b), most)]) + when(p.Size > most, " …")
+}

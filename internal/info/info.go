@@ -1,0 +1,227 @@
+// Package info tells what is in a file, as far as its bytes say: Look makes a Report.
+//
+// Nothing has to be known of the file. Where a description of the record is given, or the file has one itself, the
+// report tells of the keys, too. A file is looked at in blocks from all over it, a few megabytes together, unless
+// Options.All asks for every record; of a stream, and of what is compressed, the sample is its beginning.
+//
+//	source.go    the file as bytes that can be read
+//	sizes.go     which record sizes the bytes speak for
+//	records.go   the first, a middle and the last record, field by field
+//	scan.go      order, extremes, duplicates, NaNs; histogram.go
+package info
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Schema is the number of the form of a Report as JSON. It changes when a name goes or changes its meaning.
+const Schema = 1
+
+// Options say how to look at a file.
+type Options struct {
+	Record      format.Spec // what a record is; the zero Spec: as the file says, or not known. REQUIRES: valid
+	Recognition format.Recognition
+	All         bool // look at every record
+}
+
+// Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
+type Report struct {
+	Schema      int     `json:"schema"`
+	File        string  `json:"file"`
+	Bytes       int64   `json:"bytes"`                  // of the file
+	Compression string  `json:"compression,omitempty"`  // "": none
+	DataBytes   int64   `json:"data_bytes"`             // decompressed
+	Container   string  `json:"container"`              // empty, raw, text, npy, sosd, gensort, or in words what it is
+	HeaderBytes int64   `json:"header_bytes"`           // before the first record
+	Records     int64   `json:"records"`                //
+	RecordSize  int     `json:"record_size,omitempty"`  // 0: not known
+	LeftOver    int64   `json:"left_over,omitempty"`    // bytes after the last whole record
+	DType       string  `json:"dtype,omitempty"`        // of a NumPy array
+	Fields      []Field `json:"fields,omitempty"`       // of a NumPy array
+	Layout      string  `json:"layout,omitempty"`       // of the record, with its key
+	RecordSizes []Size  `json:"record_sizes,omitempty"` // that are likely, the likeliest first
+
+	Scan    *Scan    `json:"scan,omitempty"`    // what the keys are like; nil: no key is known
+	Shown   []Record `json:"shown,omitempty"`   // the first, a middle and the last record
+	Problem string   `json:"problem,omitempty"` // why the file cannot be sorted as described
+}
+
+// Field is a field of a NumPy array.
+type Field struct {
+	Name   string `json:"name"` // "": of an array that has no names
+	Offset int    `json:"offset"`
+	Type   string `json:"type,omitempty"`   // that it is sorted by; "": it cannot be a key
+	Reason string `json:"reason,omitempty"` // why it cannot
+}
+
+// Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in
+// it.
+func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Report, error) {
+	src, err := open(ctx, name, stdin, opt.Recognition)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	l := &look{Options: opt, src: src, report: &Report{
+		Schema: Schema, File: src.name, Bytes: src.bytes, DataBytes: src.data, Records: -1,
+	}}
+	if src.codec != format.None {
+		l.report.Compression = src.codec.String()
+	}
+	l.note(src.fault)
+	l.recognise()
+	if err := l.readHeader(); err != nil {
+		return nil, err
+	}
+	return l.report, l.lookAtRecords(ctx)
+}
+
+// look is a Report in the making.
+type look struct {
+	Options
+	src    *source
+	report *Report
+
+	array  *format.Array  // nil: it is none
+	header *format.Header // nil: no key is known
+}
+
+// note keeps the first problem.
+func (l *look) note(err error) {
+	if err != nil && l.report.Problem == "" {
+		l.report.Problem = strings.TrimPrefix(err.Error(), l.src.name+": ")
+	}
+}
+
+// recognise tells the container by the first bytes.
+func (l *look) recognise() {
+	r, head := l.report, l.src.head
+	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
+	r.Container = "raw"
+	switch {
+	case len(head) == 0:
+		r.Container, r.Records = "empty", 0
+	case l.Record.Format != "":
+		r.Container = l.Record.Format
+	case l.Recognition.Raw:
+	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
+		r.Container = "npy"
+		if l.Record.Type == "" && l.Record.RecordSize == 0 {
+			l.Record.Format = "npy"
+		}
+	case foreign != "":
+		r.Container = foreign
+	case l.described():
+	case l.sosdType() != "":
+		r.Container = "sosd"
+		l.Record = format.Spec{Format: "sosd", Type: l.sosdType()}
+	case isText(head):
+		r.Container = "text"
+	}
+	if len(l.Record.Keys) > 0 && !l.described() {
+		l.note(l.Record.Validate())
+	}
+}
+
+// described reports whether something says what a record is.
+func (l *look) described() bool {
+	return l.Record.Format+l.Record.Type != "" || l.Record.RecordSize > 0
+}
+
+// sosdType is the type of the keys that the first 8 bytes count; "": they do not.
+func (l *look) sosdType() string {
+	for _, name := range []string{"u32", "u64"} {
+		if l.Recognition.SosdDoubt(format.Spec{Type: name}, l.src.head, l.src.data) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// readHeader finds out what the records are. What is wrong with them is a problem, but no error.
+func (l *look) readHeader() error {
+	r, src := l.report, l.src
+	if r.Container == "npy" {
+		l.readArray()
+	}
+	if !l.described() || r.Container == "empty" || r.Container == "npy" && l.array == nil || l.needsKey() {
+		return nil
+	}
+	header, err := l.Record.ReadHeader(bytes.NewReader(src.head), src.name)
+	if err == nil {
+		err = l.Recognition.CheckRecords(l.Record, src.head)
+	}
+	l.note(err)
+	if err != nil {
+		return nil
+	}
+	l.header = header
+	r.HeaderBytes, r.RecordSize, r.Layout = header.Size(), header.Layout().RecordSize, header.Layout().String()
+	l.countRecords(header.Records())
+	if src.data >= 0 {
+		_, err = format.CheckSize(src.name, header, src.data)
+		l.note(err)
+	}
+	return nil
+}
+
+// needsKey reports whether the file is an array of several fields of which none was chosen.
+func (l *look) needsKey() bool {
+	return l.array != nil && len(l.Record.Keys) == 0 && (len(l.array.Fields) != 1 || l.array.Fields[0].Name != "")
+}
+
+// readArray takes from a NumPy array what its header says.
+func (l *look) readArray() {
+	array, err := format.ReadArray(bytes.NewReader(l.src.head))
+	if err != nil {
+		l.note(fmt.Errorf("the header of the array: %w", err))
+		return
+	}
+	l.array = array
+	r := l.report
+	r.DType, r.HeaderBytes, r.RecordSize = array.DType, array.HeaderBytes, array.RecordSize
+	for _, f := range array.Fields {
+		field := Field{Name: f.Name, Offset: f.Offset, Reason: f.Why}
+		if f.Why == "" {
+			field.Type = f.Type.String()
+		}
+		r.Fields = append(r.Fields, field)
+	}
+	l.countRecords(array.Records)
+}
+
+// countRecords counts the records that are there, else those that the header announces.
+func (l *look) countRecords(announced int64) {
+	r := l.report
+	r.Records = announced
+	if data := l.src.data - r.HeaderBytes; l.src.data >= 0 {
+		data = max(data, 0)
+		r.Records, r.LeftOver = data/int64(r.RecordSize), data%int64(r.RecordSize)
+	}
+}
+
+// lookAtRecords reads what the report tells of the records.
+func (l *look) lookAtRecords(ctx context.Context) error {
+	r := l.report
+	var err error
+	if r.RecordSize == 0 && (r.Container == "raw" || r.Container == "text") {
+		r.RecordSizes, err = likelySizes(l.src)
+	}
+	if r.Container == "text" { // lines are alike at many distances
+		r.RecordSizes = slices.DeleteFunc(r.RecordSizes, func(s Size) bool { return s.LeftOver != 0 })
+	}
+	if err == nil {
+		r.Shown, err = l.show()
+	}
+	if err == nil && l.header != nil {
+		r.Scan, err = l.scan(ctx)
+	}
+	return err
+}

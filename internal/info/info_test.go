@@ -1,0 +1,419 @@
+package info
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// lookAt is what Look tells of a file with these bytes.
+func lookAt(t *testing.T, data []byte, opt Options) *Report {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Look(t.Context(), name, nil, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newRandom(t *testing.T) *rand.Rand {
+	const seed = 27
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// structured makes records that begin with a number of so many records, a small field, and else are random.
+func structured(r *rand.Rand, size, records int) []byte {
+	data := randomBytes(r, size*records)
+	for i := range records {
+		rec := data[i*size : (i+1)*size]
+		copy(rec, binary.BigEndian.AppendUint32(nil, uint32(i)))
+		rec[size-1] = byte(r.IntN(3))
+	}
+	return data
+}
+
+func TestLikelySizesFindsTheRecord(t *testing.T) {
+	r := newRandom(t)
+	for _, size := range []int{5, 7, 8, 12, 13, 24, 100, 127, 500, 600} {
+		for _, records := range []int{60, 3000} {
+			report := lookAt(t, structured(r, size, records), Options{})
+			if len(report.RecordSizes) == 0 || report.RecordSizes[0].RecordSize != size {
+				t.Errorf("%d records of %d bytes: %+v", records, size, report.RecordSizes)
+				continue
+			}
+			first := report.RecordSizes[0]
+			if first.Records != int64(records) || first.LeftOver != 0 || first.Same <= first.Chance {
+				t.Errorf("%d records of %d bytes: %+v", records, size, first)
+			}
+			if n := len(report.Shown); n != 3 || report.Shown[2].Byte != int64((records-1)*size) {
+				t.Errorf("%d records of %d bytes: shown are %+v", records, size, report.Shown)
+			}
+		}
+	}
+}
+
+func TestLikelySizesSeesAHeader(t *testing.T) {
+	r := newRandom(t)
+	data := append([]byte("a header of 33 bytes, all of them"), structured(r, 26, 2000)...)
+	sizes := lookAt(t, data, Options{}).RecordSizes
+	if len(sizes) == 0 || sizes[0].RecordSize != 26 || sizes[0].LeftOver != 33-26 {
+		t.Errorf("%+v", sizes)
+	}
+}
+
+func TestLikelySizesOfNoRecords(t *testing.T) {
+	r := newRandom(t)
+	text := strings.Repeat("What is in a file, as far as its bytes say.\nNothing has to be known of it.\n", 100)
+	for name, data := range map[string][]byte{
+		"random": randomBytes(r, 1<<20), "short": {1, 2, 3}, "zeros": make([]byte, 5000), "one": {7},
+		"text": append([]byte(text), "and more"...),
+	} {
+		if report := lookAt(t, data, Options{}); len(report.RecordSizes) > 0 {
+			t.Errorf("%s: %+v", name, report.RecordSizes)
+		}
+	}
+}
+
+func TestContainers(t *testing.T) {
+	for name, c := range map[string]struct {
+		data string
+		want string
+	}{
+		"empty":    {"", "empty"},
+		"text":     {"some\nlines\n", "text"},
+		"parquet":  {"PAR1\x15\x04\x15" + strings.Repeat("x", 50), "a Parquet file"},
+		"xz":       {"\xfd7zXZ\x00" + strings.Repeat("x", 50), "compressed by xz"},
+		"sosd":     {"\x02\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("\x01", 16), "sosd"},
+		"raw":      {"\x00\x01\x02", "raw"},
+		"npy":      {"\x93NUMPY", "npy"},
+		"nonsense": {"\x93NUMPY\x01\x00\xff\xff" + strings.Repeat("{", 1000), "npy"},
+	} {
+		if r := lookAt(t, []byte(c.data), Options{}); r.Container != c.want {
+			t.Errorf("%s: %q, want %q", name, r.Container, c.want)
+		}
+	}
+	matrix := "\x93NUMPY\x01\x00\x76\x00" +
+		fmt.Sprintf("%-117s\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 3), }") + strings.Repeat("x", 24)
+	if r := lookAt(t, []byte(matrix), Options{}); r.Problem == "" {
+		t.Errorf("an array of three dimensions is no problem: %+v", r)
+	}
+}
+
+// TestLookBearsAnything holds that no bytes are an error: headers with bytes changed, cut anywhere.
+func TestLookBearsAnything(t *testing.T) {
+	r := newRandom(t)
+	var files [][]byte
+	for _, name := range []string{"particles.npy", "ticks.npy", "kmers.sosd", "events.bin"} {
+		data, err := os.ReadFile("../../testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, data, zipped(t, data))
+	}
+	specs := []format.Spec{{}, {Type: "f64"}, {RecordSize: 9, Keys: []string{"3:u16"}}, {Format: "npy"},
+		{Format: "sosd", Type: "u32"}, {Keys: []string{"mass"}}, {Format: "gensort"}}
+	for range 400 {
+		data := bytes.Clone(files[r.IntN(len(files))])
+		data = data[:r.IntN(len(data)+1)]
+		for range r.IntN(4) {
+			if len(data) > 0 {
+				data[r.IntN(min(len(data), 200))] = byte(r.Uint32())
+			}
+		}
+		lookAt(t, data, Options{Record: specs[r.IntN(len(specs))], All: r.IntN(2) == 0})
+	}
+}
+
+func zipped(t *testing.T, data []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// keyed are records with a key of u16be at byte 3, followed by an f32.
+const keyedSize = 9
+
+var keyedSpec = format.Spec{RecordSize: keyedSize, Keys: []string{"3:u16be", "5:f32"}}
+
+// newKeyed makes records of few different keys in an order that shape says.
+func newKeyed(r *rand.Rand, n int, shape string) []byte {
+	keys := make([]uint16, n)
+	for i := range keys {
+		keys[i] = uint16(r.IntN(max(n/2, 1)))
+	}
+	switch shape {
+	case "sorted":
+		sort.SliceStable(keys, func(i, j int) bool { return keys[i] < keys[j] })
+	case "reversed":
+		sort.SliceStable(keys, func(i, j int) bool { return keys[i] > keys[j] })
+	case "equal":
+		clear(keys)
+	}
+	data := randomBytes(r, n*keyedSize)
+	for i, key := range keys {
+		binary.BigEndian.PutUint16(data[i*keyedSize+3:], key)
+		value := math.Float32bits(1.5)
+		if shape == "nans" && i%3 == 0 {
+			value = 0xffc00000 + uint32(i%2)
+		}
+		binary.LittleEndian.PutUint32(data[i*keyedSize+5:], value)
+	}
+	return data
+}
+
+// oracle tells the same as a scan of all records of newKeyed without our packages; of all but the extremes' text.
+func oracle(data []byte) (s Scan, least, most uint16) {
+	n := len(data) / keyedSize
+	keys := make([]uint64, n)
+	least = math.MaxUint16
+	for i := range keys {
+		rec := data[i*keyedSize:]
+		key, value := binary.BigEndian.Uint16(rec[3:]), binary.LittleEndian.Uint32(rec[5:])
+		least, most = min(least, key), max(most, key)
+		if math.IsNaN(float64(math.Float32frombits(value))) {
+			s.NaNs++
+		}
+		keys[i] = uint64(key)<<32 | uint64(^value) // all NaNs here are negative, and the other is positive:
+		if value>>31 == 0 {
+			keys[i] = uint64(key)<<32 | uint64(value) | 1<<31
+		}
+	}
+	s.Records, s.All = int64(n), true
+	s.Sorted, s.Reversed = true, true
+	for i := 1; i < n; i++ {
+		switch {
+		case keys[i] < keys[i-1]:
+			if s.Sorted {
+				s.Disorder = &Disorder{Record: int64(i), Byte: int64(i * keyedSize), AfterRecord: int64(i - 1)}
+			}
+			s.Sorted = false
+		case keys[i] > keys[i-1]:
+			s.Reversed = false
+		default:
+			s.EqualNeighbours++
+		}
+	}
+	s.Reversed = s.Reversed && !s.Sorted
+	different := map[uint64]bool{}
+	for _, key := range keys {
+		different[key] = true
+	}
+	s.SampleKeys, s.SampleDuplicates = int64(n), int64(n-len(different))
+	return s, least, most
+}
+
+func TestScanAgainstAnOracle(t *testing.T) {
+	r := newRandom(t)
+	for _, n := range []int{0, 1, 2, 3, 100, 5000} {
+		for _, shape := range []string{"random", "sorted", "reversed", "equal", "nans"} {
+			data := newKeyed(r, n, shape)
+			report := lookAt(t, data, Options{Record: keyedSpec})
+			if n == 0 {
+				if report.Scan != nil || report.Records != 0 {
+					t.Errorf("of nothing: %+v", report)
+				}
+				continue
+			}
+			got := *report.Scan
+			want, least, most := oracle(data)
+			where := fmt.Sprintf("%d %s records", n, shape)
+			if !strings.HasPrefix(got.Min, fmt.Sprintf("(%d, ", least)) ||
+				!strings.HasPrefix(got.Max, fmt.Sprintf("(%d, ", most)) {
+				t.Errorf("%s: from %s to %s, want %d to %d", where, got.Min, got.Max, least, most)
+			}
+			checkHistogram(t, where, got.Histogram, n)
+			got.Min, got.Max, got.Histogram = "", "", nil
+			if got.Disorder != nil {
+				got.Disorder.Key, got.Disorder.After = "", ""
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s:\n%+v, want\n%+v", where, got, want)
+			}
+		}
+	}
+}
+
+func checkHistogram(t *testing.T, where string, bins []Bin, n int) {
+	t.Helper()
+	all := int64(0)
+	for i, b := range bins {
+		all += b.Count
+		if i > 0 && b.From != bins[i-1].To {
+			t.Errorf("%s: bins %+v", where, bins)
+		}
+	}
+	if all != int64(n) || len(bins) > maxBins {
+		t.Errorf("%s: %d keys in bins %+v", where, all, bins)
+	}
+}
+
+func TestHistogramCounts(t *testing.T) {
+	var data []byte
+	for i := range 1000 {
+		data = append(data, byte(i%10), byte(i%10/9)) // little-endian 0 … 8, 9 + 256
+	}
+	bins := lookAt(t, data, Options{Record: format.Spec{Type: "u16"}}).Scan.Histogram
+	want := []Bin{{"0", "34", 900}, {"34", "68", 0}, {"68", "102", 0}, {"102", "136", 0}, {"136", "170", 0},
+		{"170", "204", 0}, {"204", "238", 0}, {"238", "265", 100}}
+	if !reflect.DeepEqual(bins, want) {
+		t.Errorf("%+v", bins)
+	}
+	if bins := lookAt(t, []byte{5, 5, 5}, Options{Record: format.Spec{Type: "i8"}}).Scan.Histogram; len(bins) != 1 {
+		t.Errorf("of one value: %+v", bins)
+	}
+	infinite := binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Inf(1)))
+	if bins := lookAt(t, infinite, Options{Record: format.Spec{Type: "f64"}}).Scan.Histogram; len(bins) > 0 {
+		t.Errorf("of an infinity: %+v", bins)
+	}
+}
+
+func TestNaNs(t *testing.T) {
+	values := []float64{math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1), 0, math.MaxFloat64}
+	for _, key := range []string{"0:f64be", "0:f64be:desc"} {
+		var data []byte
+		for _, v := range values {
+			data = binary.BigEndian.AppendUint64(data, math.Float64bits(v))
+		}
+		r := lookAt(t, data, Options{Record: format.Spec{RecordSize: 8, Keys: []string{key}}})
+		if r.Scan.NaNs != 2 || r.Scan.Records != 6 {
+			t.Errorf("%s: %+v", key, r.Scan)
+		}
+	}
+}
+
+// TestAFileAStreamAndACompressedFileAreTheSame holds that all records are seen however they come.
+func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
+	data := newKeyed(newRandom(t), 300_000, "random") // more than a head
+	opt := Options{Record: keyedSpec, All: true}
+	want := lookAt(t, data, opt)
+	for name, r := range map[string]io.Reader{
+		"stream": bytes.NewReader(data), "compressed": bytes.NewReader(zipped(t, data)),
+	} {
+		got, err := Look(t.Context(), "-", r, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Scan, want.Scan) || got.Records != want.Records || got.DataBytes != int64(len(data)) {
+			t.Errorf("%s: %+v, want %+v", name, got.Scan, want.Scan)
+		}
+	}
+	if got := lookAt(t, zipped(t, data), opt); !reflect.DeepEqual(got.Scan, want.Scan) || got.Compression != "gzip" {
+		t.Errorf("compressed file: %+v", got)
+	}
+	opt.All = false
+	got, err := Look(t.Context(), "-", bytes.NewReader(data), opt)
+	if err != nil || got.Scan.All || !got.Scan.Start || got.Scan.Records != headBytes/keyedSize {
+		t.Errorf("the start of a stream: %+v, %v", got.Scan, err)
+	}
+}
+
+// counter counts the bytes that are read.
+type counter struct {
+	io.ReaderAt
+	bytes int64
+}
+
+func (c *counter) ReadAt(p []byte, off int64) (int, error) {
+	c.bytes += int64(len(p))
+	return c.ReaderAt.ReadAt(p, off)
+}
+
+// TestASampleReadsLittle looks at a file of 1 TiB, nearly all of which is a hole.
+func TestASampleReadsLittle(t *testing.T) {
+	const size = 1 << 40
+	file, err := os.Create(filepath.Join(t.TempDir(), "large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(size); err != nil {
+		t.Skipf("no file of 1 TiB here: %v", err)
+	}
+	for _, spec := range []format.Spec{{}, {Type: "u64"}, {RecordSize: 1 << 20, Keys: []string{"5:u32"}}} {
+		src, err := open(t.Context(), file.Name(), nil, format.Recognition{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := &counter{ReaderAt: src.at}
+		src.at = read
+		l := &look{Options: Options{Record: spec}, src: src, report: &Report{Records: -1}}
+		l.recognise()
+		if err = l.readHeader(); err == nil {
+			err = l.lookAtRecords(context.Background())
+		}
+		if err != nil || read.bytes > 256<<20 || spec.Type == "u64" && (read.bytes > 8<<20 || l.report.Scan.All) {
+			t.Errorf("%+v: %d bytes are read, %v", spec, read.bytes, err)
+		}
+		if spec.Type == "u64" && l.report.Scan.Records < 100_000 {
+			t.Errorf("only %d records are looked at", l.report.Scan.Records)
+		}
+		src.close()
+	}
+}
+
+func TestASampleIsFromAllOver(t *testing.T) {
+	data := make([]byte, 64<<20)
+	binary.LittleEndian.PutUint64(data[len(data)-8:], 5) // the last record
+	binary.LittleEndian.PutUint64(data[40<<20:], 1)      // in the middle, likely not seen
+	s := lookAt(t, data, Options{Record: format.Spec{Type: "u64"}}).Scan
+	if s.All || s.Max != "5" || !s.Sorted {
+		t.Errorf("%+v", s)
+	}
+	s = lookAt(t, data, Options{Record: format.Spec{Type: "u64"}, All: true}).Scan
+	if !s.All || s.Sorted || s.Disorder.Record != 40<<17+1 || s.Records != 8<<20 {
+		t.Errorf("%+v", s)
+	}
+	if s.SampleKeys < maxSampleKeys/2 || s.SampleKeys > maxSampleKeys {
+		t.Errorf("%d keys are kept", s.SampleKeys)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing"), ""} {
+		if _, err := Look(t.Context(), name, nil, Options{}); err == nil {
+			t.Errorf("%q is no error", name)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, make([]byte, 80), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Look(ctx, name, nil, Options{Record: format.Spec{Type: "u64"}}); err == nil {
+		t.Error("a cancelled look is no error")
+	}
+}

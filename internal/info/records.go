@@ -1,0 +1,121 @@
+package info
+
+import (
+	"cmp"
+	"encoding/hex"
+	"slices"
+	"strconv"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Record is a record in its parts: its fields, and what is between them.
+type Record struct {
+	Record int64  `json:"record"` // from 0
+	Byte   int64  `json:"byte"`   // where it begins, decompressed
+	Parts  []Part `json:"parts"`
+}
+
+// Part is a field of a record, or bytes of which nothing is known.
+type Part struct {
+	Offset int    `json:"offset"`
+	Size   int    `json:"size"`
+	Field  string `json:"field,omitempty"` // its name, or OFFSET:TYPE; "": nothing is known of these bytes
+	Hex    string `json:"hex"`             // of the first 64 bytes
+	Value  string `json:"value,omitempty"` // of text without a field, quoted
+}
+
+const (
+	maxPartHex = 64 // bytes of a part that are shown
+	maxFields  = 24 // of a record that are shown
+	unknownRow = 32 // bytes that are shown where no record size is known
+)
+
+// shownField is a field with the name that it is known by.
+type shownField struct {
+	format.Field
+	name string
+}
+
+// show reads the first, a middle and the last record. Where nothing says what a record is, the likeliest size is taken,
+// and where there is none a few bytes.
+func (l *look) show() (shown []Record, err error) {
+	size, records := int64(l.report.RecordSize), l.report.Records
+	if size == 0 && len(l.report.RecordSizes) > 0 && l.report.RecordSizes[0].LeftOver == 0 {
+		size, records = int64(l.report.RecordSizes[0].RecordSize), l.report.RecordSizes[0].Records
+	}
+	if size == 0 {
+		size, records = min(unknownRow, max(l.src.known(), 1)), 1
+	}
+	for _, i := range slices.Compact([]int64{0, (records - 1) / 2, records - 1}) {
+		if i < 0 || i >= records && records >= 0 {
+			continue
+		}
+		rec, at := make([]byte, size), l.report.HeaderBytes+i*size
+		ok, err := l.src.read(rec, at)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			shown = append(shown, Record{Record: i, Byte: at, Parts: partsOf(rec, l.shownFields())})
+		}
+	}
+	return shown, nil
+}
+
+// shownFields are the fields of an array that have a type, or else those of the key, by their place.
+func (l *look) shownFields() (fields []shownField) {
+	switch {
+	case l.array != nil:
+		for _, f := range l.array.Fields {
+			if f.Why == "" {
+				fields = append(fields, shownField{format.Field{Offset: f.Offset, Type: f.Type}, f.Name})
+			}
+		}
+	case l.header != nil:
+		for _, f := range l.header.Layout().Key {
+			f.Desc = false
+			fields = append(fields, shownField{f, f.String()})
+		}
+	}
+	slices.SortStableFunc(fields, func(a, b shownField) int { return cmp.Compare(a.Offset, b.Offset) })
+	return fields[:min(len(fields), maxFields)]
+}
+
+// partsOf takes a record apart.
+func partsOf(rec []byte, fields []shownField) (parts []Part) {
+	end := 0
+	unknown := func(to int) {
+		if to > end {
+			parts = append(parts, newPart(rec, end, to, ""))
+		}
+	}
+	for _, f := range fields {
+		unknown(f.Offset)
+		part := newPart(rec, f.Offset, f.Offset+f.Type.Size, cmp.Or(f.name, f.String()))
+		part.Value = f.value(rec)
+		parts = append(parts, part)
+		end = max(end, f.Offset+f.Type.Size)
+	}
+	unknown(len(rec))
+	return parts
+}
+
+func newPart(rec []byte, from, to int, field string) Part {
+	p := Part{Offset: from, Size: to - from, Field: field, Hex: hex.EncodeToString(rec[from:min(to, from+maxPartHex)])}
+	text := rec[from:min(to, from+maxPartHex)]
+	if field == "" && !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' || c > '~' }) {
+		p.Value = strconv.Quote(string(text))
+	}
+	return p
+}
+
+// value is the field of a record as people read it.
+func (f shownField) value(rec []byte) string {
+	layout := format.Layout{RecordSize: len(rec), Key: []format.Field{f.Field}}
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return "" // wider than a key may be
+	}
+	return layout.KeyText(keyer.Append(nil, rec))
+}

@@ -1,0 +1,257 @@
+package info
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Scan is what the keys are like, of the records that were looked at.
+type Scan struct {
+	Records  int64     `json:"records"`            // that were looked at
+	All      bool      `json:"all"`                // these are all of the file
+	Start    bool      `json:"start"`              // else they are the first; not Start: blocks from all over
+	Sorted   bool      `json:"sorted"`             // no record was less than one before it
+	Reversed bool      `json:"reversed"`           // some were, and none was greater than one before it
+	Disorder *Disorder `json:"disorder,omitempty"` // the first that was met; nil: Sorted
+	Min      string    `json:"min,omitempty"`      // the key that comes first in the order
+	Max      string    `json:"max,omitempty"`      // the key that comes last
+	NaNs     int64     `json:"nans"`               // records with a NaN in the key
+
+	EqualNeighbours  int64 `json:"equal_neighbours"`  // records whose key is that of the one before
+	SampleKeys       int64 `json:"sample_keys"`       // keys that were kept, from all over
+	SampleDuplicates int64 `json:"sample_duplicates"` // of these, the ones that equal another one before
+
+	Histogram []Bin `json:"histogram,omitempty"` // of the first key field in the sample, without NaNs and infinities
+}
+
+// Disorder is a record that is less than one before it.
+type Disorder struct {
+	Record      int64  `json:"record"` // from 0
+	Byte        int64  `json:"byte"`   // where it begins, decompressed
+	Key         string `json:"key"`
+	After       string `json:"after"`        // the key of the one before it
+	AfterRecord int64  `json:"after_record"` // record - 1, unless records between them were not looked at
+}
+
+const (
+	wholeBytes = 8 << 20  // up to which all records are looked at
+	scanBlocks = 64       // that are a sample
+	scanBytes  = 64 << 10 // of each
+	pieceBytes = 1 << 20  // that are read at a time where all is
+)
+
+// scan looks at the records, all of them or blocks from all over.
+func (l *look) scan(ctx context.Context) (*Scan, error) {
+	s := newScanner(l.header)
+	var err error
+	if l.src.at != nil {
+		err = l.scanBlocks(ctx, s)
+	} else {
+		err = l.scanStream(ctx, s)
+	}
+	return s.finish(), err
+}
+
+// scanBlocks looks at blocks of a file that can be read at any place.
+func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
+	size, records := int64(l.report.RecordSize), l.report.Records
+	n := max(pieceBytes/size, 1)
+	blocks, step := (records+n-1)/n, n
+	if s.out.All = l.All || records*size <= wholeBytes; !s.out.All {
+		n = max(scanBytes/size, 2)
+		blocks = min(scanBlocks, records/n)
+		step = (records - n) / (blocks - 1)
+	}
+	block := make([]byte, n*size)
+	for i := range blocks {
+		first := i * step
+		if i == blocks-1 && !s.out.All {
+			first = records - n
+		}
+		block = block[:min(n, records-first)*size]
+		if err := l.readBlock(ctx, block, first); err != nil {
+			return err
+		}
+		s.add(first, block)
+	}
+	return nil
+}
+
+func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
+	ok, err := l.src.read(block, l.report.HeaderBytes+first*int64(l.report.RecordSize))
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: it was cut short while it was read", l.src.name)
+	}
+	return firstError(ctx, err)
+}
+
+// firstError is err, or why ctx was cancelled.
+func firstError(ctx context.Context, err error) error { return cmp.Or(err, context.Cause(ctx)) }
+
+// scanStream looks at the records in the head of a stream, and if all are asked for at what follows.
+func (l *look) scanStream(ctx context.Context, s *scanner) error {
+	size := int64(l.report.RecordSize)
+	header := min(l.report.HeaderBytes, int64(len(l.src.head)))
+	if s.out.Start = !l.All || l.src.rest == nil; s.out.Start {
+		recs := l.src.head[header:]
+		s.add(0, recs[:int64(len(recs))/size*size])
+		return nil
+	}
+	r := io.MultiReader(bytes.NewReader(l.src.head[header:]), l.src.rest)
+	block, first := make([]byte, max(pieceBytes/size, 1)*size), int64(0)
+	for {
+		n, err := io.ReadFull(r, block)
+		whole := int64(n) / size
+		s.add(first, block[:whole*size])
+		if first += whole; err == io.EOF || err == io.ErrUnexpectedEOF {
+			s.out.All = true
+			l.ended(first, int64(n)%size)
+			return nil
+		}
+		if err != nil && l.src.codec != format.None && ctx.Err() == nil { // it is cut short, or no such stream
+			l.note(err)
+			return nil
+		}
+		if err = firstError(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// ended keeps how much there was in a stream that was read to its end.
+func (l *look) ended(records, leftOver int64) {
+	r := l.report
+	r.Records, r.LeftOver = records, leftOver
+	r.DataBytes = r.HeaderBytes + records*int64(r.RecordSize) + leftOver
+	_, err := format.CheckSize(l.src.name, l.header, r.DataBytes)
+	l.note(err)
+}
+
+// scanner gathers a Scan.
+type scanner struct {
+	out    *Scan
+	header *format.Header
+	keyer  *format.Keyer
+	layout format.Layout
+
+	key, before []byte // of the record that is looked at, and of the one that was before
+	beforeIndex int64
+	grows       bool // a record was greater than one before it
+	least, most []byte
+	floats      []floatPart
+	sample      sample
+}
+
+func newScanner(h *format.Header) *scanner {
+	layout := h.Layout()
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		panic(err) // the layout of a header has been validated
+	}
+	s := &scanner{out: &Scan{Sorted: true}, header: h, keyer: keyer, layout: layout, sample: newSample(keyer.KeySize())}
+	at := 0
+	for _, f := range layout.Key {
+		if f.Type.Kind == format.Float {
+			s.floats = append(s.floats, floatPart{f, at})
+		}
+		at += f.Type.Size
+	}
+	return s
+}
+
+// add looks at records, the first of which has the index first.
+func (s *scanner) add(first int64, recs []byte) {
+	size := s.layout.RecordSize
+	for i := first; len(recs) > 0; i, recs = i+1, recs[size:] {
+		s.key = s.keyer.Append(s.key[:0], recs[:size])
+		s.compare(i)
+		s.sample.add(s.key)
+		for _, f := range s.floats {
+			if f.isNaN(s.key) {
+				s.out.NaNs++
+				break
+			}
+		}
+		s.out.Records++
+		s.key, s.before, s.beforeIndex = s.before, s.key, i
+	}
+}
+
+// compare holds the key of record i against what was before.
+func (s *scanner) compare(i int64) {
+	if s.out.Records == 0 {
+		s.least, s.most = append(s.least, s.key...), append(s.most, s.key...)
+		return
+	}
+	switch c := bytes.Compare(s.key, s.before); {
+	case c < 0:
+		if s.out.Sorted {
+			s.disorder(i)
+		}
+		if bytes.Compare(s.key, s.least) < 0 {
+			s.least = append(s.least[:0], s.key...)
+		}
+	case c > 0:
+		s.grows = true
+		if bytes.Compare(s.key, s.most) > 0 {
+			s.most = append(s.most[:0], s.key...)
+		}
+	case i == s.beforeIndex+1:
+		s.out.EqualNeighbours++
+	}
+}
+
+func (s *scanner) disorder(i int64) {
+	key, after, _ := s.layout.KeyTexts(s.key, s.before)
+	s.out.Sorted = false
+	s.out.Disorder = &Disorder{
+		Record: i, Byte: s.header.Size() + i*int64(s.layout.RecordSize), Key: key, After: after, AfterRecord: s.beforeIndex,
+	}
+}
+
+func (s *scanner) finish() *Scan {
+	out := s.out
+	if out.Records == 0 {
+		return out
+	}
+	out.Reversed = !out.Sorted && !s.grows
+	out.Min, out.Max = s.layout.KeyText(s.least), s.layout.KeyText(s.most)
+	out.SampleKeys, out.SampleDuplicates = int64(s.sample.len()), s.sample.duplicates()
+	out.Histogram = histogram(s.layout.Key[0], &s.sample)
+	return out
+}
+
+// floatPart is a float in a normalized key.
+type floatPart struct {
+	format.Field
+	at int // in the key
+}
+
+// isNaN tells a NaN by its bits, as that is asked of every record.
+func (f *floatPart) isNaN(key []byte) bool {
+	part := key[f.at : f.at+f.Type.Size]
+	if len(part) != 4 && len(part) != 8 {
+		return math.IsNaN(f.Number(part))
+	}
+	var word [8]byte
+	copy(word[:], part)
+	bits := binary.BigEndian.Uint64(word[:])
+	if f.Desc {
+		bits = ^bits
+	}
+	if bits>>63 == 0 { // all bits of a negative float are inverted
+		bits = ^bits
+	}
+	bits &^= 1 << 63
+	if len(part) == 4 {
+		return bits>>32 > 0x7f800000
+	}
+	return bits > 0x7ff0000000000000
+}

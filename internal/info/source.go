@@ -1,0 +1,165 @@
+package info
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/format"
+)
+
+const (
+	headBytes = 1 << 20 // that are read of the beginning; more than the longest header has
+	maxWindow = 1 << 30 // that a decompressor may look back to
+)
+
+// source is a file or stream, decompressed.
+type source struct {
+	name  string // for people
+	bytes int64  // of the file; -1: it is a stream
+	codec format.Compression
+	data  int64 // bytes, decompressed; -1: not known
+	fault error // that ended the head early
+
+	head []byte      // the first headBytes
+	at   io.ReaderAt // all of the data; nil: only the head, and then what rest gives
+	rest io.Reader
+
+	file io.Closer // nil: it is not ours
+}
+
+// open opens a file, or stdin for "-", and reads its head.
+func open(ctx context.Context, name string, stdin io.Reader, how format.Recognition) (*source, error) {
+	s := &source{name: name, bytes: -1, data: -1}
+	r := stdin
+	if name == input.Stdin {
+		s.name = "standard input"
+	} else {
+		file, err := input.OpenNamed(ctx, name)
+		if path, ok := errors.AsType[*os.PathError](err); ok {
+			return nil, fmt.Errorf("%s: %w", name, path.Err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, s.file = file, file
+	}
+	if err := s.begin(ctx, r, how); err != nil {
+		s.close()
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return s, nil
+}
+
+func (s *source) close() {
+	if s.file != nil {
+		_ = s.file.Close() // nothing was written
+	}
+}
+
+// begin reads the head of a regular file at its place, also where the shell has made it standard input, and of what is
+// compressed or no file as a stream.
+func (s *source) begin(ctx context.Context, r io.Reader, how format.Recognition) error {
+	section, err := sectionOf(r)
+	if err != nil {
+		return err
+	}
+	if section == nil {
+		return s.beginStream(pipe.NewReader(ctx, r), how)
+	}
+	s.bytes = section.Size()
+	first := make([]byte, min(s.bytes, format.DetectBytes))
+	if _, err := section.ReadAt(first, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if how.Compression(first) != format.None {
+		return s.beginStream(section, how)
+	}
+	s.at, s.data = section, s.bytes
+	s.head = make([]byte, min(s.bytes, headBytes))
+	n, err := section.ReadAt(s.head, 0)
+	if s.head = s.head[:n]; err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// sectionOf is what is left to read of a regular file; nil: r is none.
+func sectionOf(r io.Reader) (*io.SectionReader, error) {
+	file, ok := r.(*os.File)
+	if !ok {
+		return nil, nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	start, err := file.Seek(0, io.SeekCurrent)
+	return io.NewSectionReader(file, start, max(info.Size()-start, 0)), err
+}
+
+// beginStream reads the head of a stream. If it ends there, all of the data is known.
+func (s *source) beginStream(r io.Reader, how format.Recognition) error {
+	buffered := bufio.NewReaderSize(r, format.DetectBytes)
+	first, err := buffered.Peek(format.DetectBytes)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	s.codec = how.Compression(first)
+	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
+	s.head, err = io.ReadAll(io.LimitReader(s.rest, headBytes))
+	switch {
+	case err != nil && s.codec == format.None:
+		return err
+	case err != nil: // it is not what it seems to be, or was cut short
+		s.fault, s.rest = err, nil
+	case len(s.head) < headBytes:
+		s.at, s.data, s.rest = bytes.NewReader(s.head), int64(len(s.head)), nil
+	}
+	return nil
+}
+
+// read fills p from a place in the data. ok: all of it is there.
+func (s *source) read(p []byte, from int64) (ok bool, err error) {
+	if s.at == nil {
+		return from+int64(len(p)) <= int64(len(s.head)) && copy(p, s.head[from:]) == len(p), nil
+	}
+	n, err := s.at.ReadAt(p, from)
+	if err == io.EOF {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s at byte %d: %w", s.name, from+int64(n), err)
+	}
+	return n == len(p), err
+}
+
+// known is how many bytes read can give.
+func (s *source) known() int64 {
+	if s.at == nil {
+		return int64(len(s.head))
+	}
+	return s.data
+}
+
+// isText reports whether bytes are lines of text.
+func isText(head []byte) bool {
+	if !bytes.ContainsAny(head, "\n") {
+		return false
+	}
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && len(head) >= utf8.UTFMax || r < ' ' && !bytes.ContainsRune([]byte("\t\n\r\f"), r) {
+			return false
+		}
+		head = head[n:]
+	}
+	return true
+}
