@@ -21,6 +21,7 @@ type app struct {
 
 	running    atomic.Pointer[bars] // the last that were made
 	out, notes *heard               // stdout and stderr, for text: the first error is the command's
+	afterError func() error         // what comes after the line of an error; nil: nothing
 }
 
 // execute runs one command line.

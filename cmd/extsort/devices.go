@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
@@ -16,59 +14,87 @@ import (
 )
 
 func (a *app) devicesCommand() *cobra.Command {
-	return verb("devices",
+	asJSON := false
+	how := newGroup("How to show it")
+	how.flags.BoolVar(&asJSON, "json", false, "one JSON object on a line")
+	return verb("devices [flags]",
 		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
-		"", nil, func(context.Context) error { return a.devices() })
+		"", []group{how}, func(context.Context) error { return a.devices(asJSON) })
 }
 
-func (a *app) devices() error {
+func (a *app) devices(asJSON bool) error {
 	list := extsort.Devices()
-	lines := [][]string{{"device", "kind", "units", "memory", "largest chunk", "link", "sort u64"}}
-	for _, d := range list.Devices {
-		lines = append(lines, deviceLine(d))
+	if asJSON {
+		return writeObject(a.out, jsonDevices(list), nil)
 	}
-	writeTable(a.out, lines)
 	for _, d := range list.Devices {
-		fmt.Fprintf(a.out, "%d: algorithms %s\n", d.Index, strings.Join(d.Algorithms, " "))
+		fmt.Fprintf(a.out, "%d: %s\n", d.Index, d.Name)
+		writeRows(a.out, deviceRows(d))
 	}
 	if list.Note != "" {
 		fmt.Fprintln(a.out, list.Note)
 	}
-	if len(list.Devices) > 1 {
-		fmt.Fprintln(a.out, "largest chunk: in records of u64; link and sort: as extsort tune has measured")
-	}
 	return nil
 }
 
-func deviceLine(d device.Info) []string {
-	name := fmt.Sprintf("%d: %s", d.Index, d.Name)
-	if d.Driver != "" {
-		name += " (" + d.Driver + ")"
-	}
+// deviceRows tell of a device. What extsort tune has not measured is left out.
+func deviceRows(d device.Info) []row {
 	memory := "the host's"
 	if d.MemoryBytes > 0 {
 		memory = humanBytes(d.MemoryBytes)
 	}
-	return []string{
-		name, string(d.Kind), strconv.Itoa(d.Units), memory, largestChunk(d),
-		rate(int64(d.LinkRate), 1), rate(int64(d.SortRate), 1),
+	measured := func(r float64) string { return when(r > 0, "%s", rate(int64(r), 1)) }
+	return []row{
+		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
+		{"   driver", d.Driver},
+		{"   memory", memory},
+		{"   chunk", largestChunk(d)},
+		{"   link", measured(d.LinkRate)},
+		{"   sort u64", measured(d.SortRate)},
+		{"   algorithms", strings.Join(d.Algorithms, " ")},
 	}
 }
 
-// largestChunk is the most u64 records that the device sorts in one chunk; in the host's memory that depends on -S.
+// jsonDevice is a device; sizes are in bytes, rates in bytes per second, and 0 where they are not known.
+type jsonDevice struct {
+	Index       int         `json:"index"`
+	Name        string      `json:"name"`
+	Driver      string      `json:"driver,omitempty"`
+	Kind        device.Kind `json:"kind"`
+	Units       int         `json:"units"`
+	MemoryBytes int64       `json:"memory_bytes"` // 0: the host's
+	Unified     bool        `json:"unified_memory"`
+	LinkRate    float64     `json:"link_rate"`
+	SortRate    float64     `json:"sort_rate"`
+	Algorithms  []string    `json:"algorithms"`
+}
+
+func jsonDevices(list extsort.DeviceList) any {
+	all := []jsonDevice{}
+	for _, d := range list.Devices {
+		all = append(all, jsonDevice{d.Index, d.Name, d.Driver, d.Kind, d.Units, d.MemoryBytes, d.UnifiedMemory,
+			d.LinkRate, d.SortRate, d.Algorithms})
+	}
+	return struct {
+		Devices []jsonDevice `json:"devices"`
+		Note    string       `json:"note,omitempty"`
+	}{all, list.Note}
+}
+
+// largestChunk is how many u64 records the device sorts in one chunk; in the host's memory that depends on -S.
 func largestChunk(info device.Info) string {
 	if info.Kind == device.CPU || info.UnifiedMemory {
-		return "as -S allows"
+		return "as large as -S allows"
 	}
 	d, err := opencl.Open(info.Index, opencl.Options{})
 	if err != nil {
-		return "-"
+		return ""
 	}
 	defer d.Close()
 	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
 	if err != nil {
-		return "-"
+		return ""
 	}
 	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
-	return humanize.Comma(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging))
+	return "up to " + plural(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging), "record") + " of u64"
 }

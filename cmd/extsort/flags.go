@@ -127,15 +127,17 @@ func resourceGroup(opt *extsort.Options) group {
 // reportFlags say what is told of a run.
 type reportFlags struct {
 	progress string
-	stats    string // "", text or json
+	stats    string // "", text, json or json:FILE
 	explain  bool
+
+	result any // of the run, for JSON; nil: it did not come so far
 }
 
 func (f *reportFlags) group(opt *extsort.Options) group {
 	g := newGroup("Reports, all on standard error")
 	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
-	g.add(oneOf(&f.stats, "FORM", "text", "json"), "stats",
-		"tell what was done, how long it took and what it needed").NoOptDefVal = "text"
+	g.add(&value[string]{to: &f.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}, parse: parseStats},
+		"stats", "tell what was done, how long it took and what it needed").NoOptDefVal = "text"
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
 	g.flags.BoolVar(&opt.Verify, "verify", false,
 		"make sure that the output is in order and has the records that were read")

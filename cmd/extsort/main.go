@@ -55,7 +55,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	err := a.execute(ctx, args)
 	stop()
 	release()
-	return exitCode(ctx, err, stderr)
+	code := exitCode(ctx, err, stderr)
+	if a.afterError != nil && a.afterError() != nil {
+		return exitError
+	}
+	return code
 }
 
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
@@ -75,11 +79,14 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	}
 }
 
-// printError writes the one line that an error gets. Several faults that were joined are set side by side.
-func printError(w io.Writer, err error) {
+// printError writes the one line that an error gets.
+func printError(w io.Writer, err error) { fmt.Fprintf(w, "extsort: %s\n", errorLine(err)) }
+
+// errorLine is an error on one line. Several faults that were joined are set side by side.
+func errorLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
 	}
-	fmt.Fprintf(w, "extsort: %s\n", strings.Join(lines, "; "))
+	return strings.Join(lines, "; ")
 }

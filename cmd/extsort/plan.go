@@ -38,8 +38,10 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	if f.report.stats == "json" {
-		return writeJSON(a.out, p)
+	if file, ok := f.report.json(); file != "" {
+		return writeFile(ctx, file, func(w io.Writer) error { return writeObject(w, p, nil) })
+	} else if ok {
+		return writeObject(a.out, p, nil)
 	}
 	if c := p.Checkpoint; c != nil && c.Complete {
 		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,11 +17,60 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 )
 
 // writeJSON writes v as one JSON object on one line.
 func writeJSON(w io.Writer, v any) error {
 	return json.NewEncoder(w).Encode(v)
+}
+
+// jsonHead is what the JSON of each command begins with.
+type jsonHead struct {
+	Schema int    `json:"schema"`          // of its form: it changes when a name goes or changes its meaning
+	Error  string `json:"error,omitempty"` // why the run failed, as after "extsort: "; what follows it may be incomplete
+}
+
+// writeObject writes an object, or nothing for nil, as one line of JSON behind a head; failed is the error of the run.
+func writeObject(w io.Writer, v any, failed error) error {
+	head := jsonHead{Schema: 1}
+	if failed != nil {
+		head.Error = errorLine(failed)
+	}
+	line, err := json.Marshal(head)
+	if err == nil && v != nil {
+		var rest []byte
+		rest, err = json.Marshal(v)
+		line = append(append(line[:len(line)-1], ','), rest[1:]...)
+	}
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// json tells whether the report is JSON, and into which file it goes; "": with the other reports.
+func (f *reportFlags) json() (file string, ok bool) {
+	form, file, _ := strings.Cut(f.stats, ":")
+	return file, form == "json"
+}
+
+// last writes the JSON of a run that is over. On standard error it is the last line, after that of an error.
+func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
+	file, ok := f.json()
+	if !ok || ctx.Err() != nil { // a signal came, of which the process dies
+		return failed
+	}
+	shown := failed
+	if errors.Is(failed, errDisorder) {
+		shown = nil // a verdict, which the report has
+	}
+	if file != "" {
+		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
+		return errors.Join(failed, writeFile(ctx, file, write))
+	}
+	a.afterError = func() error { return writeObject(a.stderr, f.result, shown) }
+	return failed
 }
 
 // A row is one line of a report: what it is about and what there is to say.
@@ -96,7 +147,7 @@ func writeStats(w io.Writer, r *extsort.Report) {
 			when(r.FanIn > 0, ", fan-in %d", r.FanIn) + when(r.MergeLevels > 1, ", %d levels", r.MergeLevels)},
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
-		{"limited by", r.Limiting},
+		{"limited by", limitedBy(r)},
 		{"time", seconds(r.Seconds) + ", " + rate(r.BytesRead, r.Seconds)},
 	}
 	for _, p := range r.Phases {
@@ -109,6 +160,26 @@ func writeStats(w io.Writer, r *extsort.Report) {
 		rows = append(rows, row{"changed", c.String()})
 	}
 	writeRows(w, rows)
+}
+
+// doings are what a sort does in each stage, for people.
+var doings = map[string]string{
+	plan.StageStart: "opening the inputs and devices", plan.StageRead: "reading the input",
+	plan.StageWrite: "sorting, and writing the output", plan.StagePasses: "reading the input again, part by part",
+	plan.StageRuns: "reading and sorting chunks, and spilling them", plan.StageMerge: "merging what was spilled",
+	plan.StagePartition: "reading the input, and spilling it by key range", plan.StageParts: "sorting what was spilled",
+	plan.StageFinish: "the disk, until the output was safe on it", plan.StageVerify: "verifying the output",
+	plan.StageCheck: "reading the input, to check it", plan.StageCopy: "copying the input, which is in order",
+}
+
+// limitedBy tells what took the longest, and how much of the time.
+func limitedBy(r *extsort.Report) string {
+	for _, p := range r.Phases {
+		if p.Name == r.Limiting && r.Seconds > 0 {
+			return fmt.Sprintf("%s (%.0f %% of the time)", cmp.Or(doings[p.Name], p.Name), 100*min(p.Seconds/r.Seconds, 1))
+		}
+	}
+	return ""
 }
 
 func memory(r *extsort.Report) string {

@@ -54,7 +54,7 @@ func (a *app) sortCommand() *cobra.Command {
 			fmt.Fprint(a.out, firstLines)
 			return nil
 		}
-		return a.sortCheckOrMerge(cmd.Context(), &f, files)
+		return f.report.last(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), &f, files))
 	}
 	return cmd
 }
@@ -138,6 +138,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	opt.Progress = progress
 	report, err := run(ctx, opt)
 	progress.End()
+	f.report.keep(report)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		return fmt.Errorf("%w (without -m it is sorted)", err)
 	}
@@ -167,15 +168,22 @@ func tellProgress(a *app) {
 	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
 }
 
-// write tells what was asked for about a finished run.
-func (f *reportFlags) write(a *app, r *extsort.Report) error {
-	if f.stats == "json" {
-		if !f.explain {
-			r.Plan = nil
-		}
-		return writeJSON(a.notes, r)
+// keep keeps a report for last, also that of a run that failed.
+func (f *reportFlags) keep(r *extsort.Report) {
+	if r == nil {
+		return
 	}
-	if f.explain {
+	shown := *r
+	if !f.explain {
+		shown.Plan = nil
+	}
+	f.result = &shown
+}
+
+// write tells what was asked for about a finished run, but for JSON.
+func (f *reportFlags) write(a *app, r *extsort.Report) error {
+	file, isJSON := f.json()
+	if f.explain && (!isJSON || file != "") {
 		writeExplain(a.notes, r)
 	}
 	if f.stats == "text" {
@@ -202,10 +210,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) erro
 	if report == nil {
 		return err
 	}
-	switch f.report.stats {
-	case "json":
-		err = cmp.Or(writeJSON(a.notes, report), err)
-	case "text":
+	f.report.result = report
+	if f.report.stats == "text" {
 		writeRows(a.notes, []row{
 			{"records", humanize.Comma(report.Records)}, {"duplicates", humanize.Comma(report.Duplicates)},
 			{"checksum", report.Checksum},

@@ -206,6 +206,17 @@ func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
 	}}
 }
 
+// parseStats reads text, json or json:FILE.
+func parseStats(s string) (string, error) {
+	if name, toFile := strings.CutPrefix(s, "json:"); toFile && name != "" {
+		return s, nil
+	}
+	if s != "text" && s != "json" {
+		return "", fmt.Errorf("%q: use text, json or json:FILE", s)
+	}
+	return s, nil
+}
+
 func checkWord(s string, words []string) error {
 	if !slices.Contains(words, s) {
 		return fmt.Errorf("%q: use %s", s, inWords(words))

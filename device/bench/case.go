@@ -32,7 +32,7 @@ type Timing struct {
 type Result struct {
 	Case
 	Seconds float64            `json:"seconds,omitempty"` // the median of the runs
-	Rate    float64            `json:"keysPerSecond,omitempty"`
+	Rate    float64            `json:"keys_per_second,omitempty"`
 	Passes  int                `json:"passes,omitempty"`
 	Kernels map[string]float64 `json:"kernels,omitempty"` // seconds of one run
 	Skipped string             `json:"skipped,omitempty"` // why it was not timed

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 // Report is the results of a view on a device.
 type Report struct {
+	Schema  int         `json:"schema"` // of this form; 0: an older one, or not ours
 	Device  string      `json:"device"`
 	Driver  string      `json:"driver,omitempty"`
 	Kind    device.Kind `json:"kind"`
@@ -30,7 +32,9 @@ const (
 // NewReport describes a bed; its results are yet to come.
 func NewReport(bed Bed, view string, runs int) Report {
 	info := bed.Info()
-	r := Report{Device: info.Name, Driver: info.Driver, Kind: info.Kind, View: view, Clock: ClockDevice, Runs: runs}
+	r := Report{
+		Schema: 1, Device: info.Name, Driver: info.Driver, Kind: info.Kind, View: view, Clock: ClockDevice, Runs: runs,
+	}
 	if _, ok := bed.(*chunks); ok {
 		r.Clock = ClockHost
 	}
@@ -47,9 +51,12 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// ReadReport reads what WriteJSON wrote, or what another program wrote in that form: docs/gpu/cub.cu does.
+// ReadReport reads what WriteJSON wrote, or what another program wrote in that form: docs/gpu/cub.cu does. Older files
+// call keys_per_second keysPerSecond.
 func ReadReport(r io.Reader) (report Report, err error) {
-	if err := json.NewDecoder(r).Decode(&report); err != nil {
+	text, err := io.ReadAll(r)
+	text = bytes.ReplaceAll(text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`))
+	if err = cmp.Or(err, json.Unmarshal(text, &report)); err != nil {
 		return report, fmt.Errorf("read figures: %w", err)
 	}
 	for i, result := range report.Results {

@@ -20,7 +20,8 @@ func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("%w: it is supported on Linux only", ErrUnavailable)
 	}
-	return nil, fmt.Errorf("%w: built without OpenCL: build with -tags opencl (and cgo)", ErrUnavailable)
+	return nil, fmt.Errorf("%w: this extsort was built without it: docs/install.md tells how to get one that has it",
+		ErrUnavailable)
 }
 
 // Open fails: this binary was built without OpenCL.

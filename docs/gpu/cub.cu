@@ -111,7 +111,7 @@ static void bySize(int from, int keysTo, int pairsTo)
 			size_t n = (size_t)1 << log2;
 			double ms = timeKind(kind, n, UNIFORM);
 			printf("%s\n  {\"label\": \"CUB\", \"algorithm\": \"CUB\", \"key\": \"%s\", \"dist\": \"uniform\", \"records\": %zu, "
-				   "\"seconds\": %.9f, \"keysPerSecond\": %.0f}", separator, kinds[kind], n, ms / 1e3, n / ms * 1e3);
+				   "\"seconds\": %.9f, \"keys_per_second\": %.0f}", separator, kinds[kind], n, ms / 1e3, n / ms * 1e3);
 			separator = ",";
 		}
 	printf("\n]}\n");

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
+	"strconv"
 )
 
 // builtName is the command in the folder of work.
@@ -24,29 +24,24 @@ func findCommand(name, folder string) (string, error) {
 	return filepath.Abs(name)
 }
 
-var (
-	deviceLine     = regexp.MustCompile(`^(\d+): `)
-	algorithmsLine = regexp.MustCompile(`^(\d+): algorithms (.*)`)
-)
-
 // findMachine asks the command for its devices and their algorithms. Besides, cpu and auto can be named.
 func findMachine(command string) (machine, error) {
-	list, err := exec.Command(command, "devices").Output()
+	var list struct {
+		Devices []struct {
+			Index      int
+			Algorithms []string
+		}
+	}
+	said, err := exec.Command(command, "devices", "--json").Output()
+	if err == nil {
+		err = json.Unmarshal(said, &list)
+	}
 	if err != nil {
 		return machine{}, fmt.Errorf("%s devices: %w", command, err)
 	}
 	m := machine{[]device{{name: "cpu"}, {name: "auto"}}}
-	algorithms := map[string][]string{}
-	var numbers []string
-	for line := range strings.Lines(string(list)) {
-		if match := algorithmsLine.FindStringSubmatch(line); match != nil {
-			algorithms[match[1]] = strings.Fields(match[2])
-		} else if match := deviceLine.FindStringSubmatch(line); match != nil {
-			numbers = append(numbers, match[1])
-		}
-	}
-	for _, n := range numbers {
-		m.devices = append(m.devices, device{n, algorithms[n]})
+	for _, d := range list.Devices {
+		m.devices = append(m.devices, device{strconv.Itoa(d.Index), d.Algorithms})
 	}
 	return m, nil
 }
