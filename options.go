@@ -34,6 +34,9 @@ const (
 	Copy      = plan.Copy // the input is in order already, or in reverse order
 )
 
+// NoRecords is the Limit of an output without records: the inputs are opened, and no record is read.
+const NoRecords = -1
+
 // Options says what to sort and how. The zero value of each field is its default.
 type Options struct {
 	Inputs     []string    // files; "-" is Stdin; none: Stdin
@@ -47,7 +50,7 @@ type Options struct {
 
 	Reverse bool  // the opposite order; still stable
 	Unique  bool  // of records with equal keys keep the first
-	Limit   int64 // write only the first Limit records of the order; 0: all
+	Limit   int64 // write only the first Limit records of the order; 0: all; NoRecords: none
 
 	MemoryBytes  int64    // host memory for the whole run; 0: what is sensible on this machine or in its cgroup
 	TempDirs     []string // folders for spill, used in parallel; none: TMPDIR, else /var/tmp
@@ -110,7 +113,7 @@ func (o *Options) validate() error {
 		"strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
 	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
 		"spill compression %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
-	check(o.Limit >= 0, "limit %d: must be at least 1", o.Limit)
+	check(o.Limit >= NoRecords, "limit %d: must be at least 1", o.Limit)
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",

@@ -127,6 +127,9 @@ func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	if opt.Unique {
 		all = slices.CompactFunc(all, func(a, b keyed) bool { return bytes.Equal(a.key, b.key) })
 	}
+	if opt.Limit == NoRecords {
+		all = nil
+	}
 	if opt.Limit > 0 {
 		all = all[:min(int64(len(all)), opt.Limit)]
 	}

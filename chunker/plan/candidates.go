@@ -211,7 +211,7 @@ func passesOf(records, capacity int64) int {
 // Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as
 // many as have that many distinct keys by the sample, where neighbours that differ are taken to be all different.
 func (f *Facts) Wanted() int64 {
-	if f.Asked.Limit == 0 || !f.Asked.Unique {
+	if f.Asked.Limit <= 0 || !f.Asked.Unique {
 		return f.First()
 	}
 	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))

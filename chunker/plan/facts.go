@@ -30,7 +30,7 @@ type Facts struct {
 type Asked struct {
 	Strategy    Strategy
 	Unique      bool
-	Limit       int64 // 0: all records
+	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int
 	BatchSize   int    // most runs that are merged at once; 0: what memory allows
@@ -146,6 +146,8 @@ func (f *Facts) First() int64 {
 // OutputRecords is the number of records that the output will have; -1: not known before the end.
 func (f *Facts) OutputRecords() int64 {
 	switch {
+	case f.Asked.Limit < 0:
+		return 0
 	case f.Records < 0 || f.Asked.Unique:
 		return -1
 	case f.Asked.Limit > 0:

@@ -81,7 +81,7 @@ func orderGroup(opt *extsort.Options) group {
 		"reverse the whole order; equal keys still keep their input order")
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
-	g.add(size(&opt.Limit, "N", parseCount), "limit",
+	g.add(read(&opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the order, without sorting the rest; otherwise all")
 	g.flags.BoolP("stable", "s", false, "accepted as in GNU sort: sorting is always stable")
 	return g

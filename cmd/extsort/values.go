@@ -150,6 +150,15 @@ func parseCount(s string) (int64, error) {
 	return int64(n), nil
 }
 
+// parseLimit reads how many records to write, which may be none.
+func parseLimit(s string) (int64, error) {
+	n, err := parseCount(s)
+	if n == 0 && err == nil {
+		n = extsort.NoRecords
+	}
+	return n, err
+}
+
 // bytesOf is a number of bytes, at least 1.
 func bytesOf(to *int) pflag.Value {
 	return read(to, "BYTES", func(s string) (int, error) {

@@ -71,9 +71,14 @@ var strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) 
 	plan.Merge: runMerge, plan.Partition: runPartition, plan.Spread: runSpread,
 }
 
-// Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so.
+// Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so. Where no
+// record is wanted none is read.
 func (r *Run) Sort(ctx context.Context) error {
 	all := r.Plan.Considered
+	if r.Facts.Asked.Limit < 0 {
+		r.Result.Strategy = r.Plan.Strategy
+		return nil
+	}
 	for i := range all {
 		err := r.try(ctx, &all[i])
 		impossible, ok := errors.AsType[*plan.Impossible](err)

@@ -13,6 +13,9 @@ import (
 // in order is a *merge.DisorderError.
 func (r *Run) MergeSorted(ctx context.Context) error {
 	r.Result.Strategy, r.Result.MergeLevels, r.Result.FanIn = plan.Merge, 1, len(r.Input.Files)
+	if r.Facts.Asked.Limit < 0 {
+		return nil
+	}
 	r.Meter.begin(plan.StageMerge, atOutput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 	opt := r.mergeOptions()
