@@ -52,16 +52,6 @@ func recordGroup(spec *format.Spec) group {
 	return g
 }
 
-// recogniseGroup has the flags that say what the first bytes of an input mean.
-func recogniseGroup(opt *extsort.Options) group {
-	g := newGroup("What else an input may be")
-	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
-		"decompress each input; auto goes by its first bytes; otherwise auto")
-	g.flags.BoolVar(&opt.Raw, "raw", false,
-		"sort bytes as they are, also those that look like a compressed file or one of another format")
-	return g
-}
-
 // validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()

@@ -29,7 +29,7 @@ func (f *infoFlags) groups() []group {
 	how := newGroup("How to look")
 	how.flags.BoolVar(&f.all, "all", false, "look at every record, not only at a sample from all over the file")
 	how.flags.BoolVar(&f.json, "json", false, "one JSON object for each FILE, on a line")
-	return []group{recordGroup(&f.opt.Record), recogniseGroup(&f.opt), how}
+	return []group{recordGroup(&f.opt.Record), recognising(newGroup("What else an input may be"), &f.opt), how}
 }
 
 func infoCommand(a *app) *cobra.Command {

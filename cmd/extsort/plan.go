@@ -27,6 +27,10 @@ func (a *app) planCommand() *cobra.Command {
 }
 
 func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
+	files, err := f.named(files, a.stdin)
+	if err != nil {
+		return err
+	}
 	f.guess(files)
 	if err := f.contradictions(files); err != nil {
 		return err

@@ -20,13 +20,15 @@ type sortFlags struct {
 	opt    extsort.Options // but for the inputs and the streams
 	report reportFlags
 	mode   modeFlags
+
+	files0 string // a file with the names of the inputs
 }
 
 func (f *sortFlags) groups() []group {
 	record := recordGroup(&f.opt.Record)
 	record.flags.Lookup("format").DefValue = "npy where FILE is one"
 	return []group{
-		record, recogniseGroup(&f.opt), orderGroup(&f.opt),
+		record, f.inputGroup(), orderGroup(&f.opt),
 		outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
@@ -60,6 +62,10 @@ func (a *app) sortCommand() *cobra.Command {
 }
 
 func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string) error {
+	files, err := f.named(files, a.stdin)
+	if err != nil {
+		return err
+	}
 	f.guess(files)
 	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), f.contradictions(files)); err != nil {
 		return err

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+// inputGroup has the flags that say which inputs there are, and what the first bytes of one mean.
+func (f *sortFlags) inputGroup() group {
+	g := newGroup("Inputs")
+	g.add(single(&f.files0, "F"), "files0-from",
+		"read the names of the inputs, each ended by a NUL, from F (- is standard input); otherwise the operands")
+	return recognising(g, &f.opt)
+}
+
+// recognising adds the flags that say what the first bytes of an input mean.
+func recognising(g group, opt *extsort.Options) group {
+	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
+		"decompress each input; auto goes by its first bytes; otherwise auto")
+	g.flags.BoolVar(&opt.Raw, "raw", false,
+		"sort bytes as they are, also those that look like a compressed file or one of another format")
+	return g
+}
+
+// named is the inputs: the operands, or what --files0-from names.
+func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) {
+	switch {
+	case f.files0 == "":
+		return operands, nil
+	case len(operands) > 0:
+		return nil, fmt.Errorf("%s: --files0-from has the names of all files: leave the operand out", operands[0])
+	case f.files0 == "-":
+		return readNames("standard input", stdin)
+	}
+	list, err := os.Open(f.files0)
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, fmt.Errorf("--files0-from %s: %w", f.files0, path.Err)
+	}
+	defer list.Close()
+	return readNames(f.files0, list)
+}
+
+// maxNames bounds the list of names in bytes, so that a file of data by mistake does not fill the memory.
+const maxNames = 64 << 20
+
+// readNames reads names that end with a NUL; behind the last one it may be missing. GNU sort has the same rules.
+func readNames(shown string, list io.Reader) ([]string, error) {
+	text, err := io.ReadAll(io.LimitReader(list, maxNames+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--files0-from: read %s: %w", shown, err)
+	case len(text) == 0:
+		return nil, fmt.Errorf("--files0-from: no names of files in %s", shown)
+	case len(text) > maxNames:
+		return nil, fmt.Errorf("--files0-from: %s has more than %s, and is no list of names", shown, humanBytes(maxNames))
+	}
+	names := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	for i, name := range names {
+		switch {
+		case name == "":
+			return nil, fmt.Errorf("--files0-from: name %d in %s is empty", i+1, shown)
+		case name == "-" && shown == "standard input":
+			return nil, fmt.Errorf("--files0-from: name %d in %s is -, but the names are read from there", i+1, shown)
+		}
+	}
+	return names, nil
+}
