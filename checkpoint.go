@@ -88,6 +88,8 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"--format", cmp.Or(o.Record.Format, "none")},
 		{"--unique", strconv.FormatBool(o.Unique)},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
+		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
+		{"--keep-header", strconv.FormatBool(o.KeepHeader)},
 		{"--verify", strconv.FormatBool(o.Verify)},
 		{"the output", out},
 		{"its compression", codec.String()},

@@ -29,7 +29,7 @@ const windowsPart = 4
 
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
-	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition()}
+	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Skip: opt.SkipBytes, Keep: opt.KeepHeader}
 	files, err := input.Open(ctx, kind, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
 	if err != nil {
 		return nil, err

@@ -37,11 +37,16 @@ const (
 // NoRecords is the Limit of an output without records: the inputs are opened, and no record is read.
 const NoRecords = -1
 
+// MaxKeptHeader is how many bytes before the records can be kept.
+const MaxKeptHeader = 1 << 20
+
 // Options says what to sort and how. The zero value of each field is its default.
 type Options struct {
 	Inputs     []string    // files; "-" is Stdin; none: Stdin
 	Record     format.Spec // what a record is
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
+	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
+	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
@@ -114,6 +119,10 @@ func (o *Options) validate() error {
 	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
 		"spill compression %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= NoRecords, "limit %d: must be at least 1", o.Limit)
+	check(o.SkipBytes >= 0, "skip bytes %d: must not be negative", o.SkipBytes)
+	check(!o.KeepHeader || o.SkipBytes > 0, "keep header: needs to know how many bytes it has (--skip-bytes N)")
+	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "keep header: %d bytes are more than can be kept, %d",
+		o.SkipBytes, MaxKeptHeader)
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",

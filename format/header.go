@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Header is what stands before the records of a file, and what it says about them. Raw files and gensort have
@@ -17,6 +18,7 @@ type Header struct {
 	size    int64 // bytes
 	records int64 // -1: not said
 	dtype   string
+	before  []byte // what comes before the header in the output
 }
 
 // Layout is the layout of the records.
@@ -47,15 +49,20 @@ func (h *Header) describe() string {
 
 // Encode is the header of an output that has the same kind of records, that many. Its length does not depend
 // on the number, so it can be written before the number is known and be overwritten in place afterwards.
+// What was given to KeepBefore comes before it.
 func (h *Header) Encode(records int64) []byte {
 	switch h.format {
 	case "npy":
-		return encodeNpy(h.dtype, records)
+		return slices.Concat(h.before, encodeNpy(h.dtype, records))
 	case "sosd":
-		return binary.LittleEndian.AppendUint64(nil, uint64(records))
+		return binary.LittleEndian.AppendUint64(slices.Clone(h.before), uint64(records))
 	}
-	return nil
+	return h.before
 }
+
+// KeepBefore has Encode begin with b: what comes before the records, or before the header of their format, in a file
+// of somebody's own.
+func (h *Header) KeepBefore(b []byte) { h.before = b }
 
 // CheckSize is the number of records in a file of fileBytes bytes, header included, with the name and header
 // given. It reports a file that ends within the header or within a record, or that does not have the records

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Input struct {
 	stream io.Reader    // records in sequence, decompressed
 	file   *regularFile // that both are read from; nil: it is none
 	close  []io.Closer
+
+	skipped []byte // before the header, where it is kept
 }
 
 // Stdin is the name that stands for standard input, and shownStdin what messages call it.
@@ -42,6 +45,9 @@ const (
 type Kind struct {
 	format.Spec
 	format.Recognition
+
+	Skip int64 // bytes of each input that come before its records, and before the header of its format
+	Keep bool  // those of the first input come first in the output
 }
 
 // openInput opens the file called name, or stdin for "-". A regular file can be mapped without a descriptor; one that
@@ -155,21 +161,20 @@ func newFile(kind Kind, f *regularFile, mapped bool) (in *Input, err error) {
 	return in, nil
 }
 
-// lookAt refuses what does not begin as records may, and has a warning of what only looks as if.
+// lookAt refuses what does not begin as records may, and has a warning of what only looks as if. What is skipped is not
+// looked at.
 func (in *Input) lookAt(kind Kind) error {
+	err := kind.CheckPacked(in.at.first)
+	if err == nil && kind.Skip > 0 {
+		in.skipped, err = in.at.skip(kind.Skip, kind.Keep)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
 	if doubt := kind.SosdDoubt(kind.Spec, in.at.first, in.at.bytes); doubt != "" {
 		in.Warning = in.Name + ": " + doubt
 	}
-	return in.checkStart(kind, in.at.first)
-}
-
-// checkStart refuses what does not begin as records of a kind may.
-func (in *Input) checkStart(kind Kind, first []byte) error {
-	err := kind.CheckPacked(first)
-	if err == nil {
-		err = kind.CheckRecords(kind.Spec, first)
-	}
-	if err != nil {
+	if err = kind.CheckRecords(kind.Spec, in.at.first); err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return nil
@@ -187,18 +192,23 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	in.stream = buffered
+	begin := &checked{Reader: buffered, kind: kind, in: in}
+	in.stream, err = buffered, nil
 	if c := kind.Compression(first); c != format.None {
 		window := min(format.Window(c, first), windowBytes)
 		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)
-		in.stream = &checked{Reader: bufio.NewReaderSize(decoder, format.DetectBytes), kind: kind}
+		begin.Reader, in.stream = bufio.NewReaderSize(decoder, format.DetectBytes), begin
 		in.close = append(in.close, decoder)
-		err = nil
 	} else {
-		err = in.checkStart(kind, first)
+		err = kind.CheckPacked(first)
 	}
-	if err == nil {
+	if err == nil && (in.Compression == format.None || kind.Keep) {
+		err = begin.look()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", in.Name, err)
+	} else {
 		in.Header, err = kind.ReadHeader(in.stream, name)
 	}
 	if err != nil {
@@ -214,18 +224,48 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 type checked struct {
 	*bufio.Reader
 	kind Kind
+	in   *Input
 	done bool
 }
 
 func (c *checked) Read(p []byte) (int, error) {
 	if !c.done {
-		first, _ := c.Peek(format.DetectBytes) // the decoder repeats its error
-		if err := c.kind.CheckRecords(c.kind.Spec, first); err != nil {
+		if err := c.look(); err != nil {
 			return 0, err
 		}
-		c.done = true
 	}
 	return c.Reader.Read(p)
+}
+
+// look skips what comes before the records, and refuses what does not begin as records may.
+func (c *checked) look() (err error) {
+	c.done = true
+	if c.kind.Skip > 0 {
+		if c.in.skipped, err = skip(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
+			return err
+		}
+	}
+	first, _ := c.Peek(format.DetectBytes) // the reader repeats its error
+	return c.kind.CheckRecords(c.kind.Spec, first)
+}
+
+// skip reads past n bytes, and gives them if they are to be kept.
+func skip(r io.Reader, n int64, keep bool) (kept []byte, err error) {
+	var to bytes.Buffer
+	passed, err := int64(0), error(nil)
+	if keep {
+		passed, err = io.CopyN(&to, r, n)
+	} else {
+		passed, err = io.CopyN(io.Discard, r, n)
+	}
+	if err == io.EOF {
+		err = tooShort(passed, n)
+	}
+	return to.Bytes(), err
+}
+
+func tooShort(bytes, skip int64) error {
+	return fmt.Errorf("it has %d bytes, fewer than the %d to skip before its records", bytes, skip)
 }
 
 // Seekable reports whether records can be read at any place.

@@ -42,6 +42,10 @@ func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
 			faults = append(faults, err)
 			continue
 		}
+		if kind.Keep {
+			in.Header.KeepBefore(in.skipped)
+			kind.Keep = false
+		}
 		all = append(all, in)
 		faults = append(faults, all[0].Header.Compatible(in.Header))
 	}

@@ -49,6 +49,25 @@ func newRegular(as format.Recognition, shown string, r io.Reader) (f *regularFil
 	return f, as.Compression(f.first) != format.None
 }
 
+// skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
+func (f *regularFile) skip(n int64, keep bool) (kept []byte, err error) {
+	if f.bytes < n {
+		return nil, tooShort(f.bytes, n)
+	}
+	if keep {
+		kept = make([]byte, n)
+		if _, err = f.ReadAt(kept, 0); err != nil && err != io.EOF {
+			return nil, err
+		}
+	}
+	f.start, f.bytes = f.start+n, f.bytes-n
+	f.first = make([]byte, min(format.DetectBytes, f.bytes))
+	if _, err = f.ReadAt(f.first, 0); err == io.EOF {
+		err = nil
+	}
+	return kept, err
+}
+
 // endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys that
 // they have a page.
 func endsAt(file io.ReaderAt, size int64) bool {

@@ -22,7 +22,8 @@ const npyMagic = "\x93NUMPY"
 // guess takes inputs that begin as NumPy arrays as such, unless flags say what a record is. -k names fields then.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
-	if r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && len(files) > 0 && beginsWith(files[0], npyMagic) {
+	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
+	if open && len(files) > 0 && beginsWith(files[0], npyMagic) {
 		r.Format = "npy"
 	}
 }

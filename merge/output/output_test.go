@@ -266,7 +266,7 @@ func TestOutputWrittenInSequence(t *testing.T) {
 }
 
 func TestStreamHeaderMustBeKnown(t *testing.T) {
-	header := func(int64) []byte { return bytes.Repeat([]byte{1}, 8) }
+	header := func(n int64) []byte { return bytes.Repeat([]byte{byte(n)}, 8) }
 	opt := Options{RecordSize: 1, Records: -1, Header: header}
 	if _, err := create(os.DevNull, nil, opt); err == nil || !strings.Contains(err.Error(), "number of records") {
 		t.Errorf("a header with an unknown count was accepted: %v", err)

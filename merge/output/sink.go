@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,8 +129,8 @@ func (s *Sink) begin(stream *StreamSink, end *streamEnd, opt Options) error {
 	switch {
 	case len(opt.header(0)) == 0:
 		return nil
-	case opt.Records >= 0:
-		_, err := end.compressor.Write(opt.header(opt.Records))
+	case opt.Records >= 0 || bytes.Equal(opt.header(0), opt.header(1)):
+		_, err := end.compressor.Write(opt.header(max(opt.Records, 0)))
 		return err
 	case opt.Keep == nil:
 		return errors.New("the header needs the number of records before the first one, and that is not known: " +

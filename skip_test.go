@@ -1,0 +1,53 @@
+package extsort
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// TestSortSkipsBytes has something before the records of each input, in files, streams and compressed ones, of which
+// that of the first may come first in the output.
+func TestSortSkipsBytes(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "rec7", "gensort"} {
+		k := kindNamed(name)
+		size := k.layout(t).RecordSize
+		for _, n := range []int{0, 1, 3000} {
+			for range effort(8) {
+				data := k.make(t, []string{"uniform", "few", "equal", "sorted", "reversed"}[r.IntN(5)], n, r)
+				skip := int64(1 + r.IntN(5000))
+				header := func() []byte { return bytes.Repeat([]byte{byte(r.Uint32())}, int(skip)) }
+				opt := Options{Record: k.spec, SkipBytes: skip, KeepHeader: r.IntN(2) == 0, Unique: r.IntN(2) == 0,
+					Reverse: r.IntN(2) == 0}
+				first, want := header(), reference(t, k.layout(t), data, opt)
+				if opt.KeepHeader {
+					want = slices.Concat(first, want)
+				}
+				half := n / 2 * size
+				pieces := [][]byte{slices.Concat(first, data[:half]), slices.Concat(header(), data[half:])}
+				opt = variant(opt, size, r)
+				for _, piece := range pieces {
+					switch r.IntN(3) {
+					case 0:
+						piece = compressed(t, piece, format.Zstd)
+					case 1:
+						if opt.Stdin == nil {
+							opt.Inputs, opt.Stdin = append(opt.Inputs, "-"), &dribble{data: piece, most: 99}
+							continue
+						}
+					}
+					opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+				}
+				if r.IntN(2) == 0 {
+					opt.Output = filepath.Join(t.TempDir(), "out")
+				}
+				opt.Compress = []string{"none", "gzip"}[r.IntN(2)]
+				checkSort(t, k, data, want, opt)
+			}
+		}
+	}
+}
