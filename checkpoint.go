@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -87,6 +88,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"the layout", f.Keyer.Layout().String()},
 		{"--format", cmp.Or(o.Record.Format, "none")},
 		{"--unique", strconv.FormatBool(o.Unique)},
+		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
 		{"--keep-header", strconv.FormatBool(o.KeepHeader)},

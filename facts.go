@@ -56,7 +56,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
 		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
-			Strategy: opt.Strategy, Unique: opt.Unique, Limit: opt.Limit, MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
+			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit, Beside: opt.beside(),
+			MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
 			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
 		},

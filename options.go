@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
@@ -53,9 +54,13 @@ type Options struct {
 	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
 	Stdout io.Writer // default: os.Stdout
 
-	Reverse bool  // the opposite order; still stable
-	Unique  bool  // of records with equal keys keep the first
-	Limit   int64 // write only the first Limit records of the order; 0: all; NoRecords: none
+	Reverse    bool   // the opposite order; still stable
+	Unique     bool   // of records with equal keys keep one
+	Keep       string // with Unique, which: first or last in the order of the inputs; "": first
+	Count      bool   // with Unique, behind each how many there were, as a little-endian u64
+	Duplicates bool   // only the first record of each key that occurs more than once
+
+	Limit int64 // write only the first Limit records of the order; 0: all; NoRecords: none
 
 	MemoryBytes  int64    // host memory for the whole run; 0: what is sensible on this machine or in its cgroup
 	TempDirs     []string // folders for spill, used in parallel; none: TMPDIR, else /var/tmp
@@ -123,6 +128,10 @@ func (o *Options) validate() error {
 	check(!o.KeepHeader || o.SkipBytes > 0, "keep header: needs to know how many bytes it has (--skip-bytes N)")
 	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "keep header: %d bytes are more than can be kept, %d",
 		o.SkipBytes, MaxKeptHeader)
+	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
+	check(o.Unique || o.Keep == "" && !o.Count, "keep and count: are for records with equal keys that become one (-u)")
+	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
+		"that occur more than once")
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",
@@ -154,6 +163,20 @@ func (o Options) withDefaults() Options {
 		o.Warn = func(string) {}
 	}
 	return o
+}
+
+// beside is the number of bytes that are written beside each record.
+func (o *Options) beside() int {
+	if o.Count {
+		return output.CountBytes
+	}
+	return 0
+}
+
+// form is what is written in place of the records.
+func (o *Options) form() engine.Form {
+	groups := output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates}
+	return engine.Form{Groups: groups}
 }
 
 func (o *Options) recognition() format.Recognition {

@@ -98,11 +98,10 @@ func (s *session) report(start time.Time, peak int64) *Report {
 		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Changes: result.Changes,
 		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
 	}
-	size := int64(run.Input.Keyer.Layout().RecordSize)
 	r.Records, r.BytesRead = run.Input.Records(), run.Input.Bytes()
 	if run.Output != nil {
 		r.RecordsOut = run.Output.Records()
-		r.BytesWritten = r.RecordsOut * size
+		r.BytesWritten = r.RecordsOut * int64(run.Output.Size())
 	}
 	longest := 0.0
 	for _, p := range r.Phases {

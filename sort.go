@@ -122,7 +122,9 @@ func (s *session) openOutput(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := engine.OutputOptions{Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify}
+	o := engine.OutputOptions{
+		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(),
+	}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output
 	}

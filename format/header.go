@@ -64,6 +64,25 @@ func (h *Header) Encode(records int64) []byte {
 // of somebody's own.
 func (h *Header) KeepBefore(b []byte) { h.before = b }
 
+// WithCount is the header of an output each of whose records has 8 more bytes: a little-endian count. In an npy file it
+// is the field count, and the record, where it has no fields, the field value.
+func (h *Header) WithCount() (*Header, error) {
+	counted := *h
+	counted.layout.RecordSize += 8
+	switch h.format {
+	case "sosd":
+		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by -t, with --skip-bytes 8",
+			h.name)
+	case "npy":
+		dtype, err := countedDtype(h.dtype)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.name, err)
+		}
+		counted.dtype = dtype
+	}
+	return &counted, nil
+}
+
 // CheckSize is the number of records in a file of fileBytes bytes, header included, with the name and header
 // given. It reports a file that ends within the header or within a record, or that does not have the records
 // that its header announces.

@@ -141,6 +141,25 @@ func (f *npyField) parse(s string) (size int, err error) {
 	return size, nil
 }
 
+// countedDtype is a dtype, as Python writes it, with one more field.
+func countedDtype(dtype string) (string, error) {
+	const count = "('count', '<u8')]"
+	descr, err := parseLiteral(dtype)
+	if err != nil {
+		return "", err
+	}
+	fields, structured := descr.([]any)
+	if !structured {
+		return "[('value', " + dtype + "), " + count, nil
+	}
+	for _, item := range fields {
+		if entry, ok := item.([]any); ok && len(entry) > 0 && entry[0] == "count" {
+			return "", errors.New("the array has a field count already: rename it")
+		}
+	}
+	return strings.TrimSuffix(dtype, "]") + ", " + count, nil
+}
+
 // fieldName is a name, or the second of a (title, name) pair.
 func fieldName(v any) (string, error) {
 	if pair, ok := v.([]any); ok && len(pair) == 2 {

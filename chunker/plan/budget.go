@@ -101,7 +101,9 @@ func Divide(f *Facts) Sizes {
 	s.UncachedBytes = f.uncached(b.Chunks())
 	b = b.with("requests of spill", s.UncachedBytes)
 	if f.Asked.Unique {
-		b = b.with("unique", min(int64(s.Workers)*int64(s.BlockBytes), b.Chunks()/4))
+		size := int64(f.recordSize())
+		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
+		b = b.with("unique", min(int64(s.Workers)*block, b.Chunks()/4))
 	}
 	s.Workers = limitWorkers(f, s.Workers, b.Chunks())
 	s.Budget, s.MergeBytes = b, b.Chunks()-b.Chunks()/8 // the rest: indexes in the order of keys, and garbage

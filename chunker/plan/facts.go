@@ -29,7 +29,8 @@ type Facts struct {
 // Asked is what the user asks for, with the defaults filled in.
 type Asked struct {
 	Strategy    Strategy
-	Unique      bool
+	Unique      bool  // fewer records are written than read: one for all with equal keys, at most
+	Beside      int   // bytes that are written beside each record
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int

@@ -71,6 +71,12 @@ func orderGroup(opt *extsort.Options) group {
 		"reverse the whole order; equal keys still keep their input order")
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
+	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
+		"with -u: which record of equal keys is written; otherwise first")
+	g.flags.BoolVar(&opt.Count, "count", false,
+		"with -u: write behind each record how many there were, as a little-endian u64")
+	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
+		"write only the first record of each key that occurs more than once")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the order, without sorting the rest; otherwise all")
 	g.flags.BoolP("stable", "s", false, "accepted as in GNU sort: sorting is always stable")

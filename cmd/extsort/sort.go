@@ -98,6 +98,8 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.opt.Output != "", "-c and -o contradict each other: a check writes nothing")
 		fault(f.opt.Compress != "", "-c and --compress contradict each other: a check writes nothing")
 		fault(f.opt.Limit != 0, "-c and --limit contradict each other: a check reads all of the file")
+		fault(f.opt.Keep != "" || f.opt.Count || f.opt.Duplicates,
+			"-c and --keep, --count or --duplicates contradict each other: a check writes nothing")
 		fault(f.opt.KeepHeader, "-c and --keep-header contradict each other: a check writes nothing")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
 		if len(files) > 1 {

@@ -21,12 +21,22 @@ type Output struct {
 	device.BlockWriter // the first of the chain
 
 	run     *Run
+	form    Form
+	header  *format.Header
+	keyer   *format.Keyer  // of what is written
+	size    int            // bytes of a record of that
+	groups  *output.Groups // in the chain, if there is one
 	sink    *output.Sink   // the last of the chain
 	file    *output.Output // nil: a stream that the caller gave
 	kept    *output.Kept   // the same, where a checkpoint keeps what is written; else nil
 	sent    int64          // records that a stream has, and is not to get again
 	records atomic.Int64   // that have reached the end
 	checked *orderWatch    // nil unless the output is verified as it passes
+}
+
+// Form says what is written in place of the records.
+type Form struct {
+	Groups output.GroupForm // of those with equal keys; the zero value: as plan.Asked has it
 }
 
 // OutputOptions says where records go.
@@ -36,11 +46,15 @@ type OutputOptions struct {
 	Fault  func(operation string) error // of the file; for tests, see output.Open
 	Codec  format.Compression
 	Verify bool
+	Form   Form
 }
 
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
-	o, stream := &Output{run: r}, opt.Stream
+	o, stream := &Output{run: r, form: opt.Form}, opt.Stream
+	if err := o.shape(); err != nil {
+		return err
+	}
 	if opt.Name != "" {
 		if err = o.open(ctx, opt); err != nil {
 			return err
@@ -49,7 +63,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	s := &r.Plan.Sizes
 	o.sink, err = output.NewSink(stream, output.Options{
-		RecordSize: r.Input.size, Records: r.Facts.OutputRecords(), Header: r.Input.Header.Encode,
+		RecordSize: o.size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: func() (*spill.RunWriter, error) {
 			kept, err := r.Spill(-1)
@@ -63,12 +77,30 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		return err
 	}
 	if opt.Verify && !o.Placed() {
-		o.checked = &orderWatch{keyer: r.Input.Keyer}
+		o.checked = &orderWatch{keyer: o.keyer}
 	}
 	o.BlockWriter = o.filters()
 	r.Output = o
 	return nil
 }
+
+// shape settles what a record of the output is.
+func (o *Output) shape() (err error) {
+	in := o.run.Input
+	o.header, o.keyer, o.size = in.Header, in.Keyer, in.size
+	if o.form.Groups.Count {
+		o.size += output.CountBytes
+		layout := in.Keyer.Layout()
+		layout.RecordSize = o.size
+		if o.keyer, err = format.NewKeyer(layout); err == nil {
+			o.header, err = in.Header.WithCount()
+		}
+	}
+	return err
+}
+
+// Size is the number of bytes of a record.
+func (o *Output) Size() int { return o.size }
 
 // open opens the file, that of before if a checkpoint has one. What is written in order, or without doubles, is written
 // anew in any case.
@@ -98,7 +130,7 @@ func (o *Output) Records() int64 { return o.records.Load() }
 
 // CanRestart reports whether nothing has gone out that could not be taken back.
 func (o *Output) CanRestart() bool {
-	begun := o.records.Load() > 0 || len(o.run.Input.Header.Encode(0)) > 0
+	begun := o.records.Load() > 0 || len(o.header.Encode(0)) > 0
 	return o.sink.Kind() != output.Stream || !begun
 }
 
@@ -107,9 +139,13 @@ func (o *Output) filters() device.BlockWriter {
 	asked, in := &o.run.Facts.Asked, o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
-		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, in.size)
+		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.size)
 	}
-	if asked.Unique {
+	switch {
+	case o.form.Groups != output.GroupForm{}:
+		o.groups = output.NewGroups(in.Keyer, o.form.Groups, w)
+		w = o.groups
+	case asked.Unique:
 		w = output.NewUnique(in.Keyer, w)
 	}
 	return w
@@ -117,7 +153,7 @@ func (o *Output) filters() device.BlockWriter {
 
 // observe counts what goes to the end of the chain, and checks it where it cannot be read back.
 func (o *Output) observe(first int64, recs []byte) error {
-	o.records.Add(int64(len(recs) / o.run.Input.size))
+	o.records.Add(int64(len(recs) / o.size))
 	o.run.Meter.add(atOutput, len(recs))
 	if o.checked != nil {
 		return o.checked.WriteBlock(context.Background(), first, recs)
@@ -138,6 +174,9 @@ func (o *Output) restart() {
 // Finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read must
 // have been written.
 func (r *Run) Finish(ctx context.Context, err error) error {
+	if err == nil && r.Output.groups != nil {
+		err = r.Output.groups.Flush(ctx)
+	}
 	if err == nil {
 		err = r.complete(ctx)
 	}

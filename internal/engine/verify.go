@@ -109,12 +109,13 @@ func (r *Run) verify(ctx context.Context) error {
 
 // readBack checks the records of the output file before it gets its name.
 func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) {
-	bytes := records * int64(r.Input.size)
+	size := r.Output.size
+	bytes := records * int64(size)
 	r.Meter.begin(plan.StageVerify, atOutput, bytes)
 	defer func() { r.Meter.end(bytes) }()
-	watch := &orderWatch{keyer: r.Input.Keyer}
-	src := input.ReaderSource(r.Output.file, int64(len(r.Input.Header.Encode(0))), records, r.Input.size)
+	watch := &orderWatch{keyer: r.Output.keyer}
+	src := input.ReaderSource(r.Output.file, int64(len(r.Output.header.Encode(0))), records, size)
 	s := &r.Plan.Sizes
 	w := r.Meter.watched(atOutput, watch)
-	return watch, device.Copy(ctx, src, s.Workers, readBytes(s)/r.Input.size, r.Input.size, w)
+	return watch, device.Copy(ctx, src, s.Workers, max(readBytes(s)/size, 1), size, w)
 }
