@@ -89,6 +89,8 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"--format", cmp.Or(o.Record.Format, "none")},
 		{"--unique", strconv.FormatBool(o.Unique)},
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
+		{"--argsort", cmp.Or(o.Argsort, "none")},
+		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
 		{"--keep-header", strconv.FormatBool(o.KeepHeader)},

@@ -41,7 +41,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 		}
 	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
-		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset,
+		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(),
 	})
 	if err != nil {
 		for _, file := range files {
@@ -56,7 +56,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
 		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
-			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit, Beside: opt.beside(),
+			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
+			Beside: opt.beside(in), Remade: opt.remakes(),
 			MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
 			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
@@ -92,7 +93,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable {
-		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size, p.IsDisk))
+		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}
 	return f, nil
 }
@@ -102,7 +103,7 @@ func reservedBytes(f *plan.Facts) int64 {
 	if !f.Output.OnDisk || f.Output.Codec != format.None {
 		return 0
 	}
-	return max(f.OutputRecords(), 0) * int64(f.Keyer.Layout().RecordSize)
+	return max(f.OutputRecords(), 0) * int64(f.Keyer.Layout().RecordSize+f.Asked.Beside)
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -33,8 +33,8 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 
 // prepareMerge opens the inputs of a merge.
 func prepareMerge(ctx context.Context, opt Options) (*session, error) {
-	if opt.Checkpoint != "" {
-		return nil, errNoCheckpoint
+	if err := opt.onlySort(); err != nil {
+		return nil, err
 	}
 	s, err := begin(ctx, opt)
 	if err != nil {
@@ -133,8 +133,8 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if len(opt.Inputs) > 1 {
 		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
 	}
-	if opt.Checkpoint != "" {
-		return nil, errNoCheckpoint
+	if err := opt.onlySort(); err != nil {
+		return nil, err
 	}
 	s, err := begin(ctx, opt)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
-	"github.com/extsort/extsort/merge/output"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
@@ -58,9 +57,13 @@ type Options struct {
 	Unique     bool   // of records with equal keys keep one
 	Keep       string // with Unique, which: first or last in the order of the inputs; "": first
 	Count      bool   // with Unique, behind each how many there were, as a little-endian u64
+	Argsort    string // u32 or u64: in place of each record its index, from 0 over all inputs, little-endian; no header
 	Duplicates bool   // only the first record of each key that occurs more than once
 
 	Limit int64 // write only the first Limit records of the order; 0: all; NoRecords: none
+
+	Shuffle bool   // a uniformly random order by position, whatever the keys; Record needs none
+	Seed    uint64 // of Shuffle: the same gives the same order
 
 	MemoryBytes  int64    // host memory for the whole run; 0: what is sensible on this machine or in its cgroup
 	TempDirs     []string // folders for spill, used in parallel; none: TMPDIR, else /var/tmp
@@ -128,17 +131,13 @@ func (o *Options) validate() error {
 	check(!o.KeepHeader || o.SkipBytes > 0, "keep header: needs to know how many bytes it has (--skip-bytes N)")
 	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "keep header: %d bytes are more than can be kept, %d",
 		o.SkipBytes, MaxKeptHeader)
-	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
-	check(o.Unique || o.Keep == "" && !o.Count, "keep and count: are for records with equal keys that become one (-u)")
-	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
-		"that occur more than once")
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
 	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",
 		humanize.IBytes(uint64(max(o.MemoryBytes, 0))), humanize.IBytes(MinMemory))
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
-	faults = append(faults, o.validateCheckpoint())
+	faults = append(faults, o.validateForm(), o.validateCheckpoint())
 	return errors.Join(faults...)
 }
 
@@ -163,20 +162,6 @@ func (o Options) withDefaults() Options {
 		o.Warn = func(string) {}
 	}
 	return o
-}
-
-// beside is the number of bytes that are written beside each record.
-func (o *Options) beside() int {
-	if o.Count {
-		return output.CountBytes
-	}
-	return 0
-}
-
-// form is what is written in place of the records.
-func (o *Options) form() engine.Form {
-	groups := output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates}
-	return engine.Form{Groups: groups}
 }
 
 func (o *Options) recognition() format.Recognition {

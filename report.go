@@ -98,7 +98,7 @@ func (s *session) report(start time.Time, peak int64) *Report {
 		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Changes: result.Changes,
 		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
 	}
-	r.Records, r.BytesRead = run.Input.Records(), run.Input.Bytes()
+	r.Records, r.BytesRead = run.Input.Records(), run.Input.Records()*int64(run.Input.Header.Layout().RecordSize)
 	if run.Output != nil {
 		r.RecordsOut = run.Output.Records()
 		r.BytesWritten = r.RecordsOut * int64(run.Output.Size())

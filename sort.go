@@ -76,6 +76,7 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 
 // begin makes a session of valid options and opens the inputs.
 func begin(ctx context.Context, opt Options) (*session, error) {
+	opt.Record = opt.described()
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (s *session) openOutput(ctx context.Context) error {
 		return err
 	}
 	o := engine.OutputOptions{
-		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(),
+		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(s.run.Input),
 	}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output

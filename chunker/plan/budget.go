@@ -105,6 +105,9 @@ func Divide(f *Facts) Sizes {
 		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
 		b = b.with("unique", min(int64(s.Workers)*block, b.Chunks()/4))
 	}
+	if f.Asked.Remade {
+		b = b.with("records made anew", min(int64(s.Workers)*int64(s.BlockBytes+RemadeBytes), b.Chunks()/4))
+	}
 	s.Workers = limitWorkers(f, s.Workers, b.Chunks())
 	s.Budget, s.MergeBytes = b, b.Chunks()-b.Chunks()/8 // the rest: indexes in the order of keys, and garbage
 	s.FanIn = fanIn(f, s)
@@ -115,6 +118,9 @@ const (
 	// cacheShare is the part of the memory beside the limit that spill may fill so that it is still there when it is read
 	// back; the input and the output pass through the rest.
 	cacheShare = 2
+
+	// RemadeBytes is what one worker reads at a time where records are made anew, unless one is larger.
+	RemadeBytes = 64 << 10
 
 	// RequestBytes is the memory of one request that goes past the page cache. Fewer than leastRequests do not keep a disk
 	// busy, and mostRequests do for any; they take an uncachedShare of the memory at most.

@@ -30,7 +30,8 @@ type Facts struct {
 type Asked struct {
 	Strategy    Strategy
 	Unique      bool  // fewer records are written than read: one for all with equal keys, at most
-	Beside      int   // bytes that are written beside each record
+	Beside      int   // bytes that are written beside each record; negative: a part of it is written
+	Remade      bool  // what is sorted is made of the records as they are read
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int

@@ -63,8 +63,8 @@ func (w *heard) Write(p []byte) (int, error) {
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
-		infoCommand(a), a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(), a.tuneCommand(),
-		a.demoCommand(), helpCommand(), versionCommand(), manCommand(), a.completionCommand(),
+		infoCommand(a), shuffleCommand(a), a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(),
+		a.tuneCommand(), a.demoCommand(), helpCommand(), versionCommand(), manCommand(), a.completionCommand(),
 	}
 }
 

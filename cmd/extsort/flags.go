@@ -75,6 +75,8 @@ func orderGroup(opt *extsort.Options) group {
 		"with -u: which record of equal keys is written; otherwise first")
 	g.flags.BoolVar(&opt.Count, "count", false,
 		"with -u: write behind each record how many there were, as a little-endian u64")
+	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
+		"in place of the records write their indexes, from 0 over all inputs, little-endian; otherwise the records")
 	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
 		"write only the first record of each key that occurs more than once")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",

@@ -136,7 +136,7 @@ Usage:
   extsort [flags] [FILE ...]   sort to standard output, or to -o FILE
   extsort -c [flags] [FILE]    check that FILE is sorted
   extsort -m [flags] FILE ...  merge files that are sorted
-  extsort VERB [flags]         info, gen, plan, devices, bench, tune, demo, help
+  extsort VERB [flags]         info, shuffle, gen, plan, devices, tune, help
 
   -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            records of so many bytes
@@ -161,6 +161,7 @@ Usage:
   extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: say nothing)
   extsort -m [flags] FILE ...      merge files that are already sorted
   extsort info [flags] FILE ...    tell what is in files
+  extsort shuffle [flags] [FILE ...] put records into a random order
   extsort gen [flags]              write test data
   extsort plan [flags] [FILE ...]  show what a sort would do, and do nothing
   extsort devices                  list the devices a sort can use

@@ -100,12 +100,14 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.opt.Limit != 0, "-c and --limit contradict each other: a check reads all of the file")
 		fault(f.opt.Keep != "" || f.opt.Count || f.opt.Duplicates,
 			"-c and --keep, --count or --duplicates contradict each other: a check writes nothing")
+		fault(f.opt.Argsort != "", "-c and --argsort contradict each other: a check writes nothing")
 		fault(f.opt.KeepHeader, "-c and --keep-header contradict each other: a check writes nothing")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
 		if len(files) > 1 {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
+	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort contradict each other: without -m the inputs are sorted")
 	faults = append(faults, validateRecord(f.opt.Record))
 	for _, folder := range f.opt.TempDirs {
 		faults = append(faults, checkFolder(folder))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -33,6 +34,9 @@ type InputOptions struct {
 	Reverse bool                                  // the opposite order
 	Sum     bool                                  // add up a checksum
 	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
+
+	// Remake says what is sorted in place of records of a layout; nil: themselves.
+	Remake func(format.Layout) (*chunker.Remaking, error)
 }
 
 // NewInput makes one dataset of opened files.
@@ -40,6 +44,14 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	layout := files[0].Header.Layout()
 	if opt.Reverse {
 		layout = layout.Reverse()
+	}
+	var remaking *chunker.Remaking
+	var err error
+	if opt.Remake != nil {
+		if remaking, err = opt.Remake(layout); err != nil {
+			return nil, err
+		}
+		layout = remaking.Layout
 	}
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
@@ -50,8 +62,18 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	if opt.Wrap != nil {
 		data = opt.Wrap(data)
 	}
+	if remaking != nil {
+		if most := remaking.MaxRecords; most > 0 && data.Records() > most {
+			return nil, tooMany(data.Records(), most)
+		}
+		data = chunker.Remade(data, remaking)
+	}
 	in.Data = &watchedData{data, in}
 	return in, nil
+}
+
+func tooMany(records, most int64) error {
+	return fmt.Errorf("there are %d records, and an index can count %d: use indexes of 8 bytes (u64)", records, most)
 }
 
 // Bytes is the number of record bytes that have been read.

@@ -36,7 +36,9 @@ type Output struct {
 
 // Form says what is written in place of the records.
 type Form struct {
-	Groups output.GroupForm // of those with equal keys; the zero value: as plan.Asked has it
+	Groups   output.GroupForm // of those with equal keys; the zero value: as plan.Asked has it
+	From, To int              // the part of a record that is written; To is 0: all of it
+	Bare     bool             // no header
 }
 
 // OutputOptions says where records go.
@@ -88,6 +90,12 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 func (o *Output) shape() (err error) {
 	in := o.run.Input
 	o.header, o.keyer, o.size = in.Header, in.Keyer, in.size
+	if o.form.To > 0 {
+		o.size = o.form.To - o.form.From
+	}
+	if o.form.Bare {
+		o.header = &format.Header{}
+	}
 	if o.form.Groups.Count {
 		o.size += output.CountBytes
 		layout := in.Keyer.Layout()
@@ -140,6 +148,9 @@ func (o *Output) filters() device.BlockWriter {
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
 		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.size)
+	}
+	if o.form.To > 0 {
+		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
 	}
 	switch {
 	case o.form.Groups != output.GroupForm{}:

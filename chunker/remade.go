@@ -1,0 +1,181 @@
+package chunker
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// Remaking makes records of what is read: each from a record and its index among all.
+type Remaking struct {
+	Layout     format.Layout // of what is made
+	MaxRecords int64         // that an index can count; 0: any number
+
+	from   int                                         // bytes of a record that is read
+	fill   func(dst, recs []byte, first int64)         // makes records of those from index first on
+	sample func(d Dataset, n int) (plan.Sample, error) // of the keys of what is made
+}
+
+// Indexed makes records of the key of each and its index, little-endian, in width bytes: 4 or 8.
+//
+//	key fields, one behind the other │ index
+func Indexed(l format.Layout, width int) (*Remaking, error) {
+	read, err := format.NewKeyer(l)
+	if err != nil {
+		return nil, err
+	}
+	m := &Remaking{Layout: format.Layout{RecordSize: l.KeySize() + width}, from: l.RecordSize}
+	if width < 8 {
+		m.MaxRecords = 1 << (8 * width)
+	}
+	at := 0
+	for _, f := range l.Key {
+		m.Layout.Key = append(m.Layout.Key, format.Field{Offset: at, Type: f.Type, Desc: f.Desc})
+		at += f.Type.Size
+	}
+	m.sample = func(d Dataset, n int) (plan.Sample, error) { return d.Sample(read, n) }
+	m.fill = func(dst, recs []byte, first int64) {
+		for ; len(recs) > 0; first++ {
+			for i, f := range l.Key {
+				copy(dst[m.Layout.Key[i].Offset:], recs[f.Offset:f.Offset+f.Type.Size])
+			}
+			var index [8]byte
+			binary.LittleEndian.PutUint64(index[:], uint64(first))
+			copy(dst[at:], index[:width])
+			dst, recs = dst[at+width:], recs[l.RecordSize:]
+		}
+	}
+	return m, nil
+}
+
+// ShuffleKeyBytes is the size of the key that Shuffled puts before each record.
+const ShuffleKeyBytes = 8
+
+// Shuffled makes records that sort to an order that chance and the seed give: before each stands a hash of the seed and
+// its index. Of two equal hashes, which are rare, the stable order decides.
+//
+//	hash: u64 │ record
+func Shuffled(recordSize int, seed uint64) *Remaking {
+	key := format.Field{Type: format.Type{Kind: format.Unsigned, Size: ShuffleKeyBytes}}
+	size := recordSize + ShuffleKeyBytes
+	return &Remaking{
+		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}}, from: recordSize,
+		sample: func(d Dataset, n int) (plan.Sample, error) { return shuffleSample(d, n, seed) },
+		fill: func(dst, recs []byte, first int64) {
+			for ; len(recs) > 0; first++ {
+				binary.LittleEndian.PutUint64(dst, shuffleKey(seed, first))
+				copy(dst[ShuffleKeyBytes:], recs[:recordSize])
+				dst, recs = dst[size:], recs[recordSize:]
+			}
+		},
+	}
+}
+
+// shuffleKey decides where the record of an index goes.
+func shuffleKey(seed uint64, index int64) uint64 {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], seed)
+	binary.LittleEndian.PutUint64(b[8:], uint64(index))
+	return xxh3.Hash(b[:])
+}
+
+// shuffleSample is keys of records from places spread evenly, without reading any; of a stream those of the first.
+func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
+	records := d.Records()
+	if records < 0 {
+		records = int64(n)
+	}
+	n = int(min(int64(n), records))
+	var s plan.Sample
+	for i := range n {
+		s.Prefixes = append(s.Prefixes, shuffleKey(seed, records*int64(i)/int64(n)))
+		switch before := s.Prefixes[max(i-1, 0)]; {
+		case s.Prefixes[i] > before:
+			s.Ascents++
+		case s.Prefixes[i] < before:
+			s.Descents++
+		}
+	}
+	return s, nil
+}
+
+// Remade is a dataset whose records are made as they are read.
+func Remade(d Dataset, m *Remaking) Dataset { return &remade{Dataset: d, m: m} }
+
+type remade struct {
+	Dataset
+	m   *Remaking
+	cut int64 // records that Cut has given out, at most
+}
+
+// Cut cuts the dataset and makes the records of the source.
+func (r *remade) Cut(maxRecords int64) (device.Source, error) {
+	src, err := r.Dataset.Cut(maxRecords)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	r.cut += maxRecords
+	return &remadeSource{Source: src, m: r.m, base: r.cut - maxRecords}, nil
+}
+
+// Split splits the dataset and makes the records of the sources.
+func (r *remade) Split(n int) []device.Source {
+	sources := r.Dataset.Split(n)
+	base := int64(0)
+	for i, src := range sources {
+		sources[i] = &remadeSource{Source: src, m: r.m, base: base}
+		base += src.Records()
+	}
+	return sources
+}
+
+// Sample is of the keys of the records that are made.
+func (r *remade) Sample(_ *format.Keyer, n int) (plan.Sample, error) { return r.m.sample(r.Dataset, n) }
+
+// remadeSource makes records of those of a source, whose first one has the index base.
+type remadeSource struct {
+	device.Source
+	m    *Remaking
+	base int64
+	read sync.Pool
+}
+
+// ReadAhead implements input.Foreseen.
+func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
+	if src, ok := s.Source.(input.Foreseen); ok {
+		src.ReadAhead(ctx, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from))
+	}
+}
+
+// Next makes the next records.
+func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+	buf, _ := s.read.Get().(*[plan.RemadeBytes]byte)
+	if buf == nil {
+		buf = new([plan.RemadeBytes]byte)
+	}
+	defer s.read.Put(buf)
+	read, made := buf[:], []byte(nil)
+	if s.m.from > len(read) {
+		read = make([]byte, s.m.from)
+	}
+	first, n, err := s.Source.Next(min(most, len(read)/s.m.from), func(first int64, n int) []byte {
+		made = place(first, n)
+		return read[:n*s.m.from]
+	})
+	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 && end > s.m.MaxRecords {
+		return first, 0, fmt.Errorf("there are more than %d records, and an index cannot count them: "+
+			"use indexes of 8 bytes (u64)", s.m.MaxRecords)
+	}
+	if n > 0 && err == nil {
+		s.m.fill(made, read[:n*s.m.from], s.base+first)
+	}
+	return first, n, err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/spf13/cobra"
+
+	"github.com/extsort/extsort"
+)
+
+// shuffleCommand is the sort by chance: records go where a seed sends their positions.
+func shuffleCommand(a *app) *cobra.Command {
+	var f sortFlags
+	cmd := verb("shuffle [flags] [FILE ...]",
+		"Put records into a uniformly random order, out of core where they do not fit\nmemory. The order depends on their "+
+			"number and the seed alone, neither on what is\nin them nor on memory, threads or devices.",
+		"  extsort shuffle -R 3073 --seed 7 -o shuffled.bin train.bin\n  extsort shuffle --limit 1000 -o sample.npy all.npy",
+		f.shuffleGroups(), nil)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		drawn := !cmd.Flags().Changed("seed")
+		if drawn {
+			f.opt.Seed = rand.Uint64()
+		}
+		return f.shuffle(cmd.Context(), a, files, drawn)
+	}
+	return cmd
+}
+
+func (f *sortFlags) shuffleGroups() []group {
+	g := newGroup("Order")
+	g.add(read(&f.opt.Seed, "N", parseSeed), "seed",
+		"start of the random numbers: the same seed gives the same order; otherwise one by chance, which is told")
+	g.add(read(&f.opt.Limit, "N", parseLimit), "limit",
+		"write only the first N records of the order, a random sample; otherwise all")
+	return []group{
+		recordGroup(&f.opt.Record), f.inputGroup(), g, outputGroup(&f.opt.Output, &f.opt.Compress),
+		resourceGroup(&f.opt), f.report.group(&f.opt),
+	}
+}
+
+// shuffle is a sort. drawn: the seed is one that nobody asked for.
+func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, drawn bool) error {
+	files, err := f.named(operands, a.stdin)
+	if err != nil {
+		return err
+	}
+	f.guess(files)
+	if len(f.opt.Record.Keys) > 0 {
+		return errors.New("shuffle: leave -k out: the order does not depend on what is in the records")
+	}
+	if err := a.checkInput(files); err != nil {
+		return err
+	}
+	f.opt.Shuffle = true
+	if err := a.produce(ctx, f, f.options(a, files), extsort.Sort); err != nil {
+		return err
+	}
+	if drawn {
+		_, err = fmt.Fprintf(a.notes, "extsort: shuffled by --seed %d\n", f.opt.Seed)
+	}
+	return cmp.Or(err, a.notes.err)
+}

@@ -1,0 +1,94 @@
+package extsort
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// argsortBytes are the kinds of indexes and their sizes.
+var argsortBytes = map[string]int{"u32": 4, "u64": 8}
+
+// validateForm reports what cannot be written in place of the records.
+func (o *Options) validateForm() error {
+	var faults []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
+	check(o.Unique || o.Keep == "" && !o.Count, "keep and count: are for records with equal keys that become one (-u)")
+	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
+		"that occur more than once")
+	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "argsort %q: use u32 or u64", o.Argsort)
+	check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify,
+		"argsort writes bare indexes: it cannot be had with count, keep header or verify")
+	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify,
+		"shuffle has no order by keys: it cannot be had with unique, duplicates, argsort, reverse or verify")
+	return errors.Join(faults...)
+}
+
+// onlySort refuses what only a sort can do.
+func (o *Options) onlySort() error {
+	switch {
+	case o.remakes():
+		return errors.New("argsort and shuffle: are for a sort alone, no check or merge")
+	case o.Checkpoint != "":
+		return errNoCheckpoint
+	}
+	return nil
+}
+
+// remakes reports whether something is sorted in place of the records.
+func (o *Options) remakes() bool { return o.Argsort != "" || o.Shuffle }
+
+// remake says what that is; nil: the records are.
+func (o *Options) remake() func(format.Layout) (*chunker.Remaking, error) {
+	switch {
+	case o.Argsort != "":
+		return func(l format.Layout) (*chunker.Remaking, error) { return chunker.Indexed(l, argsortBytes[o.Argsort]) }
+	case o.Shuffle:
+		return func(l format.Layout) (*chunker.Remaking, error) { return chunker.Shuffled(l.RecordSize, o.Seed), nil }
+	}
+	return nil
+}
+
+// described is the description of a record, with any key where none is needed.
+func (o *Options) described() format.Spec {
+	spec := o.Record
+	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && (spec.RecordSize > 0 || spec.Format == "npy") {
+		spec.Keys = []string{"0:u8"}
+	}
+	return spec
+}
+
+// form is what is written in place of the records.
+func (o *Options) form(in *engine.Input) engine.Form {
+	form := engine.Form{Groups: output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates}}
+	size := in.Keyer.Layout().RecordSize
+	switch {
+	case o.Argsort != "":
+		form.From, form.To, form.Bare = size-argsortBytes[o.Argsort], size, true
+	case o.Shuffle:
+		form.From, form.To = chunker.ShuffleKeyBytes, size
+	}
+	return form
+}
+
+// beside is the number of bytes that are written beside each record; negative: only a part of it is.
+func (o *Options) beside(in *engine.Input) int {
+	form := o.form(in)
+	switch {
+	case form.Groups.Count:
+		return output.CountBytes
+	case form.To > 0:
+		return form.To - form.From - in.Keyer.Layout().RecordSize
+	}
+	return 0
+}
