@@ -21,11 +21,6 @@ type Origin struct {
 	Sum            format.Checksum // of all of them, where one is asked for
 }
 
-// covers reports whether o has all records of other.
-func (o Origin) covers(other Origin) bool {
-	return o.First <= other.First && other.First+other.Records <= o.First+o.Records
-}
-
 // Identity tells one sort from others: what each thing is called, and what it is.
 type Identity [][2]string
 
@@ -63,10 +58,7 @@ const (
 	completeKey = "complete"
 )
 
-var (
-	bucket      = []byte("checkpoint")
-	lockTimeout = 10 * time.Millisecond
-)
+var bucket = []byte("checkpoint")
 
 // undamaged makes an error of the panics and faults of the database, which believes what its pages say.
 func undamaged(use func() error) (err error) {
@@ -81,7 +73,7 @@ func undamaged(use func() error) (err error) {
 
 // open opens the database, which nobody else may write to meanwhile, and reads it.
 func (m *manifest) open(name string, readOnly bool) (err error) {
-	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
+	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: 10 * time.Millisecond, ReadOnly: readOnly})
 	switch {
 	case errors.Is(err, database.ErrTimeout):
 		return errors.New("another process works there: wait for it, or name another folder")
@@ -153,7 +145,7 @@ func (m *manifest) put(key string, value any, others ...string) error {
 func (m *manifest) putRun(run *keptRun) error {
 	var replaced []string
 	left := slices.DeleteFunc(slices.Clone(m.runs), func(r *keptRun) bool {
-		covered := run.covers(r.Origin)
+		covered := run.First <= r.First && r.First+r.Records <= run.First+run.Records
 		if covered {
 			replaced = append(replaced, r.key())
 		}

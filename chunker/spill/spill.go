@@ -72,7 +72,7 @@ const maxVolumes = 32
 
 // New makes sure that the folders exist and have room, and makes files in each.
 func New(opt Options) (*Spill, error) {
-	opt.Store, opt.Coders = cmp.Or[Store](opt.Store, Disk{}), cmp.Or(opt.Coders, max(opt.Workers, 1))
+	opt.Store, opt.Coders = cmp.Or[Store](opt.Store, Disk{}), cmp.Or(opt.Coders, opt.Workers, 1)
 	free := opt.Store.Free(opt.Folders)
 	if free >= 0 && opt.ExpectBytes > free {
 		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0)
