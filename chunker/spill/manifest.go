@@ -1,9 +1,12 @@
 package spill
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -71,8 +74,21 @@ func undamaged(use func() error) (err error) {
 	return use()
 }
 
+// prepare makes the database under another name first, so that a crash leaves all of it or nothing. It needs no error:
+// where a file cannot have two names, the database is made in its place.
+func prepare(name string) {
+	part := filepath.Join(filepath.Dir(name), spillPrefix+rand.Text())
+	if db, err := bbolt.Open(part, 0o600, nil); err == nil && db.Close() == nil {
+		_ = os.Link(part, name) // which replaces nothing that another process has made meanwhile
+	}
+	_ = os.Remove(part)
+}
+
 // open opens the database, which nobody else may write to meanwhile, and reads it.
 func (m *manifest) open(name string, readOnly bool) (err error) {
+	if _, missing := os.Lstat(name); missing != nil && !readOnly {
+		prepare(name)
+	}
 	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: 10 * time.Millisecond, ReadOnly: readOnly})
 	switch {
 	case errors.Is(err, database.ErrTimeout):

@@ -42,8 +42,7 @@ func keptJobs() []job {
 
 // TestPowerLossOfCheckpoint crashes the machine under sorts with a checkpoint, at moments and with losses that are
 // drawn, since all of them are too many to be tried. After each the output is the old or the new one, whole; the same
-// command run again goes on or begins anew, and comes to the right bytes. Before the manifest is durable for the first
-// time it may be damaged; then the command says so, and comes to the right bytes without the folder.
+// command run again goes on, begins anew or finds that the output is complete, and comes to the right bytes.
 func TestPowerLossOfCheckpoint(t *testing.T) {
 	needStrace(t)
 	for _, j := range keptJobs() {
@@ -120,10 +119,9 @@ type crashed struct {
 	h      *history
 	before []byte
 	times  map[bool]time.Time // when the output was changed: the new one, the old one
-	begun  int                // the line from which on the manifest is durable
-	keeps  int                // and names a run
+	keeps  int                // the line from which on the manifest is durable and names a run
 
-	on, anew, ended, refused int // what the same command did after a crash
+	on, anew, ended int // what the same command did after a crash
 }
 
 func newCrashed(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
@@ -160,14 +158,14 @@ func changed(name string) (last time.Time) {
 	return last
 }
 
-// findManifest finds out when the manifest is durable for the first time, and when it names a run: at once where the
-// sort goes on with one. An entry counts from its meta page on, which is one of the first two.
+// findManifest finds out from when on the manifest names a run, durably: at once where the sort goes on with one. An
+// entry counts from its meta page on, which is one of the first two.
 func (c *crashed) findManifest() {
 	var manifest *file
 	for _, e := range c.h.effects {
 		for path, f := range e.names {
 			if filepath.Base(path) == "manifest" && f != nil {
-				manifest, c.begun, c.keeps = f, c.h.syncedAt(f, 0), never
+				manifest, c.keeps = f, never
 			}
 		}
 	}
@@ -196,8 +194,8 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 		moment := of[r.IntN(len(of))]
 		c.judge(t, c.h.after(moment, c.h.draw(r, moment)))
 	}
-	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were complete, %d refused",
-		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.ended, c.refused)
+	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were complete",
+		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.ended)
 	for _, fault := range c.faults {
 		t.Error(fault)
 	}
@@ -268,12 +266,6 @@ func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 		if !complete.MatchString(said) {
 			c.fault(s, "the output is complete, and the same command says: %s", said)
 		}
-	case status == 2 && c.mayRefuse(s, said) && same(read(t, out), found):
-		c.refused++
-		if err := os.RemoveAll(kept); err != nil {
-			t.Fatal(err)
-		}
-		status, said = c.run(t)
 	case strings.Contains(said, "kept by the checkpoint"):
 		c.on++
 	case s.moment >= c.keeps && !isNew:
@@ -286,15 +278,9 @@ func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 	}
 }
 
-// mayRefuse reports whether a sort may say what it said: that the manifest is damaged, which was not yet durable.
-func (c *crashed) mayRefuse(s state, said string) bool {
-	return s.moment < c.begun && damaged.MatchString(said)
-}
-
 var (
 	temporaryOrKept = regexp.MustCompile(temporary.String() + `|^kept$`)
 	nothing         = regexp.MustCompile(`^$`)
-	damaged         = regexp.MustCompile(`\Aextsort: .*its manifest is damaged.*\(remove the folder .*\n\z`)
 	complete        = regexp.MustCompile(`\Aextsort: warning: a run before has completed output .*\n`)
 )
 
