@@ -74,7 +74,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 		humanBytes(bytes), seconds(spent), rate(bytes, spent))
 
 	progress := a.bars(f.progress)
-	defer progress.End()
+	defer progress.Close()
 	copying, err := timed(func() error { return copyDurably(ctx, f.opt.Inputs[0], bytes, progress) })
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func copyDurably(ctx context.Context, name string, bytes int64, progress *bars) 
 	defer from.Close()
 	defer context.AfterFunc(ctx, func() { from.Close() })()
 	progress.Begin("copy", bytes)
-	defer progress.End()
+	defer progress.Close()
 	copied := name + ".copy"
 	err = writeFile(ctx, copied, func(w io.Writer) error {
 		_, err := io.CopyBuffer(onlyWriter{w}, io.TeeReader(from, progress), make([]byte, generationBlock))

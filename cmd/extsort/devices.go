@@ -31,9 +31,7 @@ func (a *app) devices(asJSON bool) error {
 		fmt.Fprintf(a.out, "%d: %s\n", d.Index, d.Name)
 		writeRows(a.out, deviceRows(d))
 	}
-	if list.Note != "" {
-		fmt.Fprintln(a.out, list.Note)
-	}
+	writeRows(a.out, []row{{"GPUs", list.Note}})
 	return nil
 }
 

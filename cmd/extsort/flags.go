@@ -127,13 +127,15 @@ type reportFlags struct {
 	progress string
 	stats    string // "", text, json or json:FILE
 	explain  bool
+	quiet    bool
 
 	result any // of the run, for JSON; nil: it did not come so far
 }
 
 func (f *reportFlags) group(opt *extsort.Options) group {
 	g := newGroup("Reports, all on standard error")
-	addProgress(g, &f.progress, "progress bars; auto is only on a terminal")
+	addProgress(g, &f.progress, "how far it is; auto is only on a terminal")
+	g.flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no warnings, only errors")
 	g.add(&value[string]{to: &f.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}, parse: parseStats},
 		"stats", "tell what was done, how long it took and what it needed").NoOptDefVal = "text"
 	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")

@@ -78,7 +78,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	}
 	progress := a.bars(f.progress)
 	progress.Begin("generate", records*int64(header.Layout().RecordSize))
-	defer progress.End()
+	defer progress.Close()
 	write := func(ctx context.Context, first int64, block []byte) error {
 		generator.Fill(block, first)
 		defer progress.Add(int64(len(block)))

@@ -137,7 +137,7 @@ var otherFlagNames = map[string]string{
 	"memory": "buffer-size", "mem": "buffer-size", "threads": "parallel", "workers": "parallel", "jobs": "parallel",
 	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
 	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
-	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet", "quiet": "check-quiet",
+	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet",
 }
 
 // gnuLetters are flags of GNU sort that have no meaning here, with what does.

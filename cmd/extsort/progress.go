@@ -9,64 +9,97 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/extsort/extsort"
 )
 
-// bars shows the phases of a run as progress bars, one line each, with bytes per second and time left. It is the
-// extsort.Progress of the command.
+// bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, the
+// bytes of all phases and the time that is left. It is the extsort.Progress of the command.
 //
-// Add is called very often and from many goroutines, so that it only counts; a ticker moves the bar.
+// Add is called very often and from many goroutines, so that it only counts; a ticker shows what was counted.
 type bars struct {
 	w     io.Writer
-	quick time.Duration // a phase that ends sooner shows nothing, so that small sorts stay quiet
+	wide  int           // columns of the terminal; 0: w is none
+	quick time.Duration // a run that ends sooner shows nothing, so that small sorts stay quiet
 	tick  time.Duration
 
 	added atomic.Int64 // bytes of the running phase
-	stop  func()       // ends the bar of the running phase; nil: none
+	stop  func()       // ends the drawing; nil: nothing is drawn
 
-	phase atomic.Pointer[phase] // the last that began; nil: none
+	mu       sync.Mutex
+	start    time.Time       // of the run
+	phase    extsort.Phase   // the last that began; its name is "" before; Bytes < 0: not known
+	running  bool            // it is not over
+	number   int             // it is the number-th
+	before   int64           // bytes of the phases before it
+	expected []extsort.Phase // of the run, as planned
 }
 
-// phase is what was told of a phase when it began.
-type phase struct {
-	name       string
-	totalBytes int64
-	start      time.Time
+// standing is how far a run is.
+type standing struct {
+	phase       string
+	number, of  int
+	done, total int64 // bytes of all phases; total -1: not known
+	spent       time.Duration
 }
 
-// String tells in one line how far the run is.
-func (b *bars) String() string {
-	p := b.phase.Load()
-	if p == nil {
+// left is the time that the bytes take that are left, at the rate of those that are done; -1: not known.
+func (s standing) left() time.Duration {
+	if s.total < 0 || s.done <= 0 {
+		return -1
+	}
+	return time.Duration(float64(s.spent) * (float64(s.total)/float64(s.done) - 1)).Round(time.Second)
+}
+
+func (s standing) String() string {
+	if s.number == 0 {
 		return "starting"
 	}
-	done, spent := b.added.Load(), time.Since(p.start).Seconds()
 	of := ""
-	if p.totalBytes > 0 {
-		of = fmt.Sprintf(" of %s (%d %%)", humanBytes(p.totalBytes), min(100*done/p.totalBytes, 100))
+	if s.total > 0 {
+		of = fmt.Sprintf(" of %s (%d%%)", humanBytes(s.total), 100*s.done/s.total)
 	}
-	return fmt.Sprintf("%s: %s%s in %s, %s", p.name, humanBytes(done), of, seconds(spent), rate(done, spent))
+	return fmt.Sprintf("phase %d of %d, %s: %s%s in %s, %s", s.number, s.of, s.phase, humanBytes(s.done), of,
+		seconds(s.spent.Seconds()), rate(s.done, s.spent.Seconds())) +
+		when(s.left() > 0, ", %v left", s.left())
 }
 
-// newBars makes bars that draw on w. On a terminal they move smoothly and leave quick phases out; elsewhere,
-// where every movement is one more line in a log, they move once a second and show all phases.
-func newBars(w io.Writer, terminal bool) *bars {
-	if terminal {
-		return &bars{w: w, quick: 300 * time.Millisecond, tick: 100 * time.Millisecond}
+// newBars makes bars that draw on w, a terminal of so many columns; 0: it is none, and each showing is one more line
+// in a log.
+func newBars(w io.Writer, columns int) *bars {
+	b := &bars{w: w, wide: columns, tick: 10 * time.Second}
+	if columns > 0 {
+		b.quick, b.tick = 300*time.Millisecond, 100*time.Millisecond
 	}
-	return &bars{w: w, tick: time.Second}
+	return b
 }
 
-// Begin starts the bar of a phase. totalBytes < 0: not known, which shows a spinner.
+// Expect tells which phases a run will have, and begins to count anew.
+func (b *bars) Expect(phases []extsort.Phase) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected, b.phase, b.number, b.before, b.running = phases, extsort.Phase{}, 0, 0, false
+	b.added.Store(0)
+}
+
+// Begin starts a phase. totalBytes < 0: not known.
 func (b *bars) Begin(phaseName string, totalBytes int64) {
 	b.End()
-	b.added.Store(0)
-	b.phase.Store(&phase{phaseName, totalBytes, time.Now()})
-	if totalBytes == 0 {
+	b.mu.Lock()
+	b.before += b.added.Swap(0)
+	b.phase, b.running = extsort.Phase{Name: phaseName, Bytes: totalBytes}, true
+	b.number++
+	first := b.start.IsZero()
+	if first {
+		b.start = time.Now()
+	}
+	b.mu.Unlock()
+	if !first || b.w == io.Discard {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var drawing sync.WaitGroup
-	drawing.Go(func() { b.draw(ctx, phaseName, totalBytes) })
+	drawing.Go(func() { b.show(ctx) })
 	b.stop = func() {
 		cancel()
 		drawing.Wait()
@@ -82,50 +115,124 @@ func (b *bars) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// End completes the bar of the running phase, if there is one.
+// End completes the running phase, if there is one. In a log that is told.
 func (b *bars) End() {
+	b.mu.Lock()
+	over := b.running
+	b.running = false
+	b.mu.Unlock()
+	if over && b.wide == 0 {
+		fmt.Fprintln(b.w, b.now())
+	}
+}
+
+// Close ends the last phase and the run. Another one may begin.
+func (b *bars) Close() {
+	b.End()
 	if b.stop != nil {
 		b.stop()
 		b.stop = nil
 	}
+	b.Expect(nil)
+	b.start = time.Time{}
 }
 
-// draw shows one phase until it is over.
-func (b *bars) draw(ctx context.Context, phase string, totalBytes int64) {
-	start, ticks := time.Now(), time.Tick(b.tick)
-	bar := newBar(b.w, phase, totalBytes)
-	bar.StartWithoutRender() // or the rate would count from the first movement on
+// now is how far the run is. What follows the running phase is taken from the plan; a phase of a length that is not
+// known, after others, is one that no records pass, such as waiting for the disk.
+func (b *bars) now() standing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	added := b.added.Load()
+	s := standing{phase: b.phase.Name, number: b.number, of: b.number, done: b.before + added, spent: time.Since(b.start)}
+	s.total = b.before + max(b.phase.Bytes, added)
+	if b.phase.Bytes < 0 && b.before == 0 && b.running {
+		s.total = -1
+	}
+	for i, p := range b.expected {
+		if p.Name == b.phase.Name {
+			later := b.expected[i+1:]
+			s.of += len(later)
+			for _, next := range later {
+				if s.total >= 0 {
+					s.total += max(next.Bytes, 0)
+				}
+			}
+			break
+		}
+	}
+	return s
+}
+
+// show shows the run until it is over.
+func (b *bars) show(ctx context.Context) {
+	ticks := time.Tick(b.tick)
+	var line drawn
 	for over := false; !over; {
 		select {
 		case <-ticks:
 		case <-ctx.Done():
 			over = true
 		}
-		if time.Since(start) >= b.quick {
-			// More than the bar holds is an error that stops it. A total that is not known is the largest number here.
-			bar.Set64(int64(min(uint64(b.added.Load()), uint64(totalBytes))))
-			if over {
-				fmt.Fprintln(b.w)
-			}
+		s := b.now()
+		switch {
+		case b.wide == 0 && !over:
+			fmt.Fprintln(b.w, s)
+		case b.wide > 0 && s.spent >= b.quick:
+			line.draw(b.w, b.wide, s, over)
 		}
 	}
 }
 
-func newBar(w io.Writer, phase string, totalBytes int64) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(max(totalBytes, -1),
+// drawn is the bar that stands on the terminal.
+type drawn struct {
+	bar   *progressbar.ProgressBar // nil: none yet
+	known bool                     // how long it is
+}
+
+// draw moves the bar. It is full only at the end, as a full bar does not move any more.
+func (d *drawn) draw(w io.Writer, columns int, s standing, over bool) {
+	if known := s.total >= 0; d.bar == nil || d.known != known {
+		d.bar, d.known = newBar(w, columns, s.total), known
+		d.bar.StartWithoutRender()
+	}
+	text := fmt.Sprintf("%d/%d %-11s", s.number, s.of, s.phase)
+	if left := s.left(); left >= 0 && !over {
+		text += fmt.Sprintf(" %9v left", left)
+	} else {
+		text += fmt.Sprintf(" %9v     ", s.spent.Round(time.Second))
+	}
+	d.bar.Describe(text)
+	done := s.done
+	if d.known {
+		d.bar.ChangeMax64(max(s.total, 1))
+		if !over {
+			done = min(done, max(s.total, 1)-1)
+		}
+	}
+	_ = d.bar.Set64(done) // a bar that stops moving is no fault of the run
+	if over {
+		fmt.Fprintln(w)
+	}
+}
+
+// newBar makes a bar that fits a terminal of so many columns.
+func newBar(w io.Writer, columns int, totalBytes int64) *progressbar.ProgressBar {
+	const texts, amounts = 38, 34 // columns beside the bar, those for amounts apart
+	options := []progressbar.Option{
 		progressbar.OptionSetWriter(onlyWriter{w}),
-		progressbar.OptionSetDescription(fmt.Sprintf("%-14s", phase)),
 		progressbar.OptionShowBytes(true),
-		progressbar.OptionShowCount(),
 		progressbar.OptionShowTotalBytes(true),
 		progressbar.OptionUseIECUnits(true),
-		progressbar.OptionSetPredictTime(totalBytes > 0),
-		progressbar.OptionSetElapsedTime(true),
-		progressbar.OptionSetWidth(20),
-		progressbar.OptionShowElapsedTimeOnFinish(),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetWidth(min(max(columns-texts-amounts, 5), 60)),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetSpinnerChangeInterval(0), // otherwise it goes on spinning after its end
-	)
+	}
+	if columns >= texts+amounts {
+		options = append(options, progressbar.OptionShowCount())
+	}
+	return progressbar.NewOptions64(max(totalBytes, -1), options...)
 }
 
 // onlyWriter hides that a writer is a file: progressbar would fsync it at every movement.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort"
 )
 
 // lockedBuffer is a buffer that the bars' goroutine writes while the test may read it.
@@ -26,48 +29,50 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func TestBarsShowEveryPhaseInALog(t *testing.T) {
-	var out lockedBuffer
-	b := newBars(&out, false)
-	for _, phase := range []string{"sort", "merge"} {
-		b.Begin(phase, 1<<20)
-		var adders sync.WaitGroup
-		for range 16 {
-			adders.Go(func() {
-				for range 64 {
-					b.Add(1 << 10)
-				}
-			})
-		}
-		adders.Wait()
-		b.End()
+// addTogether counts bytes from many goroutines.
+func addTogether(b *bars, bytes int64) {
+	var adders sync.WaitGroup
+	for range 16 {
+		adders.Go(func() {
+			for range 64 {
+				b.Add(bytes / (16 * 64))
+			}
+		})
 	}
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("%d lines, want one for each phase: %q", len(lines), out.String())
-	}
-	for i, phase := range []string{"sort", "merge"} {
-		if !strings.Contains(lines[i], phase) || !strings.Contains(lines[i], "100%") ||
-			!strings.Contains(lines[i], "1.0 MiB") {
-			t.Errorf("the line of %s is %q", phase, lines[i])
-		}
-	}
+	adders.Wait()
 }
 
-func TestBarsOnATerminalLeaveQuickPhasesOut(t *testing.T) {
+func TestALogHasALineForEachPhase(t *testing.T) {
 	var out lockedBuffer
-	b := newBars(&out, true)
-	b.Begin("sort", 100)
-	b.Add(100)
+	b := newBars(&out, 0)
+	b.Expect([]extsort.Phase{{Name: "sort runs", Bytes: 1 << 20}, {Name: "merge", Bytes: 3 << 20}, {Name: "finish"}})
+	b.Begin("sort runs", 1<<20)
+	addTogether(b, 1<<20)
+	b.Begin("merge", 3<<20)
+	addTogether(b, 3<<20)
 	b.End()
-	if s := out.String(); s != "" {
-		t.Errorf("a phase of no time shows %q", s)
+	b.Begin("finish", -1)
+	b.Close()
+	b.Close() // a second time does nothing
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	want := []string{
+		"phase 1 of 3, sort runs: 1.0 MiB of 4.0 MiB (25%)", "phase 2 of 3, merge: 4.0 MiB of 4.0 MiB (100%)",
+		"phase 3 of 3, finish: 4.0 MiB of 4.0 MiB (100%)",
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d: %q", len(lines), len(want), out.String())
+	}
+	for i := range want {
+		if !strings.HasPrefix(lines[i], want[i]) || strings.ContainsAny(lines[i], "\r\x1b") {
+			t.Errorf("%q, want %q", lines[i], want[i])
+		}
 	}
 }
 
-func TestBarsMoveWhileAPhaseRuns(t *testing.T) {
+func TestALogMovesWhileAPhaseRuns(t *testing.T) {
 	var out lockedBuffer
-	b := &bars{w: &out, tick: time.Millisecond}
+	b := newBars(&out, 0)
+	b.tick = time.Millisecond
 	b.Begin("read", 1000)
 	b.Add(500)
 	deadline := time.Now().Add(10 * time.Second)
@@ -76,57 +81,97 @@ func TestBarsMoveWhileAPhaseRuns(t *testing.T) {
 			t.Fatalf("no movement: %q", out.String())
 		}
 	}
-	b.End()
-}
-
-func TestBarsBearWhatTheyAreTold(t *testing.T) {
-	cases := map[string]struct {
-		total int64
-		added []int64
-		want  string
-	}{
-		"more than announced": {100, []int64{80, 80}, "100%"},
-		"length not known":    {-1, []int64{2048}, "2.0 KiB"},
-		"nothing to do":       {0, []int64{5}, ""},
-		"stopped half-way":    {100, []int64{30}, "30%"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			var out lockedBuffer
-			b := &bars{w: &out, tick: time.Hour}
-			b.Begin("phase", c.total)
-			for _, n := range c.added {
-				b.Add(n)
-			}
-			b.End()
-			b.End() // a second time does nothing
-			if got := out.String(); !strings.Contains(got, c.want) || c.want == "" && got != "" {
-				t.Errorf("shows %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-func TestBeginEndsThePhaseBefore(t *testing.T) {
-	var out lockedBuffer
-	b := newBars(&out, false)
-	b.Begin("first", 10)
-	b.Begin("second", 10)
-	b.End()
-	if n := strings.Count(out.String(), "\n"); n != 2 {
-		t.Errorf("%d lines, want 2: %q", n, out.String())
-	}
-}
-
-func TestSpinnersStop(t *testing.T) {
-	var out lockedBuffer
-	b := newBars(&out, false)
-	b.Begin("read", -1)
-	b.Add(1 << 20)
-	b.End()
+	b.Close()
 	shown := out.String()
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond)
 	if now := out.String(); now != shown {
-		t.Errorf("after its end the spinner wrote %q", now[len(shown):])
+		t.Errorf("after its end it wrote %q", now[len(shown):])
+	}
+}
+
+func TestATerminalShowsNothingOfQuickRuns(t *testing.T) {
+	var out lockedBuffer
+	b := newBars(&out, 80)
+	b.Begin("sort", 100)
+	b.Add(100)
+	b.Close()
+	if s := out.String(); s != "" {
+		t.Errorf("a run of no time shows %q", s)
+	}
+}
+
+// TestStanding holds what is told of runs that are not as planned.
+func TestStanding(t *testing.T) {
+	plan := []extsort.Phase{{Name: "read", Bytes: 100}, {Name: "merge", Bytes: 100}}
+	for name, c := range map[string]struct {
+		expected []extsort.Phase
+		do       func(b *bars)
+		want     string
+	}{
+		"before": {plan, func(*bars) {}, "starting"},
+		"half of two": {plan, func(b *bars) { b.Begin("read", 100); b.Add(50) },
+			"phase 1 of 2, read: 50 B of 200 B (25%)"},
+		"more than announced": {nil, func(b *bars) { b.Begin("read", 100); b.Add(160) },
+			"phase 1 of 1, read: 160 B of 160 B (100%)"},
+		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "phase 1 of 2, read: 2.0 KiB in"},
+		"known afterwards": {plan, func(b *bars) { b.Begin("read", -1); b.Add(300); b.Begin("merge", 300) },
+			"phase 2 of 2, merge: 300 B of 600 B (50%)"},
+		"not in the plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Begin("copy", 50) },
+			"phase 2 of 2, copy: 100 B of 150 B (66%)"},
+		"another plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Expect(plan); b.Begin("read", 100) },
+			"phase 1 of 2, read: 0 B of 200 B (0%)"},
+		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "phase 1 of 1, read: 0 B in"},
+	} {
+		b := newBars(&lockedBuffer{}, 80)
+		b.quick = time.Hour
+		b.Expect(c.expected)
+		c.do(b)
+		if got := b.now().String(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		b.Close()
+	}
+}
+
+func TestTimeLeftIsOfAllPhases(t *testing.T) {
+	s := standing{done: 100, total: 400, spent: 20 * time.Second}
+	if left := s.left(); left != time.Minute {
+		t.Errorf("%v are left, want a minute", left)
+	}
+	for _, s := range []standing{{total: 400}, {done: 100, total: -1}} {
+		if left := s.left(); left >= 0 {
+			t.Errorf("%+v: %v are left, but nobody knows", s, left)
+		}
+	}
+}
+
+// TestBarsFitTheTerminal holds that no showing is wider than the terminal, however large the amounts.
+func TestBarsFitTheTerminal(t *testing.T) {
+	for _, columns := range []int{60, 80, 100, 200} {
+		for _, total := range []int64{-1, 1, 123 << 30, 987_654 << 30} {
+			var out lockedBuffer
+			var d drawn
+			for part := range int64(4) {
+				s := standing{phase: "sort runs", number: 1, of: 3, done: total / 4 * part, total: total, spent: 7 * time.Hour}
+				if total < 0 {
+					s.done = 987 << 40 * part
+				}
+				d.draw(&out, columns, s, part == 3)
+			}
+			checkWidth(t, fmt.Sprint(total), out.String(), columns)
+		}
+	}
+}
+
+// checkWidth finds lines that would be wrapped, and what is no text.
+func checkWidth(t *testing.T, what, shown string, columns int) {
+	t.Helper()
+	if strings.Count(shown, "\n") != 1 || !strings.HasSuffix(shown, "\n") || strings.Contains(shown, "\x1b[3") {
+		t.Errorf("%s at %d columns: not one line without colours: %q", what, columns, shown)
+	}
+	for line := range strings.FieldsFuncSeq(shown, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if n := len([]rune(line)); n >= columns {
+			t.Errorf("%s: %d of %d columns: %q", what, n, columns, line)
+		}
 	}
 }

@@ -203,7 +203,8 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 		fmt.Fprintf(w, "changed: %v\n", c)
 	}
 	if r.Plan != nil && len(r.Plan.Considered) > 0 { // -m: there was nothing to choose
-		fmt.Fprintf(w, "\nrates %s\n", planRates(r.Plan.Rates))
+		fmt.Fprintln(w)
+		writeRows(w, []row{{"rates", planRates(r.Plan.Rates)}})
 		writeConsidered(w, r.Plan)
 	}
 }

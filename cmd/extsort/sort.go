@@ -133,6 +133,9 @@ func checkFolder(name string) error {
 func (f *sortFlags) options(a *app, files []string) extsort.Options {
 	opt := f.opt
 	opt.Inputs, opt.Stdin, opt.Stdout, opt.Warn = files, a.stdin, a.stdout, a.warn
+	if f.report.quiet {
+		opt.Warn = nil
+	}
 	return opt
 }
 
@@ -145,10 +148,10 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	if err := a.checkOutput(opt.Output); err != nil {
 		return err
 	}
-	progress := a.bars(f.report.progress)
+	progress := a.bars(f.report.shown())
 	opt.Progress = progress
 	report, err := run(ctx, opt)
-	progress.End()
+	progress.Close()
 	f.report.keep(report)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		return fmt.Errorf("%w (without -m it is sorted)", err)
@@ -161,11 +164,11 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 
 // bars are the progress bars that were asked for.
 func (a *app) bars(when string) *bars {
-	w, terminal := a.stderr, isTerminal(a.stderr)
-	if when == "never" || when == "auto" && !terminal {
-		w, terminal = io.Discard, false
+	w, width := a.stderr, terminalColumns(a.stderr)
+	if when == "never" || when == "auto" && width == 0 {
+		w, width = io.Discard, 0
 	}
-	b := newBars(w, terminal)
+	b := newBars(w, width)
 	a.running.Store(b)
 	return b
 }
@@ -174,9 +177,17 @@ func (a *app) bars(when string) *bars {
 func tellProgress(a *app) {
 	line := "starting"
 	if b := a.running.Load(); b != nil {
-		line = b.String()
+		line = b.now().String()
 	}
 	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
+}
+
+// shown is when progress is shown.
+func (f *reportFlags) shown() string {
+	if f.quiet {
+		return "never"
+	}
+	return f.progress
 }
 
 // keep keeps a report for last, also that of a run that failed.
@@ -208,10 +219,10 @@ func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) erro
 	if f.mode.quiet() {
 		f.report.progress = "never"
 	}
-	progress := a.bars(f.report.progress)
+	progress := a.bars(f.report.shown())
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
-	progress.End()
+	progress.Close()
 	if disorder, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		if !f.mode.quiet() {
 			printError(a.stderr, disorder)

@@ -110,6 +110,7 @@ func (r *Run) nothingLeft(last *plan.Impossible) error {
 // try runs one candidate.
 func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+	r.Meter.expect(c.Stages)
 	r.pool = newPool(r, c)
 	err := strategies[c.Strategy](ctx, r, c)
 	return errors.Join(err, r.pool.close())

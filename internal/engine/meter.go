@@ -45,6 +45,13 @@ func (m *Meter) begin(name string, at place, totalBytes int64) {
 	}
 }
 
+// expect tells a Progress that wants to know which stages are to come, of a run that begins with the first of them.
+func (m *Meter) expect(stages []plan.Stage) {
+	if p, ok := m.Progress.(interface{ Expect(stages []plan.Stage) }); ok {
+		p.Expect(stages)
+	}
+}
+
 // Note enters a stage that went by unobserved.
 func (m *Meter) Note(name string, seconds float64) {
 	m.Stages = append(m.Stages, plan.Stage{Name: name, Seconds: seconds})

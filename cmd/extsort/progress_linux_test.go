@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openTerminal makes a pseudo-terminal of so many columns: what is written to tty can be read from its other end.
+func openTerminal(t *testing.T, columns uint16) (other, tty *os.File) {
+	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	t.Cleanup(func() { other.Close() })
+	fd := int(other.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	return other, tty
+}
+
+// onTerminal is what use shows on a terminal of so many columns.
+func onTerminal(t *testing.T, columns uint16, use func(tty *os.File)) string {
+	t.Helper()
+	other, tty := openTerminal(t, columns)
+	shown := make(chan string, 1)
+	go func() {
+		var text []byte
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := other.Read(buf)
+			text = append(text, buf[:n]...)
+			if err != nil { // as its last writer has closed it
+				shown <- string(text)
+				return
+			}
+		}
+	}()
+	use(tty)
+	tty.Close()
+	select {
+	case text := <-shown:
+		return text
+	case <-time.After(time.Minute):
+		t.Fatal("the terminal has no end")
+	}
+	return ""
+}
+
+// runOnTerminal is what a command line shows on a terminal, which is both of its outputs.
+func runOnTerminal(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	return onTerminal(t, columns, func(tty *os.File) {
+		if code := run(t.Context(), args, nil, tty, tty); code != exitDone {
+			t.Errorf("%s: exit %d", args, code)
+		}
+	})
+}
+
+func TestReportsFitATerminal(t *testing.T) {
+	folder := t.TempDir()
+	in, out := filepath.Join(folder, "in"), filepath.Join(folder, "out")
+	outputOf(t, "gen", "-t", "u64", "-n", "3M", "-o", in)
+	for _, columns := range []uint16{80, 200} {
+		for _, args := range [][]string{
+			{"plan", "-t", "u64", "-S", "16M", "-T", folder, "-o", out, in}, {"devices"}, {"--help"},
+			{"info", "-t", "u64", in},
+			{"-t", "u64", "-S", "16M", "-T", folder, "--stats", "--explain", "--progress", "never", "-o", out, in},
+		} {
+			text := runOnTerminal(t, columns, args...)
+			for line := range strings.Lines(text) {
+				if n := len([]rune(strings.TrimRight(line, "\r\n"))); n > int(columns) && !strings.Contains(line, folder) {
+					t.Errorf("%s: %d of %d columns: %q", args, n, columns, line)
+				}
+			}
+			if len(text) < 50 {
+				t.Errorf("%s shows %q", args, text)
+			}
+		}
+		if text := runOnTerminal(t, columns, "-q", "-t", "u64", "-S", "16M", "-T", folder, "-o", out, in); text != "" {
+			t.Errorf("a quiet run shows %q", text)
+		}
+	}
+}
+
+func TestABarFitsATerminal(t *testing.T) {
+	for _, columns := range []uint16{80, 200} {
+		text := onTerminal(t, columns, func(tty *os.File) {
+			b := (&app{stderr: tty}).bars("auto")
+			b.quick, b.tick = 0, time.Millisecond
+			b.Begin("sort runs", 987<<30)
+			for range 20 {
+				b.Add(40 << 30)
+				time.Sleep(2 * time.Millisecond)
+			}
+			b.Close()
+		})
+		if !strings.Contains(text, "1/1 sort runs") || strings.Contains(text, "\x1b[3") {
+			t.Errorf("%q", text)
+		}
+		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+			if width := len([]rune(line)); width >= int(columns) {
+				t.Errorf("%d of %d columns: %q", width, columns, line)
+			}
+		}
+	}
+}
