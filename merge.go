@@ -69,9 +69,9 @@ func (s *session) checkWindows() error {
 	if windows <= s.opt.MemoryBytes/2 {
 		return nil
 	}
-	return fmt.Errorf("memory limit %s: too little for the windows of the inputs, which zstd --long made: "+
-		"decompress them first, or raise -S, to %s at least", humanize.IBytes(uint64(s.opt.MemoryBytes)),
-		humanize.IBytes(uint64(2*windows)))
+	text := "too little for the windows of the inputs, which zstd --long made: decompress them first, or raise -S, to " +
+		humanize.IBytes(uint64(2*windows)) + " at least"
+	return &MemoryError{Limit: s.opt.MemoryBytes, Least: 2 * windows, Text: text}
 }
 
 // nameDisorder names the input that is out of order, and its first record that is.

@@ -133,8 +133,10 @@ func (o *Options) validate() error {
 		o.SkipBytes, MaxKeptHeader)
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
-	check(o.MemoryBytes == 0 || o.MemoryBytes >= MinMemory, "memory limit %s: the least is %s",
-		humanize.IBytes(uint64(max(o.MemoryBytes, 0))), humanize.IBytes(MinMemory))
+	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
+		least := "the least is " + humanize.IBytes(MinMemory)
+		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
+	}
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
 	faults = append(faults, o.validateForm(), o.validateCheckpoint())

@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -66,25 +65,6 @@ type CheckReport struct {
 	Byte   int64  `json:"byte,omitempty"`
 	Key    string `json:"key,omitempty"`
 	After  string `json:"after,omitempty"`
-}
-
-// DisorderError says where a file is not in order: Check's verdict, and Merge's complaint about an input.
-type DisorderError struct {
-	File   string
-	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
-	Byte   int64  // its place in the file (decompressed), from 0
-	Key    string // its key in its type, as format.Layout.KeyTexts writes it
-	After  string // the key of the record before it
-	Field  string // of a key that is not all of the record, the first field that is not equal in both
-}
-
-func (e *DisorderError) Error() string {
-	field := ""
-	if e.Field != "" {
-		field = fmt.Sprintf(" (key %s)", e.Field)
-	}
-	return fmt.Sprintf("%s: record %d (byte %d) is out of order: %s after %s%s",
-		e.File, e.Record+1, e.Byte, e.Key, e.After, field)
 }
 
 // report tells what the run as a whole was.

@@ -93,12 +93,7 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		return 0, fmt.Errorf("%s: it has %d bytes, fewer than its header of %d", name, fileBytes, h.size)
 	}
 	if rest := data % size; rest != 0 {
-		after := ""
-		if h.size > 0 {
-			after = fmt.Sprintf(" after the header of %d", h.size)
-		}
-		return 0, fmt.Errorf("%s: partial last record at byte %d: %d bytes%s are not a multiple of the record size %d "+
-			"(remainder %d); %s", name, fileBytes-rest, data, after, size, rest, h.partialHint())
+		return 0, &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, h.partialText(fileBytes)}
 	}
 	records = data / size
 	if h.records < 0 || h.records == records {
@@ -110,6 +105,17 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 	}
 	return 0, fmt.Errorf("%s: the header announces %d records of %d bytes, but %d follow: %s",
 		name, h.records, size, records, hint)
+}
+
+// partialText tells of what is left over of a file, and what may be the cause.
+func (h *Header) partialText(fileBytes int64) string {
+	after, data := "", fileBytes-h.size
+	if h.size > 0 {
+		after = fmt.Sprintf(" after the header of %d", h.size)
+	}
+	rest := data % int64(h.layout.RecordSize)
+	return fmt.Sprintf("partial last record at byte %d: %d bytes%s are not a multiple of the record size %d "+
+		"(remainder %d); %s", fileBytes-rest, data, after, h.layout.RecordSize, rest, h.partialHint())
 }
 
 func (h *Header) partialHint() string {

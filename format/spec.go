@@ -24,7 +24,7 @@ type Spec struct {
 // gensort's records: http://www.ordinal.com/gensort.html
 var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes, Size: 10}}}}
 
-// Validate reports every misuse at once, each with what to do about it.
+// Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
 func (s Spec) Validate() error {
 	faults := s.combinationFaults()
 	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
@@ -40,7 +40,7 @@ func (s Spec) Validate() error {
 			faults = append(faults, err)
 		}
 	}
-	return errors.Join(faults...)
+	return layoutError(faults)
 }
 
 func (s Spec) combinationFaults() (faults []error) {

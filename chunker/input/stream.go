@@ -151,8 +151,10 @@ func (m *movingReader) Read(p []byte) (int, error) {
 func (in *Input) checkEnd(bytes int64) error {
 	size, all := int64(in.Header.Layout().RecordSize), in.Header.Size()+bytes
 	if bytes%size != 0 {
-		return fmt.Errorf("%s: %d bytes are not a whole number of %d-byte records: %d bytes are left over "+
-			"(is the record size right, or the file cut short?)", in.Name, all, size, all%size)
+		rest := bytes % size
+		return &format.PartialRecordError{File: in.Name, Byte: all - rest, Bytes: rest, RecordSize: int(size),
+			Text: fmt.Sprintf("%d bytes are not a whole number of %d-byte records: %d bytes are left over "+
+				"(is the record size right, or the file cut short?)", all, size, rest)}
 	}
 	if got := bytes / size; in.Records >= 0 && got != in.Records {
 		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)

@@ -232,17 +232,31 @@ func fanIn(f *Facts, s Sizes) int {
 // Merges reports whether memory is enough to merge at all: blocks of large records may be too large for that.
 func (s *Sizes) Merges(f *Facts) bool { return LeastMerge(f.Keyer, s.BlockBytes) <= s.MergeBytes }
 
+// MemoryError says that the memory limit is too little for what was asked.
+type MemoryError struct {
+	Limit int64 // bytes
+	Least int64 // bytes that would be enough; 0: not known
+
+	Text string // what the limit is too little for, and what to do
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("memory limit %s: %s", humanize.IBytes(uint64(max(e.Limit, 0))), e.Text)
+}
+
 // TooLittle is the error of a memory limit that is too little, with the least that is enough.
 func TooLittle(f *Facts) error {
-	workers, advice := "one worker", "raise -S"
-	if least := leastMemory(f); least > f.Asked.MemoryBytes {
+	workers, advice, least := "one worker", "raise -S", leastMemory(f)
+	if least > f.Asked.MemoryBytes {
 		advice = fmt.Sprintf("raise -S, to %d MiB at least", least>>20)
+	} else {
+		least = 0
 	}
 	if s := Divide(f); s.Workers > 1 {
 		workers, advice = fmt.Sprintf("%d workers", s.Workers), advice+", or lower --parallel"
 	}
-	return fmt.Errorf("memory limit %s: too little to sort records of %d bytes with %s (%s)",
-		humanize.IBytes(uint64(f.Asked.MemoryBytes)), f.recordSize(), workers, advice)
+	return &MemoryError{f.Asked.MemoryBytes, least,
+		fmt.Sprintf("too little to sort records of %d bytes with %s (%s)", f.recordSize(), workers, advice)}
 }
 
 // leastMemory is the least memory limit, in whole MiB, with which these records can be merged by as many workers as

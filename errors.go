@@ -1,0 +1,40 @@
+package extsort
+
+import (
+	"fmt"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+)
+
+// The errors that a program may want to tell apart, by errors.As or errors.AsType. Others are wrapped, and name the
+// operation, the file and the byte.
+type (
+	// LayoutError says that Options.Record contradicts itself or lacks something.
+	LayoutError = format.LayoutError
+
+	// PartialRecordError says that an input ends within a record.
+	PartialRecordError = format.PartialRecordError
+
+	// MemoryError says that Options.MemoryBytes is too little, and what would be enough.
+	MemoryError = plan.MemoryError
+)
+
+// DisorderError says where a file is not in order: Check's verdict, and Merge's complaint about an input.
+type DisorderError struct {
+	File   string
+	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
+	Byte   int64  // its place in the file (decompressed), from 0
+	Key    string // its key in its type, as format.Layout.KeyTexts writes it
+	After  string // the key of the record before it
+	Field  string // of a key that is not all of the record, the first field that is not equal in both
+}
+
+func (e *DisorderError) Error() string {
+	field := ""
+	if e.Field != "" {
+		field = fmt.Sprintf(" (key %s)", e.Field)
+	}
+	return fmt.Sprintf("%s: record %d (byte %d) is out of order: %s after %s%s",
+		e.File, e.Record+1, e.Byte, e.Key, e.After, field)
+}

@@ -1,0 +1,70 @@
+package extsort_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+func TestErrorsHaveTypes(t *testing.T) {
+	sort := func(record format.Spec, data []byte, memory int64) error {
+		_, err := extsort.Sort(t.Context(), extsort.Options{
+			Stdin: bytes.NewReader(data), Stdout: io.Discard, Record: record, MemoryBytes: memory,
+		})
+		return err
+	}
+	bare := format.Spec{Type: "u64"}
+	twice := format.Spec{Type: "u64", RecordSize: 4, Keys: []string{"0:u32"}}
+	layout, ok := errors.AsType[*extsort.LayoutError](sort(twice, nil, 0))
+	if !ok || len(layout.Faults) != 2 {
+		t.Errorf("two faults: %v", layout)
+	}
+	if partial, ok := errors.AsType[*extsort.PartialRecordError](sort(bare, make([]byte, 19), 0)); !ok ||
+		partial.Byte != 16 || partial.Bytes != 3 || partial.RecordSize != 8 {
+		t.Errorf("19 bytes through a pipe: %+v", partial)
+	}
+	for _, c := range []struct {
+		limit  int64
+		record format.Spec
+	}{{1 << 20, bare}, {extsort.MinMemory, format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u8"}}}} {
+		err := sort(c.record, make([]byte, 64<<20), c.limit)
+		if memory, ok := errors.AsType[*extsort.MemoryError](err); !ok || memory.Limit != c.limit || memory.Least <= c.limit {
+			t.Errorf("limit %d: %+v of %v", c.limit, memory, err)
+		}
+	}
+	if err := sort(bare, make([]byte, 16), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPartialRecordOfAFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, make([]byte, 30), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := extsort.Sort(t.Context(), extsort.Options{
+		Inputs: []string{name}, Stdout: io.Discard, Record: format.Spec{RecordSize: 7},
+	})
+	partial, ok := errors.AsType[*extsort.PartialRecordError](err)
+	if !ok || partial.File != name || partial.Byte != 28 || partial.Bytes != 2 || partial.RecordSize != 7 {
+		t.Errorf("%+v of %v", partial, err)
+	}
+}
+
+func ExamplePartialRecordError() {
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: bytes.NewReader(make([]byte, 19)), Stdout: io.Discard, Record: format.Spec{Type: "u64"},
+	})
+	if partial, ok := errors.AsType[*extsort.PartialRecordError](err); ok {
+		fmt.Println(partial.Bytes, "bytes of a record of", partial.RecordSize, "at byte", partial.Byte)
+	}
+	// Output: 3 bytes of a record of 8 at byte 16
+}
