@@ -26,7 +26,8 @@
 //   - partition: one pass sends every record to a part, by the leading digits of its key or between splitters
 //     taken from the sample; each part is sorted as a chunk, and the parts follow each other in the output.
 //
-// [Merge] is the last step alone, for files that are sorted already, and [Check] only reads.
+// [Merge] is the last step alone, for files that are sorted already, and [Check] only reads. [SortSlice] sorts what is
+// in memory, and [Records] gives the records in order instead of writing them.
 //
 // # The house
 //

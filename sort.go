@@ -29,7 +29,12 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 		s.run.Result.Verified = s.opt.Verify
 		return s.report(start, endPeak()), s.end(nil)
 	}
-	err = s.openOutput(ctx)
+	return s.sort(ctx, opt, start, endPeak)
+}
+
+// sort runs what was prepared of opt since start.
+func (s *session) sort(ctx context.Context, opt Options, start time.Time, endPeak func() int64) (*Report, error) {
+	err := s.openOutput(ctx)
 	s.run.Meter.Note(plan.StageStart, time.Since(start).Seconds())
 	if err == nil {
 		err = s.run.Sort(ctx)

@@ -54,7 +54,7 @@ type OutputOptions struct {
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o, stream := &Output{run: r, form: opt.Form}, opt.Stream
-	if err := o.shape(); err != nil {
+	if o.header, o.keyer, o.size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
 	if opt.Name != "" {
@@ -86,25 +86,24 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	return nil
 }
 
-// shape settles what a record of the output is.
-func (o *Output) shape() (err error) {
-	in := o.run.Input
-	o.header, o.keyer, o.size = in.Header, in.Keyer, in.size
-	if o.form.To > 0 {
-		o.size = o.form.To - o.form.From
+// Shape is what a record of the output is, its bytes, and the header before all of them.
+func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
+	header, keyer, size = in.Header, in.Keyer, in.size
+	if f.To > 0 {
+		size = f.To - f.From
 	}
-	if o.form.Bare {
-		o.header = &format.Header{}
+	if f.Bare {
+		header = &format.Header{}
 	}
-	if o.form.Groups.Count {
-		o.size += output.CountBytes
+	if f.Groups.Count {
+		size += output.CountBytes
 		layout := in.Keyer.Layout()
-		layout.RecordSize = o.size
-		if o.keyer, err = format.NewKeyer(layout); err == nil {
-			o.header, err = in.Header.WithCount()
+		layout.RecordSize = size
+		if keyer, err = format.NewKeyer(layout); err == nil {
+			header, err = in.Header.WithCount()
 		}
 	}
-	return err
+	return header, keyer, size, err
 }
 
 // Size is the number of bytes of a record.

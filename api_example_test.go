@@ -1,0 +1,48 @@
+package extsort_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/extsort/extsort"
+)
+
+func ExampleSortSlice() {
+	records := []byte("delta4alpha2gamma9alpha1")
+	sorted, err := extsort.SortSlice(context.Background(), records, extsort.Options{
+		Record: extsort.Record(6).Key(0, extsort.Bytes(5)), Unique: true,
+	})
+	fmt.Println(string(sorted), err)
+	// Output: alpha2delta4gamma9 <nil>
+}
+
+func ExampleRecords() {
+	input := []byte{3, 0, 9, 0, 1, 0, 7, 0}
+	for record, err := range extsort.Records(context.Background(), extsort.Options{
+		Stdin: bytes.NewReader(input), Record: extsort.Keys(extsort.U16), Reverse: true,
+	}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if key := binary.LittleEndian.Uint16(record); key > 1 {
+			fmt.Println(key)
+		}
+	}
+	// Output:
+	// 9
+	// 7
+	// 3
+}
+
+func ExampleKeys() {
+	fmt.Printf("%+v\n", extsort.Keys(extsort.U64))
+	// Output: {Format: Type:u64 RecordSize:0 Keys:[]}
+}
+
+func ExampleRecord() {
+	fmt.Println(extsort.Record(100).Key(0, extsort.Bytes(10)).Desc().Keys)
+	// Output: [0:bytes10:desc]
+}

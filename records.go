@@ -1,0 +1,107 @@
+package extsort
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/extsort/extsort/internal/engine"
+)
+
+// recordsBuffer is what is read at a time of the records that Records gives, if one is not larger.
+const recordsBuffer = 256 << 10
+
+// Records sorts and gives the records in their order instead of writing them, as the last merge makes them. A record is
+// valid until the next one is asked for. An error, with a nil record, is the last of the sequence. To stop early ends
+// the sort. Options.Output, Stdout and Compress have to be empty.
+func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		if opt.Output != "" || opt.Stdout != nil || opt.Compress != "" {
+			yield(nil, errors.New("records: they have no output: leave Output, Stdout and Compress empty"))
+			return
+		}
+		if err := records(ctx, opt, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// records gives yield the records; the error is not told of where yield wants no more.
+func records(ctx context.Context, opt Options, yield func([]byte, error) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from, to := io.Pipe()
+	defer from.Close()
+	opt.Stdout = to
+	start, endPeak := time.Now(), engine.WatchPeak()
+	s, err := prepare(ctx, opt, false)
+	if err != nil {
+		endPeak()
+		return err
+	}
+	form := s.opt.form(s.run.Input)
+	header, _, size, err := form.Shape(s.run.Input)
+	if err != nil {
+		endPeak()
+		return s.end(err)
+	}
+	sorted := make(chan error, 1)
+	go func() {
+		_, err := s.sort(ctx, opt, start, endPeak)
+		to.CloseWithError(err)
+		sorted <- err
+	}()
+	more, err := each(from, len(header.Encode(0)), size, yield)
+	if !more {
+		cancel()
+	}
+	from.Close() // who still writes gets an error
+	if finished := <-sorted; err == nil {
+		err = finished
+	}
+	if !more {
+		return nil
+	}
+	return err
+}
+
+// each reads a header and then records until yield wants no more.
+func each(r io.Reader, header, size int, yield func([]byte, error) bool) (more bool, err error) {
+	buffered := bufio.NewReaderSize(r, max(recordsBuffer, size))
+	if _, err := buffered.Discard(header); err != nil {
+		return true, err
+	}
+	for {
+		record, err := buffered.Peek(size)
+		if len(record) == 0 && err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return true, err
+		}
+		if !yield(record, nil) {
+			return false, nil
+		}
+		buffered.Discard(size) // what was just seen
+	}
+}
+
+// SortSlice sorts the records that a slice has, in place, and returns what is left of it where Unique or Limit leave
+// records out; where Count makes them larger it may be another slice. The slice stands in for the inputs and the
+// output; it needs its size once more, beside MemoryBytes.
+func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
+	if len(opt.Inputs) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil || opt.Compress != "" {
+		return nil, errors.New("sort slice: leave Inputs, Stdin, Output, Stdout and Compress empty: it is both ends")
+	}
+	var sorted bytes.Buffer
+	sorted.Grow(len(records))
+	opt.Stdin, opt.Stdout, opt.Raw = bytes.NewReader(records), &sorted, opt.Record.Format == ""
+	if _, err := Sort(ctx, opt); err != nil {
+		return nil, err
+	}
+	return append(records[:0], sorted.Bytes()...), nil
+}
