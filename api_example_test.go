@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
 
 	"github.com/extsort/extsort"
 )
@@ -45,4 +49,24 @@ func ExampleKeys() {
 func ExampleRecord() {
 	fmt.Println(extsort.Record(100).Key(0, extsort.Bytes(10)).Desc().Keys)
 	// Output: [0:bytes10:desc]
+}
+
+// A warning is a record of a logger: here that such records are not spilled as differences.
+func ExampleOptions_logger() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Record: extsort.Record(1000), SpillCompress: "delta",
+		Logger: logger,
+	})
+	fmt.Println(err)
+	// Output:
+	// level=WARN msg="spill of records of 1000 bytes is not compressed by delta, but stored as it is"
+	// <nil>
 }

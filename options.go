@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -91,6 +92,8 @@ type Options struct {
 	// and the CPU takes over, or an input grew while it was read. nil: nobody.
 	Warn func(message string)
 
+	Logger *slog.Logger // gets the same lines as warnings; nil: nobody
+
 	faults faults // seams for fault injection, see faults_test.go
 }
 
@@ -160,10 +163,21 @@ func (o Options) withDefaults() Options {
 	if len(o.TempDirs) == 0 {
 		o.TempDirs = []string{spill.DefaultFolder()}
 	}
-	if o.Warn == nil {
-		o.Warn = func(string) {}
-	}
+	o.Warn = o.warn()
 	return o
+}
+
+// warn tells all who are to be warned.
+func (o *Options) warn() func(message string) {
+	told, logger := o.Warn, o.Logger
+	return func(message string) {
+		if told != nil {
+			told(message)
+		}
+		if logger != nil {
+			logger.Warn(message)
+		}
+	}
 }
 
 func (o *Options) recognition() format.Recognition {
