@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/parser"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,10 +97,33 @@ var never = []struct {
 	},
 	{
 		from:   []string{"..."},
+		to:     forTheCommand,
+		except: []string{"cmd/extsort", "cmd/compare", "internal/soak"},
+		reason: "flags and bars are the command's: a program that sorts by the library has its own",
+	},
+	{
+		from:   []string{"..."},
 		to:     []string{"gonum.org/..."},
 		except: []string{"cmd/compare"},
 		reason: "too large for what everybody installs",
 	},
+}
+
+// forTheCommand is what no package imports that a sort by the library needs.
+var forTheCommand = []string{"github.com/spf13/...", "github.com/schollz/..."}
+
+// TestLibraryLinksNothingOfTheCommand holds that, whatever is imported by what is imported.
+func TestLibraryLinksNothingOfTheCommand(t *testing.T) {
+	goFiles(t) // go test runs this again when one of them has changed
+	linked := goList(t, runtime.GOOS, "-deps", "-tags", "opencl", ".")
+	if _, ok := linked[modulePath+"/internal/engine"]; !ok {
+		t.Fatal("what the library links was not found")
+	}
+	for name := range linked {
+		if matchesAny(append(forTheCommand, "gonum.org/..."), name) {
+			t.Errorf("the library links %s", name)
+		}
+	}
 }
 
 // knownImports are violations that stand today; one that is gone goes from here, too.
@@ -214,6 +238,9 @@ func TestForbidden(t *testing.T) {
 		{".", modulePath + "/device/bench", true},
 		{"cmd/extsort", modulePath + "/device/bench", false},
 		{"cmd/extsort", "gonum.org/v1/plot", true},
+		{"cmd/extsort", "github.com/spf13/cobra", false},
+		{".", "github.com/spf13/pflag", true},
+		{"internal/engine", "github.com/schollz/progressbar/v3", true},
 		{"cmd/compare", "gonum.org/v1/plot", false},
 		{"internal/soak", modulePath + "/format", true},
 		{"internal/soak", modulePath, true},
