@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -186,13 +187,13 @@ func (b *bars) show(ctx context.Context) {
 // drawn is the bar that stands on the terminal.
 type drawn struct {
 	bar   *progressbar.ProgressBar // nil: none yet
-	known bool                     // how long it is
+	total int64                    // that it has; -1: not known
 }
 
 // draw moves the bar. It is full only at the end, as a full bar does not move any more.
 func (d *drawn) draw(w io.Writer, columns int, s standing, over bool) {
-	if known := s.total >= 0; d.bar == nil || d.known != known {
-		d.bar, d.known = newBar(w, columns, s.total), known
+	if d.bar == nil || (d.total < 0) != (s.total < 0) {
+		d.bar, d.total = newBar(w, columns, s.total), s.total
 		d.bar.StartWithoutRender()
 	}
 	text := fmt.Sprintf("%d/%d %-11s", s.number, s.of, s.phase)
@@ -203,11 +204,12 @@ func (d *drawn) draw(w io.Writer, columns int, s standing, over bool) {
 	}
 	d.bar.Describe(text)
 	done := s.done
-	if d.known {
+	if d.total != s.total { // else a change would count as a movement of no bytes, and halve the rate
 		d.bar.ChangeMax64(max(s.total, 1))
-		if !over {
-			done = min(done, max(s.total, 1)-1)
-		}
+		d.total = s.total
+	}
+	if s.total >= 0 && !over {
+		done = min(done, max(s.total, 1)-1)
 	}
 	_ = d.bar.Set64(done) // a bar that stops moving is no fault of the run
 	if over {
@@ -232,7 +234,7 @@ func newBar(w io.Writer, columns int, totalBytes int64) *progressbar.ProgressBar
 	if columns >= texts+amounts {
 		options = append(options, progressbar.OptionShowCount())
 	}
-	return progressbar.NewOptions64(max(totalBytes, -1), options...)
+	return progressbar.NewOptions64(cmp.Or(totalBytes, 1), options...)
 }
 
 // onlyWriter hides that a writer is a file: progressbar would fsync it at every movement.
