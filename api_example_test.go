@@ -43,7 +43,7 @@ func ExampleRecords() {
 
 func ExampleKeys() {
 	fmt.Printf("%+v\n", extsort.Keys(extsort.U64))
-	// Output: {Format: Type:u64 RecordSize:0 Keys:[]}
+	// Output: {Format: Type:u64 RecordSize:0 Keys:[] NaN:}
 }
 
 func ExampleRecord() {

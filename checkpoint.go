@@ -91,6 +91,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
 		{"--argsort", cmp.Or(o.Argsort, "none")},
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
+		{"--nan", cmp.Or(o.Record.NaN, "total")},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
 		{"--keep-header", strconv.FormatBool(o.KeepHeader)},

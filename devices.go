@@ -108,6 +108,10 @@ func (s *session) openDevice(info device.Info) error {
 		s.add(cpu.New())
 		return nil
 	}
+	if s.run.Facts.Keyer.Layout().MovesNaNs() {
+		return fmt.Errorf("nan first or last: device %d (%s) sorts NaNs in totalOrder only; use the CPU",
+			info.Index, info.Name)
+	}
 	d, err := s.openCL(info)
 	if err == nil {
 		s.add(d)
@@ -144,7 +148,7 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 	needed := s.opt.checkSort(processor.Info()) != nil // only a GPU can
 	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
 	note, failed := "", error(nil)
-	if needed || hasOpenCL() && pays(plan.FastestGPU) {
+	if needed || hasOpenCL() && !onCPU.Keyer.Layout().MovesNaNs() && pays(plan.FastestGPU) {
 		list := machineDevices()
 		note = list.Note
 		for _, info := range list.Devices[1:] {

@@ -80,11 +80,22 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		for i, v := range dst {
 			dst[i] = v ^ uint64(int64(v<<up)>>63)&spread ^ flip
 		}
+		p.turnBy(dst, p.turn)
 	case p.flip != 0:
 		flip := p.flip
 		for i := range dst {
 			dst[i] ^= flip
 		}
+	}
+}
+
+// turnBy turns numbers round by n.
+func (p *piece) turnBy(numbers []uint64, n uint64) {
+	if p.turn == 0 {
+		return
+	}
+	for i, v := range numbers {
+		numbers[i] = (v + n) & p.mask
 	}
 }
 
@@ -144,6 +155,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 // scatter is the inverse of column: it writes the piece to consecutive records of stride bytes. numbers are lost.
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size, up := p.size, p.up&63
+	p.turnBy(numbers, -p.turn)
 	if spread, flip := p.spread, p.flip; spread|flip != 0 {
 		for i, v := range numbers { // the sign bit, which is not in spread, stands in v once flip is undone
 			v ^= flip

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -48,6 +49,9 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 // text is a field's part of a normalized key, of long bytes those around a place.
 func (f Field) text(key []byte, around int) string {
 	key = slices.Clone(key)
+	if f.Type.Kind == Float {
+		f.turnBack(key)
+	}
 	if f.Desc {
 		invert(key)
 	}
@@ -62,6 +66,13 @@ func (f Field) text(key []byte, around int) string {
 		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(key)-1)))
 	}
 	return number.String()
+}
+
+// turnBack undoes the turn of a float's key.
+func (f Field) turnBack(key []byte) {
+	var wide [8]byte
+	binary.BigEndian.PutUint64(wide[:], PrefixOf(key)-f.turn())
+	copy(key, wide[8-len(key):])
 }
 
 func invert(b []byte) {

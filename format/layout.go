@@ -16,6 +16,30 @@ type Field struct {
 	Offset int // bytes from the start of the record
 	Type   Type
 	Desc   bool // largest first
+	NaN    NaNOrder
+}
+
+// NaNOrder is where the NaNs of a float stand, whatever the direction.
+type NaNOrder int8
+
+// The orders of NaNs.
+const (
+	NaNTotal NaNOrder = iota // as IEEE 754 totalOrder has them: at both ends, by their signs
+	NaNFirst                 // all before the numbers
+	NaNLast                  // all after the numbers
+)
+
+// turn is by how much the normalized key of a float is turned round for that. At its least and at its greatest end are
+// as many NaNs as a fraction has values, but for 0, which is Inf. REQUIRES: the Kind is Float.
+func (f Field) turn() uint64 {
+	nans := uint64(1)<<map[int]uint{4: 23, 8: 52}[f.Type.Size] - 1
+	switch f.NaN {
+	case NaNFirst:
+		return nans
+	case NaNLast:
+		return -nans & (^uint64(0) >> (64 - 8*f.Type.Size))
+	}
+	return 0
 }
 
 // ParseField reads OFFSET:TYPE[:desc].
@@ -100,6 +124,21 @@ func (l Layout) Reverse() Layout {
 	l.Key = slices.Clone(l.Key)
 	for i := range l.Key {
 		l.Key[i].Desc = !l.Key[i].Desc
+	}
+	return l
+}
+
+// MovesNaNs reports whether NaNs stand elsewhere than in totalOrder.
+func (l Layout) MovesNaNs() bool {
+	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.Type.Kind == Float && f.NaN != NaNTotal })
+}
+
+// withNaN is the layout with all NaNs where s says: first or last.
+func (l Layout) withNaN(s string) Layout {
+	order := map[string]NaNOrder{"first": NaNFirst, "last": NaNLast}[s]
+	l.Key = slices.Clone(l.Key)
+	for i := range l.Key {
+		l.Key[i].NaN = order
 	}
 	return l
 }

@@ -11,6 +11,7 @@ import (
 //	load    the 8 bytes from start on, little- or big-endian, with zeros where the record is shorter
 //	narrow  to size bytes
 //	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
+//	turn    round by so many numbers (floats, where all NaNs are to be at one end)
 type piece struct {
 	start, size int // in the record
 	end         int // in the key, in bits
@@ -19,6 +20,7 @@ type piece struct {
 	mask        uint64
 	spread      uint64
 	flip        uint64
+	turn        uint64
 }
 
 // newPiece is bytes at to at+n of the normalized form of field f.
@@ -39,6 +41,9 @@ func newPiece(f Field, at, n int) piece {
 	}
 	if f.Desc {
 		p.flip ^= p.mask
+	}
+	if f.Type.Kind == Float {
+		p.turn = f.turn()
 	}
 	return p
 }
@@ -75,5 +80,5 @@ func (p *piece) shifts(end int) (left, right uint8) {
 func (p *piece) value(rec []byte) uint64 { return p.normalized(p.raw(rec)) }
 
 func (p *piece) normalized(v uint64) uint64 {
-	return v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip
+	return ((v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip) + p.turn) & p.mask
 }

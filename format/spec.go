@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Spec is the description of a record as a user gives it: the flags -f, -t, -R and -k of the command, each
@@ -19,6 +20,7 @@ type Spec struct {
 	Type       string
 	RecordSize int      // bytes
 	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; most significant first
+	NaN        string   // first, last or total: where the NaNs of all fields stand, whatever the direction; "": total
 }
 
 // gensort's records: http://www.ordinal.com/gensort.html
@@ -27,6 +29,9 @@ var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes
 // Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
 func (s Spec) Validate() error {
 	faults := s.combinationFaults()
+	if !slices.Contains([]string{"", "first", "last", "total"}, s.NaN) {
+		faults = append(faults, fmt.Errorf("nan %q: use first, last or total", s.NaN))
+	}
 	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
 		faults = append(faults, fmt.Errorf("-R %d: a record has from 1 to %d bytes", s.RecordSize, MaxRecordSize))
 	}
@@ -120,7 +125,7 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read header of %s: %w", name, err)
 	}
-	h.name = name
+	h.name, h.layout = name, h.layout.withNaN(s.NaN)
 	return h, nil
 }
 
@@ -138,5 +143,5 @@ func (s Spec) NewHeader() (*Header, error) {
 		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
 	}
 	l, err := s.rawLayout()
-	return &Header{layout: l, records: -1}, err
+	return &Header{layout: l.withNaN(s.NaN), records: -1}, err
 }

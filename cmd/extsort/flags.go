@@ -69,6 +69,8 @@ func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
 	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false,
 		"reverse the whole order; equal keys still keep their input order")
+	g.add(oneOf(&opt.Record.NaN, "WHERE", "first", "last", "total"), "nan",
+		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
 	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
