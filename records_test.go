@@ -23,6 +23,8 @@ var kinds = []kind{
 	{"u64", format.Spec{Type: "u64"}},
 	{"u32be", format.Spec{Type: "u32be"}},
 	{"u8", format.Spec{Type: "u8"}},
+	{"u24", format.Spec{Type: "u24"}},
+	{"rec9", format.Spec{RecordSize: 9, Keys: []string{"1:u48be", "7:u16"}}},
 	{"i128", format.Spec{Type: "i128"}},
 	{"f64", format.Spec{Type: "f64"}},
 	{"bytes3", format.Spec{Type: "bytes3"}},

@@ -1,6 +1,6 @@
 package format
 
-const goldenData = "c328b85e415c8741d5321b3003bdf719e1e274381ce8fb2917674bda7ea6feaa"
+const goldenData = "d6be03d186c07efd135cd136227911af9cee4653fc23ac8bb4a6e4f3897d90c7"
 
 var goldenRecords = map[string]string{
 	"8 0:u64/uniform":                   "7d3a360f090eb47a72d7c2dd3080efbf47aaf282e42c555f",

@@ -32,9 +32,9 @@ type Type struct {
 }
 
 // NumberTypes are the names of the types that are numbers, of which each, with "be" behind it, is big-endian.
-var NumberTypes = strings.Fields("u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64")
+var NumberTypes = strings.Fields("u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f32 f64")
 
-// ParseType reads a type as the command line spells it: u8 … u128, i8 … i128, f32, f64,
+// ParseType reads a type as the command line spells it: u8 … u128, u24, u40 and u48 among them, i8 … i128, f32, f64,
 // each with an optional suffix "be", and bytesN.
 func ParseType(s string) (Type, error) {
 	if digits, ok := strings.CutPrefix(s, "bytes"); ok {

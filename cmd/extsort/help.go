@@ -182,9 +182,9 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
   extsort -c -t u64 sorted.bin && echo in order`
 
 const helpEnd = `
-TYPE is u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64, little-endian, or with
-"be" big-endian (u32be), or bytesN: N bytes in the order of memcmp. Other names
-of these are understood: uint64, double, float, u32le.
+TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f32 f64, which are
+little-endian, or with "be" big-endian (u32be), or bytesN: N bytes in the order
+of memcmp. Other names of these are understood: uint64, double, float, u32le.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
 SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they
 say). N and COUNT are numbers of records, or have k M G (thousands) or Ki Mi Gi
