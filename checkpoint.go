@@ -19,7 +19,7 @@ import (
 )
 
 // checkpointFormat changes with the files of a checkpoint, and with the codecs of spill.
-const checkpointFormat = 1
+const checkpointFormat = 2
 
 // validateCheckpoint reports what cannot be had together with a checkpoint.
 func (o *Options) validateCheckpoint() error {
