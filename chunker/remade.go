@@ -38,7 +38,8 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 	}
 	at := 0
 	for _, f := range l.Key {
-		m.Layout.Key = append(m.Layout.Key, format.Field{Offset: at, Type: f.Type, Desc: f.Desc})
+		f.Offset = at
+		m.Layout.Key = append(m.Layout.Key, f)
 		at += f.Type.Size
 	}
 	m.sample = func(d Dataset, n int) (plan.Sample, error) { return d.Sample(read, n) }
