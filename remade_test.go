@@ -18,6 +18,10 @@ func TestSortIndexes(t *testing.T) {
 	r := seeded(t)
 	forms := []Options{{}, {Unique: true}, {Duplicates: true}, {Unique: true, Keep: "last"}}
 	for _, k := range plainKinds {
+		header, err := k.spec.ReadHeader(nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, n := range []int{0, 1, 2, 3000} {
 			for _, keys := range []int{1, 40, 200} {
 				for range effort(4) {
@@ -33,7 +37,8 @@ func TestSortIndexes(t *testing.T) {
 					if opt.Argsort = "u32"; r.IntN(2) == 0 {
 						opt.Argsort, want = "u64", want64
 					}
-					sorting := withInputs(t, variant(opt, k.size, r), recs, k.size, r)
+					made := header.Layout().KeySize() + argsortBytes[opt.Argsort] // what blocks and chunks consist of
+					sorting := withInputs(t, variant(opt, made, r), recs, k.size, r)
 					if sorting.Verify = false; r.IntN(2) == 0 {
 						sorting.Output = filepath.Join(t.TempDir(), "out")
 					}
