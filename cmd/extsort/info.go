@@ -29,7 +29,9 @@ func (f *infoFlags) groups() []group {
 	how := newGroup("How to look")
 	how.flags.BoolVar(&f.all, "all", false, "look at every record, not only at a sample from all over the file")
 	how.flags.BoolVar(&f.json, "json", false, "one JSON object for each FILE, on a line")
-	return []group{recordGroup(&f.opt.Record), recognising(newGroup("What else an input may be"), &f.opt), how}
+	inputs := newGroup("Inputs")
+	skipping(inputs, &f.opt)
+	return []group{recordGroup(&f.opt.Record), recognising(inputs, &f.opt), how}
 }
 
 func infoCommand(a *app) *cobra.Command {
@@ -74,7 +76,8 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 func (f *infoFlags) options() (info.Options, error) {
 	r := f.opt.Record
 	opt := info.Options{
-		Record: r, All: f.all, Recognition: format.Recognition{Raw: f.opt.Raw, Decompress: f.opt.Decompress},
+		Record: r, SkipBytes: f.opt.SkipBytes, All: f.all,
+		Recognition: format.Recognition{Raw: f.opt.Raw, Decompress: f.opt.Decompress},
 	}
 	err := opt.Recognition.Validate(r)
 	if r.Type+r.Format != "" || r.RecordSize != 0 {

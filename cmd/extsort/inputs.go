@@ -16,11 +16,16 @@ func (f *sortFlags) inputGroup() group {
 	g := newGroup("Inputs")
 	g.add(single(&f.files0, "F"), "files0-from",
 		"read the names of the inputs, each ended by a NUL, from F (- is standard input); otherwise the operands")
-	g.add(read(&f.opt.SkipBytes, "N", parseSize), "skip-bytes",
-		"drop the first N bytes of each input, decompressed; places count from behind them; otherwise none")
+	skipping(g, &f.opt)
 	g.flags.BoolVar(&f.opt.KeepHeader, "keep-header", false,
 		"with --skip-bytes: begin the output with those of the first input")
 	return recognising(g, &f.opt)
+}
+
+// skipping adds the flag that says what of an input is no data.
+func skipping(g group, opt *extsort.Options) {
+	g.add(read(&opt.SkipBytes, "N", parseSize), "skip-bytes",
+		"drop the first N bytes of each input, decompressed; places count from behind them; otherwise none")
 }
 
 // recognising adds the flags that say what the first bytes of an input mean.

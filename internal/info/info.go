@@ -28,7 +28,8 @@ const Schema = 1
 type Options struct {
 	Record      format.Spec // what a record is; the zero Spec: as the file says, or not known. REQUIRES: valid
 	Recognition format.Recognition
-	All         bool // look at every record
+	SkipBytes   int64 // at the beginning, decompressed, that are none of the data: places count from behind them
+	All         bool  // look at every record
 }
 
 // Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
@@ -64,7 +65,7 @@ type Field struct {
 // Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in
 // it.
 func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Report, error) {
-	src, err := open(ctx, name, stdin, opt.Recognition)
+	src, err := open(ctx, name, stdin, &opt)
 	if err != nil {
 		return nil, err
 	}

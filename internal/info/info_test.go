@@ -340,6 +340,31 @@ func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 	}
 }
 
+// TestSkippedBytes looks behind them as if they were not there, in a file, a stream and a compressed file.
+func TestSkippedBytes(t *testing.T) {
+	data := structured(newRandom(t), 24, 500)
+	for _, spec := range []format.Spec{{}, {RecordSize: 24, Keys: []string{"0:u32be"}}} {
+		want := lookAt(t, data, Options{Record: spec})
+		for _, skip := range []int64{1, 7, 5000} {
+			long, opt := append(make([]byte, skip), data...), Options{Record: spec, SkipBytes: skip}
+			stream, err := Look(t.Context(), "-", bytes.NewReader(long), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, got := range []*Report{lookAt(t, long, opt), lookAt(t, zipped(t, long), opt), stream} {
+				got.File, got.Bytes, got.Compression = want.File, want.Bytes, ""
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%d bytes skipped: %+v, want %+v", skip, got, want)
+				}
+			}
+		}
+	}
+	r := lookAt(t, data, Options{Record: format.Spec{Type: "u8"}, SkipBytes: int64(len(data)) + 1})
+	if r.DataBytes != 0 || r.Container != "empty" || r.Records != 0 {
+		t.Errorf("more is skipped than there is: %+v", r)
+	}
+}
+
 // counter counts the bytes that are read.
 type counter struct {
 	io.ReaderAt
@@ -363,7 +388,7 @@ func TestASampleReadsLittle(t *testing.T) {
 		t.Skipf("no file of 1 TiB here: %v", err)
 	}
 	for _, spec := range []format.Spec{{}, {Type: "u64"}, {RecordSize: 1 << 20, Keys: []string{"5:u32"}}} {
-		src, err := open(t.Context(), file.Name(), nil, format.Recognition{})
+		src, err := open(t.Context(), file.Name(), nil, &Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ type source struct {
 }
 
 // open opens a file, or stdin for "-", and reads its head.
-func open(ctx context.Context, name string, stdin io.Reader, how format.Recognition) (*source, error) {
+func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*source, error) {
 	s := &source{name: name, bytes: -1, data: -1}
 	r := stdin
 	if name == input.Stdin {
@@ -51,7 +51,7 @@ func open(ctx context.Context, name string, stdin io.Reader, how format.Recognit
 		}
 		r, s.file = file, file
 	}
-	if err := s.begin(ctx, r, how); err != nil {
+	if err := s.begin(ctx, r, opt); err != nil {
 		s.close()
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
@@ -66,25 +66,26 @@ func (s *source) close() {
 
 // begin reads the head of a regular file at its place, also where the shell has made it standard input, and of what is
 // compressed or no file as a stream.
-func (s *source) begin(ctx context.Context, r io.Reader, how format.Recognition) error {
+func (s *source) begin(ctx context.Context, r io.Reader, opt *Options) error {
 	section, err := sectionOf(r)
 	if err != nil {
 		return err
 	}
 	if section == nil {
-		return s.beginStream(pipe.NewReader(ctx, r), how)
+		return s.beginStream(pipe.NewReader(ctx, r), opt)
 	}
 	s.bytes = section.Size()
 	first := make([]byte, min(s.bytes, format.DetectBytes))
 	if _, err := section.ReadAt(first, 0); err != nil && err != io.EOF {
 		return err
 	}
-	if how.Compression(first) != format.None {
-		return s.beginStream(section, how)
+	if opt.Recognition.Compression(first) != format.None {
+		return s.beginStream(section, opt)
 	}
-	s.at, s.data = section, s.bytes
-	s.head = make([]byte, min(s.bytes, headBytes))
-	n, err := section.ReadAt(s.head, 0)
+	s.data = max(s.bytes-opt.SkipBytes, 0)
+	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
+	s.head = make([]byte, min(s.data, headBytes))
+	n, err := s.at.ReadAt(s.head, 0)
 	if s.head = s.head[:n]; err == io.EOF {
 		err = nil
 	}
@@ -106,15 +107,20 @@ func sectionOf(r io.Reader) (*io.SectionReader, error) {
 }
 
 // beginStream reads the head of a stream. If it ends there, all of the data is known.
-func (s *source) beginStream(r io.Reader, how format.Recognition) error {
-	buffered := bufio.NewReaderSize(r, format.DetectBytes)
+func (s *source) beginStream(r io.Reader, opt *Options) error {
+	how, buffered := &opt.Recognition, bufio.NewReaderSize(r, format.DetectBytes)
 	first, err := buffered.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		return err
 	}
 	s.codec = how.Compression(first)
 	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
-	s.head, err = io.ReadAll(io.LimitReader(s.rest, headBytes))
+	if _, err = io.CopyN(io.Discard, s.rest, opt.SkipBytes); err == nil {
+		s.head, err = io.ReadAll(io.LimitReader(s.rest, headBytes))
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	switch {
 	case err != nil && s.codec == format.None:
 		return err
