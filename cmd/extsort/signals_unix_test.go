@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestProgressWhenAsked asks a sort that waits for its input how far it is, and then lets it end. It is a process of its
-// own: a driver of OpenCL that compiles by LLVM takes the signal for itself.
+// TestProgressWhenAsked asks a sort that waits for its input how far it is, and then lets it end. It is a process of
+// its own: a driver of OpenCL that compiles by LLVM takes the signal for itself.
 func TestProgressWhenAsked(t *testing.T) {
 	cmd := exec.Command("extsort", "-t", "u64", "-d", "cpu", "-o", filepath.Join(t.TempDir(), "out"))
 	feed, err := cmd.StdinPipe()
