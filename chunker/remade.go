@@ -94,18 +94,11 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	if records < 0 {
 		records = int64(n)
 	}
-	n = int(min(int64(n), records))
-	var s plan.Sample
-	for i := range n {
-		s.Prefixes = append(s.Prefixes, shuffleKey(seed, records*int64(i)/int64(n)))
-		switch before := s.Prefixes[max(i-1, 0)]; {
-		case s.Prefixes[i] > before:
-			s.Ascents++
-		case s.Prefixes[i] < before:
-			s.Descents++
-		}
+	prefixes := make([]uint64, min(int64(n), records))
+	for i := range prefixes {
+		prefixes[i] = shuffleKey(seed, records*int64(i)/int64(len(prefixes)))
 	}
-	return s, nil
+	return plan.NewSample(prefixes), nil
 }
 
 // Remade is a dataset whose records are made as they are read.

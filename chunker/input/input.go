@@ -60,7 +60,7 @@ func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, win
 	}
 	file, err := OpenNamed(ctx, name)
 	if err != nil {
-		return nil, plainPathError(err)
+		return nil, err
 	}
 	in, err := openReader(ctx, kind, name, file, windowBytes, mapped)
 	if err != nil {
@@ -101,6 +101,11 @@ func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windo
 // OpenNamed opens a file, which is no folder. The system opens a FIFO only when somebody opens its other end, too: if
 // ctx is cancelled before, nobody needs it any more.
 func OpenNamed(ctx context.Context, name string) (*os.File, error) {
+	file, err := openNamed(ctx, name)
+	return file, plainPathError(err)
+}
+
+func openNamed(ctx context.Context, name string) (*os.File, error) {
 	if name == "" {
 		return nil, errors.New("the name of an input is empty")
 	}

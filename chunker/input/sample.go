@@ -7,20 +7,6 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// newSample is the sample of keys that have these prefixes.
-func newSample(prefixes []uint64) plan.Sample {
-	s := plan.Sample{Prefixes: prefixes}
-	for i, key := range prefixes {
-		switch before := prefixes[max(i-1, 0)]; {
-		case key > before:
-			s.Ascents++
-		case key < before:
-			s.Descents++
-		}
-	}
-	return s
-}
-
 const (
 	// samplePlaces is how many records are read together at one place of a sample: they share a page of the file.
 	samplePlaces = 16
@@ -75,5 +61,5 @@ func SampleRecords(k *format.Keyer, records int64, n int, reads ...readRecords) 
 	if err := readers.Wait(); err != nil {
 		return plan.Sample{}, err
 	}
-	return newSample(all), nil
+	return plan.NewSample(all), nil
 }

@@ -33,7 +33,8 @@ func TestSampleCountsSteps(t *testing.T) {
 		{[]uint64{5, 6, 7, 8}, 3, 0},
 		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
 	} {
-		if s := newSample(c.keys); s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
+		s := plan.NewSample(c.keys)
+		if s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
 			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
 		}
 	}

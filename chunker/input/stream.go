@@ -73,7 +73,7 @@ func (s *Stream) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	}
 	prefixes := make([]uint64, len(recs)/s.size)
 	k.Prefixes(prefixes, recs)
-	return newSample(prefixes), nil
+	return plan.NewSample(prefixes), nil
 }
 
 // peek reads the next n records, or as many as still come, and keeps them for the next source.

@@ -81,6 +81,20 @@ type Sample struct {
 	Enough            bool // enough keys that their order means something
 }
 
+// NewSample is the sample of keys that have these prefixes.
+func NewSample(prefixes []uint64) Sample {
+	s := Sample{Prefixes: prefixes}
+	for i, key := range prefixes {
+		switch before := prefixes[max(i-1, 0)]; {
+		case key > before:
+			s.Ascents++
+		case key < before:
+			s.Descents++
+		}
+	}
+	return s
+}
+
 // Of large records a sample has fewer: no more than maxSampleBytes hold, but minSample at least.
 const (
 	maxSampleBytes = 32 << 20

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -48,8 +48,8 @@ func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) 
 		return readNames("standard input", stdin)
 	}
 	list, err := os.Open(f.files0)
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return nil, fmt.Errorf("--files0-from %s: %w", f.files0, path.Err)
+	if err != nil {
+		return nil, fmt.Errorf("--files0-from %s: %w", f.files0, device.WithoutPath(err))
 	}
 	defer list.Close()
 	return readNames(f.files0, list)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,9 +42,6 @@ func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*sou
 		s.name = "standard input"
 	} else {
 		file, err := input.OpenNamed(ctx, name)
-		if path, ok := errors.AsType[*os.PathError](err); ok {
-			return nil, fmt.Errorf("%s: %w", name, path.Err)
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -48,15 +48,11 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 
 // uniform is a sample of uniformly random keys.
 func uniform() plan.Sample {
-	s, random := plan.Sample{Enough: true}, rand.New(rand.NewPCG(1, 2))
-	for range plan.SampleKeys {
-		key := random.Uint64()
-		if n := len(s.Prefixes); n > 0 && key > s.Prefixes[n-1] {
-			s.Ascents++
-		} else if n > 0 {
-			s.Descents++
-		}
-		s.Prefixes = append(s.Prefixes, key)
+	random, prefixes := rand.New(rand.NewPCG(1, 2)), make([]uint64, plan.SampleKeys)
+	for i := range prefixes {
+		prefixes[i] = random.Uint64()
 	}
+	s := plan.NewSample(prefixes)
+	s.Enough = true
 	return s
 }
