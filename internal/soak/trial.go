@@ -144,7 +144,7 @@ func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, erro
 	}
 	if _, err := os.Stat(filepath.Join(t.folder, keptName)); err == nil {
 		if o.exit >= 0 {
-			return o, errors.New("the checkpoint was left behind")
+			return o, fmt.Errorf("the checkpoint was left behind: %s: %s", o.status(), o.stderr)
 		}
 		return o, t.judgeWords(o) // there may be an output that was begun
 	}
