@@ -84,12 +84,16 @@ func prepare(name string) {
 	_ = os.Remove(part)
 }
 
+// lockTimeout is how long another process may hold the manifest: some systems take the lock of a killed process away
+// only after its parent has heard of its end.
+const lockTimeout = 2 * time.Second
+
 // open opens the database, which nobody else may write to meanwhile, and reads it.
 func (m *manifest) open(name string, readOnly bool) (err error) {
 	if _, missing := os.Lstat(name); missing != nil && !readOnly {
 		prepare(name)
 	}
-	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: 10 * time.Millisecond, ReadOnly: readOnly})
+	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
 	switch {
 	case errors.Is(err, database.ErrTimeout):
 		return errors.New("another process works there: wait for it, or name another folder")
