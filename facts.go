@@ -100,10 +100,10 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 
 // reservedBytes is the room that the output takes before anything is spilled; 0: not known, or as in memory none.
 func reservedBytes(f *plan.Facts) int64 {
-	if !f.Output.OnDisk || f.Output.Codec != format.None {
+	if !f.Output.OnDisk || f.Output.Codec != format.None || f.OutputRecords() < 0 {
 		return 0
 	}
-	return max(f.OutputRecords(), 0) * int64(f.Keyer.Layout().RecordSize+f.Asked.Beside)
+	return f.OutputBytes()
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -49,6 +49,15 @@ func newRegular(as format.Recognition, shown string, r io.Reader) (f *regularFil
 	return f, as.Compression(f.first) != format.None
 }
 
+// Section is what can be read at offsets of a file, from where it is read now; nil: r can be read in sequence only.
+func Section(as format.Recognition, r io.Reader) (section *io.SectionReader, compressed bool) {
+	f, compressed := newRegular(as, "", r)
+	if f == nil {
+		return nil, false
+	}
+	return io.NewSectionReader(f, 0, f.bytes), compressed
+}
+
 // skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
 func (f *regularFile) skip(n int64, keep bool) (kept []byte, err error) {
 	if f.bytes < n {

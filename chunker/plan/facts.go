@@ -172,6 +172,18 @@ func (f *Facts) OutputRecords() int64 {
 	return f.Records
 }
 
+// OutputBytes is the most bytes of records that are written, before compression; -1: not known before the end.
+func (f *Facts) OutputBytes() int64 {
+	records := f.Records
+	if f.Asked.Limit != 0 && records >= 0 {
+		records = min(records, max(f.Asked.Limit, 0))
+	}
+	if records < 0 {
+		return -1
+	}
+	return records * int64(f.recordSize()+f.Asked.Beside)
+}
+
 // Ordered reports whether the data look as if they were in order.
 func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sample.Descents == 0 }
 

@@ -70,6 +70,7 @@ type Plan struct {
 	TempBytes    int64    `json:"temp_bytes"`           // spill expected; -1: not known
 	StoredBytes  int64    `json:"stored_bytes"`         // of spill, where it is less because it is packed
 	KeptBytes    int64    `json:"kept_bytes"`           // of the last chunk, which is merged from memory
+	OutputBytes  int64    `json:"output_bytes"`         // of records, not compressed, at most; -1: not known
 	TempDirs     []string `json:"temp_dirs"`
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // what is finished already; nil: none was asked for
@@ -138,6 +139,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	}
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
+		OutputBytes: f.OutputBytes(),
 		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Unified: f.unified(),
 		Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers, Strategy: first.Strategy,
 		ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,

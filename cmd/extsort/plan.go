@@ -124,16 +124,12 @@ func planSpill(p *extsort.SortPlan) string {
 
 // planOutput tells the size of an output file, and what it takes of a disk together with the spill.
 func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
-	records := p.Records
-	if opt.Limit > 0 && records >= 0 {
-		records = min(records, opt.Limit)
-	}
-	if opt.Output == "" || opt.Output == "-" || records < 0 {
+	bytes := p.OutputBytes
+	if opt.Output == "" || opt.Output == "-" || bytes < 0 {
 		return ""
 	}
-	bytes := records * int64(p.RecordSize)
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // the plan was made with it: it is a good one
-	return when(opt.Unique, "at most ") + humanBytes(bytes) + " in " + opt.Output +
+	return when(opt.Unique || opt.Duplicates, "at most ") + humanBytes(bytes) + " in " + opt.Output +
 		when(codec != format.None, ", before compression by %s", codec) +
 		when(p.TempBytes > 0, "; with spill on the same disk up to %s", humanBytes(bytes+p.TempBytes))
 }

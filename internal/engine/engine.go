@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Run struct {
 	pool  *pool        // of the candidate that runs
 	spill *spill.Spill // nil as long as nothing is spilled
 	mu    sync.Mutex   // protects Result while chunks are sorted
+
+	waiting *spill.Spill // records of the output that wait for a header with their number; nil: none do
 }
 
 // Result is what ran.
@@ -147,14 +150,18 @@ func (r *Run) restart() {
 
 // Close gives spill back. It is to be called once, after the output has been finished.
 func (r *Run) Close() error {
-	if r.spill == nil {
-		return nil
-	}
 	if r.Kept != nil {
 		_ = r.Kept.Wait() // what went wrong there has been told
 	}
-	r.Result.BytesSpilled, r.Result.SpillCodec = r.spill.Written(), r.spill.Codec()
-	return r.spill.Close()
+	var errs []error
+	for _, s := range []*spill.Spill{r.spill, r.waiting} {
+		if s != nil {
+			r.Result.BytesSpilled += s.Written()
+			r.Result.SpillCodec = cmp.Or(r.Result.SpillCodec, s.Codec())
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Spill makes the temporary files, once.

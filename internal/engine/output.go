@@ -67,13 +67,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o.sink, err = output.NewSink(stream, output.Options{
 		RecordSize: o.size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
-		Keep: func() (*spill.RunWriter, error) {
-			kept, err := r.Spill(-1)
-			if err != nil {
-				return nil, err
-			}
-			return kept.NewRun(), nil
-		},
+		Keep: o.wait,
 	})
 	if err != nil {
 		return err
@@ -84,6 +78,22 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o.BlockWriter = o.filters()
 	r.Output = o
 	return nil
+}
+
+// wait begins a run of records as they are written, which may have another size than those that are sorted. It takes no
+// memory that the sort has, and a checkpoint keeps nothing of it.
+func (o *Output) wait() (*spill.RunWriter, error) {
+	r := o.run
+	opt := spill.Options{Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: "none", Keyer: o.keyer, ExpectBytes: -1,
+		Workers: r.Plan.Sizes.Workers}
+	if r.Kept != nil {
+		opt.Store = nil
+	}
+	var err error
+	if r.waiting, err = spill.New(opt); err != nil {
+		return nil, err
+	}
+	return r.waiting.NewRun(), nil
 }
 
 // Shape is what a record of the output is, its bytes, and the header before all of them.

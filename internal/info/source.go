@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"github.com/extsort/extsort/chunker/input"
@@ -63,19 +62,12 @@ func (s *source) close() {
 // begin reads the head of a regular file at its place, also where the shell has made it standard input, and of what is
 // compressed or no file as a stream.
 func (s *source) begin(ctx context.Context, r io.Reader, opt *Options) error {
-	section, err := sectionOf(r)
-	if err != nil {
-		return err
-	}
+	section, compressed := input.Section(opt.Recognition, r)
 	if section == nil {
 		return s.beginStream(pipe.NewReader(ctx, r), opt)
 	}
 	s.bytes = section.Size()
-	first := make([]byte, min(s.bytes, format.DetectBytes))
-	if _, err := section.ReadAt(first, 0); err != nil && err != io.EOF {
-		return err
-	}
-	if opt.Recognition.Compression(first) != format.None {
+	if compressed {
 		return s.beginStream(section, opt)
 	}
 	s.data = max(s.bytes-opt.SkipBytes, 0)
@@ -86,20 +78,6 @@ func (s *source) begin(ctx context.Context, r io.Reader, opt *Options) error {
 		err = nil
 	}
 	return err
-}
-
-// sectionOf is what is left to read of a regular file; nil: r is none.
-func sectionOf(r io.Reader) (*io.SectionReader, error) {
-	file, ok := r.(*os.File)
-	if !ok {
-		return nil, nil
-	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
-	start, err := file.Seek(0, io.SeekCurrent)
-	return io.NewSectionReader(file, start, max(info.Size()-start, 0)), err
 }
 
 // beginStream reads the head of a stream. If it ends there, all of the data is known.

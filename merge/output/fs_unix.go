@@ -34,7 +34,7 @@ func mayRemove(folder *os.File, name string) error {
 // openDescriptor opens a second descriptor of the same open file, so that it can be closed.
 func openDescriptor(number int) (*os.File, error) {
 	name := "/dev/fd/" + strconv.Itoa(number)
-	fd, err := unix.FcntlInt(uintptr(number), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := duplicate(uintptr(number))
 	if err == nil {
 		flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if flags&unix.O_ACCMODE == unix.O_RDONLY {
@@ -48,6 +48,17 @@ func openDescriptor(number int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+// duplicate makes a second descriptor of an open file, which no child inherits. AIX has no F_DUPFD_CLOEXEC.
+func duplicate(fd uintptr) (int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	other, err := unix.FcntlInt(fd, unix.F_DUPFD, 0)
+	if err == nil {
+		unix.CloseOnExec(other)
+	}
+	return other, err
+}
+
 // closeCopy closes a copy of f's descriptor, upon which a network file system writes what it still has and says what
 // became of it. f stays open: it is the caller's.
 func closeCopy(f *os.File) error {
@@ -57,7 +68,7 @@ func closeCopy(f *os.File) error {
 	}
 	var closing error
 	err = raw.Control(func(fd uintptr) {
-		if other, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		if other, err := duplicate(fd); err == nil {
 			closing = unix.Close(other)
 		}
 	})

@@ -12,11 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func makeFIFO(t *testing.T, name string) {
 	t.Helper()
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
+	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Skip(err)
 	}
 }
