@@ -92,6 +92,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"--argsort", cmp.Or(o.Argsort, "none")},
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
 		{"--nan", cmp.Or(o.Record.NaN, "total")},
+		{"--part", o.Part.String()},
 		{"--limit", strconv.FormatInt(o.Limit, 10)},
 		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
 		{"--keep-header", strconv.FormatBool(o.KeepHeader)},

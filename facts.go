@@ -34,21 +34,33 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	if err != nil {
 		return nil, err
 	}
-	markOverwritten(opt, files)
+	markReplaced(opt, files)
 	for _, file := range files {
 		if file.Warning != "" {
 			opt.Warn(file.Warning)
 		}
 	}
-	in, err := engine.NewInput(files, meter, engine.InputOptions{
-		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(),
-	})
+	in, err := newInput(opt, files, meter)
 	if err != nil {
 		for _, file := range files {
 			err = errors.Join(err, file.Close())
 		}
 	}
 	return in, err
+}
+
+// newInput makes one dataset of the inputs, or of a slice of them.
+func newInput(opt *Options, files []*input.Input, meter *engine.Meter) (*engine.Input, error) {
+	before := int64(0)
+	if opt.Part.N > 0 {
+		var err error
+		if before, err = input.Slice(files, opt.Part); err != nil {
+			return nil, err
+		}
+	}
+	return engine.NewInput(files, meter, engine.InputOptions{
+		Reverse: opt.Reverse, Sum: opt.Verify, First: before, Wrap: opt.faults.wrapDataset, Remake: opt.remake(),
+	})
 }
 
 // factsOf is what is known of a run without reading any records.
@@ -124,14 +136,11 @@ func outputOf(opt *Options) plan.Output {
 	return o
 }
 
-// markOverwritten finds the inputs that are a file which is the output, too, and is written in its place.
-func markOverwritten(opt *Options, files []*input.Input) {
-	out, err := os.FileInfo(nil), os.ErrInvalid
+// markReplaced finds the inputs that are a file which is the output, too, and whether it is written in its place.
+func markReplaced(opt *Options, files []*input.Input) {
 	_, redirected := output.Descriptor(opt.Output)
-	switch {
-	case opt.toStdout():
-		out, err = statOf(opt.Stdout)
-	case redirected:
+	out, err := statOf(opt.Stdout)
+	if !opt.toStdout() {
 		out, err = os.Stat(opt.Output)
 	}
 	if err != nil || !out.Mode().IsRegular() {
@@ -142,7 +151,8 @@ func markOverwritten(opt *Options, files []*input.Input) {
 		if len(opt.Inputs) == 0 || opt.Inputs[i] == stdio {
 			in, missing = statOf(opt.Stdin)
 		}
-		opened.Overwritten = missing == nil && os.SameFile(out, in)
+		opened.Replaced = missing == nil && os.SameFile(out, in)
+		opened.Overwritten = opened.Replaced && (redirected || opt.toStdout())
 	}
 }
 

@@ -36,6 +36,9 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err := opt.onlySort(); err != nil {
 		return nil, err
 	}
+	if opt.Part.N > 0 {
+		return nil, errors.New("part: is for a sort or a check alone, no merge")
+	}
 	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (s *session) seekDisorder(ctx context.Context, known *merge.DisorderError) 
 // disorderIn puts disorder into the words of the user.
 func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	in, layout := s.run.Input.Files[at.Input], s.run.Input.Keyer.Layout()
-	e := &DisorderError{File: in.Name, Record: at.Record, Byte: in.Header.Size() + at.Record*int64(layout.RecordSize)}
+	e := &DisorderError{File: in.Name, Record: in.First + at.Record, Byte: in.Offset(at.Record)}
 	var field int
 	e.Key, e.After, field = layout.KeyTexts(at.Key, at.Before)
 	switch {

@@ -13,12 +13,16 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 )
+
+// Part is the K-th of N parts, counted from 0; the zero Part is everything.
+type Part = input.Part
 
 // Strategy is a way in which sorted chunks become one sorted output.
 type Strategy = plan.Strategy
@@ -48,6 +52,7 @@ type Options struct {
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
 	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
+	Part       Part        // sort or check this slice of all records of the inputs, which are files, not compressed
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
@@ -119,7 +124,7 @@ type faults struct {
 // validate reports every fault of the options at once.
 func (o *Options) validate() error {
 	_, err := format.ParseCompression(o.Compress, o.Output)
-	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), err}
+	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), o.Part.Validate(), err}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))

@@ -101,13 +101,16 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	return plan.NewSample(prefixes), nil
 }
 
-// Remade is a dataset whose records are made as they are read.
-func Remade(d Dataset, m *Remaking) Dataset { return &remade{Dataset: d, m: m} }
+// Remade is a dataset whose records are made as they are read. The first one has an index among all.
+func Remade(d Dataset, m *Remaking, first int64) Dataset {
+	return &remade{Dataset: d, m: m, first: first, cut: first}
+}
 
 type remade struct {
 	Dataset
-	m   *Remaking
-	cut int64 // records that Cut has given out, at most
+	m     *Remaking
+	first int64 // index of the first record
+	cut   int64 // of the one after those that Cut has given out, at most
 }
 
 // Cut cuts the dataset and makes the records of the source.
@@ -123,7 +126,7 @@ func (r *remade) Cut(maxRecords int64) (device.Source, error) {
 // Split splits the dataset and makes the records of the sources.
 func (r *remade) Split(n int) []device.Source {
 	sources := r.Dataset.Split(n)
-	base := int64(0)
+	base := r.first
 	for i, src := range sources {
 		sources[i] = &remadeSource{Source: src, m: r.m, base: base}
 		base += src.Records()

@@ -21,11 +21,13 @@ type Input struct {
 	Name    string
 	Header  *format.Header
 	Records int64 // -1: not known before the end
+	First   int64 // how many of the file come before these, and are not read
 
 	Compression format.Compression // of a stream
 	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
 	Warning     string             // what the user may have overlooked; "": nothing
-	Overwritten bool               // it is the output, too, and all of it is read before it is written to
+	Replaced    bool               // it is the output, too
+	Overwritten bool               // that is written in its place, after all of it has been read
 
 	at     *regularFile // records at offsets, nil for a stream
 	stream io.Reader    // records in sequence, decompressed
@@ -278,7 +280,7 @@ func (in *Input) Seekable() bool { return in.at != nil }
 
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
 func (in *Input) ReadRecords(p []byte, first int64) error {
-	off := in.Header.Size() + first*int64(in.Header.Layout().RecordSize)
+	off := in.Offset(first)
 	n, err := in.at.ReadAt(p, off)
 	if n == len(p) {
 		return nil
@@ -289,11 +291,15 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
 }
 
+// Offset is the place in the file, decompressed, of a record.
+func (in *Input) Offset(record int64) int64 {
+	return in.Header.Size() + (in.First+record)*int64(in.Header.Layout().RecordSize)
+}
+
 // askFor has the system read n records from index first on from the disk. REQUIRES: Seekable.
 func (in *Input) askFor(first, n int64) {
 	if f := in.at; f.file != nil {
-		size := int64(in.Header.Layout().RecordSize)
-		willNeed(f.file, f.start+in.Header.Size()+first*size, n*size)
+		willNeed(f.file, f.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
 }
 

@@ -180,7 +180,7 @@ func (in *Input) Sequence() io.Reader {
 		return &sequence{input: in, r: in.stream}
 	}
 	size := in.Records * int64(in.Header.Layout().RecordSize)
-	return &sequence{input: in, r: io.NewSectionReader(in.at, in.Header.Size(), size)}
+	return &sequence{input: in, r: io.NewSectionReader(in.at, in.Offset(0), size)}
 }
 
 // sequence is an input that is read from its first record on.
@@ -203,7 +203,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 		s.r = io.MultiReader() // whose end can be read again
 		return n, cmp.Or(s.input.checkEnd(s.read), s.input.closeStream(), io.EOF)
 	}
-	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Header.Size()+s.read, err)
+	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Offset(0)+s.read, err)
 }
 
 // closeStream closes the input, once, unless it can be read at offsets, perhaps once more.

@@ -159,6 +159,18 @@ func parseLimit(s string) (int64, error) {
 	return n, err
 }
 
+// parsePart reads which of how many parts.
+func parsePart(s string) (extsort.Part, error) {
+	k, n, _ := strings.Cut(s, "/")
+	part, bad := extsort.Part{}, [2]error{}
+	part.K, bad[0] = strconv.ParseInt(k, 10, 64)
+	part.N, bad[1] = strconv.ParseInt(n, 10, 64)
+	if cmp.Or(bad[0], bad[1], part.Validate()) != nil || part.N == 0 {
+		return part, fmt.Errorf("%q: want K/N, the K-th of N parts, with K from 0 to N-1, as 0/4", s)
+	}
+	return part, nil
+}
+
 // bytesOf is a number of bytes, at least 1.
 func bytesOf(to *int) pflag.Value {
 	return read(to, "BYTES", func(s string) (int, error) {

@@ -33,6 +33,7 @@ type Input struct {
 type InputOptions struct {
 	Reverse bool                                  // the opposite order
 	Sum     bool                                  // add up a checksum
+	First   int64                                 // records before the first one, which are not read
 	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
 
 	// Remake says what is sorted in place of records of a layout; nil: themselves.
@@ -63,10 +64,10 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 		data = opt.Wrap(data)
 	}
 	if remaking != nil {
-		if most := remaking.MaxRecords; most > 0 && data.Records() > most {
-			return nil, tooMany(data.Records(), most)
+		if most := remaking.MaxRecords; most > 0 && opt.First+data.Records() > most {
+			return nil, tooMany(opt.First+data.Records(), most)
 		}
-		data = chunker.Remade(data, remaking)
+		data = chunker.Remade(data, remaking, opt.First)
 	}
 	in.Data = &watchedData{data, in}
 	return in, nil

@@ -1,0 +1,67 @@
+package input
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Part is the K-th of N parts, counted from 0. The zero Part is everything.
+type Part struct{ K, N int64 }
+
+func (p Part) String() string { return fmt.Sprintf("%d/%d", p.K, p.N) }
+
+// Validate reports a part that is none of N.
+func (p Part) Validate() error {
+	if p == (Part{}) || 0 <= p.K && p.K < p.N {
+		return nil
+	}
+	return fmt.Errorf("part %v: want K/N, the K-th of N parts, with K from 0 to N-1", p)
+}
+
+// Of is where the part begins and ends among so many records: parts differ by one record at most. REQUIRES: valid
+func (p Part) Of(records int64) (from, to int64) {
+	if p.N == 0 {
+		return 0, records
+	}
+	cut := func(k int64) int64 {
+		high, low := bits.Mul64(uint64(records), uint64(k))
+		at, _ := bits.Div64(high, low, uint64(p.N))
+		return int64(at)
+	}
+	return cut(p.K), cut(p.K + 1)
+}
+
+// Slice leaves of the inputs the records of a part of all of them, by position, and tells how many come before it.
+func Slice(inputs []*Input, p Part) (before int64, err error) {
+	total := int64(0)
+	for _, in := range inputs {
+		if err := in.sliceable(); err != nil {
+			return 0, err
+		}
+		total += in.Records
+	}
+	from, to := p.Of(total)
+	first := int64(0)
+	for _, in := range inputs {
+		n := in.Records
+		in.slice(min(max(from-first, 0), n), min(max(to-first, 0), n))
+		first += n
+	}
+	return from, nil
+}
+
+// sliceable reports an input of which no part can be taken.
+func (in *Input) sliceable() error {
+	switch {
+	case in.Replaced:
+		return fmt.Errorf("part: %s is an input and the output, and a part of it would replace the whole: "+
+			"name another output", in.Name)
+	case !in.Seekable():
+		return fmt.Errorf("part: %s cannot be read from its middle, being compressed, a pipe, or unreadable: "+
+			"make a plain file of it", in.Name)
+	}
+	return nil
+}
+
+// slice leaves the records from one index to before another. REQUIRES: Seekable
+func (in *Input) slice(from, to int64) { in.First, in.Records = in.First+from, to-from }
