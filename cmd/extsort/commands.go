@@ -64,7 +64,8 @@ func (w *heard) Write(p []byte) (int, error) {
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		infoCommand(a), shuffleCommand(a), a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(),
-		a.tuneCommand(), a.demoCommand(), helpCommand(), versionCommand(), manCommand(), a.completionCommand(),
+		a.tuneCommand(), distCommand(a), a.demoCommand(), helpCommand(), versionCommand(), manCommand(),
+		a.completionCommand(),
 	}
 }
 

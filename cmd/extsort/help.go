@@ -101,17 +101,17 @@ const leastColumns = 60
 // helpCommand is --help as a verb, also for another verb.
 func helpCommand() *cobra.Command {
 	cmd := verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
-		"  extsort help\n  extsort help gen", nil, nil)
+		"  extsort help\n  extsort help gen\n  extsort help dist run", nil, nil)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		about := cmd.Root()
-		if len(args) > 1 {
-			return errors.New("help: name one verb")
-		}
-		if len(args) == 1 {
-			at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] })
+		for i, name := range args {
+			at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+			if at < 0 && i > 0 && !about.HasSubCommands() {
+				return errors.New("help: name one verb")
+			}
 			if at < 0 {
-				return fmt.Errorf("help: there is no verb %q: extsort --help lists them", args[0])
+				return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
 			}
 			about = about.Commands()[at]
 		}
@@ -136,7 +136,7 @@ Usage:
   extsort [flags] [FILE ...]   sort to standard output, or to -o FILE
   extsort -c [flags] [FILE]    check that FILE is sorted
   extsort -m [flags] FILE ...  merge files that are sorted
-  extsort VERB [flags]         info, shuffle, gen, plan, devices, tune, help
+  extsort VERB [flags]         info, shuffle, gen, plan, devices, dist, help
 
   -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            records of so many bytes
@@ -167,6 +167,7 @@ Usage:
   extsort devices                  list the devices a sort can use
   extsort bench [flags]            time the algorithms on a device
   extsort tune [flags]             find a device's best parameters, keep them
+  extsort dist VERB [flags] DIR    sort over many machines, by a scheduler
   extsort demo                     the tour: generate, sort, verify, report
   extsort help [VERB]              tell this, or the same of a verb
   extsort version                  print the version
@@ -196,5 +197,6 @@ Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
 
 SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) shows how far a run is.
 
-Exit status: 0 done, 1 a check found disorder, 2 anything else wrong.
+Exit status: 0 done, 1 a check found disorder, 2 anything else wrong; from dist
+also 75, worth another try.
 `

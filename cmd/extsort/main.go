@@ -22,6 +22,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"github.com/extsort/extsort/internal/dist"
 )
 
 // Exit codes. A run that a signal ended has none: it dies of that signal.
@@ -29,6 +31,7 @@ const (
 	exitDone     = 0
 	exitDisorder = 1 // only: a check found disorder
 	exitError    = 2
+	exitRetry    = 75 // a task of dist that is worth another try; EX_TEMPFAIL of sysexits.h
 )
 
 // errDisorder is a check's verdict; the line that says where has been printed when it is returned.
@@ -73,10 +76,12 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitDisorder
 	case errors.Is(err, syscall.EPIPE):
 		return dieOf(syscall.SIGPIPE)
-	default:
-		printError(stderr, err)
-		return exitError
 	}
+	printError(stderr, err)
+	if _, ok := errors.AsType[*dist.RetryError](err); ok {
+		return exitRetry
+	}
+	return exitError
 }
 
 // printError writes the one line that an error gets.

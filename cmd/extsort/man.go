@@ -26,7 +26,12 @@ func writeManual(w io.Writer, root *cobra.Command) {
 	manualFlags(w, root)
 	asTyped(w, "TYPES, SIZES AND STATUS", strings.TrimSpace(helpEnd))
 	asTyped(w, "EXAMPLES", root.Example)
-	for _, cmd := range root.Commands() {
+	manualVerbs(w, root)
+}
+
+// manualVerbs writes of the verbs below a command.
+func manualVerbs(w io.Writer, above *cobra.Command) {
+	for _, cmd := range above.Commands() {
 		if cmd.Hidden {
 			continue
 		}
@@ -36,6 +41,7 @@ func writeManual(w io.Writer, root *cobra.Command) {
 			fmt.Fprintln(w, ".PP\nExamples:")
 			lines(w, cmd.Example)
 		}
+		manualVerbs(w, cmd)
 	}
 }
 

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/dist"
+	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// distFlags are the flags of all verbs below dist; each has some of them.
+type distFlags struct {
+	request dist.Request
+	into    string
+	opt     extsort.Options // what a task may use
+	part    string
+	keep    bool
+	json    bool
+	tasks   int
+	output  string
+}
+
+const distLong = `Sort over many machines that share a file system, by the tasks of a scheduler
+that is there already: each is a command that may be run again, and what is done
+is not done twice. extsort dist VERB --help tells more.
+
+Usage:
+  extsort dist plan [flags] DIR FILE ...   plan the sort of FILEs in DIR
+  extsort dist run --part K/N DIR          sort slices of the input into runs
+  extsort dist cut DIR                     find where runs are cut for parts
+  extsort dist merge --part K/N DIR        merge parts of the output
+  extsort dist verify DIR                  verify and complete the output
+  extsort dist status DIR                  tell how far it is
+  extsort dist script SCHEDULER DIR        print a script with all tasks
+  extsort dist cat DIR                     write the parts one after the other
+
+Exit status: 0 done, 75 worth another try, 2 anything else wrong.`
+
+func distCommand(a *app) *cobra.Command {
+	cmd := verb("dist VERB [flags] DIR", "", `  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
+  extsort dist script slurm /shared/plan > sort.sh && bash sort.sh
+  extsort dist status /shared/plan`, nil, nil)
+	cmd.Long, cmd.Args = distLong, cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		verbs := inWords(names(cmd.Commands()))
+		if len(args) == 0 {
+			return fmt.Errorf("dist: name a verb: %s", verbs)
+		}
+		return fmt.Errorf("dist: there is no verb %q: use %s", args[0], verbs)
+	}
+	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
+		distCut(a), distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
+		distVerify(a), distStatus(a), distScript(a), distCat(a))
+	return cmd
+}
+
+// distVerb is a verb below dist. Its operands are those of use, and more where it takes FILEs.
+func distVerb(use, about, example string, groups []group,
+	run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd := verb("dist "+use, about, example, groups, nil)
+	cmd.Use = use
+	operands := strings.Fields(strings.ReplaceAll(use, "[flags] ", ""))[1:]
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(operands) && operands[len(operands)-1] != "..." || len(args) == 0 {
+			return fmt.Errorf("dist %s: want %s", cmd.Name(), strings.Join(operands, " "))
+		}
+		if len(args) > len(operands) && operands[len(operands)-1] != "..." {
+			return fmt.Errorf("dist %s: %q is one operand too many", cmd.Name(), args[len(operands)])
+		}
+		return run(cmd.Context(), args)
+	}
+	return cmd
+}
+
+func distPlan(a *app) *cobra.Command {
+	f := distFlags{request: dist.Request{RunBytes: 16 << 30}}
+	r := &f.request
+	to := newGroup("Output: one of -o, --into")
+	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR; otherwise --into")
+	to.add(single(&f.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
+	order := newGroup("Order")
+	order.flags.BoolVarP(&r.Reverse, "reverse", "r", false,
+		"reverse the whole order; equal keys still keep their input order")
+	order.add(oneOf(&r.Record.NaN, "WHERE", "first", "last", "total"), "nan",
+		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+	tasks := newGroup("Tasks")
+	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise as --run-size makes")
+	tasks.add(size(&r.RunBytes, "SIZE", parseSize), "run-size",
+		"about so many bytes for each run: fast where twice that fits memory; otherwise 16G")
+	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
+	return distVerb("plan [flags] DIR FILE ...",
+		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
+			"records in regular files that all machines can\nread under the same names.",
+		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
+			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
+		[]group{recordGroup(&r.Record), order, to, tasks},
+		func(ctx context.Context, args []string) error { return planDist(ctx, a, &f, args[0], args[1:]) })
+}
+
+// planDist makes a plan, and tells what it means.
+func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []string) error {
+	r := f.request
+	if r.Inputs = files; f.into != "" {
+		if r.Output != "" {
+			return errors.New("-o and --into contradict each other: a file for each part, or one for all")
+		}
+		r.Output, r.OneFile = f.into, true
+	}
+	if err := validateRecord(r.Record); err != nil {
+		return err
+	}
+	p, err := dist.Make(ctx, folder, r)
+	if err != nil {
+		return err
+	}
+	cost := p.Estimate(profile.Load(), processors)
+	each := func(n int) string {
+		return fmt.Sprintf("%d, of %s each", n, humanBytes(p.Records*int64(p.RecordBytes)/int64(n)))
+	}
+	writeRows(a.out, []row{
+		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
+		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
+		{"tasks", fmt.Sprintf("%d run, 1 cut, %d merge, 1 verify", p.Runs, p.Parts)},
+		{"moved", humanBytes(cost.Moved) + " read, and as much written"},
+		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine as this one", seconds(cost.RunSeconds),
+			seconds(cost.Merge))},
+		{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder},
+	})
+	return nil
+}
+
+// worker is what does tasks of a plan, with the resources that the flags give.
+func (f *distFlags) worker(a *app, folder string) (*dist.Worker, error) {
+	p, err := dist.Read(folder)
+	return &dist.Worker{Plan: p, Options: f.opt, Tell: func(line string) { fmt.Fprintln(a.notes, "extsort: "+line) }}, err
+}
+
+func (f *distFlags) partGroup(usage string) group {
+	g := newGroup("Which tasks")
+	g.add(single(&f.part, "K/N"), "part", usage)
+	return g
+}
+
+// distTask is run or merge.
+func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, dist.Share) error) *cobra.Command {
+	var f distFlags
+	share := f.partGroup("do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, " +
+		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
+	return distVerb(name+" [flags] DIR", about+" What is done already is\nnot done again.",
+		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
+		[]group{share, resourceGroup(&f.opt)}, func(ctx context.Context, args []string) error {
+			w, err := f.worker(a, args[0])
+			if err != nil {
+				return err
+			}
+			tasks := w.Plan.Runs
+			if name == "merge" {
+				tasks = w.Plan.Parts
+			}
+			s, err := f.share(tasks)
+			if err != nil {
+				return err
+			}
+			return do(w, ctx, s)
+		})
+}
+
+func (f *distFlags) share(tasks int) (dist.Share, error) {
+	if f.part == "" {
+		return dist.Share{N: 1}, nil
+	}
+	return dist.ParseShare(f.part, tasks, os.Getenv)
+}
+
+func distCut(a *app) *cobra.Command {
+	var f distFlags
+	return distVerb("cut DIR",
+		"Find where the runs are cut, so that all parts are equally large. It reads single\nrecords.",
+		"  extsort dist cut plan", nil, func(ctx context.Context, args []string) error {
+			w, err := f.worker(a, args[0])
+			if err != nil {
+				return err
+			}
+			return w.Cut(ctx)
+		})
+}
+
+func distVerify(a *app) *cobra.Command {
+	var f distFlags
+	g := f.partGroup("only read the parts of this share, and compare them with their records; otherwise complete the " +
+		"output by what the tasks have summed up")
+	g.flags.BoolVar(&f.keep, "keep-runs", false, "keep the files of the runs")
+	return distVerb("verify [flags] DIR",
+		"Make sure that the parts follow each other and have all records that went in,\nby what their tasks have summed "+
+			"up. Then give the output of --into its name, and\nremove the runs.",
+		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
+		func(ctx context.Context, args []string) error {
+			w, err := f.worker(a, args[0])
+			if err != nil {
+				return err
+			}
+			s, err := f.share(w.Plan.Parts)
+			if err != nil {
+				return err
+			}
+			if f.part != "" {
+				return w.ReadBack(ctx, s)
+			}
+			m, err := w.Verify(ctx, f.keep)
+			if err == nil {
+				fmt.Fprintf(a.out, "%s: %s in order, checksum %s\n", m.Output, plural(m.Records, "record"), m.Checksum)
+			}
+			return err
+		})
+}
+
+func distStatus(a *app) *cobra.Command {
+	var f distFlags
+	g := newGroup("Form")
+	g.flags.BoolVar(&f.json, "json", false, "as one JSON object")
+	return distVerb("status [flags] DIR", "Tell which tasks are done, and what is due.", "  extsort dist status plan",
+		[]group{g}, func(_ context.Context, args []string) error {
+			w, err := f.worker(a, args[0])
+			if err != nil {
+				return err
+			}
+			s, err := w.Plan.Status()
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(a.out, s)
+			}
+			next := "nothing: the output is " + w.Plan.Output
+			if s.Next != "" {
+				next = "extsort dist " + s.Next + " " + args[0]
+			}
+			writeRows(a.out, []row{
+				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "to be done")},
+				{"parts", done(s.Parts, s.Left)}, {"next", next},
+			})
+			return nil
+		})
+}
+
+// done says how many of all tasks are, and which are not.
+func done(all int, left []int) string {
+	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", without %s", dist.Ranges(left))
+}
+
+func distScript(a *app) *cobra.Command {
+	f := distFlags{}
+	g := newGroup("Tasks")
+	g.add(number(&f.tasks, "N", 1), "tasks",
+		"share the runs among N tasks, and the parts; otherwise a task for each, and at most 1000")
+	g.add(read(&f.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+		"have tasks use so much memory; otherwise half of what the machine or its cgroup has")
+	return distVerb("script [flags] SCHEDULER DIR",
+		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder. It is there to be "+
+			"read and changed; nothing is submitted.",
+		"  extsort dist script slurm plan > sort.sh\n  extsort dist script local -S 8G plan | sh", []group{g},
+		func(_ context.Context, args []string) error {
+			w, err := f.worker(a, args[1])
+			if err != nil {
+				return err
+			}
+			var flags []string
+			if f.opt.MemoryBytes > 0 {
+				flags = append(flags, "-S", fmt.Sprint(f.opt.MemoryBytes))
+			}
+			text, err := w.Plan.Script(args[0], f.tasks, flags)
+			fmt.Fprint(a.out, text)
+			return err
+		})
+}
+
+func distCat(a *app) *cobra.Command {
+	var f distFlags
+	g := newGroup("Output")
+	g.add(single(&f.output, "FILE"), "output,o", "write to FILE, whole or not at all; otherwise standard output")
+	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
+		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
+		func(ctx context.Context, args []string) error {
+			w, err := f.worker(a, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.checkOutput(f.output); err != nil {
+				return err
+			}
+			if f.output == "" || f.output == "-" {
+				return w.Plan.Cat(ctx, a.stdout)
+			}
+			file, err := output.Open(ctx, f.output, nil)
+			if err != nil {
+				return err
+			}
+			if err := w.Plan.Cat(ctx, file); err != nil {
+				return errors.Join(err, file.Abort())
+			}
+			return file.Commit(-1)
+		})
+}

@@ -1,0 +1,333 @@
+package dist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+// cluster is a plan with a worker that does its tasks in this process.
+type cluster struct {
+	t      *testing.T
+	folder string
+	want   []byte // what one machine makes of the inputs
+	req    Request
+	*Worker
+}
+
+const testMemory = 32 << 20
+
+// newCluster plans the sort of two files of records records together.
+func newCluster(t *testing.T, spec format.Spec, dist string, records int64, change func(r *Request)) *cluster {
+	t.Helper()
+	folder := t.TempDir()
+	header, err := spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(header.Layout().RecordSize)
+	generator, err := format.NewGenerator(header.Layout(), dist, 7, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, records*size)
+	generator.Fill(data, 0)
+	first := filepath.Join(folder, "a.bin")
+	second := filepath.Join(folder, "b.bin")
+	write(t, first, data[:records/3*size])
+	write(t, second, data[records/3*size:])
+	c := &cluster{t: t, folder: filepath.Join(folder, "plan")}
+	c.req = Request{
+		Inputs: []string{first, second}, Record: spec, Runs: 8, Parts: 8, Output: filepath.Join(folder, "out"),
+	}
+	if change != nil {
+		change(&c.req)
+	}
+	one := filepath.Join(folder, "one")
+	opt := extsort.Options{
+		Inputs: c.req.Inputs, Record: spec, Reverse: c.req.Reverse, Output: one, MemoryBytes: testMemory,
+	}
+	if _, err := extsort.Sort(t.Context(), opt); err != nil {
+		t.Fatal(err)
+	}
+	c.want = read(t, one)
+	if _, err := Make(t.Context(), c.folder, c.req); err != nil {
+		t.Fatal(err)
+	}
+	c.Worker = c.worker()
+	return c
+}
+
+// worker has read the plan from its folder, as another machine does.
+func (c *cluster) worker() *Worker {
+	p, err := Read(c.folder)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	opt := extsort.Options{MemoryBytes: testMemory, Workers: 2, TempDirs: []string{c.t.TempDir()}}
+	return &Worker{Plan: p, Options: opt, Tell: func(string) {}}
+}
+
+// all does all tasks, shared by n tasks of each kind.
+func (c *cluster) all(n int) {
+	c.t.Helper()
+	for k := range n {
+		c.ok(c.Run(c.t.Context(), Share{k, n}))
+	}
+	c.ok(c.Cut(c.t.Context()))
+	for k := range n {
+		c.ok(c.Merge(c.t.Context(), Share{k, n}))
+		c.ok(c.ReadBack(c.t.Context(), Share{k, n}))
+	}
+	_, err := c.Verify(c.t.Context(), false)
+	c.ok(err)
+}
+
+func (c *cluster) ok(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// check compares the output with what one machine makes, and looks for what was left over.
+func (c *cluster) check() {
+	c.t.Helper()
+	var got bytes.Buffer
+	c.ok(c.Plan.Cat(c.t.Context(), &got))
+	if !bytes.Equal(got.Bytes(), c.want) {
+		c.t.Fatalf("%d bytes are not the %d that one machine makes", got.Len(), len(c.want))
+	}
+	parts := 0
+	for _, name := range filesBelow(c.t, filepath.Dir(c.folder)) {
+		base := filepath.Base(name)
+		switch {
+		case strings.HasSuffix(base, ".json"), slices.Contains([]string{"a.bin", "b.bin", "one"}, base):
+		case strings.HasPrefix(name, c.req.Output):
+			parts++
+		default:
+			c.t.Errorf("%s is left over", name)
+		}
+	}
+	if c.req.OneFile && parts != 1 || !c.req.OneFile && parts != c.req.Parts {
+		c.t.Errorf("the output has %d files", parts)
+	}
+}
+
+func filesBelow(t *testing.T, folder string) (names []string) {
+	err := filepath.WalkDir(folder, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+var (
+	numbers = format.Spec{Type: "u64"}
+	pairs   = format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
+	gensort = format.Spec{Format: "gensort"}
+)
+
+// TestOutputIsThatOfOneMachine goes through whole plans.
+func TestOutputIsThatOfOneMachine(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spec    format.Spec
+		dist    string
+		records int64
+		tasks   int
+		change  func(r *Request)
+	}{
+		{"u64", numbers, "uniform", 300_001, 8, nil},
+		{"zipf pairs", pairs, "zipf", 200_003, 3, nil},
+		{"equal pairs", pairs, "equal", 50_000, 8, func(r *Request) { r.OneFile = true }},
+		{"gensort", gensort, "uniform", 30_000, 1, func(r *Request) { r.OneFile = true }},
+		{"few, reversed", pairs, "few", 60_000, 5, func(r *Request) { r.Reverse, r.Runs, r.Parts = true, 3, 7 }},
+		{"sorted, many parts", numbers, "sorted", 10_000, 2, func(r *Request) { r.Runs, r.Parts = 2, 64 }},
+		{"fewer records than tasks", pairs, "few", 5, 8, func(r *Request) { r.OneFile = true }},
+		{"many runs", numbers, "uniform", 100_000, 4, func(r *Request) { r.Runs, r.Parts = 64, 1 }},
+	} {
+		for _, oneFile := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, one file %v", c.name, oneFile), func(t *testing.T) {
+				t.Parallel()
+				cluster := newCluster(t, c.spec, c.dist, c.records, func(r *Request) {
+					if c.change != nil {
+						c.change(r)
+					}
+					r.OneFile = oneFile
+				})
+				cluster.all(c.tasks)
+				cluster.check()
+			})
+		}
+	}
+}
+
+// stamps are the times at which the records of tasks were written.
+func (c *cluster) stamps() map[string]string {
+	stamps := map[string]string{}
+	for _, name := range filesBelow(c.t, c.folder) {
+		info, err := os.Stat(name)
+		c.ok(err)
+		if strings.HasSuffix(name, ".json") {
+			stamps[filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name)] = info.ModTime().String()
+		}
+	}
+	return stamps
+}
+
+// TestOnlyWhatWasLostIsDoneAgain loses files and records.
+func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
+	c := newCluster(t, pairs, "zipf", 40_000, nil)
+	c.ok(c.Run(t.Context(), Share{0, 1}))
+	c.ok(c.Cut(t.Context()))
+	c.ok(c.Merge(t.Context(), Share{0, 1}))
+	before := c.stamps()
+	c.ok(os.Remove(c.Plan.runFile(3)))
+	c.ok(os.Remove(c.Plan.recordFile(parts, 5)))
+	name, _ := c.Plan.partFile(6)
+	c.ok(os.Truncate(name, 16))
+	status, err := c.Plan.Status()
+	if c.ok(err); Ranges(status.RunsLeft) != "3" || Ranges(status.Left) != "5-6" || status.Next != "run" {
+		t.Errorf("status %+v", status)
+	}
+	c.all(2)
+	c.check()
+	after := c.stamps()
+	maps.DeleteFunc(after, func(name, at string) bool { return before[name] == at })
+	if got := slices.Sorted(maps.Keys(after)); fmt.Sprint(got) !=
+		"[parts/00005.json parts/00006.json plan/manifest.json runs/00003.json]" {
+		t.Errorf("done again: %v", got)
+	}
+	c.all(2) // nothing is left to do
+	c.check()
+}
+
+// TestTwoAttemptsAtOnce does every task twice at the same time.
+func TestTwoAttemptsAtOnce(t *testing.T) {
+	for _, oneFile := range []bool{false, true} {
+		c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.OneFile = oneFile })
+		twice := func(do func(w *Worker) error) {
+			var group sync.WaitGroup
+			for range 2 {
+				w := c.worker()
+				group.Go(func() {
+					if err := do(w); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+		}
+		twice(func(w *Worker) error { return w.Run(t.Context(), Share{0, 1}) })
+		twice(func(w *Worker) error { return w.Cut(t.Context()) })
+		twice(func(w *Worker) error { return w.Merge(t.Context(), Share{0, 1}) })
+		_, err := c.Verify(t.Context(), false)
+		c.ok(err)
+		c.check()
+	}
+}
+
+// TestWhatDoesNotFitIsRefused holds what the messages say.
+func TestWhatDoesNotFitIsRefused(t *testing.T) {
+	refused := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, and not %q", err, want)
+		}
+		if retry := (*RetryError)(nil); errors.As(err, &retry) {
+			t.Errorf("%v is worth no other try", err)
+		}
+	}
+	c := newCluster(t, numbers, "uniform", 10_000, nil)
+	refused(c.Merge(t.Context(), Share{0, 8}), "cuts.json: no such file")
+	refused(c.Cut(t.Context()), "run 0 of 8 is not done: extsort dist run --part 0/8")
+	_, err := c.Verify(t.Context(), false)
+	refused(err, "run 0 of 8 is not done")
+	refused(c.Plan.Cat(t.Context(), nil), "not verified")
+	c.ok(c.Run(t.Context(), Share{0, 2}))
+	write(t, c.req.Inputs[1], make([]byte, 8))
+	refused(c.Run(t.Context(), Share{1, 2}), "b.bin: has changed since the plan was made")
+	_, err = Make(t.Context(), c.folder, c.req)
+	refused(err, "has another plan")
+	plan := read(t, c.Plan.path(planName))
+	write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
+	_, err = Read(c.folder)
+	refused(err, "plan.json: was changed")
+}
+
+// TestChangedRunIsNoticed changes a run between its task and the merge.
+func TestChangedRunIsNoticed(t *testing.T) {
+	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) { r.Parts = 2 })
+	c.ok(c.Run(t.Context(), Share{0, 1}))
+	c.ok(c.Cut(t.Context()))
+	run := read(t, c.Plan.runFile(2))
+	slices.Reverse(run)
+	write(t, c.Plan.runFile(2), run)
+	if err := c.Merge(t.Context(), Share{0, 1}); err == nil || !strings.Contains(err.Error(), "00002: record ") {
+		t.Errorf("error %v", err)
+	}
+	c.ok(c.Run(t.Context(), Share{0, 1})) // the size fits its record
+	c.ok(os.Remove(c.Plan.runFile(2)))
+	c.all(1)
+	c.check()
+}
+
+// TestReadBackNoticesDamage changes a byte of a part.
+func TestReadBackNoticesDamage(t *testing.T) {
+	c := newCluster(t, pairs, "uniform", 10_000, nil)
+	c.all(1)
+	name, _ := c.Plan.partFile(4)
+	part := read(t, name)
+	part[15] ^= 1
+	write(t, name, part)
+	err := c.ReadBack(t.Context(), Share{0, 1})
+	if err == nil || !strings.Contains(err.Error(), "00004: has other records") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCancelledTaskLeavesNothing ends a task before it is done.
+func TestCancelledTaskLeavesNothing(t *testing.T) {
+	c := newCluster(t, pairs, "uniform", 10_000, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Run(ctx, Share{0, 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if names := filesBelow(t, c.Plan.path(runsFolder)); len(names) > 0 {
+		t.Errorf("%v is left over", names)
+	}
+}

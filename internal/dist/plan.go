@@ -1,0 +1,207 @@
+package dist
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// schema is the form of all files in the folder of a plan: it changes when a name goes or changes its meaning.
+const schema = 1
+
+// Plan says what is sorted, in how many runs and parts, and where to.
+type Plan struct {
+	Schema      int         `json:"schema"`
+	Fingerprint string      `json:"fingerprint"` // of all that follows
+	Inputs      []File      `json:"inputs"`
+	Record      format.Spec `json:"record"`
+	Reverse     bool        `json:"reverse"`
+	Records     int64       `json:"records"`      // of all inputs
+	RecordBytes int         `json:"record_bytes"` //
+	Runs        int         `json:"runs"`
+	Parts       int         `json:"parts"`
+	Output      string      `json:"output"` // a folder with a file for each part, or with OneFile a file
+	OneFile     bool        `json:"one_file"`
+
+	folder string
+	keyer  *format.Keyer
+}
+
+// File is an input as it was when the plan was made.
+type File struct {
+	Name    string `json:"name"`
+	Stamp   string `json:"stamp"` // size and time of its last change
+	Records int64  `json:"records"`
+}
+
+// Request is what a plan is made of.
+type Request struct {
+	Inputs   []string
+	Record   format.Spec
+	Reverse  bool
+	Runs     int   // 0: as many as RunBytes makes
+	RunBytes int64 // of a run, about
+	Parts    int   // 0: as many as there are runs
+	Output   string
+	OneFile  bool
+}
+
+// MaxTasks bounds the runs and the parts of a plan, since the cut has a number for each pair of them.
+const MaxTasks = 10_000
+
+// Make makes the plan that is asked for and keeps it in folder, which must be new or empty, or have the same plan.
+func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
+	p, err := r.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.folder = folder
+	old, err := Read(folder)
+	switch {
+	case err == nil && old.Fingerprint == p.Fingerprint:
+		return p, nil
+	case err == nil:
+		return nil, fmt.Errorf("%s: has another plan: remove the folder to start anew, or name another", folder)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if err := p.makeFolders(); err != nil {
+		return nil, err
+	}
+	return p, writeJSON(ctx, p.path(planName), p)
+}
+
+// plan looks at the inputs.
+func (r *Request) plan(ctx context.Context) (*Plan, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Schema: schema, Record: r.Record, Reverse: r.Reverse, Runs: r.Runs, Parts: r.Parts, OneFile: r.OneFile,
+	}
+	var err error
+	if p.Output, err = filepath.Abs(r.Output); err != nil {
+		return nil, err
+	}
+	files, err := openAll(ctx, r.Record, r.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(files)
+	for i, in := range files {
+		if err := p.addInput(r.Inputs[i], in); err != nil {
+			return nil, err
+		}
+	}
+	p.RecordBytes = files[0].Header.Layout().RecordSize
+	if p.Runs == 0 {
+		p.Runs = int(max((p.Records*int64(p.RecordBytes)+r.RunBytes-1)/r.RunBytes, 1))
+	}
+	if p.Parts == 0 {
+		p.Parts = p.Runs
+	}
+	if max(p.Runs, p.Parts) > MaxTasks {
+		return nil, fmt.Errorf("%d runs and %d parts: at most %d of each can be planned (larger runs: --run-size)",
+			p.Runs, p.Parts, MaxTasks)
+	}
+	p.Fingerprint = p.fingerprint()
+	return p, nil
+}
+
+func (r *Request) validate() error {
+	switch {
+	case len(r.Inputs) == 0:
+		return errors.New("dist plan: name the inputs behind the folder of the plan")
+	case r.Record.Format == "npy" || r.Record.Format == "sosd":
+		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
+	case r.Output == "":
+		return errors.New("dist plan: say where to: -o DIR for a file for each part, or --into FILE")
+	}
+	return r.Record.Validate()
+}
+
+// addInput adds an input to the plan. Slices of it are read at any place, by other machines.
+func (p *Plan) addInput(name string, in *input.Input) error {
+	if !in.Seekable() {
+		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first", name)
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	if out, err := os.Stat(p.Output); err == nil && os.SameFile(out, info) {
+		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another", name)
+	}
+	p.Inputs = append(p.Inputs, File{path, spill.Stamp(info), in.Records})
+	p.Records += in.Records
+	return nil
+}
+
+// fingerprint is that of all that tasks depend on.
+func (p *Plan) fingerprint() string {
+	plain := *p
+	plain.Fingerprint = ""
+	text, _ := json.Marshal(plain) // which cannot fail
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:32]
+}
+
+// Read reads the plan of a folder.
+func Read(folder string) (*Plan, error) {
+	p := &Plan{folder: folder}
+	if err := readJSON(p.path(planName), p); err != nil {
+		return nil, err
+	}
+	if p.Schema != schema || p.Fingerprint != p.fingerprint() {
+		return nil, fmt.Errorf("%s: was changed, or is of another version of extsort: make the plan anew", p.path(planName))
+	}
+	header, err := p.Record.NewHeader()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.path(planName), err)
+	}
+	layout := header.Layout()
+	if p.Reverse {
+		layout = layout.Reverse()
+	}
+	p.keyer, err = format.NewKeyer(layout)
+	return p, err
+}
+
+// checkInputs refuses inputs that are not as they were when the plan was made.
+func (p *Plan) checkInputs() error {
+	for _, f := range p.Inputs {
+		info, err := os.Stat(f.Name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, device.WithoutPath(err))
+		}
+		if now := spill.Stamp(info); now != f.Stamp {
+			return fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
+				"folder)", f.Name, f.Stamp, now)
+		}
+	}
+	return nil
+}
+
+func openAll(ctx context.Context, spec format.Spec, names []string) ([]*input.Input, error) {
+	kind := input.Kind{Spec: spec}
+	return input.Open(ctx, kind, names, nil, format.CommonWindow)
+}
+
+func closeAll(files []*input.Input) {
+	for _, in := range files {
+		in.Close() // which was only read
+	}
+}

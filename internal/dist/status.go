@@ -1,0 +1,83 @@
+package dist
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Status says how far a plan is.
+type Status struct {
+	Schema   int    `json:"schema"`
+	Plan     string `json:"plan"`
+	Runs     int    `json:"runs"`
+	RunsLeft []int  `json:"runs_left"` // that are not done
+	Cut      bool   `json:"cut"`
+	Parts    int    `json:"parts"`
+	Left     []int  `json:"parts_left"`
+	Complete bool   `json:"complete"` // the output is verified and has its name
+	Next     string `json:"next"`     // the verb that is due; "": none is
+}
+
+// Status looks at the records, without waiting for what others may not see yet.
+func (p *Plan) Status() (*Status, error) {
+	s := &Status{Schema: schema, Plan: p.Fingerprint, Runs: p.Runs, Parts: p.Parts, RunsLeft: []int{}, Left: []int{}}
+	if _, err := p.manifest(); err == nil {
+		s.Cut, s.Complete = true, !p.OneFile || !exists(p.partial())
+		if !s.Complete {
+			s.Next = "verify"
+		}
+		return s, nil
+	}
+	var err error
+	if s.RunsLeft, err = p.left(runs, p.Runs); err != nil {
+		return nil, err
+	}
+	if s.Left, err = p.left(parts, p.Parts); err != nil {
+		return nil, err
+	}
+	_, missing := p.readCuts()
+	s.Cut = missing == nil
+	switch {
+	case len(s.RunsLeft) > 0:
+		s.Next = "run"
+	case !s.Cut:
+		s.Next = "cut"
+	case len(s.Left) > 0:
+		s.Next = "merge"
+	default:
+		s.Next = "verify"
+	}
+	return s, nil
+}
+
+// left are the tasks of a kind that are not done.
+func (p *Plan) left(of kind, total int) ([]int, error) {
+	left := []int{}
+	for k := range total {
+		r, err := p.record(of, k)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil || !p.fits(r) {
+			left = append(left, k)
+		}
+	}
+	return left, nil
+}
+
+// Ranges writes rising numbers as 0-3,7.
+func Ranges(numbers []int) string {
+	var words []string
+	for i := 0; i < len(numbers); {
+		end := i
+		for end+1 < len(numbers) && numbers[end+1] == numbers[end]+1 {
+			end++
+		}
+		word := fmt.Sprint(numbers[i])
+		if end > i {
+			word = fmt.Sprintf("%d-%d", numbers[i], numbers[end])
+		}
+		words, i = append(words, word), end+1
+	}
+	return strings.Join(words, ",")
+}

@@ -1,0 +1,123 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/extsort/extsort"
+)
+
+// Worker does tasks of a plan.
+type Worker struct {
+	Plan    *Plan
+	Options extsort.Options // memory, workers, devices, folders for spill
+	Tell    func(line string)
+}
+
+// RetryError is the error of a task that is worth another try, here or on another machine.
+type RetryError struct{ error }
+
+func (e *RetryError) Unwrap() error { return e.error }
+
+// passing are the errors of the system that come and go.
+var passing = []error{
+	syscall.EIO, syscall.ESTALE, syscall.EAGAIN, syscall.EINTR, syscall.ETIMEDOUT, syscall.ENOMEM, syscall.EMFILE,
+	syscall.ENFILE, syscall.ECONNRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+}
+
+// classed marks an error that is worth another try. also are errors that are so for this kind of task.
+func classed(err error, also ...error) error {
+	for _, target := range append(also, passing...) {
+		if errors.Is(err, target) {
+			return &RetryError{err}
+		}
+	}
+	return err
+}
+
+// task does task k of its kind. The file is durable then, and what it returns is to be recorded.
+type task func(ctx context.Context, k int) (*Record, error)
+
+// each does the tasks of a share that are not done.
+func (w *Worker) each(ctx context.Context, of kind, s Share, do task) error {
+	total := w.Plan.Runs
+	if of == parts {
+		total = w.Plan.Parts
+	}
+	if _, err := os.Stat(w.Plan.path(manifestName)); err == nil {
+		w.Tell("the sort is complete: nothing is left to do")
+		return nil
+	}
+	from, to := s.of(int64(total))
+	for k := int(from); k < int(to); k++ {
+		if err := w.once(ctx, of, k, do); err != nil {
+			return fmt.Errorf("%s %d of %d: %w", of.name, k, total, err)
+		}
+	}
+	return nil
+}
+
+// once does task k, unless it is done.
+func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
+	r, err := w.Plan.record(of, k)
+	if err != nil {
+		return classed(err)
+	}
+	if r != nil && w.Plan.fits(r) {
+		w.Tell(fmt.Sprintf("%s %d was done by %s, %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
+		return nil
+	}
+	began := time.Now()
+	if r, err = do(ctx, k); err == nil {
+		err = w.Plan.keep(ctx, of, k, r, began)
+	}
+	if err != nil {
+		return classed(err)
+	}
+	w.Tell(fmt.Sprintf("%s %d: %d records in %.2f s", of.name, k, r.Records, r.Seconds))
+	return nil
+}
+
+// patience is how long a file may take to be seen as its record says: file systems of networks keep for a while what
+// they knew of a folder.
+var patience = time.Minute
+
+// done are the records of all tasks of a kind, whose files are there.
+func (p *Plan) done(ctx context.Context, of kind, total int) ([]*Record, error) {
+	records := make([]*Record, total)
+	for k := range records {
+		r, err := p.record(of, k)
+		if err != nil {
+			return nil, classed(err)
+		}
+		if r == nil {
+			return nil, fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
+				of.name, k, total, of.name, k, total, p.folder)
+		}
+		if err := p.wait(ctx, r); err != nil {
+			return nil, err
+		}
+		records[k] = r
+	}
+	return records, nil
+}
+
+// wait waits until the file of a task is as its record says.
+func (p *Plan) wait(ctx context.Context, r *Record) error {
+	for end := time.Now().Add(patience); !p.fits(r); {
+		if time.Now().After(end) {
+			return &RetryError{fmt.Errorf("%s: has to have %d bytes, as its record says, and has not (do its task again)",
+				r.File, r.Bytes)}
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
