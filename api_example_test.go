@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
 )
 
 func ExampleSortSlice() {
@@ -69,4 +70,46 @@ func ExampleOptions_logger() {
 	// Output:
 	// level=WARN msg="spill of records of 1000 bytes is not compressed by delta, but stored as it is"
 	// <nil>
+}
+
+// Inputs need not be files: here two are in memory, one to be read at any place and one in sequence.
+func ExampleSource() {
+	object := []byte("bdf")
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Sources: []extsort.Source{
+			{Name: "object", At: bytes.NewReader(object), Size: int64(len(object))},
+			{Name: "upload", Reader: strings.NewReader("ace")},
+		},
+		Record: extsort.Keys(extsort.U8), Stdout: os.Stdout,
+	})
+	fmt.Println("", err)
+	// Output: abcdef <nil>
+}
+
+// upload is an object of a store that is there when it is complete.
+type upload struct{ strings.Builder }
+
+func (u *upload) Commit() error {
+	fmt.Println("complete:", u)
+	return nil
+}
+
+func (u *upload) Abort() error {
+	fmt.Println("given up")
+	return nil
+}
+
+// The second sort fails: its input has half a record.
+func ExampleSink() {
+	for _, key := range []format.Type{extsort.U8, extsort.U16} {
+		_, err := extsort.Sort(context.Background(), extsort.Options{
+			Stdin: strings.NewReader("cab"), Record: extsort.Keys(key), Sink: &upload{},
+		})
+		fmt.Println(err != nil)
+	}
+	// Output:
+	// complete: abc
+	// false
+	// given up
+	// true
 }

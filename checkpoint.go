@@ -30,8 +30,10 @@ func (o *Options) validateCheckpoint() error {
 	switch {
 	case o.toStdout() || redirected:
 		return errors.New("checkpoint: needs an output file (-o FILE)")
-	case len(o.Inputs) == 0 || slices.Contains(o.Inputs, stdio):
+	case len(o.sources()) == 0 || slices.ContainsFunc(o.sources(), isOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
+	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
+		return errors.New("checkpoint: needs the Version of each of Options.Sources that has At")
 	case len(o.TempDirs) > 0:
 		return errors.New("checkpoint: spill goes there, and not to a temporary folder (-T)")
 	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
@@ -39,6 +41,9 @@ func (o *Options) validateCheckpoint() error {
 	}
 	return nil
 }
+
+// isOnce reports whether a source cannot be read again.
+func isOnce(s input.Source) bool { return s.IsStdin() || s.Reader != nil }
 
 // errNoCheckpoint refuses one where nothing would be kept.
 var errNoCheckpoint = errors.New("checkpoint: only a sort keeps one, no check or merge")

@@ -30,11 +30,15 @@ const windowsPart = 4
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
 	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Skip: opt.SkipBytes, Keep: opt.KeepHeader}
-	files, err := input.Open(ctx, kind, opt.Inputs, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
+	sources := opt.sources()
+	if len(sources) == 0 {
+		sources = input.Named(stdio)
+	}
+	files, err := input.Open(ctx, kind, sources, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
 	if err != nil {
 		return nil, err
 	}
-	markReplaced(opt, files)
+	markReplaced(opt, files, sources)
 	for _, file := range files {
 		if file.Warning != "" {
 			opt.Warn(file.Warning)
@@ -137,9 +141,9 @@ func outputOf(opt *Options) plan.Output {
 }
 
 // markReplaced finds the inputs that are a file which is the output, too, and whether it is written in its place.
-func markReplaced(opt *Options, files []*input.Input) {
+func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
 	_, redirected := output.Descriptor(opt.Output)
-	out, err := statOf(opt.Stdout)
+	out, err := input.Stat(opt.Stdout)
 	if !opt.toStdout() {
 		out, err = os.Stat(opt.Output)
 	}
@@ -147,19 +151,8 @@ func markReplaced(opt *Options, files []*input.Input) {
 		return
 	}
 	for i, opened := range files {
-		in, missing := os.Stat(opened.Name)
-		if len(opt.Inputs) == 0 || opt.Inputs[i] == stdio {
-			in, missing = statOf(opt.Stdin)
-		}
+		in, missing := sources[i].Stat(opt.Stdin)
 		opened.Replaced = missing == nil && os.SameFile(out, in)
 		opened.Overwritten = opened.Replaced && (redirected || opt.toStdout())
 	}
-}
-
-// statOf is about a standard stream that is a file.
-func statOf(stream any) (os.FileInfo, error) {
-	if file, ok := stream.(interface{ Stat() (os.FileInfo, error) }); ok {
-		return file.Stat()
-	}
-	return nil, os.ErrInvalid
 }

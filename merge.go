@@ -18,6 +18,10 @@ import (
 // Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
 // keys those of earlier inputs come first.
 func Merge(ctx context.Context, opt Options) (*Report, error) {
+	return opt.into(func(opt Options) (*Report, error) { return mergeInputs(ctx, opt) })
+}
+
+func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepareMerge(ctx, opt)
 	if err != nil {
@@ -133,8 +137,8 @@ func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 // report is valid then too. With opt.Unique equal neighbours are disorder. With opt.Brief the report of disorder
 // tells of some records only, and none has a checksum or the keys of the ends.
 func Check(ctx context.Context, opt Options) (*CheckReport, error) {
-	if len(opt.Inputs) > 1 {
-		return nil, fmt.Errorf("%s: only one file can be checked at a time", opt.Inputs[1])
+	if all := opt.sources(); len(all) > 1 {
+		return nil, fmt.Errorf("%s: only one file can be checked at a time", all[1].Name)
 	}
 	if err := opt.onlySort(); err != nil {
 		return nil, err

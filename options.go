@@ -47,7 +47,8 @@ const MaxKeptHeader = 1 << 20
 
 // Options says what to sort and how. The zero value of each field is its default.
 type Options struct {
-	Inputs     []string    // files; "-" is Stdin; none: Stdin
+	Inputs     []string    // files; "-" is Stdin; none, and no Sources: Stdin
+	Sources    []Source    // more inputs, after those: files and what is none
 	Record     format.Spec // what a record is
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
@@ -58,6 +59,7 @@ type Options struct {
 	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
 	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
 	Stdout io.Writer // default: os.Stdout
+	Sink   Sink      // in place of both, what is completed or given up at the end
 
 	Reverse    bool   // the opposite order; still stable
 	Unique     bool   // of records with equal keys keep one

@@ -17,11 +17,11 @@ const recordsBuffer = 256 << 10
 
 // Records sorts and gives the records in their order instead of writing them, as the last merge makes them. A record is
 // valid until the next one is asked for. An error, with a nil record, is the last of the sequence. To stop early ends
-// the sort. Options.Output, Stdout and Compress have to be empty.
+// the sort. Options.Output, Stdout, Sink and Compress have to be empty.
 func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		if opt.Output != "" || opt.Stdout != nil || opt.Compress != "" {
-			yield(nil, errors.New("records: they have no output: leave Output, Stdout and Compress empty"))
+		if opt.Output != "" || opt.Stdout != nil || opt.Sink != nil || opt.Compress != "" {
+			yield(nil, errors.New("records: they have no output: leave Output, Stdout, Sink and Compress empty"))
 			return
 		}
 		if err := records(ctx, opt, yield); err != nil {
@@ -94,8 +94,10 @@ func each(r io.Reader, header, size int, yield func([]byte, error) bool) (more b
 // records out; where Count makes them larger it may be another slice. The slice stands in for the inputs and the
 // output; it needs its size once more, beside MemoryBytes.
 func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
-	if len(opt.Inputs) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil || opt.Compress != "" {
-		return nil, errors.New("sort slice: leave Inputs, Stdin, Output, Stdout and Compress empty: it is both ends")
+	if len(opt.sources()) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil || opt.Sink != nil ||
+		opt.Compress != "" {
+		return nil, errors.New("sort slice: it is both ends: leave Inputs, Sources, Stdin, Output, Stdout, Sink and " +
+			"Compress empty")
 	}
 	var sorted bytes.Buffer
 	sorted.Grow(len(records))

@@ -17,6 +17,10 @@ import (
 // cancelled, even while it waits for input. A Read of an Options.Stdin that is no file may then still be blocked, and
 // what it reads is lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
+	return opt.into(func(opt Options) (*Report, error) { return sortInputs(ctx, opt) })
+}
+
+func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
@@ -156,7 +160,7 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 		opt.Strategy = Auto
 	}
 	opt.Devices = []string{deviceCPU}
-	report, err := Sort(ctx, opt)
+	report, err := sortInputs(ctx, opt)
 	if report != nil {
 		report.FallbackReason = cause.Error()
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -44,9 +45,9 @@ func variant(opt Options, size int, r *rand.Rand) Options {
 // describe shows what variant chose.
 func describe(o Options) string {
 	return fmt.Sprintf("memory %d, workers %d, batch %d, strategy %s, spill %s, verify %t, blocks of %d bytes, "+
-		"chunks of %d records, %d inputs, output %q, compress %q",
+		"chunks of %d records, %d inputs, %d sources, output %q, compress %q",
 		o.MemoryBytes, o.Workers, o.BatchSize, o.Strategy, o.SpillCompress, o.Verify, o.faults.blockBytes,
-		o.faults.chunkRecords, len(o.Inputs), filepath.Base(o.Output), o.Compress)
+		o.faults.chunkRecords, len(o.Inputs), len(o.Sources), filepath.Base(o.Output), o.Compress)
 }
 
 // withInputs gives the sort the bytes of data: as standard input, as one file, or as several that are cut
@@ -73,6 +74,10 @@ func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) 
 			piece = compressed(t, piece, []format.Compression{format.Gzip, format.Zstd, format.S2}[r.IntN(3)])
 		}
 		opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+	}
+	for from := r.IntN(2 * len(opt.Inputs)); from < len(opt.Inputs); {
+		opt.Sources = append(opt.Sources, asSource(t, opt.Inputs[from], r))
+		opt.Inputs = slices.Delete(opt.Inputs, from, from+1)
 	}
 	return opt
 }

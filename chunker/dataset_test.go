@@ -73,7 +73,10 @@ func pack(t testing.TB, data []byte, c format.Compression) []byte {
 
 func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
 	t.Helper()
-	inputs, err := input.Open(t.Context(), input.Kind{Spec: spec}, names, stdin, window)
+	if len(names) == 0 {
+		names = []string{input.Stdin}
+	}
+	inputs, err := input.Open(t.Context(), input.Kind{Spec: spec}, input.Named(names...), stdin, window)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,10 @@ func pipeOf(t *testing.T, data []byte) *os.File {
 
 // readError opens and reads everything, and returns the first error.
 func readError(spec format.Spec, names []string, stdin io.Reader) error {
-	inputs, err := input.Open(context.Background(), input.Kind{Spec: spec}, names, stdin, window)
+	if len(names) == 0 {
+		names = []string{input.Stdin}
+	}
+	inputs, err := input.Open(context.Background(), input.Kind{Spec: spec}, input.Named(names...), stdin, window)
 	if err != nil {
 		return err
 	}
@@ -283,7 +286,7 @@ func TestRewrittenFile(t *testing.T) {
 // TestSequenceEndsTwice reads on at the end of a compressed file, as whoever fills a buffer does.
 func TestSequenceEndsTwice(t *testing.T) {
 	name := writeFile(t, pack(t, numbered(0, 10), format.Gzip))
-	inputs, err := input.Open(t.Context(), input.Kind{Spec: words}, []string{name}, nil, window)
+	inputs, err := input.Open(t.Context(), input.Kind{Spec: words}, input.Named(name), nil, window)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func TestFilesEach(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, names, nil, 1<<20)
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

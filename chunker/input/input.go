@@ -29,9 +29,9 @@ type Input struct {
 	Replaced    bool               // it is the output, too
 	Overwritten bool               // that is written in its place, after all of it has been read
 
-	at     *regularFile // records at offsets, nil for a stream
-	stream io.Reader    // records in sequence, decompressed
-	file   *regularFile // that both are read from; nil: it is none
+	at     *placed   // records at offsets, nil for a stream
+	stream io.Reader // records in sequence, decompressed
+	file   *placed   // that both are read from; nil: it is none
 	close  []io.Closer
 
 	skipped []byte // before the header, where it is kept
@@ -52,24 +52,32 @@ type Kind struct {
 	Keep bool  // those of the first input come first in the output
 }
 
-// openInput opens the file called name, or stdin for "-". A regular file can be mapped without a descriptor; one that
-// is not compressed can be read at offsets; everything else is a stream. A decompressor may take windowBytes for what
-// it looks back to.
-func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, windowBytes int64,
+// openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
+// can be read at them; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
+func openInput(ctx context.Context, kind Kind, s Source, stdin io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
-	if name == Stdin {
+	switch {
+	case s.At != nil:
+		f, err := newPlaced(s)
+		if err != nil {
+			return nil, err
+		}
+		return openPlaced(kind, f, windowBytes, false)
+	case s.Reader != nil:
+		return openReader(ctx, kind, s.Name, s.Reader, windowBytes, false)
+	case s.IsStdin():
 		return openReader(ctx, kind, shownStdin, stdin, windowBytes, false)
 	}
-	file, err := OpenNamed(ctx, name)
+	file, err := OpenNamed(ctx, s.Name)
 	if err != nil {
 		return nil, err
 	}
-	in, err := openReader(ctx, kind, name, file, windowBytes, mapped)
+	in, err := openReader(ctx, kind, s.Name, file, windowBytes, mapped)
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	if in.file != nil && in.file.file == nil {
+	if in.file != nil && in.file.from == nil {
 		return in, file.Close()
 	}
 	in.close = append(in.close, file)
@@ -79,11 +87,15 @@ func openInput(ctx context.Context, kind Kind, name string, stdin io.Reader, win
 // openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
 func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
-	f, compressed := newRegular(kind.Recognition, shown, r)
-	switch {
-	case f == nil:
-		return openStream(kind, shown, pipe.NewReader(ctx, r), windowBytes)
-	case !compressed:
+	if f := newRegular(shown, r); f != nil {
+		return openPlaced(kind, f, windowBytes, mapped)
+	}
+	return openStream(kind, shown, pipe.NewReader(ctx, r), windowBytes)
+}
+
+// openPlaced opens what has offsets, as a stream if it is compressed.
+func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
+	if kind.Compression(f.first) == format.None {
 		return newFile(kind, f, mapped)
 	}
 	if mapped {
@@ -91,7 +103,7 @@ func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windo
 			return nil, err
 		}
 	}
-	in, err := openStream(kind, shown, io.NopCloser(io.NewSectionReader(f, 0, f.bytes)), windowBytes)
+	in, err := openStream(kind, f.shown, io.NopCloser(io.NewSectionReader(f, 0, f.bytes)), windowBytes)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -146,8 +158,8 @@ func plainPathError(err error) error {
 	return err
 }
 
-// newFile maps a regular file, if that is wanted, and reads its header.
-func newFile(kind Kind, f *regularFile, mapped bool) (in *Input, err error) {
+// newFile maps a file, if that is wanted, and reads its header.
+func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, file: f, close: []io.Closer{f}}
 	if mapped {
 		err = f.mapWhole()
@@ -305,6 +317,9 @@ func (in *Input) askFor(first, n int64) {
 
 // Identity tells a file from others, and from what it was before.
 func (in *Input) Identity() string {
+	if in.file != nil && in.file.info == nil {
+		return in.Name + " of " + in.file.version
+	}
 	name, _ := filepath.Abs(in.Name) // as it has been opened by that name, it has one
 	if in.file != nil {
 		name += " of " + spill.Stamp(in.file.info)

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,25 +16,24 @@ import (
 // what comes from a disk.
 const MaxOpen = 64
 
-// Open opens the inputs in the order in which they are named; no names mean standard input. All must hold the same kind
-// of records. Decompressors may take windowBytes for what they look back to. To wait for a stream ends when ctx
-// is cancelled.
-func Open(ctx context.Context, kind Kind, names []string, stdin io.Reader,
+// Open opens the inputs in their order. All must hold the same kind of records. Decompressors may take windowBytes for
+// what they look back to. To wait for a stream ends when ctx is cancelled.
+func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
-	if len(names) == 0 {
-		names = []string{Stdin}
-	}
-	mapped := len(names) > device.OpenFiles(MaxOpen)
+	mapped := len(sources) > device.OpenFiles(MaxOpen)
 	var all inputs
 	var faults []error
 	seenStdin := false
-	for _, name := range names {
-		if name == Stdin && seenStdin {
+	for i, s := range sources {
+		if s.IsStdin() && seenStdin {
 			faults = append(faults, errors.New("standard input (-) is named more than once"))
 			continue
 		}
-		seenStdin = seenStdin || name == Stdin
-		in, err := openInput(ctx, kind, name, stdin, windowBytes, mapped)
+		seenStdin = seenStdin || s.IsStdin()
+		if s.At != nil || s.Reader != nil {
+			s.Name = cmp.Or(s.Name, fmt.Sprintf("input %d", i+1))
+		}
+		in, err := openInput(ctx, kind, s, stdin, windowBytes, mapped)
 		if errors.Is(err, syscall.EMFILE) {
 			all.Close()
 			return nil, fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)

@@ -21,7 +21,7 @@ func TestManyInputsAreMapped(t *testing.T) {
 		}
 		for _, n := range []int{MaxOpen, MaxOpen + 1} {
 			names := slices.Repeat([]string{name}, n)
-			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, names, nil, 1<<20)
+			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,14 +14,16 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// regularFile reads a regular file at offsets, by calls or through a memory map: see MaxOpen.
-type regularFile struct {
-	shown string   // its name in messages
-	file  *os.File // nil: it is mapped, and no descriptor stays open
-	info  os.FileInfo
-	start int64  // where offsets count from
-	bytes int64  // from there on, when it was opened
-	first []byte // the first of these, as many as it takes to recognise what is in the file
+// placed is what can be read at offsets: a regular file, by calls or through a memory map (see MaxOpen), or a Source.
+type placed struct {
+	shown   string      // its name in messages
+	from    io.ReaderAt // nil: it is mapped, and no descriptor stays open
+	file    *os.File    // the same; nil also where it is a Source
+	info    os.FileInfo // nil: it is a Source
+	version string      // of a Source
+	start   int64       // where offsets count from
+	bytes   int64       // from there on, when it was opened
+	first   []byte      // the first of these, as many as it takes to recognise what they are
 
 	pages *mmap.ReaderAt // of the whole file; nil: it is not mapped
 
@@ -30,36 +32,36 @@ type regularFile struct {
 
 // newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
 // what has another size than it says or cannot be read: that error comes when it is read.
-func newRegular(as format.Recognition, shown string, r io.Reader) (f *regularFile, compressed bool) {
+func newRegular(shown string, r io.Reader) *placed {
 	file, ok := r.(*os.File)
 	if !ok {
-		return nil, false
+		return nil
 	}
 	info, err := file.Stat()
 	start, failed := file.Seek(0, io.SeekCurrent)
 	if err != nil || failed != nil || !info.Mode().IsRegular() || !endsAt(file, info.Size()) {
-		return nil, false
+		return nil
 	}
 	first := make([]byte, format.DetectBytes)
 	n, err := file.ReadAt(first, start)
 	if err != nil && err != io.EOF {
-		return nil, false
+		return nil
 	}
-	f = &regularFile{shown: shown, file: file, info: info, start: start, bytes: info.Size() - start, first: first[:n]}
-	return f, as.Compression(f.first) != format.None
+	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: info.Size() - start,
+		first: first[:n]}
 }
 
 // Section is what can be read at offsets of a file, from where it is read now; nil: r can be read in sequence only.
 func Section(as format.Recognition, r io.Reader) (section *io.SectionReader, compressed bool) {
-	f, compressed := newRegular(as, "", r)
+	f := newRegular("", r)
 	if f == nil {
 		return nil, false
 	}
-	return io.NewSectionReader(f, 0, f.bytes), compressed
+	return io.NewSectionReader(f, 0, f.bytes), as.Compression(f.first) != format.None
 }
 
 // skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
-func (f *regularFile) skip(n int64, keep bool) (kept []byte, err error) {
+func (f *placed) skip(n int64, keep bool) (kept []byte, err error) {
 	if f.bytes < n {
 		return nil, tooShort(f.bytes, n)
 	}
@@ -91,7 +93,7 @@ var (
 )
 
 // mapWhole maps the file, whose descriptor is not needed any more.
-func (f *regularFile) mapWhole() (err error) {
+func (f *placed) mapWhole() (err error) {
 	f.pages, err = mmap.Open(pathOf(f.file))
 	switch {
 	case errors.Is(err, syscall.ENOMEM):
@@ -99,17 +101,17 @@ func (f *regularFile) mapWhole() (err error) {
 	case err != nil:
 		return fmt.Errorf("map %s: %w", f.shown, device.WithoutPath(err))
 	}
-	f.file = nil
+	f.from, f.file = nil, nil
 	return nil
 }
 
-// ReadAt reads like io.ReaderAt: by a call, if there is a descriptor.
-func (f *regularFile) ReadAt(p []byte, off int64) (int, error) {
-	if f.file == nil {
+// ReadAt reads like io.ReaderAt: by a call, unless it is mapped.
+func (f *placed) ReadAt(p []byte, off int64) (int, error) {
+	if f.from == nil {
 		return copyMapped(p, f.pages, f.start+off)
 	}
-	n, err := f.file.ReadAt(p, f.start+off)
-	if err == io.EOF && off+int64(len(p)) <= f.bytes {
+	n, err := f.from.ReadAt(p, f.start+off)
+	if n < len(p) && (err == nil || err == io.EOF && off+int64(len(p)) <= f.bytes) {
 		return n, errShorter
 	}
 	return n, device.WithoutPath(err)
@@ -134,7 +136,7 @@ func mapFault(at uintptr, p []byte) error {
 }
 
 // stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
-func (f *regularFile) stat() (os.FileInfo, error) {
+func (f *placed) stat() (os.FileInfo, error) {
 	switch {
 	case f.last != nil:
 		return f.last, nil
@@ -150,7 +152,10 @@ func (f *regularFile) stat() (os.FileInfo, error) {
 
 // check reports a file that is not as it was when it was opened, and warns of one that is longer. The tail of the last
 // page of a file that was cut within it is mapped as zeros, without a fault.
-func (f *regularFile) check(warn func(message string)) error {
+func (f *placed) check(warn func(message string)) error {
+	if f.info == nil {
+		return nil
+	}
 	now, err := f.stat()
 	if err != nil {
 		return plainPathError(err)
@@ -170,7 +175,7 @@ func (f *regularFile) check(warn func(message string)) error {
 
 // Close gives back the map: at the end of a sort, since whoever maps memory, as the driver of a GPU does, waits for a
 // large map to be undone.
-func (f *regularFile) Close() error {
+func (f *placed) Close() error {
 	if f.pages == nil {
 		return nil
 	}

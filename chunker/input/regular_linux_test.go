@@ -19,7 +19,7 @@ func TestSizesThatAreNone(t *testing.T) {
 			t.Log(err)
 			continue
 		}
-		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, []string{name}, nil, 1<<20)
+		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, Named(name), nil, 1<<20)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -42,7 +42,7 @@ func TestUnreadable(t *testing.T) {
 	} else {
 		file.Close()
 	}
-	_, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, []string{name}, nil, 1<<20)
+	_, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, Named(name), nil, 1<<20)
 	if err == nil || !strings.HasPrefix(err.Error(), "read "+name+": ") || strings.Count(err.Error(), name) != 1 {
 		t.Errorf("the error is: %v", err)
 	}

@@ -25,7 +25,7 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 	if err := os.WriteFile(name, recs, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, []string{name}, nil, 1<<20)
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

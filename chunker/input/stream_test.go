@@ -66,7 +66,7 @@ func TestStalledReader(t *testing.T) {
 		"records":     {format.Spec{Format: "npy"}, append(records, make([]byte, 1<<20)[:7992]...)},
 		"zstd":        {format.Spec{Type: "u64"}, zstdOf(t, make([]byte, 1<<20))[:40]},
 	} {
-		inputs, err := Open(t.Context(), Kind{Spec: c.spec}, nil, stalledReader{bytes.NewReader(c.given)}, 1<<20)
+		inputs, err := Open(t.Context(), Kind{Spec: c.spec}, Named(Stdin), stalledReader{bytes.NewReader(c.given)}, 1<<20)
 		if err == nil {
 			_, err = NewStream(inputs).next(make([]byte, 1<<20))
 			err = errors.Join(err, inputs[0].Close())

@@ -197,7 +197,7 @@ func (p *Plan) checkInputs() error {
 
 func openAll(ctx context.Context, spec format.Spec, names []string) ([]*input.Input, error) {
 	kind := input.Kind{Spec: spec}
-	return input.Open(ctx, kind, names, nil, format.CommonWindow)
+	return input.Open(ctx, kind, input.Named(names...), nil, format.CommonWindow)
 }
 
 func closeAll(files []*input.Input) {

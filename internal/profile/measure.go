@@ -189,7 +189,7 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, onDi
 		t.err = cmp.Or(t.err, file.Sync())
 		sync += time.Since(from).Seconds()
 	}
-	in, err := input.Open(ctx, input.Kind{Spec: format.Spec{Type: "u64"}}, []string{file.Name()}, nil, 0)
+	in, err := input.Open(ctx, input.Kind{Spec: format.Spec{Type: "u64"}}, input.Named(file.Name()), nil, 0)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return
 	}

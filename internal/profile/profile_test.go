@@ -51,7 +51,7 @@ func TestReadRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := input.Kind{Spec: format.Spec{RecordSize: 12}}
-		in, err := input.Open(t.Context(), kind, []string{name}, nil, 0)
+		in, err := input.Open(t.Context(), kind, input.Named(name), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
