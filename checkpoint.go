@@ -19,7 +19,7 @@ import (
 )
 
 // checkpointFormat changes with the files of a checkpoint, and with the codecs of spill.
-const checkpointFormat = 2
+const checkpointFormat = 3
 
 // validateCheckpoint reports what cannot be had together with a checkpoint.
 func (o *Options) validateCheckpoint() error {
@@ -29,13 +29,13 @@ func (o *Options) validateCheckpoint() error {
 	_, redirected := output.Descriptor(o.Output)
 	switch {
 	case o.toStdout() || redirected:
-		return errors.New("checkpoint: needs an output file (-o FILE)")
+		return errors.New("checkpoint: needs an output file (Options.Output)")
 	case len(o.sources()) == 0 || slices.ContainsFunc(o.sources(), isOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
 	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
 		return errors.New("checkpoint: needs the Version of each of Options.Sources that has At")
 	case len(o.TempDirs) > 0:
-		return errors.New("checkpoint: spill goes there, and not to a temporary folder (-T)")
+		return errors.New("checkpoint: spill goes there, and not to a temporary folder (Options.TempDirs)")
 	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
 		return fmt.Errorf("checkpoint: keeps what strategy merge makes, and nothing of strategy %s", o.Strategy)
 	}
@@ -91,17 +91,17 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},
-		{"--format", cmp.Or(o.Record.Format, "none")},
-		{"--unique", strconv.FormatBool(o.Unique)},
+		{"Record.Format", cmp.Or(o.Record.Format, "none")},
+		{"Options.Unique", strconv.FormatBool(o.Unique)},
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
-		{"--argsort", cmp.Or(o.Argsort, "none")},
+		{"Options.Argsort", cmp.Or(o.Argsort, "none")},
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
-		{"--nan", cmp.Or(o.Record.NaN, "total")},
-		{"--part", o.Part.String()},
-		{"--limit", strconv.FormatInt(o.Limit, 10)},
-		{"--skip-bytes", strconv.FormatInt(o.SkipBytes, 10)},
-		{"--keep-header", strconv.FormatBool(o.KeepHeader)},
-		{"--verify", strconv.FormatBool(o.Verify)},
+		{"Record.NaN", cmp.Or(o.Record.NaN, "total")},
+		{"Options.Part", o.Part.String()},
+		{"Options.Limit", strconv.FormatInt(o.Limit, 10)},
+		{"Options.SkipBytes", strconv.FormatInt(o.SkipBytes, 10)},
+		{"Options.KeepHeader", strconv.FormatBool(o.KeepHeader)},
+		{"Options.Verify", strconv.FormatBool(o.Verify)},
 		{"the output", out},
 		{"its compression", codec.String()},
 		{"the number of inputs", strconv.Itoa(len(files))},

@@ -23,7 +23,8 @@ func (o *Options) validateForm() error {
 		}
 	}
 	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
-	check(o.Unique || o.Keep == "" && !o.Count, "keep and count: are for records with equal keys that become one (-u)")
+	check(o.Unique || o.Keep == "" && !o.Count,
+		"keep and count: are for records with equal keys that become one (Options.Unique)")
 	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
 		"that occur more than once")
 	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "argsort %q: use u32 or u64", o.Argsort)

@@ -49,7 +49,7 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	}
 	if in := s.run.Input.Overwritten(); in != nil {
 		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with -o", in.Name), s.close())
+			"give another output, or it with Options.Output", in.Name), s.close())
 	}
 	if err := s.checkWindows(); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -76,8 +76,8 @@ func (s *session) checkWindows() error {
 	if windows <= s.opt.MemoryBytes/2 {
 		return nil
 	}
-	text := "too little for the windows of the inputs, which zstd --long made: decompress them first, or raise -S, to " +
-		humanize.IBytes(uint64(2*windows)) + " at least"
+	text := "too little for the windows of the inputs, which zstd --long made: decompress them first, or raise " +
+		"Options.MemoryBytes, to " + humanize.IBytes(uint64(2*windows)) + " at least"
 	return &MemoryError{Limit: s.opt.MemoryBytes, Least: 2 * windows, Text: text}
 }
 

@@ -49,7 +49,7 @@ func waysIn(t *testing.T, data []byte) map[string]Options {
 
 func TestForeignInputsAreRefused(t *testing.T) {
 	for first, want := range map[string]string{
-		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: -f npy; or --raw to sort its bytes as they are",
+		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy; or Options.Raw to sort its bytes as they are",
 		"\xfd7zXZ\x00\x00\x04":   "this is compressed by xz: decompress it first",
 		"\x89HDF\r\n\x1a\n":      "this is an HDF5 file: have a program",
 	} {
@@ -85,7 +85,7 @@ func TestForeignInputsAreRefusedUnderCompression(t *testing.T) {
 				opt.TempDirs = []string{t.TempDir()}
 			}
 			_, err := Sort(t.Context(), opt)
-			if err == nil || !strings.Contains(err.Error(), "this is a NumPy array: -f npy") {
+			if err == nil || !strings.Contains(err.Error(), "this is a NumPy array: Record.Format npy") {
 				t.Errorf("%v, %s: %v", c, way, err)
 			}
 		}
@@ -114,7 +114,7 @@ func TestDecompressNoneSortsWhatLooksCompressed(t *testing.T) {
 	for _, first := range []string{"\x28\xb5\x2f\xfd", "\xfd7zXZ\x00\x00\x04", "BZh91AY&SY"} {
 		data := beginning(first)
 		opt := Options{Record: u64Spec, Inputs: []string{writeFile(t, data)}}
-		if _, _, err := sortToBytes(t, opt); err == nil || !strings.Contains(err.Error(), "--decompress none") {
+		if _, _, err := sortToBytes(t, opt); err == nil || !strings.Contains(err.Error(), "Options.Decompress none") {
 			t.Errorf("%q: %v", first, err)
 		}
 		opt.Decompress = "none"
@@ -154,7 +154,7 @@ func TestSosdUnderTypeWarns(t *testing.T) {
 		if err != nil || !bytes.Equal(got, sortedU64(data)) {
 			t.Error(err)
 		}
-		if len(warnings) != want || want > 0 && !strings.Contains(warnings[0], "use -f sosd -t u64") {
+		if len(warnings) != want || want > 0 && !strings.Contains(warnings[0], "use Record.Format sosd Record.Type u64") {
 			t.Errorf("raw %v: %q", raw, warnings)
 		}
 	}
@@ -162,7 +162,7 @@ func TestSosdUnderTypeWarns(t *testing.T) {
 
 func TestForeignSuffixIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	opt := Options{Record: u64Spec, Output: t.TempDir() + "/u.xz", Inputs: []string{"no such file"}}
-	if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "use .zst, or --compress none") ||
+	if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "or Options.Compress none") ||
 		strings.Contains(err.Error(), "no such file:") {
 		t.Error(err)
 	}

@@ -147,7 +147,7 @@ func TestCheckErrors(t *testing.T) {
 		file:             {Record: spec, Inputs: []string{file}},
 		"only one file":  {Record: spec, Inputs: []string{file, file}},
 		"standard input": {Record: spec, Stdin: bytes.NewReader(make([]byte, 81))},
-		"-t":             {},
+		"Record.Type":    {},
 	} {
 		report, err := Check(context.Background(), opt)
 		var disorder *DisorderError

@@ -92,12 +92,12 @@ func (d *decompressor) explain(err error) error {
 		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise -S: %w",
+		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise Options.MemoryBytes: %w",
 			d.windowBytes>>20, err)
 	}
 	hint, cutShort := "", d.begun && errors.Is(err, io.ErrUnexpectedEOF)
 	if d.source.err == nil && !cutShort {
-		hint = fmt.Sprintf(" (if this is not %v: --decompress none)", d.compression)
+		hint = fmt.Sprintf(" (if this is not %v: Options.Decompress none)", d.compression)
 	}
 	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)
 }

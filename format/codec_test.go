@@ -224,7 +224,7 @@ func TestReadErrorsPassThrough(t *testing.T) {
 	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
 		stream := anyCompressed(t, c, compressible(50_000))
 		_, err := decompressed(c, io.MultiReader(bytes.NewReader(stream[:len(stream)/2]), iotest.ErrReader(broken)))
-		if !errors.Is(err, broken) || strings.Contains(err.Error(), "--decompress") {
+		if !errors.Is(err, broken) || strings.Contains(err.Error(), "Options.Decompress") {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

@@ -71,8 +71,8 @@ func (h *Header) WithCount() (*Header, error) {
 	counted.layout.RecordSize += 8
 	switch h.format {
 	case "sosd":
-		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by -t, with --skip-bytes 8",
-			h.name)
+		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by Record.Type, "+
+			"with Options.SkipBytes 8", h.name)
 	case "npy":
 		dtype, err := countedDtype(h.dtype)
 		if err != nil {
@@ -120,7 +120,7 @@ func (h *Header) partialText(fileBytes int64) string {
 
 func (h *Header) partialHint() string {
 	if h.format == "" {
-		return "check -R or -t, or whether the file was cut short"
+		return "check Record.RecordSize or Record.Type, or whether the file was cut short"
 	}
 	return "the file was cut short, or is no " + h.format + " file"
 }

@@ -14,23 +14,23 @@ func TestSpecFaults(t *testing.T) {
 		want []string
 	}{
 		{Spec{}, []string{"nothing says what a record is"}},
-		{Spec{Type: "u64", RecordSize: 8}, []string{"-t u64 and -R 8 exclude each other"}},
+		{Spec{Type: "u64", RecordSize: 8}, []string{"Record.Type u64 and Record.RecordSize 8 exclude each other"}},
 		{Spec{Type: "u65"}, []string{`unknown type "u65"`}},
-		{Spec{Type: "u64", Keys: []string{"0:u8"}}, []string{"-k needs -R"}},
-		{Spec{Keys: []string{"0:u8"}}, []string{"add -R BYTES"}},
-		{Spec{RecordSize: -1}, []string{"-R -1"}},
+		{Spec{Type: "u64", Keys: []string{"0:u8"}}, []string{"Record.Keys needs Record.RecordSize"}},
+		{Spec{Keys: []string{"0:u8"}}, []string{"add Record.RecordSize BYTES"}},
+		{Spec{RecordSize: -1}, []string{"Record.RecordSize -1"}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
 		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on",
 			"7:u16be needs 2 bytes"}},
 		{Spec{RecordSize: 8, Keys: []string{strconv.Itoa(math.MaxInt) + ":u8"}},
 			[]string{"from byte " + strconv.Itoa(math.MaxInt)}},
-		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add -k OFFSET:TYPE"}},
+		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add Record.Keys OFFSET:TYPE"}},
 		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
 		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}},
-			[]string{"excludes -t", "excludes -k", "excludes -R"}},
-		{Spec{Format: "sosd"}, []string{"-t u32 or -t u64"}},
-		{Spec{Format: "sosd", Type: "f64"}, []string{"-t u32 or -t u64"}},
-		{Spec{Format: "npy", RecordSize: 3, Type: "nope"}, []string{"excludes -R", `unknown type "nope"`}},
+			[]string{"excludes Record.Type", "excludes Record.Keys", "excludes Record.RecordSize"}},
+		{Spec{Format: "sosd"}, []string{"Record.Type u32 or Record.Type u64"}},
+		{Spec{Format: "sosd", Type: "f64"}, []string{"Record.Type u32 or Record.Type u64"}},
+		{Spec{Format: "npy", RecordSize: 3, Type: "nope"}, []string{"excludes Record.RecordSize", `unknown type "nope"`}},
 	} {
 		err := c.spec.Validate()
 		if err == nil {
@@ -95,7 +95,7 @@ func TestCheckSize(t *testing.T) {
 		want  string // the number of records, or what the error says
 	}{
 		{raw, 0, "0"}, {raw, 100, "1"}, {raw, 1 << 50 / 100 * 100, ""},
-		{raw, 1001, "byte 1000: 1001 bytes are not a multiple of the record size 100 (remainder 1); check -R"},
+		{raw, 1001, "byte 1000: 1001 bytes are not a multiple of the record size 100 (remainder 1); check Record.RecordSize"},
 		{raw, 99, "remainder 99"},
 		{sosd, 32, "3"}, {sosd, 7, "fewer than its header of 8"},
 		{sosd, 31, "partial last record at byte 24: 23 bytes after the header of 8 are not a multiple of " +

@@ -142,7 +142,7 @@ func npyRecords(v any, fortran bool) (int64, error) {
 // newNpy is the header of an array that is made of bare keys.
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
-		return nil, errors.New("-f npy needs the type of the array to be made: add -t TYPE")
+		return nil, errors.New("Record.Format npy needs the type of the array to be made: add Record.Type TYPE")
 	}
 	t, err := ParseType(s.Type)
 	if err != nil {

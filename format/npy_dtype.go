@@ -97,7 +97,7 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 	size, err = d.add(full, offset, entry[1])
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
-		why := fmt.Sprintf("field %.99q is an array: give the element as -k OFFSET:TYPE", name)
+		why := fmt.Sprintf("field %.99q is an array: give the element as Record.Keys OFFSET:TYPE", name)
 		d.fields = append(d.fields[:before], npyField{name: full, why: why})
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *npyField) parse(s string) (size int, err error) {
 	}
 	if f.typ.Size == 0 {
 		f.why = "dtype " + pyRepr(s, false) +
-			" has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give -k OFFSET:TYPE"
+			" has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give Record.Keys OFFSET:TYPE"
 	}
 	return size, nil
 }
@@ -196,15 +196,16 @@ func elements(shape any) (int, error) {
 func (s Spec) npyLayout(d dtype) (Layout, error) {
 	if s.Type != "" {
 		if t, err := ParseType(s.Type); err != nil || !d.isScalar() || d.fields[0].typ != t {
-			return Layout{}, fmt.Errorf("the array has dtype %.99s, not -t %s: leave -t out", d.text, s.Type)
+			return Layout{}, fmt.Errorf("the array has dtype %.99s, not Record.Type %s: leave Record.Type out",
+				d.text, s.Type)
 		}
 	}
 	switch {
 	case len(s.Keys) > 0:
 		return s.keyedLayout(d.size, d.resolve)
 	case !d.isScalar():
-		return Layout{}, fmt.Errorf("records have several fields, so give the key as -k NAME[:desc]; the fields are %s",
-			d.names())
+		return Layout{}, fmt.Errorf("records have several fields, so give the key as Record.Keys NAME[:desc]; "+
+			"the fields are %s", d.names())
 	case d.fields[0].why != "":
 		return Layout{}, errors.New(d.fields[0].why)
 	}
@@ -231,7 +232,7 @@ func (d dtype) resolve(key string) (Field, error) {
 	}
 	if d.isScalar() {
 		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: "+
-			"leave -k out, or use OFFSET:TYPE[:desc]", key, d.text)
+			"leave Record.Keys out, or use OFFSET:TYPE[:desc]", key, d.text)
 	}
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, d.names())
 }
@@ -255,7 +256,7 @@ func npyDescr(t Type) (string, error) {
 	}
 	name, order := t.String()[:1]+strconv.Itoa(t.Size), "<"
 	if _, ok := npyNumbers[name]; !ok {
-		return "", fmt.Errorf("NumPy has no type of %d bits for -t %v: use another format", 8*t.Size, t)
+		return "", fmt.Errorf("NumPy has no type of %d bits for Record.Type %v: use another format", 8*t.Size, t)
 	}
 	switch {
 	case t.Size == 1:

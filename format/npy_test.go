@@ -46,7 +46,7 @@ func TestNpyLayouts(t *testing.T) {
 		{nested, []string{"k:desc:desc"}, "52-byte records by 51:i8:desc"},
 		{nested, []string{"27:f32"}, "52-byte records by 27:f32"},
 
-		{nested, nil, "give the key as -k NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
+		{nested, nil, "give the key as Record.Keys NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
 		{nested, []string{"v"}, `field "v" is an array`},
 		{nested, []string{"pos", "nope"}, `there is no such field; the fields are id,`},
 		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
@@ -138,7 +138,7 @@ func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
 		}
 	}
 	if _, err := (Spec{Format: "npy", Type: "i32"}).ReadHeader(strings.NewReader(npyFile(1, npyText("'<u4'"))),
-		"a.npy"); err == nil || !strings.Contains(err.Error(), "not -t i32") {
+		"a.npy"); err == nil || !strings.Contains(err.Error(), "not Record.Type i32") {
 		t.Errorf("-t i32 for an array of u4: %v", err)
 	}
 }
@@ -228,7 +228,7 @@ func TestMadeNpy(t *testing.T) {
 			t.Errorf("-t %s does not read back: %v", typ, err)
 		}
 	}
-	for spec, want := range map[string]string{"": "add -t TYPE", "u128": "no type of 128 bits"} {
+	for spec, want := range map[string]string{"": "add Record.Type TYPE", "u128": "no type of 128 bits"} {
 		if _, err := (Spec{Format: "npy", Type: spec}).NewHeader(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("-t %q: %v, want %q", spec, err, want)
 		}

@@ -40,8 +40,8 @@ func ParseCompression(s, name string) (Compression, error) {
 func suffixCompression(name string) (Compression, error) {
 	suffix := filepath.Ext(name)
 	if slices.Contains(foreignSuffixes, suffix) {
-		return None, fmt.Errorf("-o %s: nothing is written as %s: use .zst, or --compress none to write it uncompressed "+
-			"under that name", name, suffix)
+		return None, fmt.Errorf("Options.Output %s: nothing is written as %s: use .zst, or Options.Compress none "+
+			"to write it uncompressed under that name", name, suffix)
 	}
 	return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
 }
@@ -98,10 +98,12 @@ func (r Recognition) Validate(s Spec) error {
 	if r.Decompress != "" && !slices.Contains(Decompressions, r.Decompress) {
 		faults = append(faults, fmt.Errorf("decompress %q: use auto, none, gzip, zstd, s2, lz4 or bzip2", r.Decompress))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
-		faults = append(faults, fmt.Errorf("--raw and --decompress %s contradict each other: leave one out", r.Decompress))
+		faults = append(faults, fmt.Errorf("Options.Raw and Options.Decompress %s contradict each other: leave one out",
+			r.Decompress))
 	}
 	if r.Raw && !s.isRaw() {
-		faults = append(faults, fmt.Errorf("--raw and -f %s contradict each other: the format has a header", s.Format))
+		faults = append(faults, fmt.Errorf("Options.Raw and Record.Format %s contradict each other: the format has a header",
+			s.Format))
 	}
 	return errors.Join(faults...)
 }
@@ -125,8 +127,8 @@ func (r Recognition) CheckPacked(first []byte) error {
 		return nil
 	}
 	if f := recognise(foreignCompressions, first); f != nil {
-		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or --decompress none "+
-			"to sort its bytes as they are", f.name, f.name)
+		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); "+
+			"or Options.Decompress none to sort its bytes as they are", f.name, f.name)
 	}
 	return nil
 }
@@ -137,7 +139,8 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		return nil
 	}
 	if f := recognise(containers, first); f != nil {
-		return fmt.Errorf("this is %s: %s; or --raw to sort its bytes as they are", f.name, cmp.Or(f.hint, exportHint))
+		return fmt.Errorf("this is %s: %s; or Options.Raw to sort its bytes as they are",
+			f.name, cmp.Or(f.hint, exportHint))
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ func (r Recognition) SosdDoubt(s Spec, first []byte, fileBytes int64) string {
 		return ""
 	}
 	return fmt.Sprintf("its first 8 bytes are the number of keys after them, as in a sosd file, and are sorted as keys: "+
-		"if they are not, use -f sosd -t %s (--raw: no warning)", s.Type)
+		"if they are not, use Record.Format sosd Record.Type %s (Options.Raw: no warning)", s.Type)
 }
 
 // foreign is a kind of file that is known by its first bytes.
@@ -175,8 +178,9 @@ var foreignCompressions = []foreign{
 // offset of the first record, of Zip that the version and the method are small, of Avro the first key, of NetCDF that
 // it has dimensions.
 var containers = []foreign{
-	{npyMagic, "a NumPy array", "-f npy"},
-	{"PK\x03\x04?\x00???\x00", "a Zip archive, as NumPy's .npz is", "unzip it, and sort what is in it, .npy by -f npy"},
+	{npyMagic, "a NumPy array", "Record.Format npy"},
+	{"PK\x03\x04?\x00???\x00", "a Zip archive, as NumPy's .npz is",
+		"unzip it, and sort what is in it, .npy by Record.Format npy"},
 	{"PAR1\x15?\x15", "a Parquet file", ""},
 	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
 	{"ARROW1\x00\x00", "an Arrow or Feather file", ""},

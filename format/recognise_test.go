@@ -14,7 +14,7 @@ import (
 func TestOutputSuffixes(t *testing.T) {
 	for _, name := range []string{"u.xz", "a.b.lz4", "/x/u.bz2", "u.zstd", "u.Z"} {
 		_, err := ParseCompression("", name)
-		if err == nil || !strings.Contains(err.Error(), "use .zst, or --compress none to write it uncompressed") {
+		if err == nil || !strings.Contains(err.Error(), "use .zst, or Options.Compress none to write it uncompressed") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if c, err := ParseCompression("none", name); err != nil || c != None {
@@ -93,7 +93,7 @@ func TestBzip2IsRead(t *testing.T) {
 func TestContainersAreRecognised(t *testing.T) {
 	zeros := strings.Repeat("\x00", DetectBytes)
 	for _, c := range []struct{ first, want string }{
-		{"\x93NUMPY\x01\x00v\x00{'descr': '<u8'", "a NumPy array: -f npy; or --raw to sort its bytes as they are"},
+		{"\x93NUMPY\x01\x00v\x00{'descr': '<u8'", "a NumPy array: Record.Format npy; or Options.Raw to sort"},
 		{"PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
 		{"PK\x03\x04\x2d\x00\x00\x00\x08\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
 		{"PAR1\x15\x04\x15\x80\x12\x15\xc6\x0c\x4c", "a Parquet file"},
@@ -114,7 +114,8 @@ func TestContainersAreRecognised(t *testing.T) {
 		first := []byte(c.first + zeros)[:DetectBytes]
 		for _, spec := range []Spec{{Type: "u64"}, {RecordSize: 12}, {Format: "gensort"}} {
 			err := Recognition{}.CheckRecords(spec, first)
-			if err == nil || !strings.HasPrefix(err.Error(), "this is "+c.want) || !strings.Contains(err.Error(), "--raw") {
+			if err == nil || !strings.HasPrefix(err.Error(), "this is "+c.want) ||
+				!strings.Contains(err.Error(), "Options.Raw") {
 				t.Errorf("%q: %v", first, err)
 			}
 			if err := (Recognition{Decompress: "none"}).CheckRecords(spec, first); err == nil {
@@ -134,7 +135,7 @@ func TestForeignCompressionsAreRefusedByName(t *testing.T) {
 	first := []byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46")
 	err := Recognition{}.CheckPacked(first)
 	if err == nil || err.Error() != "this is compressed by xz: decompress it first (xz -dc FILE | extsort ...); "+
-		"or --decompress none to sort its bytes as they are" {
+		"or Options.Decompress none to sort its bytes as they are" {
 		t.Error(err)
 	}
 	for _, r := range []Recognition{{Raw: true}, {Decompress: "none"}} {
@@ -187,7 +188,7 @@ func TestDecompressSettlesTheCompression(t *testing.T) {
 		}
 	}
 	if err := (Recognition{Raw: true}).Validate(Spec{Format: "npy"}); err == nil {
-		t.Error("--raw is accepted with a header to be read")
+		t.Error("Options.Raw is accepted with a header to be read")
 	}
 }
 
@@ -197,7 +198,7 @@ func TestWrongDetectionNamesTheFlag(t *testing.T) {
 		data := []byte(first + strings.Repeat("\xfe", 1000))
 		c := Detect(data)
 		_, err := decompressed(c, bytes.NewReader(data))
-		if want := fmt.Sprintf("(if this is not %v: --decompress none)", c); c == None || err == nil ||
+		if want := fmt.Sprintf("(if this is not %v: Options.Decompress none)", c); c == None || err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q, %v: %v", first, c, err)
 		}
@@ -217,7 +218,8 @@ func TestSosdDoubt(t *testing.T) {
 	} {
 		first := binary.LittleEndian.AppendUint64(nil, c.first)
 		doubt := Recognition{}.SosdDoubt(c.spec, first, c.bytes)
-		if (doubt != "") != c.want || c.want && !strings.Contains(doubt, "-f sosd -t "+c.spec.Type) {
+		if (doubt != "") != c.want ||
+			c.want && !strings.Contains(doubt, "Record.Format sosd Record.Type "+c.spec.Type) {
 			t.Errorf("%+v: %q", c, doubt)
 		}
 		if doubt := (Recognition{Raw: true}).SosdDoubt(c.spec, first, c.bytes); doubt != "" {

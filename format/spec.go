@@ -33,11 +33,12 @@ func (s Spec) Validate() error {
 		faults = append(faults, fmt.Errorf("nan %q: use first, last or total", s.NaN))
 	}
 	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
-		faults = append(faults, fmt.Errorf("-R %d: a record has from 1 to %d bytes", s.RecordSize, MaxRecordSize))
+		faults = append(faults, fmt.Errorf("Record.RecordSize %d: a record has from 1 to %d bytes",
+			s.RecordSize, MaxRecordSize))
 	}
 	if s.Type != "" {
 		if _, err := ParseType(s.Type); err != nil {
-			faults = append(faults, fmt.Errorf("-t: %w", err))
+			faults = append(faults, fmt.Errorf("Record.Type: %w", err))
 		}
 	}
 	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
@@ -57,27 +58,34 @@ func (s Spec) combinationFaults() (faults []error) {
 	switch s.Format {
 	case "":
 		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
-			"nothing says what a record is: give -t TYPE for bare keys, -R BYTES [-k OFFSET:TYPE] for records, "+
-				"or -f gensort, npy or sosd")
-		fault(s.Type != "" && s.RecordSize != 0, "-t %s and -R %d exclude each other: leave one out", s.Type, s.RecordSize)
-		fault(s.Type != "" && len(s.Keys) > 0, "-k needs -R: with -t %s the whole record is the key", s.Type)
-		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, "-k needs the record size: add -R BYTES")
+			"nothing says what a record is: give Record.Type TYPE for bare keys, "+
+				"Record.RecordSize BYTES [Record.Keys OFFSET:TYPE] for records, or Record.Format gensort, npy or sosd")
+		fault(s.Type != "" && s.RecordSize != 0, "Record.Type %s and Record.RecordSize %d exclude each other: leave one out",
+			s.Type, s.RecordSize)
+		fault(s.Type != "" && len(s.Keys) > 0,
+			"Record.Keys needs Record.RecordSize: with Record.Type %s the whole record is the key", s.Type)
+		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0,
+			"Record.Keys needs the record size: add Record.RecordSize BYTES")
 	case "gensort":
-		fault(s.Type != "", "-f gensort excludes -t: its key is bytes 0 to 9")
-		fault(len(s.Keys) > 0, "-f gensort excludes -k: its key is bytes 0 to 9; for another key use -R 100 -k OFFSET:TYPE")
+		fault(s.Type != "", "Record.Format gensort excludes Record.Type: its key is bytes 0 to 9")
+		fault(len(s.Keys) > 0, "Record.Format gensort excludes Record.Keys: its key is bytes 0 to 9; for another key use "+
+			"Record.RecordSize 100 Record.Keys OFFSET:TYPE")
 	case "npy":
-		fault(s.Type != "" && len(s.Keys) > 0, "-t and -k exclude each other: leave one out")
+		fault(s.Type != "" && len(s.Keys) > 0, "Record.Type and Record.Keys exclude each other: leave one out")
 	case "sosd":
-		fault(s.Type != "u32" && s.Type != "u64", "-f sosd needs the type of its keys: -t u32 or -t u64")
-		fault(len(s.Keys) > 0, "-f sosd excludes -k: its records are bare keys")
+		fault(s.Type != "u32" && s.Type != "u64",
+			"Record.Format sosd needs the type of its keys: Record.Type u32 or Record.Type u64")
+		fault(len(s.Keys) > 0, "Record.Format sosd excludes Record.Keys: its records are bare keys")
 	default:
-		fault(true, "unknown format %q: use gensort, npy or sosd, or -t or -R for raw records", s.Format)
+		fault(true, "unknown format %q: use gensort, npy or sosd, or Record.Type or Record.RecordSize for raw records",
+			s.Format)
 	}
-	fault(s.Format != "" && s.RecordSize != 0, "-f %s excludes -R: the format has its own record size", s.Format)
+	fault(s.Format != "" && s.RecordSize != 0,
+		"Record.Format %s excludes Record.RecordSize: the format has its own record size", s.Format)
 	return faults
 }
 
-// rawLayout is the layout that -t, or -R and -k describe.
+// rawLayout is the layout of bare keys or raw records.
 func (s Spec) rawLayout() (Layout, error) {
 	switch {
 	case len(s.Keys) > 0:
@@ -86,8 +94,8 @@ func (s Spec) rawLayout() (Layout, error) {
 		t, err := ParseType(s.Type)
 		return Bare(t), err
 	case s.RecordSize > MaxKeyBytes:
-		return Layout{}, fmt.Errorf("-R %d without -k compares whole records, which works up to %d bytes: "+
-			"add -k OFFSET:TYPE", s.RecordSize, MaxKeyBytes)
+		return Layout{}, fmt.Errorf("Record.RecordSize %d without Record.Keys compares whole records, which works up to "+
+			"%d bytes: add Record.Keys OFFSET:TYPE", s.RecordSize, MaxKeyBytes)
 	}
 	return Whole(s.RecordSize), nil
 }

@@ -246,14 +246,14 @@ func (e *MemoryError) Error() string {
 
 // TooLittle is the error of a memory limit that is too little, with the least that is enough.
 func TooLittle(f *Facts) error {
-	workers, advice, least := "one worker", "raise -S", leastMemory(f)
+	workers, advice, least := "one worker", "raise Options.MemoryBytes", leastMemory(f)
 	if least > f.Asked.MemoryBytes {
-		advice = fmt.Sprintf("raise -S, to %d MiB at least", least>>20)
+		advice = fmt.Sprintf("raise Options.MemoryBytes, to %d MiB at least", least>>20)
 	} else {
 		least = 0
 	}
 	if s := Divide(f); s.Workers > 1 {
-		workers, advice = fmt.Sprintf("%d workers", s.Workers), advice+", or lower --parallel"
+		workers, advice = fmt.Sprintf("%d workers", s.Workers), advice+", or lower Options.Workers"
 	}
 	return &MemoryError{f.Asked.MemoryBytes, least,
 		fmt.Sprintf("too little to sort records of %d bytes with %s (%s)", f.recordSize(), workers, advice)}

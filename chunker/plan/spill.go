@@ -47,6 +47,6 @@ func NoRoom(folders []string, least, free, output int64) error {
 		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
 	}
 	return fmt.Errorf("temporary folder %s: the sort needs %s there at least, but only %s are free%s "+
-		"(name another with -T, or several)",
+		"(name another with Options.TempDirs, or several)",
 		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside)
 }

@@ -116,9 +116,9 @@ func (s *Spill) createVolumes() error {
 		folder := opt.Folders[i%len(opt.Folders)]
 		file, err := opt.Store.Create(folder)
 		if err != nil {
-			advice := "name another with -T"
+			advice := "name another with Options.TempDirs"
 			if errors.Is(err, syscall.EMFILE) {
-				advice = "raise ulimit -n, or lower --parallel"
+				advice = "raise ulimit -n, or lower Options.Workers"
 			}
 			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 		}
@@ -293,7 +293,7 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		least = "at least "
 	}
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
-	advice := "name another with -T, or several"
+	advice := "name another with Options.TempDirs, or several"
 	if s.opt.Checkpoint != nil {
 		advice = "make room, and run the same command again"
 	}

@@ -59,15 +59,16 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 	var faults []error
 	for i, name := range files {
 		report, err := info.Look(ctx, name, a.stdin, opt)
-		faults = append(faults, err)
-		switch {
-		case err != nil:
-		case f.json:
-			faults = append(faults, writeJSON(a.out, report))
-		default:
-			fmt.Fprint(a.out, when(i > 0, "\n"))
-			writeInfo(a.out, report)
+		if faults = append(faults, err); err != nil {
+			continue
 		}
+		report.Problem = fieldsToFlags.Replace(report.Problem)
+		if f.json {
+			faults = append(faults, writeJSON(a.out, report))
+			continue
+		}
+		fmt.Fprint(a.out, when(i > 0, "\n"))
+		writeInfo(a.out, report)
 	}
 	return errors.Join(faults...)
 }

@@ -40,7 +40,7 @@ func Alloc(bytes int) (*Memory, error) {
 	}
 	m, err := reserve(bytes)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %s of memory: %w (lower -S, or raise ulimit -v)",
+		return nil, fmt.Errorf("allocate %s of memory: %w (lower Options.MemoryBytes, or raise ulimit -v)",
 			humanize.IBytes(uint64(bytes)), err)
 	}
 	return m, nil

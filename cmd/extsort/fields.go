@@ -1,0 +1,35 @@
+package main
+
+import "strings"
+
+// flagOf are the flags that stand for the fields which messages of the library name.
+var flagOf = map[string]string{
+	"Options.Argsort":     "--argsort",
+	"Options.Compress":    "--compress",
+	"Options.Decompress":  "--decompress",
+	"Options.KeepHeader":  "--keep-header",
+	"Options.Limit":       "--limit",
+	"Options.MemoryBytes": "-S",
+	"Options.Output":      "-o",
+	"Options.Part":        "--part",
+	"Options.Raw":         "--raw",
+	"Options.SkipBytes":   "--skip-bytes",
+	"Options.TempDirs":    "-T",
+	"Options.Unique":      "-u",
+	"Options.Verify":      "--verify",
+	"Options.Workers":     "--parallel",
+	"Record.Format":       "-f",
+	"Record.Keys":         "-k",
+	"Record.NaN":          "--nan",
+	"Record.RecordSize":   "-R",
+	"Record.Type":         "-t",
+}
+
+// fieldsToFlags puts messages of the library into the words of whoever types flags.
+var fieldsToFlags = func() *strings.Replacer {
+	var pairs []string
+	for field, flag := range flagOf {
+		pairs = append(pairs, field, flag)
+	}
+	return strings.NewReplacer(pairs...)
+}()
