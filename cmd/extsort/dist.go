@@ -151,7 +151,7 @@ func (f *distFlags) partGroup(usage string) group {
 }
 
 // distTask is run or merge.
-func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, dist.Share) error) *cobra.Command {
+func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, extsort.Part) error) *cobra.Command {
 	var f distFlags
 	share := f.partGroup("do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, " +
 		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
@@ -166,7 +166,7 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 			if name == "merge" {
 				tasks = w.Plan.Parts
 			}
-			s, err := f.share(tasks)
+			s, err := f.tasksOf(tasks)
 			if err != nil {
 				return err
 			}
@@ -174,11 +174,19 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		})
 }
 
-func (f *distFlags) share(tasks int) (dist.Share, error) {
-	if f.part == "" {
-		return dist.Share{N: 1}, nil
+// tasksOf are those that this one does of so many: all unless it is said.
+func (f *distFlags) tasksOf(n int) (extsort.Part, error) {
+	switch f.part {
+	case "":
+		return extsort.Part{N: 1}, nil
+	case "auto":
+		return dist.Detect(n, os.Getenv)
 	}
-	return dist.ParseShare(f.part, tasks, os.Getenv)
+	part, err := parsePart(f.part)
+	if err != nil {
+		err = fmt.Errorf("--part: %w", err)
+	}
+	return part, err
 }
 
 func distCut(a *app) *cobra.Command {
@@ -208,7 +216,7 @@ func distVerify(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := f.share(w.Plan.Parts)
+			s, err := f.tasksOf(w.Plan.Parts)
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ func (c *cuts) find(ctx context.Context, p *Plan, sorted []*sortedRun) (int64, e
 		group.Go(func() (err error) {
 			rank := p.Records
 			if k < p.Parts {
-				rank, _ = Share{k, p.Parts}.of(p.Records)
+				rank, _ = partOf(k, p.Parts).Of(p.Records)
 			}
 			s := &selection{runs: sorted, read: read}
 			c.At[k], err = s.cut(groupCtx, rank)

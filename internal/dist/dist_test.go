@@ -83,12 +83,12 @@ func (c *cluster) worker() *Worker {
 func (c *cluster) all(n int) {
 	c.t.Helper()
 	for k := range n {
-		c.ok(c.Run(c.t.Context(), Share{k, n}))
+		c.ok(c.Run(c.t.Context(), partOf(k, n)))
 	}
 	c.ok(c.Cut(c.t.Context()))
 	for k := range n {
-		c.ok(c.Merge(c.t.Context(), Share{k, n}))
-		c.ok(c.ReadBack(c.t.Context(), Share{k, n}))
+		c.ok(c.Merge(c.t.Context(), partOf(k, n)))
+		c.ok(c.ReadBack(c.t.Context(), partOf(k, n)))
 	}
 	_, err := c.Verify(c.t.Context(), false)
 	c.ok(err)
@@ -211,9 +211,9 @@ func (c *cluster) stamps() map[string]string {
 // TestOnlyWhatWasLostIsDoneAgain loses files and records.
 func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, nil)
-	c.ok(c.Run(t.Context(), Share{0, 1}))
+	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	c.ok(c.Cut(t.Context()))
-	c.ok(c.Merge(t.Context(), Share{0, 1}))
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
 	before := c.stamps()
 	c.ok(os.Remove(c.Plan.runFile(3)))
 	c.ok(os.Remove(c.Plan.recordFile(parts, 5)))
@@ -251,9 +251,9 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 			}
 			group.Wait()
 		}
-		twice(func(w *Worker) error { return w.Run(t.Context(), Share{0, 1}) })
+		twice(func(w *Worker) error { return w.Run(t.Context(), partOf(0, 1)) })
 		twice(func(w *Worker) error { return w.Cut(t.Context()) })
-		twice(func(w *Worker) error { return w.Merge(t.Context(), Share{0, 1}) })
+		twice(func(w *Worker) error { return w.Merge(t.Context(), partOf(0, 1)) })
 		_, err := c.Verify(t.Context(), false)
 		c.ok(err)
 		c.check()
@@ -272,14 +272,14 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		}
 	}
 	c := newCluster(t, numbers, "uniform", 10_000, nil)
-	refused(c.Merge(t.Context(), Share{0, 8}), "cuts.json: no such file")
+	refused(c.Merge(t.Context(), partOf(0, 8)), "cuts.json: no such file")
 	refused(c.Cut(t.Context()), "run 0 of 8 is not done: extsort dist run --part 0/8")
 	_, err := c.Verify(t.Context(), false)
 	refused(err, "run 0 of 8 is not done")
 	refused(c.Plan.Cat(t.Context(), nil), "not verified")
-	c.ok(c.Run(t.Context(), Share{0, 2}))
+	c.ok(c.Run(t.Context(), partOf(0, 2)))
 	write(t, c.req.Inputs[1], make([]byte, 8))
-	refused(c.Run(t.Context(), Share{1, 2}), "b.bin: has changed since the plan was made")
+	refused(c.Run(t.Context(), partOf(1, 2)), "b.bin: has changed since the plan was made")
 	_, err = Make(t.Context(), c.folder, c.req)
 	refused(err, "has another plan")
 	plan := read(t, c.Plan.path(planName))
@@ -291,15 +291,15 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 // TestChangedRunIsNoticed changes a run between its task and the merge.
 func TestChangedRunIsNoticed(t *testing.T) {
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) { r.Parts = 2 })
-	c.ok(c.Run(t.Context(), Share{0, 1}))
+	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	c.ok(c.Cut(t.Context()))
 	run := read(t, c.Plan.runFile(2))
 	slices.Reverse(run)
 	write(t, c.Plan.runFile(2), run)
-	if err := c.Merge(t.Context(), Share{0, 1}); err == nil || !strings.Contains(err.Error(), "00002: record ") {
+	if err := c.Merge(t.Context(), partOf(0, 1)); err == nil || !strings.Contains(err.Error(), "00002: record ") {
 		t.Errorf("error %v", err)
 	}
-	c.ok(c.Run(t.Context(), Share{0, 1})) // the size fits its record
+	c.ok(c.Run(t.Context(), partOf(0, 1))) // the size fits its record
 	c.ok(os.Remove(c.Plan.runFile(2)))
 	c.all(1)
 	c.check()
@@ -313,7 +313,7 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	part := read(t, name)
 	part[15] ^= 1
 	write(t, name, part)
-	err := c.ReadBack(t.Context(), Share{0, 1})
+	err := c.ReadBack(t.Context(), partOf(0, 1))
 	if err == nil || !strings.Contains(err.Error(), "00004: has other records") {
 		t.Errorf("error %v", err)
 	}
@@ -324,7 +324,7 @@ func TestCancelledTaskLeavesNothing(t *testing.T) {
 	c := newCluster(t, pairs, "uniform", 10_000, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Run(ctx, Share{0, 1}); !errors.Is(err, context.Canceled) {
+	if err := c.Run(ctx, partOf(0, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if names := filesBelow(t, c.Plan.path(runsFolder)); len(names) > 0 {

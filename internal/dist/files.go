@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
@@ -50,7 +51,7 @@ func (p *Plan) partFile(k int) (name string, offset int64) {
 	if !p.OneFile {
 		return filepath.Join(p.Output, partPrefix+number(k)), 0
 	}
-	first, _ := Share{k, p.Parts}.of(p.Records)
+	first, _ := partOf(k, p.Parts).Of(p.Records)
 	offset = first * int64(p.RecordBytes)
 	if exists(p.path(manifestName)) && !exists(p.partial()) {
 		return p.Output, offset
@@ -62,6 +63,9 @@ func (p *Plan) partFile(k int) (name string, offset int64) {
 func (p *Plan) partial() string {
 	return filepath.Join(filepath.Dir(p.Output), fmt.Sprintf(".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8]))
 }
+
+// partOf is task k of n.
+func partOf(k, n int) extsort.Part { return extsort.Part{K: int64(k), N: int64(n)} }
 
 func number(k int) string { return fmt.Sprintf("%05d", k) }
 

@@ -18,7 +18,9 @@ import (
 )
 
 // Merge merges the parts of a share, each from its range of every run.
-func (w *Worker) Merge(ctx context.Context, s Share) error { return w.each(ctx, parts, s, w.merge) }
+func (w *Worker) Merge(ctx context.Context, s extsort.Part) error {
+	return w.each(ctx, parts, s, w.merge)
+}
 
 // merge merges part k.
 func (w *Worker) merge(ctx context.Context, k int) (*Record, error) {
@@ -65,7 +67,7 @@ func (w *Worker) merge(ctx context.Context, k int) (*Record, error) {
 
 // facts are what the memory of the merge of part k is divided by.
 func (w *Worker) facts(k int) (*plan.Facts, error) {
-	first, end := Share{k, w.Plan.Parts}.of(w.Plan.Records)
+	first, end := partOf(k, w.Plan.Parts).Of(w.Plan.Records)
 	opt := w.Options
 	if len(opt.TempDirs) == 0 {
 		opt.TempDirs = []string{spill.DefaultFolder()}
@@ -91,7 +93,7 @@ func (p *Plan) rangeOf(r *sortedRun, from, to int64, blockBytes int) (*spill.Run
 }
 
 // mergeInto merges the ranges, over several levels, by spill, where they are more than memory has room for.
-func (w *Worker) mergeInto(ctx context.Context, f *plan.Facts, s *plan.Sizes, ranges []*spill.Run, to *part) error {
+func (w *Worker) mergeInto(ctx context.Context, f *plan.Facts, s *plan.Sizes, ranges []*spill.Run, to *target) error {
 	opt := merge.Options{
 		Keyer: f.Keyer, Workers: s.Workers, BlockBytes: s.BlockBytes, MemoryBytes: s.MergeBytes, Limit: -1,
 		CheckOrder: true,
@@ -123,8 +125,8 @@ func named(err error, records []*Record, from []int64) error {
 		records[disorder.Input].File, from[disorder.Input]+disorder.Record+1)
 }
 
-// part is where a part of the output goes: a file of its own, or a piece of the one file.
-type part struct {
+// target is where a part of the output goes: a file of its own, or a piece of the one file.
+type target struct {
 	partFile
 	name   string
 	offset int64
@@ -142,8 +144,8 @@ type partFile interface {
 	Abort() error
 }
 
-func (p *Plan) openPart(ctx context.Context, k int) (*part, error) {
-	to := &part{size: p.RecordBytes, keyer: p.keyer}
+func (p *Plan) openPart(ctx context.Context, k int) (*target, error) {
+	to := &target{size: p.RecordBytes, keyer: p.keyer}
 	to.name, to.offset = p.partFile(k)
 	if !p.OneFile {
 		file, err := output.Open(ctx, to.name, nil)
@@ -174,7 +176,7 @@ func (f piece) Commit(int64) error {
 func (f piece) Abort() error { return f.file.Close() }
 
 // WriteBlock implements device.BlockWriter.
-func (t *part) WriteBlock(_ context.Context, first int64, recs []byte) error {
+func (t *target) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	t.order.Add(format.CheckBlock(t.keyer, first, recs))
 	var sum format.Checksum
 	sum.Add(recs, t.size)
@@ -186,7 +188,7 @@ func (t *part) WriteBlock(_ context.Context, first int64, recs []byte) error {
 }
 
 // record is what has been written.
-func (t *part) record(records int64) (*Record, error) {
+func (t *target) record(records int64) (*Record, error) {
 	order, err := t.order.Result()
 	switch {
 	case err != nil:

@@ -43,7 +43,7 @@ func classed(err error, also ...error) error {
 type task func(ctx context.Context, k int) (*Record, error)
 
 // each does the tasks of a share that are not done.
-func (w *Worker) each(ctx context.Context, of kind, s Share, do task) error {
+func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) error {
 	total := w.Plan.Runs
 	if of == parts {
 		total = w.Plan.Parts
@@ -52,7 +52,7 @@ func (w *Worker) each(ctx context.Context, of kind, s Share, do task) error {
 		w.Tell("the sort is complete: nothing is left to do")
 		return nil
 	}
-	from, to := s.of(int64(total))
+	from, to := s.Of(int64(total))
 	for k := int(from); k < int(to); k++ {
 		if err := w.once(ctx, of, k, do); err != nil {
 			return fmt.Errorf("%s %d of %d: %w", of.name, k, total, err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -135,8 +136,8 @@ func (p *Plan) removeRuns() error {
 }
 
 // ReadBack reads the parts of a share, and compares them with their records.
-func (w *Worker) ReadBack(ctx context.Context, s Share) error {
-	from, to := s.of(int64(w.Plan.Parts))
+func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
+	from, to := s.Of(int64(w.Plan.Parts))
 	for k := int(from); k < int(to); k++ {
 		r, err := w.Plan.record(parts, k)
 		if err == nil && r == nil {

@@ -1,13 +1,14 @@
 package dist
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort"
 )
 
-// TestShareOfThisTask holds what the variables of schedulers mean.
-func TestShareOfThisTask(t *testing.T) {
+// TestPartOfThisTask holds what the variables of schedulers mean.
+func TestPartOfThisTask(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", "2/4"},
 		{"PMI_RANK=1 PMI_SIZE=4", "1/4"},
@@ -37,42 +38,16 @@ func TestShareOfThisTask(t *testing.T) {
 			name, value, _ := strings.Cut(assignment, "=")
 			env[name] = value
 		}
-		got, err := ParseShare("auto", 10, func(name string) string { return env[name] })
-		checkShare(t, c.env, got, err, c.want)
-	}
-	for text, want := range map[string]string{
-		"0/1": "0/1", "7/8": "7/8", "8/8": "share 8 of 8", "0/0": "share 0 of 0", "-1/2": "share -1 of 2", "1": "want K/N",
-		"a/2": "want K/N", "1/2/3": "want K/N", "": "want K/N",
-	} {
-		got, err := ParseShare(text, 10, nil)
-		checkShare(t, text, got, err, want)
+		got, err := Detect(10, func(name string) string { return env[name] })
+		checkPart(t, c.env, got, err, c.want)
 	}
 }
 
-func checkShare(t *testing.T, source string, got Share, err error, want string) {
+func checkPart(t *testing.T, source string, got extsort.Part, err error, want string) {
 	t.Helper()
 	switch {
 	case err != nil && (strings.Contains(want, " ") && strings.Contains(err.Error(), want)):
-	case err != nil || fmt.Sprintf("%d/%d", got.K, got.N) != want:
-		t.Errorf("%s: share %v, %v, and not %s", source, got, err, want)
-	}
-}
-
-// TestSharesAreAllAndEqual holds that shares follow each other, and differ by one at most.
-func TestSharesAreAllAndEqual(t *testing.T) {
-	for _, total := range []int64{0, 1, 7, 64, 1 << 62} {
-		for _, n := range []int{1, 2, 7, 64} {
-			next := int64(0)
-			for k := range n {
-				from, to := Share{k, n}.of(total)
-				if from != next || to-from < total/int64(n) || to-from > total/int64(n)+1 {
-					t.Errorf("share %d of %d of %d: %d to %d", k, n, total, from, to)
-				}
-				next = to
-			}
-			if next != total {
-				t.Errorf("%d shares of %d end at %d", n, total, next)
-			}
-		}
+	case err != nil || got.String() != want:
+		t.Errorf("%s: part %v, %v, and not %s", source, got, err, want)
 	}
 }
