@@ -40,13 +40,18 @@ func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
+// RoomError says that temporary folders have too little room: there may be more at another time, or elsewhere.
+type RoomError struct{ text string }
+
+func (e *RoomError) Error() string { return e.text }
+
 // NoRoom is the error of temporary folders that have too little room together, beside that of the output.
 func NoRoom(folders []string, least, free, output int64) error {
 	beside := ""
 	if output > 0 {
 		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
 	}
-	return fmt.Errorf("temporary folder %s: the sort needs %s there at least, but only %s are free%s "+
+	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least, but only %s are free%s "+
 		"(name another with Options.TempDirs, or several)",
-		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside)
+		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside)}
 }

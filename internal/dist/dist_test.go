@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -330,4 +332,35 @@ func TestCancelledTaskLeavesNothing(t *testing.T) {
 	if names := filesBelow(t, c.Plan.path(runsFolder)); len(names) > 0 {
 		t.Errorf("%v is left over", names)
 	}
+}
+
+// TestErrorsAreClassed holds which errors are worth another try.
+func TestErrorsAreClassed(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	for _, c := range []struct {
+		err  error
+		also []error
+		want bool
+	}{
+		{&os.PathError{Op: "read", Path: "x", Err: syscall.EIO}, nil, true},
+		{fmt.Errorf("read: %w", syscall.ESTALE), nil, true},
+		{full, nil, false},
+		{full, noRoom, true},
+		{plan.NoRoom([]string{"x"}, 2, 1, 0), nil, true},
+		{os.ErrNotExist, noRoom, false},
+		{&extsort.MemoryError{}, noRoom, false},
+	} {
+		err := fmt.Errorf("run 3: %w", classed(c.err, c.also...))
+		if _, retry := errors.AsType[*RetryError](err); retry != c.want {
+			t.Errorf("%v: worth another try %v", err, retry)
+		}
+	}
+}
+
+// TestMergeInLevels has more runs than memory has room for at once, and spills.
+func TestMergeInLevels(t *testing.T) {
+	c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.Runs, r.Parts = 20, 2 })
+	c.Options.BatchSize = 3
+	c.all(2)
+	c.check()
 }

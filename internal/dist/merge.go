@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
@@ -106,9 +107,12 @@ func (w *Worker) mergeInto(ctx context.Context, f *plan.Facts, s *plan.Sizes, ra
 		UncachedBytes: s.UncachedBytes, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	if err != nil {
-		return &RetryError{err}
+		return classed(err, noRoom...)
 	}
 	left, err := merge.MergeLevels(ctx, opt, ranges, s.FanIn, files.NewMerged, to)
+	if !to.failed.Load() { // it was spill that did
+		err = classed(err, noRoom...)
+	}
 	for _, run := range left {
 		err = errors.Join(err, run.Close())
 	}
@@ -133,6 +137,7 @@ type target struct {
 	size   int // of a record
 	keyer  *format.Keyer
 	order  format.OrderCheck
+	failed atomic.Bool // to be written
 
 	mu  sync.Mutex
 	sum format.Checksum
@@ -184,6 +189,9 @@ func (t *target) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	t.sum.Merge(sum)
 	t.mu.Unlock()
 	_, err := t.WriteAt(recs, t.offset+first*int64(t.size))
+	if err != nil {
+		t.failed.Store(true)
+	}
 	return err
 }
 

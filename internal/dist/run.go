@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
@@ -30,7 +29,7 @@ func (w *Worker) run(ctx context.Context, k int) (*Record, error) {
 		err = p.checkInputs()
 	}
 	if err != nil {
-		return nil, classed(err, syscall.ENOSPC, syscall.EDQUOT)
+		return nil, classed(err, noRoom...)
 	}
 	from, to := opt.Part.Of(p.Records)
 	if report.RecordsOut != to-from {

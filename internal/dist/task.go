@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 )
 
 // Worker does tasks of a plan.
@@ -29,14 +30,19 @@ var passing = []error{
 	syscall.ENFILE, syscall.ECONNRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 }
 
-// classed marks an error that is worth another try. also are errors that are so for this kind of task.
+// noRoom are those of a disk that is full. Where it has spill or runs, another moment or machine may have room.
+var noRoom = []error{syscall.ENOSPC, syscall.EDQUOT}
+
+// classed marks an error that is worth another try. also are errors that are so where this one comes from.
 func classed(err error, also ...error) error {
+	_, retry := errors.AsType[*plan.RoomError](err)
 	for _, target := range append(also, passing...) {
-		if errors.Is(err, target) {
-			return &RetryError{err}
-		}
+		retry = retry || errors.Is(err, target)
 	}
-	return err
+	if !retry {
+		return err
+	}
+	return &RetryError{err}
 }
 
 // task does task k of its kind. The file is durable then, and what it returns is to be recorded.
