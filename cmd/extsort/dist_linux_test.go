@@ -95,8 +95,8 @@ func (d *distCase) killed(verb string, after time.Duration) (done bool) {
 	return err == nil
 }
 
-// TestFullDiskOfDist has runs in a file system that is too small: another try may find room there, so that the status is
-// 75, and one with room goes on.
+// TestFullDiskOfDist has runs in a file system that is too small: another try may find room there, so that the status
+// is 75, and one with room goes on.
 func TestFullDiskOfDist(t *testing.T) {
 	d := planned(t, pairLayout, "10M", "-o", "out")
 	const mounted = `mount -t tmpfs -o size=4m none plan/runs && `

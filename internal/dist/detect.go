@@ -30,8 +30,8 @@ var schedulers = []scheduler{
 var errNoScheduler = errors.New("--part auto: no variable of MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE " +
 	"says which task this is: say --part K/N")
 
-// Detect finds which task of how many this is by the first scheduler that has set its variable; getenv gives it. Where a
-// scheduler does not say how many there are, there are as many as tasks.
+// Detect finds which task of how many this is by the first scheduler that has set its variable; getenv gives it. Where
+// a scheduler does not say how many there are, there are as many as tasks.
 func Detect(tasks int, getenv func(string) string) (extsort.Part, error) {
 	for _, s := range schedulers {
 		index := getenv(s.index)
@@ -70,8 +70,8 @@ func (s scheduler) share(tasks int, getenv func(string) string) (extsort.Part, e
 	case bad != nil:
 		return extsort.Part{}, bad
 	case step != 1 || share.K >= share.N || share.K < 0:
-		return extsort.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks that are numbered one by one from %d, as "+
-			"after some of an array were submitted again: say --part K/N", s.index, getenv(s.index), share.N, first)
+		return extsort.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks that are numbered one by one from %d, "+
+			"as after some of an array were submitted again: say --part K/N", s.index, getenv(s.index), share.N, first)
 	}
 	return share, nil
 }

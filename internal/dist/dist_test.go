@@ -364,3 +364,23 @@ func TestMergeInLevels(t *testing.T) {
 	c.all(2)
 	c.check()
 }
+
+// TestLostOutputIsMadeAgain loses the one output file, with parts that no longer are done then.
+func TestLostOutputIsMadeAgain(t *testing.T) {
+	c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.OneFile = true })
+	c.ok(c.Run(t.Context(), partOf(0, 1)))
+	c.ok(c.Cut(t.Context()))
+	c.ok(c.Merge(t.Context(), partOf(0, 2)))
+	c.ok(os.Remove(c.Plan.partial()))
+	err := c.Merge(t.Context(), partOf(1, 2))
+	if err == nil || !strings.Contains(err.Error(), "extsort dist plan makes it") {
+		t.Errorf("error %v", err)
+	}
+	_, err = Make(t.Context(), c.folder, c.req)
+	c.ok(err)
+	c.all(2)
+	c.check()
+	_, err = Make(t.Context(), c.folder, c.req)
+	c.ok(err)
+	c.check()
+}

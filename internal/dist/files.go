@@ -64,6 +64,24 @@ func (p *Plan) partial() string {
 	return filepath.Join(filepath.Dir(p.Output), fmt.Sprintf(".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8]))
 }
 
+// makePartial makes the one output file, empty, and no part of it is done then. Merges do not make it: one that is late
+// would make another when the output has its name.
+func (p *Plan) makePartial() error {
+	if !p.OneFile || exists(p.partial()) || exists(p.path(manifestName)) {
+		return nil
+	}
+	for k := range p.Parts {
+		if err := os.Remove(p.recordFile(parts, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove record %s: %w", p.recordFile(parts, k), device.WithoutPath(err))
+		}
+	}
+	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
+	}
+	return file.Close()
+}
+
 // partOf is task k of n.
 func partOf(k, n int) extsort.Part { return extsort.Part{K: int64(k), N: int64(n)} }
 

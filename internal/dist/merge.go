@@ -157,9 +157,10 @@ func (p *Plan) openPart(ctx context.Context, k int) (*target, error) {
 		to.partFile = file
 		return to, err
 	}
-	file, err := os.OpenFile(to.name, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(to.name, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", to.name, device.WithoutPath(err))
+		return nil, fmt.Errorf("%s: %w (the same extsort dist plan makes it, and has all parts merged)", to.name,
+			device.WithoutPath(err))
 	}
 	to.partFile = piece{file}
 	return to, nil

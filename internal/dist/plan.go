@@ -69,13 +69,16 @@ func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	old, err := Read(folder)
 	switch {
 	case err == nil && old.Fingerprint == p.Fingerprint:
-		return p, nil
+		return p, p.makePartial()
 	case err == nil:
 		return nil, fmt.Errorf("%s: has another plan: remove the folder to start anew, or name another", folder)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err := p.makeFolders(); err != nil {
+	if err = p.makeFolders(); err == nil {
+		err = p.makePartial()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return p, writeJSON(ctx, p.path(planName), p)
