@@ -96,6 +96,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
 		{"Options.Argsort", cmp.Or(o.Argsort, "none")},
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
+		{"the split", fmt.Sprint(o.SplitFiles, o.SplitBytes)},
 		{"Record.NaN", cmp.Or(o.Record.NaN, "total")},
 		{"Options.Part", o.Part.String()},
 		{"Options.Limit", strconv.FormatInt(o.Limit, 10)},

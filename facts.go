@@ -133,6 +133,8 @@ func outputOf(opt *Options) plan.Output {
 	switch {
 	case opt.toStdout():
 		o.PipeBytes = pipe.WriterBytes
+	case opt.split() != output.Split{}:
+		o.File, o.Set = true, true
 	case !redirected:
 		info, err := os.Stat(opt.Output)
 		o.File = err != nil || info.Mode().IsRegular()

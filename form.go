@@ -32,8 +32,17 @@ func (o *Options) validateForm() error {
 		"argsort writes bare indexes: it cannot be had with count, keep header or verify")
 	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify,
 		"shuffle has no order by keys: it cannot be had with unique, duplicates, argsort, reverse or verify")
+	_, redirected := output.Descriptor(o.Output)
+	check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0,
+		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)
+	check(o.SplitFiles == 0 || o.SplitBytes == 0, "split: into so many files, or into files of that size, not both")
+	check(o.split() == output.Split{} || !o.toStdout() && !redirected,
+		"split: needs a name for its files (Options.Output)")
 	return errors.Join(faults...)
 }
+
+// split says how the output is cut into files.
+func (o *Options) split() output.Split { return output.Split{Files: o.SplitFiles, Bytes: o.SplitBytes} }
 
 // onlySort refuses what only a sort can do.
 func (o *Options) onlySort() error {

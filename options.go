@@ -19,6 +19,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // Part is the K-th of N parts, counted from 0; the zero Part is everything.
@@ -45,6 +46,9 @@ const NoRecords = -1
 // MaxKeptHeader is how many bytes before the records can be kept.
 const MaxKeptHeader = 1 << 20
 
+// MaxSplitFiles is the greatest number of files that an output is split into: all are open until they have their names.
+const MaxSplitFiles = output.MaxSetFiles
+
 // Options says what to sort and how. The zero value of each field is its default.
 type Options struct {
 	Inputs     []string    // files; "-" is Stdin; none, and no Sources: Stdin
@@ -56,7 +60,12 @@ type Options struct {
 	Part       Part        // sort or check this slice of all records of the inputs, which are files, not compressed
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
-	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
+	Output string // file, replaced as a whole or not at all; "" or "-": Stdout
+	// SplitFiles or SplitBytes make of the output several files, Output.000, Output.001 …, cut where the key changes, and
+	// Output.index with their first keys. All appear, or none. The suffix of a compression stays at the end of the names.
+	SplitFiles int   // so many, of about as many records
+	SplitBytes int64 // each has so many, before compression, and what its last key has more
+
 	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
 	Stdout io.Writer // default: os.Stdout
 	Sink   Sink      // in place of both, what is completed or given up at the end

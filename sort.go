@@ -134,6 +134,7 @@ func (s *session) openOutput(ctx context.Context) error {
 	}
 	o := engine.OutputOptions{
 		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(s.run.Input),
+		Split: s.opt.split(),
 	}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output

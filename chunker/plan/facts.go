@@ -47,6 +47,7 @@ type Asked struct {
 // Output is where the sorted records go.
 type Output struct {
 	File      bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
+	Set       bool // several files: a record has its place when those before it have theirs
 	OnDisk    bool
 	Codec     format.Compression
 	PipeBytes int64 // of memory that the writer to a stream of the caller can put to use
@@ -189,7 +190,7 @@ func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sampl
 
 // Mirrored reports whether the data look as if they were in reverse order, and can be copied from their end.
 func (f *Facts) Mirrored() bool {
-	all, placed := f.Asked.Limit == 0 && !f.Asked.Unique, f.Output.File && f.Output.Codec == format.None
+	all, placed := f.Asked.Limit == 0 && !f.Asked.Unique, f.Output.File && !f.Output.Set && f.Output.Codec == format.None
 	return f.Seekable && f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered() && all && placed
 }
 

@@ -97,6 +97,15 @@ func outputGroup(name, compress *string) group {
 	return g
 }
 
+// resultGroup is outputGroup of what may be split.
+func resultGroup(opt *extsort.Options) group {
+	g := outputGroup(&opt.Output, &opt.Compress)
+	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(opt)}, "split",
+		"write N files, or files of SIZE bytes as in 4G: FILE.000, FILE.001 and so on, by key range, and FILE.index with "+
+			"their first keys; all appear or none; otherwise one file")
+	return g
+}
+
 // resourceGroup has the flags that say what a run may use.
 func resourceGroup(opt *extsort.Options) group {
 	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors

@@ -70,7 +70,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
 		{"output", planOutput(p, opt)},
-		{"replaces", planReplaced(opt.Output)},
+		{"replaces", planReplaced(opt)},
 		{"checkpoint", planCheckpoint(p)},
 		{"rates", planRates(p.Rates)},
 		{"expected", known(p.Seconds)},
@@ -129,15 +129,18 @@ func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
 		return ""
 	}
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // the plan was made with it: it is a good one
-	return when(opt.Unique || opt.Duplicates, "at most ") + humanBytes(bytes) + " in " + opt.Output +
+	return when(opt.Unique || opt.Duplicates, "at most ") + humanBytes(bytes) + " in " +
+		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
+		when(opt.SplitBytes > 0, "files of %s named after ", humanBytes(opt.SplitBytes)) + opt.Output +
 		when(codec != format.None, ", before compression by %s", codec) +
 		when(p.TempBytes > 0, "; with spill on the same disk up to %s", humanBytes(bytes+p.TempBytes))
 }
 
 // planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.
-func planReplaced(name string) string {
+func planReplaced(opt *extsort.Options) string {
+	name, split := opt.Output, opt.SplitFiles > 0 || opt.SplitBytes > 0
 	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || split {
 		return ""
 	}
 	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner and group are kept, "+

@@ -29,7 +29,7 @@ func (f *sortFlags) groups() []group {
 	record.flags.Lookup("format").DefValue = "npy where FILE is one"
 	return []group{
 		record, f.inputGroup(), orderGroup(&f.opt),
-		outputGroup(&f.opt.Output, &f.opt.Compress), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
+		resultGroup(&f.opt), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
 
@@ -101,6 +101,7 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.opt.Keep != "" || f.opt.Count || f.opt.Duplicates,
 			"-c and --keep, --count or --duplicates contradict each other: a check writes nothing")
 		fault(f.opt.Argsort != "", "-c and --argsort contradict each other: a check writes nothing")
+		fault(f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0, "-c and --split contradict each other: a check writes nothing")
 		fault(f.opt.KeepHeader, "-c and --keep-header contradict each other: a check writes nothing")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
 		if len(files) > 1 {

@@ -171,6 +171,20 @@ func parsePart(s string) (extsort.Part, error) {
 	return part, nil
 }
 
+// splitOf reads into how many files the output is split or, with a suffix, the bytes of each.
+func splitOf(opt *extsort.Options) func(string) (string, error) {
+	return func(s string) (string, error) {
+		var err error
+		if files, notFiles := strconv.ParseUint(plain(s), 10, 64); notFiles != nil {
+			opt.SplitBytes, err = parseSize(s)
+		} else if opt.SplitFiles = int(min(files, extsort.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
+			err = fmt.Errorf("%q: 1 to %s files, or a size with its unit, as 64M or 100B", s,
+				humanize.Comma(extsort.MaxSplitFiles))
+		}
+		return s, err
+	}
+}
+
 // bytesOf is a number of bytes, at least 1.
 func bytesOf(to *int) pflag.Value {
 	return read(to, "BYTES", func(s string) (int, error) {

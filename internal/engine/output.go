@@ -49,6 +49,7 @@ type OutputOptions struct {
 	Codec  format.Compression
 	Verify bool
 	Form   Form
+	Split  output.Split // of the file
 }
 
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
@@ -57,18 +58,27 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if o.header, o.keyer, o.size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
-	if opt.Name != "" {
+	set := opt.Split != output.Split{}
+	if opt.Name != "" && !set {
 		if err = o.open(ctx, opt); err != nil {
 			return err
 		}
 		stream = o.file
 	}
 	s := &r.Plan.Sizes
-	o.sink, err = output.NewSink(stream, output.Options{
+	sink := output.Options{
 		RecordSize: o.size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: o.wait,
-	})
+	}
+	if opt.Form.To == 0 { // else what is written has no key
+		sink.Keyer = o.keyer
+	}
+	if set {
+		o.sink, err = output.NewSet(ctx, opt.Name, opt.Fault, opt.Split, sink)
+	} else {
+		o.sink, err = output.NewSink(stream, sink)
+	}
 	if err != nil {
 		return err
 	}

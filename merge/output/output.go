@@ -3,7 +3,8 @@
 // An Output is a file that appears under its name when it is complete and durable; until Commit whatever stood there is
 // untouched, and after Abort, an error or a crash nothing else is left. A Sink writes records to it, or to a stream:
 // blocks in any order, a header before them, through a compressor. Its Kind says what can be done about what has been
-// written. Window, Offset, Unique and Observe are BlockWriters that do something on the way to a sink.
+// written. A set is several files and their index. Window, Offset, Unique and Observe are BlockWriters that do
+// something on the way to a sink.
 package output
 
 import (
@@ -45,6 +46,7 @@ type Output struct {
 	kept     *Kept       // nil: nothing is left of an output that is given up
 	replaces fs.FileInfo // nil: nothing stands under the name
 	stream   bool
+	held     bool // a set gives it its name
 	file     *os.File
 	at       io.WriterAt                       // file, or what is written to in its place since Reserve
 	unmap    func()                            // undoes that
@@ -160,30 +162,32 @@ func (o *Output) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Commit makes the output durable and gives it its name. Its first size bytes are kept; a negative size keeps
-// what Write has written. After an error the old output stands and nothing else is left, unless only a last
-// step failed, the folder's own fsync or the closing.
+// Commit makes the output durable and gives it its name, unless a set does that later. Its first size bytes are kept;
+// a negative size keeps what Write has written. After an error the old output stands and nothing else is left, unless
+// only a last step failed, the folder's own fsync or the closing.
 func (o *Output) Commit(size int64) error {
 	if o.stream {
 		return o.Abort()
 	}
-	if size < 0 {
-		size = o.size.Load()
+	if size >= 0 {
+		o.size.Store(size)
 	}
-	if err := o.publish(size); err != nil {
+	err := o.complete()
+	if err == nil && o.held {
+		return nil
+	}
+	if err == nil {
+		err = appear(o)
+	}
+	if err != nil {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
-	defer o.closeFolder()
-	err := o.do("sync folder", func() error { return spill.SyncFolder(o.folder) })
-	if err = errors.Join(err, o.close()); err != nil {
-		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
-			o.name, err)
-	}
-	return nil
+	return settle(o)
 }
 
-func (o *Output) publish(size int64) error {
-	if err := o.do("truncate output", func() error { return o.file.Truncate(size) }); err != nil {
+// complete makes the file durable as it is to be.
+func (o *Output) complete() error {
+	if err := o.do("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
 		return err
 	}
 	if o.replaces != nil {
@@ -197,9 +201,11 @@ func (o *Output) publish(size int64) error {
 	if err == nil && o.Complete != nil {
 		err = o.Complete(o.file)
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// appear gives the file its name.
+func appear(o *Output) error {
 	if o.temp == "" {
 		return o.link()
 	}
@@ -209,6 +215,17 @@ func (o *Output) publish(size int64) error {
 		}
 	}
 	return o.rename()
+}
+
+// settle makes the name durable, and closes the output.
+func settle(o *Output) error {
+	defer o.closeFolder()
+	err := o.do("sync folder", func() error { return spill.SyncFolder(o.folder) })
+	if err = errors.Join(err, o.close()); err != nil {
+		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
+			o.name, err)
+	}
+	return nil
 }
 
 // link gives a file its name that has none yet. Only to replace another it needs a temporary one, for a moment.

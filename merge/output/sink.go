@@ -27,6 +27,7 @@ const (
 // Options describes the records of an output and how they are written.
 type Options struct {
 	RecordSize  int
+	Keyer       *format.Keyer              // of them, for a set: it is cut where the key changes; nil: anywhere
 	Records     int64                      // how many will come; negative: not known
 	Header      func(records int64) []byte // what stands before them, of the same size for any number; nil: nothing
 	Compression format.Compression
@@ -45,6 +46,9 @@ func (o *Options) header(records int64) []byte {
 	}
 	return o.Header(records)
 }
+
+// fixedHeader reports whether what stands before the records is the same for any number of them.
+func (o *Options) fixedHeader() bool { return bytes.Equal(o.header(0), o.header(1)) }
 
 // Sink is where sorted records end: a BlockWriter that is finished by Commit, or given up by Abort.
 type Sink struct {
@@ -118,40 +122,48 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		}
 		return end.commit()
 	}
-	if err := s.begin(stream, end, opt); err != nil {
+	if err := s.begin(end, opt); err != nil {
 		return nil, errors.Join(err, s.abort())
 	}
 	return s, nil
 }
 
 // begin writes the header, or sees to it that it comes before the records when their number is known.
-func (s *Sink) begin(stream *StreamSink, end *streamEnd, opt Options) error {
+func (s *Sink) begin(end *streamEnd, opt Options) error {
 	switch {
 	case len(opt.header(0)) == 0:
 		return nil
-	case opt.Records >= 0 || bytes.Equal(opt.header(0), opt.header(1)):
+	case opt.Records >= 0 || opt.fixedHeader():
 		_, err := end.compressor.Write(opt.header(max(opt.Records, 0)))
 		return err
 	case opt.Keep == nil:
 		return errors.New("the header needs the number of records before the first one, and that is not known: " +
 			"write to a file")
 	}
-	kept, err := opt.Keep()
+	return s.wait(opt.Keep, 1, func(records int64) error {
+		_, err := end.compressor.Write(opt.header(records))
+		return err
+	})
+}
+
+// wait lets the records wait in a run until their number is known. Then begin is told it, and workers copy them.
+func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin func(records int64) error) error {
+	kept, err := keep()
 	if err != nil {
 		return err
 	}
+	to, commit := s.BlockWriter, s.commit
 	s.BlockWriter = kept
-	commit := s.commit
 	s.commit = func(records int64) error {
 		run, err := kept.Finish()
 		if err != nil {
 			return err
 		}
 		defer run.Close()
-		if _, err := end.compressor.Write(opt.header(records)); err != nil {
+		if err := begin(records); err != nil {
 			return err
 		}
-		if err := run.CopyTo(context.Background(), 1, stream); err != nil {
+		if err := run.CopyTo(context.Background(), workers, to); err != nil {
 			return err
 		}
 		return commit(records)

@@ -41,11 +41,14 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 	return t.failed
 }
 
-// end is the first record of the call that would be next, and the error that ended all turns.
-func (t *turns) end() (next int64, err error) {
+// finish is the error that ended all turns, or that they were for fewer or more records than there are.
+func (t *turns) finish(records int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.next, t.failed
+	if t.failed == nil && t.next != records {
+		return fmt.Errorf("internal error: %d of %d records were written", t.next, records)
+	}
+	return t.failed
 }
 
 // pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.

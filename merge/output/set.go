@@ -1,0 +1,304 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/format"
+)
+
+// Split says how an output is cut into the files of a set. The zero Split: it is one file.
+type Split struct {
+	Files int   // so many, of about as many records
+	Bytes int64 // each has so many, before compression, and what its last key has more
+}
+
+// set is an output of several files and an index of their first keys. A file ends where it has its share and the key
+// changes, so that every key is in one file. Blocks are cut in order, and written side by side at their places; only
+// what is compressed is written in order, one file after another.
+type set struct {
+	split Split
+	opt   Options
+	names setNames
+	fault func(operation string) error
+
+	index *Output
+
+	turns  turns // whose turn it is may touch what follows
+	files  []*setFile
+	begun  int // of the files; the last of these takes records
+	placed int64
+	last   []byte // the last record that has its place
+}
+
+// setFile is one file of a set.
+type setFile struct {
+	*Sink
+	out     *Output
+	first   int64 // the place in the set of its first record
+	records int64
+	key     []byte // normalized, of that record; nil: there is none, or records have no key
+	writes  sync.WaitGroup
+	done    bool // it is durable, and has no name yet
+}
+
+// NewSet makes a sink of the files of a set, which are named after an output. All of them appear, or none. After an
+// error nothing is left of them.
+func NewSet(ctx context.Context, name string, fault func(operation string) error, split Split,
+	opt Options) (*Sink, error) {
+	s := &set{split: split, opt: opt, fault: fault}
+	sink := &Sink{BlockWriter: s, kind: Ordered, commit: s.commit, abort: s.abort}
+	if opt.Compression != format.None && !opt.fixedHeader() {
+		return nil, fmt.Errorf("create output %s: compressed files cannot be split whose header has the number of records: "+
+			"write them uncompressed, and compress them afterwards", name)
+	}
+	err := s.checkCount(name, s.most())
+	if err == nil {
+		s.names, err = newSetNames(name, opt.Compression, s.most())
+	}
+	if err == nil {
+		err = s.open(ctx)
+	}
+	if err == nil && split.Files > 0 && opt.Records < 0 {
+		err = sink.wait(opt.Keep, opt.Writers, func(records int64) error { s.opt.Records = records; return nil })
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.abort())
+	}
+	return sink, nil
+}
+
+// most is the number of files that there are at most; 0: not known.
+func (s *set) most() int64 {
+	switch {
+	case s.split.Files > 0:
+		return int64(s.split.Files)
+	case s.opt.Records < 0:
+		return 0
+	}
+	return max((s.opt.Records+s.eachOf()-1)/s.eachOf(), 1)
+}
+
+// MaxSetFiles is the greatest number of files of a set: all are open until they have their names.
+const MaxSetFiles = 10_000
+
+func (s *set) checkCount(name string, count int64) error {
+	if count > MaxSetFiles {
+		return fmt.Errorf("create output %s: in pieces of %s it has more than %s files: take larger ones",
+			name, humanize.IBytes(uint64(s.split.Bytes)), humanize.Comma(MaxSetFiles))
+	}
+	return nil
+}
+
+// eachOf is how many records are Split.Bytes.
+func (s *set) eachOf() int64 {
+	return max((s.split.Bytes-int64(len(s.opt.header(0))))/int64(s.opt.RecordSize), 1)
+}
+
+// open opens all files, so that there is room for them, or the first where their number or sizes are not known. A
+// compressor takes memory, so that there is never more than one.
+func (s *set) open(ctx context.Context) (err error) {
+	if s.index, err = Open(ctx, s.names.index(), s.fault); err != nil {
+		return err
+	}
+	s.index.held = true
+	count := s.most()
+	if s.opt.Records < 0 || s.opt.Compression != format.None {
+		count = 1
+	}
+	for range count {
+		if err := s.openNext(ctx); err != nil {
+			return err
+		}
+	}
+	s.begun = 1
+	return nil
+}
+
+// openNext opens the file behind those that are open.
+func (s *set) openNext(ctx context.Context) error {
+	i := len(s.files)
+	if err := s.checkCount(s.names.stem, int64(i+1)); err != nil {
+		return err
+	}
+	out, err := Open(ctx, s.names.file(i), s.fault)
+	if err != nil {
+		return err
+	}
+	opt := s.opt
+	switch {
+	case out.IsStream():
+		return errors.Join(fmt.Errorf("create output %s: it is no regular file", out.name), out.Abort())
+	case opt.Records < 0 || opt.Compression != format.None:
+		opt.Records = -1
+	case s.split.Files > 0:
+		opt.Records = opt.Records*int64(i+1)/int64(s.split.Files) - opt.Records*int64(i)/int64(s.split.Files)
+	default:
+		opt.Records = min(s.eachOf(), max(opt.Records-int64(i)*s.eachOf(), 0))
+	}
+	out.held = true
+	sink, err := NewSink(out, opt)
+	if err == nil {
+		s.files = append(s.files, &setFile{Sink: sink, out: out})
+	}
+	return err
+}
+
+// part is the records of a block that go to one file.
+type part struct {
+	to    *setFile
+	first int64
+	recs  []byte
+}
+
+// WriteBlock finds the places of records when those before them have theirs, and writes them.
+func (s *set) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := s.turns.wait(ctx, first); err != nil {
+		return err
+	}
+	parts, err := s.place(ctx, recs)
+	s.turns.pass(first+int64(len(recs)/s.opt.RecordSize), err)
+	return errors.Join(err, writeParts(ctx, parts))
+}
+
+// writeParts writes parts, or nothing more after an error.
+func writeParts(ctx context.Context, parts []part) (err error) {
+	for _, p := range parts {
+		if err == nil {
+			err = p.to.WriteBlock(ctx, p.first, p.recs)
+		}
+		p.to.writes.Done()
+	}
+	return err
+}
+
+// place cuts records into parts, and begins the files that these go to.
+func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) {
+	size := s.opt.RecordSize
+	for len(recs) > 0 {
+		to := s.files[s.begun-1]
+		if n := s.takes(to, recs); n > 0 {
+			if to.records == 0 && s.opt.Keyer != nil {
+				to.key = s.opt.Keyer.Append(nil, recs[:size])
+			}
+			to.writes.Add(1)
+			parts = append(parts, part{to, to.records, recs[:n*size]})
+			to.records, s.placed = to.records+int64(n), s.placed+int64(n)
+			s.last = append(s.last[:0], recs[(n-1)*size:n*size]...)
+			recs = recs[n*size:]
+		}
+		if len(recs) == 0 {
+			break
+		}
+		if s.opt.Compression != format.None {
+			err, parts = writeParts(ctx, parts), nil
+			if err = errors.Join(err, to.finish()); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.begin(ctx); err != nil {
+			return parts, err
+		}
+	}
+	return parts, nil
+}
+
+// begin begins the next file.
+func (s *set) begin(ctx context.Context) error {
+	if len(s.files) == s.begun {
+		if err := s.openNext(ctx); err != nil {
+			return err
+		}
+	}
+	s.files[s.begun].first = s.placed
+	s.begun++
+	return nil
+}
+
+// takes is how many of some records, which come next, belong to a file.
+func (s *set) takes(to *setFile, recs []byte) int {
+	size := s.opt.RecordSize
+	missing, all := s.share(to)-to.records, len(recs)/size
+	if missing >= int64(all) {
+		return all
+	}
+	if s.opt.Keyer == nil {
+		return int(missing)
+	}
+	from, before := int(max(missing, 0)), s.last
+	if from > 0 {
+		before = recs[(from-1)*size : from*size]
+	}
+	return from + sort.Search(all-from, func(i int) bool {
+		return s.opt.Keyer.Compare(before, recs[(from+i)*size:(from+i+1)*size]) != 0
+	})
+}
+
+// share is how many records the file has at least that is written: of several an equal part of those that are left.
+func (s *set) share(to *setFile) int64 {
+	if s.split.Bytes > 0 {
+		return s.eachOf()
+	}
+	files := int64(s.split.Files - s.begun + 1)
+	return max((s.opt.Records-to.first+files-1)/files, 1)
+}
+
+// finish makes a file durable when all is written. It gets its name later.
+func (f *setFile) finish() error {
+	f.writes.Wait()
+	f.done = true
+	return f.Sink.Commit(f.records)
+}
+
+// commit makes all files durable, and names them.
+func (s *set) commit(records int64) error {
+	if err := s.turns.finish(records); err != nil {
+		return err
+	}
+	var finishing errgroup.Group
+	finishing.SetLimit(max(s.opt.Writers, 1))
+	if s.opt.Compression != format.None {
+		finishing.SetLimit(1)
+	}
+	count := max(s.begun, s.split.Files)
+	var err error
+	for i := 0; i < count && err == nil; i++ {
+		if i == len(s.files) {
+			err = s.openNext(context.Background())
+		}
+		if err == nil && !s.files[i].done {
+			finishing.Go(s.files[i].finish)
+		}
+	}
+	err = errors.Join(err, finishing.Wait())
+	for len(s.files) > count { // there was more room than it took
+		spare := s.files[len(s.files)-1]
+		s.files, err = s.files[:len(s.files)-1], errors.Join(err, spare.Abort())
+	}
+	if err != nil {
+		return err
+	}
+	return s.appear()
+}
+
+// abort leaves no trace of files that have no names yet.
+func (s *set) abort() (err error) {
+	if s.index != nil {
+		err = s.index.Abort()
+	}
+	for _, f := range slices.Backward(s.files) {
+		if f.done {
+			err = errors.Join(err, f.out.Abort())
+		} else {
+			err = errors.Join(err, f.Abort())
+		}
+	}
+	return err
+}
