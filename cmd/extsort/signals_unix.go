@@ -5,22 +5,42 @@ package main
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
+// rearm is how often the signal that asks is caught anew. LLVM, by which drivers of OpenCL compile, takes it for itself
+// whenever it compiles first, and drops it.
+const rearm = time.Second
+
 // tellWhenAsked tells of the progress whenever a signal asks, until stop is called.
 func tellWhenAsked(a *app) (stop func()) {
-	asked := make(chan os.Signal, 1)
+	asked, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(asked, asking)
-	go func() {
-		for range asked {
-			tellProgress(a)
+	again := time.NewTicker(rearm)
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for {
+			select {
+			case <-asked:
+				tellProgress(a)
+			case <-again.C:
+				signal.Ignore(asking) // else Notify takes its handler for the one that is set
+				signal.Notify(asked, asking)
+			case <-done:
+				return
+			}
 		}
-	}()
-	return func() { signal.Stop(asked); close(asked) }
+	})
+	return func() {
+		close(done)
+		telling.Wait()
+		again.Stop()
+		signal.Stop(asked)
+	}
 }
 
 // dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a

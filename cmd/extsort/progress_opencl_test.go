@@ -1,0 +1,52 @@
+//go:build opencl && cgo && linux
+
+package main
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/device/opencl"
+)
+
+// TestProgressWhenAskedOfOpenCL asks a sort on an OpenCL device, whose driver has compiled by then: PoCL does so by
+// LLVM, which takes the signal for itself. It compiles anew, since its cache is empty.
+func TestProgressWhenAskedOfOpenCL(t *testing.T) {
+	devices, err := opencl.Devices()
+	if err != nil || len(devices) == 0 {
+		t.Skip("no OpenCL device: ", err)
+	}
+	cmd := exec.Command("extsort", "-t", "u64", "-d", "1", "-S", "64M", "-T", t.TempDir(), "--progress", "never",
+		"-o", filepath.Join(t.TempDir(), "out"))
+	cmd.Env = append(cmd.Environ(), "POCL_CACHE_DIR="+t.TempDir(), "POCL_MEMORY_LIMIT=4")
+	feed, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer feed.Close()
+	feed.Write(make([]byte, 128<<20)) // more than fits a chunk: when it returns one is sorted
+	time.Sleep(2 * rearm)
+	if err := cmd.Process.Signal(asking); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	lines := bufio.NewScanner(said)
+	for lines.Scan() && strings.Contains(lines.Text(), "warning") {
+	}
+	if !strings.HasPrefix(lines.Text(), "extsort: ") {
+		t.Errorf("it says %q", lines.Text())
+	}
+}
