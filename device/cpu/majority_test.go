@@ -14,7 +14,7 @@ import (
 // TestMajorityKeys sorts keys of which many are equal in every way that there is: counted, cut out of large leaves,
 // and kept in memory.
 func TestMajorityKeys(t *testing.T) {
-	const n = 300_000
+	const n = 600_000
 	for _, name := range []string{"u64", "u32"} {
 		l := layoutOf(t, name)
 		k, err := format.NewKeyer(l)
@@ -24,7 +24,7 @@ func TestMajorityKeys(t *testing.T) {
 		for values := 1; values <= 4096; values *= 8 {
 			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
 				recs := majorityRecords(l, n, values)
-				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 3,
+				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 6,
 					Sample: devicetest.Sampled(l, recs, 10_000)}
 				made, err := New().NewChunk(t.Context(), opt)
 				if err != nil {

@@ -78,8 +78,9 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
 	s.unit = max(1, int(min(share, int64(unit)))/size)
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
-	s.bucket = int(min(int64(inCache), max((records-1)/int64(32*s.workers)+1, minShare/8))) // 32 for each worker
-	s.leaf = int(min(records, int64(4*s.bucket)))
+	share = (records-1)/int64(16*s.workers) + 1 // 16 buckets for each worker, so that all end at about the same time
+	s.bucket = int(min(int64(inCache), max(share, minShare/8)))
+	s.leaf = int(min(records, 4*min(int64(inCache), max(share/2, minShare/8))))
 	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // as many buckets as can be hold more than that
 		s.leaf = 2 * s.leaf // or about one half of them would be cut again
 	}
@@ -118,12 +119,12 @@ func (s *sizes) buckets(n int64) int {
 	return min(radix.MaxBuckets, 1<<bits.Len64(uint64(wanted-1)))
 }
 
-// setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, within a twelfth
-// of the memory of the elements unless many workers share few elements: a block has two lines at least.
+// setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, and some ahead,
+// within a twelfth of the memory of the elements unless many workers share few elements: a block has two lines at least.
 func setBlocks(s *sizes) {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*radix.LineBytes
-	partial := int64(s.workers * s.buckets(s.records))
+	partial := int64(s.workers * (s.buckets(s.records) + radix.BlocksAhead))
 	if s.records > int64(s.leaf) {
 		partial += int64(s.workers * (minSplit + 1))
 		slack += int64(s.workers*minSplit) * 4 * radix.LineBytes

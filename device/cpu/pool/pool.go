@@ -84,6 +84,24 @@ func (p *Pool[E]) Take(zone int) uint32 {
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
+// TakeChain gives up to most blocks that are linked: as many as the zone has, but at least one as Take does.
+func (p *Pool[E]) TakeChain(zone, most int) uint32 {
+	first := p.Take(zone)
+	z := &p.Zones[zone]
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	last := first
+	for n := 1; n < most; n++ {
+		b := z.takeOwn(p.Next)
+		if b == None {
+			break
+		}
+		p.Next[last], last = b, b
+	}
+	p.Next[last] = None
+	return first
+}
+
 // takeOf gives a block of the zone, which gets an extent if it has none left, or none.
 func (p *Pool[E]) takeOf(z *Zone) uint32 {
 	z.mu.Lock()

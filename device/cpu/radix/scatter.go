@@ -7,6 +7,10 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
+// BlocksAhead is how many blocks a worker takes from a zone at a time where all its buckets share one: the blocks of
+// small chunks are small and many, and the workers would wait for each other at the zone's lock.
+const BlocksAhead = 16
+
 // Scatterer is what one worker needs to distribute elements into the buckets of their keys.
 type Scatterer[K Element, E arena.Word] struct {
 	combiner[E]
@@ -17,9 +21,10 @@ type Scatterer[K Element, E arena.Word] struct {
 	taken   []uint32    // how many blocks those are
 
 	used     int    // buckets in use
-	recycled uint32 // the first of the blocks to use before those of the pool
+	recycled uint32 // the first of the blocks to use before more of the pool
 	zone     int    // that the blocks of the first bucket come from
 	zones    int    // that the buckets are spread over
+	ahead    bool   // blocks are taken some at a time
 
 	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
 	counts   []int64 // how often it came
@@ -44,10 +49,10 @@ func NewScatterer[K Element, E arena.Word](
 }
 
 // Reset empties the first buckets, which are all that may be used until the next time. Their blocks come from zones
-// from zone on. Keys that are majority, if it is not nil, are counted. Blocks to recycle, which work that was cancelled
-// leaves, are dropped.
-func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, majority []K) {
-	s.used, s.zone, s.zones, s.recycled = buckets, zone, zones, pool.None
+// from zone on, some at a time if ahead, for which there has to be one zone. Keys that are majority, if it is not nil,
+// are counted. Blocks to recycle, which work that was cancelled leaves, are dropped.
+func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, ahead bool, majority []K) {
+	s.used, s.zone, s.zones, s.ahead, s.recycled = buckets, zone, zones, ahead, pool.None
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
 	for bucket := range buckets {
 		s.empty(bucket)
@@ -115,10 +120,13 @@ func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
 
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
-	block := s.recycled
-	if block == pool.None {
-		return s.pool.Take(s.ZoneOf(bucket))
+	if s.recycled == pool.None {
+		if !s.ahead {
+			return s.pool.Take(s.ZoneOf(bucket))
+		}
+		s.recycled = s.pool.TakeChain(s.zone, BlocksAhead)
 	}
+	block := s.recycled
 	s.recycled = s.pool.Next[block]
 	return block
 }
@@ -127,6 +135,7 @@ func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 // dropped, and the sizes of buckets are known.
 func (s *Scatterer[K, E]) Settle() {
 	s.emptyCounters()
+	s.GiveBack()
 	StoreFence()
 }
 
@@ -178,6 +187,7 @@ func (s *Scatterer[K, E]) Finish() {
 			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&s.blockMask) + 1
 		}
 	}
+	s.GiveBack()
 	StoreFence()
 }
 
@@ -186,7 +196,7 @@ func (s *Scatterer[K, E]) Recycle(block uint32) {
 	s.pool.Next[block], s.recycled = s.recycled, block
 }
 
-// GiveBack frees the blocks that were not used again.
+// GiveBack frees the blocks that were not used.
 func (s *Scatterer[K, E]) GiveBack() {
 	s.pool.Free(s.zone, s.recycled)
 	s.recycled = pool.None
