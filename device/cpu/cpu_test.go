@@ -118,7 +118,7 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 // leave takes free blocks of a pool until so many are left.
 func leave[E arena.Word](p *pool.Pool[E], blocks int64) {
 	for p.Available() > blocks {
-		p.Take(0)
+		p.Take(0, 1)
 	}
 }
 

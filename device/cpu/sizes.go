@@ -120,7 +120,7 @@ func (s *sizes) buckets(n int64) int {
 }
 
 // setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, and some ahead,
-// within a twelfth of the memory of the elements unless many workers share few elements: a block has two lines at least.
+// within a twelfth of the memory of the elements unless many workers share few: a block has two lines at least.
 func setBlocks(s *sizes) {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*radix.LineBytes

@@ -116,7 +116,7 @@ func (s splitter[K, E]) distribute(
 ) ([]leaf[K], error) {
 	partly := make([]map[uint32]int, workers) // of each worker, how much it has read of blocks that it has not read all of
 	for i, w := range s.engine.workers[:workers] {
-		w.scatter.Reset(b.Count(), l.zone, 1, false, majority)
+		w.scatter.Reset(b.Count(), l.zone, 1, 1, majority)
 		partly[i] = map[uint32]int{}
 	}
 	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {

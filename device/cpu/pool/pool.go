@@ -71,51 +71,43 @@ func (p *Pool[E]) Reset() {
 
 var ErrFull = errors.New("the chunk's memory is full: more records came than it was made for")
 
-// Take gives a block that belongs to nobody: of the zone if it has one or can get more, else of another.
-func (p *Pool[E]) Take(zone int) uint32 {
-	if b := p.takeOf(&p.Zones[zone]); b != None {
-		return b
+// Take gives blocks that belong to nobody, as a chain: at most so many of the zone if it has any or can get more, else
+// one of another.
+func (p *Pool[E]) Take(zone, most int) uint32 {
+	if first := p.takeOf(&p.Zones[zone], most); first != None {
+		return first
 	}
 	for i := range p.Zones {
 		if b := p.Zones[i].lend(p.Next); b != None {
+			p.Next[b] = None
 			return b
 		}
 	}
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
-// TakeChain gives up to most blocks that are linked: as many as the zone has, but at least one as Take does.
-func (p *Pool[E]) TakeChain(zone, most int) uint32 {
-	first := p.Take(zone)
-	z := &p.Zones[zone]
+// takeOf gives a chain of the zone, which gets an extent if it has no block left, or none.
+func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	last := first
-	for n := 1; n < most; n++ {
-		b := z.takeOwn(p.Next)
-		if b == None {
-			break
+	b := z.takeOwn(p.Next)
+	if b == None {
+		from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
+		if from >= int64(p.Blocks) {
+			return None
 		}
-		p.Next[last], last = b, b
+		z.Extents = append(z.Extents, uint32(from))
+		z.fresh, z.end = uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks)))
+		b = z.takeOwn(p.Next)
 	}
-	p.Next[last] = None
-	return first
-}
-
-// takeOf gives a block of the zone, which gets an extent if it has none left, or none.
-func (p *Pool[E]) takeOf(z *Zone) uint32 {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if b := z.takeOwn(p.Next); b != None {
-		return b
+	chain := List{b, b}
+	for n := 1; n < most && b != None; n++ {
+		if b = z.takeOwn(p.Next); b != None {
+			p.Push(&chain, b)
+		}
 	}
-	from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
-	if from >= int64(p.Blocks) {
-		return None
-	}
-	z.Extents = append(z.Extents, uint32(from))
-	z.fresh, z.end = uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks)))
-	return z.takeOwn(p.Next)
+	p.Next[chain.Tail] = None
+	return chain.Head
 }
 
 // Free gives a block and those after it to a zone.

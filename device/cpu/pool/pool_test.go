@@ -18,9 +18,9 @@ func TestZonesLend(t *testing.T) {
 	defer p.Memory.Free()
 	p.Zones, p.Extent = make([]Zone, 3), 8
 	p.Reset()
-	given := []uint32{p.Take(1), p.Take(2)}
+	given := []uint32{p.Take(1, 1), p.Take(2, 1)}
 	for range blocks - 2 {
-		given = append(given, p.Take(0))
+		given = append(given, p.Take(0, 1))
 	}
 	slices.Sort(given)
 	if n := len(slices.Compact(given)); n != blocks || p.Available() != 0 {
@@ -48,7 +48,7 @@ func testPack(t *testing.T, inOrder bool) {
 	r := rand.New(rand.NewPCG(5, 6))
 	l, want := Empty, []uint64(nil)
 	for range 90 {
-		b := p.Take(0)
+		b := p.Take(0, 1)
 		p.Push(&l, b)
 		p.Used[b] = uint32(r.IntN(17))
 		for i := range p.Content(b) {

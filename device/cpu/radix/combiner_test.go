@@ -51,7 +51,7 @@ func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, w
 	}
 	defer memory.Free()
 	c, _ := NewScatterer[uint64](p, memory.Bytes(), b.Count(), line)
-	c.Reset(b.Count(), 0, len(p.Zones), len(p.Zones) == 1, nil)
+	c.Reset(b.Count(), 0, len(p.Zones), 1, nil)
 	ends, due := make([]uint32, b.Count()), make([]uint32, b.Count())
 	numbers := numbered(b, keys)
 	for at := 0; at < len(keys); {

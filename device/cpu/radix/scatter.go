@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// BlocksAhead is how many blocks a worker takes from a zone at a time where all its buckets share one: the blocks of
-// small chunks are small and many, and the workers would wait for each other at the zone's lock.
+// BlocksAhead is how many blocks a worker takes at a time where all its buckets share a zone: the blocks of small
+// chunks are small and many, and the workers would wait for each other at the zone's lock.
 const BlocksAhead = 16
 
 // Scatterer is what one worker needs to distribute elements into the buckets of their keys.
@@ -24,7 +24,7 @@ type Scatterer[K Element, E arena.Word] struct {
 	recycled uint32 // the first of the blocks to use before more of the pool
 	zone     int    // that the blocks of the first bucket come from
 	zones    int    // that the buckets are spread over
-	ahead    bool   // blocks are taken some at a time
+	ahead    int    // blocks that are taken at a time
 
 	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
 	counts   []int64 // how often it came
@@ -49,9 +49,9 @@ func NewScatterer[K Element, E arena.Word](
 }
 
 // Reset empties the first buckets, which are all that may be used until the next time. Their blocks come from zones
-// from zone on, some at a time if ahead, for which there has to be one zone. Keys that are majority, if it is not nil,
-// are counted. Blocks to recycle, which work that was cancelled leaves, are dropped.
-func (s *Scatterer[K, E]) Reset(buckets, zone, zones int, ahead bool, majority []K) {
+// from zone on, ahead at a time: 1 where there are several zones. Keys that are majority, if not nil, are counted.
+// Blocks to recycle, which work that was cancelled leaves, are dropped.
+func (s *Scatterer[K, E]) Reset(buckets, zone, zones, ahead int, majority []K) {
 	s.used, s.zone, s.zones, s.ahead, s.recycled = buckets, zone, zones, ahead, pool.None
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
 	for bucket := range buckets {
@@ -121,10 +121,7 @@ func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zone
 
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 	if s.recycled == pool.None {
-		if !s.ahead {
-			return s.pool.Take(s.ZoneOf(bucket))
-		}
-		s.recycled = s.pool.TakeChain(s.zone, BlocksAhead)
+		s.recycled = s.pool.Take(s.ZoneOf(bucket), s.ahead)
 	}
 	block := s.recycled
 	s.recycled = s.pool.Next[block]

@@ -122,7 +122,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, l
 	}
 	defer memory.Free()
 	sc, _ := NewScatterer[E](p, memory.Bytes(), b.Count(), line)
-	sc.Reset(b.Count(), 0, len(p.Zones), len(p.Zones) == 1, majority)
+	sc.Reset(b.Count(), 0, len(p.Zones), 1, majority)
 	numbers := numbered(&b, elems)
 	for at := 0; at < len(elems); {
 		end := min(at+MaxNumbers, len(elems))
@@ -162,7 +162,7 @@ func TestCountersAreEmptied(t *testing.T) {
 	sc, _ := NewScatterer[uint64](p, memory, 4, LineBytes)
 	b := NewBuckets[uint64](0, 1<<20-1, 4, 0)
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
-	sc.Reset(b.Count(), 0, len(p.Zones), len(p.Zones) == 1, MajorityKeys([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
+	sc.Reset(b.Count(), 0, len(p.Zones), 1, MajorityKeys([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
 	for i := range 3 {
 		sc.added = maxUncounted
 		sc.Add(&b, elems, elems)
