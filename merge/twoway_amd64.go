@@ -28,8 +28,8 @@ func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) {
 	mergeVectorSteps(&ends)
 	i, j := indexOf(ends.aFrom, a), indexOf(ends.bFrom, b)
 	p, q := indexOf(ends.aLast, a)+1, indexOf(ends.bLast, b)+1
-	i, j = giveBackFirst(a, b, i, j)
-	p, q = giveBackLast(a, b, p, q)
+	i, j = cutAt(a, b, i, i+j-vectorKeys)
+	p, q = cutAt(a, b, p+vectorKeys, p+q+vectorKeys)
 	return dst[i+j : p+q], a[i:p], b[j:q]
 }
 
@@ -44,23 +44,13 @@ func indexOf(p *uint64, s []uint64) int {
 	return int(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(unsafe.SliceData(s)))) / 8
 }
 
-// giveBackFirst finds whose the eight keys are that were taken last from a[:i] and b[:j], and not written. Then all
-// keys that were written come before all that are left.
-func giveBackFirst(a, b []uint64, i, j int) (int, int) {
-	for k := max(0, vectorKeys-j); ; k++ {
-		i, j := i-k, j-vectorKeys+k
+// cutAt cuts a and b where all of the first total keys come before all others, with most of a at most. Eight keys are
+// taken at each end that have not been written: they are given back.
+func cutAt(a, b []uint64, most, total int) (i, j int) {
+	for i = min(most, total, len(a)); ; i-- {
+		j = total - i
 		if (j == len(b) || i == 0 || a[i-1] <= b[j]) && (i == len(a) || j == 0 || b[j-1] <= a[i]) {
 			return i, j
-		}
-	}
-}
-
-// giveBackLast is giveBackFirst for a[p:] and b[q:].
-func giveBackLast(a, b []uint64, p, q int) (int, int) {
-	for k := max(0, vectorKeys-(len(b)-q)); ; k++ {
-		p, q := p+k, q+vectorKeys-k
-		if (q == len(b) || p == 0 || a[p-1] <= b[q]) && (p == len(a) || q == 0 || b[q-1] <= a[p]) {
-			return p, q
 		}
 	}
 }
