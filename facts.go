@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -70,7 +71,8 @@ func newInput(opt *Options, files []*input.Input, meter *engine.Meter) (*engine.
 // factsOf is what is known of a run without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), InPlace: in.Overwritten() != nil,
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), Remote: in.Remote(),
+		InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
 			Beside: opt.beside(in), Remade: opt.remakes(),
@@ -108,7 +110,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 		f.Spill.Output = min(reservedBytes(f), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
-	if f.Seekable {
+	if f.Seekable && !f.Remote {
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}
 	return f, nil
@@ -135,6 +137,8 @@ func outputOf(opt *Options) plan.Output {
 		o.PipeBytes = pipe.WriterBytes
 	case opt.split() != output.Split{}:
 		o.File, o.Set = true, true
+	case remote.Is(opt.Output):
+		o.Remote = true
 	case !redirected:
 		info, err := os.Stat(opt.Output)
 		o.File = err != nil || info.Mode().IsRegular()

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -16,6 +17,9 @@ type Files struct {
 	size   int     // bytes of a record
 	ahead  *ahead
 	cut    int64 // records that Cut has given out
+
+	requests *Requests  // by which all is fetched ahead; nil: no input is remote
+	fetchers []*fetcher // of sections
 }
 
 // NewFiles joins inputs. REQUIRES: all are Seekable.
@@ -23,6 +27,7 @@ func NewFiles(inputs []*Input) *Files {
 	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize}
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
+		f.requests = cmp.Or(f.requests, in.requests)
 	}
 	f.ahead = newAhead(f.size, f.askFor)
 	return f
@@ -37,12 +42,26 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 	if n <= 0 {
 		return nil, nil
 	}
+	if f.cut == 0 {
+		f.giveUp()
+	}
 	f.cut += n
 	return f.section(f.cut-n, n), nil
 }
 
 // Split cuts all records into at most n sources that can be read at the same time.
-func (f *Files) Split(n int) []device.Source { return Evenly(f.Records(), n, f.section) }
+func (f *Files) Split(n int) []device.Source {
+	f.giveUp()
+	return Evenly(f.Records(), n, f.section)
+}
+
+// giveUp lets what was fetched ahead go before all records are read anew.
+func (f *Files) giveUp() {
+	for _, one := range f.fetchers {
+		one.giveUp()
+	}
+	f.fetchers = nil
+}
 
 // Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
 func Evenly(records int64, n int, cut func(first, n int64) device.Source) []device.Source {
@@ -57,12 +76,18 @@ func Evenly(records int64, n int, cut func(first, n int64) device.Source) []devi
 
 // Sample is the keys of up to n records from places spread evenly over the files.
 func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
-	return SampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.ReadRecords}, sampleReadersOf(f.size))...)
+	readers := sampleReadersOf(f.size, f.requests != nil)
+	return SampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.ReadRecords}, readers)...)
 }
 
 // section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) section(first, n int64) device.Source {
-	return &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
+	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
+	if f.requests != nil {
+		s.fetched = newFetcher(f.requests, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+		f.fetchers = append(f.fetchers, s.fetched)
+	}
+	return s
 }
 
 // ReadRecords fills p with the records from index first on, from as many files as that takes.

@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Input is one opened file or stream whose header has been read.
@@ -33,6 +34,8 @@ type Input struct {
 	stream io.Reader // records in sequence, decompressed
 	file   *placed   // that both are read from; nil: it is none
 	close  []io.Closer
+
+	requests *Requests // by which it is read ahead; nil: it is not remote
 
 	skipped []byte // before the header, where it is kept
 }
@@ -55,18 +58,21 @@ type Kind struct {
 // openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
 // can be read at them; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
 func openInput(ctx context.Context, kind Kind, s Source, stdin io.Reader, windowBytes int64,
-	mapped bool) (*Input, error) {
+	mapped bool, requests *Requests) (*Input, error) {
 	switch {
 	case s.At != nil:
-		f, err := newPlaced(s)
-		if err != nil {
-			return nil, err
-		}
-		return openPlaced(kind, f, windowBytes, false)
+		return openSource(kind, s, windowBytes, nil)
 	case s.Reader != nil:
 		return openReader(ctx, kind, s.Name, s.Reader, windowBytes, false)
 	case s.IsStdin():
 		return openReader(ctx, kind, shownStdin, stdin, windowBytes, false)
+	case remote.Is(s.Name):
+		object, err := remote.Open(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		s = Source{Name: object.Name, At: object, Size: object.Size, Version: object.Tag}
+		return openSource(kind, s, windowBytes, requests)
 	}
 	file, err := OpenNamed(ctx, s.Name)
 	if err != nil {
@@ -82,6 +88,16 @@ func openInput(ctx context.Context, kind Kind, s Source, stdin io.Reader, window
 	}
 	in.close = append(in.close, file)
 	return in, nil
+}
+
+// openSource opens what a source has at offsets.
+func openSource(kind Kind, s Source, windowBytes int64, requests *Requests) (*Input, error) {
+	f, err := newPlaced(s)
+	if err != nil {
+		return nil, err
+	}
+	f.requests = requests
+	return openPlaced(kind, f, windowBytes, false)
 }
 
 // openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
@@ -103,12 +119,12 @@ func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, e
 			return nil, err
 		}
 	}
-	in, err := openStream(kind, f.shown, io.NopCloser(io.NewSectionReader(f, 0, f.bytes)), windowBytes)
+	in, err := openStream(kind, f.shown, io.NopCloser(f.sequence(0, f.bytes)), windowBytes)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	in.file, in.close = f, append(in.close, f)
+	in.file, in.requests, in.close = f, f.requests, append(in.close, f)
 	return in, nil
 }
 
@@ -160,7 +176,7 @@ func plainPathError(err error) error {
 
 // newFile maps a file, if that is wanted, and reads its header.
 func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
-	in = &Input{Name: f.shown, at: f, file: f, close: []io.Closer{f}}
+	in = &Input{Name: f.shown, at: f, file: f, requests: f.requests, close: []io.Closer{f}}
 	if mapped {
 		err = f.mapWhole()
 	}
@@ -325,6 +341,19 @@ func (in *Input) Identity() string {
 		name += " of " + spill.Stamp(in.file.info)
 	}
 	return name
+}
+
+// Remote reports whether the input is read over a network.
+func (in *Input) Remote() bool { return in.requests != nil }
+
+// AllowRequests says how much memory all remote inputs of the run have to be read ahead.
+func AllowRequests(all []*Input, bytes int64) {
+	for _, in := range all {
+		if in.requests != nil {
+			in.requests.allow(bytes)
+			return
+		}
+	}
 }
 
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when

@@ -21,6 +21,7 @@ const MaxOpen = 64
 func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
 	mapped := len(sources) > device.OpenFiles(MaxOpen)
+	requests := newRequests()
 	var all inputs
 	var faults []error
 	seenStdin := false
@@ -33,7 +34,7 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 		if s.At != nil || s.Reader != nil {
 			s.Name = cmp.Or(s.Name, fmt.Sprintf("input %d", i+1))
 		}
-		in, err := openInput(ctx, kind, s, stdin, windowBytes, mapped)
+		in, err := openInput(ctx, kind, s, stdin, windowBytes, mapped, requests)
 		if errors.Is(err, syscall.EMFILE) {
 			all.Close()
 			return nil, fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)

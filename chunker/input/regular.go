@@ -27,6 +27,8 @@ type placed struct {
 
 	pages *mmap.ReaderAt // of the whole file; nil: it is not mapped
 
+	requests *Requests // by which it is read ahead; nil: it is not remote
+
 	last os.FileInfo // at the end of reading; nil: it is open, or mapped
 }
 
@@ -103,6 +105,16 @@ func (f *placed) mapWhole() (err error) {
 	}
 	f.from, f.file = nil, nil
 	return nil
+}
+
+// sequence reads bytes from an offset on in order. Nothing is fetched ahead for somebody who only looks at the first.
+func (f *placed) sequence(off, bytes int64) io.Reader {
+	if f.requests == nil {
+		return io.NewSectionReader(f, off, bytes)
+	}
+	first := min(streamBuffer, bytes)
+	rest := newSequenceAhead(f.requests, f, off+first, bytes-first)
+	return io.MultiReader(io.NewSectionReader(f, off, first), rest)
 }
 
 // ReadAt reads like io.ReaderAt: by a call, unless it is mapped.

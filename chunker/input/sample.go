@@ -14,12 +14,21 @@ const (
 	sampleBuffer = 64 << 10 // bytes, or one record
 )
 
-// maxSampleReaders is how many places are read at once: a disk reads several as fast as one.
-const maxSampleReaders = 8
+// maxSampleReaders is how many places are read at once: a disk reads several as fast as one, a store many.
+const (
+	maxSampleReaders       = 8
+	maxRemoteSampleReaders = 32
+)
 
 // sampleReadersOf is how many read records of a size. Their buffers, of a record at least, are not of the memory limit:
-// together they have 1 MiB, or one record.
-func sampleReadersOf(size int) int { return max(1, min(maxSampleReaders, 1<<20/size)) }
+// together they have 2 MiB at most, or one record.
+func sampleReadersOf(size int, remote bool) int {
+	most := maxSampleReaders
+	if remote {
+		most = maxRemoteSampleReaders
+	}
+	return max(1, min(most, 1<<20/size))
+}
 
 // readRecords fills p with the records from index first on.
 type readRecords func(p []byte, first int64) error

@@ -81,7 +81,7 @@ func TestSampleReadsOnce(t *testing.T) {
 		}
 	}
 	for _, size := range []int{1, 100, 1 << 17, 1 << 18, 1 << 20, 1 << 24} {
-		if n := sampleReadersOf(size); n < 1 || n > maxSampleReaders || n > 1 && n*size > 1<<20 {
+		if n := sampleReadersOf(size, false); n < 1 || n > maxSampleReaders || n > 1 && n*size > 1<<20 {
 			t.Errorf("%d readers of records of %d bytes", n, size)
 		}
 	}

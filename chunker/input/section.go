@@ -15,8 +15,9 @@ type section struct {
 	claimed        atomic.Int64
 	readRecords    func(p []byte, first int64) error
 
-	ahead *ahead
-	asked atomic.Int64 // for records up to this one
+	ahead   *ahead
+	asked   atomic.Int64 // for records up to this one
+	fetched *fetcher     // nil: the system reads ahead
 }
 
 func (s *section) Records() int64 { return s.records }
@@ -28,6 +29,9 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 		return s.records, 0, nil
 	}
 	p := place(at, n)[:n*s.size]
+	if s.fetched != nil {
+		return at, n, s.fetched.ReadRecords(p, at)
+	}
 	if end := at + int64(n); s.ahead.fromDisk() {
 		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
 	}
@@ -37,6 +41,10 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 
 // ReadAhead implements Foreseen.
 func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
+	if s.fetched != nil {
+		s.fetched.Ahead()
+		return
+	}
 	if !s.ahead.fromDisk() {
 		return
 	}

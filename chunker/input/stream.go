@@ -180,7 +180,7 @@ func (in *Input) Sequence() io.Reader {
 		return &sequence{input: in, r: in.stream}
 	}
 	size := in.Records * int64(in.Header.Layout().RecordSize)
-	return &sequence{input: in, r: io.NewSectionReader(in.at, in.Offset(0), size)}
+	return &sequence{input: in, r: in.at.sequence(in.Offset(0), size)}
 }
 
 // sequence is an input that is read from its first record on.

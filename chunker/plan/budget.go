@@ -40,6 +40,9 @@ type Sizes struct {
 	SpillCoders   int   // blocks of spill that are compressed or decompressed at the same time
 	UncachedBytes int64 // of memory to read and write spill past the page cache with; 0: spill goes through it
 	PipeBytes     int64 // of memory to write to a pipe with; 0: none to spare
+	RequestBytes  int64 // of memory to read ahead what is remote
+	PartBytes     int   // of a part of an output that is an object of a store
+	Parts         int   // of those that are filled or sent at a time
 	MergeBytes    int64 // for the buffers of a merge
 	FanIn         int   // runs that are merged at once, at most
 	Slots         int   // chunks in flight on each GPU
@@ -92,6 +95,10 @@ func Divide(f *Facts) Sizes {
 		s.PipeBytes = f.Output.PipeBytes
 	}
 	b = b.with("pipe", s.PipeBytes)
+	s.RequestBytes = f.requests(b.Chunks())
+	b = b.with("requests of remote inputs", s.RequestBytes)
+	s.PartBytes, s.Parts = f.parts(b.Chunks())
+	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.indexBytes = min(indexBytes(f, s.BlockBytes, b.Chunks()), b.Chunks())
 	b = b.with("index of spill", s.indexBytes)
@@ -139,6 +146,39 @@ func (f *Facts) uncached(bytes int64) int64 {
 		return 0
 	}
 	return min(n, mostRequests) * RequestBytes
+}
+
+const (
+	// RemoteRequests of RemoteRequestBytes keep any network busy. They take a remoteShare of the memory at most.
+	RemoteRequests     = 32
+	RemoteRequestBytes = 8 << 20
+	remoteShare        = 8
+
+	// A store takes parts of minPartBytes at least, but for the last, and maxParts of them. One is filled while another
+	// is sent.
+	minPartBytes = 5 << 20
+	maxParts     = 10000
+	leastParts   = 2
+)
+
+// requests is the memory to read ahead what is remote.
+func (f *Facts) requests(bytes int64) int64 {
+	if !f.Remote {
+		return 0
+	}
+	return min(RemoteRequests*RemoteRequestBytes, bytes/remoteShare)
+}
+
+// parts divides memory for an output that is sent in parts. All of it has to fit as many as a store takes; of one that
+// nobody knows the size of, that is not sure.
+func (f *Facts) parts(bytes int64) (size, parallel int) {
+	if !f.Output.Remote {
+		return 0, 0
+	}
+	record := int64(f.recordSize() + f.Asked.Beside)
+	all := max(f.OutputRecords(), f.Records, 0) * record
+	size = int(max(min(RemoteRequestBytes, bytes/remoteShare/leastParts), minPartBytes, all/(maxParts-1)+1))
+	return size, int(min(max(bytes/remoteShare/int64(size), leastParts), RemoteRequests))
 }
 
 // limitWorkers takes no more workers than there is memory for.

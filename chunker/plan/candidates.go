@@ -74,6 +74,8 @@ func (c *chooser) waits(written, spilled float64) float64 {
 func (c *chooser) copy() Candidate {
 	a := Candidate{Strategy: Copy, Possible: true, Why: "the sample is in order: the input is copied while that holds"}
 	switch {
+	case c.f.Remote:
+		a.Possible, a.Why = false, "would read what is remote twice, should the sample be wrong"
 	case c.f.Mirrored():
 		a.Why = "the sample is in reverse order: the input is copied from its end while that holds"
 	case !c.f.Ordered():
@@ -112,6 +114,10 @@ func (c *chooser) touchedInCore() float64 {
 func (c *chooser) reread() Candidate {
 	a := Candidate{Strategy: Reread, ChunkRecords: c.capacity,
 		Why: "reads the input once for every chunk, and spills nothing"}
+	if c.f.Remote {
+		a.Why = "would read what is remote more than once"
+		return a
+	}
 	if !c.f.canReread() {
 		a.Why = rereadNeeds
 		return a

@@ -12,6 +12,7 @@ type Facts struct {
 	Keyer    *format.Keyer // layout of a record, and the order of the keys
 	Records  int64         // in the inputs; -1: not known before their end
 	Seekable bool          // every input is a regular file: it can be read at any place, and again
+	Remote   bool          // an input is read over a network, and so only once
 	InPlace  bool          // the output is one of the inputs and is written over it
 	Decoders []int64       // memory of the decompressor of each input
 	Together bool          // inputs are read at the same time, not one after another
@@ -49,6 +50,7 @@ type Output struct {
 	File      bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
 	Set       bool // several files: a record has its place when those before it have theirs
 	OnDisk    bool
+	Remote    bool // an object of a store, which is sent in parts
 	Codec     format.Compression
 	PipeBytes int64 // of memory that the writer to a stream of the caller can put to use
 }

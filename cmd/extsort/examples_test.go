@@ -27,8 +27,8 @@ import (
 // -update writes what the commands print into the pages.
 var updateExamples = flag.Bool("update", false, "write what the examples of the pages print into them")
 
-// unrunPages have commands that need a network, other machines, GPUs or hours.
-var unrunPages = []string{"install.md", "gpu.md", "benchmarks.md", "reliability.md"}
+// unrunPages have commands that need a network, other machines, GPUs or hours, or the tag s3 (see TestRemoteExamples).
+var unrunPages = []string{"install.md", "gpu.md", "benchmarks.md", "reliability.md", "remote.md"}
 
 func TestExamples(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -90,6 +91,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	return sink.Commit(records)
 }
 
+// What gen writes to a store goes in such parts, so many at a time.
+const remotePart, remoteParts = 16 << 20, 8
+
 // openSink begins the output.
 func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
 	sink *output.Sink, err error) {
@@ -98,7 +102,12 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 		return nil, err
 	}
 	to := a.stdout
-	if f.output != "" && f.output != "-" {
+	switch {
+	case remote.Is(f.output):
+		if to, err = remote.Create(ctx, f.output, remotePart, remoteParts); err != nil {
+			return nil, err
+		}
+	case f.output != "" && f.output != "-":
 		if to, err = output.Open(ctx, f.output, nil); err != nil {
 			return nil, err
 		}

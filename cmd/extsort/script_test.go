@@ -37,22 +37,21 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// hasS3 tells that this is a build with the tag s3.
+var hasS3 bool
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"mk":    makeFile,
-			"is":    checkFile,
-			"size":  checkSize,
-			"empty": checkEmpty,
-
-			"complains": checkComplaint,
-		},
+		Cmds:                scriptCommands(),
 		Condition: func(name string) (bool, error) {
-			if name == "root" {
+			switch name {
+			case "root":
 				return os.Getuid() == 0, nil
+			case "s3":
+				return hasS3, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
@@ -60,6 +59,17 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "spill"), 0o755)
 		},
 	})
+}
+
+func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"mk":    makeFile,
+		"is":    checkFile,
+		"size":  checkSize,
+		"empty": checkEmpty,
+
+		"complains": checkComplaint,
+	}
 }
 
 func makeFile(ts *testscript.TestScript, neg bool, args []string) {

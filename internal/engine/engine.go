@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -82,6 +83,7 @@ func (r *Run) Sort(ctx context.Context) error {
 		r.Result.Strategy = r.Plan.Strategy
 		return nil
 	}
+	input.AllowRequests(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	for i := range all {
 		err := r.try(ctx, &all[i])
 		impossible, ok := errors.AsType[*plan.Impossible](err)

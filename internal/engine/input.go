@@ -91,6 +91,9 @@ func (in *Input) Seekable() bool {
 	return !slices.ContainsFunc(in.Files, func(f *input.Input) bool { return !f.Seekable() })
 }
 
+// Remote reports whether an input is read over a network.
+func (in *Input) Remote() bool { return slices.ContainsFunc(in.Files, (*input.Input).Remote) }
+
 // Overwritten is an input that is the output, too; nil: none is.
 func (in *Input) Overwritten() *input.Input {
 	if i := slices.IndexFunc(in.Files, func(f *input.Input) bool { return f.Overwritten }); i >= 0 {

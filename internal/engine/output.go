@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -58,14 +59,20 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if o.header, o.keyer, o.size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
-	set := opt.Split != output.Split{}
-	if opt.Name != "" && !set {
+	set, s := opt.Split != output.Split{}, &r.Plan.Sizes
+	switch {
+	case set && remote.Is(opt.Name):
+		return fmt.Errorf("create output %s: several files have to be local ones", remote.Shown(opt.Name))
+	case remote.Is(opt.Name):
+		if stream, err = remote.Create(ctx, opt.Name, s.PartBytes, s.Parts); err != nil {
+			return err
+		}
+	case opt.Name != "" && !set:
 		if err = o.open(ctx, opt); err != nil {
 			return err
 		}
 		stream = o.file
 	}
-	s := &r.Plan.Sizes
 	sink := output.Options{
 		RecordSize: o.size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,

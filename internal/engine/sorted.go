@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/merge"
@@ -18,9 +19,10 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	}
 	r.Meter.begin(plan.StageMerge, atOutput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
+	input.AllowRequests(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	opt := r.mergeOptions()
 	opt.CheckOrder = true
-	if r.Facts.Records < 0 || !r.Facts.Seekable {
+	if r.Facts.Records < 0 || !r.Facts.Seekable || r.Facts.Remote {
 		return r.mergeStreams(ctx, opt)
 	}
 	s := &r.Plan.Sizes

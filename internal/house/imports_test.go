@@ -29,6 +29,9 @@ var house = []struct{ folder, layer string }{
 	{"device/opencl/cl", "device"},
 	{"device/tune", "device"},
 
+	{"internal/remote", "device"},
+	{"internal/remote/remotetest", "device"},
+
 	{"chunker", "chunker"},
 	{"chunker/input", "chunker"},
 	{"chunker/input/pipe", "chunker"},
@@ -88,7 +91,7 @@ var never = []struct {
 		from: []string{"device", "device/cpu/...", "device/opencl/...", "chunker/...", "merge/...",
 			"internal/engine", "."},
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
-			modulePath + "/chunker/input/pipe/pipetest"},
+			modulePath + "/chunker/input/pipe/pipetest", modulePath + "/internal/remote/remotetest"},
 		reason: "tools are no part of a sort",
 	},
 	{

@@ -75,7 +75,7 @@ func commandModules(t *testing.T) map[string]bool {
 	all := map[string]bool{}
 	for _, system := range []string{"linux", "windows"} {
 		format := "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
-		for name := range goList(t, system, "-deps", "-tags", "opencl", "-f", format, "./cmd/extsort") {
+		for name := range goList(t, system, "-deps", "-tags", "opencl,s3", "-f", format, "./cmd/extsort") {
 			all[name] = true
 		}
 	}
@@ -103,7 +103,7 @@ func goList(t *testing.T, system string, args ...string) map[string]string {
 // licenceOf is the text of a module's licence, in one line.
 func licenceOf(t *testing.T, folder string) string {
 	t.Helper()
-	for _, name := range []string{"LICENSE", "LICENSE.txt", "COPYING"} {
+	for _, name := range []string{"LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING"} {
 		if text, err := os.ReadFile(filepath.Join(folder, name)); err == nil {
 			return strings.Join(strings.Fields(string(text)), " ")
 		}

@@ -11,11 +11,13 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 const (
-	headBytes = 1 << 20 // that are read of the beginning; more than the longest header has
-	maxWindow = 1 << 30 // that a decompressor may look back to
+	headBytes   = 1 << 20   // that are read of the beginning; more than the longest header has
+	packedBytes = 256 << 10 // that are read at a time of what is compressed
+	maxWindow   = 1 << 30   // that a decompressor may look back to
 )
 
 // source is a file or stream, decompressed.
@@ -35,6 +37,9 @@ type source struct {
 
 // open opens a file, or stdin for "-", and reads its head.
 func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*source, error) {
+	if remote.Is(name) {
+		return openRemote(ctx, name, opt)
+	}
 	s := &source{name: name, bytes: -1, data: -1}
 	r := stdin
 	if name == input.Stdin {
@@ -53,6 +58,24 @@ func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*sou
 	return s, nil
 }
 
+// openRemote opens what is elsewhere.
+func openRemote(ctx context.Context, name string, opt *Options) (*source, error) {
+	object, err := remote.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{name: object.Name, data: -1}
+	first := make([]byte, min(object.Size, format.DetectBytes))
+	if _, err = object.ReadAt(first, 0); err == nil {
+		section := io.NewSectionReader(object, 0, object.Size)
+		err = s.beginSection(section, opt.Recognition.Compression(first) != format.None, opt)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return s, nil
+}
+
 func (s *source) close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing was written
@@ -66,9 +89,13 @@ func (s *source) begin(ctx context.Context, r io.Reader, opt *Options) error {
 	if section == nil {
 		return s.beginStream(pipe.NewReader(ctx, r), opt)
 	}
+	return s.beginSection(section, compressed, opt)
+}
+
+func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *Options) error {
 	s.bytes = section.Size()
 	if compressed {
-		return s.beginStream(section, opt)
+		return s.beginStream(bufio.NewReaderSize(section, packedBytes), opt)
 	}
 	s.data = max(s.bytes-opt.SkipBytes, 0)
 	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)

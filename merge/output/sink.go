@@ -73,7 +73,14 @@ func (s *Sink) Commit(records int64) error {
 // Abort leaves no trace of the output. It does nothing after Commit.
 func (s *Sink) Abort() error { return s.abort() }
 
-// NewSink makes a sink of an Output that holds nothing yet, or of any stream. After an error an Output is given up.
+// whole is an output that appears when it is complete: an Output, or an object of a store.
+type whole interface {
+	Commit(size int64) error // negative: all that was written
+	Abort() error
+}
+
+// NewSink makes a sink of an Output that holds nothing yet, of another output that appears whole, or of any stream.
+// After an error an output is given up.
 func NewSink(to io.Writer, opt Options) (*Sink, error) {
 	out, _ := to.(*Output)
 	if out == nil || out.IsStream() || opt.Compression != format.None {
@@ -102,14 +109,15 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
 func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
-	end := &streamEnd{to: to, out: out, last: pipe.NewWriter(to, opt.PipeBytes)}
+	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes)}
+	end.whole, _ = to.(whole)
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
 		return nil, errors.Join(err, end.abort())
 	}
 	stream := NewStreamSink(end.compressor, opt.RecordSize)
 	s := &Sink{BlockWriter: stream, kind: Stream}
-	if out != nil && !out.IsStream() {
+	if end.whole != nil && (out == nil || !out.IsStream()) {
 		s.kind = Ordered
 	}
 	s.abort = end.abort
@@ -176,7 +184,7 @@ type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
 	to         io.Writer   // stays open
-	out        *Output     // nil: a stream that the caller gave
+	whole      whole       // the same, if it is one; nil: a stream that the caller gave
 	closed     atomic.Bool // lets no more bytes through
 }
 
@@ -192,8 +200,8 @@ func (e *streamEnd) commit() error {
 	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil {
 		return err
 	}
-	if e.out != nil {
-		return e.out.Commit(-1)
+	if e.whole != nil {
+		return e.whole.Commit(-1)
 	}
 	if file, ok := e.to.(*os.File); ok {
 		if err := closeCopy(file); err != nil {
@@ -212,8 +220,8 @@ func (e *streamEnd) abort() error {
 		e.compressor.Close() // ends its goroutines
 	}
 	e.last.Close()
-	if e.out != nil {
-		return e.out.Abort()
+	if e.whole != nil {
+		return e.whole.Abort()
 	}
 	return nil
 }

@@ -1,0 +1,133 @@
+//go:build s3
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Open opens what is elsewhere under a name, and reads its first bytes. Reading ends when ctx is cancelled.
+func Open(ctx context.Context, name string) (*Object, error) {
+	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
+		return open(ctx, Shown(name), httpGetter(name))
+	}
+	get, err := s3Getter(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return open(ctx, name, get)
+}
+
+// transport speaks HTTP/1.1, where every request that is on its way has a connection of its own: they do not share
+// the window of one.
+var transport = &http.Transport{
+	Proxy:                 http.ProxyFromEnvironment,
+	DialContext:           (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
+	Protocols:             onlyHTTP1(),
+	MaxIdleConnsPerHost:   64,
+	IdleConnTimeout:       90 * time.Second,
+	TLSHandshakeTimeout:   15 * time.Second,
+	ResponseHeaderTimeout: time.Minute,
+	DisableCompression:    true, // bytes are counted as they are stored
+	ReadBufferSize:        64 << 10,
+}
+
+func onlyHTTP1() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
+}
+
+var client = &http.Client{Transport: transport}
+
+// httpGetter asks a server for a file.
+func httpGetter(name string) getter {
+	return func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+		if err != nil {
+			return nil, backoff.Permanent(errors.New("it is no valid URL"))
+		}
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
+		if strings.HasPrefix(tag, `"`) { // a weak one never matches, and the answer's is compared in any case
+			request.Header.Set("If-Match", tag)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, lasting(err)
+		}
+		if response.StatusCode == http.StatusPartialContent {
+			return answerOf(response.Header, response.Body, first)
+		}
+		response.Body.Close()
+		empty := response.StatusCode == http.StatusOK && response.ContentLength == 0
+		if empty || response.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+			return nil, outOfRange(tag)
+		}
+		return nil, statusError(response.StatusCode)
+	}
+}
+
+// answerOf is what came by the header of an answer.
+func answerOf(header http.Header, body io.ReadCloser, first int64) (*answer, error) {
+	a := &answer{body: body, tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
+	var from, to int64
+	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &a.size)
+	if err != nil || from != first {
+		body.Close()
+		return nil, backoff.Permanent(errNoRanges)
+	}
+	return a, nil
+}
+
+// outOfRange is why there are no bytes at a place where there were some when the object was opened with that tag.
+func outOfRange(tag string) error {
+	if tag == "" {
+		return backoff.Permanent(errEmpty)
+	}
+	return backoff.Permanent(errChanged)
+}
+
+// statusError is the error of an answer that has no bytes.
+func statusError(status int) error {
+	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	switch {
+	case status == http.StatusOK:
+		return backoff.Permanent(errNoRanges)
+	case status == http.StatusPreconditionFailed:
+		return backoff.Permanent(errChanged)
+	case status == http.StatusNotFound:
+		return backoff.Permanent(fmt.Errorf("no such file (%s)", text))
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return backoff.Permanent(fmt.Errorf("access denied (%s): is the URL complete, and still valid?", text))
+	case transient(status):
+		return fmt.Errorf("the server answers %s", text)
+	}
+	return backoff.Permanent(fmt.Errorf("the server answers %s", text))
+}
+
+// transient reports whether a request with that answer may succeed later.
+func transient(status int) bool {
+	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+}
+
+// lasting marks an error of the network that will not go away: there is no such host, or its certificate is not good.
+func lasting(err error) error {
+	missing, ok := errors.AsType[*net.DNSError](err)
+	if ok && missing.IsNotFound {
+		return backoff.Permanent(fmt.Errorf("no such host: %s", missing.Name))
+	}
+	if strings.Contains(err.Error(), "tls: failed to verify certificate") {
+		return backoff.Permanent(plain(err))
+	}
+	return err
+}

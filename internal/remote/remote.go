@@ -1,0 +1,78 @@
+// Package remote reads objects of stores that speak S3, and files of HTTP servers, by ranges, and writes objects in
+// parts. What was opened is read as it was then: a change is an error. Requests that fail for a while are sent again.
+//
+// How requests are sent is built only with the tag s3, since it needs a library of its own.
+package remote
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+var (
+	stores  = []string{"s3", "gs"} // by their schemes
+	servers = []string{"http", "https"}
+)
+
+// Is reports whether a name stands for an object or a file elsewhere.
+func Is(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && (slices.Contains(stores, scheme) || slices.Contains(servers, scheme))
+}
+
+// Shown is a name without what may be secret: user and password, and the query, which may have a signature.
+func Shown(name string) string {
+	scheme, _, _ := strings.Cut(name, "://")
+	if !slices.Contains(servers, scheme) {
+		return name
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return scheme + "://…"
+	}
+	u.User, u.Fragment = nil, ""
+	if u.RawQuery != "" {
+		u.RawQuery = "…"
+	}
+	return u.String()
+}
+
+// plain is an error without the URL of the request, which has what Shown leaves out.
+func plain(err error) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+const (
+	firstPause = 200 * time.Millisecond // between two attempts; the next ones are longer
+	maxPause   = 10 * time.Second
+
+	openTries = 4 // within two seconds, since the name may be mistaken
+	tries     = 9 // within a minute
+)
+
+// attemptTime is what one request may take. It is a variable for tests.
+var attemptTime = 2 * time.Minute
+
+// retry sends a request until it succeeds, fails for good (backoff.Permanent), or has failed too often.
+func retry(ctx context.Context, tries uint, send func(ctx context.Context) error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+		return struct{}{}, send(attempt)
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries))
+	if permanent, ok := errors.AsType[*backoff.PermanentError](err); ok {
+		err = permanent.Unwrap() // of the last attempt
+	}
+	return plain(err)
+}

@@ -1,0 +1,212 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+func TestShownHidesSecrets(t *testing.T) {
+	for name, want := range map[string]string{
+		"https://me:pass@host/a/b.bin?X-Amz-Signature=secret#x": "https://host/a/b.bin?…",
+		"http://host/a":      "http://host/a",
+		"https://ho st/?a=b": "https://…",
+		"s3://bucket/a?b#c":  "s3://bucket/a?b#c",
+	} {
+		if got := Shown(name); got != want {
+			t.Errorf("%s is shown as %s, want %s", name, got, want)
+		}
+	}
+	err := fmt.Errorf("failed: %w", &url.Error{Op: "Get", URL: "https://host/?secret", Err: errors.New("reset")})
+	if plain(err).Error() != "reset" {
+		t.Errorf("the error is %v", plain(err))
+	}
+}
+
+func TestIs(t *testing.T) {
+	for name, want := range map[string]bool{"s3://a/b": true, "gs://a/b": true, "https://a": true, "http://a": true,
+		"s3:/a": false, "a/s3://b": false, "ftp://a": false, "-": false, "": false} {
+		if Is(name) != want {
+			t.Errorf("Is(%q) is %v", name, !want)
+		}
+	}
+}
+
+// holds is a getter of an object that breaks off every answer after most bytes.
+func holds(content []byte, most int, fault func(request int) error) getter {
+	requests := 0
+	return func(_ context.Context, first, end int64, tag string) (*answer, error) {
+		requests++
+		if err := fault(requests); err != nil {
+			return nil, err
+		}
+		part := content[first:min(end, int64(len(content)))]
+		body := io.Reader(bytes.NewReader(part))
+		if len(part) > most && first > 0 {
+			body = io.MultiReader(bytes.NewReader(part[:most]), brokenReader{})
+		}
+		return &answer{io.NopCloser(body), int64(len(content)), "tag"}, nil
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+func TestObjectGoesOnWhereAnAnswerBreaksOff(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 10_000)
+	o, err := open(t.Context(), "o", holds(content, 7001, func(request int) error {
+		if request%4 == 0 {
+			return errors.New("503")
+		}
+		return nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range [][2]int{{0, 1}, {0, 10}, {4090, 4100}, {5000, 25_000}, {99_999, 100_000}} {
+		p := make([]byte, at[1]-at[0])
+		if n, err := o.ReadAt(p, int64(at[0])); n != len(p) || err != nil || !bytes.Equal(p, content[at[0]:at[1]]) {
+			t.Errorf("bytes %v: %d, %v", at, n, err)
+		}
+	}
+	p := make([]byte, 10)
+	if n, err := o.ReadAt(p, int64(len(content))-4); n != 4 || err != io.EOF {
+		t.Errorf("at the end: %d, %v", n, err)
+	}
+	if n, err := o.ReadAt(p, int64(len(content))+4); n != 0 || err != io.EOF {
+		t.Errorf("behind the end: %d, %v", n, err)
+	}
+}
+
+func TestObjectThatChanged(t *testing.T) {
+	content := make([]byte, 10_000)
+	o, err := open(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Tag = "another"
+	if _, err := o.ReadAt(make([]byte, 10), 5000); !errors.Is(err, errChanged) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestObjectThatIsRefused(t *testing.T) {
+	refused, requests := errors.New("access denied"), 0
+	_, err := open(t.Context(), "o", holds(nil, 0, func(int) error {
+		requests++
+		return backoff.Permanent(refused)
+	}))
+	if !errors.Is(err, refused) || requests != 1 || err.Error() != "o: access denied" {
+		t.Errorf("%d requests: %v", requests, err)
+	}
+}
+
+// keptStore is a store in memory.
+type keptStore struct {
+	mu      sync.Mutex
+	parts   map[int][]byte
+	content []byte
+	aborted int
+	fault   func(number int) error
+}
+
+func (k *keptStore) put(_ context.Context, number int, part []byte) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.fault(number); err != nil {
+		return "", err
+	}
+	k.parts[number] = bytes.Clone(part)
+	return fmt.Sprint("tag", number), nil
+}
+
+func (k *keptStore) complete(_ context.Context, tags []string) error {
+	for i, tag := range tags {
+		if tag != fmt.Sprint("tag", i+1) {
+			return backoff.Permanent(fmt.Errorf("part %d has %s", i+1, tag))
+		}
+		k.content = append(k.content, k.parts[i+1]...)
+	}
+	return nil
+}
+
+func (k *keptStore) abort(context.Context) error {
+	k.aborted++
+	return nil
+}
+
+func newKept(fault func(number int) error) *keptStore {
+	return &keptStore{parts: map[int][]byte{}, fault: fault}
+}
+
+func TestUploadIsWhole(t *testing.T) {
+	for _, size := range []int{0, 1, 99, 100, 101, 1000, 12_345} {
+		failed := map[int]bool{}
+		store := newKept(func(number int) error {
+			if number%50 == 3 && !failed[number] {
+				failed[number] = true
+				return errors.New("503")
+			}
+			return nil
+		})
+		u := newUpload(t.Context(), "o", store, 100, 3)
+		content := []byte(strings.Repeat("abcdefghijklm", size)[:size])
+		for i := 0; i < size; i += 37 {
+			if _, err := u.Write(content[i:min(i+37, size)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(u.Commit(-1), u.Abort()); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(store.content, content) || store.aborted != 0 {
+			t.Errorf("%d bytes: the object has %d, aborted %d times", size, len(store.content), store.aborted)
+		}
+	}
+}
+
+func TestUploadFails(t *testing.T) {
+	full := errors.New("quota exceeded")
+	store := newKept(func(number int) error {
+		if number == 5 {
+			return backoff.Permanent(full)
+		}
+		return nil
+	})
+	u := newUpload(t.Context(), "o", store, 100, 2)
+	var err error
+	for range 1000 {
+		if _, err = u.Write(make([]byte, 90)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, full) {
+		t.Errorf("Write says %v", err)
+	}
+	if err = u.Commit(-1); !errors.Is(err, full) || store.aborted != 1 || store.content != nil {
+		t.Errorf("Commit says %v, aborted %d times", err, store.aborted)
+	}
+}
+
+func TestUploadIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	store := newKept(func(int) error { return nil })
+	u := newUpload(ctx, "o", store, 100, 2)
+	if _, err := u.Write(make([]byte, 250)); err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("stop")
+	cancel(stop)
+	if err := u.Commit(-1); !errors.Is(err, stop) || store.aborted != 1 || store.content != nil {
+		t.Errorf("Commit says %v, aborted %d times", err, store.aborted)
+	}
+}

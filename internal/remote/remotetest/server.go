@@ -1,0 +1,192 @@
+//go:build s3
+
+// Package remotetest is a store that speaks S3, and a server of files, in the process of a test.
+package remotetest
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// Server has the objects of one bucket, and the same as files below Files.
+type Server struct {
+	*httptest.Server
+	store *s3mem.Backend
+
+	Requests atomic.Int64
+	Bytes    atomic.Int64 // that were sent
+	Most     atomic.Int64 // requests that were under way at the same time
+	underWay atomic.Int64
+
+	mu    sync.Mutex
+	wrap  func(http.Handler) http.Handler
+	files map[string]file
+}
+
+// file is what was put, with its ETag.
+type file struct {
+	content []byte
+	tag     string
+}
+
+// Bucket is the bucket that is there.
+const Bucket = "bucket"
+
+// New starts a server.
+func New() (*Server, error) {
+	s := &Server{store: s3mem.New(), files: map[string]file{}}
+	if err := s.store.CreateBucket(Bucket); err != nil {
+		return nil, err
+	}
+	all := http.NewServeMux()
+	all.HandleFunc("/files/{name...}", s.serve)
+	all.Handle("/", gofakes3.New(s.store, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.Requests.Add(1)
+		now := s.underWay.Add(1)
+		defer s.underWay.Add(-1)
+		for most := s.Most.Load(); now > most && !s.Most.CompareAndSwap(most, now); most = s.Most.Load() {
+		}
+		s.mu.Lock()
+		wrap := s.wrap
+		s.mu.Unlock()
+		w = &counted{w, &s.Bytes}
+		if wrap != nil {
+			wrap(all).ServeHTTP(w, r)
+			return
+		}
+		all.ServeHTTP(w, r)
+	}))
+	return s, nil
+}
+
+// Wrap has what wrap makes of the server answer from now on; nil: the server itself.
+func (s *Server) Wrap(wrap func(http.Handler) http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrap = wrap
+}
+
+// Env is what lets a process find the store.
+func (s *Server) Env() map[string]string {
+	return map[string]string{"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ACCESS_KEY_ID": "an-access-key",
+		"AWS_SECRET_ACCESS_KEY": "a-secret-key", "AWS_REGION": "us-east-1"}
+}
+
+// S3 and HTTP are the two names of an object.
+func S3(name string) string { return "s3://" + Bucket + "/" + name }
+
+// HTTP is the name of an object as a file of the server.
+func (s *Server) HTTP(name string) string { return s.URL + "/files/" + name }
+
+const lastModified = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// Put stores an object.
+func (s *Server) Put(name string, content []byte) error {
+	sum := md5.Sum(content)
+	s.mu.Lock()
+	s.files[name] = file{content, `"` + hex.EncodeToString(sum[:]) + `"`}
+	s.mu.Unlock()
+	_, err := s.store.PutObject(Bucket, name, map[string]string{"Last-Modified": lastModified},
+		bytes.NewReader(content), int64(len(content)), nil)
+	return err
+}
+
+// Get is what an object has; nil: there is none.
+func (s *Server) Get(name string) []byte {
+	object, err := s.store.GetObject(Bucket, name, nil)
+	if err != nil {
+		return nil
+	}
+	content, err := io.ReadAll(object.Contents)
+	if errors.Join(err, object.Contents.Close()) != nil {
+		return nil
+	}
+	return content
+}
+
+// serve serves an object as a file with an ETag.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	f, ok := s.files[r.PathValue("name")]
+	s.mu.Unlock()
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("ETag", f.tag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
+}
+
+type counted struct {
+	http.ResponseWriter
+	bytes *atomic.Int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// Unwrap lets http.ResponseController find what it needs.
+func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Late answers after a while.
+func Late(delay time.Duration) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(delay)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Unreliable answers one request of 20 with 503, and cuts one answer of 7 that has a body short.
+func Unreliable() func(http.Handler) http.Handler {
+	var requests atomic.Int64
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch n := requests.Add(1); {
+			case n%20 == 0:
+				http.Error(w, "slow down", http.StatusServiceUnavailable)
+			case n%7 == 0 && r.Method == http.MethodGet:
+				next.ServeHTTP(&short{ResponseWriter: w}, r)
+			default:
+				next.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// short breaks the connection in the middle of the body.
+type short struct {
+	http.ResponseWriter
+	left int64
+	seen bool
+}
+
+func (s *short) Write(p []byte) (int, error) {
+	if !s.seen {
+		size, _ := strconv.ParseInt(strings.TrimSpace(s.Header().Get("Content-Length")), 10, 64)
+		s.left, s.seen = size/2, true
+	}
+	n, _ := s.ResponseWriter.Write(p[:min(int64(len(p)), s.left)])
+	if s.left -= int64(n); s.left == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return len(p), nil
+}

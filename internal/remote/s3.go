@@ -1,0 +1,220 @@
+//go:build s3
+
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// place is an object of a store.
+type place struct {
+	core        *minio.Core
+	bucket, key string
+}
+
+// placeOf finds the store that a name stands for.
+func placeOf(name string) (p place, err error) {
+	scheme, path, _ := strings.Cut(name, "://")
+	p.bucket, p.key, _ = strings.Cut(path, "/")
+	if p.bucket == "" || p.key == "" {
+		return p, fmt.Errorf("the name of an object is %s://BUCKET/KEY", scheme)
+	}
+	endpoint := "https://storage.googleapis.com"
+	if scheme == "s3" {
+		endpoint = cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com")
+	}
+	p.core, err = clientOf(endpoint)
+	return p, err
+}
+
+var (
+	clients   = map[string]*minio.Core{} // by endpoint: what they found out, as credentials, is kept
+	clientsMu sync.Mutex
+)
+
+func clientOf(endpoint string) (*minio.Core, error) {
+	clientsMu.Lock()
+	defer clientsMu.Unlock()
+	if known := clients[endpoint]; known != nil {
+		return known, nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is no URL as https://HOST")
+	}
+	core, err := minio.NewCore(u.Host, &minio.Options{
+		Creds: usualCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,
+		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
+	})
+	if err != nil {
+		return nil, err
+	}
+	clients[endpoint] = core
+	return core, nil
+}
+
+// usualCredentials are those of the environment, of a file, or of the machine: the first that there are. Where there
+// are none, each request would look for them again.
+func usualCredentials() *credentials.Credentials {
+	near := transport.Clone() // who gives credentials to a machine answers at once, or is not there
+	near.DialContext = (&net.Dialer{Timeout: time.Second}).DialContext
+	found := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
+		&credentials.IAM{Client: &http.Client{Transport: near, Timeout: 5 * time.Second}},
+	})
+	if value, err := found.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
+		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
+	}
+	return found
+}
+
+// s3Getter asks a store for an object.
+func s3Getter(name string) (getter, error) {
+	p, err := placeOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+		var opt minio.GetObjectOptions
+		opt.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
+		if tag != "" {
+			opt.Set("If-Match", tag)
+		}
+		body, _, header, err := p.core.GetObject(ctx, p.bucket, p.key, opt)
+		if minio.ToErrorResponse(err).StatusCode == http.StatusRequestedRangeNotSatisfiable {
+			return nil, outOfRange(tag)
+		}
+		if err != nil {
+			return nil, p.fault(err)
+		}
+		return answerOf(header, body, first)
+	}, nil
+}
+
+// fault is an error of a store in the words of the user.
+func (p *place) fault(err error) error {
+	said, ok := errors.AsType[minio.ErrorResponse](err)
+	if !ok {
+		return lasting(err)
+	}
+	switch {
+	case said.Code == minio.NoSuchKey:
+		err = errors.New("no such object")
+	case said.Code == minio.NoSuchBucket:
+		err = fmt.Errorf("no such bucket: %s", p.bucket)
+	case said.Code == minio.PreconditionFailed:
+		err = errChanged
+	case said.StatusCode == http.StatusForbidden || said.StatusCode == http.StatusUnauthorized:
+		err = p.denied(said.Code)
+	case transient(said.StatusCode):
+		return fmt.Errorf("the store answers %d %s", said.StatusCode, said.Code)
+	default:
+		err = fmt.Errorf("the store answers %s: %s", said.Code, said.Message)
+	}
+	return backoff.Permanent(err)
+}
+
+// denied says what to do where access was denied.
+func (p *place) denied(code string) error {
+	used, err := p.core.GetCreds()
+	switch {
+	case err != nil || used.AccessKeyID == "":
+		return errors.New("access denied, and no credentials were found: set AWS_ACCESS_KEY_ID and " +
+			"AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws/credentials by AWS_PROFILE")
+	case code == minio.AccessDenied:
+		return errors.New("access denied: the credentials that were found do not allow it")
+	}
+	return fmt.Errorf("access denied: the store refuses the credentials that were found (%s)", code)
+}
+
+// multipart is an upload to a store.
+type multipart struct {
+	place
+	id string
+}
+
+// Create begins an object that is sent in parts of a size, so many at a time. Sending ends when ctx is cancelled.
+func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
+	u, err := create(ctx, name, part, parallel)
+	if err != nil {
+		return nil, fmt.Errorf("create output %s: %w", Shown(name), err)
+	}
+	return u, nil
+}
+
+func create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
+	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
+		return nil, errors.New("a file of a server cannot be written: name a local file, or s3://BUCKET/KEY")
+	}
+	p, err := placeOf(name)
+	if err != nil {
+		return nil, err
+	}
+	m := &multipart{place: p}
+	err = retry(ctx, openTries, func(ctx context.Context) (err error) {
+		if m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{}); err != nil {
+			err = p.fault(err)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newUpload(ctx, name, m, part, parallel), nil
+}
+
+func (m *multipart) put(ctx context.Context, number int, part []byte) (tag string, err error) {
+	sum := md5.Sum(part) // by which the store sees that all came as it was sent
+	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, bytes.NewReader(part), int64(len(part)),
+		minio.PutObjectPartOptions{Md5Base64: base64.StdEncoding.EncodeToString(sum[:]), DisableContentSha256: true})
+	if err != nil {
+		return "", m.fault(err)
+	}
+	return sent.ETag, nil
+}
+
+func (m *multipart) complete(ctx context.Context, tags []string) error {
+	if len(tags) == 0 {
+		return m.putEmpty(ctx)
+	}
+	parts := make([]minio.CompletePart, len(tags))
+	for i, tag := range tags {
+		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: tag}
+	}
+	_, err := m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, minio.PutObjectOptions{})
+	if err != nil {
+		return m.fault(err)
+	}
+	return nil
+}
+
+// putEmpty makes an object of no parts, as no upload may have it.
+func (m *multipart) putEmpty(ctx context.Context) error {
+	_, err := m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "",
+		minio.PutObjectOptions{DisableContentSha256: true})
+	if err != nil {
+		return m.fault(err)
+	}
+	return plain(m.abort(ctx))
+}
+
+func (m *multipart) abort(ctx context.Context) error {
+	return m.core.AbortMultipartUpload(ctx, m.bucket, m.key, m.id)
+}

@@ -1,0 +1,143 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// MinPart is the least size of a part but the last, and MaxParts the most that an object may have: so S3 has it.
+	MinPart  = 5 << 20
+	MaxParts = 10000
+
+	abortTime = 30 * time.Second
+)
+
+// Upload is an object that is written from its beginning to its end, in parts of which several are sent at the same
+// time. It appears whole when Commit returns, or not at all; what stands under the name is replaced then.
+type Upload struct {
+	name  string
+	store store
+	part  int // bytes of a part
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  *errgroup.Group // sends parts
+	free   chan []byte     // buffers of parts, nil before they are used
+	filled []byte          // of the part that is being written; nil: none is
+	tags   []*string       // of the parts that were sent, or are
+	bytes  int64
+	over   bool
+}
+
+// store takes the parts of one object.
+type store interface {
+	put(ctx context.Context, number int, part []byte) (tag string, err error)
+	complete(ctx context.Context, tags []string) error
+	abort(ctx context.Context) error
+}
+
+// newUpload sends parts of a size, parallel at a time, to a store. Their memory is theirs together.
+func newUpload(ctx context.Context, name string, to store, part, parallel int) *Upload {
+	u := &Upload{name: name, store: to, part: part, free: make(chan []byte, parallel)}
+	ctx, u.cancel = context.WithCancel(ctx)
+	u.group, u.ctx = errgroup.WithContext(ctx)
+	for range parallel {
+		u.free <- nil
+	}
+	return u
+}
+
+// Write fills parts, and sends those that are full.
+func (u *Upload) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		if err := u.buffer(); err != nil {
+			return n, fmt.Errorf("write %s at byte %d: %w", u.name, u.bytes, err)
+		}
+		m := min(u.part-len(u.filled), len(p)-n)
+		u.filled = append(u.filled, p[n:n+m]...)
+		n, u.bytes = n+m, u.bytes+int64(m)
+		if len(u.filled) == u.part {
+			u.send()
+		}
+	}
+	return n, nil
+}
+
+// buffer waits for memory for a part.
+func (u *Upload) buffer() error {
+	if u.filled != nil {
+		return nil
+	}
+	if len(u.tags) == MaxParts {
+		return fmt.Errorf("an object has %d parts at most, and these are of %d bytes: raise Options.MemoryBytes for larger "+
+			"ones", MaxParts, u.part)
+	}
+	select {
+	case u.filled = <-u.free:
+	case <-u.ctx.Done():
+		return context.Cause(u.ctx)
+	}
+	if u.filled == nil {
+		u.filled = make([]byte, 0, u.part)
+	}
+	return nil
+}
+
+// send sends the part that is filled.
+func (u *Upload) send() {
+	part, tag := u.filled, new(string)
+	u.filled, u.tags = nil, append(u.tags, tag)
+	number := len(u.tags)
+	u.group.Go(func() error {
+		err := retry(u.ctx, tries, func(ctx context.Context) (err error) {
+			*tag, err = u.store.put(ctx, number, part)
+			return err
+		})
+		u.free <- part[:0]
+		return err
+	})
+}
+
+// Commit makes the object appear. It has what Write has written.
+func (u *Upload) Commit(int64) error {
+	err := context.Cause(u.ctx)
+	if err == nil && u.filled != nil {
+		u.send()
+	}
+	if err = errors.Join(err, u.group.Wait()); err == nil {
+		tags := make([]string, len(u.tags))
+		for i, tag := range u.tags {
+			tags[i] = *tag
+		}
+		err = retry(context.WithoutCancel(u.ctx), tries, func(ctx context.Context) error {
+			return u.store.complete(ctx, tags)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("finish output %s: %w", u.name, errors.Join(err, u.Abort()))
+	}
+	u.over = true
+	u.cancel()
+	return nil
+}
+
+// Abort gives up the object and has the store forget its parts. It does nothing after Commit.
+func (u *Upload) Abort() error {
+	if u.over {
+		return nil
+	}
+	u.over = true
+	u.cancel()
+	u.group.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), abortTime)
+	defer cancel()
+	if err := u.store.abort(ctx); err != nil {
+		return fmt.Errorf("give up the parts of %s, which stay in the store until it removes them: %w", u.name, plain(err))
+	}
+	return nil
+}
