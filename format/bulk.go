@@ -80,13 +80,13 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		for i, v := range dst {
 			dst[i] = v ^ uint64(int64(v<<up)>>63)&spread ^ flip
 		}
-		p.turnBy(dst, p.turn)
 	case p.flip != 0:
 		flip := p.flip
 		for i := range dst {
 			dst[i] ^= flip
 		}
 	}
+	p.turnBy(dst, p.turn)
 }
 
 // turnBy turns numbers round by n.

@@ -26,14 +26,19 @@ type Array struct {
 	HeaderBytes int64
 	Records     int64
 	RecordSize  int          // bytes
-	Fields      []ArrayField // one without a name, unless the array has a structured type
+	Fields      []ArrayField // one without a name, unless the array has a structured type or columns, the first of them
+	Columns     int          // of an array of two dimensions; 0: it has one
 }
+
+// shownColumns is how many columns of an array are described as fields.
+const shownColumns = 12
 
 // ArrayField is a field of an array's records.
 type ArrayField struct {
 	Name   string
 	Offset int    // bytes; of an array in a record not known
 	Type   Type   // the zero Type: it cannot be a key
+	NaT    bool   // its least value is NaT
 	Why    string // it cannot be a key; "": it can
 }
 
@@ -47,17 +52,26 @@ func ReadArray(r io.Reader) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size}
-	for _, f := range dt.fields {
-		a.Fields = append(a.Fields, ArrayField{Name: f.name, Offset: f.offset, Type: f.typ, Why: f.why})
+	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size, Columns: dt.columns}
+	for i := 1; i < min(dt.columns, shownColumns); i++ {
+		f := dt.fields[0]
+		f.offset += i * (dt.size / dt.columns)
+		dt.fields = append(dt.fields, f)
+	}
+	for i, f := range dt.fields {
+		if dt.columns > 0 {
+			f.name = strconv.Itoa(i)
+		}
+		a.Fields = append(a.Fields, ArrayField{Name: f.name, Offset: f.offset, Type: f.typ, NaT: f.nat, Why: f.why})
 	}
 	return a, nil
 }
 
 // Number is where a value of the field stands on the number line, from its part of a normalized key: the value of a
-// number, and of bytes the first eight as a big-endian number. It is rounded to a float64; a NaN stays one.
+// number, and of bytes or characters the first eight bytes as a big-endian number. It is rounded to a float64; a NaN or
+// NaT is NaN.
 func (f Field) Number(key []byte) float64 {
-	if f.Type.Kind == Bytes {
+	if f.isText() {
 		size := min(len(key), 8)
 		bits := PrefixOf(key)
 		if f.Desc {
@@ -65,27 +79,34 @@ func (f Field) Number(key []byte) float64 {
 		}
 		return math.Ldexp(float64(bits), 8*(8-size))
 	}
-	bits := 64
-	if f.Type.Kind == Float {
-		bits = 8 * len(key) // its text has as few digits as tell it from others of its size
+	if f.Type.IsFloat() {
+		_, x := f.Type.float(f.ascending(key))
+		return x
 	}
-	x, err := strconv.ParseFloat(f.text(key, 0), bits)
-	if err != nil { // the text of a NaN has its bits
+	x, err := strconv.ParseFloat(f.text(key, 0), 64)
+	if err != nil { // NaT
 		return math.NaN()
 	}
 	return x
 }
 
+// isText reports whether the values of the field are bytes or characters.
+func (f Field) isText() bool { return f.Type.Kind == Bytes || f.Type.Kind == UCS }
+
+// HasNaNs reports whether values of the field may be a NaN or a NaT.
+func (f Field) HasNaNs() bool { return f.Type.IsFloat() || f.NaT }
+
 // NumberText is a place on the number line, as a value of the field: six digits of a number, of bytes the first four.
 func (f Field) NumberText(x float64) string {
-	if f.Type.Kind == Bytes {
+	if f.isText() {
 		first := uint64(math.MaxUint64)
 		if x < 1<<64 {
 			first = uint64(max(x, 0))
 		}
-		return bytesText(binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0)
+		text := map[Kind]func([]byte, int) string{Bytes: bytesText, UCS: ucsText}[f.Type.Kind]
+		return text(binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0)
 	}
-	if f.Type.Kind != Float && math.Abs(x) < 1e15 {
+	if !f.Type.IsFloat() && math.Abs(x) < 1e15 {
 		return fmt.Sprintf("%.0f", x)
 	}
 	return strconv.FormatFloat(x, 'g', 6, 64)

@@ -91,6 +91,16 @@ func normalized(t *testing.T, f Field, rec []byte) []byte {
 func encodeNumber(t Type, v float64) ([]byte, bool) {
 	var b []byte
 	switch {
+	case t.Kind == Float && t.Size == 2:
+		for bits := range 1 << 16 {
+			if half(uint16(bits)) == v {
+				b = binary.LittleEndian.AppendUint16(nil, uint16(bits))
+			}
+		}
+	case t.Kind == Brain:
+		if bits := math.Float32bits(float32(v)); bits<<16 == 0 {
+			b = binary.LittleEndian.AppendUint16(nil, uint16(bits>>16))
+		}
 	case t.Kind == Float && t.Size == 4:
 		b = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v)))
 	case t.Kind == Float:
@@ -107,6 +117,9 @@ func encodeNumber(t Type, v float64) ([]byte, bool) {
 		b = binary.LittleEndian.AppendUint64(nil, uint64(int64(v)))
 		high := uint64(int64(v) >> 63)
 		b = binary.LittleEndian.AppendUint64(b, high)[:t.Size]
+	}
+	if len(b) == 0 {
+		return nil, false
 	}
 	if t.BigEndian {
 		for i := range len(b) / 2 {

@@ -32,6 +32,8 @@
 //
 //	raw      [record][record]…
 //	gensort  [10-byte key, 90-byte payload]…
+//	npz      a Zip archive of npy files
+//	fvecs    [D i32le, D × f32le]…                                     also bvecs, ivecs
 //	sosd     [count u64le][key][key]…                                  a count, 8 bytes
 //	npy      93 'N' 'U' 'M' 'P' 'Y' [version][length][text][record]…   a dictionary as text, n·64 bytes
 //

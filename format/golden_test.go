@@ -1,6 +1,6 @@
 package format
 
-const goldenData = "d6be03d186c07efd135cd136227911af9cee4653fc23ac8bb4a6e4f3897d90c7"
+const goldenData = "c360d8796dacc83c29b57430b468640f3d095934b790bf19138c4358b66141d5"
 
 var goldenRecords = map[string]string{
 	"8 0:u64/uniform":                   "7d3a360f090eb47a72d7c2dd3080efbf47aaf282e42c555f",

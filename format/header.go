@@ -18,6 +18,8 @@ type Header struct {
 	size    int64 // bytes
 	records int64 // -1: not said
 	dtype   string
+	columns int    // of an array of two dimensions
+	begin   []byte // of each record, if all begin alike
 	before  []byte // what comes before the header in the output
 }
 
@@ -33,7 +35,8 @@ func (h *Header) Records() int64 { return h.records }
 // Compatible reports, as an error that names both files, why the records of two inputs cannot go into one
 // output.
 func (h *Header) Compatible(other *Header) error {
-	if h.format == other.format && h.dtype == other.dtype && h.layout.String() == other.layout.String() {
+	if h.format == other.format && h.dtype == other.dtype && h.columns == other.columns &&
+		h.layout.String() == other.layout.String() {
 		return nil
 	}
 	return fmt.Errorf("%s has %s, but %s has %s: files that are sorted together need the same records",
@@ -41,7 +44,10 @@ func (h *Header) Compatible(other *Header) error {
 }
 
 func (h *Header) describe() string {
-	if h.dtype != "" {
+	switch {
+	case h.columns > 0:
+		return fmt.Sprintf("dtype %s in %d columns", h.dtype, h.columns)
+	case h.dtype != "":
 		return "dtype " + h.dtype
 	}
 	return h.layout.String()
@@ -53,7 +59,7 @@ func (h *Header) describe() string {
 func (h *Header) Encode(records int64) []byte {
 	switch h.format {
 	case "npy":
-		return slices.Concat(h.before, encodeNpy(h.dtype, records))
+		return slices.Concat(h.before, encodeNpy(h.dtype, records, h.columns))
 	case "sosd":
 		return binary.LittleEndian.AppendUint64(slices.Clone(h.before), uint64(records))
 	}
@@ -73,12 +79,15 @@ func (h *Header) WithCount() (*Header, error) {
 	case "sosd":
 		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by Record.Type, "+
 			"with Options.SkipBytes 8", h.name)
+	case "fvecs", "ivecs", "bvecs":
+		return nil, fmt.Errorf("%s: a %s file has vectors alone, and no place for counts: sort it by Record.RecordSize %d "+
+			"Record.Keys OFFSET:TYPE", h.name, h.format, h.layout.RecordSize)
 	case "npy":
-		dtype, err := countedDtype(h.dtype)
+		dtype, err := countedDtype(h.dtype, h.columns)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.name, err)
 		}
-		counted.dtype = dtype
+		counted.dtype, counted.columns = dtype, 0
 	}
 	return &counted, nil
 }

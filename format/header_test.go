@@ -125,8 +125,8 @@ func TestCompatible(t *testing.T) {
 		return h
 	}
 	npy := Spec{Format: "npy"}
-	a, b := read(npy, "a.npy", string(encodeNpy("'<u8'", 1))), read(npy, "b.npy", string(encodeNpy("'<u8'", 7)))
-	c := read(npy, "c.npy", string(encodeNpy("'<i8'", 7)))
+	a, b := read(npy, "a.npy", string(encodeNpy("'<u8'", 1, 0))), read(npy, "b.npy", string(encodeNpy("'<u8'", 7, 0)))
+	c := read(npy, "c.npy", string(encodeNpy("'<i8'", 7, 0)))
 	if err := a.Compatible(b); err != nil {
 		t.Error(err)
 	}
@@ -135,8 +135,8 @@ func TestCompatible(t *testing.T) {
 		t.Errorf("u8 and i8: %v", err)
 	}
 	keyed := Spec{Format: "npy", Keys: []string{"k"}}
-	x := read(keyed, "x", string(encodeNpy("[('k', '<u4'), ('v', '<u4')]", 1)))
-	y := read(keyed, "y", string(encodeNpy("[('v', '<u4'), ('k', '<u4')]", 1)))
+	x := read(keyed, "x", string(encodeNpy("[('k', '<u4'), ('v', '<u4')]", 1, 0)))
+	y := read(keyed, "y", string(encodeNpy("[('v', '<u4'), ('k', '<u4')]", 1, 0)))
 	if x.Compatible(y) == nil {
 		t.Error("structures with other fields are called compatible")
 	}

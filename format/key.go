@@ -13,7 +13,8 @@ import (
 //	field          byte order in the key   then
 //	Unsigned       big-endian              –
 //	Signed         big-endian              the sign bit is flipped
-//	Float          big-endian              all bits are flipped if the sign bit is set, else the sign bit is
+//	Float, Brain   big-endian              all bits are flipped if the sign bit is set, else the sign bit is
+//	UCS            each one big-endian     –
 //	Bytes          as it stands            –
 //	desc           –                       all bits of the field are inverted
 //
@@ -33,8 +34,8 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	k := &Keyer{layout: l}
 	k.plain = len(l.Key) == 1 && l.Key[0].Type.Kind == Bytes && !l.Key[0].Desc
 	for _, f := range l.Key {
-		for at := 0; at < f.Type.Size; at += 8 {
-			n := min(8, f.Type.Size-at)
+		for at := 0; at < f.Type.Size; at += f.Type.pieceBytes() {
+			n := min(f.Type.pieceBytes(), f.Type.Size-at)
 			p := newPiece(f, at, n)
 			k.keySize += n
 			p.end = 8 * k.keySize

@@ -44,7 +44,7 @@ func keyer(t testing.TB, s string) *Keyer {
 func layouts() []string {
 	var all []string
 	for _, name := range strings.Fields(
-		"u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f32 f64") {
+		"u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64 ucs1 ucs2 ucs5") {
 		for _, suffix := range []string{"", "be", ":desc", "be:desc"} {
 			t, _ := ParseType(strings.TrimSuffix(name+suffix, ":desc"))
 			all = append(all, fmt.Sprintf("%d 0:%s%s", t.Size, name, suffix), fmt.Sprintf("%d 3:%s%s", t.Size+5, name, suffix))
@@ -100,11 +100,13 @@ func records(rng *rand.Rand, n, size int) []byte {
 // compareField orders by the meaning of the type: numbers as big.Int, floats by the definition of totalOrder.
 func compareField(f Field, a, b []byte) int {
 	a, b = slices.Clone(a[f.Offset:f.Offset+f.Type.Size]), slices.Clone(b[f.Offset:f.Offset+f.Type.Size])
-	if f.Type.littleEndian() {
+	c := 0
+	if f.Type.Kind == UCS {
+		c = slices.Compare(codePoints(f.Type, a), codePoints(f.Type, b))
+	} else if f.Type.littleEndian() {
 		slices.Reverse(a)
 		slices.Reverse(b)
 	}
-	c := 0
 	switch f.Type.Kind {
 	case Bytes:
 		c = bytes.Compare(a, b)
@@ -114,11 +116,24 @@ func compareField(f Field, a, b []byte) int {
 		c = signedInt(a).Cmp(signedInt(b))
 	case Float:
 		c = totalOrder(a, b)
+	case Brain: // an f32 whose other half is 0
+		c = totalOrder(append(a, 0, 0), append(b, 0, 0))
 	}
 	if f.Desc {
 		return -c
 	}
 	return c
+}
+
+func codePoints(t Type, b []byte) (all []uint32) {
+	for ; len(b) > 0; b = b[4:] {
+		if t.BigEndian {
+			all = append(all, binary.BigEndian.Uint32(b))
+		} else {
+			all = append(all, binary.LittleEndian.Uint32(b))
+		}
+	}
+	return all
 }
 
 func signedInt(b []byte) *big.Int {
@@ -129,10 +144,96 @@ func signedInt(b []byte) *big.Int {
 	return v
 }
 
+// half is a binary16 float by its definition, in f32's terms: the exponent is 112 less, the fraction 13 bits shorter.
+func half(b uint16) float64 {
+	sign, exponent, fraction := uint32(b>>15), uint32(b>>10&31), uint32(b&1023)
+	switch exponent {
+	case 0:
+		return (1 - 2*float64(sign)) * float64(fraction) / (1 << 24)
+	case 31:
+		exponent = 255 - 112
+	}
+	return float64(math.Float32frombits(sign<<31 | (exponent+112)<<23 | fraction<<13))
+}
+
+// TestHalfFloats knows some, and that the distance to the next one is as the exponent says.
+func TestHalfFloats(t *testing.T) {
+	for bits, want := range map[uint16]float64{0: 0, 1: 1.0 / (1 << 24), 0x400: 1.0 / (1 << 14), 0x3c00: 1, 0xc000: -2,
+		0x3555: 0.333251953125, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
+		if got := halfValue(bits); got != want {
+			t.Errorf("%04x is %v, want %v", bits, got, want)
+		}
+	}
+	for bits := range uint16(0x7bff) {
+		step := math.Ldexp(1, max(int(bits>>10), 1)-25)
+		if halfValue(bits+1)-halfValue(bits) != step || halfValue(bits|0x8000) != -halfValue(bits) {
+			t.Fatalf("%04x is %v", bits, halfValue(bits))
+		}
+	}
+	if !math.IsNaN(halfValue(0x7c01)) || !math.IsNaN(halfValue(0xffff)) || !math.Signbit(halfValue(0x8000)) {
+		t.Error("NaNs or -0 are wrong")
+	}
+}
+
+// TestNaNsAtOneEnd holds for all 2-byte floats, and for NaT, that NaNs stand where they should and IsNaN finds them.
+func TestNaNsAtOneEnd(t *testing.T) {
+	type value struct {
+		rec []byte
+		nan bool
+	}
+	halves := func(nan func(bits uint16) bool) (all []value) {
+		for bits := range 1 << 16 {
+			all = append(all, value{binary.LittleEndian.AppendUint16(nil, uint16(bits)), nan(uint16(bits))})
+		}
+		return all
+	}
+	var times []value
+	for _, v := range []uint64{1 << 63, 1<<63 + 1, 0, 1, math.MaxUint64, 1<<63 - 1} {
+		times = append(times, value{binary.LittleEndian.AppendUint64(nil, v), v == 1<<63})
+	}
+	for name, c := range map[string]struct {
+		field  Field
+		values []value
+	}{
+		"f16":  {Field{Type: Type{Kind: Float, Size: 2}}, halves(func(b uint16) bool { return b&0x7fff > 0x7c00 })},
+		"bf16": {Field{Type: Type{Kind: Brain, Size: 2}}, halves(func(b uint16) bool { return b&0x7fff > 0x7f80 })},
+		"NaT":  {Field{Type: Type{Kind: Signed, Size: 8}, NaT: true}, times},
+	} {
+		for _, order := range []NaNOrder{NaNFirst, NaNLast, NaNTotal} {
+			for _, desc := range []bool{false, true} {
+				f := c.field
+				f.NaN, f.Desc = order, desc
+				all := slices.Clone(c.values)
+				k := must(NewKeyer(Layout{RecordSize: f.Type.Size, Key: []Field{f}}))
+				slices.SortFunc(all, func(a, b value) int { return k.Compare(a.rec, b.rec) })
+				for i, v := range all {
+					if f.IsNaN(k.Append(nil, v.rec)) != v.nan {
+						t.Fatalf("%s %v: IsNaN of %x is wrong", name, f, v.rec)
+					}
+					bulk := make([]uint64, 1)
+					if k.Prefixes(bulk, v.rec); bulk[0] != k.Prefix(v.rec) {
+						t.Fatalf("%s %v: the key of %x is %x, in bulk %x", name, f, v.rec, k.Prefix(v.rec), bulk)
+					}
+					back := make([]byte, len(v.rec))
+					if k.Records(back, bulk); !bytes.Equal(back, v.rec) {
+						t.Fatalf("%s %v: %x comes back as %x", name, f, v.rec, back)
+					}
+					if i > 0 && order != NaNTotal && v.nan != all[i-1].nan && v.nan != (order == NaNLast) {
+						t.Fatalf("%s %v: NaNs are not at one end: %x", name, f, v.rec)
+					}
+				}
+			}
+		}
+	}
+}
+
 // totalOrder is IEEE 754-2019, 5.10, clause by clause.
 func totalOrder(a, b []byte) int {
 	value := func(b []byte) float64 {
-		if len(b) == 4 {
+		switch len(b) {
+		case 2:
+			return half(binary.BigEndian.Uint16(b))
+		case 4:
 			return float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
 		}
 		return math.Float64frombits(binary.BigEndian.Uint64(b))

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -14,8 +15,8 @@ import (
 const maxTextBytes = 32
 
 // KeyText is a normalized key as people read it: numbers in decimal, floats in as few digits as tell them apart, bytes
-// quoted where all are printable ASCII, else in hexadecimal; several fields in parentheses. A NaN has its bits. Of a
-// bytesN with more than 32 bytes it has the first ones.
+// quoted where all are printable ASCII, else in hexadecimal; characters quoted; several fields in parentheses. A NaN
+// has its bits. Of more than 32 bytes or characters it has the first ones.
 func (l Layout) KeyText(key []byte) string {
 	text, _, _ := l.KeyTexts(key, key)
 	return text
@@ -48,18 +49,16 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 
 // text is a field's part of a normalized key, of long bytes those around a place.
 func (f Field) text(key []byte, around int) string {
-	key = slices.Clone(key)
-	if f.Type.Kind == Float {
-		f.turnBack(key)
-	}
-	if f.Desc {
-		invert(key)
-	}
-	switch f.Type.Kind {
-	case Bytes:
+	key = f.ascending(key)
+	switch {
+	case f.Type.Kind == Bytes:
 		return bytesText(key, around)
-	case Float:
-		return floatText(key)
+	case f.Type.Kind == UCS:
+		return ucsText(key, around/ucsBytes)
+	case f.Type.IsFloat():
+		return f.Type.floatText(key)
+	case f.NaT && PrefixOf(key) == 0:
+		return "NaT"
 	}
 	number := new(big.Int).SetBytes(key)
 	if f.Type.Kind == Signed { // its sign bit is flipped: a number from the least one up
@@ -68,11 +67,18 @@ func (f Field) text(key []byte, around int) string {
 	return number.String()
 }
 
-// turnBack undoes the turn of a float's key.
-func (f Field) turnBack(key []byte) {
-	var wide [8]byte
-	binary.BigEndian.PutUint64(wide[:], PrefixOf(key)-f.turn())
-	copy(key, wide[8-len(key):])
+// ascending is a part of a normalized key as it would be of an ascending field with its NaNs at both ends.
+func (f Field) ascending(key []byte) []byte {
+	key = slices.Clone(key)
+	if turn := f.turn(); turn != 0 {
+		var wide [8]byte
+		binary.BigEndian.PutUint64(wide[:], PrefixOf(key)-turn)
+		copy(key, wide[8-len(key):])
+	}
+	if f.Desc {
+		invert(key)
+	}
+	return key
 }
 
 func invert(b []byte) {
@@ -81,31 +87,77 @@ func invert(b []byte) {
 	}
 }
 
-func floatText(key []byte) string {
+// floatText has as many digits as tell numbers of the type apart.
+func (t Type) floatText(key []byte) string {
+	bits, value := t.float(key)
+	if math.IsNaN(value) {
+		return fmt.Sprintf("NaN(0x%x)", bits)
+	}
+	digits := map[uint]int{7: 4, 10: 5}[t.fractionBits()]
+	return strconv.FormatFloat(value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32))
+}
+
+// float is the float of a normalized key, ascending and not turned. The key is lost.
+func (t Type) float(key []byte) (bits uint64, value float64) {
 	if key[0] < 0x80 {
 		invert(key)
 	} else {
 		key[0] ^= 0x80
 	}
-	bits := new(big.Int).SetBytes(key).Uint64()
-	value := math.Float64frombits(bits)
-	if len(key) == 4 {
-		value = float64(math.Float32frombits(uint32(bits)))
+	bits = PrefixOf(key)
+	switch {
+	case t.Size == 8:
+		return bits, math.Float64frombits(bits)
+	case t.Kind == Brain:
+		return bits, float64(math.Float32frombits(uint32(bits) << 16))
+	case t.Size == 4:
+		return bits, float64(math.Float32frombits(uint32(bits)))
 	}
-	if math.IsNaN(value) {
-		return fmt.Sprintf("NaN(0x%x)", bits)
+	return bits, halfValue(uint16(bits))
+}
+
+// halfValue is what a binary16 float stands for: a sign, 5 bits of exponent and 10 of fraction.
+func halfValue(bits uint16) float64 {
+	fraction, exponent := float64(bits&(1<<10-1)), int(bits>>10&31)
+	value := math.Ldexp(1024+fraction, exponent-25)
+	switch {
+	case exponent == 0: // subnormal
+		value = math.Ldexp(fraction, -24)
+	case exponent == 31 && fraction > 0:
+		value = math.NaN()
+	case exponent == 31:
+		value = math.Inf(1)
 	}
-	return strconv.FormatFloat(value, 'g', -1, 8*len(key))
+	return math.Copysign(value, 1-2*float64(bits>>15))
+}
+
+// ucsText is characters, quoted, without the NULs that pad them, of many those around a place.
+func ucsText(key []byte, around int) string {
+	var chars []rune
+	for ; len(key) > 0; key = key[ucsBytes:] {
+		chars = append(chars, rune(binary.BigEndian.Uint32(key)))
+	}
+	for len(chars) > 0 && chars[len(chars)-1] == 0 {
+		chars = chars[:len(chars)-1]
+	}
+	from, to, before, after := shownPart(len(chars), around)
+	return before + strconv.Quote(string(chars[from:to])) + after
+}
+
+// shownPart is which of n bytes or characters are shown, and what stands for those before and after them.
+func shownPart(n, around int) (from, to int, before, after string) {
+	if from = max(min(around-maxTextBytes/2, n-maxTextBytes), 0); from > 0 {
+		before = "…"
+	}
+	if to = min(from+maxTextBytes, n); to < n {
+		after = "…"
+	}
+	return from, to, before, after
 }
 
 func bytesText(b []byte, around int) string {
-	before, after := "", ""
-	if from := max(min(around-maxTextBytes/2, len(b)-maxTextBytes), 0); from > 0 {
-		before, b = "…", b[from:]
-	}
-	if len(b) > maxTextBytes {
-		after, b = "…", b[:maxTextBytes]
-	}
+	from, to, before, after := shownPart(len(b), around)
+	b = b[from:to]
 	if slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
 		return fmt.Sprintf("0x%s%x%s", before, b, after)
 	}

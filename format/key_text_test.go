@@ -34,6 +34,12 @@ func TestKeyText(t *testing.T) {
 		{"4 0:bytes4", []byte("ab\n\x00"), "0x61620a00"},
 		{"40 0:bytes40", long, `"` + string(long[:32]) + `"…`},
 		{"40 0:bytes40", make([]byte, 40), "0x" + strings.Repeat("00", 32) + "…"},
+		{"2 0:f16", []byte{0x66, 0x2e}, "0.099976"}, {"2 0:f16be", []byte{0x7b, 0xff}, "65504"},
+		{"2 0:f16", []byte{0, 0x80}, "-0"}, {"2 0:f16", []byte{1, 0xfe}, "NaN(0xfe01)"},
+		{"2 0:bf16", []byte{0xcd, 0x3d}, "0.1001"}, {"2 0:bf16be", []byte{0xff, 0x80}, "-Inf"},
+		{"12 0:ucs3", []byte("\xfc\x00\x00\x00z\x00\x00\x00\x00\x00\x00\x00"), `"üz"`},
+		{"8 0:ucs2be", []byte("\x00\x01\xf6\x00\x00\x00\x00x"), `"😀x"`},
+		{"160 0:ucs40be", []byte(strings.Repeat("\x00\x00\x00x", 40)), `"` + string(long[:32]) + `"…`},
 		{"7 5:u16be 0:bytes2", []byte("hi...\x01\x02"), `(258, "hi")`},
 	} {
 		for _, desc := range []bool{false, true} {

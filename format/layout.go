@@ -17,9 +17,10 @@ type Field struct {
 	Type   Type
 	Desc   bool // largest first
 	NaN    NaNOrder
+	NaT    bool // of a signed number: the least one is NumPy's NaT, and stands where NaN says
 }
 
-// NaNOrder is where the NaNs of a float stand, whatever the direction.
+// NaNOrder is where the NaNs of a float stand, or the NaT of a time, whatever the direction.
 type NaNOrder int8
 
 // The orders of NaNs.
@@ -29,17 +30,41 @@ const (
 	NaNLast                  // all after the numbers
 )
 
-// turn is by how much the normalized key of a float is turned round for that. At its least and at its greatest end are
-// as many NaNs as a fraction has values, but for 0, which is Inf. REQUIRES: the Kind is Float.
+// nans is how many of the least and of the greatest normalized keys are NaNs: at both ends as many as a fraction has
+// values, but for 0, which is Inf; of a time one, NaT, at its least end.
+func (f Field) nans() (least, most uint64) {
+	switch {
+	case f.Type.IsFloat():
+		n := uint64(1)<<f.Type.fractionBits() - 1
+		return n, n
+	case f.NaT && f.Desc:
+		return 0, 1
+	case f.NaT:
+		return 1, 0
+	}
+	return 0, 0
+}
+
+// turn is by how much normalized keys are turned round so that all NaNs stand where they should.
 func (f Field) turn() uint64 {
-	nans := uint64(1)<<map[int]uint{4: 23, 8: 52}[f.Type.Size] - 1
+	least, most := f.nans()
 	switch f.NaN {
 	case NaNFirst:
-		return nans
+		return most
 	case NaNLast:
-		return -nans & (^uint64(0) >> (64 - 8*f.Type.Size))
+		return -least & f.greatest()
 	}
 	return 0
+}
+
+// greatest is the greatest normalized key, of numbers of at most 8 bytes.
+func (f Field) greatest() uint64 { return ^uint64(0) >> (64 - 8*min(f.Type.Size, 8)) }
+
+// IsNaN reports whether a part of a normalized key is that of a NaN or a NaT.
+func (f Field) IsNaN(key []byte) bool {
+	least, most := f.nans()
+	at := (PrefixOf(key) - f.turn()) & f.greatest()
+	return at < least || f.greatest()-at < most
 }
 
 // ParseField reads OFFSET:TYPE[:desc].
@@ -130,7 +155,7 @@ func (l Layout) Reverse() Layout {
 
 // MovesNaNs reports whether NaNs stand elsewhere than in totalOrder.
 func (l Layout) MovesNaNs() bool {
-	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.Type.Kind == Float && f.NaN != NaNTotal })
+	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.NaN != NaNTotal })
 }
 
 // withNaN is the layout with all NaNs where s says: first or last.
@@ -144,9 +169,10 @@ func (l Layout) withNaN(s string) Layout {
 }
 
 // IsBare reports whether the key is the whole record, so that equal keys are equal records
-// and a record can be rebuilt from its normalized key.
+// and a record can be rebuilt from its normalized key. Little-endian characters are not
+// bare, as the bytes of each are swapped.
 func (l Layout) IsBare() bool {
-	return len(l.Key) == 1 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
+	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
 }
 
 // String describes the layout in a few words, as plans and reports show it.

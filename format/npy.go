@@ -40,7 +40,7 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Header{format: "npy", layout: layout, size: size, records: shape, dtype: dt.text}, nil
+	return &Header{format: "npy", layout: layout, size: size, records: shape, dtype: dt.text, columns: dt.columns}, nil
 }
 
 // readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
@@ -104,39 +104,46 @@ func parseNpyText(text string) (dt dtype, records int64, err error) {
 	if !ok {
 		return dtype{}, 0, errors.New("it has no 'fortran_order' of True or False")
 	}
-	records, err = npyRecords(dict["shape"], fortran)
+	records, columns, err := npyShape(dict["shape"])
 	if err != nil {
 		return dtype{}, 0, err
+	}
+	if fortran && columns > 1 {
+		return dtype{}, 0, errors.New("the array is in Fortran order, so that its rows do not lie together: " +
+			"save numpy.ascontiguousarray of it")
 	}
 	descr, ok := dict["descr"]
 	if !ok {
 		return dtype{}, 0, errors.New("it has no 'descr'")
 	}
 	dt, err = parseDtype(descr)
+	if err == nil && len(dict["shape"].([]any)) == 2 {
+		dt, err = dt.inColumns(columns)
+	}
 	if err == nil && dt.size > 0 && records > (1<<62)/int64(dt.size) {
-		err = fmt.Errorf("shape (%d,) is impossibly large", records)
+		err = fmt.Errorf("shape %.99s is impossibly large", pyRepr(dict["shape"], true))
 	}
 	return dt, records, err
 }
 
-func npyRecords(v any, fortran bool) (int64, error) {
+// npyShape is (records,) or (records, columns); of one dimension there is one column.
+func npyShape(v any) (records, columns int64, err error) {
 	shape, ok := v.([]any)
 	if !ok {
-		return 0, errors.New("it has no 'shape' that is a tuple")
+		return 0, 0, errors.New("it has no 'shape' that is a tuple")
 	}
-	if len(shape) != 1 {
-		order := ""
-		if fortran {
-			order = " in Fortran order"
+	if len(shape) < 1 || len(shape) > 2 {
+		return 0, 0, fmt.Errorf("the array has %d dimensions: only arrays of one or two can be sorted, "+
+			"of two by rows", len(shape))
+	}
+	sizes := []int64{0, 1}
+	for i, dim := range shape {
+		number, _ := dim.(json.Number)
+		if sizes[i], err = number.Int64(); err != nil || sizes[i] < 0 {
+			return 0, 0, fmt.Errorf("shape %.99s is not a number of records", pyRepr(shape, true))
 		}
-		return 0, fmt.Errorf("the array has %d dimensions%s: only arrays of one dimension can be sorted", len(shape), order)
 	}
-	number, _ := shape[0].(json.Number)
-	n, err := number.Int64()
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("shape %.99s is not a number of records", pyRepr(shape, true))
-	}
-	return n, nil
+	return sizes[0], sizes[1], nil
 }
 
 // newNpy is the header of an array that is made of bare keys.
@@ -157,10 +164,13 @@ func (s Spec) newNpy() (*Header, error) {
 	return h, nil
 }
 
-// encodeNpy is byte for byte what numpy.save writes before the data of a one-dimensional array.
-func encodeNpy(dtype string, records int64) []byte {
-	count := fmt.Sprint(records)
-	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + ",), }" +
+// encodeNpy is byte for byte what numpy.save writes before the data of an array. Without columns it has one dimension.
+func encodeNpy(dtype string, records int64, columns int) []byte {
+	count, second := fmt.Sprint(records), ""
+	if columns > 0 {
+		second = fmt.Sprintf(" %d", columns)
+	}
+	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + "," + second + "), }" +
 		strings.Repeat(" ", npyCountWidth-len(count))
 	raw, narrow := toLatin1(text)
 	major := byte(1)

@@ -12,16 +12,20 @@ import (
 //
 //	dtype               key type
 //	u1 … u8, i1 … i8    unsigned and signed numbers
-//	f4, f8              floats in totalOrder
+//	f2, f4, f8          floats in totalOrder
+//	<V2, >V2            bf16, as ml_dtypes writes bfloat16: V that says its byte order
 //	b1                  u8: False before True
 //	m8, M8              i64: NaT, the least number, comes first
 //	SN, VN              N bytes, as memcmp; an S is padded by zeros, so this is NumPy's order
-//	f2, f16, c, U       payload only: they have no key type
+//	UN                  N characters by their code points
+//	f12, f16, c         payload only: they have no key type
 //	O                   an error: the file holds pickled objects, not records
 type dtype struct {
 	text   string     // as Python writes it
 	size   int        // bytes
 	fields []npyField // of a structure, nested ones by dotted names; a scalar is one without a name, padding is none
+
+	columns int // of an array of two dimensions, whose rows are the records; 0: it has one dimension
 }
 
 // npyField is a place in the record. A field that cannot be a key says why.
@@ -29,7 +33,12 @@ type npyField struct {
 	name   string
 	offset int
 	typ    Type
+	nat    bool // the least value is NaT
 	why    string
+}
+
+func (f npyField) field(desc bool) Field {
+	return Field{Offset: f.offset, Type: f.typ, Desc: desc, NaT: f.nat}
 }
 
 // Names and fields are bounded, and with them the work that a header can cause.
@@ -42,10 +51,10 @@ const (
 var npyNumbers = map[string]Kind{
 	"u1": Unsigned, "u2": Unsigned, "u4": Unsigned, "u8": Unsigned, "b1": Unsigned,
 	"i1": Signed, "i2": Signed, "i4": Signed, "i8": Signed, "m8": Signed, "M8": Signed,
-	"f4": Float, "f8": Float,
+	"f2": Float, "f4": Float, "f8": Float,
 }
 
-const npyPayloads = " f2 f12 f16 c8 c16 c24 c32 "
+const npyPayloads = " f12 f16 c8 c16 c24 c32 "
 
 func parseDtype(descr any) (dtype, error) {
 	d := dtype{text: pyRepr(descr, false)}
@@ -124,26 +133,46 @@ func (f *npyField) parse(s string) (size int, err error) {
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
 	number, ok := npyNumbers[kind]
+	bigEndian := size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)
 	switch {
 	case ok:
-		f.typ = Type{number, size, size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)}
+		f.typ, f.nat = Type{number, size, bigEndian}, strings.Contains("mM", kind[:1])
+	case kind == "V2" && s[0] != '|':
+		f.typ = Type{Brain, size, bigEndian}
 	case strings.Contains("SaV", kind[:1]):
 		f.typ = Type{Kind: Bytes, Size: size}
 	case kind[0] == 'U':
-		size *= 4
+		size *= ucsBytes
+		f.typ = Type{UCS, size, s[0] == '>' || s[0] != '<' && hostBigEndian}
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
 	if f.typ.Size == 0 {
 		f.why = "dtype " + pyRepr(s, false) +
-			" has no order here: use u1 to u8, i1 to i8, f4, f8, S or V, or give Record.Keys OFFSET:TYPE"
+			" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give Record.Keys OFFSET:TYPE"
 	}
 	return size, nil
 }
 
+// inColumns is the type of the rows of an array of two dimensions.
+func (d dtype) inColumns(n int64) (dtype, error) {
+	switch {
+	case !d.isScalar():
+		return d, errors.New("an array of two dimensions cannot be sorted by fields: save it with one dimension, " +
+			"or its numbers without names")
+	case n < 1 || n > int64(MaxRecordSize/max(d.size, 1)):
+		return d, fmt.Errorf("a row has %d columns of %d bytes: a record has from 1 to %d bytes", n, d.size, MaxRecordSize)
+	}
+	d.columns, d.size = int(n), d.size*int(n)
+	return d, nil
+}
+
 // countedDtype is a dtype, as Python writes it, with one more field.
-func countedDtype(dtype string) (string, error) {
+func countedDtype(dtype string, columns int) (string, error) {
 	const count = "('count', '<u8')]"
+	if columns > 0 {
+		return fmt.Sprintf("[('value', %s, (%d,)), %s", dtype, columns, count), nil
+	}
 	descr, err := parseLiteral(dtype)
 	if err != nil {
 		return "", err
@@ -195,12 +224,18 @@ func elements(shape any) (int, error) {
 // npyLayout resolves the keys against the fields of the array.
 func (s Spec) npyLayout(d dtype) (Layout, error) {
 	if s.Type != "" {
-		if t, err := ParseType(s.Type); err != nil || !d.isScalar() || d.fields[0].typ != t {
+		t, err := ParseType(s.Type)
+		if err == nil && d.isScalar() && strings.HasPrefix(d.text, "'|V") && d.fields[0].typ.Size == t.Size {
+			d.fields[0].typ = t // which a V does not tell
+		}
+		if err != nil || !d.isScalar() || d.fields[0].typ != t {
 			return Layout{}, fmt.Errorf("the array has dtype %.99s, not Record.Type %s: leave Record.Type out",
 				d.text, s.Type)
 		}
 	}
 	switch {
+	case d.columns > 0:
+		return columns{d.columns, d.fields[0]}.layout(s, d.size)
 	case len(s.Keys) > 0:
 		return s.keyedLayout(d.size, d.resolve)
 	case !d.isScalar():
@@ -209,7 +244,7 @@ func (s Spec) npyLayout(d dtype) (Layout, error) {
 	case d.fields[0].why != "":
 		return Layout{}, errors.New(d.fields[0].why)
 	}
-	l := Bare(d.fields[0].typ)
+	l := Layout{RecordSize: d.size, Key: []Field{d.fields[0].field(false)}}
 	return l, l.Validate()
 }
 
@@ -225,7 +260,7 @@ func (d dtype) resolve(key string) (Field, error) {
 		if f.why != "" {
 			return Field{}, fmt.Errorf("key %q: %s", key, f.why)
 		}
-		return Field{Offset: f.offset, Type: f.typ, Desc: rest == ":desc"}, nil
+		return f.field(rest == ":desc"), nil
 	}
 	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
 		return ParseField(key)
@@ -251,11 +286,16 @@ func (d dtype) names() string {
 
 // npyDescr is the dtype of a type of ours.
 func npyDescr(t Type) (string, error) {
-	if t.Kind == Bytes {
-		return "|S" + strconv.Itoa(t.Size), nil
-	}
 	name, order := t.String()[:1]+strconv.Itoa(t.Size), "<"
-	if _, ok := npyNumbers[name]; !ok {
+	switch t.Kind {
+	case Bytes:
+		return "|S" + strconv.Itoa(t.Size), nil
+	case UCS:
+		name = "U" + strconv.Itoa(t.Size/ucsBytes)
+	case Brain:
+		name = "V2"
+	}
+	if _, ok := npyNumbers[name]; !ok && t.Kind != UCS && t.Kind != Brain {
 		return "", fmt.Errorf("NumPy has no type of %d bits for Record.Type %v: use another format", 8*t.Size, t)
 	}
 	switch {

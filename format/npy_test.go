@@ -40,6 +40,9 @@ func TestNpyLayouts(t *testing.T) {
 		{"'|V16'", []string{"4:u32:desc", "0:u8"}, "16-byte records by 4:u32:desc, 0:u8"},
 		{"'<c16'", []string{"0:f64", "8:f64"}, "16-byte records by 0:f64, 8:f64"},
 		{"'<U4'", []string{"0:u32"}, "16-byte records by 0:u32"},
+		{"'<f2'", nil, "bare f16"}, {"'>f2'", nil, "bare f16be"}, {"'<V2'", nil, "bare bf16"}, {"'>V2'", nil, "bare bf16be"},
+		{"'|V2'", nil, "bare bytes2"}, {"'<U4'", nil, "16-byte records by 0:ucs4"}, {"'>U4'", nil, "bare ucs4be"},
+		{"[('a', '|u1'), ('n', '<U2')]", []string{"n:desc"}, "9-byte records by 1:ucs2:desc"},
 		{nested, []string{"id"}, "52-byte records by 0:u32"},
 		{nested, []string{"pos.y:desc", "tag:asc", "id"}, "52-byte records by 16:f64be:desc, 24:bytes3, 0:u32"},
 		{nested, []string{"k:desc"}, "52-byte records by 51:i8"},
@@ -52,7 +55,7 @@ func TestNpyLayouts(t *testing.T) {
 		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
 		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
 		{"'<u8'", []string{"name"}, "no fields with names"},
-		{"'<f2'", nil, "'<f2' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U4'", nil, "has no order"},
+		{"'<f16'", nil, "'<f16' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U0'", nil, "has 0 bytes"},
 		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
 		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"},
 		{"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
@@ -86,6 +89,65 @@ func TestNpyLayouts(t *testing.T) {
 	}
 }
 
+// TestNpyRows has arrays of two dimensions, whose rows are sorted by columns.
+func TestNpyRows(t *testing.T) {
+	for _, c := range []struct {
+		descr, shape string
+		spec         Spec
+		want         string // layout, or what the error says
+	}{
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"2"}}, "12-byte records by 8:f32"},
+		{"'>i2'", "(9, 3)", Spec{Keys: []string{"1:desc", "0:asc"}}, "6-byte records by 2:i16be:desc, 0:i16be"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"4:f32:desc"}}, "12-byte records by 4:f32:desc"},
+		{"'|S5'", "(9, 2)", Spec{Keys: []string{"1"}}, "10-byte records by 5:bytes5"},
+		{"'<u8'", "(9, 1)", Spec{}, "bare u64"}, {"'<u8'", "(9, 1)", Spec{Type: "u64"}, "bare u64"},
+		{"'<c8'", "(9, 2)", Spec{Keys: []string{"12:f32"}}, "16-byte records by 12:f32"},
+
+		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so give those to sort by, the first deciding, as Record.Keys COLUMN[:desc],"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"3"}}, "there is no such column: a record has the columns 0 to 2"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"-1"}}, "no such column"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"x:desc"}}, "no such column"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"10:f32"}}, "needs 4 bytes from byte 10 on"},
+		{"'<c8'", "(9, 2)", Spec{Keys: []string{"0"}}, "has no order here"},
+		{"'<u8'", "(9, 1)", Spec{Type: "i64"}, "not Record.Type i64"},
+	} {
+		c.spec.Format = "npy"
+		text := "{'descr': " + c.descr + ", 'fortran_order': False, 'shape': " + c.shape + ", }"
+		h, err := c.spec.ReadHeader(strings.NewReader(npyFile(1, text)), "a.npy")
+		if err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %v: %v, want %q", c.shape, c.spec, err, c.want)
+			}
+			continue
+		}
+		if got := h.Layout().String(); got != c.want || h.Records() != 9 {
+			t.Errorf("%s %v: %s of %d records, want %s", c.shape, c.spec, got, h.Records(), c.want)
+		}
+		again, err := c.spec.ReadHeader(bytes.NewReader(h.Encode(77)), "b.npy")
+		if err != nil || again.Records() != 77 || again.Size() != int64(len(h.Encode(0))) || h.Compatible(again) != nil {
+			t.Errorf("%s %v: reads back as %+v, %v", c.shape, c.spec, again, err)
+		}
+	}
+}
+
+func TestNpyRowsGoWithTheirLike(t *testing.T) {
+	read := func(columns int) *Header {
+		h, err := Spec{Format: "npy"}.ReadHeader(bytes.NewReader(encodeNpy("'<u8'", 4, columns)), fmt.Sprint("a", columns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if err := read(0).Compatible(read(1)); err == nil || !strings.Contains(err.Error(), "'<u8' in 1 columns") {
+		t.Errorf("one dimension and two: %v", err)
+	}
+	counted, err := read(1).WithCount()
+	if err != nil || !strings.Contains(string(counted.Encode(2)), "[('value', '<u8', (1,)), ('count', '<u8')]") ||
+		!strings.Contains(string(counted.Encode(2)), "(2,)") {
+		t.Errorf("with counts: %q, %v", counted.Encode(2), err)
+	}
+}
+
 func TestNpyHeaderFaults(t *testing.T) {
 	header := func(text string) string { return npyFile(1, text) }
 	for input, want := range map[string]string{
@@ -95,25 +157,32 @@ func TestNpyHeaderFaults(t *testing.T) {
 		npyFile(4, "x")[:9]:         "version 4.0",
 		npyFile(2, "x")[:10]:        "ends after 2 of the 4 bytes of the npy header length",
 		npyFile(1, "{'descr'")[:12]: "ends after 2 of the 8 bytes of the npy header",
-		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                     "is more than 131072",
-		npyFile(3, "{'\xff': 1}"):                                                           "not UTF-8",
-		header("7"):                                                                         "not a dictionary",
-		header("{}"):                                                                        "no 'fortran_order'",
-		header("{'fortran_order': False}"):                                                  "no 'shape'",
-		header("{'fortran_order': False, 'shape': (3,)}"):                                   "no 'descr'",
-		header("{'descr': '<u4', 'fortran_order': 1, 'shape': (3,)}"):                       "no 'fortran_order'",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (3)}"):                    "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': ()}"):                     "0 dimensions",
-		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                  "2 dimensions in Fortran order",
+		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                       "is more than 131072",
+		npyFile(3, "{'\xff': 1}"):                                                             "not UTF-8",
+		header("7"):                                                                           "not a dictionary",
+		header("{}"):                                                                          "no 'fortran_order'",
+		header("{'fortran_order': False}"):                                                    "no 'shape'",
+		header("{'fortran_order': False, 'shape': (3,)}"):                                     "no 'descr'",
+		header("{'descr': '<u4', 'fortran_order': 1, 'shape': (3,)}"):                         "no 'fortran_order'",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (3)}"):                      "not a Python literal",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': ()}"):                       "0 dimensions",
+		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                    "in Fortran order, so that",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 3, 4)}"):                "3 dimensions",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, -3)}"):                  "(2, -3) is not a number",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 0)}"):                   "0 columns of 4 bytes",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 300000)}"):              "300000 columns of 4 bytes",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': (1152921504606846976, 2)}"): "impossibly large",
+		header("{'descr': [('a', '<u4')], 'fortran_order': False, 'shape': (2, 3)}"):          "cannot be sorted by fields",
+
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (-1,)}"):                  "not a number of records",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('a',)}"):                 "('a',) is not a number",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (4611686018427387904,)}"): "impossibly large",
-		header("{'descr': '<u4'"):                                                           "unexpected EOF",
-		header("{'descr': '<u4"):                                                            "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('3',)}"):                 "('3',) is not a number",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': 3}"):                      "that is a tuple",
-		header("{'descr': 'a\\q', 'fortran_order': False, 'shape': (3,)}"):                  "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': true, 'shape': (3,)}"):                    "not a Python literal",
+		header("{'descr': '<u4'"): "unexpected EOF",
+		header("{'descr': '<u4"):  "not a Python literal",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('3',)}"): "('3',) is not a number",
+		header("{'descr': '<u4', 'fortran_order': False, 'shape': 3}"):      "that is a tuple",
+		header("{'descr': 'a\\q', 'fortran_order': False, 'shape': (3,)}"):  "not a Python literal",
+		header("{'descr': '<u4', 'fortran_order': true, 'shape': (3,)}"):    "not a Python literal",
 		header("{'a' 1}"):                  "after object key",
 		header("{} x"):                     "something follows",
 		header(strings.Repeat("[", 10001)): "exceeded max depth",
@@ -143,6 +212,20 @@ func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
 	}
 }
 
+// TestNpyVoids has -t say what an array of bytes holds, which NumPy writes of types that it does not know.
+func TestNpyVoids(t *testing.T) {
+	for typ, want := range map[string]string{"bf16": "bare bf16", "u16be": "bare u16be", "u32": "not Record.Type u32"} {
+		h, err := Spec{Format: "npy", Type: typ}.ReadHeader(strings.NewReader(npyFile(1, npyText("'|V2'"))), "a.npy")
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = h.Layout().String()
+		}
+		if !strings.Contains(got, want) || err == nil && !strings.Contains(string(h.Encode(5)), "'|V2'") {
+			t.Errorf("-t %s: %s, want %s", typ, got, want)
+		}
+	}
+}
+
 func TestNpyReadsNotAByteMore(t *testing.T) {
 	for major := range byte(3) {
 		r := strings.NewReader(npyFile(major+1, npyText("'<u8'")) + "data")
@@ -157,6 +240,10 @@ func TestNpyReadsNotAByteMore(t *testing.T) {
 
 // What numpy.save of NumPy 1.26 and 2.x writes for np.zeros(3, dtype) before the data.
 func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
+	if got := string(encodeNpy("'<f4'", 3, 4)); got != "\x93NUMPY\x01\x00v\x00"+
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }"+strings.Repeat(" ", 58)+"\n" {
+		t.Errorf("rows: %q", got)
+	}
 	for dtype, want := range map[string]string{
 		"'<u8'": "\x93NUMPY\x01\x00v\x00{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }" + strings.Repeat(" ", 60) +
 			"\n",
@@ -164,7 +251,7 @@ func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
 			"{'descr': [('a', '<u4'), ('b', '<f8', (3,))], 'fortran_order': False, 'shape': (3,), }" +
 			strings.Repeat(" ", 31) + "\n",
 	} {
-		if got := string(encodeNpy(dtype, 3)); got != want {
+		if got := string(encodeNpy(dtype, 3, 0)); got != want {
 			t.Errorf("%s:\n%q\n%q", dtype, got, want)
 		}
 	}
@@ -174,12 +261,12 @@ func TestEncodeNpyLengthIsConstantAndReadsBack(t *testing.T) {
 	wide := strings.Repeat("('field', '<u4'), ", 5000)
 	for _, dtype := range []string{"'<u8'", "'|S123'", "[('größe', '<u4')]", "[('ключ', '<u4'), ('x', '|V3')]",
 		`[("it's", '<u4'), ('a\\b\n', '<u4')]`, "[" + wide[:len(wide)-2] + "]"} {
-		length := len(encodeNpy(dtype, 0))
+		length := len(encodeNpy(dtype, 0, 0))
 		if length%npyAlignment != 0 {
 			t.Errorf("%.40s: the data begins at %d", dtype, length)
 		}
 		for _, n := range []int64{0, 1, 9, 10, 1 << 32, math.MaxInt64} {
-			b := encodeNpy(dtype, n)
+			b := encodeNpy(dtype, n, 0)
 			if len(b) != length {
 				t.Errorf("%.40s: %d bytes for %d records, %d for 0", dtype, len(b), n, length)
 			}
@@ -217,7 +304,7 @@ func TestNpyOutputOfAnInput(t *testing.T) {
 
 func TestMadeNpy(t *testing.T) {
 	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'",
-		"bytes10": "'|S10'"} {
+		"bytes10": "'|S10'", "f16": "'<f2'", "bf16": "'<V2'", "bf16be": "'>V2'", "ucs3be": "'>U3'"} {
 		h, err := Spec{Format: "npy", Type: typ}.NewHeader()
 		if err != nil || h.dtype != want || h.Size() != int64(len(h.Encode(12345))) {
 			t.Errorf("-t %s: %+v, %v", typ, h, err)
@@ -238,6 +325,7 @@ func TestMadeNpy(t *testing.T) {
 func FuzzReadHeader(f *testing.F) {
 	f.Add([]byte(npyFile(1, npyText("'<u8'"))), "")
 	f.Add([]byte(npyFile(2, npyText("[('id', '<u4'), ('p', [('x', '>f8')], (2,)), (('t', 'n'), '|S3')]"))), "id:desc")
+	f.Add([]byte(npyFile(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }")), "1:desc")
 	f.Add([]byte(npyFile(3, `{"shape":(10L,),"fortran_order":True,"descr":u'\x3cu4'}`)), "0:u8")
 	f.Fuzz(func(t *testing.T, data []byte, key string) {
 		spec := Spec{Format: "npy"}

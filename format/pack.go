@@ -46,7 +46,7 @@ func NewPacker(l Layout) *Packer {
 	}
 	p := &Packer{size: l.RecordSize}
 	key := l.Key[0]
-	n := columnBytes(key.Type.Size)
+	n := columnBytes(min(key.Type.Size, key.Type.pieceBytes()))
 	first := newPiece(key, 0, n)
 	p.columns = append(p.columns, first)
 	p.cover(0, first.start)

@@ -21,30 +21,26 @@ type piece struct {
 	spread      uint64
 	flip        uint64
 	turn        uint64
+	fraction    uint // bits of a float's
 }
 
 // newPiece is bytes at to at+n of the normalized form of field f.
-// REQUIRES: 1 ≤ n ≤ 8; for numbers at is 0 or 8 and n is 8 or the size of f.
+// REQUIRES: 1 ≤ n ≤ 8; for numbers at is 0 or 8 and n is 8 or the size of f, for characters n is that of one.
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
-	p := piece{start: f.Offset + at, size: n, up: up, mask: ^uint64(0) >> up}
+	p := piece{start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)), size: n, up: up, mask: ^uint64(0) >> up}
 	p.bigEndian = n > 1 && !f.Type.littleEndian()
-	if f.Type.littleEndian() {
-		p.start = f.Offset + f.Type.Size - at - n
-	}
 	sign := uint64(1) << 63 >> up
-	if at == 0 && (f.Type.Kind == Signed || f.Type.Kind == Float) {
+	if at == 0 && (f.Type.Kind == Signed || f.Type.IsFloat()) {
 		p.flip = sign
 	}
-	if f.Type.Kind == Float {
+	if p.fraction = f.Type.fractionBits(); p.fraction > 0 {
 		p.spread = p.mask &^ sign
 	}
 	if f.Desc {
 		p.flip ^= p.mask
 	}
-	if f.Type.Kind == Float {
-		p.turn = f.turn()
-	}
+	p.turn = f.turn()
 	return p
 }
 

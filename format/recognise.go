@@ -180,7 +180,7 @@ var foreignCompressions = []foreign{
 var containers = []foreign{
 	{npyMagic, "a NumPy array", "Record.Format npy"},
 	{"PK\x03\x04?\x00???\x00", "a Zip archive, as NumPy's .npz is",
-		"unzip it, and sort what is in it, .npy by Record.Format npy"},
+		"of arrays Record.Format npz; else extract what is in it"},
 	{"PAR1\x15?\x15", "a Parquet file", ""},
 	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
 	{"ARROW1\x00\x00", "an Arrow or Feather file", ""},

@@ -14,12 +14,15 @@ import (
 //	RecordSize [Keys]           raw records; without Keys the whole record is the key, as bytes
 //	Format "gensort"            100-byte records, the key is bytes 0 to 9
 //	Format "npy" [Keys] [Type]  a NumPy array; Type, if given, is what the file must hold
+//	Format "npz" [Member]       an array of an archive of such, as npy
+//	Format "fvecs" Keys         vectors, each after its dimension; also bvecs and ivecs
 //	Format "sosd", Type         a count, then keys of u32 or u64
 type Spec struct {
 	Format     string
 	Type       string
+	Member     string   // of npz, its name; "": the only one
 	RecordSize int      // bytes
-	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; most significant first
+	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc] or COLUMN[:desc]; most significant first
 	NaN        string   // first, last or total: where the NaNs of all fields stand, whatever the direction; "": total
 }
 
@@ -59,7 +62,7 @@ func (s Spec) combinationFaults() (faults []error) {
 	case "":
 		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
 			"nothing says what a record is: give Record.Type TYPE for bare keys, "+
-				"Record.RecordSize BYTES [Record.Keys OFFSET:TYPE] for records, or Record.Format gensort, npy or sosd")
+				"Record.RecordSize BYTES [Record.Keys OFFSET:TYPE] for records, or Record.Format gensort, npy, fvecs or sosd")
 		fault(s.Type != "" && s.RecordSize != 0, "Record.Type %s and Record.RecordSize %d exclude each other: leave one out",
 			s.Type, s.RecordSize)
 		fault(s.Type != "" && len(s.Keys) > 0,
@@ -70,16 +73,19 @@ func (s Spec) combinationFaults() (faults []error) {
 		fault(s.Type != "", "Record.Format gensort excludes Record.Type: its key is bytes 0 to 9")
 		fault(len(s.Keys) > 0, "Record.Format gensort excludes Record.Keys: its key is bytes 0 to 9; for another key use "+
 			"Record.RecordSize 100 Record.Keys OFFSET:TYPE")
-	case "npy":
+	case "npy", "npz":
 		fault(s.Type != "" && len(s.Keys) > 0, "Record.Type and Record.Keys exclude each other: leave one out")
 	case "sosd":
 		fault(s.Type != "u32" && s.Type != "u64",
 			"Record.Format sosd needs the type of its keys: Record.Type u32 or Record.Type u64")
 		fault(len(s.Keys) > 0, "Record.Format sosd excludes Record.Keys: its records are bare keys")
+	case "fvecs", "ivecs", "bvecs":
+		fault(s.Type != "", "Record.Format %s excludes Record.Type: it says what the values are", s.Format)
 	default:
-		fault(true, "unknown format %q: use gensort, npy or sosd, or Record.Type or Record.RecordSize for raw records",
-			s.Format)
+		fault(true, "unknown format %q: use gensort, npy, npz, fvecs, bvecs, ivecs or sosd, or Record.Type or "+
+			"Record.RecordSize for raw records", s.Format)
 	}
+	fault(s.Format != "npz" && s.Member != "", "a member is of an archive of arrays: add Record.Format npz")
 	fault(s.Format != "" && s.RecordSize != 0,
 		"Record.Format %s excludes Record.RecordSize: the format has its own record size", s.Format)
 	return faults
@@ -123,10 +129,12 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	var h *Header
 	var err error
 	switch s.Format {
-	case "npy":
+	case "npy", "npz": // of which r is a member
 		h, err = s.readNpy(r)
 	case "sosd":
 		h, err = s.readSosd(r)
+	case "fvecs", "ivecs", "bvecs":
+		h, err = s.readVecs(r)
 	default:
 		h, err = s.NewHeader()
 	}
@@ -136,6 +144,9 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	h.name, h.layout = name, h.layout.withNaN(s.NaN)
 	return h, nil
 }
+
+// HasFields reports whether the keys of the format are chosen among the fields or columns of its records.
+func (s Spec) HasFields() bool { return !slices.Contains([]string{"", "gensort", "sosd"}, s.Format) }
 
 // NewHeader is the header of data that is made rather than read. An npy file then takes its type from Type.
 func (s Spec) NewHeader() (*Header, error) {
@@ -149,6 +160,8 @@ func (s Spec) NewHeader() (*Header, error) {
 		return s.newSosd(-1), nil
 	case "gensort":
 		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
+	case "npz", "fvecs", "ivecs", "bvecs":
+		return nil, fmt.Errorf("Record.Format %s can be sorted, but not made", s.Format)
 	}
 	l, err := s.rawLayout()
 	return &Header{layout: l.withNaN(s.NaN), records: -1}, err

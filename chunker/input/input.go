@@ -37,6 +37,7 @@ type Input struct {
 
 	requests *Requests // by which it is read ahead; nil: it is not remote
 
+	member  string // of an archive, which is read
 	skipped []byte // before the header, where it is kept
 }
 
@@ -103,23 +104,45 @@ func openSource(kind Kind, s Source, windowBytes int64, requests *Requests) (*In
 // openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
 func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windowBytes int64,
 	mapped bool) (*Input, error) {
-	if f := newRegular(shown, r); f != nil {
+	switch f := newRegular(shown, r); {
+	case f != nil:
 		return openPlaced(kind, f, windowBytes, mapped)
+	case kind.Format == "npz":
+		return nil, noArchive(shown)
 	}
 	return openStream(kind, shown, pipe.NewReader(ctx, r), windowBytes)
 }
 
-// openPlaced opens what has offsets, as a stream if it is compressed.
+// openPlaced opens what has offsets, as a stream if it is compressed or a member of an archive.
 func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
-	if kind.Compression(f.first) == format.None {
+	compressed := kind.Compression(f.first) != format.None
+	switch {
+	case kind.Format == "npz" && compressed:
+		return nil, noArchive(f.shown)
+	case kind.Format == "npz":
+		return openMember(kind, f, windowBytes, mapped)
+	case !compressed:
 		return newFile(kind, f, mapped)
 	}
+	return openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
+		return io.NopCloser(f.sequence(0, f.bytes)), nil
+	})
+}
+
+// openWithin is a stream that is made of what has offsets.
+func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
+	open func() (io.ReadCloser, error)) (in *Input, err error) {
 	if mapped {
 		if err := f.mapWhole(); err != nil {
 			return nil, err
 		}
 	}
-	in, err := openStream(kind, f.shown, io.NopCloser(f.sequence(0, f.bytes)), windowBytes)
+	source, err := open()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.shown, err)
+	} else {
+		in, err = openStream(kind, f.shown, source, windowBytes)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -251,6 +274,9 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		return nil, err
 	}
 	in.Records = in.Header.Records()
+	if begun := in.Header.Begun(); begun != nil {
+		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
+	}
 	return in, nil
 }
 
@@ -311,7 +337,7 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	off := in.Offset(first)
 	n, err := in.at.ReadAt(p, off)
 	if n == len(p) {
-		return nil
+		return in.Header.CheckRecords(p, first*int64(in.Header.Layout().RecordSize))
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -333,14 +359,18 @@ func (in *Input) askFor(first, n int64) {
 
 // Identity tells a file from others, and from what it was before.
 func (in *Input) Identity() string {
+	member := ""
+	if in.member != "" {
+		member = ", member " + in.member
+	}
 	if in.file != nil && in.file.info == nil {
-		return in.Name + " of " + in.file.version
+		return in.Name + " of " + in.file.version + member
 	}
 	name, _ := filepath.Abs(in.Name) // as it has been opened by that name, it has one
 	if in.file != nil {
 		name += " of " + spill.Stamp(in.file.info)
 	}
-	return name
+	return name + member
 }
 
 // Remote reports whether the input is read over a network.

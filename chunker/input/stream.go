@@ -192,8 +192,9 @@ type sequence struct {
 
 func (s *sequence) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
+	failed := s.input.Header.CheckRecords(p[:n], s.read)
 	s.read += int64(n)
-	if failed := s.input.checkMore(s.read); failed != nil {
+	if failed = cmp.Or(failed, s.input.checkMore(s.read)); failed != nil {
 		return n, failed
 	}
 	switch {

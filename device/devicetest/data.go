@@ -25,8 +25,8 @@ func layouts() map[string]format.Layout {
 		"fields":  records(40, "32:u8", "0:i128", "16:f64be:desc", "24:u32"),
 		"whole24": format.Whole(24),
 	}
-	for _, name := range strings.Fields("u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f32 f64 " +
-		"bytes1 bytes3 bytes4 bytes5 bytes8 bytes9") {
+	for _, name := range strings.Fields("u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64 " +
+		"ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9") {
 		for _, variant := range []string{"", "be", ":desc", "be:desc"} {
 			if strings.HasPrefix(name, "bytes") && strings.HasPrefix(variant, "be") {
 				continue
@@ -123,11 +123,7 @@ func inLastBytes(l format.Layout, n int, r *rand.Rand, value func() uint64) []by
 func putLow(l format.Layout, rec []byte, v uint64) {
 	f := l.Key[len(l.Key)-1]
 	for at := 0; at < min(8, f.Type.Size); at++ {
-		if f.Type.BigEndian || f.Type.Kind == format.Bytes {
-			rec[f.Offset+f.Type.Size-1-at] = byte(v >> (8 * at))
-		} else {
-			rec[f.Offset+at] = byte(v >> (8 * at))
-		}
+		rec[f.Offset+f.Type.Place(f.Type.Size-1-at)] = byte(v >> (8 * at))
 	}
 }
 

@@ -41,7 +41,7 @@ func signMasks(f format.Field) (negative, positive [2]byte) {
 	switch f.Type.Kind {
 	case format.Signed:
 		negative, positive = [2]byte{0x80, 0}, [2]byte{0x80, 0}
-	case format.Float:
+	case format.Float, format.Brain:
 		negative, positive = [2]byte{0xFF, 0xFF}, [2]byte{0x80, 0}
 	}
 	if f.Desc {
@@ -50,10 +50,6 @@ func signMasks(f format.Field) (negative, positive [2]byte) {
 		}
 	}
 	return negative, positive
-}
-
-func mostSignificantFirst(f format.Field) bool {
-	return f.Type.BigEndian || f.Type.Kind == format.Bytes
 }
 
 // coding is the arguments of encode and decode that tell the type and the direction: whether bytes are swapped, and
@@ -67,7 +63,7 @@ func coding(f format.Field) []any {
 		return w
 	}
 	var swap uint32
-	if mostSignificantFirst(f) {
+	if f.Type.Place(0) == 0 {
 		swap = 1
 	}
 	negative, positive := signMasks(f)
@@ -78,14 +74,11 @@ func coding(f format.Field) []any {
 // byte with the sign stands, and the masks.
 func keyTable(l format.Layout) (table []uint32) {
 	for _, f := range l.Key {
-		first, step := f.Offset+f.Type.Size-1, -1
-		if mostSignificantFirst(f) {
-			first, step = f.Offset, 1
-		}
+		place := func(i int) uint32 { return uint32(f.Offset + f.Type.Place(i)) }
 		negative, positive := signMasks(f)
 		for j := range f.Type.Size {
-			at, mask := first+j*step, min(j, 1)
-			table = append(table, uint32(at), uint32(first), uint32(negative[mask]), uint32(positive[mask]))
+			mask := min(j, 1)
+			table = append(table, place(j), place(0), uint32(negative[mask]), uint32(positive[mask]))
 		}
 	}
 	return table

@@ -81,7 +81,7 @@ func histogram(f format.Field, s *sample) []Bin {
 	if len(values) == 0 {
 		return nil
 	}
-	edges := edgesOf(f.Type.Kind, least, most)
+	edges := edgesOf(f.Type, least, most)
 	counts := make([]int64, len(edges)-1)
 	for _, x := range values {
 		at, exact := slices.BinarySearch(edges, x)
@@ -98,9 +98,9 @@ func histogram(f format.Field, s *sample) []Bin {
 }
 
 // edgesOf are the ends of bins for values from least to most; those of integers are integers.
-func edgesOf(kind format.Kind, least, most float64) []float64 {
+func edgesOf(t format.Type, least, most float64) []float64 {
 	width := most/maxBins - least/maxBins // their difference may be too large for a float
-	if kind != format.Float {
+	if !t.IsFloat() {
 		width = max(math.Ceil(width), 1)
 	}
 	edges := []float64{least}

@@ -34,20 +34,22 @@ type Options struct {
 
 // Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
 type Report struct {
-	Schema      int     `json:"schema"`
-	File        string  `json:"file"`
-	Bytes       int64   `json:"bytes"`                  // of the file
-	Compression string  `json:"compression,omitempty"`  // "": none
-	DataBytes   int64   `json:"data_bytes"`             // decompressed
-	Container   string  `json:"container"`              // empty, raw, text, npy, sosd, gensort, or in words what it is
-	HeaderBytes int64   `json:"header_bytes"`           // before the first record
-	Records     int64   `json:"records"`                //
-	RecordSize  int     `json:"record_size,omitempty"`  // 0: not known
-	LeftOver    int64   `json:"left_over,omitempty"`    // bytes after the last whole record
-	DType       string  `json:"dtype,omitempty"`        // of a NumPy array
-	Fields      []Field `json:"fields,omitempty"`       // of a NumPy array
-	Layout      string  `json:"layout,omitempty"`       // of the record, with its key
-	RecordSizes []Size  `json:"record_sizes,omitempty"` // that are likely, the likeliest first
+	Schema      int      `json:"schema"`
+	File        string   `json:"file"`
+	Bytes       int64    `json:"bytes"`                  // of the file
+	Compression string   `json:"compression,omitempty"`  // "": none
+	DataBytes   int64    `json:"data_bytes"`             // decompressed
+	Container   string   `json:"container"`              // raw, npy, npz, sosd ..., empty, text, or in words what it is
+	HeaderBytes int64    `json:"header_bytes"`           // before the first record
+	Records     int64    `json:"records"`                //
+	RecordSize  int      `json:"record_size,omitempty"`  // 0: not known
+	LeftOver    int64    `json:"left_over,omitempty"`    // bytes after the last whole record
+	DType       string   `json:"dtype,omitempty"`        // of a NumPy array
+	Fields      []Field  `json:"fields,omitempty"`       // of a NumPy array
+	Columns     int      `json:"columns,omitempty"`      // of records that have columns, of which Fields are the first
+	Members     []Member `json:"members,omitempty"`      // of an archive of NumPy arrays
+	Layout      string   `json:"layout,omitempty"`       // of the record, with its key
+	RecordSizes []Size   `json:"record_sizes,omitempty"` // that are likely, the likeliest first
 
 	Scan    *Scan    `json:"scan,omitempty"`    // what the keys are like; nil: no key is known
 	Shown   []Record `json:"shown,omitempty"`   // the first, a middle and the last record
@@ -60,6 +62,12 @@ type Field struct {
 	Offset int    `json:"offset"`
 	Type   string `json:"type,omitempty"`   // that it is sorted by; "": it cannot be a key
 	Reason string `json:"reason,omitempty"` // why it cannot
+}
+
+// Member is an array of an archive.
+type Member struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"` // decompressed, with its header
 }
 
 // Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in
@@ -107,6 +115,11 @@ func (l *look) recognise() {
 	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
 	r.Container = "raw"
 	switch {
+	case len(l.src.members) > 0:
+		r.Container, l.Record.Format = "npz", "npz"
+		for _, m := range l.src.members {
+			r.Members = append(r.Members, Member{m.Name, m.Bytes})
+		}
 	case len(head) == 0:
 		r.Container, r.Records = "empty", 0
 	case l.Record.Format != "":
@@ -149,10 +162,11 @@ func (l *look) sosdType() string {
 // readHeader finds out what the records are. What is wrong with them is a problem, but no error.
 func (l *look) readHeader() error {
 	r, src := l.report, l.src
-	if r.Container == "npy" {
+	isArray := r.Container == "npy" || r.Container == "npz"
+	if isArray && len(src.head) > 0 {
 		l.readArray()
 	}
-	if !l.described() || r.Container == "empty" || r.Container == "npy" && l.array == nil || l.needsKey() {
+	if !l.described() || r.Container == "empty" || isArray && l.array == nil || l.needsKey() {
 		return nil
 	}
 	header, err := l.Record.ReadHeader(bytes.NewReader(src.head), src.name)
@@ -175,7 +189,8 @@ func (l *look) readHeader() error {
 
 // needsKey reports whether the file is an array of several fields of which none was chosen.
 func (l *look) needsKey() bool {
-	return l.array != nil && len(l.Record.Keys) == 0 && (len(l.array.Fields) != 1 || l.array.Fields[0].Name != "")
+	a := l.array
+	return a != nil && a.Columns != 1 && len(l.Record.Keys) == 0 && (len(a.Fields) != 1 || a.Fields[0].Name != "")
 }
 
 // readArray takes from a NumPy array what its header says.
@@ -187,7 +202,7 @@ func (l *look) readArray() {
 	}
 	l.array = array
 	r := l.report
-	r.DType, r.HeaderBytes, r.RecordSize = array.DType, array.HeaderBytes, array.RecordSize
+	r.DType, r.HeaderBytes, r.RecordSize, r.Columns = array.DType, array.HeaderBytes, array.RecordSize, array.Columns
 	for _, f := range array.Fields {
 		field := Field{Name: f.Name, Offset: f.Offset, Reason: f.Why}
 		if f.Why == "" {

@@ -69,7 +69,7 @@ func (l *look) shownFields() (fields []shownField) {
 	case l.array != nil:
 		for _, f := range l.array.Fields {
 			if f.Why == "" {
-				fields = append(fields, shownField{format.Field{Offset: f.Offset, Type: f.Type}, f.Name})
+				fields = append(fields, shownField{format.Field{Offset: f.Offset, Type: f.Type, NaT: f.NaT}, f.Name})
 			}
 		}
 	case l.header != nil:

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/extsort/extsort/format"
 )
@@ -158,7 +156,7 @@ func newScanner(h *format.Header) *scanner {
 	s := &scanner{out: &Scan{Sorted: true}, header: h, keyer: keyer, layout: layout, sample: newSample(keyer.KeySize())}
 	at := 0
 	for _, f := range layout.Key {
-		if f.Type.Kind == format.Float {
+		if f.HasNaNs() {
 			s.floats = append(s.floats, floatPart{f, at})
 		}
 		at += f.Type.Size
@@ -174,7 +172,7 @@ func (s *scanner) add(first int64, recs []byte) {
 		s.compare(i)
 		s.sample.add(s.key)
 		for _, f := range s.floats {
-			if f.isNaN(s.key) {
+			if f.IsNaN(s.key[f.at : f.at+f.Type.Size]) {
 				s.out.NaNs++
 				break
 			}
@@ -232,26 +230,4 @@ func (s *scanner) finish() *Scan {
 type floatPart struct {
 	format.Field
 	at int // in the key
-}
-
-// isNaN tells a NaN by its bits, as that is asked of every record.
-func (f *floatPart) isNaN(key []byte) bool {
-	part := key[f.at : f.at+f.Type.Size]
-	if len(part) != 4 && len(part) != 8 {
-		return math.IsNaN(f.Number(part))
-	}
-	var word [8]byte
-	copy(word[:], part)
-	bits := binary.BigEndian.Uint64(word[:])
-	if f.Desc {
-		bits = ^bits
-	}
-	if bits>>63 == 0 { // all bits of a negative float are inverted
-		bits = ^bits
-	}
-	bits &^= 1 << 63
-	if len(part) == 4 {
-		return bits>>32 > 0x7f800000
-	}
-	return bits > 0x7ff0000000000000
 }

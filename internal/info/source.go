@@ -32,6 +32,8 @@ type source struct {
 	at   io.ReaderAt // all of the data; nil: only the head, and then what rest gives
 	rest io.Reader
 
+	members []format.Member // of an archive of arrays, of which one that was chosen is the data
+
 	file io.Closer // nil: it is not ours
 }
 
@@ -97,6 +99,9 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 	if compressed {
 		return s.beginStream(bufio.NewReaderSize(section, packedBytes), opt)
 	}
+	if archive, err := s.beginMember(section, opt); archive || err != nil {
+		return err
+	}
 	s.data = max(s.bytes-opt.SkipBytes, 0)
 	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
 	s.head = make([]byte, min(s.data, headBytes))
@@ -105,6 +110,37 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 		err = nil
 	}
 	return err
+}
+
+// beginMember reads the head of the array that was chosen, if the file is an archive of arrays.
+func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive bool, err error) {
+	first, spec := make([]byte, len(format.NpzMagic)), opt.Record
+	_, _ = section.ReadAt(first, 0) // what cannot be read is found again
+	if opt.Recognition.Raw || string(first) != format.NpzMagic || spec.Type != "" || spec.RecordSize > 0 {
+		return false, nil
+	}
+	if s.members, err = format.Members(section, section.Size()); err != nil {
+		if spec.Format == "npz" {
+			s.fault = err
+		}
+		return false, nil
+	}
+	s.data = section.Size()
+	member, err := format.ChooseMember(s.members, spec.Member)
+	if err != nil {
+		if spec.Member != "" {
+			s.fault = err
+		}
+		return true, nil
+	}
+	r, err := member.Open()
+	if err != nil {
+		s.fault = err
+		return true, nil
+	}
+	err = s.beginStream(r, opt)
+	s.data = member.Bytes
+	return true, err
 }
 
 // beginStream reads the head of a stream. If it ends there, all of the data is known.

@@ -1,0 +1,39 @@
+package input
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/extsort/extsort/format"
+)
+
+// openMember opens an array of an archive. It is read as a stream, also where it is not compressed: only so its
+// checksum is checked without reading it twice.
+func openMember(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
+	var member *format.Member
+	in, err := openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
+		all, err := format.Members(f, f.bytes)
+		if err == nil {
+			member, err = format.ChooseMember(all, kind.Member)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return member.Open()
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.member = member.Name
+	if in.Records, err = format.CheckSize(f.shown, in.Header, member.Bytes); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// noArchive is the error of an archive that is read in sequence.
+func noArchive(shown string) error {
+	return fmt.Errorf("%s: an archive is read from its end, which neither a pipe nor a compressed file allows: "+
+		"write it to a file first", shown)
+}
