@@ -194,6 +194,8 @@ A FILE that is a NumPy array is taken as one where neither -t, -R nor -f is
 given. Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised
 by their first bytes and read (--decompress); files of other formats (.npz, .xz,
 Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
+A FILE may be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and that of -o an
+object, where the build has it (-tags s3, as releases have).
 
 SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) shows how far a run is.
 
