@@ -45,27 +45,15 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 			opt.Warn(file.Warning)
 		}
 	}
-	in, err := newInput(opt, files, meter)
+	in, err := engine.NewInput(files, meter, engine.InputOptions{
+		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(), Slice: opt.slice(ctx),
+	})
 	if err != nil {
 		for _, file := range files {
 			err = errors.Join(err, file.Close())
 		}
 	}
 	return in, err
-}
-
-// newInput makes one dataset of the inputs, or of a slice of them.
-func newInput(opt *Options, files []*input.Input, meter *engine.Meter) (*engine.Input, error) {
-	before := int64(0)
-	if opt.Part.N > 0 {
-		var err error
-		if before, err = input.Slice(files, opt.Part); err != nil {
-			return nil, err
-		}
-	}
-	return engine.NewInput(files, meter, engine.InputOptions{
-		Reverse: opt.Reverse, Sum: opt.Verify, First: before, Wrap: opt.faults.wrapDataset, Remake: opt.remake(),
-	})
 }
 
 // factsOf is what is known of a run without reading any records.

@@ -40,9 +40,7 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err := opt.onlySort(); err != nil {
 		return nil, err
 	}
-	if opt.Part.N > 0 {
-		return nil, errors.New("part: is for a sort or a check alone, no merge")
-	}
+	opt.merging = true
 	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -54,6 +52,7 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	if err := s.checkWindows(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	s.opt.limitPart(s.run.Input)
 	f := factsOf(&s.opt, s.run.Input)
 	f.Together = true
 	sizes := plan.Divide(f)

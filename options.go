@@ -13,7 +13,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker"
-	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -21,9 +20,6 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/merge/output"
 )
-
-// Part is the K-th of N parts, counted from 0; the zero Part is everything.
-type Part = input.Part
 
 // Strategy is a way in which sorted chunks become one sorted output.
 type Strategy = plan.Strategy
@@ -57,7 +53,8 @@ type Options struct {
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
 	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
-	Part       Part        // sort or check this slice of all records of the inputs, which are files, not compressed
+	Part       Part        // only this one: of the inputs, files, by position, or of what Merge makes of them
+	Cuts       [][]int64   // of Merge with a Part: what Cuts gave, so that it is not computed again
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string // file, replaced as a whole or not at all; "" or "-": Stdout
@@ -110,6 +107,8 @@ type Options struct {
 
 	Logger *slog.Logger // gets the same lines as warnings; nil: nobody
 
+	merging bool // the inputs are sorted, and Part is one of their merge
+
 	faults faults // seams for fault injection, see faults_test.go
 }
 
@@ -135,7 +134,7 @@ type faults struct {
 // validate reports every fault of the options at once.
 func (o *Options) validate() error {
 	_, err := format.ParseCompression(o.Compress, o.Output)
-	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), o.Part.Validate(), err}
+	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), o.validatePart(), err}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))

@@ -134,3 +134,122 @@ func TestCheckpointIsOfOnePart(t *testing.T) {
 	}
 	checkKept(t, opt, reference(t, k.layout(t), data[300*8:600*8], opt), "part 1/3")
 }
+
+// TestMergesParts merges each part by itself: together they are the whole merge, and each has its share of the records.
+func TestMergesParts(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "u8", "rec7", "gensort", "wide key"} {
+		k := kindNamed(name)
+		layout := k.layout(t)
+		for _, dist := range []string{"uniform", "zipf", "few", "equal", "sorted"} {
+			for range effort(6) {
+				opt := Options{Record: k.spec, Reverse: r.IntN(3) == 0, Unique: r.IntN(3) == 0, Workers: 1 + r.IntN(3),
+					BatchSize: []int{0, 2, 5}[r.IntN(3)], Verify: r.IntN(2) == 0}
+				opt.faults.blockBytes = layout.RecordSize << r.IntN(8)
+				if opt.Unique {
+					opt.Keep = []string{"first", "last"}[r.IntN(2)]
+				} else if r.IntN(3) == 0 {
+					opt.Limit = 1 + r.Int64N(1500)
+				}
+				recs := k.make(t, dist, r.IntN(1200), r)
+				for _, piece := range sortedPieces(t, layout, recs, 1+r.IntN(12), opt, r) {
+					opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+				}
+				whole, err := mergeToBytes(t, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkParts(t, opt, whole, int64(len(recs)/layout.RecordSize), 1+r.Int64N(9), r.IntN(2) == 0)
+			}
+		}
+	}
+}
+
+// checkParts merges n parts and holds them against the whole. known: by cuts that are computed once.
+func checkParts(t *testing.T, opt Options, whole []byte, records, n int64, known bool) {
+	t.Helper()
+	if known {
+		cuts, err := Cuts(t.Context(), opt, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Cuts = cuts
+	}
+	var joined []byte
+	for k := range n {
+		var part bytes.Buffer
+		opt.Part, opt.Stdout, opt.TempDirs = Part{K: k, N: n}, &part, []string{t.TempDir()}
+		report, err := Merge(t.Context(), opt)
+		if err != nil {
+			t.Fatalf("part %v: %v", opt.Part, err)
+		}
+		from, to := opt.Part.Of(records)
+		if !opt.Unique && opt.Limit == 0 && report.Records != to-from {
+			t.Errorf("part %v of %d: %d records were read", opt.Part, records, report.Records)
+		}
+		joined = append(joined, part.Bytes()...)
+	}
+	if !bytes.Equal(joined, whole) {
+		t.Fatalf("%d parts of %d records, %s, unique %t, limit %d: %d bytes, want %d; the first difference is at %d", n,
+			records, describe(opt), opt.Unique, opt.Limit, len(joined), len(whole), firstDifference(joined, whole, 1))
+	}
+}
+
+// TestPartsSeeDisorder puts a record out of order anywhere: one of the parts at least is an error, and names it.
+func TestPartsSeeDisorder(t *testing.T) {
+	k := kindNamed("u64")
+	for record := 1; record < 60; record++ {
+		opt := Options{Record: k.spec}
+		for i := range 3 {
+			piece := k.make(t, "sorted", 60, rand.New(rand.NewPCG(uint64(i), 1)))
+			if i == 1 {
+				swapRecords(piece, 8, record-1)
+			}
+			opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+		}
+		seen := 0
+		for p := range 6 {
+			opt.Part = partOf(p, 6)
+			_, err := mergeToBytes(t, opt)
+			disorder, ok := errors.AsType[*DisorderError](err)
+			if ok && (disorder.File != opt.Inputs[1] || disorder.Record != int64(record)) || err != nil && !ok {
+				t.Errorf("disorder in record %d: %v", record, err)
+			}
+			if err != nil {
+				seen++
+			}
+		}
+		if seen == 0 {
+			t.Errorf("no part sees record %d", record)
+		}
+	}
+}
+
+// TestPartsOfMergesAreRefused has what cannot be had together with a part of a merge.
+func TestPartsOfMergesAreRefused(t *testing.T) {
+	a := writeFile(t, []byte("abc"))
+	base := Options{Record: Keys(U8), Inputs: []string{a, a}}
+	for want, change := range map[string]func(*Options){
+		"part and limit contradict":  func(o *Options) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
+		"there have to be 3":         func(o *Options) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
+		"but there are 2":            func(o *Options) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
+		"not all inputs are sorted":  func(o *Options) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
+		"is an input and the output": func(o *Options) { o.Part, o.Output = partOf(0, 1), a },
+		"cannot be read from its middle": func(o *Options) {
+			o.Part, o.Inputs, o.Stdin = partOf(0, 1), []string{a, "-"}, bytes.NewReader(nil)
+		},
+	} {
+		opt := base
+		change(&opt)
+		if _, err := mergeToBytes(t, opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if _, err := Cuts(t.Context(), base, 0); err == nil {
+		t.Error("no parts are not refused")
+	}
+	base.Cuts = [][]int64{{0}, {3}}
+	if _, _, err := sortToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {
+		t.Errorf("cuts of a sort: %v", err)
+	}
+}

@@ -12,7 +12,9 @@
 // equal keys in inputs before the splitter's own, before them in those after it. Hence data of one single key is
 // cut as evenly as any other. (Cutting sorted sequences at exact positions for a parallel merge is Varman et al.,
 // "Merging multiple lists on hierarchical-memory multiprocessors", 1991; there the splitters are computed to make
-// the pieces equal, here they are what is known without computing anything.)
+// the pieces equal, here they are what is known without computing anything.) Cuts is for those who share one merge and
+// do not see each other: it computes where each input is cut for parts of exactly so many records, and each part is
+// then merged as a whole.
 //
 //	        key ──▶
 //	run a  ├a0─────────────┼a1─────────────────────┼a2──────────

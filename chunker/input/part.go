@@ -32,22 +32,30 @@ func (p Part) Of(records int64) (from, to int64) {
 }
 
 // Slice leaves of the inputs the records of a part of all of them, by position, and tells how many come before it.
-func Slice(inputs []*Input, p Part) (before int64, err error) {
-	total := int64(0)
-	for _, in := range inputs {
-		if err := in.sliceable(); err != nil {
-			return 0, err
-		}
-		total += in.Records
+func (p Part) Slice(inputs []*Input) (before int64, err error) {
+	total, err := Total(inputs)
+	if err != nil {
+		return 0, err
 	}
 	from, to := p.Of(total)
 	first := int64(0)
 	for _, in := range inputs {
 		n := in.Records
-		in.slice(min(max(from-first, 0), n), min(max(to-first, 0), n))
+		in.Slice(min(max(from-first, 0), n), min(max(to-first, 0), n))
 		first += n
 	}
 	return from, nil
+}
+
+// Total is the number of records of inputs from which a part can be taken; else an error.
+func Total(inputs []*Input) (records int64, err error) {
+	for _, in := range inputs {
+		if err := in.sliceable(); err != nil {
+			return 0, err
+		}
+		records += in.Records
+	}
+	return records, nil
 }
 
 // sliceable reports an input of which no part can be taken.
@@ -63,5 +71,5 @@ func (in *Input) sliceable() error {
 	return nil
 }
 
-// slice leaves the records from one index to before another. REQUIRES: Seekable
-func (in *Input) slice(from, to int64) { in.First, in.Records = in.First+from, to-from }
+// Slice leaves the records from one index to before another. REQUIRES: Seekable
+func (in *Input) Slice(from, to int64) { in.First, in.Records = in.First+from, to-from }

@@ -17,7 +17,8 @@ func (f *sortFlags) inputGroup() group {
 	g.add(single(&f.files0, "F"), "files0-from",
 		"read the names of the inputs, each ended by a NUL, from F (- is standard input); otherwise the operands")
 	g.add(read(&f.opt.Part, "K/N", parsePart), "part",
-		"read only the K-th of N slices of the inputs by position, from 0 on; otherwise all")
+		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
+			"otherwise all")
 	skipping(g, &f.opt)
 	g.flags.BoolVar(&f.opt.KeepHeader, "keep-header", false,
 		"with --skip-bytes: begin the output with those of the first input")

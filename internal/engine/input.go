@@ -22,6 +22,8 @@ type Input struct {
 	Keyer  *format.Keyer
 	Data   chunker.Dataset
 
+	Before int64 // records before the first that is read
+
 	size    int // bytes of a record
 	meter   *Meter
 	records atomic.Int64
@@ -33,8 +35,10 @@ type Input struct {
 type InputOptions struct {
 	Reverse bool                                  // the opposite order
 	Sum     bool                                  // add up a checksum
-	First   int64                                 // records before the first one, which are not read
 	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
+
+	// Slice leaves what is to be read of the files, and tells how many records come before that; nil: all is read.
+	Slice func([]*input.Input, *format.Keyer) (before int64, err error)
 
 	// Remake says what is sorted in place of records of a layout; nil: themselves.
 	Remake func(format.Layout) (*chunker.Remaking, error)
@@ -59,15 +63,20 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 		return nil, err
 	}
 	in := &Input{Files: files, Header: files[0].Header, Keyer: keyer, size: layout.RecordSize, meter: m, summed: opt.Sum}
+	if opt.Slice != nil {
+		if in.Before, err = opt.Slice(files, keyer); err != nil {
+			return nil, err
+		}
+	}
 	data := chunker.NewDataset(files)
 	if opt.Wrap != nil {
 		data = opt.Wrap(data)
 	}
 	if remaking != nil {
-		if most := remaking.MaxRecords; most > 0 && opt.First+data.Records() > most {
-			return nil, tooMany(opt.First+data.Records(), most)
+		if most := remaking.MaxRecords; most > 0 && in.Before+data.Records() > most {
+			return nil, tooMany(in.Before+data.Records(), most)
 		}
-		data = chunker.Remade(data, remaking, opt.First)
+		data = chunker.Remade(data, remaking, in.Before)
 	}
 	in.Data = &watchedData{data, in}
 	return in, nil

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+)
+
+// errUnsorted is that cuts cross: in sorted inputs they cannot.
+var errUnsorted = errors.New("part: not all inputs are sorted: check each")
+
+// Parts cuts the merge of sorted files into parts.
+type Parts struct {
+	Files     []*input.Input
+	Keyer     *format.Keyer
+	WholeKeys bool // records with equal keys belong to one part
+}
+
+// Cuts tells where each file is cut before the parts from one to another of n, and behind the last of them.
+func (p *Parts) Cuts(ctx context.Context, from, to, n int64) ([][]int64, error) {
+	total, err := input.Total(p.Files)
+	if err != nil {
+		return nil, err
+	}
+	var ranks []int64
+	for k := from; k < to; k++ {
+		first, end := input.Part{K: k, N: n}.Of(total)
+		if k == from {
+			ranks = append(ranks, first)
+		}
+		ranks = append(ranks, end)
+	}
+	return merge.Cuts(ctx, p.Keyer, p.sorted(), ranks, p.WholeKeys)
+}
+
+func (p *Parts) sorted() (inputs []merge.Sorted) {
+	for _, file := range p.Files {
+		inputs = append(inputs, merge.Sorted{Records: file.Records, ReadRecords: file.ReadRecords})
+	}
+	return inputs
+}
+
+// Take leaves of each file what belongs to a part, and tells how many records come before it. cuts are those before all
+// parts and behind the last; nil: not known yet. It is a *merge.DisorderError that a file is out of order at a cut.
+func (p *Parts) Take(ctx context.Context, part input.Part, cuts [][]int64) (before int64, err error) {
+	if cuts == nil {
+		cuts, err = p.Cuts(ctx, part.K, part.K+1, part.N)
+	} else {
+		cuts = cuts[part.K : part.K+2]
+	}
+	if err == nil {
+		before, err = p.check(ctx, cuts[0], cuts[1])
+	}
+	if err != nil {
+		return 0, err
+	}
+	for i, file := range p.Files {
+		file.Slice(cuts[0][i], cuts[1][i])
+	}
+	return before, nil
+}
+
+// check makes sure that what lies between two cuts can be taken, and tells how many records come before it.
+func (p *Parts) check(ctx context.Context, from, to []int64) (before int64, err error) {
+	if _, err := input.Total(p.Files); err != nil {
+		return 0, err
+	}
+	if len(from) != len(p.Files) || len(to) != len(p.Files) {
+		return 0, fmt.Errorf("part: cuts of %d and %d inputs, but there are %d", len(from), len(to), len(p.Files))
+	}
+	for i, file := range p.Files {
+		if from[i] < 0 || from[i] > to[i] || to[i] > file.Records {
+			return 0, errUnsorted
+		}
+		before += from[i]
+	}
+	return before, merge.CheckCut(ctx, p.Keyer, p.sorted(), from)
+}

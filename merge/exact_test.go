@@ -1,0 +1,166 @@
+package merge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// generated is n records of a distribution.
+func generated(t *testing.T, l format.Layout, dist string, n int, r *rand.Rand) []byte {
+	t.Helper()
+	g, err := format.NewGenerator(l, dist, r.Uint64(), int64(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recs := make([]byte, n*l.RecordSize)
+	g.Fill(recs, 0)
+	return recs
+}
+
+// sortedInputs are memory whose reads of single records are counted.
+func sortedInputs(runs [][]byte, size int, reads *atomic.Int64) (inputs []Sorted) {
+	for _, run := range runs {
+		inputs = append(inputs, Sorted{int64(len(run) / size), func(p []byte, first int64) error {
+			reads.Add(int64(len(p) / size))
+			copy(p, run[int(first)*size:])
+			return nil
+		}})
+	}
+	return inputs
+}
+
+// placed is one record in the order of a merge.
+type placed struct {
+	key       []byte
+	input, at int
+}
+
+func inMergeOrder(k *format.Keyer, runs [][]byte) (all []placed) {
+	size := k.Layout().RecordSize
+	for i, run := range runs {
+		for at := 0; at*size < len(run); at++ {
+			all = append(all, placed{k.Append(nil, run[at*size:(at+1)*size]), i, at})
+		}
+	}
+	slices.SortFunc(all, func(a, b placed) int {
+		return cmp.Or(bytes.Compare(a.key, b.key), a.input-b.input, a.at-b.at)
+	})
+	return all
+}
+
+// TestCutsAreExact holds the cuts of 1 to 64 inputs into 1 to 64 parts against the order of all records, whatever the
+// keys; and the number of records that were read for them.
+func TestCutsAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 1))
+	for _, l := range []format.Layout{bare(t, "u64"), bare(t, "u8"), fields(t, 16, "8:u64be:desc", "0:u16")} {
+		k := keyer(t, l)
+		for _, dist := range []string{"uniform", "zipf", "few", "equal", "sorted"} {
+			for _, fanIn := range []int{1, 2, 3, 7, 64} {
+				for _, parts := range []int{1, 2, 5, 64} {
+					testCuts(t, k, dist, fanIn, parts, r)
+				}
+			}
+		}
+	}
+}
+
+func testCuts(t *testing.T, k *format.Keyer, dist string, fanIn, parts int, r *rand.Rand) {
+	t.Helper()
+	size := k.Layout().RecordSize
+	recs := generated(t, k.Layout(), dist, r.IntN(3000), r)
+	runs := make([][]byte, fanIn)
+	for i := range runs {
+		n := len(recs) / size
+		if i < fanIn-1 {
+			n = min(r.IntN(2*n/(fanIn-i)+1), n)
+		}
+		runs[i], recs = sorted(k, recs[:n*size]), recs[n*size:]
+	}
+	all := inMergeOrder(k, runs)
+	var ranks []int64
+	for p := range parts + 1 {
+		ranks = append(ranks, int64(len(all)*p/parts))
+	}
+	var reads atomic.Int64
+	for _, wholeKeys := range []bool{false, true} {
+		reads.Store(0)
+		cuts, err := Cuts(t.Context(), k, sortedInputs(runs, size, &reads), ranks, wholeKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := reads.Load(); n > int64(64*fanIn*parts) {
+			t.Errorf("%s, %d inputs, %d parts: %d records were read", dist, fanIn, parts, n)
+		}
+		for i, cut := range cuts {
+			end := int(ranks[i])
+			for wholeKeys && end > 0 && end < len(all) && bytes.Equal(all[end].key, all[end-1].key) {
+				end++
+			}
+			want := make([]int64, fanIn)
+			for _, p := range all[:end] {
+				want[p.input]++
+			}
+			if !slices.Equal(cut, want) {
+				t.Fatalf("%s, %d inputs, whole keys %t, rank %d of %d: %v, want %v", dist, fanIn, wholeKeys, ranks[i],
+					len(all), cut, want)
+			}
+		}
+	}
+}
+
+// TestCutsOfUnsorted holds that cuts of inputs that are not sorted have as many records as their rank says, and that
+// disorder at a cut is seen.
+func TestCutsOfUnsorted(t *testing.T) {
+	k, r := keyer(t, bare(t, "u8")), rand.New(rand.NewPCG(28, 2))
+	for range 200 {
+		runs := [][]byte{{}, {}, {}}
+		for i := range 100 {
+			run := &runs[r.IntN(3)]
+			*run = append(*run, byte(r.Uint32()), byte(i))
+		}
+		var reads atomic.Int64
+		inputs := sortedInputs(runs, 1, &reads)
+		all := inputs[0].Records + inputs[1].Records + inputs[2].Records
+		rank := r.Int64N(all + 1)
+		cuts, err := Cuts(t.Context(), k, inputs, []int64{rank}, false)
+		if err != nil || cuts[0][0]+cuts[0][1]+cuts[0][2] != rank {
+			t.Fatalf("rank %d: %v, %v", rank, cuts, err)
+		}
+	}
+	var reads atomic.Int64
+	inputs := sortedInputs([][]byte{{1, 2, 3}, {3, 2, 3}}, 1, &reads)
+	disorder, ok := errors.AsType[*DisorderError](CheckCut(t.Context(), k, inputs, []int64{1, 1}))
+	if !ok || disorder.Input != 1 || disorder.Record != 1 {
+		t.Errorf("disorder at a cut: %v", disorder)
+	}
+	if err := CheckCut(t.Context(), k, inputs, []int64{3, 2}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutsFail reports what a read failed with, and that nobody waits any more.
+func TestCutsFail(t *testing.T) {
+	k, broken := keyer(t, bare(t, "u8")), errors.New("broken")
+	inputs := []Sorted{{10, func([]byte, int64) error { return broken }}}
+	for _, wholeKeys := range []bool{false, true} {
+		if _, err := Cuts(t.Context(), k, inputs, []int64{5}, wholeKeys); !errors.Is(err, broken) {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := CheckCut(t.Context(), k, inputs, []int64{5}); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Cuts(ctx, k, inputs, []int64{5}, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
