@@ -2,7 +2,6 @@ package extsort
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -151,10 +150,7 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if err = s.end(err); err != nil {
 		return nil, err
 	}
-	report := &CheckReport{
-		Records: found.Records, Duplicates: found.Duplicates, Checksum: found.Checksum, Sorted: found.Fault < 0,
-		FirstKey: hex.EncodeToString(found.First), LastKey: hex.EncodeToString(found.Last),
-	}
+	report := &CheckReport{Summary: found.Summary, Sorted: found.Fault < 0}
 	if report.Sorted {
 		return report, nil
 	}

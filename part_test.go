@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -251,5 +252,42 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	base.Cuts = [][]int64{{0}, {3}}
 	if _, _, err := sortToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {
 		t.Errorf("cuts of a sort: %v", err)
+	}
+}
+
+// TestSummariesOfPartsAddUp merges parts with verification: their summaries make that of a check of the whole.
+func TestSummariesOfPartsAddUp(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u8", "rec7", "f64"} {
+		k := kindNamed(name)
+		recs := k.make(t, "few", 500, r)
+		opt := Options{Record: k.spec, Reverse: r.IntN(2) == 0}
+		opt.Inputs = []string{writeFile(t, reference(t, k.layout(t), recs, opt))}
+		whole, err := Check(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Verify = true
+		var joined *Summary
+		for p := range 7 {
+			opt.Part, opt.Stdout = partOf(p, 7), io.Discard
+			report, err := Merge(t.Context(), opt)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case joined == nil:
+				joined = report.Summary
+			case !joined.Precedes(report.Summary, false):
+				t.Errorf("%+v before %+v", joined, report.Summary)
+			default:
+				err = joined.Add(report.Summary)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if *joined != whole.Summary {
+			t.Errorf("%s: the parts add up to %+v, the whole is %+v", name, joined, whole.Summary)
+		}
 	}
 }

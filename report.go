@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 )
 
@@ -42,6 +43,7 @@ type Report struct {
 	ChecksumIn     string   `json:"checksum_in,omitempty"`
 	ChecksumOut    string   `json:"checksum_out,omitempty"`
 	Verified       bool     `json:"verified"`
+	Summary        *Summary `json:"summary,omitempty"` // of the output, where it was verified
 	FallbackReason string   `json:"fallback_reason,omitempty"`
 	Changes        []Change `json:"changes,omitempty"` // of the strategy
 	Phases         []Phase  `json:"phases"`
@@ -49,16 +51,14 @@ type Report struct {
 	Plan *SortPlan `json:"plan,omitempty"` // what was predicted
 }
 
-// CheckReport tells what Check saw. Reports of the parts of a file add up: records and checksums (modulo 2^128) by
-// themselves, duplicates with one for each part that begins with the LastKey of the part before it. The whole is sorted
-// if all parts are and none begins with less than that.
+// Summary is what is to be known of sorted records so that they can be one part of a whole.
+type Summary = format.Summary
+
+// CheckReport tells what Check saw. Summaries of the parts of a file add up. The whole is sorted if all parts are, and
+// each precedes the next.
 type CheckReport struct {
-	Records    int64  `json:"records"`
-	Duplicates int64  `json:"duplicates"` // records whose key equals that of the record before
-	Checksum   string `json:"checksum"`   // sum of the CRC-32 of the records, as valsort's, 128 bits, hexadecimal
-	FirstKey   string `json:"first_key,omitempty"`
-	LastKey    string `json:"last_key,omitempty"` // both normalized, in hexadecimal, which compares as the keys do
-	Sorted     bool   `json:"sorted"`
+	Summary
+	Sorted bool `json:"sorted"`
 
 	// Of the first record that is out of order, as in DisorderError.
 	Record int64  `json:"record,omitempty"`
@@ -75,8 +75,8 @@ func (s *session) report(start time.Time, peak int64) *Report {
 		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device,
 		Algorithm: strings.Join(result.Algorithms, ", "), Strategy: result.Strategy, Chunks: result.Chunks,
 		FanIn: result.FanIn, MergeLevels: result.MergeLevels, Seconds: time.Since(start).Seconds(),
-		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Changes: result.Changes,
-		Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
+		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Summary: result.Summary,
+		Changes: result.Changes, Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
 	}
 	r.Records, r.BytesRead = run.Input.Records(), run.Input.Records()*int64(run.Input.Header.Layout().RecordSize)
 	if run.Output != nil {

@@ -159,6 +159,7 @@ func (f *reportFlags) group(opt *extsort.Options) group {
 type modeFlags struct {
 	check      string // "", diagnose-first or quiet
 	checkQuiet bool
+	join       bool
 	merge      bool
 }
 
@@ -167,6 +168,8 @@ func (f *modeFlags) group() group {
 	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
 	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
+	g.flags.BoolVar(&f.join, "join", false,
+		"with -c: FILEs are the JSON of checks of parts; check that these follow each other, and add them up")
 	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
 	return g
 }

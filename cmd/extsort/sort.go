@@ -70,6 +70,9 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), f.contradictions(files)); err != nil {
 		return err
 	}
+	if f.mode.join {
+		return f.join(ctx, a, files)
+	}
 	if err := a.checkInput(files); err != nil {
 		return err
 	}
@@ -104,12 +107,15 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0, "-c and --split contradict each other: a check writes nothing")
 		fault(f.opt.KeepHeader, "-c and --keep-header contradict each other: a check writes nothing")
 		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
-		if len(files) > 1 {
+		if len(files) > 1 && !f.mode.join {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
 	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort contradict each other: without -m the inputs are sorted")
-	faults = append(faults, validateRecord(f.opt.Record))
+	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
+	if !f.mode.join {
+		faults = append(faults, validateRecord(f.opt.Record))
+	}
 	for _, folder := range f.opt.TempDirs {
 		faults = append(faults, checkFolder(folder))
 	}
@@ -226,21 +232,26 @@ func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) erro
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
 	progress.Close()
-	if disorder, ok := errors.AsType[*extsort.DisorderError](err); ok {
-		if !f.mode.quiet() {
-			printError(a.stderr, disorder)
-		}
-		err = errDisorder
-	}
-	if report == nil {
+	if _, ok := errors.AsType[*extsort.DisorderError](err); report == nil || err != nil && !ok {
 		return err
 	}
+	return f.verdict(a, report, err)
+}
+
+// verdict reports what a check saw; the error is the disorder.
+func (f *sortFlags) verdict(a *app, report *extsort.CheckReport, disorder error) error {
 	f.report.result = report
+	if disorder != nil && !f.mode.quiet() {
+		printError(a.stderr, disorder)
+	}
 	if f.report.stats == "text" {
 		writeRows(a.notes, []row{
 			{"records", humanize.Comma(report.Records)}, {"duplicates", humanize.Comma(report.Duplicates)},
 			{"checksum", report.Checksum},
 		})
 	}
-	return err
+	if disorder != nil {
+		return errDisorder
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -56,6 +57,7 @@ type Result struct {
 	ChecksumIn   string // where they were asked for
 	ChecksumOut  string
 	Verified     bool
+	Summary      *format.Summary // of the output, where it was verified
 }
 
 // Change is a change of mind: a strategy that was tried and turned out not to be possible.

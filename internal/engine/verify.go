@@ -39,13 +39,10 @@ func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) err
 
 // Checked is what Check saw.
 type Checked struct {
-	Records    int64
-	Duplicates int64 // records whose key equals that of the record before
-	Checksum   string
-	Fault      int64 // index of the first record that is out of order; -1: none is
+	format.Summary
+	Fault int64 // index of the first record that is out of order; -1: none is
 
 	Key, Before []byte // normalized, of that record and of the one before it
-	First, Last []byte // normalized, of the first and of the last record
 }
 
 // Check reads the input and tells whether it is in order. brief: no checksum, and no reading on after a fault.
@@ -64,11 +61,10 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, war
 	if err != nil {
 		return nil, err
 	}
-	c := &Checked{Records: order.Records, Duplicates: order.Duplicates, Fault: order.FirstFault(unique)}
+	c := &Checked{Summary: format.NewSummary(in.Keyer.Layout(), order, watch.sum.sum), Fault: order.FirstFault(unique)}
 	c.Key, c.Before = order.FaultKeys(unique)
-	if !brief {
-		c.Checksum = watch.sum.sum.String()
-		c.First, c.Last = order.Ends()
+	if brief {
+		c.Summary = format.Summary{Records: order.Records, Duplicates: order.Duplicates}
 	}
 	return c, in.Data.Check(warn)
 }
@@ -104,7 +100,8 @@ func (r *Run) verify(ctx context.Context) error {
 		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output is not kept",
 			r.Result.ChecksumIn, r.Result.ChecksumOut)
 	}
-	r.Result.Verified = true
+	summary := format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum)
+	r.Result.Verified, r.Result.Summary = true, &summary
 	return nil
 }
 

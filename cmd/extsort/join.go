@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// maxSummary bounds what is read of a file that is to be a summary.
+const maxSummary = 1 << 20
+
+// join tells whether the parts that summaries are of follow each other, and what they are together.
+func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
+	r := &f.opt.Record
+	switch {
+	case len(files) == 0:
+		return errors.New("--join: name the summaries of the parts, in their order")
+	case r.Type+r.Format+r.NaN != "" || r.RecordSize != 0 || len(r.Keys) > 0 || f.opt.Reverse:
+		return errors.New("--join: leave out what a record is and its order: the summaries say that")
+	}
+	report, err := f.joined(ctx, files)
+	if report == nil {
+		return err
+	}
+	return f.verdict(a, report, err)
+}
+
+// joined adds up the summaries. The error with a report is that they do not follow each other.
+func (f *sortFlags) joined(ctx context.Context, files []string) (*extsort.CheckReport, error) {
+	whole, before := &extsort.CheckReport{Sorted: true}, ""
+	var disorder error
+	for i, name := range files {
+		next, err := readSummary(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if i == 0 {
+			whole.Order, whole.Checksum = next.Order, "0"
+		}
+		if disorder == nil {
+			disorder = f.outOfOrder(next, name, &whole.Summary, before)
+		}
+		if err := whole.Add(&next.Summary); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if next.Records > 0 {
+			before = name
+		}
+	}
+	whole.Sorted = disorder == nil
+	return whole, disorder
+}
+
+// outOfOrder is the error that a part is not in order, or does not follow what comes before it.
+func (f *sortFlags) outOfOrder(next *extsort.CheckReport, name string, whole *format.Summary, before string) error {
+	switch unique := f.opt.Unique; {
+	case !next.Sorted:
+		return fmt.Errorf("%s: its records are not in order", name)
+	case unique && next.Duplicates > 0:
+		return fmt.Errorf("%s: its keys are not unique: it has %s", name, plural(next.Duplicates, "duplicate"))
+	case !whole.Precedes(&next.Summary, unique):
+		return fmt.Errorf("%s: does not follow %s: it begins with %s after %s", name, before, next.First, whole.Last)
+	}
+	return nil
+}
+
+// readSummary reads the JSON of a check, or of a sort with --verify.
+func readSummary(ctx context.Context, name string) (*extsort.CheckReport, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, device.WithoutPath(err)
+	}
+	defer file.Close() // which was only read
+	text, err := io.ReadAll(io.LimitReader(file, maxSummary))
+	if err != nil {
+		return nil, device.WithoutPath(err)
+	}
+	var of struct {
+		Error   string          `json:"error"`
+		Summary *format.Summary `json:"summary"`
+	}
+	report := &extsort.CheckReport{}
+	err = errors.Join(json.Unmarshal(text, &of), json.Unmarshal(text, report))
+	if of.Error != "" {
+		return nil, fmt.Errorf("is of a run that failed: %s", of.Error)
+	}
+	if of.Summary != nil {
+		report = &extsort.CheckReport{Summary: *of.Summary, Sorted: true}
+	}
+	if err != nil || report.Validate() != nil {
+		return nil, errors.New("is no summary of records, as extsort -c --stats=json:FILE makes, or a sort with --verify")
+	}
+	return report, context.Cause(ctx)
+}

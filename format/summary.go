@@ -1,0 +1,83 @@
+package format
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Summary is what is to be known of sorted records so that they can be one part of a whole: Summaries of parts that
+// follow each other add up.
+type Summary struct {
+	Records    int64  `json:"records"`
+	Duplicates int64  `json:"duplicates"`          // records whose key equals that of the record before
+	Checksum   string `json:"checksum"`            // sum of the CRC-32 of the records, as valsort's, 128 bits, hexadecimal
+	FirstKey   string `json:"first_key,omitempty"` // normalized, in hexadecimal, which compares as the keys do
+	LastKey    string `json:"last_key,omitempty"`
+	First      string `json:"first,omitempty"` // the same as people read it
+	Last       string `json:"last,omitempty"`
+	Order      string `json:"order"` // the layout of a record, with the direction of its keys
+}
+
+// NewSummary is the Summary of records of a layout.
+func NewSummary(l Layout, o Order, sum Checksum) Summary {
+	s := Summary{Records: o.Records, Duplicates: o.Duplicates, Checksum: sum.String(), Order: l.String()}
+	if l.MovesNaNs() {
+		s.Order += ", NaNs " + map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[0].NaN]
+	}
+	if first, last := o.Ends(); o.Records > 0 {
+		s.FirstKey, s.LastKey = hex.EncodeToString(first), hex.EncodeToString(last)
+		s.First, s.Last = l.KeyText(first), l.KeyText(last)
+	}
+	return s
+}
+
+// Validate reports what is no Summary.
+func (s *Summary) Validate() error {
+	_, err := s.sum()
+	ends := (s.Records > 0) == (s.FirstKey != "") && len(s.FirstKey) == len(s.LastKey)
+	if err != nil || s.Order == "" || s.Records < 0 || !ends {
+		return errors.New("is no summary of records")
+	}
+	return nil
+}
+
+func (s *Summary) sum() (sum Checksum, err error) {
+	const half = 16
+	text := strings.Repeat("0", max(2*half-len(s.Checksum), 0)) + s.Checksum
+	var bad error
+	sum.hi, bad = strconv.ParseUint(text[:half], 16, 64)
+	sum.lo, err = strconv.ParseUint(text[half:], 16, 64)
+	return sum, errors.Join(bad, err)
+}
+
+// Precedes reports whether the records of next may stand behind those of s. unique: also where keys differ only.
+func (s *Summary) Precedes(next *Summary, unique bool) bool {
+	empty := s.Records == 0 || next.Records == 0
+	return empty || s.LastKey < next.FirstKey || !unique && s.LastKey == next.FirstKey
+}
+
+// Add adds what stands behind the records. REQUIRES: both are valid
+func (s *Summary) Add(next *Summary) error {
+	if s.Order != next.Order {
+		return fmt.Errorf("its order is %s, and that of the others %s", next.Order, s.Order)
+	}
+	sum, _ := s.sum()
+	more, _ := next.sum()
+	sum.Merge(more)
+	s.Checksum = sum.String()
+	s.Duplicates += next.Duplicates
+	switch {
+	case next.Records == 0:
+		return nil
+	case s.Records == 0:
+		s.FirstKey, s.First = next.FirstKey, next.First
+	case s.LastKey == next.FirstKey:
+		s.Duplicates++
+	}
+	s.LastKey, s.Last = next.LastKey, next.Last
+	s.Records += next.Records
+	return nil
+}
