@@ -19,6 +19,7 @@ type scenario struct {
 
 	reverse, unique, faulty bool // faulty: what is to be merged or checked is out of order
 	limit                   int  // 0: none
+	part, parts             int  // 0 parts: the whole
 
 	inputs []input
 	output output
@@ -81,6 +82,7 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.chooseFlags(r, m)
 	s.chooseSignal(r)
 	s.chooseCheckpoint(r)
+	choosePart(s, r)
 	return s
 }
 
@@ -253,6 +255,18 @@ func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 		s.flags[i+1] = "merge"
 	}
 	s.flags = append(s.flags, "--checkpoint", keptName)
+}
+
+// choosePart takes a part now and then, where all inputs can be read from their middles, and none is replaced.
+func choosePart(s *scenario, r *rand.Rand) {
+	whole := func(in input) bool { return in.kind != "" || in.stdin != "" }
+	of := s.verb == "sort" || s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
+	if !of || s.output.where == "input" || slices.ContainsFunc(s.inputs, whole) || r.IntN(3) > 0 {
+		return
+	}
+	s.parts = 1 + r.IntN(8)
+	s.part = r.IntN(s.parts)
+	s.flags = append(s.flags, "--part", fmt.Sprintf("%d/%d", s.part, s.parts))
 }
 
 // keptName is the folder of a checkpoint.
