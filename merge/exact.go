@@ -18,7 +18,7 @@ type Sorted struct {
 }
 
 // cutsAtOnce is how many cuts are searched at the same time: each waits for one record after the other.
-const cutsAtOnce = 16
+const cutsAtOnce = 64
 
 // Cuts tells for each rank how many records of each input are among so many first ones in the order (key, input,
 // position). Together they are exactly as many, also where an input is not sorted. wholeKeys: a cut moves on to

@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/merge"
 )
 
 // cuts says where each part begins in each run: At[k][r] is the index in run r of the first record of part k, and the
@@ -36,7 +35,7 @@ func (w *Worker) Cut(ctx context.Context) error {
 		return classed(err)
 	}
 	defer closeRuns(sorted)
-	c := &cuts{Schema: schema, Plan: p.Fingerprint, At: make([][]int64, p.Parts+1)}
+	c := &cuts{Schema: schema, Plan: p.Fingerprint}
 	reads, err := c.find(ctx, p, sorted)
 	if err != nil {
 		return classed(err)
@@ -49,33 +48,23 @@ func (w *Worker) Cut(ctx context.Context) error {
 	return nil
 }
 
-// readsAtOnce is how many cuts are looked for at the same time: each waits for one record after the other.
-const readsAtOnce = 64
-
 // find finds all cuts, and tells how many records that took.
-func (c *cuts) find(ctx context.Context, p *Plan, sorted []*sortedRun) (int64, error) {
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	var reads atomic.Int64
-	read := func(run int, index int64) ([]byte, error) {
-		record := make([]byte, p.RecordBytes)
-		err := sorted[run].readRecords(record, index, p.RecordBytes)
-		return p.keyer.Append(nil, record), err
+func (c *cuts) find(ctx context.Context, p *Plan, sorted []*sortedRun) (reads int64, err error) {
+	var read atomic.Int64
+	inputs := make([]merge.Sorted, len(sorted))
+	for i, run := range sorted {
+		inputs[i] = merge.Sorted{Records: run.records, ReadRecords: func(b []byte, first int64) error {
+			read.Add(1)
+			return run.readRecords(b, first, p.RecordBytes)
+		}}
 	}
-	for k := range c.At {
-		group.Go(func() (err error) {
-			rank := p.Records
-			if k < p.Parts {
-				rank, _ = partOf(k, p.Parts).Of(p.Records)
-			}
-			s := &selection{runs: sorted, read: read}
-			c.At[k], err = s.cut(groupCtx, rank)
-			reads.Add(int64(len(s.known)))
-			return err
-		})
+	ranks := []int64{0}
+	for k := range p.Parts {
+		_, end := partOf(k, p.Parts).Of(p.Records)
+		ranks = append(ranks, end)
 	}
-	err := group.Wait()
-	return reads.Load(), err
+	c.At, err = merge.Cuts(ctx, p.keyer, inputs, ranks, false)
+	return read.Load(), err
 }
 
 func (p *Plan) readCuts() (*cuts, error) {
