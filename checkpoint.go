@@ -77,7 +77,8 @@ func (s *session) identify(f *plan.Facts) error {
 	}
 	for _, in := range s.run.Input.Files {
 		if err == nil && !in.Seekable() {
-			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, not regular, or unreadable",
+			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, in an archive, not regular, or "+
+				"unreadable",
 				in.Name)
 		}
 	}

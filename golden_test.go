@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -17,8 +18,14 @@ func TestGolden(t *testing.T) {
 		file    string
 		spec    format.Spec
 		reverse bool
+		from    string // the file, where it is not that which is in golden
 	}{
 		{file: "particles.npy", spec: format.Spec{Format: "npy", Keys: []string{"mass:desc"}}},
+		{file: "vectors.npy", spec: format.Spec{Format: "npy", Keys: []string{"3:desc"}}},
+		{
+			file: "vectors.npy", from: "embeddings.npz",
+			spec: format.Spec{Format: "npz", Member: "vectors", Keys: []string{"3:desc"}},
+		},
 		{file: "ticks.npy", spec: format.Spec{Format: "npy"}, reverse: true},
 		{file: "readings.f64", spec: format.Spec{Type: "f64"}},
 		{file: "events.bin", spec: format.Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}},
@@ -30,7 +37,7 @@ func TestGolden(t *testing.T) {
 		}
 		for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
-			opt.Inputs = []string{filepath.Join("testdata", c.file)}
+			opt.Inputs = []string{filepath.Join("testdata", cmp.Or(c.from, c.file))}
 			opt.Output = filepath.Join(t.TempDir(), "out")
 			if _, err := Sort(context.Background(), opt); err != nil {
 				t.Errorf("%s, %s: %v", c.file, strategy, err)

@@ -24,6 +24,23 @@ func npyFile(t testing.TB, typ string, recs []byte, size int) []byte {
 	return append(header.Encode(int64(len(recs)/size)), recs...)
 }
 
+// npyRows puts the header before rows of four bytes a column that NumPy would write.
+func npyRows(descr string, recs []byte, columns int) []byte {
+	shape := fmt.Sprintf("(%d, %d)", len(recs)/4/columns, columns)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
+	text += strings.Repeat(" ", 117-len(text)) + "\n"
+	return slices.Concat([]byte("\x93NUMPY\x01\x00v\x00"), []byte(text), recs)
+}
+
+// vectorsOf3 puts their dimension over the first bytes of records of 16.
+func vectorsOf3(recs []byte) []byte {
+	recs = slices.Clone(recs)
+	for at := 0; at < len(recs); at += 16 {
+		copy(recs[at:], "\x03\x00\x00\x00")
+	}
+	return recs
+}
+
 // TestSortHeaders expects an output with the header of its own number of records, in a file and in a pipe.
 func TestSortHeaders(t *testing.T) {
 	r := seeded(t)
@@ -37,7 +54,15 @@ func TestSortHeaders(t *testing.T) {
 			{kindNamed("f64"), format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "f64", recs, 8) }},
 			{kind{"npy i32be", format.Spec{Type: "i32be"}}, format.Spec{Format: "npy"},
 				func(recs []byte) []byte { return npyFile(t, "i32be", recs, 4) }},
+			{kind{"npy rows", format.Spec{RecordSize: 12, Keys: []string{"8:f32:desc", "0:f32"}}},
+				format.Spec{Format: "npy", Keys: []string{"2:desc", "0"}},
+				func(recs []byte) []byte { return npyRows("<f4", recs, 3) }},
+			{kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32", "4:f32:desc", "12:f32"}}},
+				format.Spec{Format: "fvecs", Keys: []string{"1", "0:desc", "2"}}, vectorsOf3},
 		} {
+			if n == 0 && c.spec.Format == "fvecs" {
+				continue // of no vectors the dimension is not known
+			}
 			recs := c.kind.make(t, "few", n, r)
 			layout := c.kind.layout(t)
 			for range effort(16) {

@@ -27,6 +27,9 @@ var kinds = []kind{
 	{"rec9", format.Spec{RecordSize: 9, Keys: []string{"1:u48be", "7:u16"}}},
 	{"i128", format.Spec{Type: "i128"}},
 	{"f64", format.Spec{Type: "f64"}},
+	{"f16", format.Spec{Type: "f16"}},
+	{"bf16 in rec5", format.Spec{RecordSize: 5, Keys: []string{"1:bf16be:desc"}}},
+	{"ucs3", format.Spec{Type: "ucs3"}},
 	{"bytes3", format.Spec{Type: "bytes3"}},
 	{"rec7", format.Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}},
 	{"rec12", format.Spec{RecordSize: 12, Keys: []string{"0:f32"}}},
@@ -74,7 +77,7 @@ var specials = []float64{
 // sprinkleFloats puts special values into about every fifth float field.
 func sprinkleFloats(l format.Layout, recs []byte, r *rand.Rand) {
 	for _, f := range l.Key {
-		if f.Type.Kind != format.Float {
+		if f.Type.Kind != format.Float || f.Type.Size < 4 {
 			continue
 		}
 		for at := f.Offset; at < len(recs); at += l.RecordSize {

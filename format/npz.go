@@ -87,7 +87,7 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 	}
 	has := strings.Join(names, ", ")
 	if name == "" {
-		return nil, fmt.Errorf("the archive has %d arrays, so choose one as its member: %s", len(all), has)
+		return nil, fmt.Errorf("the archive has %d arrays, so choose one by Record.Member NAME: %s", len(all), has)
 	}
 	return nil, fmt.Errorf("there is no array %.99q in the archive; it has %s", name, has)
 }

@@ -52,7 +52,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"":     "has 4 arrays, so choose one as its member: a, b, dir/c, a",
+		"":     "has 4 arrays, so choose one by Record.Member NAME: a, b, dir/c, a",
 		"d":    `no array "d" in the archive; it has a, b, dir/c, a`,
 		".npy": "no array",
 	} {

@@ -85,7 +85,7 @@ func (s Spec) combinationFaults() (faults []error) {
 		fault(true, "unknown format %q: use gensort, npy, npz, fvecs, bvecs, ivecs or sosd, or Record.Type or "+
 			"Record.RecordSize for raw records", s.Format)
 	}
-	fault(s.Format != "npz" && s.Member != "", "a member is of an archive of arrays: add Record.Format npz")
+	fault(s.Format != "npz" && s.Member != "", "Record.Member is for an archive of arrays: add Record.Format npz")
 	fault(s.Format != "" && s.RecordSize != 0,
 		"Record.Format %s excludes Record.RecordSize: the format has its own record size", s.Format)
 	return faults

@@ -66,7 +66,8 @@ func checkPage(t *testing.T, name string) {
 // exampleFolder is a folder with what the examples sort.
 func exampleFolder(t *testing.T) string {
 	folder := t.TempDir()
-	for _, name := range []string{"events.bin", "kmers.sosd", "particles.npy", "readings.f64", "ticks.npy"} {
+	for _, name := range strings.Fields(
+		"embeddings.npz events.bin kmers.sosd particles.npy readings.f64 ticks.npy vectors.npy") {
 		data, err := os.ReadFile("../../testdata/" + name)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), data, 0o644)

@@ -20,6 +20,7 @@ var flagOf = map[string]string{
 	"Options.Workers":     "--parallel",
 	"Record.Format":       "-f",
 	"Record.Keys":         "-k",
+	"Record.Member":       "--member",
 	"Record.NaN":          "--nan",
 	"Record.RecordSize":   "-R",
 	"Record.Type":         "-t",

@@ -46,9 +46,11 @@ func recordGroup(spec *format.Spec) group {
 	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(spec.Keys, keyName(text)), err
-	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or, for npy, NAME[:desc]; repeatable")
+	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, fvecs); repeatable")
 	g.add(single(&spec.Format, "FORMAT"), "format,f",
-		"gensort: 100-byte records; npy: NumPy array; sosd, with -t: count and keys")
+		"gensort: 100-byte records; npy: NumPy array; npz: an archive of such; fvecs, bvecs or ivecs: vectors; "+
+			"sosd, with -t: count and keys")
+	g.add(single(&spec.Member, "NAME"), "member", "the array of an npz archive that is taken; otherwise the only one")
 	return g
 }
 
@@ -212,7 +214,7 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 func offerValues(cmd *cobra.Command) {
 	offered := map[string][]string{
 		"type":   format.NumberTypes,
-		"format": {"gensort", "npy", "sosd"},
+		"format": {"gensort", "npy", "npz", "fvecs", "bvecs", "ivecs", "sosd"},
 		"device": {"auto", "cpu", "gpu"},
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -19,12 +19,17 @@ import (
 // npyMagic is what every NumPy array file begins with.
 const npyMagic = "\x93NUMPY"
 
-// guess takes inputs that begin as NumPy arrays as such, unless flags say what a record is. -k names fields then.
+// guess takes inputs that begin as NumPy arrays or archives of them as such, unless flags say what a record is. -k
+// names fields then.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
-	if open && len(files) > 0 && beginsWith(files[0], npyMagic) {
+	switch {
+	case !open || len(files) == 0:
+	case beginsWith(files[0], npyMagic):
 		r.Format = "npy"
+	case beginsWith(files[0], format.NpzMagic):
+		r.Format = "npz"
 	}
 }
 
@@ -60,7 +65,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 }
 
 // otherTypeNames are what languages call the types.
-var otherTypeNames = map[string]string{"float": "f32", "double": "f64", "byte": "u8"}
+var otherTypeNames = map[string]string{"float": "f32", "double": "f64", "byte": "u8", "half": "f16"}
 
 var (
 	shortTypeName = strings.NewReplacer("uint", "u", "int", "i", "float", "f")
@@ -108,7 +113,7 @@ func keyName(s string) string {
 func nearestType(spec format.Spec) string {
 	words := []string{spec.Type}
 	for _, key := range spec.Keys {
-		if _, rest, ok := strings.Cut(key, ":"); ok && spec.Format != "npy" {
+		if _, rest, ok := strings.Cut(key, ":"); ok && spec.Format == "" {
 			name, _, _ := strings.Cut(rest, ":")
 			words = append(words, name)
 		}

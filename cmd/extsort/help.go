@@ -141,7 +141,7 @@ Usage:
   -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            records of so many bytes
   -k OFFSET:TYPE      a key in them, with :desc largest first; repeatable
-  -f FORMAT           gensort, npy or sosd; .npy files need no -f
+  -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
   -o FILE             write to FILE, whole or not at all
   -r, -u, --limit N   reverse; one of equal keys; only the first N
   -S SIZE             memory, at least 16M; otherwise half of the machine's
@@ -183,17 +183,19 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
   extsort -c -t u64 sorted.bin && echo in order`
 
 const helpEnd = `
-TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f32 f64, which are
-little-endian, or with "be" big-endian (u32be), or bytesN: N bytes in the order
-of memcmp. Other names of these are understood: uint64, double, float, u32le.
+TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64, or
+ucsN, N characters of 4 bytes, which are little-endian, or with "be" big-endian
+(u32be), or bytesN: N bytes in the order of memcmp. Other names of these are
+understood: uint64, double, float, u32le.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
 SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they
 say). N and COUNT are numbers of records, or have k M G (thousands) or Ki Mi Gi
 (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
-A FILE that is a NumPy array is taken as one where neither -t, -R nor -f is
-given. Inputs compressed by gzip, zstd, s2, snappy, lz4 or bzip2 are recognised
-by their first bytes and read (--decompress); files of other formats (.npz, .xz,
-Parquet, Arrow, HDF5, FITS ...) are refused under -t and -R (--raw: sorted).
+A FILE that is a NumPy array, or an .npz archive of arrays (--member), is taken
+as one where neither -t, -R nor -f is given. Inputs compressed by gzip, zstd,
+s2, snappy, lz4 or bzip2 are recognised by their first bytes and read
+(--decompress); files of other formats (.xz, Parquet, Arrow, HDF5, FITS ...) are
+refused under -t and -R (--raw: sorted).
 A FILE may be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and that of -o an
 object, where the build has it (-tags s3, as releases have).
 

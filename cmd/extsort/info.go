@@ -94,10 +94,12 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  size", infoSize(r)},
 		{"  container", infoContainer(r)},
 		{"  records", infoRecords(r)},
+		{"  columns", when(r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1)},
 		{"  layout", r.Layout},
 		{"  problem", r.Problem},
 	}, scanRows(r.Scan)...))
 	writeSizes(w, r)
+	writeMembers(w, r.Members)
 	writeFields(w, r)
 	if r.Scan != nil {
 		writeHistogram(w, r.Scan.Histogram)
@@ -131,6 +133,8 @@ func infoContainer(r *info.Report) string {
 		return "text in lines, which sort sorts"
 	case "npy":
 		return "NumPy array (-f npy)" + header
+	case "npz":
+		return "archive of NumPy arrays (-f npz)" + header
 	case "sosd":
 		return "the first 8 bytes count the keys after them (-f sosd)"
 	}
@@ -228,6 +232,19 @@ func percent(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
+// writeMembers lists the arrays of an archive.
+func writeMembers(w io.Writer, members []info.Member) {
+	if len(members) == 0 {
+		return
+	}
+	lines := [][]string{{"array", "size"}}
+	for _, m := range members {
+		lines = append(lines, []string{m.Name, plural(m.Bytes, "byte"), "-f npz --member " + m.Name})
+	}
+	fmt.Fprintln(w)
+	writeColumns(w, lines)
+}
+
 // writeFields lists the fields of an array that has several.
 func writeFields(w io.Writer, r *info.Report) {
 	if len(r.Fields) == 0 || len(r.Fields) == 1 && r.Fields[0].Name == "" {
@@ -240,6 +257,9 @@ func writeFields(w io.Writer, r *info.Report) {
 			cells = []string{f.Name, "-", "-", "no key"}
 		}
 		lines = append(lines, cells)
+	}
+	if r.Columns > len(r.Fields) {
+		lines = append(lines, []string{"…"})
 	}
 	fmt.Fprintln(w)
 	writeColumns(w, lines)
