@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/extsort/extsort"
@@ -112,4 +114,88 @@ func ExampleSink() {
 	// false
 	// given up
 	// true
+}
+
+// A Tracker can be asked from another goroutine, by a ticker say, while the sort runs.
+func ExampleTracker() {
+	var tracker extsort.Tracker
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: strings.NewReader("cab"), Stdout: io.Discard, Record: extsort.Keys(extsort.U8), Progress: &tracker,
+	})
+	s := tracker.Snapshot()
+	fmt.Printf("phase %d of %d, %s: %d of %d bytes, %v left, %v\n",
+		s.PhaseIndex, s.Phases, s.Phase, s.Done, s.Total, s.Remaining, err)
+	// Output: phase 3 of 3, finish: 6 of 6 bytes, 0s left, <nil>
+}
+
+func ExampleSort() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	name := filepath.Join(folder, "sorted")
+	report, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: strings.NewReader("delta4alpha2gamma9"), Record: extsort.Record(6).Key(5, extsort.U8).Desc(), Output: name,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sorted, err := os.ReadFile(name)
+	fmt.Println(report.Records, report.Strategy, string(sorted), err)
+	// Output: 3 in-core gamma9delta4alpha2 <nil>
+}
+
+func ExampleMerge() {
+	_, err := extsort.Merge(context.Background(), extsort.Options{
+		Sources: []extsort.Source{{Reader: strings.NewReader("ace")}, {Reader: strings.NewReader("bdf")}},
+		Record:  extsort.Keys(extsort.U8), Stdout: os.Stdout,
+	})
+	fmt.Println("", err)
+	// Output: abcdef <nil>
+}
+
+func ExampleCheck() {
+	_, err := extsort.Check(context.Background(), extsort.Options{
+		Sources: []extsort.Source{{Name: "letters", Reader: strings.NewReader("acb")}},
+		Record:  extsort.Keys(extsort.Bytes(1)),
+	})
+	if disorder, ok := errors.AsType[*extsort.DisorderError](err); ok {
+		fmt.Println(disorder.File, disorder.Record, disorder)
+	}
+	// Output: letters 2 letters: record 3 (byte 2) is out of order: "b" after "c"
+}
+
+func ExamplePlan() {
+	records := make([]byte, 1000)
+	plan, err := extsort.Plan(context.Background(), extsort.Options{
+		Sources: []extsort.Source{{Name: "records", At: bytes.NewReader(records), Size: int64(len(records))}},
+		Record:  extsort.Record(10), Devices: []string{"cpu"}, MemoryBytes: 64 << 20,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(plan.Strategy, plan.Records, plan.RecordSize)
+	// Output: in-core 100 10
+}
+
+func ExampleDevices() {
+	for _, d := range extsort.Devices().Devices[:1] { // the CPU is the first
+		fmt.Println(d.Kind)
+	}
+	// Output: cpu
+}
+
+// Other errors that are types are LayoutError, PartialRecordError and DisorderError.
+func ExampleMemoryError() {
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: strings.NewReader(""), Record: extsort.Keys(extsort.U8), MemoryBytes: 1 << 20,
+	})
+	if memory, ok := errors.AsType[*extsort.MemoryError](err); ok {
+		fmt.Println(memory.Limit, memory.Least)
+	}
+	// Output: 1048576 16777216
 }

@@ -91,3 +91,32 @@ func (s *session) report(start time.Time, peak int64) *Report {
 	}
 	return r
 }
+
+// Snapshot is how far a run is.
+type Snapshot struct {
+	Phase      string // that is running; "" before the first
+	PhaseIndex int    // it is the PhaseIndex-th, from 1
+	Phases     int    // of these, as planned
+	Done       int64  // bytes of all phases
+	Total      int64  // of these; -1: not known
+	Elapsed    time.Duration
+	Remaining  time.Duration // at the rate so far, to the second; -1: not known
+}
+
+// Tracker is a Progress that can be asked at any time how far the run is. The zero value is ready for one run.
+type Tracker struct{ engine engine.Tracker }
+
+// Snapshot is how far the run is.
+func (t *Tracker) Snapshot() Snapshot { return Snapshot(t.engine.Snapshot()) }
+
+// Expect is told of the phases to come.
+func (t *Tracker) Expect(phases []Phase) { t.engine.Expect(phases) }
+
+// Begin implements Progress.
+func (t *Tracker) Begin(phase string, totalBytes int64) { t.engine.Begin(phase, totalBytes) }
+
+// Add implements Progress.
+func (t *Tracker) Add(bytes int64) { t.engine.Add(bytes) }
+
+// End implements Progress.
+func (t *Tracker) End() { t.engine.End() }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,54 +14,32 @@ import (
 )
 
 // bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, the
-// bytes of all phases and the time that is left. It is the extsort.Progress of the command.
-//
-// Add is called very often and from many goroutines, so that it only counts; a ticker shows what was counted.
+// bytes of all phases and the time that is left. It is the extsort.Progress of the command, and a ticker shows what it
+// has counted.
 type bars struct {
+	extsort.Tracker
+
 	w     io.Writer
 	wide  int           // columns of the terminal; 0: w is none
 	quick time.Duration // a run that ends sooner shows nothing, so that small sorts stay quiet
 	tick  time.Duration
 
-	added atomic.Int64 // bytes of the running phase
-	stop  func()       // ends the drawing; nil: nothing is drawn
-
-	mu       sync.Mutex
-	start    time.Time       // of the run
-	phase    extsort.Phase   // the last that began; its name is "" before; Bytes < 0: not known
-	running  bool            // it is not over
-	number   int             // it is the number-th
-	before   int64           // bytes of the phases before it
-	expected []extsort.Phase // of the run, as planned
+	running bool   // a phase is; Begin and End are called by one goroutine at a time
+	stop    func() // ends the drawing; nil: nothing is drawn
 }
 
-// standing is how far a run is.
-type standing struct {
-	phase       string
-	number, of  int
-	done, total int64 // bytes of all phases; total -1: not known
-	spent       time.Duration
-}
-
-// left is the time that the bytes take that are left, at the rate of those that are done; -1: not known.
-func (s standing) left() time.Duration {
-	if s.total < 0 || s.done <= 0 {
-		return -1
-	}
-	return time.Duration(float64(s.spent) * (float64(s.total)/float64(s.done) - 1)).Round(time.Second)
-}
-
-func (s standing) String() string {
-	if s.number == 0 {
+// standing is how far a run is, as one line.
+func standing(s extsort.Snapshot) string {
+	if s.PhaseIndex == 0 {
 		return "starting"
 	}
 	of := ""
-	if s.total > 0 {
-		of = fmt.Sprintf(" of %s (%d%%)", humanBytes(s.total), 100*s.done/s.total)
+	if s.Total > 0 {
+		of = fmt.Sprintf(" of %s (%d%%)", humanBytes(s.Total), 100*s.Done/s.Total)
 	}
-	return fmt.Sprintf("phase %d of %d, %s: %s%s in %s, %s", s.number, s.of, s.phase, humanBytes(s.done), of,
-		seconds(s.spent.Seconds()), rate(s.done, s.spent.Seconds())) +
-		when(s.left() > 0, ", %v left", s.left())
+	return fmt.Sprintf("phase %d of %d, %s: %s%s in %s, %s", s.PhaseIndex, s.Phases, s.Phase, humanBytes(s.Done), of,
+		seconds(s.Elapsed.Seconds()), rate(s.Done, s.Elapsed.Seconds())) +
+		when(s.Remaining > 0, ", %v left", s.Remaining)
 }
 
 // newBars makes bars that draw on w, a terminal of so many columns; 0: it is none, and each showing is one more line
@@ -75,27 +52,12 @@ func newBars(w io.Writer, columns int) *bars {
 	return b
 }
 
-// Expect tells which phases a run will have, and begins to count anew.
-func (b *bars) Expect(phases []extsort.Phase) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.expected, b.phase, b.number, b.before, b.running = phases, extsort.Phase{}, 0, 0, false
-	b.added.Store(0)
-}
-
 // Begin starts a phase. totalBytes < 0: not known.
 func (b *bars) Begin(phaseName string, totalBytes int64) {
 	b.End()
-	b.mu.Lock()
-	b.before += b.added.Swap(0)
-	b.phase, b.running = extsort.Phase{Name: phaseName, Bytes: totalBytes}, true
-	b.number++
-	first := b.start.IsZero()
-	if first {
-		b.start = time.Now()
-	}
-	b.mu.Unlock()
-	if !first || b.w == io.Discard {
+	b.Tracker.Begin(phaseName, totalBytes)
+	b.running = true
+	if b.stop != nil || b.w == io.Discard {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -107,9 +69,6 @@ func (b *bars) Begin(phaseName string, totalBytes int64) {
 	}
 }
 
-// Add counts bytes of the running phase.
-func (b *bars) Add(bytes int64) { b.added.Add(bytes) }
-
 // Write counts bytes that are shown to it.
 func (b *bars) Write(p []byte) (int, error) {
 	b.Add(int64(len(p)))
@@ -118,13 +77,11 @@ func (b *bars) Write(p []byte) (int, error) {
 
 // End completes the running phase, if there is one. In a log that is told.
 func (b *bars) End() {
-	b.mu.Lock()
-	over := b.running
-	b.running = false
-	b.mu.Unlock()
-	if over && b.wide == 0 {
-		fmt.Fprintln(b.w, b.now())
+	b.Tracker.End()
+	if b.running && b.wide == 0 {
+		fmt.Fprintln(b.w, standing(b.Snapshot()))
 	}
+	b.running = false
 }
 
 // Close ends the last phase and the run. Another one may begin.
@@ -135,33 +92,6 @@ func (b *bars) Close() {
 		b.stop = nil
 	}
 	b.Expect(nil)
-	b.start = time.Time{}
-}
-
-// now is how far the run is. What follows the running phase is taken from the plan; a phase of a length that is not
-// known, after others, is one that no records pass, such as waiting for the disk.
-func (b *bars) now() standing {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	added := b.added.Load()
-	s := standing{phase: b.phase.Name, number: b.number, of: b.number, done: b.before + added, spent: time.Since(b.start)}
-	s.total = b.before + max(b.phase.Bytes, added)
-	if b.phase.Bytes < 0 && b.before == 0 && b.running {
-		s.total = -1
-	}
-	for i, p := range b.expected {
-		if p.Name == b.phase.Name {
-			later := b.expected[i+1:]
-			s.of += len(later)
-			for _, next := range later {
-				if s.total >= 0 {
-					s.total += max(next.Bytes, 0)
-				}
-			}
-			break
-		}
-	}
-	return s
 }
 
 // show shows the run until it is over.
@@ -174,11 +104,11 @@ func (b *bars) show(ctx context.Context) {
 		case <-ctx.Done():
 			over = true
 		}
-		s := b.now()
+		s := b.Snapshot()
 		switch {
 		case b.wide == 0 && !over:
-			fmt.Fprintln(b.w, s)
-		case b.wide > 0 && s.spent >= b.quick:
+			fmt.Fprintln(b.w, standing(s))
+		case b.wide > 0 && s.Elapsed >= b.quick:
 			line.draw(b.w, b.wide, s, over)
 		}
 	}
@@ -191,25 +121,25 @@ type drawn struct {
 }
 
 // draw moves the bar. It is full only at the end, as a full bar does not move any more.
-func (d *drawn) draw(w io.Writer, columns int, s standing, over bool) {
-	if d.bar == nil || (d.total < 0) != (s.total < 0) {
-		d.bar, d.total = newBar(w, columns, s.total), s.total
+func (d *drawn) draw(w io.Writer, columns int, s extsort.Snapshot, over bool) {
+	if d.bar == nil || (d.total < 0) != (s.Total < 0) {
+		d.bar, d.total = newBar(w, columns, s.Total), s.Total
 		d.bar.StartWithoutRender()
 	}
-	text := fmt.Sprintf("%d/%d %-11s", s.number, s.of, s.phase)
-	if left := s.left(); left >= 0 && !over {
+	text := fmt.Sprintf("%d/%d %-11s", s.PhaseIndex, s.Phases, s.Phase)
+	if left := s.Remaining; left >= 0 && !over {
 		text += fmt.Sprintf(" %9v left", left)
 	} else {
-		text += fmt.Sprintf(" %9v     ", s.spent.Round(time.Second))
+		text += fmt.Sprintf(" %9v     ", s.Elapsed.Round(time.Second))
 	}
 	d.bar.Describe(text)
-	done := s.done
-	if d.total != s.total { // else a change would count as a movement of no bytes, and halve the rate
-		d.bar.ChangeMax64(max(s.total, 1))
-		d.total = s.total
+	done := s.Done
+	if d.total != s.Total { // else a change would count as a movement of no bytes, and halve the rate
+		d.bar.ChangeMax64(max(s.Total, 1))
+		d.total = s.Total
 	}
-	if s.total >= 0 && !over {
-		done = min(done, max(s.total, 1)-1)
+	if s.Total >= 0 && !over {
+		done = min(done, max(s.Total, 1)-1)
 	}
 	_ = d.bar.Set64(done) // a bar that stops moving is no fault of the run
 	if over {

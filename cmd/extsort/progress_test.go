@@ -126,22 +126,10 @@ func TestStanding(t *testing.T) {
 		b.quick = time.Hour
 		b.Expect(c.expected)
 		c.do(b)
-		if got := b.now().String(); !strings.HasPrefix(got, c.want) {
+		if got := standing(b.Snapshot()); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		b.Close()
-	}
-}
-
-func TestTimeLeftIsOfAllPhases(t *testing.T) {
-	s := standing{done: 100, total: 400, spent: 20 * time.Second}
-	if left := s.left(); left != time.Minute {
-		t.Errorf("%v are left, want a minute", left)
-	}
-	for _, s := range []standing{{total: 400}, {done: 100, total: -1}} {
-		if left := s.left(); left >= 0 {
-			t.Errorf("%+v: %v are left, but nobody knows", s, left)
-		}
 	}
 }
 
@@ -152,9 +140,10 @@ func TestBarsFitTheTerminal(t *testing.T) {
 			var out lockedBuffer
 			var d drawn
 			for part := range int64(4) {
-				s := standing{phase: "sort runs", number: 1, of: 3, done: total / 4 * part, total: total, spent: 7 * time.Hour}
+				s := extsort.Snapshot{Phase: "sort runs", PhaseIndex: 1, Phases: 3, Done: total / 4 * part, Total: total,
+					Elapsed: 7 * time.Hour, Remaining: 21 * time.Hour}
 				if total < 0 {
-					s.done = 987 << 40 * part
+					s.Done, s.Remaining = 987<<40*part, -1
 				}
 				d.draw(&out, columns, s, part == 3)
 			}

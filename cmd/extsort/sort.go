@@ -186,7 +186,7 @@ func (a *app) bars(when string) *bars {
 func tellProgress(a *app) {
 	line := "starting"
 	if b := a.running.Load(); b != nil {
-		line = b.now().String()
+		line = standing(b.Snapshot())
 	}
 	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
 }
