@@ -46,7 +46,7 @@ func ExampleRecords() {
 
 func ExampleKeys() {
 	fmt.Printf("%+v\n", extsort.Keys(extsort.U64))
-	// Output: {Format: Type:u64 RecordSize:0 Keys:[] NaN:}
+	// Output: {Format: Type:u64 Member: RecordSize:0 Keys:[] NaN:}
 }
 
 func ExampleRecord() {

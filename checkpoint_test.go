@@ -191,13 +191,13 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 // TestCheckpointOfAnotherSort refuses to go on with something else, tells what it is, and leaves all as it is.
 func TestCheckpointOfAnotherSort(t *testing.T) {
 	for what, change := range map[string]func(o *Options){
-		"the layout was":      func(o *Options) { o.Reverse = true },
-		"--unique was false":  func(o *Options) { o.Unique = true },
-		"--limit was 0":       func(o *Options) { o.Limit = 10 },
-		"--verify was":        func(o *Options) { o.Verify = true },
-		"the output was":      func(o *Options) { o.Output += "2" },
-		"its compression was": func(o *Options) { o.Compress = "zstd" },
-		"of inputs was 1":     func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
+		"the layout was":           func(o *Options) { o.Reverse = true },
+		"Options.Unique was false": func(o *Options) { o.Unique = true },
+		"Options.Limit was 0":      func(o *Options) { o.Limit = 10 },
+		"Options.Verify was":       func(o *Options) { o.Verify = true },
+		"the output was":           func(o *Options) { o.Output += "2" },
+		"its compression was":      func(o *Options) { o.Compress = "zstd" },
+		"of inputs was 1":          func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
 		"input ": func(o *Options) {
 			later := time.Now().Add(time.Hour)
 			if err := os.Chtimes(o.Inputs[0], later, later); err != nil {

@@ -233,7 +233,7 @@ func TestSortErrors(t *testing.T) {
 		want []string
 	}{
 		"options": {Options{Strategy: "magic", SpillCompress: "gzip", Limit: -1, Workers: -1, BatchSize: 1, MemoryBytes: 5},
-			[]string{"-t", "magic", "gzip", "limit", "parallel", "batch", "memory"}},
+			[]string{"Record.Type", "magic", "gzip", "limit", "parallel", "batch", "memory"}},
 		"partial record": {Options{Record: k.spec, Inputs: []string{partial}},
 			[]string{partial, "803", "8", "remainder 3"}},
 		"partial stream": {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))},
@@ -247,7 +247,7 @@ func TestSortErrors(t *testing.T) {
 			[]string{"bogo"}},
 		"no compression": {Options{Record: k.spec, Inputs: []string{good}, Compress: "rar"}, []string{"rar"}},
 		"no temporary place": {small(Options{Record: k.spec, Inputs: []string{good}, Strategy: Partition,
-			TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "-T"}},
+			TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "Options.TempDirs"}},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		if c.opt.Output == "" {

@@ -164,7 +164,7 @@ func TestOpenErrors(t *testing.T) {
 		"folder":    {readError(words, []string{folder}, nil), []string{folder, "is a directory"}},
 		"twice":     {readError(words, []string{"-", "-"}, &bytes.Reader{}), []string{"standard input", "more than once"}},
 		"different": {readError(npy, []string{writeFile(t, npyFile(t, nil)), floats}, nil), []string{floats, "<f4"}},
-		"spec":      {readError(format.Spec{}, []string{a}, nil), []string{"-t"}},
+		"spec":      {readError(format.Spec{}, []string{a}, nil), []string{"Record.Type"}},
 		"broken": {readError(words, nil, iotest.ErrReader(errors.New("line noise"))), []string{"standard input",
 			"line noise"}},
 		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(numbered(0, 1<<18)),

@@ -346,8 +346,8 @@ func testFullFolder(t *testing.T, full error, says string, uncached int64) {
 		f.room = max(len(f.data), 1)
 	}
 	_, err = writeRun(s, numbered(0, 1000), 10)
-	if !errors.Is(err, full) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "-T") ||
-		!strings.Contains(err.Error(), "at least ") {
+	if !errors.Is(err, full) || !strings.Contains(err.Error(), says) ||
+		!strings.Contains(err.Error(), "Options.TempDirs") || !strings.Contains(err.Error(), "at least ") {
 		t.Errorf("the error is: %v", err)
 	}
 	if !strings.Contains(fmt.Sprint(err), folders[1]) {
@@ -462,7 +462,7 @@ func TestRunWriterIndex(t *testing.T) {
 func TestSpillFolders(t *testing.T) {
 	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words)}
 	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") ||
-		!strings.Contains(err.Error(), "-T") {
+		!strings.Contains(err.Error(), "Options.TempDirs") {
 		t.Errorf("a folder that does not exist: %v", err)
 	}
 	opt.Folders, opt.ExpectBytes = []string{t.TempDir()}, 1<<60
