@@ -98,3 +98,15 @@ func TestManifestIsMadeWhole(t *testing.T) {
 		t.Errorf("what stood there is %q now, %v", still, err)
 	}
 }
+
+// TestManifestOfAnotherShape: a value that is whole, but not of its key, is damage as well.
+func TestManifestOfAnotherShape(t *testing.T) {
+	name := filepath.Join(t.TempDir(), manifestName)
+	var m manifest
+	if err := errors.Join(m.open(name, false), m.put(identityKey, 5), m.db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.open(name, true); err == nil || !strings.Contains(err.Error(), "its manifest is damaged") {
+		t.Errorf("the error is: %v", err)
+	}
+}

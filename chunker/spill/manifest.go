@@ -120,7 +120,10 @@ func (m *manifest) read() error {
 			if string(sum) != checksum(text) {
 				return errAnew("its manifest is damaged: the checksum of %q is %s instead of %s", key, checksum(text), sum)
 			}
-			return json.Unmarshal(text, m.place(string(key)))
+			if err := json.Unmarshal(text, m.place(string(key))); err != nil { // the key may be another's
+				return errAnew("its manifest is damaged: %w", err)
+			}
+			return nil
 		})
 	})
 }
