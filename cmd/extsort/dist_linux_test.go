@@ -57,6 +57,9 @@ func (d *distCase) check(output string) {
 
 // TestKilledTasksOfDist kills tasks at random moments, and runs them again until they are done.
 func TestKilledTasksOfDist(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many tasks are killed and run again")
+	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
