@@ -23,17 +23,7 @@ func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	cmd := exec.Command("extsort", "-t", "u64", "-d", "1", "-S", "64M", "-T", t.TempDir(), "--progress", "never",
 		"-o", filepath.Join(t.TempDir(), "out"))
 	cmd.Env = append(cmd.Environ(), "POCL_CACHE_DIR="+t.TempDir(), "POCL_MEMORY_LIMIT=4")
-	feed, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	feed, said := startPiped(t, cmd)
 	defer cmd.Wait()
 	defer feed.Close()
 	feed.Write(make([]byte, 128<<20)) // more than fits a chunk: when it returns one is sorted

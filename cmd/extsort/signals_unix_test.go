@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -13,17 +14,7 @@ import (
 // its own: a driver of OpenCL that compiles by LLVM takes the signal for itself.
 func TestProgressWhenAsked(t *testing.T) {
 	cmd := exec.Command("extsort", "-t", "u64", "-d", "cpu", "-o", filepath.Join(t.TempDir(), "out"))
-	feed, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	feed, said := startPiped(t, cmd)
 	feed.Write(make([]byte, 1<<20)) // more than a pipe holds: when it returns most is read, and the handler stands
 	if err := cmd.Process.Signal(asking); err != nil {
 		t.Fatal(err)
@@ -37,4 +28,21 @@ func TestProgressWhenAsked(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// startPiped starts a command whose input the test writes and whose messages it reads.
+func startPiped(t *testing.T, cmd *exec.Cmd) (feed io.WriteCloser, said io.Reader) {
+	t.Helper()
+	feed, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err = cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return feed, said
 }
