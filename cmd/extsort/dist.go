@@ -138,10 +138,17 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 	return nil
 }
 
-// worker is what does tasks of a plan, with the resources that the flags give.
-func (f *distFlags) worker(a *app, folder string) (*dist.Worker, error) {
-	p, err := dist.Read(folder)
-	return &dist.Worker{Plan: p, Options: f.opt, Tell: func(line string) { fmt.Fprintln(a.notes, "extsort: "+line) }}, err
+// worked is what a verb does with a plan that is there, and the resources that the flags give. DIR is the last operand.
+func (f *distFlags) worked(a *app,
+	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		p, err := dist.Read(args[len(args)-1])
+		if err != nil {
+			return err
+		}
+		tell := func(line string) { fmt.Fprintln(a.notes, "extsort: "+line) }
+		return do(ctx, &dist.Worker{Plan: p, Options: f.opt, Tell: tell}, args)
+	}
 }
 
 func (f *distFlags) partGroup(usage string) group {
@@ -157,11 +164,8 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
 	return distVerb(name+" [flags] DIR", about+" What is done already is\nnot done again.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
-		[]group{share, resourceGroup(&f.opt)}, func(ctx context.Context, args []string) error {
-			w, err := f.worker(a, args[0])
-			if err != nil {
-				return err
-			}
+		[]group{share, resourceGroup(&f.opt)},
+		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := w.Plan.Runs
 			if name == "merge" {
 				tasks = w.Plan.Parts
@@ -171,7 +175,7 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 				return err
 			}
 			return do(w, ctx, s)
-		})
+		}))
 }
 
 // tasksOf are those that this one does of so many: all unless it is said.
@@ -193,13 +197,8 @@ func distCut(a *app) *cobra.Command {
 	var f distFlags
 	return distVerb("cut DIR",
 		"Find where the runs are cut, so that all parts are equally large. It reads single\nrecords.",
-		"  extsort dist cut plan", nil, func(ctx context.Context, args []string) error {
-			w, err := f.worker(a, args[0])
-			if err != nil {
-				return err
-			}
-			return w.Cut(ctx)
-		})
+		"  extsort dist cut plan", nil,
+		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error { return w.Cut(ctx) }))
 }
 
 func distVerify(a *app) *cobra.Command {
@@ -211,11 +210,7 @@ func distVerify(a *app) *cobra.Command {
 		"Make sure that the parts follow each other and have all records that went in,\nby what their tasks have summed "+
 			"up. Then give the output of --into its name, and\nremove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
-		func(ctx context.Context, args []string) error {
-			w, err := f.worker(a, args[0])
-			if err != nil {
-				return err
-			}
+		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := f.tasksOf(w.Plan.Parts)
 			if err != nil {
 				return err
@@ -228,7 +223,7 @@ func distVerify(a *app) *cobra.Command {
 				fmt.Fprintf(a.out, "%s: %s in order, checksum %s\n", m.Output, plural(m.Records, "record"), m.Checksum)
 			}
 			return err
-		})
+		}))
 }
 
 func distStatus(a *app) *cobra.Command {
@@ -236,11 +231,7 @@ func distStatus(a *app) *cobra.Command {
 	g := newGroup("Form")
 	g.flags.BoolVar(&f.json, "json", false, "as one JSON object")
 	return distVerb("status [flags] DIR", "Tell which tasks are done, and what is due.", "  extsort dist status plan",
-		[]group{g}, func(_ context.Context, args []string) error {
-			w, err := f.worker(a, args[0])
-			if err != nil {
-				return err
-			}
+		[]group{g}, f.worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status()
 			if err != nil {
 				return err
@@ -257,7 +248,7 @@ func distStatus(a *app) *cobra.Command {
 				{"parts", done(s.Parts, s.Left)}, {"next", next},
 			})
 			return nil
-		})
+		}))
 }
 
 // done says how many of all tasks are, and which are not.
@@ -276,11 +267,7 @@ func distScript(a *app) *cobra.Command {
 		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder. It is there to be "+
 			"read and changed; nothing is submitted.",
 		"  extsort dist script slurm plan > sort.sh\n  extsort dist script local -S 8G plan | sh", []group{g},
-		func(_ context.Context, args []string) error {
-			w, err := f.worker(a, args[1])
-			if err != nil {
-				return err
-			}
+		f.worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
 			var flags []string
 			if f.opt.MemoryBytes > 0 {
 				flags = append(flags, "-S", fmt.Sprint(f.opt.MemoryBytes))
@@ -288,7 +275,7 @@ func distScript(a *app) *cobra.Command {
 			text, err := w.Plan.Script(args[0], f.tasks, flags)
 			fmt.Fprint(a.out, text)
 			return err
-		})
+		}))
 }
 
 func distCat(a *app) *cobra.Command {
@@ -297,11 +284,7 @@ func distCat(a *app) *cobra.Command {
 	g.add(single(&f.output, "FILE"), "output,o", "write to FILE, whole or not at all; otherwise standard output")
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
-		func(ctx context.Context, args []string) error {
-			w, err := f.worker(a, args[0])
-			if err != nil {
-				return err
-			}
+		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			if err := a.checkOutput(f.output); err != nil {
 				return err
 			}
@@ -316,5 +299,5 @@ func distCat(a *app) *cobra.Command {
 				return errors.Join(err, file.Abort())
 			}
 			return file.Commit(-1)
-		})
+		}))
 }

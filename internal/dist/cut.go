@@ -3,12 +3,9 @@ package dist
 import (
 	"context"
 	"fmt"
-	"os"
-	"sync/atomic"
 	"time"
 
-	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort"
 )
 
 // cuts says where each part begins in each run: At[k][r] is the index in run r of the first record of part k, and the
@@ -26,45 +23,18 @@ func (w *Worker) Cut(ctx context.Context) error {
 		w.Tell("the cuts are there")
 		return nil
 	}
-	records, err := p.done(ctx, runs, p.Runs)
+	opt, err := w.ofRuns(ctx)
 	if err != nil {
 		return err
 	}
-	sorted, err := p.openRuns(records)
-	if err != nil {
-		return classed(err)
-	}
-	defer closeRuns(sorted)
 	c := &cuts{Schema: schema, Plan: p.Fingerprint}
-	reads, err := c.find(ctx, p, sorted)
-	if err != nil {
-		return classed(err)
+	if c.At, err = extsort.Cuts(ctx, opt, int64(p.Parts)); err == nil {
+		err = writeJSON(ctx, p.path(cutsName), c)
 	}
-	if err := writeJSON(ctx, p.path(cutsName), c); err != nil {
-		return classed(err)
+	if err == nil {
+		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %.2f s", p.Runs, p.Parts, time.Since(began).Seconds()))
 	}
-	w.Tell(fmt.Sprintf("cut %d runs into %d parts by %d records in %.2f s", p.Runs, p.Parts, reads,
-		time.Since(began).Seconds()))
-	return nil
-}
-
-// find finds all cuts, and tells how many records that took.
-func (c *cuts) find(ctx context.Context, p *Plan, sorted []*sortedRun) (reads int64, err error) {
-	var read atomic.Int64
-	inputs := make([]merge.Sorted, len(sorted))
-	for i, run := range sorted {
-		inputs[i] = merge.Sorted{Records: run.records, ReadRecords: func(b []byte, first int64) error {
-			read.Add(1)
-			return run.readRecords(b, first, p.RecordBytes)
-		}}
-	}
-	ranks := []int64{0}
-	for k := range p.Parts {
-		_, end := partOf(k, p.Parts).Of(p.Records)
-		ranks = append(ranks, end)
-	}
-	c.At, err = merge.Cuts(ctx, p.keyer, inputs, ranks, false)
-	return read.Load(), err
+	return classed(err)
 }
 
 func (p *Plan) readCuts() (*cuts, error) {
@@ -76,37 +46,4 @@ func (p *Plan) readCuts() (*cuts, error) {
 		return nil, fmt.Errorf("%s: is of another plan (extsort dist cut %s makes it anew)", p.path(cutsName), p.folder)
 	}
 	return c, nil
-}
-
-// sortedRun is the file of a run.
-type sortedRun struct {
-	file    *os.File
-	records int64
-}
-
-// readRecords fills b with records from index first on.
-func (r *sortedRun) readRecords(b []byte, first int64, size int) error {
-	if _, err := r.file.ReadAt(b, first*int64(size)); err != nil {
-		return fmt.Errorf("read %s at byte %d: %w", r.file.Name(), first*int64(size), device.WithoutPath(err))
-	}
-	return nil
-}
-
-func (p *Plan) openRuns(records []*Record) ([]*sortedRun, error) {
-	var all []*sortedRun
-	for _, r := range records {
-		file, err := os.Open(r.File)
-		if err != nil {
-			closeRuns(all)
-			return nil, fmt.Errorf("%s: %w", r.File, device.WithoutPath(err))
-		}
-		all = append(all, &sortedRun{file, r.Records})
-	}
-	return all, nil
-}
-
-func closeRuns(runs []*sortedRun) {
-	for _, r := range runs {
-		r.file.Close() // which was only read
-	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -44,6 +43,25 @@ func (p *Plan) makeFolders() error {
 	return nil
 }
 
+// bytes is the size of the whole output.
+func (p *Plan) bytes() int64 { return p.Records * int64(p.RecordBytes) }
+
+// tasks is the number of tasks of a kind that a plan has.
+func (of kind) tasks(p *Plan) int {
+	if of == runs {
+		return p.Runs
+	}
+	return p.Parts
+}
+
+// file is where the records of a task are, and where they begin there.
+func (p *Plan) file(of kind, k int) (name string, offset int64) {
+	if of == runs {
+		return p.runFile(k), 0
+	}
+	return p.partFile(k)
+}
+
 func (p *Plan) runFile(k int) string { return p.path(runsFolder, number(k)) }
 
 // partFile is where part k is, and where it begins there.
@@ -64,22 +82,25 @@ func (p *Plan) partial() string {
 	return filepath.Join(filepath.Dir(p.Output), fmt.Sprintf(".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8]))
 }
 
-// makePartial makes the one output file, empty, and no part of it is done then. Merges do not make it: one that is late
-// would make another when the output has its name.
+// makePartial makes the one output file, as long as it is to be, and no part of it is done then. Merges do not make it:
+// one that is late would make another when the output has its name.
 func (p *Plan) makePartial() error {
-	if !p.OneFile || exists(p.partial()) || exists(p.path(manifestName)) {
+	if !p.OneFile || exists(p.path(manifestName)) {
 		return nil
 	}
-	for k := range p.Parts {
+	for k := 0; k < p.Parts && !exists(p.partial()); k++ {
 		if err := os.Remove(p.recordFile(parts, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove record %s: %w", p.recordFile(parts, k), device.WithoutPath(err))
 		}
 	}
 	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, 0o666)
+	if err == nil {
+		err = errors.Join(file.Truncate(p.bytes()), file.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
 	}
-	return file.Close()
+	return nil
 }
 
 // partOf is task k of n.
@@ -89,19 +110,16 @@ func number(k int) string { return fmt.Sprintf("%05d", k) }
 
 // Record says what a task has done. It is written when the file of the task is durable.
 type Record struct {
-	Schema   int             `json:"schema"`
-	Plan     string          `json:"plan"` // fingerprint
-	Task     string          `json:"task"`
-	File     string          `json:"file"`
-	Offset   int64           `json:"offset"`
-	Bytes    int64           `json:"bytes"` // of the task, from Offset on
-	Records  int64           `json:"records"`
-	Checksum format.Checksum `json:"checksum"`
-	FirstKey []byte          `json:"first_key,omitempty"` // normalized; of a part
-	LastKey  []byte          `json:"last_key,omitempty"`
-	Host     string          `json:"host"`
-	Began    time.Time       `json:"began"`
-	Seconds  float64         `json:"seconds"`
+	Schema int    `json:"schema"`
+	Plan   string `json:"plan"` // fingerprint
+	Task   string `json:"task"`
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"` // of the task, from Offset on
+	extsort.Summary
+	Host    string    `json:"host"`
+	Began   time.Time `json:"began"`
+	Seconds float64   `json:"seconds"`
 }
 
 // kind is a kind of task, and the folder with its records.
@@ -126,25 +144,33 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 	case r.Plan != p.Fingerprint:
 		return nil, nil
 	}
-	if r.File = p.runFile(k); of == parts { // by the name that it has now, and here
-		r.File, _ = p.partFile(k)
-	}
+	r.File, r.Offset = p.file(of, k) // by the name that it has now, and here
 	return r, nil
 }
 
-// fits reports whether the file of a task is as its record says. One file of all parts grows as they come.
+// fits reports whether the file of a task is as its record says.
 func (p *Plan) fits(r *Record) bool {
 	info, err := os.Stat(r.File)
-	shared := p.OneFile && r.Task == parts.name
-	return err == nil && (info.Size() == r.Bytes || shared && r.Offset+r.Bytes <= info.Size())
+	size := r.Bytes
+	if p.OneFile && r.Task == parts.name {
+		size = p.bytes()
+	}
+	return err == nil && info.Size() == size
 }
 
 // keep writes the record of a task that is done.
-func (p *Plan) keep(ctx context.Context, of kind, k int, r *Record, began time.Time) error {
-	r.Schema, r.Plan, r.Task, r.Began = schema, p.Fingerprint, of.name, began.UTC().Round(time.Millisecond)
-	r.Seconds = time.Since(began).Seconds()
+func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {
+	first, end := partOf(k, of.tasks(p)).Of(p.Records)
+	if done.RecordsOut != end-first {
+		return nil, fmt.Errorf("%d records were written, and %d are due", done.RecordsOut, end-first)
+	}
+	r := &Record{
+		Schema: schema, Plan: p.Fingerprint, Task: of.name, Bytes: (end - first) * int64(p.RecordBytes),
+		Summary: *done.Summary, Began: began.UTC().Round(time.Millisecond), Seconds: time.Since(began).Seconds(),
+	}
+	r.File, r.Offset = p.file(of, k)
 	r.Host, _ = os.Hostname() // only to be read by people
-	return writeJSON(ctx, p.recordFile(of, k), r)
+	return r, writeJSON(ctx, p.recordFile(of, k), r)
 }
 
 // writeJSON writes a file that appears whole or not at all, and is durable then.

@@ -29,10 +29,10 @@ func (p *Plan) Status() (*Status, error) {
 		return s, nil
 	}
 	var err error
-	if s.RunsLeft, err = p.left(runs, p.Runs); err != nil {
+	if s.RunsLeft, err = p.left(runs); err != nil {
 		return nil, err
 	}
-	if s.Left, err = p.left(parts, p.Parts); err != nil {
+	if s.Left, err = p.left(parts); err != nil {
 		return nil, err
 	}
 	_, missing := p.readCuts()
@@ -51,9 +51,9 @@ func (p *Plan) Status() (*Status, error) {
 }
 
 // left are the tasks of a kind that are not done.
-func (p *Plan) left(of kind, total int) ([]int, error) {
+func (p *Plan) left(of kind) ([]int, error) {
 	left := []int{}
-	for k := range total {
+	for k := range of.tasks(p) {
 		r, err := p.record(of, k)
 		if err != nil {
 			return nil, err

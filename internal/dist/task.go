@@ -45,15 +45,12 @@ func classed(err error, also ...error) error {
 	return &RetryError{err}
 }
 
-// task does task k of its kind. The file is durable then, and what it returns is to be recorded.
-type task func(ctx context.Context, k int) (*Record, error)
+// task does task k of its kind. The file is durable then, and what it returns goes into the record.
+type task func(ctx context.Context, k int) (*extsort.Report, error)
 
 // each does the tasks of a share that are not done.
 func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) error {
-	total := w.Plan.Runs
-	if of == parts {
-		total = w.Plan.Parts
-	}
+	total := of.tasks(w.Plan)
 	if _, err := os.Stat(w.Plan.path(manifestName)); err == nil {
 		w.Tell("the sort is complete: nothing is left to do")
 		return nil
@@ -78,8 +75,9 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 		return nil
 	}
 	began := time.Now()
-	if r, err = do(ctx, k); err == nil {
-		err = w.Plan.keep(ctx, of, k, r, began)
+	report, err := do(ctx, k)
+	if err == nil {
+		r, err = w.Plan.keep(ctx, of, k, report, began)
 	}
 	if err != nil {
 		return classed(err)
@@ -93,7 +91,8 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 var patience = time.Minute
 
 // done are the records of all tasks of a kind, whose files are there.
-func (p *Plan) done(ctx context.Context, of kind, total int) ([]*Record, error) {
+func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
+	total := of.tasks(p)
 	records := make([]*Record, total)
 	for k := range records {
 		r, err := p.record(of, k)
