@@ -59,8 +59,8 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 // factsOf is what is known of a run without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(), Remote: in.Remote(),
-		InPlace: in.Overwritten() != nil,
+		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(),
+		Remote: in.Remote() || opt.faults.remote, InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
 			Beside: opt.beside(in), Remade: opt.remakes(),

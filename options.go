@@ -129,6 +129,7 @@ type faults struct {
 	moreDevices  int   // CPU devices that are opened beside those that were asked for
 
 	readBytes float64 // bytes/s that one worker reads of the input; 0: as a trial says
+	remote    bool    // the input is read over a network, whatever it is
 }
 
 // validate reports every fault of the options at once.

@@ -124,10 +124,10 @@ type planFacts struct {
 	limit   int64       // 0: all
 	unique  bool
 
-	input     string // file, pipe; gzip, zstd, s2: a compressed stream
+	input     string // file, pipe, remote: an object of a store; gzip, zstd, s2: a compressed stream
 	cached    bool   // the page cache holds the input
 	disk      float64
-	output    string // file, pipe, inplace: the file that is the input
+	output    string // file, pipe, remote: an object of a store, inplace: the file that is the input
 	compress  string // of the output
 	tmpfs     bool   // the output is in memory
 	spillDisk bool   // the spill is not
@@ -164,15 +164,17 @@ type plannedCandidate struct {
 
 // factParsers read the value of each key of a line of facts.
 var factParsers = map[string]func(f *planFacts, value string) error{
-	"records":   func(f *planFacts, v string) error { return parseCount(&f.records, v) },
-	"type":      parseRecord,
-	"sample":    func(f *planFacts, v string) error { return oneOf(&f.sample, v, format.Distributions...) },
-	"limit":     func(f *planFacts, v string) error { return parseCount(&f.limit, v) },
-	"unique":    func(f *planFacts, v string) error { return parseYes(&f.unique, v) },
-	"input":     func(f *planFacts, v string) error { return oneOf(&f.input, v, "file", "pipe", "gzip", "zstd", "s2") },
+	"records": func(f *planFacts, v string) error { return parseCount(&f.records, v) },
+	"type":    parseRecord,
+	"sample":  func(f *planFacts, v string) error { return oneOf(&f.sample, v, format.Distributions...) },
+	"limit":   func(f *planFacts, v string) error { return parseCount(&f.limit, v) },
+	"unique":  func(f *planFacts, v string) error { return parseYes(&f.unique, v) },
+	"input": func(f *planFacts, v string) error {
+		return oneOf(&f.input, v, "file", "pipe", "remote", "gzip", "zstd", "s2")
+	},
 	"cached":    func(f *planFacts, v string) error { return parseYes(&f.cached, v) },
 	"disk":      func(f *planFacts, v string) error { return parseRate(&f.disk, v) },
-	"output":    func(f *planFacts, v string) error { return oneOf(&f.output, v, "file", "pipe", "inplace") },
+	"output":    func(f *planFacts, v string) error { return oneOf(&f.output, v, "file", "pipe", "inplace", "remote") },
 	"compress":  func(f *planFacts, v string) error { return oneOf(&f.compress, v, "none", "gzip", "zstd", "s2") },
 	"tmpfs":     func(f *planFacts, v string) error { return parseYes(&f.tmpfs, v) },
 	"spilldisk": func(f *planFacts, v string) error { return parseYes(&f.spillDisk, v) },
@@ -386,13 +388,17 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 		Compress: f.compress,
 	}
 	opt.Output, opt.Stdout = filepath.Join(filepath.FromSlash(outputFolder), "out"), io.Discard
-	if f.output != "file" {
+	switch f.output {
+	case "file":
+	case "remote":
+		opt.Output = "s3://bucket/out"
+	default:
 		opt.Output = ""
 	}
 	if f.checkpoint {
 		opt.Checkpoint, opt.TempDirs = filepath.FromSlash(spillFolder), nil
 	}
-	if f.input == "file" {
+	if opt.faults.remote = f.input == "remote"; opt.faults.remote || f.input == "file" {
 		opt.Inputs = []string{m.empty}
 	} else {
 		opt.Stdin = bytes.NewReader([]byte(compressedStarts[f.input]))
@@ -445,7 +451,7 @@ func (d plannedData) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	n = plan.SampleLimit(n, layout.RecordSize)
 	group := min(16, max(1, 4096/layout.RecordSize))
 	records := d.facts.records
-	if d.facts.input != "file" {
+	if d.facts.input != "file" && d.facts.input != "remote" {
 		n = min(n, max(1, 1<<20/layout.RecordSize))
 		group = n
 	}
