@@ -3,6 +3,8 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,23 +17,20 @@ import (
 
 func init() { hasS3 = true }
 
-// TestRemoteScripts runs the scripts in testdata/remote beside a store and a server. Besides the commands of
-// TestScripts they have
+// TestRemoteScripts runs the scripts in testdata/remote, each beside a store and a server of its own. Besides the
+// commands of TestScripts they have
 //
 //	put FILE NAME      store FILE as s3://bucket/NAME and $HTTP/NAME
 //	get NAME FILE      write what s3://bucket/NAME has
+//	deny [CODE]        have the server answer 403, with CODE and with what it was sent; without: answer as before
 func TestRemoteScripts(t *testing.T) {
-	server, err := remotetest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
 	commands := scriptCommands()
+	serverOf := func(ts *testscript.TestScript) *remotetest.Server { return ts.Value("server").(*remotetest.Server) }
 	commands["put"] = func(ts *testscript.TestScript, neg bool, args []string) {
-		ts.Check(server.Put(args[1], []byte(ts.ReadFile(args[0]))))
+		ts.Check(serverOf(ts).Put(args[1], []byte(ts.ReadFile(args[0]))))
 	}
 	commands["get"] = func(ts *testscript.TestScript, neg bool, args []string) {
-		content := server.Get(args[0])
+		content := serverOf(ts).Get(args[0])
 		if (content == nil) != neg {
 			ts.Fatalf("object %s: %d bytes", args[0], len(content))
 		}
@@ -39,9 +38,21 @@ func TestRemoteScripts(t *testing.T) {
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), content, 0o644))
 		}
 	}
+	commands["deny"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		serverOf(ts).Wrap(nil)
+		if len(args) > 0 {
+			serverOf(ts).Wrap(denied(args[0]))
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/remote", RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
 		Setup: func(env *testscript.Env) error {
+			server, err := remotetest.New()
+			if err != nil {
+				return err
+			}
+			env.Defer(server.Close)
+			env.Values["server"] = server
 			for name, value := range server.Env() {
 				env.Setenv(name, value)
 			}
@@ -49,6 +60,18 @@ func TestRemoteScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "spill"), 0o755)
 		},
 	})
+}
+
+// denied answers 403, and repeats in it what is secret, as stores do that show what they signed.
+func denied(code string) func(http.Handler) http.Handler {
+	return func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, "<Error><Code>%s</Code><Message>an-access-key a-secret-key</Message><AWSAccessKeyId>an-access-key"+
+				"</AWSAccessKeyId><StringToSign>a-secret-key</StringToSign></Error>", code)
+		})
+	}
 }
 
 // TestRemoteExamples runs the examples of the page.

@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // schema is the form of all files in the folder of a plan: it changes when a name goes or changes its meaning.
@@ -127,6 +129,8 @@ func (r *Request) validate() error {
 		return errors.New("dist plan: name the inputs behind the folder of the plan")
 	case r.Record.Format == "npy" || r.Record.Format == "sosd":
 		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
+	case slices.ContainsFunc(append(r.Inputs, r.Output), remote.Is):
+		return errors.New("dist plan: inputs and the output are files that all machines share: copy objects there first")
 	case r.Output == "":
 		return errors.New("dist plan: say where to: -o DIR for a file for each part, or --into FILE")
 	}
