@@ -29,24 +29,14 @@ func (p *Plan) copyPart(ctx context.Context, k int, bytes int64, to io.Writer) e
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
 	}
-	defer file.Close() // which was only read
-	from := &interrupted{ctx, io.NewSectionReader(file, offset, bytes)}
-	n, err := io.Copy(to, from)
-	if err == nil && n < bytes {
+	defer file.Close()                                      // which was only read
+	defer context.AfterFunc(ctx, func() { file.Close() })() // which ends the copying
+	n, err := io.Copy(to, io.NewSectionReader(file, offset, bytes))
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil && n < bytes:
 		err = fmt.Errorf("%s: ends after %d bytes, and has to have %d", name, offset+n, offset+bytes)
 	}
 	return err
-}
-
-// interrupted is a reader that ends with the context.
-type interrupted struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r *interrupted) Read(b []byte) (int, error) {
-	if err := context.Cause(r.ctx); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(b)
 }

@@ -110,16 +110,16 @@ func number(k int) string { return fmt.Sprintf("%05d", k) }
 
 // Record says what a task has done. It is written when the file of the task is durable.
 type Record struct {
-	Schema int    `json:"schema"`
-	Plan   string `json:"plan"` // fingerprint
-	Task   string `json:"task"`
-	File   string `json:"file"`
-	Offset int64  `json:"offset"`
-	Bytes  int64  `json:"bytes"` // of the task, from Offset on
-	extsort.Summary
-	Host    string    `json:"host"`
-	Began   time.Time `json:"began"`
-	Seconds float64   `json:"seconds"`
+	Schema          int    `json:"schema"`
+	Plan            string `json:"plan"` // fingerprint
+	Task            string `json:"task"`
+	File            string `json:"file"`
+	Offset          int64  `json:"offset"`
+	Bytes           int64  `json:"bytes"` // of the task, from Offset on
+	extsort.Summary `json:"summary"`
+	Host            string    `json:"host"`
+	Began           time.Time `json:"began"`
+	Seconds         float64   `json:"seconds"`
 }
 
 // kind is a kind of task, and the folder with its records.

@@ -15,12 +15,12 @@ import (
 
 // Manifest says what the output is. It is there once all parts are, and fit together.
 type Manifest struct {
-	Schema int    `json:"schema"`
-	Plan   string `json:"plan"`
-	Output string `json:"output"`
-	Bytes  int64  `json:"bytes"`
-	extsort.Summary
-	Parts []*Record `json:"parts"`
+	Schema          int    `json:"schema"`
+	Plan            string `json:"plan"`
+	Output          string `json:"output"`
+	Bytes           int64  `json:"bytes"`
+	extsort.Summary `json:"summary"`
+	Parts           []*Record `json:"parts"`
 }
 
 // Verify joins what is known of the parts: whether they follow each other, and have the records that went into the
