@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/device/bench/plot"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // benchFlags say what to time and how to show it.
@@ -141,7 +142,7 @@ func (a *app) showBench(ctx context.Context, report bench.Report, f *benchFlags)
 	if err := write(a.out); err != nil || f.svg == "" {
 		return err
 	}
-	return writeFile(ctx, f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })
+	return output.WriteFile(ctx, f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })
 }
 
 // pickDevice is the device that word means; for none, the first GPU, or the CPU.

@@ -131,21 +131,9 @@ func copyDurably(ctx context.Context, name string, bytes int64, progress *bars) 
 	progress.Begin("copy", bytes)
 	defer progress.Close()
 	copied := name + ".copy"
-	err = writeFile(ctx, copied, func(w io.Writer) error {
+	err = output.WriteFile(ctx, copied, func(w io.Writer) error {
 		_, err := io.CopyBuffer(onlyWriter{w}, io.TeeReader(from, progress), make([]byte, generationBlock))
 		return err
 	})
 	return errors.Join(err, os.Remove(copied))
-}
-
-// writeFile makes a file of what write writes; after an error there is none, or the one that was there before.
-func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
-	out, err := output.Open(ctx, name, nil)
-	if err != nil {
-		return err
-	}
-	if err := write(out); err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	return out.Commit(-1)
 }

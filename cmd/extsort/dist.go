@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -291,13 +292,6 @@ func distCat(a *app) *cobra.Command {
 			if f.output == "" || f.output == "-" {
 				return w.Plan.Cat(ctx, a.stdout)
 			}
-			file, err := output.Open(ctx, f.output, nil)
-			if err != nil {
-				return err
-			}
-			if err := w.Plan.Cat(ctx, file); err != nil {
-				return errors.Join(err, file.Abort())
-			}
-			return file.Commit(-1)
+			return output.WriteFile(ctx, f.output, func(to io.Writer) error { return w.Plan.Cat(ctx, to) })
 		}))
 }

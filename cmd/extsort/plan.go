@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -43,7 +44,7 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 		return err
 	}
 	if file, ok := f.report.json(); file != "" {
-		return writeFile(ctx, file, func(w io.Writer) error { return writeObject(w, p, nil) })
+		return output.WriteFile(ctx, file, func(w io.Writer) error { return writeObject(w, p, nil) })
 	} else if ok {
 		return writeObject(a.out, p, nil)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // writeJSON writes v as one JSON object on one line.
@@ -67,7 +68,7 @@ func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
 	}
 	if file != "" {
 		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
-		return errors.Join(failed, writeFile(ctx, file, write))
+		return errors.Join(failed, output.WriteFile(ctx, file, write))
 	}
 	a.afterError = func() error { return writeObject(a.stderr, f.result, shown) }
 	return failed

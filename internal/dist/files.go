@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -175,18 +176,11 @@ func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, b
 
 // writeJSON writes a file that appears whole or not at all, and is durable then.
 func writeJSON(ctx context.Context, name string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	file, err := output.Open(ctx, name, nil)
-	if err != nil {
-		return err
-	}
-	if _, err = file.Write(append(text, '\n')); err != nil {
-		return errors.Join(err, file.Abort())
-	}
-	return file.Commit(-1)
+	return output.WriteFile(ctx, name, func(w io.Writer) error {
+		to := json.NewEncoder(w)
+		to.SetIndent("", "  ")
+		return to.Encode(v)
+	})
 }
 
 func readJSON(name string, v any) error {

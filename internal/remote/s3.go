@@ -110,6 +110,9 @@ func s3Getter(name string) (getter, error) {
 
 // fault is an error of a store in the words of the user.
 func (p *place) fault(err error) error {
+	if err == nil {
+		return nil
+	}
 	said, ok := errors.AsType[minio.ErrorResponse](err)
 	if !ok {
 		return lasting(err)
@@ -169,10 +172,8 @@ func create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 	}
 	m := &multipart{place: p}
 	err = retry(ctx, openTries, func(ctx context.Context) (err error) {
-		if m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{}); err != nil {
-			err = p.fault(err)
-		}
-		return err
+		m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{})
+		return p.fault(err)
 	})
 	if err != nil {
 		return nil, err
@@ -184,10 +185,7 @@ func (m *multipart) put(ctx context.Context, number int, part []byte) (tag strin
 	sum := md5.Sum(part) // by which the store sees that all came as it was sent
 	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, bytes.NewReader(part), int64(len(part)),
 		minio.PutObjectPartOptions{Md5Base64: base64.StdEncoding.EncodeToString(sum[:]), DisableContentSha256: true})
-	if err != nil {
-		return "", m.fault(err)
-	}
-	return sent.ETag, nil
+	return sent.ETag, m.fault(err)
 }
 
 func (m *multipart) complete(ctx context.Context, tags []string) error {
@@ -199,10 +197,7 @@ func (m *multipart) complete(ctx context.Context, tags []string) error {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: tag}
 	}
 	_, err := m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, minio.PutObjectOptions{})
-	if err != nil {
-		return m.fault(err)
-	}
-	return nil
+	return m.fault(err)
 }
 
 // putEmpty makes an object of no parts, as no upload may have it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,18 @@ import (
 // error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
 func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
 	return OpenKept(ctx, name, fault, nil)
+}
+
+// WriteFile makes a file of what write writes; after an error there is none, or the one that was there before.
+func WriteFile(ctx context.Context, name string, write func(io.Writer) error) error {
+	out, err := Open(ctx, name, nil)
+	if err != nil {
+		return err
+	}
+	if err := write(out); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return out.Commit(-1)
 }
 
 // OpenKept is Open with the file of before. Where there is none it makes one, and enters its name. kept may be nil.
