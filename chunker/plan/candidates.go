@@ -266,7 +266,10 @@ func (c *chooser) merge() Candidate {
 	stored, packed := spilled, 0.0
 	if c.keeps < 1 && (c.f.Asked.SpillCodec == "delta" || a.Temp > c.f.CachedSpill()) {
 		stored, a.Stored = c.keeps*spilled, int64(c.keeps*float64(a.Temp))
-		packed = spilled * float64(format.NewPacker(c.f.Keyer.Layout()).Columns())
+		packed = spilled
+		if packer := format.NewPacker(c.f.Keyer.Layout()); packer != nil {
+			packed *= float64(packer.Columns())
+		}
 	}
 	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
 	last := work{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/extsort/extsort/format"
 )
@@ -176,17 +177,42 @@ func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBy
 // minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
 const minPacked = 0.95
 
-// packing is what packing leaves of a run; 1 where runs are not packed.
+// packing is what compression leaves of a run, as far as that can be told before; 1 where nothing can.
 func (c *chooser) packing() float64 {
-	packer := format.NewPacker(c.f.Keyer.Layout())
-	if packer == nil || c.f.Records <= c.capacity {
+	if c.f.Records <= c.capacity {
 		return 1
 	}
-	keeps := packer.Keeps(float64(c.capacity))
-	if c.f.Asked.SpillCodec == "delta" || ChoosesCodec(c.f.Asked.SpillCodec) && keeps < minPacked {
-		return keeps
+	keeps, codec := 1.0, c.f.Asked.SpillCodec
+	if packer := format.NewPacker(c.f.Keyer.Layout()); packer != nil {
+		if k := packer.Keeps(float64(c.capacity)); codec == "delta" || ChoosesCodec(codec) && k < minPacked {
+			keeps = k
+		}
 	}
-	return 1
+	if codec != "delta" && SpillCodecs(codec) != nil && bare(c.f) {
+		keeps = min(keeps, c.f.repeated())
+	}
+	return keeps
+}
+
+// repeatBytes is what a compression of strings leaves of a record that is the same as the one before it, as a part of it.
+const repeatBytes = 1.0 / 16
+
+// repeated is what is left of bare keys in order where each that was seen before takes next to nothing. A key is new as
+// often as the sample has keys that it has once (I. J. Good, "The population frequencies of species and the estimation
+// of population parameters", 1953), and in a run, which has more keys, less often.
+func (f *Facts) repeated() float64 {
+	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
+	once := 0
+	for i, key := range keys {
+		if (i == 0 || keys[i-1] != key) && (i+1 == len(keys) || keys[i+1] != key) {
+			once++
+		}
+	}
+	if len(keys) == 0 {
+		return 1
+	}
+	fresh := float64(once) / float64(len(keys))
+	return fresh + (1-fresh)*repeatBytes
 }
 
 // Share is what one of several devices sorts of the data that all of them hold together.

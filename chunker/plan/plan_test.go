@@ -471,3 +471,26 @@ func TestIndexOfSpill(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysThatRepeatAreCompressed plans on spill that is smaller where the sample has its keys more than once.
+func TestKeysThatRepeatAreCompressed(t *testing.T) {
+	merged := func(distinct int, codec string) Candidate {
+		f := factsOf(t, 1<<32, gib)
+		f.Memory, f.Asked.SpillCodec, f.Asked.Strategy = 2*gib, codec, Merge
+		for i := range f.Sample.Prefixes {
+			f.Sample.Prefixes[i] = uint64(i % distinct)
+		}
+		return choose(t, f).Considered[0]
+	}
+	n := len(factsOf(t, 1, gib).Sample.Prefixes)
+	half, few := merged(n/2, "auto"), merged(4, "auto")
+	if half.Stored == 0 || half.Stored > half.Temp/15 || few.Stored != half.Stored {
+		t.Errorf("no key is there once: %d and %d bytes are stored of %d", half.Stored, few.Stored, half.Temp)
+	}
+	if once := merged(n, "s2"); once.Stored != 0 {
+		t.Errorf("all keys are different: %d bytes are stored of %d", once.Stored, once.Temp)
+	}
+	if none := merged(4, "none"); none.Stored != 0 {
+		t.Errorf("no compression: %d bytes are stored of %d", none.Stored, none.Temp)
+	}
+}
