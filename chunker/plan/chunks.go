@@ -194,7 +194,7 @@ func (c *chooser) packing() float64 {
 	return keeps
 }
 
-// repeatBytes is what a compression of strings leaves of a record that is the same as the one before it, as a part of it.
+// repeatBytes is the part that a compression of strings leaves of a record that is the same as the one before it.
 const repeatBytes = 1.0 / 16
 
 // repeated is what is left of bare keys in order where each that was seen before takes next to nothing. A key is new as
