@@ -214,6 +214,9 @@ func TestSegmentsSuffice(t *testing.T) {
 
 // TestFewerRecordsFit: where so many records fit, fewer do.
 func TestFewerRecordsFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search through sizes")
+	}
 	for _, name := range []string{"u8", "u32", "u64", "u128", "bytes3", "bytes12", "bytes100"} {
 		k, err := format.NewKeyer(layoutOf(t, name))
 		if err != nil {
