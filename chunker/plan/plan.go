@@ -223,7 +223,7 @@ func (c *chooser) obeys(asked *Candidate) bool {
 	case c.lacksRoom(asked):
 		return false
 	case asked.Strategy == Reread:
-		return c.f.canReread() && c.f.staysCached()
+		return !c.f.Remote && c.f.canReread() && c.f.staysCached()
 	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}
