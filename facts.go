@@ -22,8 +22,11 @@ import (
 // stdio is the name that stands for standard input and standard output.
 const stdio = input.Stdin
 
-// machineProfile is what costs are predicted by. Tests take the default, whatever was measured of their machine.
-var machineProfile = profile.Load
+// What is known of the machine. Tests take the default, whatever was measured of theirs, and other memory.
+var (
+	machineProfile = profile.Load
+	systemMemory   = profile.Memory
+)
 
 // windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
 const windowsPart = 4

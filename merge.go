@@ -9,7 +9,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/merge"
 )
@@ -85,34 +84,8 @@ func (s *session) nameDisorder(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	s.seekDisorder(ctx, disorder)
+	engine.SeekDisorder(ctx, s.run.Input, disorder)
 	return s.disorderIn(disorder)
-}
-
-// disorderBytes is how much is read at a time to find the first record that is out of order.
-const disorderBytes = 1 << 20
-
-// seekDisorder goes back from a record that is out of order to the first of its input that is: a merge reads the blocks
-// of a file in no certain order. A stream is read in its own, so that the one that is known is the first.
-func (s *session) seekDisorder(ctx context.Context, known *merge.DisorderError) {
-	in := s.run.Input.Files[known.Input]
-	if !in.Seekable() {
-		return
-	}
-	size := int64(s.run.Input.Keyer.Layout().RecordSize)
-	buf := make([]byte, max(disorderBytes/size, 2)*size)
-	step := int64(len(buf))/size - 1 // the last record of a block is the first of the next
-	for first := int64(0); first < known.Record && ctx.Err() == nil; first += step {
-		block := buf[:min(step+1, known.Record+1-first)*size]
-		if in.ReadRecords(block, first) != nil {
-			return
-		}
-		if order := format.CheckBlock(s.run.Input.Keyer, first, block); order.FirstDisorder >= 0 {
-			known.Record = order.FirstDisorder
-			known.Key, known.Before = order.FaultKeys(false)
-			return
-		}
-	}
 }
 
 // disorderIn puts disorder into the words of the user.

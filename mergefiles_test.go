@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
 )
 
 // mergeToBytes merges into a pipe or a file, and returns what is there.
@@ -81,7 +82,7 @@ func TestMerge(t *testing.T) {
 // TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places: the first of them is named.
 func TestMergeNamesFirstDisorder(t *testing.T) {
 	k := kindNamed("u64")
-	for _, first := range []int{2, disorderBytes/8 - 1, disorderBytes / 8, disorderBytes/8 + 1} {
+	for _, first := range []int{2, engine.DisorderBytes/8 - 1, engine.DisorderBytes / 8, engine.DisorderBytes/8 + 1} {
 		good, bad := k.make(t, "sorted", 400_000, seeded(t)), k.make(t, "sorted", 400_000, seeded(t))
 		copy(bad[8*first:], k.make(t, "reversed", 400_000-first, seeded(t)))
 		clear(bad[8*first : 8*first+8])

@@ -9,6 +9,8 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -35,6 +37,9 @@ const (
 	InCore    = plan.InCore
 	Copy      = plan.Copy // the input is in order already, or in reverse order
 )
+
+// MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
+const MinMemory = 16 << 20
 
 // NoRecords is the Limit of an output without records: the inputs are opened, and no record is read.
 const NoRecords = -1
@@ -202,3 +207,29 @@ func (o *Options) recognition() format.Recognition {
 
 // toStdout reports whether the records go to the stream that the caller gave.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
+
+// defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
+func defaultMemory() int64 {
+	if m := systemMemory(); m > 0 {
+		return max(m/2, MinMemory)
+	}
+	return 1 << 30
+}
+
+// ParseMemory reads a memory limit: a size as format.ParseSize knows it, or a percentage of the memory that
+// the machine or its cgroup has.
+func ParseMemory(s string) (int64, error) {
+	digits, ok := strings.CutSuffix(s, "%")
+	if !ok {
+		return format.ParseSize(s)
+	}
+	percent, err := strconv.ParseFloat(digits, 64)
+	if err != nil || percent <= 0 || percent > 100 {
+		return 0, fmt.Errorf("size %q: a percentage is from 1%% to 100%%", s)
+	}
+	m := systemMemory()
+	if m == 0 {
+		return 0, fmt.Errorf("size %q: the memory of this machine is not known; give bytes, for example 2G", s)
+	}
+	return int64(percent / 100 * float64(m)), nil
+}

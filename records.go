@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/extsort/extsort/internal/engine"
 )
-
-// recordsBuffer is what is read at a time of the records that Records gives, if one is not larger.
-const recordsBuffer = 256 << 10
 
 // Records sorts and gives the records in their order instead of writing them, as the last merge makes them. A record is
 // valid until the next one is asked for. An error, with a nil record, is the last of the sequence. To stop early ends
@@ -55,7 +51,7 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 		to.CloseWithError(err)
 		sorted <- err
 	}()
-	more, err := each(from, len(header.Encode(0)), size, yield)
+	more, err := engine.EachRecord(from, len(header.Encode(0)), size, yield)
 	if !more {
 		cancel()
 	}
@@ -67,27 +63,6 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 		return nil
 	}
 	return err
-}
-
-// each reads a header and then records until yield wants no more.
-func each(r io.Reader, header, size int, yield func([]byte, error) bool) (more bool, err error) {
-	buffered := bufio.NewReaderSize(r, max(recordsBuffer, size))
-	if _, err := buffered.Discard(header); err != nil {
-		return true, err
-	}
-	for {
-		record, err := buffered.Peek(size)
-		if len(record) == 0 && err == io.EOF {
-			return true, nil
-		}
-		if err != nil {
-			return true, err
-		}
-		if !yield(record, nil) {
-			return false, nil
-		}
-		buffered.Discard(size) // what was just seen
-	}
 }
 
 // SortSlice sorts the records that a slice has, in place, and returns what is left of it where Unique or Limit leave
