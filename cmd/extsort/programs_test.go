@@ -72,13 +72,14 @@ func runProgram(t *testing.T, source string) {
 		t.Fatal(err)
 	}
 	write(main+".json", overlay)
-	build := exec.Command("go", "build", "-overlay", main+".json", "-o", filepath.Join(dir, "program"), "./testdata/program")
+	binary := filepath.Join(dir, "program")
+	build := exec.Command("go", "build", "-overlay", main+".json", "-o", binary, "./testdata/program")
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s\n%s", err, said, source)
 	}
 	mustRun(t, dir, "gen", "-R", "16", "-k", "0:u64", "-n", "1000", "-o", "log.bin")
 	mustRun(t, dir, "gen", "-R", "16", "-k", "0:u64", "-n", "1000", "-o", "keys.bin")
-	cmd := exec.Command(filepath.Join(dir, "program"))
+	cmd := exec.Command(binary)
 	cmd.Dir = dir
 	said, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(said), "1000 records by in-core") {
