@@ -1,0 +1,145 @@
+//go:build opencl && cgo && linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/internal/profile"
+)
+
+// hidingLibrary has the OpenCL library of visible.c loaded, whose four GPUs the environment hides, on a machine whose
+// processors sort so slowly that any GPU pays.
+func hidingLibrary(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	t.Setenv("POCL_CACHE_DIR", folder)
+	t.Setenv("POCL_MEMORY_LIMIT", "4")
+	if _, err := opencl.Devices(); err != nil {
+		t.Skip("no OpenCL device to test on: ", err)
+	}
+	compiler, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no C compiler: ", err)
+	}
+	library := filepath.Join(folder, "libvisible.so")
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library,
+		"../../device/opencl/testdata/visible.c", "-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl").CombinedOutput()
+	if err != nil {
+		t.Fatalf("compile the library: %v\n%s", err, out)
+	}
+	t.Setenv("EXTSORT_OPENCL_LIBRARY", library)
+	t.Setenv("EXTSORT_PROFILE", "")
+	t.Setenv("XDG_CACHE_HOME", folder)
+	slow := plan.DefaultProfile()
+	slow.Sort = 1e-3
+	if _, err := profile.Save(slow, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {
+		t.Setenv(name, "") // so that it is set back
+		os.Unsetenv(name)
+	}
+}
+
+// onVisible is a command that sees the GPUs which the variables leave. opened tells which of them it has opened.
+func onVisible(t *testing.T, dir, variables string, args ...string) (cmd *exec.Cmd, opened func() string) {
+	report := filepath.Join(t.TempDir(), "report")
+	cmd = exec.Command("extsort", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), strings.Fields(variables+" EXTSORT_TEST_REPORT="+report)...)
+	return cmd, func() string {
+		lines, _ := os.ReadFile(report) // absent: none
+		return strings.Join(slices.Compact(strings.Split(strings.TrimSpace(string(lines)), "\n")), ",")
+	}
+}
+
+// TestVisibleDevices lists the GPUs that the variables of drivers leave. -d auto takes the first of them, since more do
+// not pay for so few records, or the CPU.
+func TestVisibleDevices(t *testing.T) {
+	hidingLibrary(t)
+	dir := t.TempDir()
+	mustRun(t, dir, "gen", "-t", "u64", "-n", "10000", "-o", "in")
+	mustRun(t, dir, "-t", "u64", "-d", "cpu", "-o", "want", "in")
+	for _, c := range []struct{ variables, want string }{
+		{"", "NVIDIA 0,NVIDIA 1,AMD 0,AMD 1"},
+		{"CUDA_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=", "NVIDIA 0"},
+		{"CUDA_VISIBLE_DEVICES=1 ROCR_VISIBLE_DEVICES=", "NVIDIA 1"},
+		{"CUDA_VISIBLE_DEVICES=1,0 ROCR_VISIBLE_DEVICES=", "NVIDIA 1,NVIDIA 0"},
+		{"CUDA_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=0", "AMD 0"},
+		{"CUDA_VISIBLE_DEVICES= GPU_DEVICE_ORDINAL=1", "AMD 1"},
+		{"CUDA_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=1 GPU_DEVICE_ORDINAL=0", "AMD 1"},
+		{"CUDA_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=", ""},
+	} {
+		t.Run(c.variables, func(t *testing.T) {
+			list, _ := onVisible(t, dir, c.variables, "devices", "--json")
+			if got := listed(t, list); got != c.want {
+				t.Errorf("listed: %q, want %q", got, c.want)
+			}
+			sort, opened := onVisible(t, dir, c.variables, "-t", "u64", "-d", "auto", "-o", "out", "in")
+			if said, err := sort.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, said)
+			}
+			if first, _, _ := strings.Cut(c.want, ","); opened() != first {
+				t.Errorf("sorted on %q, want %q", opened(), first)
+			}
+			if !bytes.Equal(readFile(t, dir, "out"), readFile(t, dir, "want")) {
+				t.Error("the output is not the CPU's")
+			}
+		})
+	}
+}
+
+// listed are the devices in JSON of extsort devices, but for the CPU.
+func listed(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.Output()
+	var list struct{ Devices []jsonDevice }
+	if err == nil {
+		err = json.Unmarshal(out, &list)
+	}
+	if err != nil || len(list.Devices) == 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var names []string
+	for _, d := range list.Devices[1:] {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// TestTaskForEachGPU runs two tasks of extsort dist at once, each of which is left another GPU, as schedulers do.
+func TestTaskForEachGPU(t *testing.T) {
+	hidingLibrary(t)
+	d := planned(t, pairLayout, "2M", "-o", "out")
+	var tasks []*exec.Cmd
+	var opened []func() string
+	for _, k := range []string{"0", "1"} {
+		task, report := onVisible(t, d.dir, "ROCR_VISIBLE_DEVICES= CUDA_VISIBLE_DEVICES="+k,
+			"dist", "run", "-S", "64M", "--part", k+"/2", "plan")
+		if err := task.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tasks, opened = append(tasks, task), append(opened, report)
+	}
+	for k, task := range tasks {
+		want := fmt.Sprint("NVIDIA ", k)
+		if err := task.Wait(); err != nil || opened[k]() != want {
+			t.Errorf("task %d: %v, on %q, want %q", k, err, opened[k](), want)
+		}
+	}
+	for _, verb := range []string{"cut", "merge", "verify"} {
+		mustRun(t, d.dir, "dist", verb, "plan")
+	}
+	d.check("out")
+}
