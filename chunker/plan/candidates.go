@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/extsort/extsort/format"
 )
 
 // stage is a stage of a candidate through which all records go.
@@ -171,7 +169,7 @@ const SmallBytes = 64 << 20
 
 // canReread reports whether a chunk can take the records of a key range, and the input can be read again.
 func (f *Facts) canReread() bool {
-	return f.Records >= 0 && f.onHost() && f.Devices[0].Selects && f.Seekable && !f.InPlace
+	return f.Records >= 0 && !f.Remote && f.onHost() && f.Devices[0].Selects && f.Seekable && !f.InPlace
 }
 
 // staysCached reports whether the page cache holds the input until it has been read several times.
@@ -182,6 +180,11 @@ func (f *Facts) keysFit(chunk int64) bool {
 	const full = 0.9
 	keys := f.Sample.Prefixes
 	return !Frequent(keys, int(full*float64(chunk)/float64(max(f.Records, 1))*float64(len(keys))))
+}
+
+// isOnce reports whether a sample in order has the key at i only there.
+func isOnce(sorted []uint64, i int) bool {
+	return (i == 0 || sorted[i-1] != sorted[i]) && (i+1 == len(sorted) || sorted[i+1] != sorted[i])
 }
 
 // Frequent reports whether a key makes up more than most keys of a sample.
@@ -225,11 +228,10 @@ func (f *Facts) Wanted() int64 {
 	seen := 0.0
 	for i, key := range keys {
 		switch {
-		case i > 0 && keys[i-1] == key:
-		case i+1 < len(keys) && keys[i+1] == key:
-			seen++
-		default:
+		case isOnce(keys, i):
 			seen += each
+		case i == 0 || keys[i-1] != key:
+			seen++
 		}
 		if seen >= float64(f.Asked.Limit) {
 			return max(f.Asked.Limit, int64(each*float64(i)))
@@ -264,12 +266,8 @@ func (c *chooser) merge() Candidate {
 	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	a.Room = roomFor(a.Temp, c.storedBlock(a.ChunkRecords))
 	stored, packed := spilled, 0.0
-	if c.keeps < 1 && (c.f.Asked.SpillCodec == "delta" || a.Temp > c.f.CachedSpill()) {
-		stored, a.Stored = c.keeps*spilled, int64(c.keeps*float64(a.Temp))
-		packed = spilled
-		if packer := format.NewPacker(c.f.Keyer.Layout()); packer != nil {
-			packed *= float64(packer.Columns())
-		}
+	if keeps, numbers := c.packing(a.Temp); keeps < 1 {
+		stored, a.Stored, packed = keeps*spilled, int64(keeps*float64(a.Temp)), spilled*float64(numbers)
 	}
 	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
 	last := work{

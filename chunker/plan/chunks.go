@@ -177,13 +177,16 @@ func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBy
 // minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
 const minPacked = 0.95
 
-// packing is what compression leaves of a run, as far as that can be told before; 1 where nothing can.
-func (c *chooser) packing() float64 {
-	if c.f.Records <= c.capacity {
-		return 1
+// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told before, and how
+// many numbers of each record it packs; 1 where nothing can be told, or nothing is packed, since it stays in memory.
+func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
+	keeps, numbers = 1, 1
+	codec := c.f.Asked.SpillCodec
+	if c.f.Records <= c.capacity || codec != "delta" && temp <= c.f.CachedSpill() {
+		return keeps, numbers
 	}
-	keeps, codec := 1.0, c.f.Asked.SpillCodec
 	if packer := format.NewPacker(c.f.Keyer.Layout()); packer != nil {
+		numbers = packer.Columns()
 		if k := packer.Keeps(float64(c.capacity)); codec == "delta" || ChoosesCodec(codec) && k < minPacked {
 			keeps = k
 		}
@@ -191,7 +194,7 @@ func (c *chooser) packing() float64 {
 	if codec != "delta" && SpillCodecs(codec) != nil && bare(c.f) {
 		keeps = min(keeps, c.f.repeated())
 	}
-	return keeps
+	return keeps, numbers
 }
 
 // repeatBytes is the part that a compression of strings leaves of a record that is the same as the one before it.
@@ -202,14 +205,14 @@ const repeatBytes = 1.0 / 16
 // of population parameters", 1953), and in a run, which has more keys, less often.
 func (f *Facts) repeated() float64 {
 	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
-	once := 0
-	for i, key := range keys {
-		if (i == 0 || keys[i-1] != key) && (i+1 == len(keys) || keys[i+1] != key) {
-			once++
-		}
-	}
 	if len(keys) == 0 {
 		return 1
+	}
+	once := 0
+	for i := range keys {
+		if isOnce(keys, i) {
+			once++
+		}
 	}
 	fresh := float64(once) / float64(len(keys))
 	return fresh + (1-fresh)*repeatBytes

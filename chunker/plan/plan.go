@@ -169,8 +169,7 @@ type chooser struct {
 	f         *Facts
 	profile   *Profile
 	sizes     Sizes
-	capacity  int64   // records that fit a chunk on every device
-	keeps     float64 // what packing leaves of a run, as a part of it; 1: runs are not packed
+	capacity  int64 // records that fit a chunk on every device
 	prices    work
 	leastRoom int64 // of what the strategies need that are left out for lack of room; 0: none is
 }
@@ -181,7 +180,6 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 	if f.Records < 0 || f.Records > c.capacity || len(f.Devices) > 1 {
 		c.divide(slotsOnGPU)
 	}
-	c.keeps = c.packing()
 	c.prices = profile.price(f, c.sizes.Workers)
 	return c
 }
@@ -223,7 +221,7 @@ func (c *chooser) obeys(asked *Candidate) bool {
 	case c.lacksRoom(asked):
 		return false
 	case asked.Strategy == Reread:
-		return !c.f.Remote && c.f.canReread() && c.f.staysCached()
+		return c.f.canReread() && c.f.staysCached()
 	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}
