@@ -177,8 +177,8 @@ func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBy
 // minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
 const minPacked = 0.95
 
-// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told before, and how
-// many numbers of each record it packs; 1 where nothing can be told, or nothing is packed, since it stays in memory.
+// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told before, and
+// how many numbers of each record it packs; 1 where that cannot be told, or runs stay in memory, as they are.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Asked.SpillCodec
