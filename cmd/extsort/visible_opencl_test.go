@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/internal/profile"
 )
@@ -28,16 +29,8 @@ func hidingLibrary(t *testing.T) {
 	if _, err := opencl.Devices(); err != nil {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
-	compiler, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no C compiler: ", err)
-	}
-	library := filepath.Join(folder, "libvisible.so")
-	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library,
-		"../../device/opencl/testdata/visible.c", "-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl").CombinedOutput()
-	if err != nil {
-		t.Fatalf("compile the library: %v\n%s", err, out)
-	}
+	library := devicetest.Library(t, "../../device/opencl/testdata/visible.c", "-Wl,--no-as-needed", "-l:libOpenCL.so.1",
+		"-ldl")
 	t.Setenv("EXTSORT_OPENCL_LIBRARY", library)
 	t.Setenv("EXTSORT_PROFILE", "")
 	t.Setenv("XDG_CACHE_HOME", folder)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
 )
 
 // The tests of this file run the test binary again with another libOpenCL: testdata/faulty.c, which fails one call
@@ -40,17 +41,7 @@ func child(t *testing.T, name string, environment ...string) (string, error) {
 func buildFaulty(t *testing.T) string {
 	t.Helper()
 	open(t, Options{}) // skips where there is no device
-	compiler, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no C compiler: ", err)
-	}
-	library := filepath.Join(t.TempDir(), "libfaulty.so")
-	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "testdata/faulty.c",
-		"-ldl").CombinedOutput()
-	if err != nil {
-		t.Fatalf("compile the faulty library: %v\n%s", err, out)
-	}
-	return library
+	return devicetest.Library(t, "testdata/faulty.c", "-ldl")
 }
 
 // TestFaults lets one call after another fail. Each must end in an error of a known kind, never in a crash, a hang

@@ -1,0 +1,25 @@
+package devicetest
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Library compiles a libOpenCL that a test has loaded in place of the real one. Without a compiler the test is skipped.
+func Library(t *testing.T, source string, flags ...string) (name string) {
+	t.Helper()
+	compiler, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no C compiler: ", err)
+	}
+	if source, err = filepath.Abs(source); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(compiler, append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", source}, flags...)...)
+	cmd.Dir = t.TempDir() // where the compiler makes a.out
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("compile %s: %v\n%s", source, err, out)
+	}
+	return filepath.Join(cmd.Dir, "a.out")
+}
