@@ -133,7 +133,8 @@ func Stamp(info fs.FileInfo) string {
 func (c *Checkpoint) SetComplete(file *os.File) error {
 	info, err := file.Stat()
 	if err == nil {
-		err = c.kept.put(completeKey, Stamp(info))
+		c.kept.complete = Stamp(info)
+		err = c.kept.put(completeKey, c.kept.complete)
 	}
 	return atCheckpoint(c.folder, err)
 }
@@ -286,20 +287,22 @@ func (c *Checkpoint) Close() error {
 	return c.kept.db.Close()
 }
 
-// remove removes the checkpoint.
+// remove removes the checkpoint, the manifest last: until then it names a complete output, and no run that is gone. A
+// sort that is killed meanwhile has nothing left to do the next time but this.
 func (c *Checkpoint) remove() error {
+	err := c.kept.forgetRuns()
 	if runtime.GOOS == "windows" { // which removes no open file
 		c.kept.db.Close()
 	}
-	err := os.Remove(filepath.Join(c.folder, manifestName))      // first: without it, what is left is nothing
-	if err = errors.Join(err, syncNames(c.folder)); err != nil { // and with it, all is needed; also after a crash
-		return atCheckpoint(c.folder, errors.Join(err, c.kept.db.Close()))
-	}
-	entries, err := os.ReadDir(c.folder)
+	defer c.kept.db.Close()
+	entries, unread := os.ReadDir(c.folder)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), spillPrefix) {
 			err = errors.Join(err, os.Remove(filepath.Join(c.folder, e.Name())))
 		}
 	}
-	return atCheckpoint(c.folder, errors.Join(err, os.Remove(c.folder), c.kept.db.Close()))
+	if err = errors.Join(err, unread, syncNames(c.folder)); err == nil {
+		err = errors.Join(os.Remove(filepath.Join(c.folder, manifestName)), os.Remove(c.folder))
+	}
+	return atCheckpoint(c.folder, err)
 }

@@ -8,29 +8,39 @@ import (
 	"testing"
 )
 
-// TestManifestKeepsItsSpill: a checkpoint whose manifest cannot be removed stays as a whole, so that it can be gone on
-// with. Here a folder that is not empty stands in the manifest's place.
-func TestManifestKeepsItsSpill(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "kept")
+// TestCompleteOutputIsRemembered: a checkpoint that is removed only in part still knows that the output is complete,
+// and names no run. Here a folder of spill that is not empty cannot be removed.
+func TestCompleteOutputIsRemembered(t *testing.T) {
+	dir := t.TempDir()
+	folder, out := filepath.Join(dir, "kept"), filepath.Join(dir, "out")
 	c, err := OpenCheckpoint(folder, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := c.Create("")
-	if err != nil {
+	stuck := filepath.Join(folder, spillPrefix+"1")
+	file, err := os.Create(out)
+	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), c.kept.putRun(&keptRun{}),
+		c.SetOutput(out), c.SetComplete(file), file.Close(), os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	manifest := filepath.Join(folder, manifestName)
-	err = errors.Join(file.Close(), os.Rename(manifest, manifest+"-of-before"),
-		os.MkdirAll(filepath.Join(manifest, "x"), 0o700))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.remove(); err == nil {
+	c.Finish()
+	if err := c.Close(); err == nil {
 		t.Error("there is no error")
 	}
-	if _, err := os.Stat(filepath.Join(folder, spillPrefix+"0")); err != nil {
-		t.Errorf("its spill is gone: %v", err)
+	if c, err = OpenCheckpoint(folder, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Identify(Identity{{"the sort", "x"}, {"the inputs", "now one of them"}}, out); err != nil {
+		t.Error(err)
+	}
+	if s := c.State(); !s.Complete || s.Runs > 0 {
+		t.Errorf("%+v is kept", s)
+	}
+	if err := errors.Join(os.RemoveAll(stuck), c.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
 	}
 }
 

@@ -181,6 +181,15 @@ func (m *manifest) putRun(run *keptRun) error {
 	return nil
 }
 
+// forgetRuns leaves what tells a complete output.
+func (m *manifest) forgetRuns() error {
+	forgotten := []string{outputKey, writtenKey}
+	for _, run := range m.runs {
+		forgotten = append(forgotten, run.key())
+	}
+	return m.put(completeKey, m.complete, forgotten...)
+}
+
 func (r *keptRun) key() string { return fmt.Sprintf("run %020d", r.First) }
 
 // ends is where the last block of a run ends in each file of spill.
