@@ -113,7 +113,6 @@ type remade struct {
 	cut   int64 // of the one after those that Cut has given out, at most
 }
 
-// Cut cuts the dataset and makes the records of the source.
 func (r *remade) Cut(maxRecords int64) (device.Source, error) {
 	src, err := r.Dataset.Cut(maxRecords)
 	if src == nil || err != nil {
@@ -123,7 +122,6 @@ func (r *remade) Cut(maxRecords int64) (device.Source, error) {
 	return &remadeSource{Source: src, m: r.m, base: r.cut - maxRecords}, nil
 }
 
-// Split splits the dataset and makes the records of the sources.
 func (r *remade) Split(n int) []device.Source {
 	sources := r.Dataset.Split(n)
 	base := r.first
@@ -152,7 +150,6 @@ func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
 	}
 }
 
-// Next makes the next records.
 func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
 	buf, _ := s.read.Get().(*[plan.RemadeBytes]byte)
 	if buf == nil {

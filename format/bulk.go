@@ -46,7 +46,6 @@ func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
 	}
 }
 
-// requireRecords panics unless recs are n records.
 func (k *Keyer) requireRecords(n int, recs []byte) {
 	if len(recs) != n*k.layout.RecordSize {
 		panic("format: the number of keys is not the number of records")
@@ -89,7 +88,6 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 	p.turnBy(dst, p.turn)
 }
 
-// turnBy turns numbers round by n.
 func (p *piece) turnBy(numbers []uint64, n uint64) {
 	if p.turn == 0 {
 		return
@@ -202,10 +200,8 @@ func putNumbers(dst []byte, numbers []uint64, size, stride int) {
 	}
 }
 
-// bytesOf is the memory of numbers.
 func bytesOf(numbers []uint64) []byte { return unsafe.Slice((*byte)(pointer(numbers)), 8*len(numbers)) }
 
-// pointer is where the memory of a slice begins.
 func pointer[T byte | uint32 | uint64](s []T) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(s))
 }

@@ -62,7 +62,6 @@ func (c *Checksum) UnmarshalText(text []byte) error {
 // minFolded is from how many bytes on the carry-less multiplications of hash/crc32 beat tables.
 const minFolded = 64
 
-// sumCRC is the sum of the CRC-32 of each record.
 func sumCRC(recs []byte, recordSize int) (sum uint64) {
 	switch {
 	case recordSize == 4:

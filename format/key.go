@@ -93,7 +93,6 @@ func (k *Keyer) Append(dst, rec []byte) []byte {
 	return dst
 }
 
-// field is the bytes of the first field.
 func (k *Keyer) field(rec []byte) []byte {
 	return rec[k.layout.Key[0].Offset:][:k.layout.Key[0].Type.Size]
 }

@@ -90,7 +90,6 @@ func npyLengthBytes(major byte) int {
 	return 4
 }
 
-// parseNpyText reads the dictionary of the header.
 func parseNpyText(text string) (dt dtype, records int64, err error) {
 	v, err := parseLiteral(text)
 	if err != nil {

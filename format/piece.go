@@ -72,7 +72,6 @@ func (p *piece) shifts(end int) (left, right uint8) {
 	return uint8(max(end-p.end, 0)) & 63, uint8(max(p.end-end, 0)) & 63
 }
 
-// value is the piece of rec's key.
 func (p *piece) value(rec []byte) uint64 { return p.normalized(p.raw(rec)) }
 
 func (p *piece) normalized(v uint64) uint64 {

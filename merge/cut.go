@@ -32,7 +32,6 @@ func (s *span) add(in stretch) {
 	s.records += int64(len(in.keys))
 }
 
-// release lets go of the blocks.
 func (s *span) release() {
 	for _, in := range s.stretches {
 		in.block.release()

@@ -50,7 +50,6 @@ func (e *emitter) copy(ctx context.Context, recs []byte) error {
 	return nil
 }
 
-// flush writes what has been collected.
 func (e *emitter) flush(ctx context.Context) error {
 	if len(e.buf) == 0 {
 		return nil

@@ -124,7 +124,6 @@ func (s *selection) probe(input int) error {
 	return nil
 }
 
-// key reads the key of one record.
 func (s *selection) key(input int, at int64) ([]byte, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)

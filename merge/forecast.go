@@ -35,7 +35,6 @@ func forecast(runs []*spill.Run) []place {
 
 func keyOf(runs []*spill.Run, p place) []byte { return runs[p.run].Blocks()[p.block].Key }
 
-// largestBlock is the number of records in the largest block of all runs.
 func largestBlock(runs []*spill.Run) int {
 	n := 0
 	for _, run := range runs {

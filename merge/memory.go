@@ -17,7 +17,6 @@ func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 
 	}
 }
 
-// workerBytes is the memory of one worker.
 func (o *Options) workerBytes() int64 { return plan.MergeWorker(o.Keyer, o.BlockBytes) }
 
 // divide shares the memory between fanIn runs, whose blocks have up to blockRecords records, and the workers. It tells

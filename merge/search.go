@@ -21,7 +21,6 @@ func newSearcher(k *format.Keyer) *searcher {
 	return &searcher{keyer: k, size: k.Layout().RecordSize, wide: k.KeySize() > 8}
 }
 
-// seek sets the splitter.
 func (s *searcher) seek(key []byte) {
 	s.key, s.word = append(s.key[:0], key...), format.PrefixOf(key)
 }

@@ -117,7 +117,6 @@ func (t *tiler) record(r ref) []byte {
 	return t.inputs[r>>32].recs[at : at+t.size]
 }
 
-// put puts the records of s where they are to be.
 func (t *tiler) put(dst []byte, s sequence) {
 	if !t.refs {
 		t.keyer.Records(dst, s.keys)

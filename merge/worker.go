@@ -56,7 +56,6 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	}
 }
 
-// mergeAll merges the spans that come.
 func (w *worker) mergeAll(ctx context.Context, spans <-chan *span) error {
 	for s := range spans {
 		if err := w.merge(ctx, s); err != nil {

@@ -58,7 +58,6 @@ func (r *Requests) take(has int) []byte {
 	return make([]byte, r.bytes)
 }
 
-// give takes the memory of a request back.
 func (r *Requests) give(buffer []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

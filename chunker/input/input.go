@@ -91,7 +91,6 @@ func openInput(ctx context.Context, kind Kind, s Source, stdin io.Reader, window
 	return in, nil
 }
 
-// openSource opens what a source has at offsets.
 func openSource(kind Kind, s Source, windowBytes int64, requests *Requests) (*Input, error) {
 	f, err := newPlaced(s)
 	if err != nil {

@@ -78,12 +78,10 @@ func (all inputs) checkTotal() error {
 	return nil
 }
 
-// Check reports that an input has changed while it was read.
 func (all inputs) Check(warn func(message string)) error {
 	return joinErrors(all, func(in *Input) error { return in.Check(warn) })
 }
 
-// Close closes the inputs.
 func (all inputs) Close() error { return joinErrors(all, (*Input).Close) }
 
 // joinErrors does something to all and gives the errors of that.

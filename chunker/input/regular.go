@@ -129,7 +129,6 @@ func (f *placed) ReadAt(p []byte, off int64) (int, error) {
 	return n, device.WithoutPath(err)
 }
 
-// copyMapped copies from a map.
 func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
 	err = device.Guard(func() error {
 		n, err = pages.ReadAt(p, off)

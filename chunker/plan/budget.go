@@ -161,7 +161,6 @@ const (
 	leastParts   = 2
 )
 
-// requests is the memory to read ahead what is remote.
 func (f *Facts) requests(bytes int64) int64 {
 	if !f.Remote {
 		return 0

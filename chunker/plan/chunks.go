@@ -286,7 +286,6 @@ func (c *chooser) shares() (all []Share, fit bool) {
 	return all, left == 0
 }
 
-// share is the memory and the workers of each device.
 func (c *chooser) share() Chunk {
 	size, devices := c.f.recordSize(), len(c.f.Devices)
 	memory := c.sizes.Budget.Chunks() / int64(2*devices)

@@ -144,7 +144,6 @@ func (f *Facts) unified() bool {
 	return slices.ContainsFunc(f.Devices, func(d Device) bool { return d.Unified })
 }
 
-// onGPUs reports whether all devices are GPUs.
 func (f *Facts) onGPUs() bool {
 	return len(f.Devices) > 0 && !slices.ContainsFunc(f.Devices, func(d Device) bool { return !d.GPU })
 }

@@ -74,7 +74,6 @@ func (b *behind) write(file File, block []byte, offset int64, done *errgroup.Gro
 	return nil
 }
 
-// read fills p with what stands at offset.
 func (b *behind) read(file File, p []byte, offset int64) error {
 	for at := 0; at < len(p); at += slotBytes {
 		slot := <-b.slots
@@ -89,7 +88,6 @@ func (b *behind) read(file File, p []byte, offset int64) error {
 	return nil
 }
 
-// close waits for what is being written.
 func (b *behind) close() error {
 	if b == nil {
 		return nil

@@ -53,7 +53,6 @@ func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	return c
 }
 
-// choose is the compression of this block.
 func (c *codecChoice) choose(recs []byte) format.Compression {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +84,6 @@ func (c *codecChoice) try(t *trial, recs []byte) {
 	t.out += int64(len(packed))
 }
 
-// decide takes what saves most.
 func (c *codecChoice) decide() {
 	best := slices.MaxFunc(c.trials, func(a, b trial) int { return cmp.Compare(c.gain(&a), c.gain(&b)) })
 	if c.gain(&best) > 0 {

@@ -109,7 +109,6 @@ func (m *manifest) open(name string, readOnly bool) (err error) {
 	return err
 }
 
-// read reads all values.
 func (m *manifest) read() error {
 	return m.db.View(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bucket) == nil {

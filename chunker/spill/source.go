@@ -64,7 +64,6 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 	return first, n, s.run.readBlocks(i, j, s.run.room(place, first, n))
 }
 
-// room is the place of n records.
 func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []byte {
 	return place(first, n)[:n*r.keyer.Layout().RecordSize]
 }

@@ -301,7 +301,6 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		v.folder, how, least, all, humanize.IBytes(uint64(written)), advice, device.WithoutPath(err))
 }
 
-// get reads a block into dst and checks it.
 func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
 	stored := dst

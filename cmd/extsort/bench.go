@@ -72,7 +72,6 @@ func (a *app) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// showFigures shows what was measured before, here or elsewhere.
 func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 	for _, name := range []string{"device", "table", "algorithm", "type", "dist", "min", "max", "runs"} {
 		if cmd.Flags().Changed(name) {

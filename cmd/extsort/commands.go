@@ -24,7 +24,6 @@ type app struct {
 	afterError func() error         // what comes after the line of an error; nil: nothing
 }
 
-// execute runs one command line.
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.sortCommand()
 	verbs := a.verbs()

@@ -59,7 +59,6 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 	return a.tour(ctx, f, max(f.size/8, 1)*8)
 }
 
-// tour goes the stations of the tour.
 func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 	spent, err := timed(func() error {
 		return a.gen(ctx, &genFlags{
@@ -96,7 +95,6 @@ func timed(f func() error) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-// tellOfSort tells what the sort did, and how that compares with a copy.
 func (a *app) tellOfSort(r *extsort.Report, copying float64) {
 	sorting := r.Seconds
 	for _, p := range r.Phases {

@@ -107,7 +107,6 @@ func distPlan(a *app) *cobra.Command {
 		func(ctx context.Context, args []string) error { return planDist(ctx, a, &f, args[0], args[1:]) })
 }
 
-// planDist makes a plan, and tells what it means.
 func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []string) error {
 	r := f.request
 	if r.Inputs = files; f.into != "" {

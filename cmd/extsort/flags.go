@@ -36,7 +36,6 @@ func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 	return f
 }
 
-// recordGroup has the flags that say what a record is.
 func recordGroup(spec *format.Spec) group {
 	g := newGroup("What a record is: one of -t, -R, -f")
 	g.add(&value[string]{to: &spec.Type, kind: "TYPE", once: true, parse: parseTypeName},
@@ -66,7 +65,6 @@ func validateRecord(spec format.Spec) error {
 	return err
 }
 
-// orderGroup has the flags that say which order, and what of it is wanted.
 func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
 	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false,
@@ -89,7 +87,6 @@ func orderGroup(opt *extsort.Options) group {
 	return g
 }
 
-// outputGroup has the flags that say where the result goes.
 func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
 	g.add(single(name, "FILE"), "output,o",
@@ -108,7 +105,6 @@ func resultGroup(opt *extsort.Options) group {
 	return g
 }
 
-// resourceGroup has the flags that say what a run may use.
 func resourceGroup(opt *extsort.Options) group {
 	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors
 	g := newGroup("Resources")

@@ -94,7 +94,6 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 // What gen writes to a store goes in such parts, so many at a time.
 const remotePart, remoteParts = 16 << 20, 8
 
-// openSink begins the output.
 func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
 	sink *output.Sink, err error) {
 	compression, err := format.ParseCompression(f.compress, f.output)
@@ -118,7 +117,6 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	})
 }
 
-// header is that of the data, which says what a record is.
 func (f *genFlags) header() (*format.Header, error) {
 	faults := []error{validateRecord(f.record)}
 	if (f.records == 0) == (f.bytes == 0) {
@@ -130,7 +128,6 @@ func (f *genFlags) header() (*format.Header, error) {
 	return f.record.NewHeader()
 }
 
-// count is the number of records that were asked for.
 func (f *genFlags) count(h *format.Header) (int64, error) {
 	size := int64(h.Layout().RecordSize)
 	if f.records > math.MaxInt64/size {
@@ -146,7 +143,6 @@ func (f *genFlags) count(h *format.Header) (int64, error) {
 // enough to be still in cache when it is written.
 const generationBlock = 1 << 20
 
-// inBlocks has all workers write blocks of records.
 func inBlocks(ctx context.Context, records int64, size, workers int,
 	write func(ctx context.Context, first int64, block []byte) error) error {
 	per := int64(max(generationBlock/size, 1))

@@ -45,7 +45,6 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	io.WriteString(w, b.String())
 }
 
-// writeShortHelp writes what a verb is for and the names of its flags.
 func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nTables:")
 	fmt.Fprintln(w, about)

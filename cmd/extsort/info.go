@@ -153,7 +153,6 @@ func infoRecords(r *info.Report) string {
 		when(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
 }
 
-// scanRows tell of the keys.
 func scanRows(s *info.Scan) []row {
 	if s == nil || s.Records == 0 {
 		return nil
@@ -232,7 +231,6 @@ func percent(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// writeMembers lists the arrays of an archive.
 func writeMembers(w io.Writer, members []info.Member) {
 	if len(members) == 0 {
 		return
@@ -265,7 +263,6 @@ func writeFields(w io.Writer, r *info.Report) {
 	writeColumns(w, lines)
 }
 
-// writeHistogram draws how many keys there are from one value to another.
 func writeHistogram(w io.Writer, bins []info.Bin) {
 	if len(bins) < 2 {
 		return
@@ -282,7 +279,6 @@ func writeHistogram(w io.Writer, bins []info.Bin) {
 	writeColumns(w, lines)
 }
 
-// writeRecord shows a record, each part of it as bytes and as what it means.
 func writeRecord(w io.Writer, rec info.Record) {
 	fmt.Fprintf(w, "\nrecord %s, at byte %s\n", humanize.Comma(rec.Record+1), humanize.Comma(rec.Byte))
 	lines := [][]string{}

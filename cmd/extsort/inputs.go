@@ -25,13 +25,11 @@ func (f *sortFlags) inputGroup() group {
 	return recognising(g, &f.opt)
 }
 
-// skipping adds the flag that says what of an input is no data.
 func skipping(g group, opt *extsort.Options) {
 	g.add(read(&opt.SkipBytes, "N", parseSize), "skip-bytes",
 		"drop the first N bytes of each input, decompressed; places count from behind them; otherwise none")
 }
 
-// recognising adds the flags that say what the first bytes of an input mean.
 func recognising(g group, opt *extsort.Options) group {
 	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
 		"decompress each input; auto goes by its first bytes; otherwise auto")

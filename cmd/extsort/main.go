@@ -50,7 +50,6 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, release := catchSignals(ctx)
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
@@ -84,7 +83,6 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	return exitError
 }
 
-// printError writes the one line that an error gets.
 func printError(w io.Writer, err error) { fmt.Fprintf(w, "extsort: %s\n", errorLine(err)) }
 
 // errorLine is an error on one line. Several faults that were joined are set side by side.

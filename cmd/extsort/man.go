@@ -29,7 +29,6 @@ func writeManual(w io.Writer, root *cobra.Command) {
 	manualVerbs(w, root)
 }
 
-// manualVerbs writes of the verbs below a command.
 func manualVerbs(w io.Writer, above *cobra.Command) {
 	for _, cmd := range above.Commands() {
 		if cmd.Hidden {

@@ -97,7 +97,6 @@ func planRecords(p *extsort.SortPlan) string {
 		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), humanBytes(p.Records*int64(p.RecordSize)))
 }
 
-// planRates shows what the prediction is based on.
 func planRates(r extsort.Rates) string {
 	origin := "assumed"
 	if r.Measured {
@@ -148,7 +147,6 @@ func planReplaced(opt *extsort.Options) string {
 		"ACLs and attributes are not; other hard links keep the old records", name, humanBytes(info.Size()))
 }
 
-// planCheckpoint tells what is done already.
 func planCheckpoint(p *extsort.SortPlan) string {
 	c := p.Checkpoint
 	if c == nil {
@@ -165,7 +163,6 @@ func planCheckpoint(p *extsort.SortPlan) string {
 		when(c.Written > 0, "; %.0f %% of the output are written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
 }
 
-// writeConsidered lists the strategies that the planner weighed.
 func writeConsidered(w io.Writer, p *extsort.SortPlan) {
 	rows := []row{}
 	for _, c := range p.Considered {

@@ -69,7 +69,6 @@ func (b *bars) Begin(phaseName string, totalBytes int64) {
 	}
 }
 
-// Write counts bytes that are shown to it.
 func (b *bars) Write(p []byte) (int, error) {
 	b.Add(int64(len(p)))
 	return len(p), nil
@@ -94,7 +93,6 @@ func (b *bars) Close() {
 	b.Expect(nil)
 }
 
-// show shows the run until it is over.
 func (b *bars) show(ctx context.Context) {
 	ticks := time.Tick(b.tick)
 	var line drawn

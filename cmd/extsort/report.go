@@ -21,7 +21,6 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// writeJSON writes v as one JSON object on one line.
 func writeJSON(w io.Writer, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
@@ -130,7 +129,6 @@ func writeTable(w io.Writer, lines [][]string) {
 	tab.Flush()
 }
 
-// writeStats tells what a sort or merge did.
 func writeStats(w io.Writer, r *extsort.Report) {
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +

@@ -33,7 +33,6 @@ func (f *sortFlags) groups() []group {
 	}
 }
 
-// sortCommand is the root command: it sorts, checks or merges.
 func (a *app) sortCommand() *cobra.Command {
 	var f sortFlags
 	cmd := &cobra.Command{
@@ -86,7 +85,6 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	return a.produce(ctx, f, opt, extsort.Sort)
 }
 
-// contradictions reports flags that cannot be had together.
 func (f *sortFlags) contradictions(files []string) error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
@@ -136,7 +134,6 @@ func checkFolder(name string) error {
 	return err
 }
 
-// options is what the library is asked for.
 func (f *sortFlags) options(a *app, files []string) extsort.Options {
 	opt := f.opt
 	opt.Inputs, opt.Stdin, opt.Stdout, opt.Warn = files, a.stdin, a.stdout, a.warn
@@ -151,7 +148,6 @@ func (a *app) warn(message string) {
 	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", fieldsToFlags.Replace(message))
 }
 
-// produce runs a sort or a merge and reports on it.
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
 	if err := a.checkOutput(opt.Output); err != nil {
@@ -171,7 +167,6 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	return f.report.write(a, report)
 }
 
-// bars are the progress bars that were asked for.
 func (a *app) bars(when string) *bars {
 	w, width := a.stderr, terminalColumns(a.stderr)
 	if when == "never" || when == "auto" && width == 0 {
@@ -182,7 +177,6 @@ func (a *app) bars(when string) *bars {
 	return b
 }
 
-// tellProgress writes one line that says how far a run is.
 func tellProgress(a *app) {
 	line := "starting"
 	if b := a.running.Load(); b != nil {
@@ -191,7 +185,6 @@ func tellProgress(a *app) {
 	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
 }
 
-// shown is when progress is shown.
 func (f *reportFlags) shown() string {
 	if f.quiet {
 		return "never"
@@ -223,7 +216,6 @@ func (f *reportFlags) write(a *app, r *extsort.Report) error {
 	return nil
 }
 
-// check tells whether the input is in order.
 func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {
 	if f.mode.quiet() {
 		f.report.progress = "never"

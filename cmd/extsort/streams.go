@@ -10,7 +10,6 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// isTerminal tells whether stream, a reader or writer, is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

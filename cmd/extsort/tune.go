@@ -103,7 +103,6 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	return nil
 }
 
-// tuneMachine measures the machine and keeps its profile.
 func (a *app) tuneMachine(ctx context.Context) error {
 	before := profile.Load()
 	found, err := profile.Measure(ctx, []string{spill.DefaultFolder()})

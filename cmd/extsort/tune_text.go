@@ -66,7 +66,6 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 	return nil
 }
 
-// showTuning tells what is kept of the machine and of its devices, and measures nothing.
 func showTuning(w io.Writer) error {
 	k := profile.Known()
 	if k.Profile == nil {
@@ -88,7 +87,6 @@ func showTuning(w io.Writer) error {
 	return nil
 }
 
-// resetTuning removes what is kept of the machine and of its devices.
 func resetTuning(w io.Writer) error {
 	forget := []func() (string, error){profile.Forget}
 	for _, info := range extsort.Devices().Devices {

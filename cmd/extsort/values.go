@@ -159,7 +159,6 @@ func parseLimit(s string) (int64, error) {
 	return n, err
 }
 
-// parsePart reads which of how many parts.
 func parsePart(s string) (extsort.Part, error) {
 	k, n, _ := strings.Cut(s, "/")
 	part, bad := extsort.Part{}, [2]error{}
@@ -185,7 +184,6 @@ func splitOf(opt *extsort.Options) func(string) (string, error) {
 	}
 }
 
-// bytesOf is a number of bytes, at least 1.
 func bytesOf(to *int) pflag.Value {
 	return read(to, "BYTES", func(s string) (int, error) {
 		n, err := parseSize(s)
@@ -214,7 +212,6 @@ func parseTime(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseSeed reads the number that random numbers start from.
 func parseSeed(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 0, 64)
 	if err != nil {
@@ -223,7 +220,6 @@ func parseSeed(s string) (uint64, error) {
 	return n, err
 }
 
-// number is a whole number that is at least least.
 func number(to *int, kind string, least int) pflag.Value {
 	return read(to, kind, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -234,14 +230,12 @@ func number(to *int, kind string, least int) pflag.Value {
 	})
 }
 
-// oneOf is one of a few words.
 func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
 	return &value[T]{to: to, kind: kind, words: words, text: string(*to), parse: func(s string) (T, error) {
 		return T(s), checkWord(s, words)
 	}}
 }
 
-// parseStats reads text, json or json:FILE.
 func parseStats(s string) (string, error) {
 	if name, toFile := strings.CutPrefix(s, "json:"); toFile && name != "" {
 		return s, nil

@@ -99,7 +99,6 @@ func (h *histogram) makeWorkers(workers int) error {
 	return nil
 }
 
-// Load counts the records.
 func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) {
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
@@ -211,7 +210,6 @@ func (h *histogram) Sort(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Store writes the records anew.
 func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
 	limit = limited(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)

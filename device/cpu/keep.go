@@ -110,7 +110,6 @@ func (e *engine[K, E]) index(limit int64) (starts []place, blocks []device.KeptB
 	return starts, blocks
 }
 
-// read fills dst with the records from a place on.
 func (e *engine[K, E]) read(at place, dst []byte) {
 	for ; len(dst) > 0; at = (place{at.leaf + 1, 0}) {
 		for piece := range e.pieces(&e.leaves[at.leaf], at.skip) {

@@ -103,7 +103,6 @@ func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first
 	}
 }
 
-// scatter adds the elements of a unit to the buckets.
 func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
 		if s := l.selection; !s.takesAll() {

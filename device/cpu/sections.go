@@ -53,7 +53,6 @@ func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section
 	})
 }
 
-// Load reads the records.
 func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 	s.stats = device.Stats{Algorithm: CountScanReorder}
 	in := newIntake(src, &s.sizes)
@@ -134,7 +133,6 @@ func scan(table []digitCounts) {
 // at is the record of an element.
 func (s *sections) at(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
 
-// Store gathers the records.
 func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
@@ -155,8 +153,6 @@ func (s *sections) Drain(ctx context.Context, limit int64, w device.BlockWriter)
 	return s.Store(ctx, limit, w)
 }
 
-// Stats tells of the work since the last Load.
 func (s *sections) Stats() device.Stats { return s.stats }
 
-// Close gives the memory back.
 func (s *sections) Close() error { return s.memory.Free() }

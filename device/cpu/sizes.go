@@ -99,7 +99,6 @@ func (s *sizes) segments() int {
 	return int(max(units(s.records), min(units(s.source), most))) + 3*s.workers + 4
 }
 
-// orderBytes is the memory of the ends of segments.
 func (s *sizes) orderBytes() int { return 4 * s.segments() * s.buckets(s.records) }
 
 // workersFor does not give a worker to less than a unit of records.
@@ -148,7 +147,6 @@ func zones(s *sizes) int {
 
 const maxZones = 24
 
-// memory is all that a chunk allocates, in bytes.
 func (s *sizes) memory() int64 {
 	if s.sections {
 		return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))

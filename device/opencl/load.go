@@ -95,7 +95,6 @@ func (l *loader) claim(most int) int {
 	return int(n)
 }
 
-// send queues the upload of n records that were read.
 func (l *loader) send(s *slot, first int64, n int) error {
 	l.mu.Lock() // one at a time, so that last is the last
 	defer l.mu.Unlock()

@@ -16,7 +16,6 @@ var bareSource string
 //go:embed kernels/records.cl
 var recordsSource string
 
-// prepare builds the kernels that the chunk needs.
 func (c *chunk) prepare() (*cl.Program, error) {
 	source, defines := bareSource, cl.Defines{"SIZE": c.shape.keyBytes, "WORD_BITS": 8 * wordBytes(c.shape.keyBytes)}
 	if !c.shape.bare {

@@ -118,7 +118,6 @@ func (s *storer) recordsPerBlock() int {
 	return max(bytes/c.shape.size, 1)
 }
 
-// download queues the transfer of a piece.
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
 	if size := c.shape.size; c.shape.bare {

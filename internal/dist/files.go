@@ -30,7 +30,6 @@ func (p *Plan) path(names ...string) string {
 	return filepath.Join(append([]string{p.folder}, names...)...)
 }
 
-// makeFolders makes the folders that tasks write to.
 func (p *Plan) makeFolders() error {
 	folders := []string{p.folder, p.path(runsFolder), p.path(recordFolder)}
 	if !p.OneFile {
@@ -44,10 +43,8 @@ func (p *Plan) makeFolders() error {
 	return nil
 }
 
-// bytes is the size of the whole output.
 func (p *Plan) bytes() int64 { return p.Records * int64(p.RecordBytes) }
 
-// tasks is the number of tasks of a kind that a plan has.
 func (of kind) tasks(p *Plan) int {
 	if of == runs {
 		return p.Runs
@@ -159,7 +156,6 @@ func (p *Plan) fits(r *Record) bool {
 	return err == nil && info.Size() == size
 }
 
-// keep writes the record of a task that is done.
 func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {
 	first, end := partOf(k, of.tasks(p)).Of(p.Records)
 	if done.RecordsOut != end-first {

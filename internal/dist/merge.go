@@ -18,7 +18,6 @@ func (w *Worker) Merge(ctx context.Context, s extsort.Part) error {
 	return w.each(ctx, parts, s, w.merge)
 }
 
-// merge merges part k.
 func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	c, err := w.Plan.readCuts()
 	if err != nil {

@@ -50,7 +50,6 @@ func (p *Plan) Status() (*Status, error) {
 	return s, nil
 }
 
-// left are the tasks of a kind that are not done.
 func (p *Plan) left(of kind) ([]int, error) {
 	left := []int{}
 	for k := range of.tasks(p) {

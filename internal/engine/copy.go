@@ -71,7 +71,6 @@ func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
 	return err
 }
 
-// mirror puts records in the reverse of their order.
 func mirror(recs []byte, size int) {
 	switch size {
 	case 4:

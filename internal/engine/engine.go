@@ -114,7 +114,6 @@ func (r *Run) nothingLeft(last *plan.Impossible) error {
 	return last
 }
 
-// try runs one candidate.
 func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
 	r.Meter.expect(c.Stages)
@@ -183,7 +182,6 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	return r.spill, err
 }
 
-// noteChunk enters a chunk that was sorted into the result.
 func (r *Run) noteChunk(s device.Stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

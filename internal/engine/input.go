@@ -141,7 +141,6 @@ type watchedData struct {
 	in *Input
 }
 
-// Cut cuts the dataset and watches the source.
 func (w *watchedData) Cut(maxRecords int64) (device.Source, error) {
 	src, err := w.Dataset.Cut(maxRecords)
 	if src == nil || err != nil {
@@ -150,7 +149,6 @@ func (w *watchedData) Cut(maxRecords int64) (device.Source, error) {
 	return &watchedSource{src, w.in}, nil
 }
 
-// Split splits the dataset and watches the sources.
 func (w *watchedData) Split(n int) []device.Source {
 	sources := w.Dataset.Split(n)
 	for i, src := range sources {

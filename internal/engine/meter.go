@@ -57,14 +57,12 @@ func (m *Meter) Note(name string, seconds float64) {
 	m.Stages = append(m.Stages, plan.Stage{Name: name, Seconds: seconds})
 }
 
-// add tells of bytes that passed at a place.
 func (m *Meter) add(at place, bytes int) {
 	if m.Progress != nil && place(m.counted.Load()) == at {
 		m.Progress.Add(int64(bytes))
 	}
 }
 
-// end closes the open stage, through which bytes went.
 func (m *Meter) end(bytes int64) {
 	s := &m.Stages[len(m.Stages)-1]
 	s.Seconds, s.Bytes = time.Since(m.start).Seconds(), bytes

@@ -53,7 +53,6 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 	return opt
 }
 
-// get waits for a free chunk.
 func (p *pool) get(ctx context.Context) (device.Chunk, error) {
 	select {
 	case s := <-p.free:
@@ -70,7 +69,6 @@ func (p *pool) get(ctx context.Context) (device.Chunk, error) {
 	}
 }
 
-// load fills a free chunk from src.
 func (p *pool) load(ctx context.Context, src device.Source) (device.Chunk, error) {
 	chunk, err := p.get(ctx)
 	if err != nil {
@@ -87,7 +85,6 @@ func (p *pool) load(ctx context.Context, src device.Source) (device.Chunk, error
 	return chunk, nil
 }
 
-// put gives a chunk back.
 func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
 
 // closeFree frees the memory of the chunks that nobody uses; the next get makes them anew. REQUIRES: nobody gets or

@@ -223,7 +223,6 @@ func (l *look) countRecords(announced int64) {
 	}
 }
 
-// lookAtRecords reads what the report tells of the records.
 func (l *look) lookAtRecords(ctx context.Context) error {
 	r := l.report
 	var err error

@@ -82,7 +82,6 @@ func (l *look) shownFields() (fields []shownField) {
 	return fields[:min(len(fields), maxFields)]
 }
 
-// partsOf takes a record apart.
 func partsOf(rec []byte, fields []shownField) (parts []Part) {
 	end := 0
 	unknown := func(to int) {

@@ -60,7 +60,6 @@ func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*sou
 	return s, nil
 }
 
-// openRemote opens what is elsewhere.
 func openRemote(ctx context.Context, name string, opt *Options) (*source, error) {
 	object, err := remote.Open(ctx, name)
 	if err != nil {

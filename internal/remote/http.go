@@ -50,7 +50,6 @@ func onlyHTTP1() *http.Protocols {
 
 var client = &http.Client{Transport: transport}
 
-// httpGetter asks a server for a file.
 func httpGetter(name string) getter {
 	return func(ctx context.Context, first, end int64, tag string) (*answer, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)

@@ -85,7 +85,6 @@ func usualCredentials() *credentials.Credentials {
 	return found
 }
 
-// s3Getter asks a store for an object.
 func s3Getter(name string) (getter, error) {
 	p, err := placeOf(name)
 	if err != nil {

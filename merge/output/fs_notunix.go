@@ -17,8 +17,6 @@ func mayRemove(*os.File, string) error { return nil }
 // openDescriptor is not supported: no name stands for a descriptor.
 func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// closeCopy does nothing.
 func closeCopy(*os.File) error { return nil }
 
-// keepOwner does nothing.
 func keepOwner(*os.File, fs.FileInfo) {}

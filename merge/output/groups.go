@@ -118,7 +118,6 @@ func (g *Groups) equals(recs []byte) equals {
 	return e
 }
 
-// put appends what is written of a group.
 func (g *Groups) put(dst []byte, e equals) []byte {
 	if e.count == 0 || g.form.Repeated && e.count == 1 {
 		return dst
@@ -159,7 +158,6 @@ func (g *Groups) join(ctx context.Context, buf *scratch, head, tail equals, firs
 // begin makes e the group that the next block may continue.
 func (g *Groups) begin(e equals) { g.open = equals{append(g.open.rec[:0], e.rec...), e.count} }
 
-// extend adds e to that group.
 func (g *Groups) extend(e equals) {
 	g.open.count += e.count
 	if g.form.Last {

@@ -194,7 +194,6 @@ func (o *Output) checkReplaceable() error {
 	return nil
 }
 
-// create opens the temporary file.
 func (o *Output) create(perm fs.FileMode) (err error) {
 	if err := o.openFolder(); err != nil {
 		return err

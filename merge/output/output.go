@@ -204,7 +204,6 @@ func (o *Output) complete() error {
 	return err
 }
 
-// appear gives the file its name.
 func appear(o *Output) error {
 	if o.temp == "" {
 		return o.link()
@@ -251,7 +250,6 @@ func (o *Output) rename() error {
 	return err
 }
 
-// close closes the file if it is open.
 func (o *Output) close() error {
 	file := o.file
 	o.file = nil

@@ -210,7 +210,6 @@ func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) 
 	return parts, nil
 }
 
-// begin begins the next file.
 func (s *set) begin(ctx context.Context) error {
 	if len(s.files) == s.begun {
 		if err := s.openNext(ctx); err != nil {

@@ -92,7 +92,6 @@ func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 // where these say.
 const MaxNumbers = 1024
 
-// number sets numbers to the buckets of elems.
 func (b *Buckets[E]) number(numbers []uint32, elems []E) {
 	done := numberVectors(b, numbers, elems)
 	numberLoop(b, numbers[done:], elems[done:])

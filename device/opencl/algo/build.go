@@ -160,7 +160,6 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// release gives back all that was built.
 func (b *builder) release() {
 	for _, p := range b.programs {
 		p.Release()

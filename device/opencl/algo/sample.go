@@ -112,7 +112,6 @@ type hybridPlan struct {
 	room                     float64 // by how much a bucket may exceed its even share
 }
 
-// parts is the number of buckets after both levels.
 func (p hybridPlan) parts() int64 { return 1 << (p.first + p.second) }
 
 // shift is the lowest bit of a level's digit.

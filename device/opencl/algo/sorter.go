@@ -128,7 +128,6 @@ func (r *run) offsets(name string, length int64) *cl.Buffer {
 	return r.buffer(name, r.v.offsetBytes()*length)
 }
 
-// launch queues groups work-groups of size work-items.
 func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 	if r.err != nil {
 		return
@@ -149,7 +148,6 @@ func (r *run) move(k *cl.Kernel, groups int64, size int, args ...any) {
 	r.swap()
 }
 
-// swap makes what was written the data.
 func (r *run) swap() {
 	d := r.d
 	d.Keys, d.KeysTmp = d.KeysTmp, d.Keys
@@ -177,7 +175,6 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 // flag reads the first word of a buffer back.
 func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
 
-// fill sets the words of a buffer.
 func (r *run) fill(b *cl.Buffer, word uint32) {
 	if r.err == nil {
 		_, r.err = r.q.Fill(b, word)
