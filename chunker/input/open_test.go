@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -37,6 +38,30 @@ func TestManyInputsAreMapped(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestMoreThanAddresses opens inputs that have more bytes together than a process has addresses.
+func TestMoreThanAddresses(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	err := os.WriteFile(name, nil, 0o600)
+	if err == nil {
+		err = os.Truncate(name, 8<<40)
+	}
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("no such sparse files here:", err)
+	}
+	names := slices.Repeat([]string{name}, MaxOpen+1)
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := inputs[MaxOpen]
+	if n, err := last.file.ReadAt(make([]byte, 8), 8<<40-8); n != 8 || err != nil || last.file.file == nil {
+		t.Errorf("%d bytes, error %v, open: %t", n, err, last.file.file != nil)
+	}
+	if err := joinErrors(inputs, (*Input).Close); err != nil {
+		t.Error(err)
 	}
 }
 

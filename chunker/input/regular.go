@@ -94,12 +94,13 @@ var (
 	errFault   = errors.New("the file became shorter, or its disk failed, while it was being read")
 )
 
-// mapWhole maps the file, whose descriptor is not needed any more.
+// mapWhole maps the file, whose descriptor is not needed any more. Where there are no addresses left, as for more than
+// 128 TiB, it stays open.
 func (f *placed) mapWhole() (err error) {
 	f.pages, err = mmap.Open(pathOf(f.file))
 	switch {
 	case errors.Is(err, syscall.ENOMEM):
-		return fmt.Errorf("map %s: %w (raise ulimit -v, or name fewer inputs)", f.shown, err)
+		return nil
 	case err != nil:
 		return fmt.Errorf("map %s: %w", f.shown, device.WithoutPath(err))
 	}
