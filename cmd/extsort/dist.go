@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type distFlags struct {
 	json    bool
 	tasks   int
 	output  string
+	simulation
 }
 
 const distLong = `Sort over many machines that share a file system, by the tasks of a scheduler
@@ -103,7 +105,7 @@ func distPlan(a *app) *cobra.Command {
 			"records in regular files that all machines can\nread under the same names.",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
-		[]group{recordGroup(&r.Record), order, to, tasks},
+		[]group{recordGroup(&r.Record), order, to, tasks, f.simulation.group()},
 		func(ctx context.Context, args []string) error { return planDist(ctx, a, &f, args[0], args[1:]) })
 }
 
@@ -115,7 +117,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 		}
 		r.Output, r.OneFile = f.into, true
 	}
-	if err := validateRecord(r.Record); err != nil {
+	if err := cmp.Or(validateRecord(r.Record), f.simulation.validate()); err != nil {
 		return err
 	}
 	p, err := dist.Make(ctx, folder, r)
@@ -123,18 +125,22 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 		return err
 	}
 	cost := p.Estimate(profile.Load(), processors)
+	simulated, err := f.simulation.run(ctx, p, cost)
+	if err != nil {
+		return err
+	}
 	each := func(n int) string {
 		return fmt.Sprintf("%d, of %s each", n, humanBytes(p.Records*int64(p.RecordBytes)/int64(n)))
 	}
-	writeRows(a.out, []row{
+	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
 		{"tasks", fmt.Sprintf("%d run, 1 cut, %d merge, 1 verify", p.Runs, p.Parts)},
 		{"moved", humanBytes(cost.Moved) + " read, and as much written"},
 		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine as this one", seconds(cost.RunSeconds),
 			seconds(cost.Merge))},
-		{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder},
-	})
+	}, simulated...)
+	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder}))
 	return nil
 }
 

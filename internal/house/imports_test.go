@@ -52,6 +52,7 @@ var house = []struct{ folder, layer string }{
 	{"cmd/extsort", "cmd"},
 
 	{"internal/dist", "cmd"}, // sorts by the library, as a command does
+	{"internal/dist/simulate", "cmd"},
 	{"internal/soak", "cmd"},
 }
 
@@ -95,9 +96,9 @@ var never = []struct {
 		reason: "tools are no part of a sort",
 	},
 	{
-		from:   []string{"internal/soak"},
+		from:   []string{"internal/soak", "internal/dist/simulate"},
 		to:     []string{modulePath + "/..."},
-		reason: "the oracle shares no code with what it judges",
+		reason: "an oracle shares no code with what it judges",
 	},
 	{
 		from:   []string{"..."},

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort/internal/dist"
+	"github.com/extsort/extsort/internal/dist/simulate"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// simulation is a cluster that a plan is tried on.
+type simulation struct {
+	cluster simulate.Cluster
+	svg     string
+	flags   *pflag.FlagSet
+}
+
+func (s *simulation) group() group {
+	g, c := newGroup("Simulation, with --simulate"), &s.cluster
+	s.flags, *c = g.flags, simulate.Cluster{
+		Slots: 1, Store: 20 << 30, Network: 3 << 30, Disk: 2 << 30, Processor: 1 << 30, Memory: 64 << 30, Start: time.Second,
+		Latency: 500 * time.Microsecond, Stragglers: 10, MTBF: 365 * 24 * time.Hour, Repair: 10 * time.Minute,
+		Losses: map[int]time.Duration{}, Seed: 1,
+	}
+	g.add(number(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on so many nodes; otherwise none")
+	g.add(number(&c.Slots, "N", 1), "slots", "tasks that a node has at once; otherwise 1")
+	g.add(size(&c.Store, "SIZE", parseSize), "store", "bytes/s of what all nodes share, each way; otherwise 20G")
+	g.add(size(&c.Network, "SIZE", parseSize), "network", "bytes/s of a node's network, each way; otherwise 3G")
+	g.add(size(&c.Disk, "SIZE", parseSize), "disk", "bytes/s of a node's disk, for spill; otherwise 2G")
+	g.add(size(&c.Processor, "SIZE", parseSize), "processor", "bytes/s that a node sorts or merges; otherwise 1G")
+	g.add(size(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
+		"memory of a task: runs larger than half of it are spilled; otherwise 64G")
+	g.add(read(&c.Start, "TIME", parseTime), "start", "until a task that has a slot begins; otherwise 1s")
+	g.add(read(&c.Latency, "TIME", parseTime), "latency", "of a small request to the store; otherwise 500us")
+	g.add(number(&c.Stragglers, "PERCENT", 0), "stragglers",
+		"a task takes |x| times PERCENT more of its node, x normally distributed; otherwise 10")
+	g.add(read(&c.MTBF, "TIME", parseTime), "mtbf", "mean time between failures of a node; otherwise a year")
+	g.add(read(&c.Repair, "TIME", parseTime), "repair", "until a node that failed is back; otherwise 10m")
+	g.add(read(&c.Losses, "NODE@TIME", s.parseLoss), "lose",
+		"have a node, from 0, fail at a time; repeatable; otherwise by chance")
+	g.add(read(&c.Seed, "SEED", parseSeed), "seed", "what chance starts from; otherwise 1")
+	g.add(single(&s.svg, "FILE"), "svg", "draw what each node does, and when, into FILE; otherwise nothing")
+	return g
+}
+
+func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
+	node, at, _ := strings.Cut(text, "@")
+	i, bad := strconv.Atoi(node)
+	after, err := parseTime(at)
+	if err != nil || bad != nil || i < 0 {
+		return nil, fmt.Errorf("%q: want the number of a node, from 0, and a time, as 3@20m", text)
+	}
+	s.cluster.Losses[i] = after
+	return s.cluster.Losses, nil
+}
+
+// validate reports flags that mean nothing together.
+func (s *simulation) validate() (err error) {
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && s.cluster.Nodes == 0 {
+			err = fmt.Errorf("%s: is for a simulation (--simulate NODES)", flagName(f))
+		}
+	})
+	for node := range s.cluster.Losses {
+		if err == nil && node >= s.cluster.Nodes {
+			err = fmt.Errorf("--lose: there is no node %d of %d, which are counted from 0", node, s.cluster.Nodes)
+		}
+	}
+	if s.cluster.Nodes > dist.MaxTasks || s.cluster.Slots > dist.MaxTasks/max(s.cluster.Nodes, 1) {
+		err = errors.Join(err, fmt.Errorf("--simulate: at most %d slots can be simulated", dist.MaxTasks))
+	}
+	return err
+}
+
+// run simulates a plan, and tells what came out, beside what the cost model says.
+func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) ([]row, error) {
+	c := &s.cluster
+	if c.Nodes == 0 {
+		return nil, nil
+	}
+	r, err := simulate.Run(simulate.Sort{
+		Bytes: p.Records * int64(p.RecordBytes), RecordBytes: int64(p.RecordBytes), Runs: p.Runs, Parts: p.Parts,
+	}, *c)
+	if err == nil && s.svg != "" {
+		err = output.WriteFile(ctx, s.svg, func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := r.Seconds * float64(c.Nodes*c.Slots)
+	at := func(tasks int) float64 { return float64((tasks-1)/(c.Nodes*c.Slots) + 1) }
+	began, stages, held := 0.0, []string{}, []string{}
+	for i, name := range simulate.Stages {
+		stages = append(stages, name+" "+simulate.Time(r.Ends[i]-began))
+		began = r.Ends[i]
+	}
+	for kind, seconds := range r.Held {
+		if part := seconds / all; part >= 0.005 {
+			held = append(held, fmt.Sprintf("%s %.0f %%", simulate.Kinds[kind], 100*part))
+		}
+	}
+	return []row{
+		{"simulated", fmt.Sprintf("%s on %s, predicted %s", simulate.Time(r.Seconds), plural(c.Nodes, "node"),
+			simulate.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
+		{"stages", strings.Join(stages, ", ")}, {"held up by", strings.Join(held, ", ")},
+		{"done again", fmt.Sprintf("%s, %.2f %% of the time", plural(r.Lost, "task"), 100*r.LostTime/all)},
+	}, nil
+}

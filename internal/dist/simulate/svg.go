@@ -1,0 +1,50 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// colours of the stages, and of attempts that were lost.
+var colours = []string{"#4477aa", "#ee8866", "#228833", "#aa3377", "#cc3311"}
+
+// WriteSVG draws the attempts: a row for each slot, from left to right what it did, and what each was as its title.
+func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
+	const left, top, width = 60, 40, 1000
+	row := min(max(600/float64(nodes*slots), 1), 16)
+	height := row * float64(nodes*slots)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" font-family="sans-serif" `+
+		`font-size="12"><rect width="100%%" height="100%%" fill="white"/>`+"\n", left+width+60, top+height+30)
+	for i, name := range append(Stages, "lost") {
+		fmt.Fprintf(&b, `<rect x="%d" y="12" width="12" height="12" fill="%s"/><text x="%d" y="22">%s</text>`+"\n",
+			left+80*i, colours[i], left+80*i+16, name)
+	}
+	for _, a := range r.Attempts {
+		colour, from := colours[a.Stage], a.Began/r.Seconds*width
+		if a.Lost {
+			colour = colours[len(Stages)]
+		}
+		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s`+
+			"</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from, row*0.9, colour,
+			Stages[a.Stage], a.Task, a.Node, Time(a.Began), Time(a.Ended))
+	}
+	for i := range 6 {
+		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
+			Time(r.Seconds/5*float64(i)))
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">node 0</text></svg>`+"\n", left-4, top+12)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Time is a number of seconds as people read it.
+func Time(seconds float64) string {
+	unit := time.Second
+	if seconds < 100 {
+		unit = 10 * time.Millisecond
+	}
+	return time.Duration(seconds * 1e9).Round(unit).String()
+}
