@@ -180,8 +180,9 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkKept(t, opt, want, "again")
-	if report.BytesKept != 8*c.Records || report.Records != 3000 || report.RecordsOut != 3000 {
-		t.Errorf("the report says %d bytes kept, %d records in, %d out", report.BytesKept, report.Records, report.RecordsOut)
+	if report.Detail.BytesKept != 8*c.Records || report.Records != 3000 || report.RecordsOut != 3000 {
+		t.Errorf("the report says %d bytes kept, %d records in, %d out",
+			report.Detail.BytesKept, report.Records, report.RecordsOut)
 	}
 	if most := (3000-c.Written)/25 + 4; written.Load() > most {
 		t.Errorf("the output was written %d times, of %d records", written.Load(), 3000-c.Written)
@@ -226,7 +227,7 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 		if err := os.Chtimes(opt.Inputs[0], before.ModTime(), before.ModTime()); err != nil {
 			t.Fatal(err)
 		}
-		if report, err := Sort(t.Context(), opt); err != nil || report.BytesKept == 0 {
+		if report, err := Sort(t.Context(), opt); err != nil || report.Detail.BytesKept == 0 {
 			t.Errorf("%s: the sort cannot go on any more: %v", what, err)
 		}
 		checkKept(t, opt, want, what)

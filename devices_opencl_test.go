@@ -127,8 +127,8 @@ func sortOnUnifiedDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d MiB at the peak", report.PeakMemory>>20)
-	if report.PeakMemory == 0 || report.PeakMemory > unifiedLimit {
-		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.PeakMemory>>20, unifiedLimit>>20)
+	t.Logf("%d MiB at the peak", report.Detail.PeakMemory>>20)
+	if report.Detail.PeakMemory == 0 || report.Detail.PeakMemory > unifiedLimit {
+		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.Detail.PeakMemory>>20, unifiedLimit>>20)
 	}
 }

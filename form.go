@@ -2,7 +2,6 @@ package extsort
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
@@ -15,13 +14,7 @@ import (
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
 // validateForm reports what cannot be written in place of the records.
-func (o *Options) validateForm() error {
-	var faults []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
+func (o *Options) validateForm(check func(ok bool, format string, args ...any)) {
 	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
 	check(o.Unique || o.Keep == "" && !o.Count,
 		"keep and count: are for records with equal keys that become one (Options.Unique)")
@@ -38,7 +31,6 @@ func (o *Options) validateForm() error {
 	check(o.SplitFiles == 0 || o.SplitBytes == 0, "split: into so many files, or into files of that size, not both")
 	check(o.split() == output.Split{} || !o.toStdout() && !redirected,
 		"split: needs a name for its files (Options.Output)")
-	return errors.Join(faults...)
 }
 
 // split says how the output is cut into files.

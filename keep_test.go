@@ -20,11 +20,11 @@ func TestKeptIsNotSpilled(t *testing.T) {
 			file := opt
 			file.Inputs = []string{writeFile(t, data)}
 			report := checkSort(t, k, data, want, file)
-			if due := int64((n - chunk) * size); report.BytesSpilled != due || report.Plan.TempBytes != due {
+			if due := int64((n - chunk) * size); report.BytesSpilled != due || report.Detail.Plan.TempBytes != due {
 				t.Errorf("%s, %d records: %d bytes were spilled, %d planned, %d are due", name, n, report.BytesSpilled,
-					report.Plan.TempBytes, due)
+					report.Detail.Plan.TempBytes, due)
 			}
-			if kept := report.Plan.KeptBytes; kept != int64(chunk*size) {
+			if kept := report.Detail.Plan.KeptBytes; kept != int64(chunk*size) {
 				t.Errorf("%s, %d records: %d bytes are planned to stay", name, n, kept)
 			}
 

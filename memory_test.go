@@ -132,9 +132,9 @@ func TestSortInLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.PeakMemory>>20, report.BytesSpilled>>20)
-	if report.PeakMemory == 0 || report.PeakMemory > c.limit<<20 {
-		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.PeakMemory>>20, c.limit)
+	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.Detail.PeakMemory>>20, report.BytesSpilled>>20)
+	if report.Detail.PeakMemory == 0 || report.Detail.PeakMemory > c.limit<<20 {
+		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.Detail.PeakMemory>>20, c.limit)
 	}
 	if report.BytesSpilled > c.spill<<20 {
 		t.Errorf("%d MiB were spilled of %d MiB, %d are due", report.BytesSpilled>>20, c.mib, c.spill)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -20,17 +19,15 @@ func Merge(ctx context.Context, opt Options) (*Report, error) {
 }
 
 func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
-	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepareMerge(ctx, opt)
 	if err != nil {
-		endPeak()
 		return nil, err
 	}
 	if err = s.openOutput(ctx); err == nil {
 		err = s.run.Finish(ctx, s.nameDisorder(ctx, s.run.MergeSorted(ctx)))
 	}
 	err = s.end(err)
-	return s.report(start, endPeak()), err
+	return s.report(), err
 }
 
 // prepareMerge opens the inputs of a merge.
@@ -52,15 +49,7 @@ func prepareMerge(ctx context.Context, opt Options) (*session, error) {
 	}
 	s.opt.limitPart(s.run.Input)
 	f := factsOf(&s.opt, s.run.Input)
-	f.Together = true
-	sizes := plan.Divide(f)
-	layout := f.Keyer.Layout()
-	s.run.Facts, s.run.Plan = f, &SortPlan{
-		Strategy: MergeRuns, Records: f.Records, RecordSize: layout.RecordSize, KeySize: f.Keyer.KeySize(),
-		Layout: layout.String(), MemoryLimit: s.opt.MemoryBytes, Device: deviceCPU, Workers: sizes.Workers,
-		Chunks: len(s.run.Input.Files), FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: s.opt.TempDirs,
-		Sizes: sizes,
-	}
+	s.run.Facts, s.run.Plan = f, plan.Merging(f, len(s.run.Input.Files))
 	return s, nil
 }
 

@@ -9,8 +9,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -163,21 +162,15 @@ func (o *Options) validate() error {
 	}
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
-	faults = append(faults, o.validateForm(), o.validateCheckpoint())
-	return errors.Join(faults...)
+	o.validateForm(check)
+	return errors.Join(append(faults, o.validateCheckpoint())...)
 }
 
 // withDefaults fills in what was left open.
 func (o Options) withDefaults() Options {
 	o.Stdin, o.Stdout = cmp.Or[io.Reader](o.Stdin, os.Stdin), cmp.Or[io.Writer](o.Stdout, os.Stdout)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
-	if o.MemoryBytes == 0 {
-		o.MemoryBytes = defaultMemory()
-	} else if o.MemoryBytes > 1<<30 { // else it takes longer to ask than to sort a small file
-		if all := systemMemory(); all > 0 {
-			o.MemoryBytes = min(o.MemoryBytes, max(all, 1<<30)) // a stream may need all, nobody knows
-		}
-	}
+	o.MemoryBytes = profile.LimitMemory(o.MemoryBytes, MinMemory, systemMemory)
 	if o.Checkpoint != "" {
 		o.TempDirs = []string{o.Checkpoint}
 	}
@@ -208,28 +201,6 @@ func (o *Options) recognition() format.Recognition {
 // toStdout reports whether the records go to the stream that the caller gave.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
 
-// defaultMemory leaves half of the machine to the page cache, through which all data goes, and to others.
-func defaultMemory() int64 {
-	if m := systemMemory(); m > 0 {
-		return max(m/2, MinMemory)
-	}
-	return 1 << 30
-}
-
-// ParseMemory reads a memory limit: a size as format.ParseSize knows it, or a percentage of the memory that
-// the machine or its cgroup has.
-func ParseMemory(s string) (int64, error) {
-	digits, ok := strings.CutSuffix(s, "%")
-	if !ok {
-		return format.ParseSize(s)
-	}
-	percent, err := strconv.ParseFloat(digits, 64)
-	if err != nil || percent <= 0 || percent > 100 {
-		return 0, fmt.Errorf("size %q: a percentage is from 1%% to 100%%", s)
-	}
-	m := systemMemory()
-	if m == 0 {
-		return 0, fmt.Errorf("size %q: the memory of this machine is not known; give bytes, for example 2G", s)
-	}
-	return int64(percent / 100 * float64(m)), nil
-}
+// ParseMemory reads a memory limit: a size as format.ParseSize knows it, or a percentage of the memory that the machine
+// or its cgroup has.
+func ParseMemory(s string) (int64, error) { return profile.ParseMemory(s) }

@@ -85,8 +85,8 @@ func TestPasses(t *testing.T) {
 					return high, nil
 				})
 				report := checkSort(t, k, data, want, opt)
-				if report.Strategy == Reread && report.Chunks != passes {
-					t.Errorf("%s: %d passes, and the report has %d chunks", describe(opt), passes, report.Chunks)
+				if report.Strategy == Reread && report.Detail.Chunks != passes {
+					t.Errorf("%s: %d passes, and the report has %d chunks", describe(opt), passes, report.Detail.Chunks)
 				}
 				if dist == "uniform" && (report.Strategy != Reread && opt.Limit == 0 || report.BytesSpilled > 0) {
 					t.Errorf("%s: sorted by %s, %d bytes spilled", describe(opt), report.Strategy, report.BytesSpilled)
@@ -120,8 +120,9 @@ func TestPassesOfFewKeys(t *testing.T) {
 			Output: filepath.Join(t.TempDir(), "out")}
 		opt.faults.chunkRecords, opt.faults.blockBytes = 1200, 8*50
 		report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
-		if report.Strategy != Reread || report.Chunks > keys || report.Plan.Chunks < 3 {
-			t.Errorf("%d keys by %s in %d passes, %d were planned", keys, report.Strategy, report.Chunks, report.Plan.Chunks)
+		if report.Strategy != Reread || report.Detail.Chunks > keys || report.Detail.Plan.Chunks < 3 {
+			t.Errorf("%d keys by %s in %d passes, %d were planned",
+				keys, report.Strategy, report.Detail.Chunks, report.Detail.Plan.Chunks)
 		}
 	}
 }
@@ -159,13 +160,14 @@ func TestPassesInVain(t *testing.T) {
 					continue
 				}
 				report := checkSort(t, k, data, want, opt)
-				next := report.Plan.Considered[1]
-				if report.Strategy != next.Strategy || report.BytesSpilled == 0 || report.Chunks != next.Chunks {
-					t.Errorf("sorted by %s, %d bytes spilled, %d chunks of %d", report.Strategy, report.BytesSpilled, report.Chunks,
-						next.Chunks)
+				next := report.Detail.Plan.Considered[1]
+				if report.Strategy != next.Strategy || report.BytesSpilled == 0 || report.Detail.Chunks != next.Chunks {
+					t.Errorf("sorted by %s, %d bytes spilled, %d chunks of %d",
+						report.Strategy, report.BytesSpilled, report.Detail.Chunks, next.Chunks)
 				}
-				if len(report.Changes) != 1 || report.Changes[0].Planned != Reread || report.Changes[0].Ran != report.Strategy {
-					t.Errorf("the report tells of %v", report.Changes)
+				changes := report.Detail.Changes
+				if len(changes) != 1 || changes[0].Planned != Reread || changes[0].Ran != report.Strategy {
+					t.Errorf("the report tells of %v", changes)
 				}
 			}
 		})
@@ -199,8 +201,8 @@ func TestPassesForFew(t *testing.T) {
 		return high, nil
 	})
 	report := checkSort(t, k, data, want, opt)
-	if report.Chunks != 1 || asked > ^uint64(0)/20 {
-		t.Errorf("%d passes, the last for keys up to %d", report.Chunks, asked)
+	if report.Detail.Chunks != 1 || asked > ^uint64(0)/20 {
+		t.Errorf("%d passes, the last for keys up to %d", report.Detail.Chunks, asked)
 	}
 }
 
@@ -299,9 +301,9 @@ func TestPassesToAStream(t *testing.T) {
 		}
 		opt.faults.chunkRecords = c.room
 		report := checkSort(t, k, c.data, want, opt)
-		if report.Strategy != c.want || report.Chunks > c.most || (report.BytesSpilled > 0) != (c.want == MergeRuns) {
+		if report.Strategy != c.want || report.Detail.Chunks > c.most || (report.BytesSpilled > 0) != (c.want == MergeRuns) {
 			t.Errorf("%s: sorted by %s in %d chunks with %d bytes of spill, want %s in %d",
-				c.name, report.Strategy, report.Chunks, report.BytesSpilled, c.want, c.most)
+				c.name, report.Strategy, report.Detail.Chunks, report.BytesSpilled, c.want, c.most)
 		}
 	}
 }
@@ -382,13 +384,13 @@ func TestPassesEnd(t *testing.T) {
 		opt.Strategy, opt.Progress, opt.Inputs, opt.Output = Reread, p, []string{writeFile(t, data)},
 			filepath.Join(t.TempDir(), "out")
 		report := checkSort(t, k, data, want, opt)
-		if report.Chunks > c.passes {
-			t.Errorf("limit %d, unique %t: %d passes, want %d at most", c.limit, c.unique, report.Chunks, c.passes)
+		if report.Detail.Chunks > c.passes {
+			t.Errorf("limit %d, unique %t: %d passes, want %d at most", c.limit, c.unique, report.Detail.Chunks, c.passes)
 		}
 		written := int64(0)
 		for i, name := range p.phases {
 			if name == plan.StageWrite || name == plan.StagePasses {
-				written += report.Phases[len(report.Phases)-len(p.phases)+i].Bytes
+				written += report.Detail.Phases[len(report.Detail.Phases)-len(p.phases)+i].Bytes
 			}
 			if total := p.totals[i]; total >= 0 && p.bytes[i] != total && !c.unique {
 				t.Errorf("limit %d: %q announced %d bytes, %d passed", c.limit, name, total, p.bytes[i])

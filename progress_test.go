@@ -96,7 +96,7 @@ func TestProgress(t *testing.T) {
 		if p.open || len(p.faults) > 0 {
 			t.Errorf("%s: %v, open at the end: %t", describe(opt), p.faults, p.open)
 		}
-		observed := report.Phases[len(report.Phases)-len(p.phases):] // what came before was not announced
+		observed := report.Detail.Phases[len(report.Detail.Phases)-len(p.phases):] // what came before was not announced
 		for i, total := range p.totals {
 			if total >= 0 && p.bytes[i] != total {
 				t.Errorf("%s: %q announced %d bytes, %d passed", describe(opt), p.phases[i], total, p.bytes[i])

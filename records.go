@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"time"
 
 	"github.com/extsort/extsort/internal/engine"
 )
@@ -33,21 +32,18 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 	from, to := io.Pipe()
 	defer from.Close()
 	opt.Stdout = to
-	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
-		endPeak()
 		return err
 	}
 	form := s.opt.form(s.run.Input)
 	header, _, size, err := form.Shape(s.run.Input)
 	if err != nil {
-		endPeak()
 		return s.end(err)
 	}
 	sorted := make(chan error, 1)
 	go func() {
-		_, err := s.sort(ctx, opt, start, endPeak)
+		_, err := s.sort(ctx, opt)
 		to.CloseWithError(err)
 		sorted <- err
 	}()

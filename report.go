@@ -21,34 +21,39 @@ type Phase = plan.Stage
 // Change is a change of mind: a strategy that was planned or asked for and turned out not to be possible.
 type Change = engine.Change
 
-// Report tells what a sort or a merge did.
+// Report tells what a sort or a merge did. Its fields are stable, but for those of Detail.
 type Report struct {
 	Records        int64    `json:"records"`       // read
 	RecordsOut     int64    `json:"records_out"`   // written
 	BytesRead      int64    `json:"bytes_read"`    // record bytes from the inputs, decompressed
-	BytesKept      int64    `json:"bytes_kept"`    // of these, what a checkpoint had of a run that was interrupted
 	BytesWritten   int64    `json:"bytes_written"` // record bytes to the output, before compression
 	BytesSpilled   int64    `json:"bytes_spilled"` // bytes written to temporary files
-	SpillCodec     string   `json:"spill_codec"`   // compression of those that it makes fewer; "": nothing was spilled
-	MemoryLimit    int64    `json:"memory_limit"`  // bytes
-	PeakMemory     int64    `json:"peak_memory"`   // bytes of anonymous memory, as the system counts it; 0: not known
-	Device         string   `json:"device"`        //
-	Algorithm      string   `json:"algorithm"`     //
-	Strategy       Strategy `json:"strategy"`      // that ran
-	Chunks         int      `json:"chunks"`        // chunks or parts that were sorted
-	FanIn          int      `json:"fan_in"`        // runs of the last merge; 0: none
-	MergeLevels    int      `json:"merge_levels"`  //
-	Seconds        float64  `json:"seconds"`       //
-	Limiting       string   `json:"limiting"`      // the phase or resource that took the longest
-	ChecksumIn     string   `json:"checksum_in,omitempty"`
-	ChecksumOut    string   `json:"checksum_out,omitempty"`
+	Seconds        float64  `json:"seconds"`
+	Device         string   `json:"device"`
+	Strategy       Strategy `json:"strategy"`                  // that ran
+	FallbackReason string   `json:"fallback_reason,omitempty"` // why the CPU sorted where a GPU had been chosen
 	Verified       bool     `json:"verified"`
-	Summary        *Summary `json:"summary,omitempty"` // of the output, where it was verified
-	FallbackReason string   `json:"fallback_reason,omitempty"`
-	Changes        []Change `json:"changes,omitempty"` // of the strategy
-	Phases         []Phase  `json:"phases"`
+	ChecksumIn     string   `json:"checksum_in,omitempty"`  // of the records that were read, where the output was verified
+	ChecksumOut    string   `json:"checksum_out,omitempty"` // of those in it
+	Summary        *Summary `json:"summary,omitempty"`      // of it
 
-	Plan *SortPlan `json:"plan,omitempty"` // what was predicted
+	Detail Detail `json:"-"`
+}
+
+// Detail tells how a run went. It is not stable: any version may have other fields, or other values in them.
+type Detail struct {
+	BytesKept   int64     `json:"bytes_kept"`        // of those read, what a checkpoint had of a run that was interrupted
+	SpillCodec  string    `json:"spill_codec"`       // compression of spill, where it is less so; "": nothing was spilled
+	MemoryLimit int64     `json:"memory_limit"`      // bytes
+	PeakMemory  int64     `json:"peak_memory"`       // bytes of anonymous memory, as the system counts it; 0: not known
+	Algorithm   string    `json:"algorithm"`         // of the device
+	Chunks      int       `json:"chunks"`            // chunks or parts that were sorted
+	FanIn       int       `json:"fan_in"`            // runs of the last merge; 0: none
+	MergeLevels int       `json:"merge_levels"`      // 0: no merge
+	Limiting    string    `json:"limiting"`          // the phase that took the longest
+	Changes     []Change  `json:"changes,omitempty"` // of the strategy
+	Phases      []Phase   `json:"phases"`
+	Plan        *SortPlan `json:"plan,omitempty"` // what was predicted
 }
 
 // Summary is what is to be known of sorted records so that they can be one part of a whole.
@@ -67,26 +72,29 @@ type CheckReport struct {
 	After  string `json:"after,omitempty"`
 }
 
-// report tells what the run as a whole was.
-func (s *session) report(start time.Time, peak int64) *Report {
+// report tells what the run as a whole was, once the session is closed.
+func (s *session) report() *Report {
 	run, result := s.run, &s.run.Result
 	r := &Report{
-		BytesKept: result.BytesKept, BytesSpilled: result.BytesSpilled, SpillCodec: result.SpillCodec,
-		MemoryLimit: s.opt.MemoryBytes, PeakMemory: peak, Device: run.Plan.Device,
-		Algorithm: strings.Join(result.Algorithms, ", "), Strategy: result.Strategy, Chunks: result.Chunks,
-		FanIn: result.FanIn, MergeLevels: result.MergeLevels, Seconds: time.Since(start).Seconds(),
-		ChecksumIn: result.ChecksumIn, ChecksumOut: result.ChecksumOut, Verified: result.Verified, Summary: result.Summary,
-		Changes: result.Changes, Phases: engine.Beside(run.Meter.Stages, result.Stages), Plan: run.Plan,
+		Records: run.Input.Records(), BytesSpilled: result.BytesSpilled, Seconds: time.Since(s.start).Seconds(),
+		Device: run.Plan.Device, Strategy: result.Strategy, Verified: result.Verified, ChecksumIn: result.ChecksumIn,
+		ChecksumOut: result.ChecksumOut, Summary: result.Summary,
+		Detail: Detail{
+			BytesKept: result.BytesKept, SpillCodec: result.SpillCodec, MemoryLimit: s.opt.MemoryBytes, PeakMemory: s.peak,
+			Algorithm: strings.Join(result.Algorithms, ", "), Chunks: result.Chunks, FanIn: result.FanIn,
+			MergeLevels: result.MergeLevels, Changes: result.Changes, Plan: run.Plan,
+			Phases: engine.Beside(run.Meter.Stages, result.Stages),
+		},
 	}
-	r.Records, r.BytesRead = run.Input.Records(), run.Input.Records()*int64(run.Input.Header.Layout().RecordSize)
+	r.BytesRead = r.Records * int64(run.Input.Header.Layout().RecordSize)
 	if run.Output != nil {
 		r.RecordsOut = run.Output.Records()
 		r.BytesWritten = r.RecordsOut * int64(run.Output.Size())
 	}
 	longest := 0.0
-	for _, p := range r.Phases {
+	for _, p := range r.Detail.Phases {
 		if p.Seconds > longest {
-			longest, r.Limiting = p.Seconds, p.Name
+			longest, r.Detail.Limiting = p.Seconds, p.Name
 		}
 	}
 	return r

@@ -21,34 +21,32 @@ func Sort(ctx context.Context, opt Options) (*Report, error) {
 }
 
 func sortInputs(ctx context.Context, opt Options) (*Report, error) {
-	start, endPeak := time.Now(), engine.WatchPeak()
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
-		endPeak()
 		return nil, err
 	}
 	if c := s.run.Plan.Checkpoint; c != nil && c.Complete {
 		s.opt.Warn(fmt.Sprintf("a run before has completed output %s, and only %s is left to be removed",
 			s.opt.Output, s.opt.Checkpoint))
 		s.run.Result.Verified = s.opt.Verify
-		return s.report(start, endPeak()), s.end(nil)
+		err = s.end(nil)
+		return s.report(), err
 	}
-	return s.sort(ctx, opt, start, endPeak)
+	return s.sort(ctx, opt)
 }
 
-// sort runs what was prepared of opt since start.
-func (s *session) sort(ctx context.Context, opt Options, start time.Time, endPeak func() int64) (*Report, error) {
+// sort runs what was prepared of opt.
+func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	err := s.openOutput(ctx)
-	s.run.Meter.Note(plan.StageStart, time.Since(start).Seconds())
+	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds())
 	if err == nil {
 		err = s.run.Sort(ctx)
 		if err = s.run.Finish(ctx, err); s.retriesOnCPU(ctx, err) {
-			endPeak()
 			return sortOnCPU(ctx, opt, s, err)
 		}
 	}
 	err = s.end(err)
-	return s.report(start, endPeak()), err
+	return s.report(), err
 }
 
 // Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes
@@ -65,6 +63,10 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 type session struct {
 	opt Options // with the defaults filled in
 	run *engine.Run
+
+	start   time.Time
+	endPeak func() int64
+	peak    int64 // bytes of memory, once the session is closed
 }
 
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open. onlyPlan: a
@@ -90,13 +92,13 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 		return nil, err
 	}
 	opt = opt.withDefaults()
-	meter := &engine.Meter{Progress: opt.Progress}
+	start, meter := time.Now(), &engine.Meter{Progress: opt.Progress}
 	in, err := openInputs(ctx, &opt, meter)
 	if err != nil {
 		return nil, err
 	}
 	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.spillStore, Warn: opt.Warn}
-	return &session{opt: opt, run: run}, nil
+	return &session{opt: opt, run: run, start: start, endPeak: engine.WatchPeak()}, nil
 }
 
 // choose gathers the facts and makes the plan.
@@ -184,6 +186,7 @@ func (s *session) end(err error) error {
 
 // close gives back everything. The output is not its affair.
 func (s *session) close() error {
+	s.peak = s.endPeak()
 	errs := []error{s.run.Close()}
 	for _, d := range s.run.Devices {
 		errs = append(errs, d.Close())

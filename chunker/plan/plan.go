@@ -137,17 +137,30 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}
+	p := planned(f, c.sizes)
+	p.Device, p.Unified, p.Algorithm, p.DigitBits = deviceNames(f), f.unified(), f.Asked.Algorithm, f.Asked.DigitBits
+	p.Strategy, p.ChunkRecords, p.Chunks, p.MergeLevels = first.Strategy, first.ChunkRecords, first.Chunks, first.Levels
+	p.TempBytes, p.StoredBytes, p.KeptBytes = first.Temp, first.Stored, first.Kept
+	p.Checkpoint, p.Seconds, p.Stages, p.Considered = f.Kept, first.Seconds, first.Stages, all
+	p.Rates, p.Budget = profile.Rates(), c.sizes.Budget
+	return p, nil
+}
+
+// Merging is the plan of a merge of inputs that are sorted, which leaves nothing to choose.
+func Merging(f *Facts, inputs int) *Plan {
+	f.Together = true
+	p := planned(f, Divide(f))
+	p.Strategy, p.Device, p.Chunks = Merge, "cpu", inputs
+	return p
+}
+
+// planned is what the facts and sizes say of any plan.
+func planned(f *Facts, sizes Sizes) *Plan {
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
-		OutputBytes: f.OutputBytes(),
-		MemoryLimit: f.Asked.MemoryBytes, Device: deviceNames(f), Unified: f.unified(),
-		Algorithm: f.Asked.Algorithm, Workers: c.sizes.Workers, Strategy: first.Strategy,
-		ChunkRecords: first.ChunkRecords, Chunks: first.Chunks, FanIn: c.sizes.FanIn,
-		MergeLevels: first.Levels, BlockBytes: c.sizes.BlockBytes, DigitBits: f.Asked.DigitBits,
-		TempBytes: first.Temp, StoredBytes: first.Stored, KeptBytes: first.Kept, TempDirs: f.Spill.Folders,
-		Checkpoint: f.Kept, Seconds: first.Seconds, Rates: profile.Rates(), Stages: first.Stages, Budget: c.sizes.Budget,
-		Considered: all, Sizes: c.sizes,
-	}, nil
+		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, Workers: sizes.Workers, FanIn: sizes.FanIn,
+		BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders, Sizes: sizes,
+	}
 }
 
 func deviceNames(f *Facts) string {

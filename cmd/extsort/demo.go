@@ -96,24 +96,24 @@ func timed(f func() error) (float64, error) {
 }
 
 func (a *app) tellOfSort(r *extsort.Report, copying float64) {
-	sorting := r.Seconds
-	for _, p := range r.Phases {
+	d, sorting := &r.Detail, r.Seconds
+	for _, p := range d.Phases {
 		if p.Name == "verify" {
 			sorting -= p.Seconds
 		}
 	}
 	fmt.Fprintf(a.out, "3. sorted     them with %s of memory in %s, %s\n",
-		humanBytes(r.MemoryLimit), seconds(sorting), rate(r.BytesRead, sorting))
+		humanBytes(d.MemoryLimit), seconds(sorting), rate(r.BytesRead, sorting))
 	fmt.Fprintf(a.out, "              by %s on %s,\n", r.Strategy, r.Device)
-	fmt.Fprintf(a.out, "              %s, %s spilled, memory: %s\n", plural(r.Chunks, "chunk"),
-		humanBytes(r.BytesSpilled), memory(r))
+	fmt.Fprintf(a.out, "              %s, %s spilled, memory: %s\n", plural(d.Chunks, "chunk"),
+		humanBytes(r.BytesSpilled), memory(d))
 	fmt.Fprintf(a.out, "4. verified   that they are in order and still the same keys\n")
 	fmt.Fprintf(a.out, "\nSorting took %.1f times as long as copying.", sorting/copying)
 	switch {
 	case r.BytesSpilled > 0:
-		fmt.Fprintf(a.out, " With %s it wrote and read the data twice.", humanBytes(r.MemoryLimit))
+		fmt.Fprintf(a.out, " With %s it wrote and read the data twice.", humanBytes(d.MemoryLimit))
 	case r.Strategy == extsort.Reread:
-		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(r.MemoryLimit), r.Chunks)
+		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(d.MemoryLimit), d.Chunks)
 	}
 	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:\n  extsort -t u64 -o sorted.bin keys.bin\n")
 }

@@ -130,32 +130,33 @@ func writeTable(w io.Writer, lines [][]string) {
 }
 
 func writeStats(w io.Writer, r *extsort.Report) {
+	d := &r.Detail
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
 			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
-		{"read", humanBytes(r.BytesRead) + when(r.BytesKept > 0, ", %s of them before, kept by the checkpoint",
-			humanBytes(r.BytesKept))},
+		{"read", humanBytes(r.BytesRead) + when(d.BytesKept > 0, ", %s of them before, kept by the checkpoint",
+			humanBytes(d.BytesKept))},
 		{"written", humanBytes(r.BytesWritten)},
 		{"spilled", humanBytes(r.BytesSpilled) +
-			when(r.SpillCodec != "" && r.SpillCodec != "none", ", compressed by %s", r.SpillCodec)},
-		{"memory", memory(r)},
+			when(d.SpillCodec != "" && d.SpillCodec != "none", ", compressed by %s", d.SpillCodec)},
+		{"memory", memory(d)},
 		{"device", r.Device},
-		{"algorithm", r.Algorithm},
+		{"algorithm", d.Algorithm},
 		{"strategy", string(r.Strategy) +
-			when(r.Chunks > 0, ", %s", plural(r.Chunks, "chunk")) + // a merge of sorted files has none
-			when(r.FanIn > 0, ", fan-in %d", r.FanIn) + when(r.MergeLevels > 1, ", %d levels", r.MergeLevels)},
+			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) + // a merge of sorted files has none
+			when(d.FanIn > 0, ", fan-in %d", d.FanIn) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
 		{"limited by", limitedBy(r)},
 		{"time", seconds(r.Seconds) + ", " + rate(r.BytesRead, r.Seconds)},
 	}
-	for _, p := range r.Phases {
+	for _, p := range d.Phases {
 		if p.Seconds > 0 {
 			rows = append(rows, row{"  " + p.Name, seconds(p.Seconds) + ", " + humanBytes(p.Bytes) +
 				when(p.Bytes > 0, ", %s", rate(p.Bytes, p.Seconds))})
 		}
 	}
-	for _, c := range r.Changes {
+	for _, c := range d.Changes {
 		rows = append(rows, row{"changed", fieldsToFlags.Replace(c.String())})
 	}
 	writeRows(w, rows)
@@ -173,38 +174,36 @@ var doings = map[string]string{
 
 // limitedBy tells what took the longest, and how much of the time.
 func limitedBy(r *extsort.Report) string {
-	for _, p := range r.Phases {
-		if p.Name == r.Limiting && r.Seconds > 0 {
+	for _, p := range r.Detail.Phases {
+		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
 			return fmt.Sprintf("%s (%.0f %% of the time)", cmp.Or(doings[p.Name], p.Name), 100*min(p.Seconds/r.Seconds, 1))
 		}
 	}
 	return ""
 }
 
-func memory(r *extsort.Report) string {
-	return when(r.PeakMemory > 0, "%s at the peak, ", humanBytes(r.PeakMemory)) + humanBytes(r.MemoryLimit) + " allowed"
+func memory(d *extsort.Detail) string {
+	return when(d.PeakMemory > 0, "%s at the peak, ", humanBytes(d.PeakMemory)) + humanBytes(d.MemoryLimit) + " allowed"
 }
 
 // writeExplain sets each stage that was predicted beside the one that ran.
 func writeExplain(w io.Writer, r *extsort.Report) {
-	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead}
-	if r.Plan != nil {
-		total.Predicted = r.Plan.Seconds
-	}
+	d := &r.Detail
+	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds}
 	lines := [][]string{{"stage", "predicted", "measured", "bytes", "rate"}}
-	for _, p := range append(slices.Clip(r.Phases), total) {
+	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{
 			p.Name, known(p.Predicted), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
 		})
 	}
 	writeTable(w, lines)
-	for _, c := range r.Changes {
+	for _, c := range d.Changes {
 		fmt.Fprintf(w, "changed: %s\n", fieldsToFlags.Replace(c.String()))
 	}
-	if r.Plan != nil && len(r.Plan.Considered) > 0 { // -m: there was nothing to choose
+	if len(d.Plan.Considered) > 0 { // -m: there was nothing to choose
 		fmt.Fprintln(w)
-		writeRows(w, []row{{"rates", planRates(r.Plan.Rates)}})
-		writeConsidered(w, r.Plan)
+		writeRows(w, []row{{"rates", planRates(d.Plan.Rates)}})
+		writeConsidered(w, d.Plan)
 	}
 }
 

@@ -12,12 +12,14 @@ import (
 func TestReportsTellWhatRan(t *testing.T) {
 	r := &extsort.Report{
 		Strategy: extsort.InCore, BytesRead: 1 << 20, Seconds: 3,
-		Phases: []extsort.Phase{
-			{Name: "start", Seconds: 1}, {Name: "read", Predicted: 4, Seconds: 2, Bytes: 1 << 20},
-			{Name: "µ", Predicted: 5, Bytes: 1 << 20},
+		Detail: extsort.Detail{
+			Phases: []extsort.Phase{
+				{Name: "start", Seconds: 1}, {Name: "read", Predicted: 4, Seconds: 2, Bytes: 1 << 20},
+				{Name: "µ", Predicted: 5, Bytes: 1 << 20},
+			},
+			Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
+			Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9},
 		},
-		Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
-		Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9},
 	}
 	var explained, stats strings.Builder
 	writeExplain(&explained, r)

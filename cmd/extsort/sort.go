@@ -197,11 +197,14 @@ func (f *reportFlags) keep(r *extsort.Report) {
 	if r == nil {
 		return
 	}
-	shown := *r
+	shown := struct {
+		*extsort.Report
+		extsort.Detail
+	}{r, r.Detail}
 	if !f.explain {
 		shown.Plan = nil
 	}
-	f.result = &shown
+	f.result = shown
 }
 
 // write tells what was asked for about a finished run, but for JSON.

@@ -130,3 +130,16 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the default is asked for: %+v", p)
 	}
 }
+
+func TestLimitMemory(t *testing.T) {
+	const gib = 1 << 30
+	for _, c := range []struct{ limit, all, want int64 }{
+		{16 << 20, 8 << 20, 16 << 20}, {gib, 2 * gib, gib}, {3 * gib, 8 * gib, 3 * gib}, {9 * gib, 8 * gib, 8 * gib},
+		{9 * gib, gib / 2, gib}, {9 * gib, 0, 9 * gib}, // not known
+		{0, 8 * gib, 4 * gib}, {0, 20 << 20, 16 << 20}, {0, 0, gib},
+	} {
+		if got := LimitMemory(c.limit, 16<<20, func() int64 { return c.all }); got != c.want {
+			t.Errorf("a limit of %d bytes where there are %d: %d, want %d", c.limit, c.all, got, c.want)
+		}
+	}
+}
