@@ -20,8 +20,9 @@ import (
 //
 // Blanks count as one, however many. A time and a rate stand for any ("1.20 s", "12 MiB/s"). "…" stands for any text,
 // and alone on a line for any lines. A comment before a block lists what stands for any text there, so that a captured
-// run can be shown as it was:
+// run can be shown as it was, or before that says without which program a block is not run:
 //
+//	<!-- needs: parallel -->
 //	<!-- varies: reread | 5 chunks -->
 //
 // -update writes what the commands print into the pages.
@@ -84,12 +85,17 @@ type page struct {
 	folder string
 }
 
-var fence = regexp.MustCompile("(?ms)^(?:<!-- varies: ([^\n]*) -->\n)?```(\\w*)\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^(?:<!-- needs: (\\w+) -->\n)?" +
+	"(?:<!-- varies: ([^\n]*) -->\n)?```(\\w*)\n(.*?)^```$")
 
 // check runs the commands of a block, and gives the block with what they print.
 func (p *page) check(block string) string {
 	parts := fence.FindStringSubmatch(block)
-	varies, language, text := parts[1], parts[2], parts[3]
+	needs, varies, language, text := parts[1], parts[2], parts[3], parts[4]
+	if _, err := exec.LookPath(needs); err != nil && needs != "" {
+		p.t.Logf("%s is not installed: not run\n%s", needs, text)
+		return block
+	}
 	if language != "console" {
 		if slices.Contains([]string{"sh", "bash", "shell"}, language) || strings.HasPrefix(text, "extsort ") {
 			p.t.Errorf("no test runs this: say console and show what it prints\n%s", text)
