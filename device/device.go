@@ -58,17 +58,17 @@ func (f BlockWriterFunc) WriteBlock(ctx context.Context, first int64, recs []byt
 
 // Info describes a device to users and to the planner. Rates are 0 until measured.
 type Info struct {
-	Index         int    // number in the list of devices; the CPU is 0
-	Name          string // as the driver calls it
-	Driver        string // API and driver version
-	Kind          Kind
-	MemoryBytes   int64   // memory that chunks can use; 0: the host's, see ChunkOptions.MemoryBytes
-	UnifiedMemory bool    // an OpenCL device's memory is the host's: ChunkOptions.MemoryBytes includes it
-	MaxAlloc      int64   // largest single allocation in bytes, 0: no limit of its own
-	Units         int     // processors or compute units
-	LinkRate      float64 // bytes per second between host and device, each way
-	SortRate      float64 // bytes per second, u64 keys
-	Algorithms    []string
+	Index         int      `json:"index"`            // number in the list of devices; the CPU is 0
+	Name          string   `json:"name"`             // as the driver calls it
+	Driver        string   `json:"driver,omitempty"` // API and driver version
+	Kind          Kind     `json:"kind"`
+	Units         int      `json:"units"`          // processors or compute units
+	MemoryBytes   int64    `json:"memory_bytes"`   // that chunks can use; 0: the host's, see ChunkOptions.MemoryBytes
+	UnifiedMemory bool     `json:"unified_memory"` // it is the host's: ChunkOptions.MemoryBytes includes it
+	MaxAlloc      int64    `json:"-"`              // largest single allocation in bytes, 0: no limit of its own
+	LinkRate      float64  `json:"link_rate"`      // bytes per second between host and device, each way
+	SortRate      float64  `json:"sort_rate"`      // bytes per second, u64 keys
+	Algorithms    []string `json:"algorithms"`
 }
 
 // Kind says what sort of device it is.

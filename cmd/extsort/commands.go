@@ -68,11 +68,12 @@ func (a *app) verbs() []*cobra.Command {
 	}
 }
 
-// verb is a command below the root. Its help tells what it is for, then how it is used.
-func verb(use, about, example string, groups []group, run func(ctx context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, Args: noOperands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+// verb is a command below the root. Its help tells what it is for, then how it is used; that says whether it has
+// operands.
+func verb(use, about, example string, groups []group, run func(*cobra.Command, []string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
+	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
+		cmd.Args = noOperands
 	}
 	addGroups(cmd, groups...)
 	return cmd
@@ -134,7 +135,7 @@ func (a *app) completionCommand() *cobra.Command {
 	cmd := verb("completion SHELL",
 		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or\npowershell.",
 		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", nil, nil)
-	cmd.ValidArgs, cmd.Args = []string{"bash", "zsh", "fish", "powershell"}, cobra.ArbitraryArgs
+	cmd.ValidArgs = []string{"bash", "zsh", "fish", "powershell"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch strings.Join(args, " ") {
 		case "bash":

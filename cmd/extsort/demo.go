@@ -44,7 +44,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return verb("demo [flags]",
 		"Take the tour: generate random 64-bit keys, sort them in less memory than they\n"+
 			"need, verify the result, report, and clean up.",
-		"", []group{f.group()}, func(ctx context.Context) error { return a.demo(ctx, &f) })
+		"", []group{f.group()}, func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), &f) })
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {

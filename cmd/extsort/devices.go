@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -19,13 +18,16 @@ func (a *app) devicesCommand() *cobra.Command {
 	how.flags.BoolVar(&asJSON, "json", false, "one JSON object on a line")
 	return verb("devices [flags]",
 		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
-		"", []group{how}, func(context.Context) error { return a.devices(asJSON) })
+		"", []group{how}, func(*cobra.Command, []string) error { return a.devices(asJSON) })
 }
 
 func (a *app) devices(asJSON bool) error {
 	list := extsort.Devices()
 	if asJSON {
-		return writeObject(a.out, jsonDevices(list), nil)
+		return writeObject(a.out, struct {
+			Devices []device.Info `json:"devices"`
+			Note    string        `json:"note,omitempty"`
+		}{list.Devices, list.Note}, nil)
 	}
 	for _, d := range list.Devices {
 		fmt.Fprintf(a.out, "%d: %s\n", d.Index, d.Name)
@@ -51,32 +53,6 @@ func deviceRows(d device.Info) []row {
 		{"   sort u64", measured(d.SortRate)},
 		{"   algorithms", strings.Join(d.Algorithms, " ")},
 	}
-}
-
-// jsonDevice is a device; sizes are in bytes, rates in bytes per second, and 0 where they are not known.
-type jsonDevice struct {
-	Index       int         `json:"index"`
-	Name        string      `json:"name"`
-	Driver      string      `json:"driver,omitempty"`
-	Kind        device.Kind `json:"kind"`
-	Units       int         `json:"units"`
-	MemoryBytes int64       `json:"memory_bytes"` // 0: the host's
-	Unified     bool        `json:"unified_memory"`
-	LinkRate    float64     `json:"link_rate"`
-	SortRate    float64     `json:"sort_rate"`
-	Algorithms  []string    `json:"algorithms"`
-}
-
-func jsonDevices(list extsort.DeviceList) any {
-	all := []jsonDevice{}
-	for _, d := range list.Devices {
-		all = append(all, jsonDevice{d.Index, d.Name, d.Driver, d.Kind, d.Units, d.MemoryBytes, d.UnifiedMemory,
-			d.LinkRate, d.SortRate, d.Algorithms})
-	}
-	return struct {
-		Devices []jsonDevice `json:"devices"`
-		Note    string       `json:"note,omitempty"`
-	}{all, list.Note}
 }
 
 // largestChunk is how many u64 records the device sorts in one chunk; in the host's memory that depends on -S.

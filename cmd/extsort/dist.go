@@ -51,7 +51,7 @@ func distCommand(a *app) *cobra.Command {
 	cmd := verb("dist VERB [flags] DIR", "", `  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
   extsort dist script slurm /shared/plan > sort.sh && bash sort.sh
   extsort dist status /shared/plan`, nil, nil)
-	cmd.Long, cmd.Args = distLong, cobra.ArbitraryArgs
+	cmd.Long = distLong
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verbs := inWords(names(cmd.Commands()))
 		if len(args) == 0 {
@@ -71,7 +71,6 @@ func distVerb(use, about, example string, groups []group,
 	cmd := verb("dist "+use, about, example, groups, nil)
 	cmd.Use = use
 	operands := strings.Fields(strings.ReplaceAll(use, "[flags] ", ""))[1:]
-	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(operands) && operands[len(operands)-1] != "..." || len(args) == 0 {
 			return fmt.Errorf("dist %s: want %s", cmd.Name(), strings.Join(operands, " "))
@@ -91,10 +90,7 @@ func distPlan(a *app) *cobra.Command {
 	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR; otherwise --into")
 	to.add(single(&f.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
 	order := newGroup("Order")
-	order.flags.BoolVarP(&r.Reverse, "reverse", "r", false,
-		"reverse the whole order; equal keys still keep their input order")
-	order.add(oneOf(&r.Record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+	addOrder(order, &r.Reverse, &r.Record)
 	tasks := newGroup("Tasks")
 	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise as --run-size makes")
 	tasks.add(size(&r.RunBytes, "SIZE", parseSize), "run-size",

@@ -67,10 +67,7 @@ func validateRecord(spec format.Spec) error {
 
 func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
-	g.flags.BoolVarP(&opt.Reverse, "reverse", "r", false,
-		"reverse the whole order; equal keys still keep their input order")
-	g.add(oneOf(&opt.Record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+	addOrder(g, &opt.Reverse, &opt.Record)
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
 		"of equal keys write only the first record; with -c, equal neighbours are disorder")
 	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
@@ -176,6 +173,12 @@ func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
 func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" || f.check == "silent" }
 
 // Flags that several verbs have.
+
+func addOrder(g group, reverse *bool, record *format.Spec) {
+	g.flags.BoolVarP(reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
+	g.add(oneOf(&record.NaN, "WHERE", "first", "last", "total"), "nan",
+		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+}
 
 func addDevices(g group, to *[]string) {
 	g.add(many(to, "DEVICE"), "device,d",

@@ -51,7 +51,7 @@ func (a *app) genCommand() *cobra.Command {
 		`  extsort gen -t u64 --size 1G -o keys.bin
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
-		f.groups(), func(ctx context.Context) error { return a.gen(ctx, &f) })
+		f.groups(), func(cmd *cobra.Command, _ []string) error { return a.gen(cmd.Context(), &f) })
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {

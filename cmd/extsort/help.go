@@ -99,25 +99,23 @@ const leastColumns = 60
 
 // helpCommand is --help as a verb, also for another verb.
 func helpCommand() *cobra.Command {
-	cmd := verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
-		"  extsort help\n  extsort help gen\n  extsort help dist run", nil, nil)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		about := cmd.Root()
-		for i, name := range args {
-			at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-			if at < 0 && i > 0 && !about.HasSubCommands() {
-				return errors.New("help: name one verb")
+	return verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
+		"  extsort help\n  extsort help gen\n  extsort help dist run", nil,
+		func(cmd *cobra.Command, args []string) error {
+			about := cmd.Root()
+			for i, name := range args {
+				at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if at < 0 && i > 0 && !about.HasSubCommands() {
+					return errors.New("help: name one verb")
+				}
+				if at < 0 {
+					return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
+				}
+				about = about.Commands()[at]
 			}
-			if at < 0 {
-				return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
-			}
-			about = about.Commands()[at]
-		}
-		about.HelpFunc()(about, []string{"--help"})
-		return nil
-	}
-	return cmd
+			about.HelpFunc()(about, []string{"--help"})
+			return nil
+		})
 }
 
 // firstLines is what somebody gets who types nothing but the name.

@@ -36,15 +36,12 @@ func (f *infoFlags) groups() []group {
 
 func infoCommand(a *app) *cobra.Command {
 	var f infoFlags
-	cmd := verb("info [flags] FILE ...",
+	return verb("info [flags] FILE ...",
 		"Tell what is in files: what they are, how large their records may be, the fields\n"+
 			"of NumPy arrays. With a description of the record (-t, -R and -k, or -f) also\n"+
 			"whether they are in order, and what the keys are like.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
-		f.groups(), nil)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, &f, files) }
-	return cmd
+		f.groups(), func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, &f, files) })
 }
 
 // tellOfFiles tells of each file that can be read; the others are an error in the end.

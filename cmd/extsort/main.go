@@ -9,7 +9,7 @@
 //	sort.go …     one file for each command
 //	help.go, man.go, guess.go, version.go   what helps whoever types: help, the manual page, "did you mean?"
 //	progress.go, report.go   what is shown while a sort runs, and after it
-//	signals*.go   interruption
+//	signals*.go   interruption, and what else is asked of the system
 package main
 
 import (

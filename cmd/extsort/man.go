@@ -10,10 +10,9 @@ import (
 )
 
 func manCommand() *cobra.Command {
-	cmd := verb("man", "Write the manual page to standard output, as roff.",
-		"  extsort man | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", nil, nil)
-	cmd.Run, cmd.RunE = func(cmd *cobra.Command, _ []string) { writeManual(cmd.OutOrStdout(), cmd.Root()) }, nil
-	return cmd
+	return verb("man", "Write the manual page to standard output, as roff.",
+		"  extsort man | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", nil,
+		func(cmd *cobra.Command, _ []string) error { writeManual(cmd.OutOrStdout(), cmd.Root()); return nil })
 }
 
 // writeManual writes the manual page in the macros of man(7): the sort, then each verb.

@@ -18,13 +18,10 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var f sortFlags
-	cmd := verb("plan [flags] [FILE ...]",
+	return verb("plan [flags] [FILE ...]",
 		"Show what a sort with these flags would do and what that is expected to cost,\nand do nothing.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in",
-		f.groups(), nil)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) }
-	return cmd
+		f.groups(), func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) })
 }
 
 func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
@@ -98,11 +95,7 @@ func planRecords(p *extsort.SortPlan) string {
 }
 
 func planRates(r extsort.Rates) string {
-	origin := "assumed"
-	if r.Measured {
-		origin = "measured"
-	}
-	perSecond := func(r float64) string { return humanBytes(int64(r)) + "/s" }
+	origin := map[bool]string{true: "measured", false: "assumed"}[r.Measured]
 	return fmt.Sprintf("%s (%s), for one worker: read %s, write %s, copy %s, sort %.1f ns a key, gather %.0f ns, "+
 		"scatter %.1f ns a record, merge %.1f ns a key and level; disk %s",
 		origin, r.Machine, perSecond(r.ReadBytes), perSecond(r.WriteBytes), perSecond(r.CopyBytes),

@@ -15,20 +15,17 @@ import (
 // shuffleCommand is the sort by chance: records go where a seed sends their positions.
 func shuffleCommand(a *app) *cobra.Command {
 	var f sortFlags
-	cmd := verb("shuffle [flags] [FILE ...]",
+	return verb("shuffle [flags] [FILE ...]",
 		"Put records into a uniformly random order, out of core where they do not fit\nmemory. The order depends on their "+
 			"number and the seed alone, neither on what is\nin them nor on memory, threads or devices.",
 		"  extsort shuffle -R 3073 --seed 7 -o shuffled.bin train.bin\n  extsort shuffle --limit 1000 -o sample.npy all.npy",
-		f.shuffleGroups(), nil)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		drawn := !cmd.Flags().Changed("seed")
-		if drawn {
-			f.opt.Seed = rand.Uint64()
-		}
-		return f.shuffle(cmd.Context(), a, files, drawn)
-	}
-	return cmd
+		f.shuffleGroups(), func(cmd *cobra.Command, files []string) error {
+			drawn := !cmd.Flags().Changed("seed")
+			if drawn {
+				f.opt.Seed = rand.Uint64()
+			}
+			return f.shuffle(cmd.Context(), a, files, drawn)
+		})
 }
 
 func (f *sortFlags) shuffleGroups() []group {

@@ -161,10 +161,10 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		return fmt.Errorf("%w (without -m it is sorted)", err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		f.report.write(a, report)
 	}
-	return f.report.write(a, report)
+	return err
 }
 
 func (a *app) bars(when string) *bars {
@@ -208,7 +208,7 @@ func (f *reportFlags) keep(r *extsort.Report) {
 }
 
 // write tells what was asked for about a finished run, but for JSON.
-func (f *reportFlags) write(a *app, r *extsort.Report) error {
+func (f *reportFlags) write(a *app, r *extsort.Report) {
 	file, isJSON := f.json()
 	if f.explain && (!isJSON || file != "") {
 		writeExplain(a.notes, r)
@@ -216,7 +216,6 @@ func (f *reportFlags) write(a *app, r *extsort.Report) error {
 	if f.stats == "text" {
 		writeStats(a.notes, r)
 	}
-	return nil
 }
 
 func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {

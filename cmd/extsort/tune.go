@@ -47,24 +47,22 @@ func (f *tuneFlags) groups() []group {
 
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
-	cmd := verb("tune [flags]",
+	return verb("tune [flags]",
 		"Measure this machine, by which sorts are planned, and find the best parameters\n"+
 			"of the sorts for a GPU or another OpenCL device. Both are kept under the user's\n"+
 			"cache folder, where later sorts find them.",
 		"  extsort tune\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n  extsort tune --reset",
-		f.groups(), nil)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch alone := cmd.Flags().NFlag() == 1; {
-		case (f.show || f.reset) && !alone:
-			return errors.New("tune: --show and --reset measure nothing: give one of them alone")
-		case f.show:
-			return showTuning(a.out)
-		case f.reset:
-			return resetTuning(a.out)
-		}
-		return a.tune(cmd.Context(), &f)
-	}
-	return cmd
+		f.groups(), func(cmd *cobra.Command, _ []string) error {
+			switch alone := cmd.Flags().NFlag() == 1; {
+			case (f.show || f.reset) && !alone:
+				return errors.New("tune: --show and --reset measure nothing: give one of them alone")
+			case f.show:
+				return showTuning(a.out)
+			case f.reset:
+				return resetTuning(a.out)
+			}
+			return a.tune(cmd.Context(), &f)
+		})
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {

@@ -18,9 +18,8 @@ import (
 var releaseVersion, releaseCommit, releaseDate string
 
 func versionCommand() *cobra.Command {
-	cmd := verb("version", "Print the version, as -V and --version do.", "", nil, nil)
-	cmd.Run, cmd.RunE = func(cmd *cobra.Command, _ []string) { printVersion(cmd.OutOrStdout()) }, nil
-	return cmd
+	return verb("version", "Print the version, as -V and --version do.", "", nil,
+		func(cmd *cobra.Command, _ []string) error { printVersion(cmd.OutOrStdout()); return nil })
 }
 
 // printVersion writes the version in its first line, then what the binary was made of and what it can use here.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/internal/profile"
@@ -97,7 +98,7 @@ func TestVisibleDevices(t *testing.T) {
 func listed(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.Output()
-	var list struct{ Devices []jsonDevice }
+	var list struct{ Devices []device.Info }
 	if err == nil {
 		err = json.Unmarshal(out, &list)
 	}

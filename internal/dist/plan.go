@@ -98,11 +98,16 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if p.Output, err = filepath.Abs(r.Output); err != nil {
 		return nil, err
 	}
-	files, err := openAll(ctx, r.Record, r.Inputs)
+	kind := input.Kind{Spec: r.Record}
+	files, err := input.Open(ctx, kind, input.Named(r.Inputs...), nil, format.CommonWindow)
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(files)
+	defer func() {
+		for _, in := range files {
+			in.Close() // which was only read
+		}
+	}()
 	for i, in := range files {
 		if err := p.addInput(r.Inputs[i], in); err != nil {
 			return nil, err
@@ -200,15 +205,4 @@ func (p *Plan) checkInputs() error {
 		}
 	}
 	return nil
-}
-
-func openAll(ctx context.Context, spec format.Spec, names []string) ([]*input.Input, error) {
-	kind := input.Kind{Spec: spec}
-	return input.Open(ctx, kind, input.Named(names...), nil, format.CommonWindow)
-}
-
-func closeAll(files []*input.Input) {
-	for _, in := range files {
-		in.Close() // which was only read
-	}
 }
