@@ -86,9 +86,7 @@ func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Repo
 	}
 	l.note(src.fault)
 	l.recognise()
-	if err := l.readHeader(); err != nil {
-		return nil, err
-	}
+	l.readHeader()
 	return l.report, l.lookAtRecords(ctx)
 }
 
@@ -160,22 +158,21 @@ func (l *look) sosdType() string {
 }
 
 // readHeader finds out what the records are. What is wrong with them is a problem, but no error.
-func (l *look) readHeader() error {
+func (l *look) readHeader() {
 	r, src := l.report, l.src
 	isArray := r.Container == "npy" || r.Container == "npz"
 	if isArray && len(src.head) > 0 {
 		l.readArray()
 	}
 	if !l.described() || r.Container == "empty" || isArray && l.array == nil || l.needsKey() {
-		return nil
+		return
 	}
 	header, err := l.Record.ReadHeader(bytes.NewReader(src.head), src.name)
 	if err == nil {
 		err = l.Recognition.CheckRecords(l.Record, src.head)
 	}
-	l.note(err)
-	if err != nil {
-		return nil
+	if l.note(err); err != nil {
+		return
 	}
 	l.header = header
 	r.HeaderBytes, r.RecordSize, r.Layout = header.Size(), header.Layout().RecordSize, header.Layout().String()
@@ -184,7 +181,6 @@ func (l *look) readHeader() error {
 		_, err = format.CheckSize(src.name, header, src.data)
 		l.note(err)
 	}
-	return nil
 }
 
 // needsKey reports whether the file is an array of several fields of which none was chosen.
