@@ -2,20 +2,15 @@ package output
 
 import (
 	"context"
-	"sync"
 
 	"github.com/extsort/extsort/device"
 )
 
 // Excerpt passes on the bytes from from to to of each record, which are records of their own.
 func Excerpt(from, to, recordSize int, next device.BlockWriter) device.BlockWriter {
-	var pool sync.Pool
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
-		buf, _ := pool.Get().(*scratch)
-		if buf == nil {
-			buf = new(scratch)
-		}
-		defer pool.Put(buf)
+		buf := scratches.Get().(*scratch)
+		defer scratches.Put(buf)
 		buf.recs = buf.recs[:0]
 		for at := 0; at < len(recs); at += recordSize {
 			buf.recs = append(buf.recs, recs[at+from:at+to]...)

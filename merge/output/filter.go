@@ -44,9 +44,8 @@ func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) 
 // gaps. Blocks are compacted side by side; only the number of records that stay is passed from each block to the
 // next in order. Every call in progress holds a buffer of the size of its block.
 type Unique struct {
-	keyer   *format.Keyer
-	next    device.BlockWriter
-	scratch sync.Pool
+	keyer *format.Keyer
+	next  device.BlockWriter
 
 	turns turns // whose turn it is may touch what follows
 	kept  int64
@@ -64,13 +63,12 @@ type scratch struct {
 	keys [512]uint64
 }
 
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
 // WriteBlock drops the records of recs whose key is that of the record before them and passes on the others.
 func (u *Unique) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	buf, _ := u.scratch.Get().(*scratch)
-	if buf == nil {
-		buf = new(scratch)
-	}
-	defer u.scratch.Put(buf)
+	buf := scratches.Get().(*scratch)
+	defer scratches.Put(buf)
 	u.compact(buf, recs)
 	at, out, err := u.place(ctx, first, recs, buf.recs)
 	if err != nil || len(out) == 0 {

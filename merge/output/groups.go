@@ -3,7 +3,6 @@ package output
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -24,10 +23,9 @@ type GroupForm struct {
 // are reduced side by side; only their ends are joined in order. Every call in progress holds a buffer of the size of
 // what it writes.
 type Groups struct {
-	keyer   *format.Keyer
-	form    GroupForm
-	next    device.BlockWriter
-	scratch sync.Pool
+	keyer *format.Keyer
+	form  GroupForm
+	next  device.BlockWriter
 
 	turns turns // whose turn it is may touch what follows
 	kept  int64
@@ -55,11 +53,8 @@ func (g *Groups) recordSize() int {
 
 // WriteBlock writes what is known to be complete.
 func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	buf, _ := g.scratch.Get().(*scratch)
-	if buf == nil {
-		buf = new(scratch)
-	}
-	defer g.scratch.Put(buf)
+	buf := scratches.Get().(*scratch)
+	defer scratches.Put(buf)
 	head, tail := g.reduce(buf, recs)
 	at, out, err := g.join(ctx, buf, head, tail, first, int64(len(recs)/g.keyer.Layout().RecordSize))
 	if err != nil || len(out) == 0 {
