@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/pgzip"
 	"github.com/pierrec/lz4/v4"
@@ -155,25 +156,21 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 	workers = max(workers, 1)
 	switch c {
 	case Gzip:
-		return newGzipWriter(w, workers)
+		z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
 	case Zstd:
 		return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
 	case S2:
-		return newS2Writer(w, workers), nil
+		return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}, nil
 	}
 	return nopWriteCloser{w}, nil
 }
 
 // gzipWriter is a pgzip.Writer whose goroutines end at Close when writing has failed, too.
 type gzipWriter struct{ *pgzip.Writer }
-
-func newGzipWriter(w io.Writer, workers int) (io.WriteCloser, error) {
-	z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
-}
 
 func (z gzipWriter) Close() error {
 	err := z.Writer.Close()

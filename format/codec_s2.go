@@ -33,10 +33,6 @@ type s2Writer struct {
 	begun  bool
 }
 
-func newS2Writer(w io.Writer, workers int) io.WriteCloser {
-	return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}
-}
-
 func (z *s2Writer) Write(p []byte) (int, error) {
 	if err := z.begin(); err != nil {
 		return 0, err

@@ -182,7 +182,10 @@ func (p *Packer) Unpack(dst, src []byte) error {
 			if c == 0 {
 				last = addNeighbours(numbers, last)
 			} else {
-				addBase(numbers, binary.LittleEndian.Uint64(src[in+1:]))
+				base := binary.LittleEndian.Uint64(src[in+1:])
+				for i := range numbers {
+					numbers[i] += base
+				}
 			}
 			p.columns[c].scatter(dst, numbers, p.size)
 			in = end
@@ -202,10 +205,4 @@ func addNeighbours(numbers []uint64, last uint64) uint64 {
 		numbers[i] = last
 	}
 	return last
-}
-
-func addBase(numbers []uint64, base uint64) {
-	for i := range numbers {
-		numbers[i] += base
-	}
 }
