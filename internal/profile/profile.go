@@ -15,12 +15,13 @@ import (
 	"github.com/extsort/extsort/device/tune"
 )
 
-// kept is the file of a machine.
-type kept struct {
+// Kept is what is kept of this machine: who measured it and when, and the file.
+type Kept struct {
 	machine
 	Command  string        `json:"command"`
 	Measured time.Time     `json:"measured"`
-	Profile  *plan.Profile `json:"profile"`
+	Profile  *plan.Profile `json:"profile"` // nil: nothing is kept
+	File     string        `json:"-"`
 }
 
 // machine is what a profile holds for.
@@ -33,13 +34,6 @@ type machine struct {
 func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.NumCPU()} }
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
-
-// Kept is what is kept of this machine: the file, who measured it and when.
-type Kept struct {
-	File, Command string
-	Measured      time.Time
-	Profile       *plan.Profile // nil: nothing is kept
-}
 
 // Load is the profile that was kept of this machine, else the default. EXTSORT_PROFILE=default keeps plans independent
 // of what was measured.
@@ -60,12 +54,12 @@ func Known() Kept {
 		return Kept{}
 	}
 	content, err := os.ReadFile(name)
-	var k kept
+	k := Kept{File: name}
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
 		return Kept{}
 	}
 	mend(k.Profile)
-	return Kept{name, k.Command, k.Measured, k.Profile}
+	return k
 }
 
 // Forget removes what is kept of this machine and returns the file's name; "": nothing was kept.
@@ -93,7 +87,7 @@ func Save(p *plan.Profile, command string) (string, error) {
 	m := thisMachine()
 	name, err := m.path()
 	if err == nil {
-		err = tune.Keep(name, kept{m, command, time.Now().UTC().Truncate(time.Second), p})
+		err = tune.Keep(name, Kept{m, command, time.Now().UTC().Truncate(time.Second), p, ""})
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep the profile of this machine: %w", err)

@@ -94,15 +94,15 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(k *kept){
-		"another processor":       func(k *kept) { k.Processor += "X" },
-		"more processors":         func(k *kept) { k.Processors++ },
-		"another form":            func(k *kept) { k.Version++ },
-		"without a profile":       func(k *kept) { k.Profile = nil },
-		"without prices":          func(k *kept) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
-		"prices that are nothing": func(k *kept) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
+	for what, change := range map[string]func(k *Kept){
+		"another processor":       func(k *Kept) { k.Processor += "X" },
+		"more processors":         func(k *Kept) { k.Processors++ },
+		"another form":            func(k *Kept) { k.Version++ },
+		"without a profile":       func(k *Kept) { k.Profile = nil },
+		"without prices":          func(k *Kept) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
+		"prices that are nothing": func(k *Kept) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
 	} {
-		var k kept
+		var k Kept
 		if err := json.Unmarshal(content, &k); err != nil {
 			t.Fatal(err)
 		}
