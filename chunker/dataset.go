@@ -41,3 +41,32 @@ func NewDataset(inputs []*input.Input) Dataset {
 	}
 	return input.NewFiles(inputs)
 }
+
+// Wrapped is a dataset whose sources wrap makes of those of another, with the number of records before each, at most.
+func Wrapped(d Dataset, wrap func(src device.Source, before int64) device.Source) Dataset {
+	return &wrapped{Dataset: d, wrap: wrap}
+}
+
+type wrapped struct {
+	Dataset
+	wrap func(src device.Source, before int64) device.Source
+	cut  int64 // records that Cut has given out, at most
+}
+
+func (w *wrapped) Cut(maxRecords int64) (device.Source, error) {
+	src, err := w.Dataset.Cut(maxRecords)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	w.cut += maxRecords
+	return w.wrap(src, w.cut-maxRecords), nil
+}
+
+func (w *wrapped) Split(n int) []device.Source {
+	sources, before := w.Dataset.Split(n), int64(0)
+	for i, src := range sources {
+		sources[i] = w.wrap(src, before)
+		before += src.Records()
+	}
+	return sources
+}

@@ -103,37 +103,19 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 
 // Remade is a dataset whose records are made as they are read. The first one has an index among all.
 func Remade(d Dataset, m *Remaking, first int64) Dataset {
-	return &remade{Dataset: d, m: m, first: first, cut: first}
+	return &remade{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
+		return &remadeSource{Source: src, m: m, base: first + before}
+	})}
 }
 
 type remade struct {
+	m    *Remaking
+	read Dataset
 	Dataset
-	m     *Remaking
-	first int64 // index of the first record
-	cut   int64 // of the one after those that Cut has given out, at most
-}
-
-func (r *remade) Cut(maxRecords int64) (device.Source, error) {
-	src, err := r.Dataset.Cut(maxRecords)
-	if src == nil || err != nil {
-		return nil, err
-	}
-	r.cut += maxRecords
-	return &remadeSource{Source: src, m: r.m, base: r.cut - maxRecords}, nil
-}
-
-func (r *remade) Split(n int) []device.Source {
-	sources := r.Dataset.Split(n)
-	base := r.first
-	for i, src := range sources {
-		sources[i] = &remadeSource{Source: src, m: r.m, base: base}
-		base += src.Records()
-	}
-	return sources
 }
 
 // Sample is of the keys of the records that are made.
-func (r *remade) Sample(_ *format.Keyer, n int) (plan.Sample, error) { return r.m.sample(r.Dataset, n) }
+func (r *remade) Sample(_ *format.Keyer, n int) (plan.Sample, error) { return r.m.sample(r.read, n) }
 
 // remadeSource makes records of those of a source, whose first one has the index base.
 type remadeSource struct {

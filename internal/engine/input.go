@@ -24,7 +24,8 @@ type Input struct {
 
 	Before int64 // records before the first that is read
 
-	size    int // bytes of a record
+	unseen  chunker.Dataset // Data, whose records nobody counts
+	size    int             // bytes of a record
 	meter   *Meter
 	records atomic.Int64
 	summed  bool
@@ -74,16 +75,14 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	}
 	if remaking != nil {
 		if most := remaking.MaxRecords; most > 0 && in.Before+data.Records() > most {
-			return nil, tooMany(in.Before+data.Records(), most)
+			return nil, fmt.Errorf("there are %d records, and an index can count %d: use indexes of 8 bytes (u64)",
+				in.Before+data.Records(), most)
 		}
 		data = chunker.Remade(data, remaking, in.Before)
 	}
-	in.Data = &watchedData{data, in}
+	in.unseen = data
+	in.Data = chunker.Wrapped(data, func(src device.Source, _ int64) device.Source { return &watchedSource{src, in} })
 	return in, nil
-}
-
-func tooMany(records, most int64) error {
-	return fmt.Errorf("there are %d records, and an index can count %d: use indexes of 8 bytes (u64)", records, most)
 }
 
 // Bytes is the number of record bytes that have been read.
@@ -133,30 +132,9 @@ func (in *Input) restart() {
 }
 
 // again reads all records once more, without counting them.
-func (in *Input) again() device.Source { return in.Data.(*watchedData).Dataset.Split(1)[0] }
+func (in *Input) again() device.Source { return in.unseen.Split(1)[0] }
 
-// watchedData shows every record that is read from a dataset, once, on its way to whoever reads it.
-type watchedData struct {
-	chunker.Dataset
-	in *Input
-}
-
-func (w *watchedData) Cut(maxRecords int64) (device.Source, error) {
-	src, err := w.Dataset.Cut(maxRecords)
-	if src == nil || err != nil {
-		return nil, err
-	}
-	return &watchedSource{src, w.in}, nil
-}
-
-func (w *watchedData) Split(n int) []device.Source {
-	sources := w.Dataset.Split(n)
-	for i, src := range sources {
-		sources[i] = &watchedSource{src, w.in}
-	}
-	return sources
-}
-
+// watchedSource shows every record that is read, once, on its way to whoever reads it.
 type watchedSource struct {
 	device.Source
 	in *Input
