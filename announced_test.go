@@ -48,8 +48,8 @@ func TestMoreThanAnnounced(t *testing.T) {
 // everyWay is what reads inputs, by name: sorts by each strategy that one device has, a merge and a check.
 func everyWay() map[string]func(context.Context, Options) error {
 	ways := map[string]func(context.Context, Options) error{
-		"merge": func(ctx context.Context, opt Options) error { _, err := Merge(ctx, opt); return err },
-		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, opt); return err },
+		"merge": func(ctx context.Context, opt Options) error { _, err := mergeAs(ctx, opt); return err },
+		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, checkOptions(opt)); return err },
 	}
 	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
 		ways["sort by "+string(strategy)] = func(ctx context.Context, opt Options) error {

@@ -149,7 +149,7 @@ func ExampleSort() {
 }
 
 func ExampleMerge() {
-	_, err := extsort.Merge(context.Background(), extsort.Options{
+	_, err := extsort.Merge(context.Background(), extsort.MergeOptions{
 		Sources: []extsort.Source{{Reader: strings.NewReader("ace")}, {Reader: strings.NewReader("bdf")}},
 		Record:  extsort.Keys(extsort.U8), Stdout: os.Stdout,
 	})
@@ -157,10 +157,26 @@ func ExampleMerge() {
 	// Output: abcdef <nil>
 }
 
+// Each part may be merged by another process, which needs not find the cuts again.
+func ExampleCuts() {
+	opt := extsort.MergeOptions{
+		Sources: []extsort.Source{{At: strings.NewReader("aceg"), Size: 4}, {At: strings.NewReader("bdfh"), Size: 4}},
+		Record:  extsort.Keys(extsort.U8), Stdout: os.Stdout,
+	}
+	cuts, err := extsort.Cuts(context.Background(), opt, 2)
+	fmt.Println(cuts, err)
+	opt.Part, opt.Cuts = extsort.Part{K: 1, N: 2}, cuts
+	_, err = extsort.Merge(context.Background(), opt)
+	fmt.Println("", err)
+	// Output:
+	// [[0 0] [2 2] [4 4]] <nil>
+	// efgh <nil>
+}
+
 func ExampleCheck() {
-	_, err := extsort.Check(context.Background(), extsort.Options{
-		Sources: []extsort.Source{{Name: "letters", Reader: strings.NewReader("acb")}},
-		Record:  extsort.Keys(extsort.Bytes(1)),
+	_, err := extsort.Check(context.Background(), extsort.CheckOptions{
+		Input:  extsort.Source{Name: "letters", Reader: strings.NewReader("acb")},
+		Record: extsort.Keys(extsort.Bytes(1)),
 	})
 	if disorder, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		fmt.Println(disorder.File, disorder.Record, disorder)

@@ -45,9 +45,6 @@ func (o *Options) validateCheckpoint() error {
 // isOnce reports whether a source cannot be read again.
 func isOnce(s input.Source) bool { return s.IsStdin() || s.Reader != nil }
 
-// errNoCheckpoint refuses one where nothing would be kept.
-var errNoCheckpoint = errors.New("checkpoint: only a sort keeps one, no check or merge")
-
 // openCheckpoint opens the checkpoint that is asked for.
 func (s *session) openCheckpoint(readOnly bool) error {
 	if s.opt.Checkpoint == "" {

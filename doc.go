@@ -3,7 +3,7 @@
 //
 //	report, err := extsort.Sort(ctx, extsort.Options{
 //		Inputs: []string{"keys.bin"},
-//		Record: format.Spec{Type: "u64"},
+//		Record: extsort.Keys(extsort.U64),
 //		Output: "sorted.bin",
 //	})
 //

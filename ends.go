@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,17 +40,12 @@ func (o *Options) sources() []input.Source {
 	return all
 }
 
-// into runs what writes the output and completes or gives up Options.Sink, if there is one.
-func (o Options) into(run func(Options) (*Report, error)) (report *Report, err error) {
-	if o.Sink == nil {
-		return run(o)
-	}
+// into has run write the output, and completes or gives up Options.Sink, if there is one.
+func (o Options) into(ctx context.Context, run func(context.Context, Options) (*Report, error)) (*Report, error) {
 	start := time.Now()
-	if o.Output != "" || o.Stdout != nil {
-		err = errors.New("sink: it is the output: leave Output and Stdout empty")
-	} else {
-		o.Stdout = o.Sink
-		report, err = run(o)
+	report, err := run(ctx, o)
+	if o.Sink == nil {
+		return report, err
 	}
 	if err == nil {
 		if err = o.Sink.Commit(); err != nil {

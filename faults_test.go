@@ -52,7 +52,7 @@ func faultCases(t *testing.T) []faultCase {
 		{name: "gzip", opt: Options{Record: words.spec, Compress: "gzip"}, data: few, want: sorted},
 		{name: "header at the end", opt: Options{Record: sosd, Unique: true, Compress: "s2"}, data: sosdFile(few),
 			want: sosdFile(distinct)},
-		{name: "merge of files", opt: Options{Record: words.spec}, data: sorted, want: sorted, run: Merge},
+		{name: "merge of files", opt: Options{Record: words.spec}, data: sorted, want: sorted, run: mergeAs},
 	}
 	for i := range cases {
 		c := &cases[i]

@@ -21,8 +21,8 @@ import (
 func TestCancelledWhileWaiting(t *testing.T) {
 	for name, run := range map[string]func(context.Context, Options) error{
 		"sort":  func(ctx context.Context, opt Options) error { _, err := Sort(ctx, opt); return err },
-		"merge": func(ctx context.Context, opt Options) error { _, err := Merge(ctx, opt); return err },
-		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, opt); return err },
+		"merge": func(ctx context.Context, opt Options) error { _, err := mergeAs(ctx, opt); return err },
+		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, checkOptions(opt)); return err },
 		"plan":  func(ctx context.Context, opt Options) error { _, err := Plan(ctx, opt); return err },
 	} {
 		for wait, bytes := range map[string]int{"opening": -1, "first read": 0, "read": 8, "after spill": 32 << 20} {

@@ -1,7 +1,6 @@
 package extsort
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/extsort/extsort/chunker"
@@ -35,17 +34,6 @@ func (o *Options) validateForm(check func(ok bool, format string, args ...any)) 
 
 // split says how the output is cut into files.
 func (o *Options) split() output.Split { return output.Split{Files: o.SplitFiles, Bytes: o.SplitBytes} }
-
-// onlySort refuses what only a sort can do.
-func (o *Options) onlySort() error {
-	switch {
-	case o.remakes():
-		return errors.New("argsort and shuffle: are for a sort alone, no check or merge")
-	case o.Checkpoint != "":
-		return errNoCheckpoint
-	}
-	return nil
-}
 
 // remakes reports whether something is sorted in place of the records.
 func (o *Options) remakes() bool { return o.Argsort != "" || o.Shuffle }

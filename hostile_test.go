@@ -203,7 +203,7 @@ func TestReadHostileInput(t *testing.T) {
 	}
 	run := Sort
 	if h.merge {
-		run = Merge
+		run = mergeAs
 	}
 	endPeak := engine.WatchPeak()
 	_, err := run(t.Context(), opt)

@@ -4,24 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/merge"
 )
 
+// MergeOptions says what to merge and how. A field without a comment is as that of Options.
+type MergeOptions struct {
+	Inputs     []string
+	Sources    []Source
+	Record     format.Spec
+	Raw        bool
+	SkipBytes  int64
+	KeepHeader bool
+	Part       Part      // only this one of what the merge makes
+	Cuts       [][]int64 // with Part, what Cuts gave, so that it is not computed again
+	Decompress string
+
+	Output     string
+	SplitFiles int
+	SplitBytes int64
+	Compress   string
+	Stdin      io.Reader
+	Stdout     io.Writer
+	Sink       Sink
+
+	Reverse, Unique, Count, Duplicates bool
+	Keep                               string
+	Limit                              int64
+
+	MemoryBytes        int64
+	TempDirs           []string // for spill, of more inputs than memory and open files allow at once
+	SpillCompress      string
+	Workers, BatchSize int
+
+	Verify   bool
+	Progress Progress
+	Warn     func(message string)
+	Logger   *slog.Logger
+
+	faults faults
+}
+
+// options are those of the session.
+func (m MergeOptions) options() Options {
+	opt := fields.Shared[Options](m)
+	opt.merge, opt.faults = &m, m.faults
+	return opt
+}
+
 // Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
 // keys those of earlier inputs come first.
-func Merge(ctx context.Context, opt Options) (*Report, error) {
-	return opt.into(func(opt Options) (*Report, error) { return mergeInputs(ctx, opt) })
+func Merge(ctx context.Context, opt MergeOptions) (*Report, error) {
+	return opt.options().into(ctx, mergeInputs)
 }
 
 func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
-	s, err := prepareMerge(ctx, opt)
+	s, err := begin(ctx, opt)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.prepareMerge(); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	if err = s.openOutput(ctx); err == nil {
 		err = s.run.Finish(ctx, s.nameDisorder(ctx, s.run.MergeSorted(ctx)))
@@ -30,27 +81,16 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 	return s.report(), err
 }
 
-// prepareMerge opens the inputs of a merge.
-func prepareMerge(ctx context.Context, opt Options) (*session, error) {
-	if err := opt.onlySort(); err != nil {
-		return nil, err
-	}
-	opt.merging = true
-	s, err := begin(ctx, opt)
-	if err != nil {
-		return nil, err
-	}
+// prepareMerge makes the plan of a merge of the inputs.
+func (s *session) prepareMerge() error {
 	if in := s.run.Input.Overwritten(); in != nil {
-		return nil, errors.Join(fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with Options.Output", in.Name), s.close())
-	}
-	if err := s.checkWindows(); err != nil {
-		return nil, errors.Join(err, s.close())
+		return fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
+			"give another output, or it with Options.Output", in.Name)
 	}
 	s.opt.limitPart(s.run.Input)
-	f := factsOf(&s.opt, s.run.Input)
-	s.run.Facts, s.run.Plan = f, plan.Merging(f, len(s.run.Input.Files))
-	return s, nil
+	s.run.Facts = factsOf(&s.opt, s.run.Input)
+	s.run.Plan = plan.Merging(s.run.Facts, len(s.run.Input.Files))
+	return s.checkWindows()
 }
 
 // checkWindows reports inputs that are read at the same time and look back further than there is memory.
@@ -93,17 +133,37 @@ func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	return e
 }
 
-// Check reads the single input and reports whether it is in order; disorder is a *DisorderError, and the
-// report is valid then too. With opt.Unique equal neighbours are disorder. With opt.Brief the report of disorder
-// tells of some records only, and none has a checksum or the keys of the ends.
-func Check(ctx context.Context, opt Options) (*CheckReport, error) {
-	if all := opt.sources(); len(all) > 1 {
-		return nil, fmt.Errorf("%s: only one file can be checked at a time", all[1].Name)
+// CheckOptions says what to check and how. A field without a comment is as that of Options.
+type CheckOptions struct {
+	Input      Source // the zero Source is Stdin
+	Stdin      io.Reader
+	Record     format.Spec
+	Raw        bool
+	SkipBytes  int64
+	Part       Part
+	Decompress string
+
+	Reverse bool
+	Unique  bool // equal neighbours are disorder
+	Brief   bool // no checksum and no keys of the ends, and nothing is read behind the first record out of order
+
+	MemoryBytes int64
+	Workers     int
+	Progress    Progress
+	Warn        func(message string)
+	Logger      *slog.Logger
+
+	faults faults
+}
+
+// Check reads the input and reports whether it is in order; disorder is a *DisorderError, and the report is valid then,
+// too, but with Brief tells of some records only.
+func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
+	all := fields.Shared[Options](opt)
+	if all.faults = opt.faults; opt.Input != (Source{}) {
+		all.Sources = []Source{opt.Input}
 	}
-	if err := opt.onlySort(); err != nil {
-		return nil, err
-	}
-	s, err := begin(ctx, opt)
+	s, err := begin(ctx, all)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,21 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/fields"
 )
 
+// mergeOptions are those that a merge has.
+func mergeOptions(opt Options) MergeOptions {
+	m := fields.Shared[MergeOptions](opt)
+	m.faults = opt.faults
+	return m
+}
+
+// mergeAs is a merge in place of a sort.
+func mergeAs(ctx context.Context, opt Options) (*Report, error) { return Merge(ctx, mergeOptions(opt)) }
+
 // mergeToBytes merges into a pipe or a file, and returns what is there.
-func mergeToBytes(t *testing.T, opt Options) ([]byte, error) {
+func mergeToBytes(t *testing.T, opt MergeOptions) ([]byte, error) {
 	t.Helper()
 	var stdout bytes.Buffer
 	opt.Stdout, opt.TempDirs = &stdout, []string{t.TempDir()}
@@ -68,7 +79,7 @@ func TestMerge(t *testing.T) {
 						opt.Inputs[i] = writeFile(t, compressed(t, piece, format.Zstd))
 					}
 				}
-				got, err := mergeToBytes(t, opt)
+				got, err := mergeToBytes(t, mergeOptions(opt))
 				if err != nil || !bytes.Equal(got, want) {
 					t.Fatalf("%s, choice %d, limit %d, %s: %d of %d bytes, first difference in record %d, error %v", name, choice,
 						opt.Limit,
@@ -86,8 +97,8 @@ func TestMergeNamesFirstDisorder(t *testing.T) {
 		good, bad := k.make(t, "sorted", 400_000, seeded(t)), k.make(t, "sorted", 400_000, seeded(t))
 		copy(bad[8*first:], k.make(t, "reversed", 400_000-first, seeded(t)))
 		clear(bad[8*first : 8*first+8])
-		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, good), writeFile(t, bad)}, MemoryBytes: MinMemory,
-			Output: filepath.Join(t.TempDir(), "out")}
+		opt := MergeOptions{Record: k.spec, Inputs: []string{writeFile(t, good), writeFile(t, bad)},
+			MemoryBytes: MinMemory, Output: filepath.Join(t.TempDir(), "out")}
 		_, err := Merge(t.Context(), opt)
 		var disorder *DisorderError
 		if !errors.As(err, &disorder) || disorder.File != opt.Inputs[1] || disorder.Record != int64(first) ||
@@ -104,7 +115,7 @@ func TestMergeDisorder(t *testing.T) {
 		for _, streams := range []bool{false, true} {
 			for _, bad := range []int{0, 3, 6} {
 				for _, record := range []int{299, 1, 31, 32, 33}[:effort(5)] {
-					opt := Options{Record: k.spec, BatchSize: batch, Workers: 2}
+					opt := MergeOptions{Record: k.spec, BatchSize: batch, Workers: 2}
 					opt.faults.blockBytes = 256
 					key := ""
 					for i := range 7 {
@@ -151,17 +162,17 @@ func TestMergeErrors(t *testing.T) {
 	sosd := format.Spec{Format: "sosd", Type: "u64"}
 	promising := append(sosdHeader(600), sorted...)
 	for name, c := range map[string]struct {
-		opt  Options
+		opt  MergeOptions
 		want []string
 	}{
-		"partial file": {Options{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
+		"partial file": {MergeOptions{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
 			[]string{"3997", "8"}},
-		"partial pipe": {Options{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
+		"partial pipe": {MergeOptions{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
 			[]string{"standard input", "5"}},
-		"cut header file": {Options{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},
-		"cut header pipe": {Options{Record: sosd, Stdin: bytes.NewReader(promising)},
+		"cut header file": {MergeOptions{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},
+		"cut header pipe": {MergeOptions{Record: sosd, Stdin: bytes.NewReader(promising)},
 			[]string{"standard input", "600", "500"}},
-		"missing": {Options{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
+		"missing": {MergeOptions{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c.opt.Output = out

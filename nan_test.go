@@ -83,11 +83,11 @@ func checkNaNs(t *testing.T, got, recs []byte, size int, opt Options, read func(
 		}
 	}
 	opt.Inputs = []string{writeFile(t, got)}
-	if _, err := Check(t.Context(), opt); err != nil {
+	if _, err := Check(t.Context(), checkOptions(opt)); err != nil {
 		t.Fatal(err)
 	}
 	opt.Inputs = append(opt.Inputs, writeFile(t, nil))
-	if merged, err := mergeToBytes(t, opt); err != nil || !bytes.Equal(merged, got) {
+	if merged, err := mergeToBytes(t, mergeOptions(opt)); err != nil || !bytes.Equal(merged, got) {
 		t.Fatalf("a merge of what is sorted gives something else: %v", err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -49,7 +48,7 @@ const MaxKeptHeader = 1 << 20
 // MaxSplitFiles is the greatest number of files that an output is split into: all are open until they have their names.
 const MaxSplitFiles = output.MaxSetFiles
 
-// Options says what to sort and how. The zero value of each field is its default.
+// Options says what to sort and how. The zero value of each field is its default, also in the options of other calls.
 type Options struct {
 	Inputs     []string    // files; "-" is Stdin; none, and no Sources: Stdin
 	Sources    []Source    // more inputs, after those: files and what is none
@@ -57,15 +56,15 @@ type Options struct {
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
 	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
-	Part       Part        // only this one: of the inputs, files, by position, or of what Merge makes of them
-	Cuts       [][]int64   // of Merge with a Part: what Cuts gave, so that it is not computed again
+	Part       Part        // only this one of the inputs, files, by position
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
 	Output string // file, replaced as a whole or not at all; "" or "-": Stdout
 	// SplitFiles or SplitBytes make of the output several files, Output.000, Output.001 …, cut where the key changes, and
 	// Output.index with their first keys. All appear, or none. The suffix of a compression stays at the end of the names.
-	SplitFiles int   // so many, of about as many records
-	SplitBytes int64 // each has so many, before compression, and what its last key has more
+	SplitFiles int    // so many, of about as many records
+	SplitBytes int64  // each has so many, before compression, and what its last key has more
+	Compress   string // none, gzip, zstd (or zst), s2; "": by the suffix of Output
 
 	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
 	Stdout io.Writer // default: os.Stdout
@@ -77,8 +76,7 @@ type Options struct {
 	Count      bool   // with Unique, behind each how many there were, as a little-endian u64
 	Argsort    string // u32 or u64: in place of each record its index, from 0 over all inputs, little-endian; no header
 	Duplicates bool   // only the first record of each key that occurs more than once
-
-	Limit int64 // write only the first Limit records of the order; 0: all; NoRecords: none
+	Limit      int64  // write only the first Limit records of the order; 0: all; NoRecords: none
 
 	Shuffle bool   // a uniformly random order by position, whatever the keys; Record needs none
 	Seed    uint64 // of Shuffle: the same gives the same order
@@ -99,25 +97,18 @@ type Options struct {
 	Algorithm     string // on the device; "": the device's choice
 	DigitBits     int    // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
 	SpillCompress string // auto, none, delta, s2, zstd; "": auto
-	Compress      string // none, gzip, zstd (or zst), s2; "": by the suffix of Output
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
-	Brief    bool     // Check computes no checksum, and reads no further than where it finds the first record out of order
 	Progress Progress // told of the stages as they go; nil: nobody
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
 	// and the CPU takes over, or an input grew while it was read. nil: nobody.
-	Warn func(message string)
+	Warn   func(message string)
+	Logger *slog.Logger // gets the same lines; nil: nobody
 
-	Logger *slog.Logger // gets the same lines as warnings; nil: nobody
-
-	merging bool // the inputs are sorted, and Part is one of their merge
-
-	faults faults // seams for fault injection, see faults_test.go
+	merge  *MergeOptions // for which these stand: the inputs are sorted, and Part is one of their merge
+	faults faults        // seams for fault injection, see faults_test.go
 }
-
-// Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many.
-type Progress = engine.Progress
 
 // faults are the seams through which tests make operations fail: the dataset that is read, the device that
 // sorts, the store that is spilled to and the operations on the output. A nil seam is the real thing. Two more
@@ -160,6 +151,7 @@ func (o *Options) validate() error {
 		least := "the least is " + humanize.IBytes(MinMemory)
 		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
 	}
+	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, "sink: it is the output: leave Output and Stdout empty")
 	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
 	o.validateForm(check)
@@ -168,13 +160,15 @@ func (o *Options) validate() error {
 
 // withDefaults fills in what was left open.
 func (o Options) withDefaults() Options {
+	if o.Sink != nil {
+		o.Stdout = o.Sink
+	}
 	o.Stdin, o.Stdout = cmp.Or[io.Reader](o.Stdin, os.Stdin), cmp.Or[io.Writer](o.Stdout, os.Stdout)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.MemoryBytes = profile.LimitMemory(o.MemoryBytes, MinMemory, systemMemory)
 	if o.Checkpoint != "" {
 		o.TempDirs = []string{o.Checkpoint}
-	}
-	if len(o.TempDirs) == 0 {
+	} else if len(o.TempDirs) == 0 {
 		o.TempDirs = []string{spill.DefaultFolder()}
 	}
 	o.Warn = o.warn()

@@ -10,34 +10,32 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// Part is the K-th of N parts, counted from 0; the zero Part is everything.
+// Part{K: k, N: n} is the k-th of n parts, counted from 0; the zero Part is everything.
 type Part = input.Part
 
 // Cuts tells where each of the inputs, which are sorted, is cut for the n parts that Merge makes of them: part k has
 // the records of input i from [k][i] to before [k+1][i]. All parts have as many records, ±1, in the order (key, input,
 // position); with Unique or Duplicates all of equal keys are in one. It reads single records.
-func Cuts(ctx context.Context, opt Options, n int64) ([][]int64, error) {
+func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	opt.Part, opt.Cuts = Part{}, nil
 	if n < 1 {
 		return nil, fmt.Errorf("cuts: for %d parts: must be at least 1", n)
 	}
-	if err := opt.onlySort(); err != nil {
-		return nil, err
-	}
-	s, err := begin(ctx, opt)
+	s, err := begin(ctx, opt.options())
 	if err != nil {
 		return nil, err
 	}
-	cuts, err := opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, 0, n, n)
+	cuts, err := s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, 0, n, n)
 	return cuts, errors.Join(err, s.close())
 }
 
 // validatePart reports a part that cannot be had.
 func (o *Options) validatePart() error {
 	switch groups := o.Unique || o.Duplicates; {
-	case o.Cuts != nil && (!o.merging || int64(len(o.Cuts)) != o.Part.N+1):
+	case o.merge == nil:
+	case o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1:
 		return fmt.Errorf("cuts: are for the merge of a part, and of %d parts there have to be %d", o.Part.N, o.Part.N+1)
-	case o.merging && o.Part.N > 0 && o.Limit > 0 && groups:
+	case o.Part.N > 0 && o.Limit > 0 && groups:
 		return errors.New("part and limit contradict each other with unique or duplicates: how many records come before " +
 			"a part is only known when they are merged")
 	}
@@ -54,10 +52,10 @@ func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer)
 		switch {
 		case o.Part.N == 0:
 			return 0, nil
-		case !o.merging:
+		case o.merge == nil:
 			return o.Part.Slice(files)
 		}
-		before, err := o.parts(files, k).Take(ctx, o.Part, o.Cuts)
+		before, err := o.parts(files, k).Take(ctx, o.Part, o.merge.Cuts)
 		s := &session{opt: *o, run: &engine.Run{Input: &engine.Input{Files: files, Keyer: k}}}
 		return before, s.nameDisorder(ctx, err)
 	}

@@ -100,7 +100,7 @@ func TestChecksSlices(t *testing.T) {
 	opt := Options{Record: Keys(U8), Inputs: []string{writeFile(t, []byte("abcbxyz"))}}
 	for k, want := range []int64{0, 3, 0} {
 		opt.Part = partOf(k, 3)
-		report, err := Check(t.Context(), opt)
+		report, err := Check(t.Context(), checkOptions(opt))
 		disorder, bad := errors.AsType[*DisorderError](err)
 		if report == nil || report.Records != int64(2+k/2) || bad != (want > 0) || bad && disorder.Record != want {
 			t.Errorf("slice %d: %+v, %v", k, report, err)
@@ -155,18 +155,19 @@ func TestMergesParts(t *testing.T) {
 				for _, piece := range sortedPieces(t, layout, recs, 1+r.IntN(12), opt, r) {
 					opt.Inputs = append(opt.Inputs, writeFile(t, piece))
 				}
-				whole, err := mergeToBytes(t, opt)
+				merging := mergeOptions(opt)
+				whole, err := mergeToBytes(t, merging)
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkParts(t, opt, whole, int64(len(recs)/layout.RecordSize), 1+r.Int64N(9), r.IntN(2) == 0)
+				checkParts(t, merging, whole, int64(len(recs)/layout.RecordSize), 1+r.Int64N(9), r.IntN(2) == 0)
 			}
 		}
 	}
 }
 
 // checkParts merges n parts and holds them against the whole. known: by cuts that are computed once.
-func checkParts(t *testing.T, opt Options, whole []byte, records, n int64, known bool) {
+func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, known bool) {
 	t.Helper()
 	if known {
 		cuts, err := Cuts(t.Context(), opt, n)
@@ -191,7 +192,7 @@ func checkParts(t *testing.T, opt Options, whole []byte, records, n int64, known
 	}
 	if !bytes.Equal(joined, whole) {
 		t.Fatalf("%d parts of %d records, %s, unique %t, limit %d: %d bytes, want %d; the first difference is at %d", n,
-			records, describe(opt), opt.Unique, opt.Limit, len(joined), len(whole), firstDifference(joined, whole, 1))
+			records, describe(opt.options()), opt.Unique, opt.Limit, len(joined), len(whole), firstDifference(joined, whole, 1))
 	}
 }
 
@@ -199,7 +200,7 @@ func checkParts(t *testing.T, opt Options, whole []byte, records, n int64, known
 func TestPartsSeeDisorder(t *testing.T) {
 	k := kindNamed("u64")
 	for record := 1; record < 60; record++ {
-		opt := Options{Record: k.spec}
+		opt := MergeOptions{Record: k.spec}
 		for i := range 3 {
 			piece := k.make(t, "sorted", 60, rand.New(rand.NewPCG(uint64(i), 1)))
 			if i == 1 {
@@ -228,14 +229,14 @@ func TestPartsSeeDisorder(t *testing.T) {
 // TestPartsOfMergesAreRefused has what cannot be had together with a part of a merge.
 func TestPartsOfMergesAreRefused(t *testing.T) {
 	a := writeFile(t, []byte("abc"))
-	base := Options{Record: Keys(U8), Inputs: []string{a, a}}
-	for want, change := range map[string]func(*Options){
-		"part and limit contradict":  func(o *Options) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
-		"there have to be 3":         func(o *Options) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
-		"but there are 2":            func(o *Options) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
-		"not all inputs are sorted":  func(o *Options) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
-		"is an input and the output": func(o *Options) { o.Part, o.Output = partOf(0, 1), a },
-		"cannot be read from its middle": func(o *Options) {
+	base := MergeOptions{Record: Keys(U8), Inputs: []string{a, a}}
+	for want, change := range map[string]func(*MergeOptions){
+		"part and limit contradict":  func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
+		"there have to be 3":         func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
+		"but there are 2":            func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
+		"not all inputs are sorted":  func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
+		"is an input and the output": func(o *MergeOptions) { o.Part, o.Output = partOf(0, 1), a },
+		"cannot be read from its middle": func(o *MergeOptions) {
 			o.Part, o.Inputs, o.Stdin = partOf(0, 1), []string{a, "-"}, bytes.NewReader(nil)
 		},
 	} {
@@ -249,8 +250,8 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 		t.Error("no parts are not refused")
 	}
 	base.Cuts = [][]int64{{0}, {3}}
-	if _, _, err := sortToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {
-		t.Errorf("cuts of a sort: %v", err)
+	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {
+		t.Errorf("cuts of no part: %v", err)
 	}
 }
 
@@ -262,7 +263,7 @@ func TestSummariesOfPartsAddUp(t *testing.T) {
 		recs := k.make(t, "few", 500, r)
 		opt := Options{Record: k.spec, Reverse: r.IntN(2) == 0}
 		opt.Inputs = []string{writeFile(t, reference(t, k.layout(t), recs, opt))}
-		whole, err := Check(t.Context(), opt)
+		whole, err := Check(t.Context(), checkOptions(opt))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +271,7 @@ func TestSummariesOfPartsAddUp(t *testing.T) {
 		var joined *Summary
 		for p := range 7 {
 			opt.Part, opt.Stdout = partOf(p, 7), io.Discard
-			report, err := Merge(t.Context(), opt)
+			report, err := mergeAs(t.Context(), opt)
 			switch {
 			case err != nil:
 				t.Fatal(err)

@@ -175,8 +175,8 @@ func TestRemoteThroughput(t *testing.T) {
 		server.Most.Store(0)
 		server.Requests.Store(0)
 		start := time.Now()
-		_, err := Check(context.Background(), Options{Inputs: []string{server.HTTP("data")}, Record: Record(16).Key(0, U64),
-			MemoryBytes: memory, Workers: 2})
+		_, err := Check(context.Background(), CheckOptions{Input: Source{Name: server.HTTP("data")},
+			Record: Record(16).Key(0, U64), MemoryBytes: memory, Workers: 2})
 		if _, ok := errors.AsType[*DisorderError](err); !ok {
 			t.Fatal(err)
 		}

@@ -100,6 +100,14 @@ func (s *session) report() *Report {
 	return r
 }
 
+// Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many. One that has the
+// method Expect of a Tracker is told of the phases to come, too.
+type Progress interface {
+	Begin(phase string, totalBytes int64) // totalBytes < 0: not known
+	Add(bytes int64)
+	End()
+}
+
 // Snapshot is how far a run is.
 type Snapshot struct {
 	Phase      string // that is running; "" before the first

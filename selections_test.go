@@ -148,7 +148,7 @@ func checkForm(t *testing.T, k plainKind, recs []byte, opt Options, r *rand.Rand
 		sorted := k.want(half, Options{Reverse: opt.Reverse})
 		merging.Inputs = append(merging.Inputs, writeFile(t, sorted))
 	}
-	if got, err = mergeToBytes(t, merging); err != nil || !bytes.Equal(got, want) {
+	if got, err = mergeToBytes(t, mergeOptions(merging)); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("merge: %s, %+v: %d bytes, %d are due, %v", k.name, opt, len(got), len(want), err)
 	}
 }

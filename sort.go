@@ -17,7 +17,7 @@ import (
 // cancelled, even while it waits for input. A Read of an Options.Stdin that is no file may then still be blocked, and
 // what it reads is lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
-	return opt.into(func(opt Options) (*Report, error) { return sortInputs(ctx, opt) })
+	return opt.into(ctx, sortInputs)
 }
 
 func sortInputs(ctx context.Context, opt Options) (*Report, error) {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -251,6 +252,27 @@ func TestSortBoundaries(t *testing.T) {
 					t.Errorf("%d records fit one chunk, but were sorted by %s", n, report.Strategy)
 				}
 			}
+		}
+	}
+}
+
+// TestOptionsOfCallsAreThoseOfASort holds the fields of other calls against those of a sort, whose values they are.
+func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
+	all := reflect.TypeFor[Options]()
+	for _, c := range []struct {
+		of  reflect.Type
+		own []string
+	}{{reflect.TypeFor[MergeOptions](), []string{"Cuts"}}, {reflect.TypeFor[CheckOptions](), []string{"Input", "Brief"}}} {
+		var own []string
+		for field := range c.of.Fields() {
+			if same, ok := all.FieldByName(field.Name); !ok {
+				own = append(own, field.Name)
+			} else if same.Type != field.Type {
+				t.Errorf("%s.%s is a %v, and that of a sort a %v", c.of, field.Name, field.Type, same.Type)
+			}
+		}
+		if !slices.Equal(own, c.own) {
+			t.Errorf("%s has fields of its own: %q, want %q", c.of, own, c.own)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestSortSplit(t *testing.T) {
 				run, sorting := Sort, withInputs(t, variant(opt, k.size, r), recs, k.size, r)
 				if r.IntN(4) == 0 {
 					sorted := writeFile(t, k.want(recs, Options{Reverse: opt.Reverse}))
-					sorting.Inputs, sorting.Sources, run = []string{sorted}, nil, Merge
+					sorting.Inputs, sorting.Sources, run = []string{sorted}, nil, mergeAs
 				}
 				sorting.Output, sorting.TempDirs = filepath.Join(t.TempDir(), "out"), []string{t.TempDir()}
 				if _, err := run(t.Context(), sorting); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/fields"
 )
 
 // TestCheck finds the first disorder wherever it is, and counts duplicates.
@@ -48,6 +49,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// checkOptions are those that a check has, of one input.
+func checkOptions(opt Options) CheckOptions {
+	c := fields.Shared[CheckOptions](opt)
+	c.faults = opt.faults
+	for _, source := range opt.sources() {
+		c.Input = Source(source)
+	}
+	return c
+}
+
 // checkOrderOf checks data as a file, as a pipe and compressed. The first record that is out of order is at.
 func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	t.Helper()
@@ -62,7 +73,7 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 		"gzip": writeFile(t, compressed(t, data, format.Gzip))} {
 		opt.Inputs, opt.Workers = []string{input}, 3
 		opt.Stdin = &dribble{data: data, most: 4000}
-		report, err := Check(context.Background(), opt)
+		report, err := Check(context.Background(), checkOptions(opt))
 		var disorder *DisorderError
 		if found := errors.As(err, &disorder); found != (at >= 0) || !found && err != nil {
 			t.Fatalf("%s: record %d is out of order, the error is %v", name, at, err)
@@ -73,9 +84,10 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 		if report.Records != int64(len(data)/size) || report.Checksum != sum.String() {
 			t.Errorf("%s: %d records of checksum %s, want %d of %s", name, report.Records, report.Checksum, len(data)/size, sum)
 		}
-		opt.Brief, opt.Stdin = true, &dribble{data: data, most: 4000}
-		report, brief := Check(context.Background(), opt)
-		opt.Brief = false
+		opt.Stdin = &dribble{data: data, most: 4000}
+		briefly := checkOptions(opt)
+		briefly.Brief = true
+		report, brief := Check(context.Background(), briefly)
 		if fmt.Sprint(brief) != fmt.Sprint(err) || report.Checksum != "" ||
 			at < 0 && report.Records != int64(len(data)/size) {
 			t.Errorf("%s: briefly %v, %+v; at length %v", name, brief, report, err)
@@ -91,7 +103,7 @@ func TestCheckReportsAddUp(t *testing.T) {
 		size := layout.RecordSize
 		recs := reference(t, layout, k.make(t, "few", 900, seeded(t)), Options{})
 		check := func(recs []byte) *CheckReport {
-			report, err := Check(t.Context(), Options{Record: k.spec, Inputs: []string{writeFile(t, recs)}})
+			report, err := Check(t.Context(), CheckOptions{Record: k.spec, Input: Source{Name: writeFile(t, recs)}})
 			if err != nil || !report.Sorted {
 				t.Fatalf("%s: %+v, %v", name, report, err)
 			}
@@ -124,7 +136,7 @@ func TestCheckReportsAddUp(t *testing.T) {
 // TestBriefCheckEnds has a check find disorder at the start of data that never end.
 func TestBriefCheckEnds(t *testing.T) {
 	endless := io.MultiReader(bytes.NewReader([]byte{1, 2, 4, 3}), forever(5))
-	_, err := Check(t.Context(), Options{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
+	_, err := Check(t.Context(), CheckOptions{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
 	var disorder *DisorderError
 	if !errors.As(err, &disorder) || disorder.Record != 3 {
 		t.Errorf("record 3 is out of order, reported was %v", err)
@@ -144,9 +156,8 @@ func (f forever) Read(p []byte) (int, error) {
 func TestCheckErrors(t *testing.T) {
 	spec := format.Spec{Type: "u64"}
 	file := writeFile(t, make([]byte, 81))
-	for name, opt := range map[string]Options{
-		file:             {Record: spec, Inputs: []string{file}},
-		"only one file":  {Record: spec, Inputs: []string{file, file}},
+	for name, opt := range map[string]CheckOptions{
+		file:             {Record: spec, Input: Source{Name: file}},
 		"standard input": {Record: spec, Stdin: bytes.NewReader(make([]byte, 81))},
 		"Record.Type":    {},
 	} {

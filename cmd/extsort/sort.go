@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/fields"
 )
 
 // sortFlags are the flags of the sort, and of the plan for one.
@@ -80,7 +81,9 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	case f.mode.checking():
 		return a.check(ctx, f, opt)
 	case f.mode.merge:
-		return a.produce(ctx, f, opt, extsort.Merge)
+		return a.produce(ctx, f, opt, func(ctx context.Context, opt extsort.Options) (*extsort.Report, error) {
+			return extsort.Merge(ctx, fields.Shared[extsort.MergeOptions](opt))
+		})
 	}
 	return a.produce(ctx, f, opt, extsort.Sort)
 }
@@ -109,6 +112,8 @@ func (f *sortFlags) contradictions(files []string) error {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
+	fault(f.opt.Checkpoint != "" && (f.mode.checking() || f.mode.merge),
+		"checkpoint: only a sort keeps one, no check or merge")
 	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort contradict each other: without -m the inputs are sorted")
 	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
 	if !f.mode.join {
@@ -218,7 +223,11 @@ func (f *reportFlags) write(a *app, r *extsort.Report) {
 	}
 }
 
-func (a *app) check(ctx context.Context, f *sortFlags, opt extsort.Options) error {
+func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) error {
+	opt := fields.Shared[extsort.CheckOptions](all)
+	if len(all.Inputs) > 0 {
+		opt.Input.Name = all.Inputs[0]
+	}
 	if f.mode.quiet() {
 		f.report.progress = "never"
 	}

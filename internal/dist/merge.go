@@ -42,10 +42,10 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	return report, err
 }
 
-// ofRuns are the options of what reads all runs.
-func (w *Worker) ofRuns(ctx context.Context) (extsort.Options, error) {
+// ofRuns are the options of a merge of all runs.
+func (w *Worker) ofRuns(ctx context.Context) (extsort.MergeOptions, error) {
 	use := &w.Options
-	opt := extsort.Options{
+	opt := extsort.MergeOptions{
 		Record: w.Plan.Record, Reverse: w.Plan.Reverse, Raw: true, MemoryBytes: use.MemoryBytes, TempDirs: use.TempDirs,
 		Workers: use.Workers, BatchSize: use.BatchSize, SpillCompress: use.SpillCompress,
 	}

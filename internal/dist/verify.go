@@ -137,7 +137,9 @@ func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
 }
 
 func (p *Plan) readBack(ctx context.Context, k int, r *Record) error {
-	opt := extsort.Options{Inputs: []string{r.File}, Record: p.Record, Reverse: p.Reverse, Raw: true}
+	opt := extsort.CheckOptions{
+		Input: extsort.Source{Name: r.File}, Record: p.Record, Reverse: p.Reverse, Raw: true,
+	}
 	if p.OneFile {
 		opt.Part = partOf(k, p.Parts)
 	}

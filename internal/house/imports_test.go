@@ -29,6 +29,7 @@ var house = []struct{ folder, layer string }{
 	{"device/opencl/cl", "device"},
 	{"device/tune", "device"},
 
+	{"internal/fields", "format"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
 
