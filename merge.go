@@ -20,6 +20,7 @@ import (
 type MergeOptions struct {
 	Inputs     []string
 	Sources    []Source
+	Stdin      io.Reader
 	Record     format.Spec
 	Raw        bool
 	SkipBytes  int64
@@ -29,12 +30,11 @@ type MergeOptions struct {
 	Decompress string
 
 	Output     string
+	Stdout     io.Writer
+	Sink       Sink
 	SplitFiles int
 	SplitBytes int64
 	Compress   string
-	Stdin      io.Reader
-	Stdout     io.Writer
-	Sink       Sink
 
 	Reverse, Unique, Count, Duplicates bool
 	Keep                               string

@@ -32,8 +32,8 @@ const (
 	Partition = plan.Partition // parts by key range, each sorted, one after another
 	Spread    = plan.Spread    // a share for each of several devices, merged out of their memories
 	Reread    = plan.Reread    // multi-pass: chunks by key range, the input is read once more for each
-	InCore    = plan.InCore
-	Copy      = plan.Copy // the input is in order already, or in reverse order
+	InCore    = plan.InCore    // one chunk, which is not spilled
+	Copy      = plan.Copy      // the input is in order already, or in reverse order
 )
 
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
@@ -52,23 +52,22 @@ const MaxSplitFiles = output.MaxSetFiles
 type Options struct {
 	Inputs     []string    // files; "-" is Stdin; none, and no Sources: Stdin
 	Sources    []Source    // more inputs, after those: files and what is none
+	Stdin      io.Reader   // default: os.Stdin; of what is no file a Read may still wait after a run that was cancelled
 	Record     format.Spec // what a record is
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
 	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
-	Part       Part        // only this one of the inputs, files, by position
+	Part       Part        // only this one of the inputs, all files, by position
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
-	Output string // file, replaced as a whole or not at all; "" or "-": Stdout
+	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
+	Stdout io.Writer // default: os.Stdout
+	Sink   Sink      // in place of both, what is completed or given up at the end
 	// SplitFiles or SplitBytes make of the output several files, Output.000, Output.001 …, cut where the key changes, and
 	// Output.index with their first keys. All appear, or none. The suffix of a compression stays at the end of the names.
 	SplitFiles int    // so many, of about as many records
 	SplitBytes int64  // each has so many, before compression, and what its last key has more
 	Compress   string // none, gzip, zstd (or zst), s2; "": by the suffix of Output
-
-	Stdin  io.Reader // default: os.Stdin; when a run that was cancelled is over, a Read of what is no file may still wait
-	Stdout io.Writer // default: os.Stdout
-	Sink   Sink      // in place of both, what is completed or given up at the end
 
 	Reverse    bool   // the opposite order; still stable
 	Unique     bool   // of records with equal keys keep one
@@ -93,13 +92,13 @@ type Options struct {
 	// to be named files, the inputs not compressed. "": nothing outlives the process.
 	Checkpoint string
 
-	Strategy      Strategy
-	Algorithm     string // on the device; "": the device's choice
-	DigitBits     int    // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
-	SpillCompress string // auto, none, delta, s2, zstd; "": auto
+	Strategy      Strategy // "" or Auto: the one that is predicted to be the fastest
+	Algorithm     string   // on the device; "": the device's choice
+	DigitBits     int      // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
+	SpillCompress string   // auto, none, delta, s2, zstd; "": auto
 
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
-	Progress Progress // told of the stages as they go; nil: nobody
+	Progress Progress // told of the phases as they go; nil: nobody
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
 	// and the CPU takes over, or an input grew while it was read. nil: nobody.

@@ -9,16 +9,16 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// SortPlan is what a sort would do and what that is expected to cost.
+// SortPlan is what a sort would do and what that is expected to cost. It is as little stable as Detail is.
 type SortPlan = plan.Plan
 
 // Rates are what a plan is based on, of one worker.
 type Rates = plan.Rates
 
-// Phase is one stage of a plan or a run: what it took, and beside it what was predicted.
+// Phase is a stage by Name, with the Bytes and Seconds that a plan predicts, or a run took beside what was Predicted.
 type Phase = plan.Stage
 
-// Change is a change of mind: a strategy that was planned or asked for and turned out not to be possible.
+// Change is a strategy that was Planned, or asked for, and turned out not to be possible: Why, and which one Ran.
 type Change = engine.Change
 
 // Report tells what a sort or a merge did. Its fields are stable, but for those of Detail.
@@ -33,9 +33,9 @@ type Report struct {
 	Strategy       Strategy `json:"strategy"`                  // that ran
 	FallbackReason string   `json:"fallback_reason,omitempty"` // why the CPU sorted where a GPU had been chosen
 	Verified       bool     `json:"verified"`
-	ChecksumIn     string   `json:"checksum_in,omitempty"`  // of the records that were read, where the output was verified
-	ChecksumOut    string   `json:"checksum_out,omitempty"` // of those in it
-	Summary        *Summary `json:"summary,omitempty"`      // of it
+	ChecksumIn     string   `json:"checksum_in,omitempty"`  // with Options.Verify, of the records that were read
+	ChecksumOut    string   `json:"checksum_out,omitempty"` // and of those of the output
+	Summary        *Summary `json:"summary,omitempty"`      // and what else is to be known of these
 
 	Detail Detail `json:"-"`
 }
