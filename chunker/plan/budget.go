@@ -85,6 +85,7 @@ func Divide(f *Facts) Sizes {
 	if f.unified() {
 		b = b.with("driver", min(driverBytes, b.Chunks()/2))
 	}
+	b = b.with("left alone: it takes longer to touch than it saves", f.unused)
 	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
 	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
 	reading := decoderBytes(f)

@@ -91,20 +91,10 @@ func (c *chooser) inCore() Candidate {
 	}
 	n := c.known()
 	a.Stages = []Stage{
-		c.stage(StageRead, work{reads: n, touches: c.touchedInCore(), sorts: n / 2, starts: 1}),
+		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, writes: c.written()}),
 	}
 	return c.finished(a, c.written(), 0)
-}
-
-// touchedInCore is how many records' memory is touched where all are sorted in one chunk: of wide records in a file
-// only keys and indexes are, since the records stay in the page cache.
-func (c *chooser) touchedInCore() float64 {
-	const minWide, indexed = 32, 12 // bytes
-	if size := c.f.recordSize(); c.f.Seekable && size >= minWide {
-		return c.known() * indexed / float64(size)
-	}
-	return c.known()
 }
 
 // reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and

@@ -25,6 +25,8 @@ type Facts struct {
 	Kept    *Checkpoint // nil: none was asked for
 	Memory  int64       // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
 	Devices []Device
+
+	unused int64 // bytes of the memory limit that a plan leaves alone
 }
 
 // Asked is what the user asks for, with the defaults filled in.

@@ -55,7 +55,8 @@ type Plan struct {
 	RecordSize   int      `json:"record_size"` // bytes
 	KeySize      int      `json:"key_size"`    // bytes of normalized key
 	Layout       string   `json:"layout"`
-	MemoryLimit  int64    `json:"memory_limit"` // bytes
+	MemoryLimit  int64    `json:"memory_limit"`            // bytes
+	UnusedMemory int64    `json:"unused_memory,omitempty"` // bytes of it that are left alone, since to touch them takes longer
 	Device       string   `json:"device"`
 	Unified      bool     `json:"unified_memory,omitempty"` // a device's memory is the host's: the limit includes it
 	Algorithm    string   `json:"algorithm"`
@@ -119,8 +120,32 @@ type Impossible struct{ Why string }
 
 func (i *Impossible) Error() string { return i.Why }
 
-// Choose weighs the strategies.
+const (
+	// frugality is how many times less of the memory is tried, again and again, and worthLess the part of the seconds that
+	// less has to come down to.
+	frugality = 4
+	worthLess = 0.85
+)
+
+// Choose weighs the strategies with all of the memory and, unless one is asked for, with less: memory that nobody has
+// touched may take longer than it saves.
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
+	best, err := newPlan(f, profile)
+	if err != nil || !f.onHost() || slices.Contains(Strategies, f.Asked.Strategy) {
+		return best, err
+	}
+	less := *f
+	for used := f.Asked.MemoryBytes / frugality; used >= limitedBytes; used /= frugality {
+		less.unused = f.Asked.MemoryBytes - used
+		if p, err := newPlan(&less, profile); err == nil && p.Seconds < worthLess*best.Seconds {
+			best = p
+		}
+	}
+	return best, nil
+}
+
+// newPlan weighs them with the memory that is not left alone.
+func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 	c := newChooser(f, profile)
 	if _, fit := c.shares(); f.Asked.Strategy == Spread && !fit {
 		return nil, errSpread
@@ -158,7 +183,7 @@ func Merging(f *Facts, inputs int) *Plan {
 func planned(f *Facts, sizes Sizes) *Plan {
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
-		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, Workers: sizes.Workers, FanIn: sizes.FanIn,
+		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers, FanIn: sizes.FanIn,
 		BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders, Sizes: sizes,
 	}
 }

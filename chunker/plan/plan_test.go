@@ -494,3 +494,35 @@ func TestKeysThatRepeatAreCompressed(t *testing.T) {
 		t.Errorf("no compression: %d bytes are stored of %d", none.Stored, none.Temp)
 	}
 }
+
+// TestDearMemoryIsLeftAlone: where memory takes long to be touched first, a sort that fits all of it takes less; no
+// strategy that is asked for does, and the budget says what becomes of the rest.
+func TestDearMemoryIsLeftAlone(t *testing.T) {
+	planned := func(touch float64, asked Strategy) *Plan {
+		t.Helper()
+		f, profile := factsOf(t, 128<<20, 4*gib), DefaultProfile()
+		f.Asked.Strategy, profile.Touch = asked, touch
+		p, err := Choose(f, profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := planned(0.1e-9, Auto); p.Strategy != InCore || p.UnusedMemory != 0 {
+		t.Errorf("%s is planned where memory is cheap, with %d left alone", p.Strategy, p.UnusedMemory)
+	}
+	p := planned(5e-9, Auto)
+	if p.Strategy == InCore || p.UnusedMemory < 3*gib || p.MemoryLimit != 4*gib {
+		t.Errorf("%s is planned where it is dear, with %d of %d left alone", p.Strategy, p.UnusedMemory, p.MemoryLimit)
+	}
+	sum := int64(0)
+	for _, line := range p.Budget.Lines {
+		sum += line.Bytes
+	}
+	if most := p.Budget.Chunks(); sum != 4*gib || most > 4*gib-p.UnusedMemory {
+		t.Errorf("the budget is of %d, with %d for chunks", sum, most)
+	}
+	if p := planned(5e-9, Partition); p.UnusedMemory != 0 {
+		t.Errorf("%d are left alone by a strategy that was asked for", p.UnusedMemory)
+	}
+}

@@ -58,7 +58,9 @@ func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
 	writeRows(w, []row{
 		{"records", planRecords(p)},
 		{"layout", p.Layout},
-		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included")},
+		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included") +
+			when(p.UnusedMemory > 0, ", of which %s are left alone: to touch them takes longer than it saves",
+				humanBytes(p.UnusedMemory))},
 		{"device", p.Device + ", " + plural(p.Workers, "worker")},
 		{"algorithm", p.Algorithm},
 		{"digits", when(p.DigitBits > 0, "%s", plural(p.DigitBits, "bit"))},
