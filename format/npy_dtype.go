@@ -107,7 +107,10 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
 		why := fmt.Sprintf("field %.99q is an array: give the element as Record.Keys OFFSET:TYPE", name)
-		d.fields = append(d.fields[:before], npyField{name: full, why: why})
+		if inside := d.fields[before:]; len(inside) == 1 && inside[0].why == "" {
+			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].typ)
+		}
+		d.fields = append(d.fields[:before], npyField{name: full, offset: offset, why: why})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("field %.99q: %w", name, err)

@@ -92,6 +92,7 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  container", infoContainer(r)},
 		{"  records", infoRecords(r)},
 		{"  columns", when(r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1)},
+		{"  dtype", when(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
 		{"  layout", r.Layout},
 		{"  problem", r.Problem},
 	}, scanRows(r.Scan)...))
@@ -162,7 +163,8 @@ func scanRows(s *info.Scan) []row {
 	}
 	equal := humanize.Comma(s.EqualNeighbours) + " equal the record before"
 	if !s.Sorted {
-		equal += fmt.Sprintf("; of %s, %s came before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
+		equal += fmt.Sprintf("; in a sample of %s %s came before", plural(s.SampleKeys, "key"),
+			humanize.Comma(s.SampleDuplicates))
 	}
 	return []row{
 		{"  looked at", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
@@ -204,8 +206,14 @@ func writeSizes(w io.Writer, r *info.Report) {
 	}
 	fmt.Fprintln(w)
 	writeTable(w, lines)
-	if r.RecordSizes[0].LeftOver > 0 {
-		fmt.Fprintln(w, "left over: a header before the records, or the last one was cut short")
+	fmt.Fprintln(w, "same bytes: of those one, two, three … records apart; a record may also be several of these")
+	switch likely := r.RecordSizes[0]; {
+	case likely.Header > 0:
+		fmt.Fprintf(w, "left over: a header of %s before the records, as it seems: --skip-bytes %d\n",
+			plural(likely.Header, "byte"), likely.Header)
+	case likely.LeftOver > 0:
+		fmt.Fprintf(w, "left over: a header of %d, %d, %d … bytes before the records (--skip-bytes), or the last one was "+
+			"cut short\n", likely.LeftOver, likely.LeftOver+int64(likely.RecordSize), likely.LeftOver+2*int64(likely.RecordSize))
 	}
 }
 
@@ -249,7 +257,7 @@ func writeFields(w io.Writer, r *info.Report) {
 	for _, f := range r.Fields {
 		cells := []string{f.Name, strconv.Itoa(f.Offset), f.Type, "-k " + f.Name}
 		if f.Type == "" {
-			cells = []string{f.Name, "-", "-", "no key"}
+			cells = []string{f.Name, strconv.Itoa(f.Offset), "-", fieldsToFlags.Replace(f.Reason)}
 		}
 		lines = append(lines, cells)
 	}
@@ -280,11 +288,19 @@ func writeRecord(w io.Writer, rec info.Record) {
 	fmt.Fprintf(w, "\nrecord %s, at byte %s\n", humanize.Comma(rec.Record+1), humanize.Comma(rec.Byte))
 	lines := [][]string{}
 	for _, p := range rec.Parts {
-		cells := []string{"  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset)), hexText(p, 16)}
-		if p.Value != "" {
-			cells = []string{cells[0], hexText(p, 8), p.Value}
+		name := "  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset))
+		if p.Field+p.Value != "" {
+			lines = append(lines, []string{name, hexText(p, 8), p.Value})
+			continue
 		}
-		lines = append(lines, cells)
+		const row, rows = 16, 4
+		for n := 0; n < min(p.Size, row*rows); n += row {
+			line := info.Part{Size: min(p.Size-n, row), Hex: p.Hex[2*n:]}
+			lines = append(lines, []string{fmt.Sprintf("  byte %d", p.Offset+n), hexText(line, row)})
+		}
+		if p.Size > row*rows {
+			lines = append(lines, []string{"  …"})
+		}
 	}
 	writeColumns(w, lines)
 }

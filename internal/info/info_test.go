@@ -22,15 +22,20 @@ import (
 // lookAt is what Look tells of a file with these bytes.
 func lookAt(t *testing.T, data []byte, opt Options) *Report {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Look(t.Context(), name, nil, opt)
+	r, err := Look(t.Context(), writeFile(t, data), nil, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func writeFile(t *testing.T, data []byte) (name string) {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 func newRandom(t *testing.T) *rand.Rand {
@@ -84,6 +89,27 @@ func TestLikelySizesSeesAHeader(t *testing.T) {
 	sizes := lookAt(t, data, Options{}).RecordSizes
 	if len(sizes) == 0 || sizes[0].RecordSize != 26 || sizes[0].LeftOver != 33-26 {
 		t.Errorf("%+v", sizes)
+	}
+}
+
+// TestHeaderIsGuessed finds where records begin behind headers of any length, and says nothing of records that have no
+// byte in common.
+func TestHeaderIsGuessed(t *testing.T) {
+	r := newRandom(t)
+	for _, header := range []int{1, 24, 181, 1000} {
+		data := append(bytes.Repeat([]byte("head"), 250)[:header], structured(r, 21, 5000)...)
+		s := lookAt(t, data, Options{}).RecordSizes
+		if len(s) != 1 || s[0].RecordSize != 21 || s[0].Header != int64(header) || s[0].Records != 5000 {
+			t.Errorf("behind %d bytes there are %+v", header, s)
+		}
+	}
+	src, err := open(t.Context(), writeFile(t, append([]byte("h"), randomBytes(r, 40_000)...)), nil, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.close()
+	if at, err := headerOf(src, 20); at != 0 || err != nil {
+		t.Errorf("random bytes begin at %d, %v", at, err)
 	}
 }
 

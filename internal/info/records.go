@@ -40,9 +40,11 @@ type shownField struct {
 // show reads the first, a middle and the last record. Where nothing says what a record is, the likeliest size is taken,
 // and where there is none a few bytes.
 func (l *look) show() (shown []Record, err error) {
-	size, records := int64(l.report.RecordSize), l.report.Records
-	if size == 0 && len(l.report.RecordSizes) > 0 && l.report.RecordSizes[0].LeftOver == 0 {
-		size, records = int64(l.report.RecordSizes[0].RecordSize), l.report.RecordSizes[0].Records
+	size, records, header := int64(l.report.RecordSize), l.report.Records, l.report.HeaderBytes
+	if size == 0 && len(l.report.RecordSizes) > 0 {
+		if likely := l.report.RecordSizes[0]; likely.LeftOver == 0 || likely.Header > 0 {
+			size, records, header = int64(likely.RecordSize), likely.Records, likely.Header
+		}
 	}
 	if size == 0 {
 		size, records = min(unknownRow, max(l.src.known(), 1)), 1
@@ -51,7 +53,7 @@ func (l *look) show() (shown []Record, err error) {
 		if i < 0 || i >= records && records >= 0 {
 			continue
 		}
-		rec, at := make([]byte, size), l.report.HeaderBytes+i*size
+		rec, at := make([]byte, size), header+i*size
 		ok, err := l.src.read(rec, at)
 		if err != nil {
 			return nil, err

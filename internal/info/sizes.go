@@ -10,7 +10,8 @@ import (
 type Size struct {
 	RecordSize int     `json:"record_size"`
 	Records    int64   `json:"records"`   // whole ones; -1: not known
-	LeftOver   int64   `json:"left_over"` // bytes after them, or before them: a header; -1: not known
+	LeftOver   int64   `json:"left_over"` // bytes after them, or of a header before them; -1: not known
+	Header     int64   `json:"header"`    // bytes before the first record, where some are left over; 0: nothing tells
 	Same       float64 `json:"same"`      // part of the bytes that equal those one, two, three … records before
 	Chance     float64 `json:"chance"`    // the same for two bytes from anywhere
 }
@@ -53,7 +54,14 @@ func likelySizes(src *source) ([]Size, error) {
 			found = append(found, s)
 		}
 	}
-	return likeliest(found), nil
+	found = likeliest(found)
+	for i := range found {
+		if s := &found[i]; s.LeftOver > 0 {
+			s.Header, err = headerOf(src, s.RecordSize)
+			s.Records -= max(s.Header-s.LeftOver, 0) / int64(s.RecordSize)
+		}
+	}
+	return found, err
 }
 
 // comb is how many of the bytes are the same at a distance of one, two, three … records, of so many pairs.
@@ -128,6 +136,62 @@ func compare(blocks [][]byte, distance int) (same, pairs int) {
 		pairs += len(later)
 	}
 	return same, pairs
+}
+
+const (
+	headRows  = 8         // records that have to be as the others are
+	someRows  = 128       // the others, from all over the data
+	maxHeader = 256 << 10 // bytes
+	nearlyAll = 0.9
+)
+
+// headerOf guesses where records begin that end where the data do: from there on they have the bytes that nearly all
+// records have at their place. 0: nothing tells.
+func headerOf(src *source, size int) (int64, error) {
+	common, err := commonBytes(src, size)
+	if err != nil || len(common) == 0 {
+		return 0, err
+	}
+	head := make([]byte, min(maxHeader, src.data/2))
+	if _, err := src.read(head, 0); err != nil {
+		return 0, err
+	}
+	usual := func(record []byte) bool {
+		same := 0
+		for i, c := range common {
+			if record[i] == c {
+				same++
+			}
+		}
+		return float64(same) >= nearlyAll*float64(len(common))
+	}
+	for at, rows := int(src.data%int64(size)), 0; at+size <= len(head); at += size {
+		if rows++; !usual(head[at:]) {
+			rows = 0
+		}
+		if rows == headRows {
+			return int64(at - (headRows-1)*size), nil
+		}
+	}
+	return 0, nil
+}
+
+// commonBytes are the bytes that nearly all records have, by their place in a record.
+func commonBytes(src *source, size int) (map[int]byte, error) {
+	all := src.data / int64(size)
+	rows := min(someRows, all)
+	counts, common, record := make([][256]int64, size), map[int]byte{}, make([]byte, size)
+	for row := range rows {
+		if _, err := src.read(record, src.data-int64(size)*(1+row*all/rows)); err != nil {
+			return nil, err
+		}
+		for i, c := range record {
+			if counts[i][c]++; float64(counts[i][c]) >= nearlyAll*float64(rows) && rows >= 2*headRows {
+				common[i] = c
+			}
+		}
+	}
+	return common, nil
 }
 
 // likeliest are the best of the sizes that stand out, the best first: no multiples of one that is as good, none that is
