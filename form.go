@@ -15,8 +15,8 @@ var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 // validateForm reports what cannot be written in place of the records.
 func (o *Options) validateForm(check func(ok bool, format string, args ...any)) {
 	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
-	check(o.Unique || o.Keep == "" && !o.Count,
-		"keep and count: are for records with equal keys that become one (Options.Unique)")
+	check(o.Unique || o.Keep == "", "Options.Keep: needs Options.Unique: it is for equal keys of which one stays")
+	check(o.Unique || !o.Count, "Options.Count: needs Options.Unique: it is for equal keys of which one stays")
 	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
 		"that occur more than once")
 	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "argsort %q: use u32 or u64", o.Argsort)

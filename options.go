@@ -141,7 +141,7 @@ func (o *Options) validate() error {
 		"spill compression %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= NoRecords, "limit %d: must be at least 1", o.Limit)
 	check(o.SkipBytes >= 0, "skip bytes %d: must not be negative", o.SkipBytes)
-	check(!o.KeepHeader || o.SkipBytes > 0, "keep header: needs to know how many bytes it has (Options.SkipBytes N)")
+	check(!o.KeepHeader || o.SkipBytes > 0, "Options.KeepHeader: needs Options.SkipBytes N, the bytes that it has")
 	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "keep header: %d bytes are more than can be kept, %d",
 		o.SkipBytes, MaxKeptHeader)
 	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)

@@ -56,7 +56,7 @@ type Plan struct {
 	KeySize      int      `json:"key_size"`    // bytes of normalized key
 	Layout       string   `json:"layout"`
 	MemoryLimit  int64    `json:"memory_limit"`            // bytes
-	UnusedMemory int64    `json:"unused_memory,omitempty"` // bytes of it that are left alone, since to touch them takes longer
+	UnusedMemory int64    `json:"unused_memory,omitempty"` // bytes of it that stay untouched: it is faster
 	Device       string   `json:"device"`
 	Unified      bool     `json:"unified_memory,omitempty"` // a device's memory is the host's: the limit includes it
 	Algorithm    string   `json:"algorithm"`
@@ -158,7 +158,7 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 	spills := first.Strategy == Merge || first.Strategy == Partition
 	switch {
 	case !first.Possible && c.leastRoom > 0:
-		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free, f.Spill.Output)
+		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free, f.Spill.Output, f.Kept != nil)
 	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}
@@ -183,8 +183,8 @@ func Merging(f *Facts, inputs int) *Plan {
 func planned(f *Facts, sizes Sizes) *Plan {
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
-		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers, FanIn: sizes.FanIn,
-		BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders, Sizes: sizes,
+		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers,
+		FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders, Sizes: sizes,
 	}
 }
 

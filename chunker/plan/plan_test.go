@@ -394,7 +394,7 @@ func TestNoRoomForSpill(t *testing.T) {
 			_, err := Choose(f, DefaultProfile())
 			f.Spill.Free = -1
 			room := candidate(t, choose(t, f), Merge).Room
-			if want := NoRoom([]string{"tmp"}, room, c.free, 0).Error(); err == nil || err.Error() != want {
+			if want := NoRoom([]string{"tmp"}, room, c.free, 0, false).Error(); err == nil || err.Error() != want {
 				t.Errorf("%d bytes free: error %v, want %s", c.free, err, want)
 			}
 			continue

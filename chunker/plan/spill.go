@@ -46,12 +46,15 @@ type RoomError struct{ text string }
 func (e *RoomError) Error() string { return e.text }
 
 // NoRoom is the error of temporary folders that have too little room together, beside that of the output.
-func NoRoom(folders []string, least, free, output int64) error {
-	beside := ""
+func NoRoom(folders []string, least, free, output int64, kept bool) error {
+	beside, advice := "", "name another with Options.TempDirs, or several"
 	if output > 0 {
 		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
 	}
-	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least, but only %s are free%s "+
-		"(name another with Options.TempDirs, or several)",
-		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside)}
+	if kept {
+		advice = "make room, or name another with Options.Checkpoint"
+	}
+	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least, but only %s are free%s (%s)",
+		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside,
+		advice)}
 }

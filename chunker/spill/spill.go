@@ -75,7 +75,7 @@ func New(opt Options) (*Spill, error) {
 	opt.Store, opt.Coders = cmp.Or[Store](opt.Store, Disk{}), cmp.Or(opt.Coders, opt.Workers, 1)
 	free := opt.Store.Free(opt.Folders)
 	if free >= 0 && opt.ExpectBytes > free {
-		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0)
+		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
 	}
 	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= free/2}
 	s.initCodecs()

@@ -73,8 +73,8 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 		humanBytes(bytes), seconds(spent), rate(bytes, spent))
 
 	progress := a.bars(f.progress)
-	defer progress.Close()
 	copying, err := timed(func() error { return copyDurably(ctx, f.opt.Inputs[0], bytes, progress) })
+	progress.Close()
 	if err != nil {
 		return err
 	}
@@ -82,6 +82,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 
 	f.opt.Progress = progress
 	report, err := extsort.Sort(ctx, f.opt)
+	progress.Close()
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,19 @@
 package main
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // flagOf are the flags that stand for the fields which messages of the library name.
 var flagOf = map[string]string{
 	"Options.Argsort":     "--argsort",
+	"Options.Checkpoint":  "--checkpoint",
 	"Options.Compress":    "--compress",
+	"Options.Count":       "--count",
 	"Options.Decompress":  "--decompress",
+	"Options.Keep":        "--keep",
 	"Options.KeepHeader":  "--keep-header",
 	"Options.Limit":       "--limit",
 	"Options.MemoryBytes": "-S",
@@ -29,8 +36,8 @@ var flagOf = map[string]string{
 // fieldsToFlags puts messages of the library into the words of whoever types flags.
 var fieldsToFlags = func() *strings.Replacer {
 	var pairs []string
-	for field, flag := range flagOf {
-		pairs = append(pairs, field, flag)
+	for _, field := range slices.Backward(slices.Sorted(maps.Keys(flagOf))) { // of two that begin alike the longer first
+		pairs = append(pairs, field, flagOf[field])
 	}
 	return strings.NewReplacer(pairs...)
 }()

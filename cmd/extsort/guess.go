@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,16 +52,27 @@ func beginsWith(name, magic string) bool {
 	return err == nil && string(first) == magic
 }
 
-// mistakenVerb is an error where the first operand is no file, but nearly a verb, and nothing says what a record is.
+// otherVerbs are verbs that one may expect, with what does that here.
+var otherVerbs = map[string]string{
+	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m", "uniq": "extsort -u",
+	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
+}
+
+// mistakenVerb is an error where the first operand is no file, but a verb elsewhere, or nearly one of ours and nothing
+// says what a record is.
 func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
-	r := f.opt.Record
-	if len(files) == 0 || r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0 {
+	if len(files) == 0 {
 		return nil
 	}
 	if _, err := os.Stat(files[0]); !errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if near := nearest(files[0], names(verbs)); near != "" {
+	r, other := f.opt.Record, otherVerbs[files[0]]
+	described := r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0
+	if other != "" {
+		return fmt.Errorf("%s: no such file, and no verb: %s does that", files[0], other)
+	}
+	if near := nearest(files[0], names(verbs)); near != "" && !described {
 		return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", files[0], near)
 	}
 	return nil
@@ -72,9 +86,16 @@ var (
 	longTypeName  = strings.NewReplacer("u", "uint", "i", "int", "f", "float")
 )
 
+// numPyType is a type in NumPy's letters, which count bytes.
+var numPyType = regexp.MustCompile(`^([<>|=])([uif])([1248]|16)$`)
+
 // typeName is a type as format.ParseType reads it, of one of the names that other programs have: uint64, Double, U64,
-// u32le. What is none of these stays as it is.
+// u32le, NumPy's <u8. What is none of these stays as it is.
 func typeName(s string) string {
+	if m := numPyType.FindStringSubmatch(s); m != nil {
+		bytes, _ := strconv.Atoi(m[3])
+		s = m[2] + strconv.Itoa(8*bytes) + when(m[1] == ">", "be")
+	}
 	name := strings.ToLower(s)
 	if i := strings.LastIndexAny(name, "0123456789"); i >= 0 && name[i+1:] == "le" {
 		name = name[:i+1]
@@ -120,7 +141,7 @@ func nearestType(spec format.Spec) string {
 	}
 	for _, word := range words {
 		if _, err := format.ParseType(word); err != nil {
-			if near := nearest(strings.ToLower(word), typeNames()); near != "" {
+			if near := nearest(strings.ToLower(word), typeNames(bitsIn(word))); near != "" {
 				return typeName(near)
 			}
 		}
@@ -128,13 +149,27 @@ func nearestType(spec format.Spec) string {
 	return ""
 }
 
-// typeNames are names of types, and what others call them.
-func typeNames() []string {
-	all := slices.Clone(format.NumberTypes)
-	for _, name := range format.NumberTypes {
-		all = append(all, name+"be", longTypeName.Replace(name))
+// typeNames are names of the types whose bits are nearest to so many, and what others call them: who follows a hint to
+// a narrower type tears numbers apart. A word without a number can only be a name that has none.
+func typeNames(bits int) []string {
+	if bits == 0 {
+		return []string{"float", "double", "half", "byte"}
 	}
-	return append(all, "float", "double", "bytes8", "bytes16")
+	off := func(name string) int { return max(bitsIn(name)-bits, bits-bitsIn(name)) }
+	nearest := slices.MinFunc(format.NumberTypes, func(a, b string) int { return cmp.Compare(off(a), off(b)) })
+	var all []string
+	for _, name := range format.NumberTypes {
+		if bitsIn(name) == bitsIn(nearest) {
+			all = append(all, name, name+"be", longTypeName.Replace(name))
+		}
+	}
+	return all
+}
+
+// bitsIn is the number in the name of a type; 0: none.
+func bitsIn(name string) int {
+	bits, _ := strconv.Atoi(strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz"))
+	return bits
 }
 
 // otherFlagNames are what other programs call the flags.

@@ -9,6 +9,7 @@ import (
 func TestTypesHaveOtherNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"u32": "u32", "uint64": "u64", "int64": "i64", "double": "f64", "float": "f32", "float64": "f64", "U64": "u64",
+		"<u8": "u64", ">f4": "f32be", "|u1": "u8", "=i2": "i16", "<f2": "f16", "<c16": "<c16",
 		"u32le": "u32", "UINT16BE": "u16be", "i8be": "i8be", "Bytes10": "bytes10", "byte": "u8", "floatbe": "f32be",
 		"int": "int", "u33": "u33", "": "", "table": "table",
 	} {
@@ -28,8 +29,8 @@ func TestTypesHaveOtherNames(t *testing.T) {
 
 func TestNearestType(t *testing.T) {
 	for name, want := range map[string]string{
-		"u65": "u64", "doubel": "f64", "flot32": "f32", "int63": "i64",
-		"x": "", "text": "",
+		"u65": "u64", "doubel": "f64", "flot32": "f32", "int63": "i64", "u46": "u48", "uint46": "u48",
+		"x": "", "text": "", "int": "", "<c16": "",
 	} {
 		if got := nearestType(format.Spec{Type: name}); got != want {
 			t.Errorf("-t %s: did you mean %q? want %q", name, got, want)

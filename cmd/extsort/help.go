@@ -39,6 +39,9 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
 	}
+	if cmd.Flags().Lookup("type") != nil {
+		b.WriteString(helpTypes)
+	}
 	if !cmd.HasParent() {
 		b.WriteString(helpEnd)
 	}
@@ -109,7 +112,8 @@ func helpCommand() *cobra.Command {
 					return errors.New("help: name one verb")
 				}
 				if at < 0 {
-					return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
+					return fmt.Errorf("help: there is no verb %q: %s", name, cmp.Or(when(otherVerbs[name] != "", "%s does that",
+						otherVerbs[name]), about.CommandPath()+" --help lists them"))
 				}
 				about = about.Commands()[at]
 			}
@@ -124,7 +128,7 @@ const firstLines = `extsort sorts files of fixed-size binary records. Say what a
   extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes each, by a field
   extsort -k price -o sorted.npy trades.npy       a NumPy array, by a field
   extsort demo                                    a tour that makes its own data
-extsort -h has the usual flags, --help all of them, extsort man the manual.
+extsort -h has the usual flags, --help all of them.
 `
 
 const rootShort = `Sort large files of fixed-size binary records.
@@ -137,16 +141,16 @@ Usage:
 
   -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            records of so many bytes
-  -k OFFSET:TYPE      a key in them, with :desc largest first; repeatable
+  -k OFFSET:TYPE      a key in them (npy: NAME), :desc largest first; repeatable
   -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
   -o FILE             write to FILE, whole or not at all
-  -r, -u, --limit N   reverse; one of equal keys; only the first N
+  -r, -u, --limit N, --nan last  reverse; one of equal keys; first N; NaNs last
   -S SIZE             memory, at least 16M; otherwise half of the machine's
   -T DIR              where spill goes; otherwise TMPDIR or /var/tmp
   --verify, --stats   make sure of the result; tell what was done
 
 Example: extsort -t u64 -o sorted.bin keys.bin
-extsort --help has all flags, extsort man the manual, extsort demo a tour.
+extsort --help has all flags, extsort man | man -l - too, extsort demo a tour.
 `
 
 const rootLong = `
@@ -158,7 +162,7 @@ Usage:
   extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: say nothing)
   extsort -m [flags] FILE ...      merge files that are already sorted
   extsort info [flags] FILE ...    tell what is in files
-  extsort shuffle [flags] [FILE ...] put records into a random order
+  extsort shuffle [FILE ...]       put records into a random order
   extsort gen [flags]              write test data
   extsort plan [flags] [FILE ...]  show what a sort would do, and do nothing
   extsort devices                  list the devices a sort can use
@@ -179,12 +183,15 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
   zstd -dc keys.zst | extsort -t u32 --limit 10 | xxd
   extsort -c -t u64 sorted.bin && echo in order`
 
-const helpEnd = `
+const helpTypes = `
 TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64, or
 ucsN, N characters of 4 bytes, which are little-endian, or with "be" big-endian
 (u32be), or bytesN: N bytes in the order of memcmp. Other names of these are
 understood: uint64, double, float, u32le.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
+`
+
+const helpEnd = `
 SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they
 say). N and COUNT are numbers of records, or have k M G (thousands) or Ki Mi Gi
 (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.

@@ -23,7 +23,7 @@ func writeManual(w io.Writer, root *cobra.Command) {
 	asTyped(w, "SYNOPSIS", usage)
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH OPTIONS\n", roff(about))
 	manualFlags(w, root)
-	asTyped(w, "TYPES, SIZES AND STATUS", strings.TrimSpace(helpEnd))
+	asTyped(w, "TYPES, SIZES AND STATUS", strings.TrimSpace(helpTypes+helpEnd))
 	asTyped(w, "EXAMPLES", root.Example)
 	manualVerbs(w, root)
 }

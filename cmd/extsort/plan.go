@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -35,6 +36,11 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 	}
 	if f.mode.checking() || f.mode.merge {
 		return errors.New("plan: only a sort is planned; leave -c, -C and -m out")
+	}
+	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("plan: output %s: its folder %s does not exist: make it first", f.opt.Output, dir)
+		}
 	}
 	p, err := extsort.Plan(ctx, f.options(a, files))
 	if err != nil {

@@ -130,6 +130,11 @@ func (d *drawn) draw(w io.Writer, columns int, s extsort.Snapshot, over bool) {
 	} else {
 		text += fmt.Sprintf(" %9v     ", s.Elapsed.Round(time.Second))
 	}
+	if columns >= texts+amounts {
+		moved := humanBytes(s.Done) + when(s.Total > 0, "/%s", humanBytes(s.Total)) +
+			", " + rate(s.Done, s.Elapsed.Seconds())
+		text += fmt.Sprintf(" %*s", amounts-2, moved)
+	}
 	d.bar.Describe(text)
 	done := s.Done
 	if d.total != s.Total { // else a change would count as a movement of no bytes, and halve the rate
@@ -145,24 +150,19 @@ func (d *drawn) draw(w io.Writer, columns int, s extsort.Snapshot, over bool) {
 	}
 }
 
-// newBar makes a bar that fits a terminal of so many columns.
+const texts, amounts = 40, 32 // columns beside the bar, those for amounts apart
+
+// newBar makes a bar that fits a terminal of so many columns. The amounts are ours: the bar's own rate is that of the
+// last moment, and wrong where its total changes.
 func newBar(w io.Writer, columns int, totalBytes int64) *progressbar.ProgressBar {
-	const texts, amounts = 38, 34 // columns beside the bar, those for amounts apart
-	options := []progressbar.Option{
+	return progressbar.NewOptions64(cmp.Or(totalBytes, 1),
 		progressbar.OptionSetWriter(onlyWriter{w}),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionShowTotalBytes(true),
-		progressbar.OptionUseIECUnits(true),
 		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetWidth(min(max(columns-texts-amounts, 5), 60)),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetSpinnerChangeInterval(0), // otherwise it goes on spinning after its end
-	}
-	if columns >= texts+amounts {
-		options = append(options, progressbar.OptionShowCount())
-	}
-	return progressbar.NewOptions64(cmp.Or(totalBytes, 1), options...)
+	)
 }
 
 // onlyWriter hides that a writer is a file: progressbar would fsync it at every movement.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/dustin/go-humanize"
@@ -155,6 +156,10 @@ func (a *app) warn(message string) {
 
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
+	if ext := filepath.Ext(opt.Output); opt.Argsort != "" && opt.Warn != nil && (ext == ".npy" || ext == ".npz") {
+		opt.Warn(fmt.Sprintf("%s will have bare %s and no header of NumPy: read it by numpy.fromfile", opt.Output,
+			opt.Argsort))
+	}
 	if err := a.checkOutput(opt.Output); err != nil {
 		return err
 	}

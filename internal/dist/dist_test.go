@@ -346,7 +346,7 @@ func TestErrorsAreClassed(t *testing.T) {
 		{fmt.Errorf("read: %w", syscall.ESTALE), nil, true},
 		{full, nil, false},
 		{full, noRoom, true},
-		{plan.NoRoom([]string{"x"}, 2, 1, 0), nil, true},
+		{plan.NoRoom([]string{"x"}, 2, 1, 0, false), nil, true},
 		{os.ErrNotExist, noRoom, false},
 		{&extsort.MemoryError{}, noRoom, false},
 	} {

@@ -103,8 +103,11 @@ func (o *Output) openFolder() (err error) {
 	if err == nil {
 		o.folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return o.root.Open(".") })
 	}
-	if err != nil {
-		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), device.WithoutPath(err))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("its folder %s does not exist: make it first", filepath.Dir(o.target))
+	case err != nil:
+		return fmt.Errorf("open folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
