@@ -66,7 +66,7 @@ func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w d
 		target := output.Offset(base, w)
 		switch {
 		case n == 0:
-		case p.depth > 0 || part.AllEqual() || n > p.candidate.ChunkRecords:
+		case part.AllEqual() || n > p.candidate.ChunkRecords:
 			// These use all the memory or all the workers: nothing else may run beside them.
 			if err = group.Wait(); err == nil {
 				err = p.sortOversized(ctx, part, target)
