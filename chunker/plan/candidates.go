@@ -122,7 +122,7 @@ func (c *chooser) reread() Candidate {
 	case c.f.Records <= c.capacity && !few:
 		a.Why = "one chunk holds everything"
 	case a.Chunks > 1 && !c.f.Output.File:
-		a.Why = "would still read the input when a stream has some of the output, and may end in it"
+		a.Why = "would write to a stream while it still reads the input, which that may change"
 	case a.Chunks > 1 && !c.f.staysCached():
 		a.Why = rereadNeeds
 	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses || !few && !c.f.keysFit(a.ChunkRecords):

@@ -72,14 +72,15 @@ func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
 		{"digits", when(p.DigitBits > 0, "%s", plural(p.DigitBits, "bit"))},
 		{"strategy", string(p.Strategy) + when(p.Chunks > 0, ", %s", plural(p.Chunks, "chunk")) +
 			when(p.MergeLevels > 0, ", %s of merging, fan-in up to %d", plural(p.MergeLevels, "level"), p.FanIn)},
-		{"chunk", plural(p.ChunkRecords, "record") + ", " + humanBytes(p.ChunkRecords*size)},
+		{"chunk", when(p.Chunks != 1, "%s, %s", plural(p.ChunkRecords, "record"), humanBytes(p.ChunkRecords*size))},
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
 		{"output", planOutput(p, opt)},
 		{"replaces", planReplaced(opt)},
 		{"checkpoint", planCheckpoint(p)},
 		{"rates", planRates(p.Rates)},
-		{"expected", known(p.Seconds)},
+		{"expected", known(p.Seconds) +
+			when(!p.Rates.Measured, ", by the rates of another machine (extsort tune measures this)")},
 	})
 	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // else the size of the input is not known
 		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
