@@ -44,16 +44,15 @@ const cutsAtOnce = 64
 func (s Sort) stages(c *Cluster) []stage {
 	bytes, runs, parts := float64(s.Bytes), float64(s.Runs), float64(s.Parts)
 	run, part := bytes/runs, bytes/parts
-	start := func(requests float64) phase {
-		return phase{amount: c.Start.Seconds() + requests*c.Latency.Seconds()}
-	}
-	read, write := []int{storeIn, networkIn}, []int{storeOut, networkOut, processor}
+	start := func(requests float64) phase { return phase{amount: c.Start.Seconds() + requests*c.Latency.Seconds()} }
+	check := []int{storeIn, networkIn} // what was written is read back
+	read, write := check, []int{storeOut, networkOut, processor}
 	if 2*run > float64(c.Memory) { // it is spilled
 		read, write = []int{storeIn, networkIn, disk, processor}, []int{storeOut, networkOut, disk, processor}
 	}
 	probes := math.Ceil((parts-1)/cutsAtOnce) * runs * math.Log2(max(run/float64(s.RecordBytes), 2))
 	return []stage{
-		{s.Runs, []phase{start(1), {run, read}, {run, write}}},
+		{s.Runs, []phase{start(1), {run, read}, {run, write}, {run, check}}},
 		{1, []phase{start(runs + probes)}},
 		{s.Parts, []phase{start(2 * runs), {part, []int{storeIn, storeOut, networkIn, networkOut, processor}}}},
 		{1, []phase{start(2*runs + parts)}},
