@@ -20,7 +20,7 @@ func TestS2CutAnywhere(t *testing.T) {
 		if len(cuts) != 7 { // the identifier, ours, 4 blocks, ours
 			t.Fatalf("the chunks end at %v", cuts)
 		}
-		for at := 1; at < len(whole); at += 997 {
+		for at := 1; at < len(whole); at += 9973 {
 			cuts = append(cuts, at)
 		}
 		for at := 1; at < 30; at++ {

@@ -60,6 +60,7 @@ func TestKilledTasksOfDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many tasks are killed and run again")
 	}
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -39,12 +39,13 @@ func newSlurm(t *testing.T, nodes int) {
 	folder := filepath.Join(parent, "c")
 	t.Cleanup(func() {
 		slurmScript("down", folder)
+		os.Unsetenv("SLURM_CONF")
 		os.RemoveAll(parent)
 	})
 	if said, err := slurmScript("up", folder, strconv.Itoa(nodes), port); err != nil {
 		t.Skipf("no Slurm here: %v: %s", err, said)
 	}
-	t.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf"))
+	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test heeds it
 }
 
 func slurmScript(verb, folder string, args ...string) (said string, err error) {
@@ -105,6 +106,7 @@ func TestDistOnSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	nodes, mebibytes := 2, 64
 	if _, err := fmt.Sscanf(os.Getenv(slurmEnv), "%dx%d", &nodes, &mebibytes); os.Getenv(slurmEnv) != "" && err != nil {
 		t.Fatal(err)

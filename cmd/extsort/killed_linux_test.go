@@ -24,6 +24,7 @@ const started = 4 << 20
 // that was left alone, and leaves nothing. Where it is merged once, all of them together read no more than that one and
 // what was in flight when they were killed.
 func TestKilledSortsGoOn(t *testing.T) {
+	t.Parallel()
 	kills, _ := strconv.Atoi(os.Getenv(killsEnv))
 	kills = max(kills, 6)
 	seed := rand.Uint64()

@@ -68,6 +68,7 @@ func testData(t *testing.T, n string) (folder string, sorted []byte) {
 
 // TestLimitOfOpenFiles has 40 inputs, or many workers, and 20 files that may be open.
 func TestLimitOfOpenFiles(t *testing.T) {
+	t.Parallel()
 	folder, _ := testData(t, "10k")
 	copies := `cd "$1" && extsort -t u64 -o in.zst in && extsort -t u64 -m -o sorted.zst sorted &&
 		for i in $(seq 40); do ln in raw.$i; ln in.zst packed.$i; ln sorted sorted.$i; ln sorted.zst both.$i; done &&

@@ -32,6 +32,7 @@ func TestProgramsOfPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
+	t.Parallel()
 	block, ran := regexp.MustCompile("(?s)\n```go\n(.*?)\n```"), 0
 	pages, _ := filepath.Glob("../../docs/*.md")
 	for _, name := range append(pages, "../../README.md") {
