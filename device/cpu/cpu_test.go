@@ -59,12 +59,16 @@ func inCache(t *testing.T, bytes int) {
 
 // TestLarge sorts what is large for this machine's own cache.
 func TestLarge(t *testing.T) {
+	dists := []string{"zipf", "uniform", "outlier"}
+	if testing.Short() {
+		dists = dists[:1]
+	}
 	for name, l := range map[string]format.Layout{
 		"u32":   format.Bare(format.Type{Kind: format.Unsigned, Size: 4}),
 		"u64":   format.Bare(format.Type{Kind: format.Unsigned, Size: 8}),
 		"rec16": {RecordSize: 16, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Signed, Size: 4}}}},
 	} {
-		for _, dist := range []string{"uniform", "zipf", "outlier"} {
+		for _, dist := range dists {
 			t.Run(name+"/"+dist, func(t *testing.T) {
 				recs := devicetest.Distributions[dist](l, 5*leafBytes()/4, rand.New(rand.NewPCG(3, 4)))
 				devicetest.Check(t, New(), devicetest.Case{Layout: l, Recs: recs, Sample: devicetest.Sampled(l, recs, 1000),
@@ -77,13 +81,17 @@ func TestLarge(t *testing.T) {
 // TestFewBlocks takes most of the free blocks away before Sort, so that buckets are cut into few at a time.
 func TestFewBlocks(t *testing.T) {
 	inCache(t, 64<<10)
+	dists := []string{"exponential", "zipf", "uniform", "outlier"}
+	if testing.Short() {
+		dists = dists[:2]
+	}
 	for name, l := range map[string]format.Layout{
 		"u64":    layoutOf(t, "u64"),
 		"wide40": {RecordSize: 44, Key: []format.Field{{Offset: 2, Type: format.Type{Kind: format.Bytes, Size: 40}}}},
 		"u128":   layoutOf(t, "u128"),
 		"pair":   {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 	} {
-		for _, dist := range []string{"exponential", "zipf", "uniform", "outlier"} {
+		for _, dist := range dists {
 			t.Run(name+"/"+dist, func(t *testing.T) { testFewBlocks(t, l, dist) })
 		}
 	}

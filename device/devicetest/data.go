@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
+	"testing"
 
 	"github.com/extsort/extsort/format"
 )
@@ -69,6 +70,14 @@ var Distributions = map[string]Distribution{
 	"reversed":     func(l format.Layout, n int, r *rand.Rand) []byte { return Sorted(l.Reverse(), uniform(l, n, r)) },
 	"nearlySorted": nearlySorted,
 	"outlier":      outlier,
+}
+
+// fewer is n, or a fifth where time is short, as with the race detector: that is after how goroutines meet.
+func fewer(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
 }
 
 func uniform(l format.Layout, n int, r *rand.Rand) []byte {

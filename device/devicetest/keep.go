@@ -17,12 +17,12 @@ import (
 func testKeep(t *testing.T, d device.Device) {
 	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")}
 	for name, l := range layouts {
-		for dist := range Distributions {
+		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
-				for _, n := range []int{0, 1, 1023, 30_000} {
+				for _, n := range []int{0, 1, 1023, fewer(30_000)} {
+					recs := generate(l, n, random())
 					for _, limit := range []int64{-1, 0, 1000} {
-						c := Case{Layout: l, Recs: Distributions[dist](l, n, random()), Block: 999 * l.RecordSize, Limit: limit}
-						checkKept(t, d, c)
+						checkKept(t, d, Case{Layout: l, Recs: recs, Block: 999 * l.RecordSize, Limit: limit})
 					}
 				}
 			})
@@ -115,10 +115,7 @@ func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error
 
 // testDrain empties a chunk again and again.
 func testDrain(t *testing.T, d device.Device) {
-	n := int64(300_000)
-	if testing.Short() {
-		n = 100_000
-	}
+	n := int64(fewer(300_000))
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
 			c := Case{Layout: l, Recs: uniform(l, int(n), random()), Limit: -1}
@@ -154,14 +151,14 @@ func testDrain(t *testing.T, d device.Device) {
 func testKeepReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, 300_000, random()), Limit: -1}
+			c := Case{Layout: l, Recs: uniform(l, fewer(300_000), random()), Limit: -1}
 			k := keyer(t, l)
 			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
 			if !d.Capabilities(device.ChunkOptions{Keyer: k}).Keeps {
 				t.Skip("the device keeps nothing")
 			}
-			for _, n := range []int{300_000, 77_777, 300_000, 1000} {
+			for _, n := range []int{fewer(300_000), fewer(77_777), fewer(300_000), 1000} {
 				c.Recs = uniform(l, n, random())
 				checkOn(t, chunk, c)
 				got, err := readKept(l, c.options(nil).BlockBytes, keep(t, chunk, -1))

@@ -15,7 +15,11 @@ import (
 func testSelect(t *testing.T, d device.Device) {
 	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec12": records(12, "8:u32"),
 		"pair": records(8, "4:u32")}
-	for _, name := range []string{"u8", "i16be", "bytes3", "f32", "i64be", "f64", "u128", "bytes12"} {
+	types := []string{"bytes3", "f32", "u128", "u8", "i16be", "i64be", "f64", "bytes12"}
+	if testing.Short() {
+		types = types[:3] // of fewer records no buckets could be left out
+	}
+	for _, name := range types {
 		typ, err := format.ParseType(name)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/device"
@@ -56,7 +57,7 @@ func testLayouts(t *testing.T, d device.Device) {
 	for name, l := range layouts() {
 		t.Run(name, func(t *testing.T) {
 			for dist, generate := range Distributions {
-				recs := generate(l, 700, random())
+				recs := generate(l, fewer(700), random())
 				t.Run(dist, func(t *testing.T) {
 					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 50), Limit: -1})
 				})
@@ -68,6 +69,9 @@ func testLayouts(t *testing.T, d device.Device) {
 func testSizes(t *testing.T, d device.Device) {
 	sizes := []int{0, 1, 2, 3, 12, 13, 14, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025,
 		16383, 16384, 16385, 32767, 32768, 32769, 65535, 65536, 65537, 131071, 131073}
+	if testing.Short() {
+		sizes = slices.DeleteFunc(sizes, func(n int) bool { return n > 32769 })
+	}
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		recs := uniform(l, sizes[len(sizes)-1], random())
 		for _, n := range sizes {
@@ -87,7 +91,7 @@ func testDistributions(t *testing.T, d device.Device) {
 	} {
 		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
-				recs := generate(l, 100_000, random())
+				recs := generate(l, fewer(100_000), random())
 				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 1000), Limit: -1})
 			})
 		}
@@ -101,7 +105,7 @@ func testPrefixes(t *testing.T, d device.Device) {
 		for _, groups := range []int{1, 2, 1000} {
 			t.Run(fmt.Sprintf("shared=%d/groups=%d", shared, groups), func(t *testing.T) {
 				r := random()
-				recs := uniform(l, 20_000, r)
+				recs := uniform(l, fewer(20_000), r)
 				shareprefixes(recs, l, shared, groups, r)
 				Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 100), Limit: -1})
 			})
@@ -120,7 +124,7 @@ func shareprefixes(recs []byte, l format.Layout, shared, groups int, r *rand.Ran
 // testSamples has samples that are missing, tiny, or of other data.
 func testSamples(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
-		recs := uniform(l, 100_000, random())
+		recs := uniform(l, fewer(100_000), random())
 		for sample, prefixes := range map[string][]uint64{
 			"none": nil, "one": Sampled(l, recs, 1), "zeros": {0, 0}, "ones": {^uint64(0) >> (64 - 8*min(8, l.KeySize()))},
 			"narrow": {1 << 20, 1<<20 + 1000}, "twice": {77, 77},
@@ -138,7 +142,7 @@ func testSamples(t *testing.T, d device.Device) {
 func testUnknownSize(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16,
 		"rec7": records(7, "3:u16be:desc", "0:i8")} {
-		for _, n := range []int{0, 1, 1000, 100_000} {
+		for _, n := range []int{0, 1, 1000, fewer(100_000)} {
 			for _, units := range [][]int{{1 << 30}, {1, 7, 1000, 3}, {4096}} {
 				t.Run(fmt.Sprintf("%s/n=%d/units=%d", name, n, units), func(t *testing.T) {
 					Check(t, d, Case{Layout: l, Recs: uniform(l, n, random()), Units: units, Limit: -1})
@@ -151,8 +155,9 @@ func testUnknownSize(t *testing.T, d device.Device) {
 func testLimit(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		for _, dist := range []string{"uniform", "equal", "low"} {
-			recs := Distributions[dist](l, 100_000, random())
-			for _, limit := range []int64{0, 1, 9, 10_000, 65_537, 99_999, 100_000, 100_001, 1 << 40} {
+			n := fewer(100_000)
+			recs, all := Distributions[dist](l, n, random()), int64(n)
+			for _, limit := range []int64{0, 1, 9, all / 10, 65_537, all - 1, all, all + 1, 1 << 40} {
 				t.Run(fmt.Sprintf("%s/%s/limit=%d", name, dist, limit), func(t *testing.T) {
 					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 500), Limit: limit})
 				})
