@@ -125,7 +125,6 @@ type remadeSource struct {
 	read sync.Pool
 }
 
-// ReadAhead implements input.Foreseen.
 func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
 	if src, ok := s.Source.(input.Foreseen); ok {
 		src.ReadAhead(ctx, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from))

@@ -39,7 +39,6 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 	return at, n, s.readRecords(p, s.first+at)
 }
 
-// ReadAhead implements Foreseen.
 func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
 	if s.fetched != nil {
 		s.fetched.Ahead()

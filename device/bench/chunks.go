@@ -22,13 +22,10 @@ type chunks struct {
 // NewChunks times a device through its chunks. Close closes the device.
 func NewChunks(d device.Device) Bed { return &chunks{device: d} }
 
-// Info implements Bed.
 func (b *chunks) Info() device.Info { return b.device.Info() }
 
-// Close implements Bed.
 func (b *chunks) Close() error { return b.device.Close() }
 
-// Time implements Bed.
 func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	if !slices.Contains(b.Info().Algorithms, c.Algorithm) {
 		return Timing{}, fmt.Errorf("%w: algorithm %s", ErrCannot, c.Algorithm)
@@ -126,10 +123,8 @@ type memorySource struct {
 	next atomic.Int64
 }
 
-// Records implements device.Source.
 func (s *memorySource) Records() int64 { return int64(len(s.recs) / s.size) }
 
-// Next implements device.Source.
 func (s *memorySource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
 	first := s.next.Add(int64(most)) - int64(most)
 	n := int(min(int64(most), s.Records()-first))

@@ -57,7 +57,6 @@ func (c *chunk) allocate(s *session) error {
 	return c.memory.allocate(s, c.shape, c.opt.Records, c.engine.dev.MaxAllocBytes, stage)
 }
 
-// Sort implements device.Chunk.
 func (c *chunk) Sort(ctx context.Context) error {
 	if c.session == nil {
 		return errClosed
@@ -98,10 +97,8 @@ func (c *chunk) settle() {
 	}
 }
 
-// Stats implements device.Chunk.
 func (c *chunk) Stats() device.Stats { return c.stats }
 
-// Close implements device.Chunk.
 func (c *chunk) Close() error {
 	_, _ = c.engine.start()
 	if c.session != nil {

@@ -97,7 +97,6 @@ func (e *engine) begin() (*session, error) {
 	return s, nil
 }
 
-// Info implements device.Device.
 func (e *engine) Info() device.Info {
 	info := infoOf(e.index, e.dev, e.opt.Tuning)
 	e.mu.Lock()
@@ -109,7 +108,6 @@ func (e *engine) Info() device.Info {
 // Capabilities implements device.Device: a chunk's memory is the device's, and its records are stored from there.
 func (e *engine) Capabilities(device.ChunkOptions) device.Capabilities { return device.Capabilities{} }
 
-// BlockBytes implements device.Device.
 func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
 // MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
@@ -145,7 +143,6 @@ func (e *engine) stagingBytes(hostBytes int64) int64 {
 	return hostBytes
 }
 
-// NewChunk implements device.Device.
 func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)

@@ -15,7 +15,6 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Load implements device.Chunk.
 func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.begin(); err != nil {
 		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)

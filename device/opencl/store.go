@@ -13,12 +13,10 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Drain implements device.Chunk.
 func (c *chunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
 	return c.Store(ctx, limit, w)
 }
 
-// Store implements device.Chunk.
 func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
 	if c.session == nil {
 		return errClosed

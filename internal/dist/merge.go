@@ -84,16 +84,13 @@ func (p *Plan) openPart(ctx context.Context, k int) (*target, error) {
 	}, nil
 }
 
-// Write implements extsort.Sink.
 func (t *target) Write(b []byte) (int, error) {
 	n, err := t.Writer.Write(b)
 	return n, t.note(err)
 }
 
-// Commit implements extsort.Sink.
 func (t *target) Commit() error { return t.note(t.commit()) }
 
-// Abort implements extsort.Sink.
 func (t *target) Abort() error { return t.abort() }
 
 func (t *target) note(err error) error {

@@ -140,7 +140,6 @@ type watchedSource struct {
 	in *Input
 }
 
-// ReadAhead implements input.Foreseen.
 func (w *watchedSource) ReadAhead(ctx context.Context, maxBytes int64) {
 	if src, ok := w.Source.(input.Foreseen); ok {
 		src.ReadAhead(ctx, maxBytes)

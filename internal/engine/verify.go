@@ -24,7 +24,6 @@ type orderWatch struct {
 // errFault ends the reading where that is so.
 var errFault = errors.New("out of order")
 
-// WriteBlock implements device.BlockWriter.
 func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	order := format.CheckBlock(o.keyer, first, recs)
 	o.order.Add(order)
