@@ -96,7 +96,7 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		return nil, err
 	}
 	all := r.Seconds * float64(c.Nodes*c.Slots)
-	at := func(tasks int) float64 { return float64((tasks-1)/(c.Nodes*c.Slots) + 1) }
+	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) } // the model's tasks have machines of their own
 	began, stages, held := 0.0, []string{}, []string{}
 	for i, name := range simulate.Stages {
 		stages = append(stages, name+" "+simulate.Time(r.Ends[i]-began))
