@@ -129,6 +129,10 @@ func (s *watchedSource) Next(most int, place func(int64, int) []byte) (first int
 // TestHistogramMemory: any number of records is sorted in the memory that so many workers have, and few records in
 // less.
 func TestHistogramMemory(t *testing.T) {
+	fewer := int64(2)
+	if testing.Short() {
+		fewer = 16
+	}
 	for _, l := range countedLayouts(t) {
 		k, err := format.NewKeyer(l)
 		if err != nil {
@@ -141,7 +145,7 @@ func TestHistogramMemory(t *testing.T) {
 				if memory >= 3<<20 != (opt.Records == maxTallied) && memory != 1<<20 {
 					t.Errorf("%v, %d workers: %d records in %d bytes", l, workers, opt.Records, memory)
 				}
-				for ; opt.Records > 0; opt.Records /= 2 {
+				for ; opt.Records > 0; opt.Records /= fewer {
 					made, err := New().NewChunk(t.Context(), opt)
 					if err != nil {
 						t.Fatalf("%v, %d records, %d workers: %v", l, opt.Records, workers, err)

@@ -15,13 +15,17 @@ import (
 // and kept in memory.
 func TestMajorityKeys(t *testing.T) {
 	const n = 600_000
+	more := 8
+	if testing.Short() {
+		more = 64
+	}
 	for _, name := range []string{"u64", "u32"} {
 		l := layoutOf(t, name)
 		k, err := format.NewKeyer(l)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for values := 1; values <= 4096; values *= 8 {
+		for values := 1; values <= 4096; values *= more {
 			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
 				recs := majorityRecords(l, n, values)
 				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 6,

@@ -21,6 +21,10 @@ import (
 // can be loaded again afterwards.
 func TestSortCancelled(t *testing.T) {
 	const n = 300_000
+	share := time.Duration(4)
+	if testing.Short() {
+		share = 1
+	}
 	field, err := format.ParseField("0:u64")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +49,7 @@ func TestSortCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer made.Close()
-		for after := time.Microsecond; ; after += after / 4 {
+		for after := time.Microsecond; ; after += after / share {
 			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: narrow, Size: l.RecordSize}); err != nil {
 				t.Fatal(err)
 			}

@@ -97,6 +97,10 @@ func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
 // eachZoned sorts many distributions in chunks of several zones.
 func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)) {
 	r := rand.New(rand.NewPCG(3, 4))
+	n := 100_000
+	if testing.Short() {
+		n /= 4
+	}
 	layouts := map[string]format.Layout{
 		"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes20"), "whole": layoutOf(t, "bytes12"),
 		"pair": {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
@@ -104,7 +108,7 @@ func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)
 	for name, l := range layouts {
 		for dist, make := range devicetest.Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
-				recs := make(l, 100_000, r)
+				recs := make(l, n, r)
 				c := zoned(t, l, recs, 5)
 				defer c.Close()
 				for range 2 {
