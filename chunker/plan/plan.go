@@ -196,12 +196,6 @@ func deviceNames(f *Facts) string {
 	return strings.Join(names, ", ")
 }
 
-// String shows the plan in a line.
-func (p *Plan) String() string {
-	return fmt.Sprintf("%s on %s, %d chunks of up to %d records (%s), %s of memory",
-		p.Strategy, p.Device, p.Chunks, p.ChunkRecords, p.Layout, humanize.IBytes(uint64(p.MemoryLimit)))
-}
-
 // chooser weighs the strategies for one set of facts.
 type chooser struct {
 	f         *Facts

@@ -74,7 +74,6 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 
 	progress := a.bars(f.progress)
 	copying, err := timed(func() error { return copyDurably(ctx, f.opt.Inputs[0], bytes, progress) })
-	progress.Close()
 	if err != nil {
 		return err
 	}
