@@ -132,9 +132,19 @@ func PartsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer: every worker has
-// a block of each part in memory, and the smaller the blocks, the larger their index.
+// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer, which are partitioned
+// again: then as few as need no pass more, so that few have to be.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
+	if opt, fit = fitParts(f, s, records, parts); fit < parts {
+		passes := Levels(parts, fit)
+		opt, fit = fitParts(f, s, records, int(math.Ceil(math.Pow(float64(parts), 1/float64(passes)))))
+	}
+	return opt, fit
+}
+
+// fitParts does so for parts of which as many as possible are filled: every worker has a block of each in memory, and
+// the smaller the blocks, the larger their index.
+func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.Workers, UnitBytes: MaxUnitBytes}
 	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*s.Workers) > memory {

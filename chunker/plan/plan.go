@@ -121,10 +121,8 @@ type Impossible struct{ Why string }
 func (i *Impossible) Error() string { return i.Why }
 
 const (
-	// frugality is how many times less of the memory is tried, again and again, and worthLess the part of the seconds that
-	// less has to come down to.
-	frugality = 4
-	worthLess = 0.85
+	frugality = 4    // how many times less of the memory is tried, again and again
+	worthLess = 0.85 // the part of the seconds that less has to come down to
 )
 
 // Choose weighs the strategies with all of the memory and, unless one is asked for, with less: memory that nobody has
