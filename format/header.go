@@ -129,7 +129,7 @@ func (h *Header) partialText(fileBytes int64) string {
 
 func (h *Header) partialHint() string {
 	if h.format == "" {
-		return "check Record.RecordSize or Record.Type, or whether the file was cut short"
+		return "check Record.RecordSize or Record.Type, whether the file was cut short, or has a header (Options.SkipBytes)"
 	}
 	return "the file was cut short, or is no " + h.format + " file"
 }

@@ -102,8 +102,12 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 	for i := range min(len(was), len(now)) {
 		if was[i] != now[i] && !(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.complete)) {
 			c.complete = false
-			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and is %s now",
-				was[i][0], was[i][1], now[i][1]))
+			left := ""
+			if c.kept.output != "" {
+				left = "; what it has written is " + c.kept.output
+			}
+			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and is %s now%s",
+				was[i][0], was[i][1], now[i][1], left))
 		}
 	}
 	if was == nil && err == nil && c.kept.db != nil && !c.kept.db.IsReadOnly() {

@@ -56,6 +56,7 @@ func beginsWith(name, magic string) bool {
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m", "uniq": "extsort -u",
 	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
+	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
 }
 
 // mistakenVerb is an error where the first operand is no file, but a verb elsewhere, or nearly one of ours and nothing
@@ -177,7 +178,8 @@ var otherFlagNames = map[string]string{
 	"memory": "buffer-size", "mem": "buffer-size", "threads": "parallel", "workers": "parallel", "jobs": "parallel",
 	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
 	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
-	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet",
+	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
+	"header": "skip-bytes", "dedup": "unique", "distinct": "unique", "sum": "verify",
 }
 
 // gnuLetters are flags of GNU sort that have no meaning here, with what does.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -29,9 +30,19 @@ func (a *app) checkInput(files []string) error {
 	return nil
 }
 
-// checkOutput guards against binary records on a terminal, and warns where nobody gets them. Output "-" was asked for
-// by name, and may be a terminal.
-func (a *app) checkOutput(name string) error {
+// checkOutput guards against binary records on a terminal and an input that the shell has emptied for them, and warns
+// where nobody gets them. Output "-" was asked for by name, and may be a terminal.
+func (a *app) checkOutput(name string, inputs []string) error {
+	if out, ok := a.stdout.(*os.File); ok && name == "" {
+		to, err := out.Stat()
+		for _, input := range inputs {
+			from, missing := os.Stat(input)
+			if err == nil && missing == nil && to.Mode().IsRegular() && to.Size() == 0 && os.SameFile(to, from) {
+				return fmt.Errorf("%s is standard output, too: the shell has emptied it (-o %s sorts a file onto itself)",
+					input, input)
+			}
+		}
+	}
 	if name == "" && isTerminal(a.stdout) {
 		return errors.New("not writing binary records to a terminal: " +
 			"give -o FILE, or pipe the output on (or insist with -o -)")

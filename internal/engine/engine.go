@@ -116,7 +116,11 @@ func (r *Run) nothingLeft(last *plan.Impossible) error {
 
 func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
-	r.Meter.expect(c.Stages)
+	stages := slices.Clone(c.Stages)
+	if last := len(stages) - 1; last > 0 && r.Input.summed && r.Output.checked == nil { // it will be read back
+		stages = slices.Insert(stages, last, plan.Stage{Name: plan.StageVerify, Bytes: stages[last-1].Bytes})
+	}
+	r.Meter.expect(stages)
 	r.pool = newPool(r, c)
 	err := strategies[c.Strategy](ctx, r, c)
 	return errors.Join(err, r.pool.close())
