@@ -105,9 +105,9 @@ func (o *Output) openFolder() (err error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("its folder %s does not exist: make it first", filepath.Dir(o.target))
+		return fmt.Errorf("its folder %s: %w: make it first", filepath.Dir(o.target), device.WithoutPath(err))
 	case err != nil:
-		return fmt.Errorf("open folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
