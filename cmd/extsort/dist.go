@@ -287,7 +287,7 @@ func distCat(a *app) *cobra.Command {
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
 		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			if err := a.checkOutput(f.output, nil); err != nil {
+			if err := a.checkOutput(f.output); err != nil {
 				return err
 			}
 			if f.output == "" || f.output == "-" {

@@ -66,7 +66,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if size := records * int64(header.Layout().RecordSize); f.bytes > size {
 		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size/records, size))
 	}
-	if err := a.checkOutput(f.output, nil); err != nil {
+	if err := a.checkOutput(f.output); err != nil {
 		return err
 	}
 	generator, err := format.NewGenerator(header.Layout(), f.dist, f.seed, records)

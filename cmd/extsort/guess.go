@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,11 +67,11 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	if _, err := os.Stat(files[0]); !errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	r, other := f.opt.Record, otherVerbs[files[0]]
-	described := r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0
-	if other != "" {
+	if other := otherVerbs[files[0]]; other != "" {
 		return fmt.Errorf("%s: no such file, and no verb: %s does that", files[0], other)
 	}
+	r := f.opt.Record
+	described := r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0
 	if near := nearest(files[0], names(verbs)); near != "" && !described {
 		return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", files[0], near)
 	}
@@ -87,15 +86,13 @@ var (
 	longTypeName  = strings.NewReplacer("u", "uint", "i", "int", "f", "float")
 )
 
-// numPyType is a type in NumPy's letters, which count bytes.
-var numPyType = regexp.MustCompile(`^([<>|=])([uif])([1248]|16)$`)
-
 // typeName is a type as format.ParseType reads it, of one of the names that other programs have: uint64, Double, U64,
 // u32le, NumPy's <u8. What is none of these stays as it is.
 func typeName(s string) string {
-	if m := numPyType.FindStringSubmatch(s); m != nil {
-		bytes, _ := strconv.Atoi(m[3])
-		s = m[2] + strconv.Itoa(8*bytes) + when(m[1] == ">", "be")
+	if len(s) > 2 && strings.Contains("<>|=", s[:1]) && strings.Contains("uif", s[1:2]) { // which count bytes
+		if bytes, err := strconv.Atoi(s[2:]); err == nil && bytes > 0 && bytes&(bytes-1) == 0 {
+			s = s[1:2] + strconv.Itoa(8*bytes) + when(s[0] == '>', "be")
+		}
 	}
 	name := strings.ToLower(s)
 	if i := strings.LastIndexAny(name, "0123456789"); i >= 0 && name[i+1:] == "le" {

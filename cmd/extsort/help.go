@@ -111,9 +111,11 @@ func helpCommand() *cobra.Command {
 				if at < 0 && i > 0 && !about.HasSubCommands() {
 					return errors.New("help: name one verb")
 				}
+				if other := otherVerbs[name]; at < 0 && other != "" {
+					return fmt.Errorf("help: there is no verb %q: %s does that", name, other)
+				}
 				if at < 0 {
-					return fmt.Errorf("help: there is no verb %q: %s", name, cmp.Or(when(otherVerbs[name] != "", "%s does that",
-						otherVerbs[name]), about.CommandPath()+" --help lists them"))
+					return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
 				}
 				about = about.Commands()[at]
 			}

@@ -160,7 +160,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 		opt.Warn(fmt.Sprintf("%s will have bare %s and no header of NumPy: read it by numpy.fromfile", opt.Output,
 			opt.Argsort))
 	}
-	if err := a.checkOutput(opt.Output, opt.Inputs); err != nil {
+	if err := a.checkOutput(opt.Output, opt.Inputs...); err != nil {
 		return err
 	}
 	progress := a.bars(f.report.shown())

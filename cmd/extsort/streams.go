@@ -32,7 +32,7 @@ func (a *app) checkInput(files []string) error {
 
 // checkOutput guards against binary records on a terminal and an input that the shell has emptied for them, and warns
 // where nobody gets them. Output "-" was asked for by name, and may be a terminal.
-func (a *app) checkOutput(name string, inputs []string) error {
+func (a *app) checkOutput(name string, inputs ...string) error {
 	if out, ok := a.stdout.(*os.File); ok && name == "" {
 		to, err := out.Stat()
 		for _, input := range inputs {
