@@ -75,13 +75,18 @@ func (r *Run) readBlocks(i, j int, p []byte) error {
 	for i := i; i < j; i++ {
 		dst := p[:r.BlockBytes(i)]
 		p = p[len(dst):]
-		group.Go(func() error {
+		load := func() error {
 			recs, err := r.ReadBlock(i, dst)
 			if len(recs) > 0 && &recs[0] != &dst[0] {
 				copy(dst, recs)
 			}
 			return err
-		})
+		}
+		if r.atOnce > 1 {
+			group.Go(load)
+		} else if err := load(); err != nil {
+			return err
+		}
 	}
 	return group.Wait()
 }
