@@ -26,22 +26,22 @@ func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bo
 		return 0
 	}
 	var rates []float64
+	memory := make([]byte, max(blockBytes, recordSize))
+	clear(memory) // so that it is not touched for the first time by the reading
 	for _, src := range sources {
-		rates = append(rates, rateOf(src, recordSize, 1, 1))
+		rates = append(rates, rateOf(src, recordSize, 1, 1, memory))
 	}
 	slices.Sort(rates)
 	rate, readers := rates[trialReads/2-1], max(min(trialReads, blockBytes/recordSize), 1)
 	if rate > 0 && isDisk(rate) {
-		rate = max(rate, rateOf(sources[trialReads/2], recordSize, readers, stretchBytes))
+		rate = max(rate, rateOf(sources[trialReads/2], recordSize, readers, stretchBytes, memory))
 	}
 	return rate
 }
 
-// rateOf is the bytes/s at which some readers read src, until they have so many bytes or there are no more.
-func rateOf(src device.Source, recordSize, readers int, bytes int64) float64 {
-	block := max(blockBytes/readers/recordSize, 1)
-	memory := make([]byte, readers*block*recordSize)
-	clear(memory) // so that it is not touched for the first time by the reading
+// rateOf is the bytes/s at which some readers read src into memory, until they have so many bytes or there are no more.
+func rateOf(src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
+	block := max(len(memory)/readers/recordSize, 1)
 	var read atomic.Int64
 	var all sync.WaitGroup
 	start := time.Now()
