@@ -195,6 +195,7 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 	var mu sync.Mutex
 	low, high = ^K(0), K(0)
 	step := int(l.count/leafSample) + 1
+	sample = make([]K, 0, int(l.count)/step+workers)
 	next := make([]int, workers) // of the worker's keys, from the next one on, to sample
 	err = s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
