@@ -300,12 +300,13 @@ func (c *Checkpoint) remove() error {
 	}
 	defer c.kept.db.Close()
 	entries, unread := os.ReadDir(c.folder)
+	var all errgroup.Group // to free the space of a large file takes a while
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), spillPrefix) {
-			err = errors.Join(err, os.Remove(filepath.Join(c.folder, e.Name())))
+			all.Go(func() error { return os.Remove(filepath.Join(c.folder, e.Name())) })
 		}
 	}
-	if err = errors.Join(err, unread, syncNames(c.folder)); err == nil {
+	if err = errors.Join(err, unread, all.Wait(), syncNames(c.folder)); err == nil {
 		err = errors.Join(os.Remove(filepath.Join(c.folder, manifestName)), os.Remove(c.folder))
 	}
 	return atCheckpoint(c.folder, err)
