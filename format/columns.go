@@ -9,7 +9,7 @@ import (
 // columns are values of one type that follow each other in a record, as in a row of an array of two dimensions.
 type columns struct {
 	n     int
-	first npyField
+	first ArrayField
 }
 
 // field resolves COLUMN[:desc], the first column being 0, or OFFSET:TYPE[:desc].
@@ -22,11 +22,11 @@ func (c columns) field(key string) (Field, error) {
 	switch {
 	case err != nil || at < 0 || at >= c.n:
 		return Field{}, fmt.Errorf("key %q: there is no such column: a record has the columns 0 to %d", key, c.n-1)
-	case c.first.why != "":
-		return Field{}, fmt.Errorf("key %q: %s", key, c.first.why)
+	case c.first.Why != "":
+		return Field{}, fmt.Errorf("key %q: %s", key, c.first.Why)
 	}
-	f := c.first.field(direction == "desc")
-	f.Offset += at * f.Type.Size
+	f := c.first.Field
+	f.Offset, f.Desc = f.Offset+at*f.Type.Size, direction == "desc"
 	return f, nil
 }
 

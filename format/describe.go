@@ -35,11 +35,9 @@ const shownColumns = 12
 
 // ArrayField is a field of an array's records.
 type ArrayField struct {
-	Name   string
-	Offset int    // bytes; of an array in a record not known
-	Type   Type   // the zero Type: it cannot be a key
-	NaT    bool   // its least value is NaT
-	Why    string // it cannot be a key; "": it can
+	Field        // where it stands; the zero Type: it cannot be a key
+	Name  string // of one in a structure with dots
+	Why   string // it cannot be a key; "": it can
 }
 
 // ReadArray reads the header of a NumPy array, and not a byte more.
@@ -55,15 +53,15 @@ func ReadArray(r io.Reader) (*Array, error) {
 	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size, Columns: dt.columns}
 	for i := 1; i < min(dt.columns, shownColumns); i++ {
 		f := dt.fields[0]
-		f.offset += i * (dt.size / dt.columns)
+		f.Offset += i * (dt.size / dt.columns)
 		dt.fields = append(dt.fields, f)
 	}
-	for i, f := range dt.fields {
+	for i := range dt.fields {
 		if dt.columns > 0 {
-			f.name = strconv.Itoa(i)
+			dt.fields[i].Name = strconv.Itoa(i)
 		}
-		a.Fields = append(a.Fields, ArrayField{Name: f.name, Offset: f.offset, Type: f.typ, NaT: f.nat, Why: f.why})
 	}
+	a.Fields = dt.fields
 	return a, nil
 }
 

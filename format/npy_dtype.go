@@ -21,24 +21,11 @@ import (
 //	f12, f16, c         payload only: they have no key type
 //	O                   an error: the file holds pickled objects, not records
 type dtype struct {
-	text   string     // as Python writes it
-	size   int        // bytes
-	fields []npyField // of a structure, nested ones by dotted names; a scalar is one without a name, padding is none
+	text   string       // as Python writes it
+	size   int          // bytes
+	fields []ArrayField // of a structure, nested ones by dotted names; a scalar is one without a name, padding is none
 
 	columns int // of an array of two dimensions, whose rows are the records; 0: it has one dimension
-}
-
-// npyField is a place in the record. A field that cannot be a key says why.
-type npyField struct {
-	name   string
-	offset int
-	typ    Type
-	nat    bool // the least value is NaT
-	why    string
-}
-
-func (f npyField) field(desc bool) Field {
-	return Field{Offset: f.offset, Type: f.typ, Desc: desc, NaT: f.nat}
 }
 
 // Names and fields are bounded, and with them the work that a header can cause.
@@ -70,7 +57,7 @@ func parseDtype(descr any) (dtype, error) {
 func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
 	switch descr := descr.(type) {
 	case string:
-		f := npyField{name: name, offset: offset}
+		f := ArrayField{Name: name, Field: Field{Offset: offset}}
 		size, err = f.parse(descr)
 		d.fields = append(d.fields, f)
 		if len(d.fields) > maxNpyFields || len(name) > maxNpyName {
@@ -107,10 +94,10 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
 		why := fmt.Sprintf("field %.99q is an array: give the element as Record.Keys OFFSET:TYPE", name)
-		if inside := d.fields[before:]; len(inside) == 1 && inside[0].why == "" {
-			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].typ)
+		if inside := d.fields[before:]; len(inside) == 1 && inside[0].Why == "" {
+			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].Type)
 		}
-		d.fields = append(d.fields[:before], npyField{name: full, offset: offset, why: why})
+		d.fields = append(d.fields[:before], ArrayField{Name: full, Field: Field{Offset: offset}, Why: why})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("field %.99q: %w", name, err)
@@ -122,7 +109,7 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 }
 
 // parse reads a type like '<u8' and gives its size in bytes.
-func (f *npyField) parse(s string) (size int, err error) {
+func (f *ArrayField) parse(s string) (size int, err error) {
 	if s == "" || !strings.Contains("<>=|", s[:1]) {
 		return 0, fmt.Errorf("dtype %.99q has no byte order", s)
 	}
@@ -139,19 +126,19 @@ func (f *npyField) parse(s string) (size int, err error) {
 	bigEndian := size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)
 	switch {
 	case ok:
-		f.typ, f.nat = Type{number, size, bigEndian}, strings.Contains("mM", kind[:1])
+		f.Type, f.NaT = Type{number, size, bigEndian}, strings.Contains("mM", kind[:1])
 	case kind == "V2" && s[0] != '|':
-		f.typ = Type{Brain, size, bigEndian}
+		f.Type = Type{Brain, size, bigEndian}
 	case strings.Contains("SaV", kind[:1]):
-		f.typ = Type{Kind: Bytes, Size: size}
+		f.Type = Type{Kind: Bytes, Size: size}
 	case kind[0] == 'U':
 		size *= ucsBytes
-		f.typ = Type{UCS, size, s[0] == '>' || s[0] != '<' && hostBigEndian}
+		f.Type = Type{UCS, size, s[0] == '>' || s[0] != '<' && hostBigEndian}
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
-	if f.typ.Size == 0 {
-		f.why = "dtype " + pyRepr(s, false) +
+	if f.Type.Size == 0 {
+		f.Why = "dtype " + pyRepr(s, false) +
 			" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give Record.Keys OFFSET:TYPE"
 	}
 	return size, nil
@@ -228,10 +215,10 @@ func elements(shape any) (int, error) {
 func (s Spec) npyLayout(d dtype) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
-		if err == nil && d.isScalar() && strings.HasPrefix(d.text, "'|V") && d.fields[0].typ.Size == t.Size {
-			d.fields[0].typ = t // which a V does not tell
+		if err == nil && d.isScalar() && strings.HasPrefix(d.text, "'|V") && d.fields[0].Type.Size == t.Size {
+			d.fields[0].Type = t // which a V does not tell
 		}
-		if err != nil || !d.isScalar() || d.fields[0].typ != t {
+		if err != nil || !d.isScalar() || d.fields[0].Type != t {
 			return Layout{}, fmt.Errorf("the array has dtype %.99s, not Record.Type %s: leave Record.Type out",
 				d.text, s.Type)
 		}
@@ -244,26 +231,27 @@ func (s Spec) npyLayout(d dtype) (Layout, error) {
 	case !d.isScalar():
 		return Layout{}, fmt.Errorf("records have several fields, so give the key as Record.Keys NAME[:desc]; "+
 			"the fields are %s", d.names())
-	case d.fields[0].why != "":
-		return Layout{}, errors.New(d.fields[0].why)
+	case d.fields[0].Why != "":
+		return Layout{}, errors.New(d.fields[0].Why)
 	}
-	l := Layout{RecordSize: d.size, Key: []Field{d.fields[0].field(false)}}
+	l := Layout{RecordSize: d.size, Key: []Field{d.fields[0].Field}}
 	return l, l.Validate()
 }
 
-func (d dtype) isScalar() bool { return len(d.fields) == 1 && d.fields[0].name == "" }
+func (d dtype) isScalar() bool { return len(d.fields) == 1 && d.fields[0].Name == "" }
 
 // resolve reads NAME[:desc] or OFFSET:TYPE[:desc]. A name may have colons itself.
 func (d dtype) resolve(key string) (Field, error) {
 	for _, f := range d.fields {
-		rest, ok := strings.CutPrefix(key, f.name)
-		if !ok || f.name == "" || rest != "" && rest != ":desc" && rest != ":asc" {
+		rest, ok := strings.CutPrefix(key, f.Name)
+		if !ok || f.Name == "" || rest != "" && rest != ":desc" && rest != ":asc" {
 			continue
 		}
-		if f.why != "" {
-			return Field{}, fmt.Errorf("key %q: %s", key, f.why)
+		if f.Why != "" {
+			return Field{}, fmt.Errorf("key %q: %s", key, f.Why)
 		}
-		return f.field(rest == ":desc"), nil
+		f.Desc = rest == ":desc"
+		return f.Field, nil
 	}
 	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
 		return ParseField(key)
@@ -279,7 +267,7 @@ func (d dtype) resolve(key string) (Field, error) {
 func (d dtype) names() string {
 	var names []string
 	for _, f := range d.fields {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	if more := len(names) - 12; more > 0 {
 		names = append(names[:12], fmt.Sprintf("and %d more", more))

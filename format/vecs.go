@@ -29,7 +29,7 @@ func (s Spec) readVecs(r io.Reader) (*Header, error) {
 	if most := (MaxRecordSize - vecsDimension) / t.Size; n < 1 || n > most {
 		return nil, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?", n, most, s.Format)
 	}
-	layout, err := columns{n, npyField{offset: vecsDimension, typ: t}}.layout(s, vecsDimension+n*t.Size)
+	layout, err := columns{n, ArrayField{Field: Field{Offset: vecsDimension, Type: t}}}.layout(s, vecsDimension+n*t.Size)
 	return &Header{format: s.Format, layout: layout, records: -1, begin: dimension}, err
 }
 

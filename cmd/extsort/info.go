@@ -240,9 +240,11 @@ func writeMembers(w io.Writer, members []info.Member) {
 	if len(members) == 0 {
 		return
 	}
-	lines := [][]string{{"array", "size"}}
+	lines := [][]string{{"array", "size", "shape", "", "dtype"}}
 	for _, m := range members {
-		lines = append(lines, []string{m.Name, plural(m.Bytes, "byte"), "-f npz --member " + m.Name})
+		shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Shape), " ", " x "), "[]")
+		lines = append(lines, []string{m.Name, plural(m.Bytes, "byte"), shape, "--member " + m.Name,
+			cmp.Or(m.DType, fieldsToFlags.Replace(m.Problem))})
 	}
 	fmt.Fprintln(w)
 	writeColumns(w, lines)

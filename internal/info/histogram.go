@@ -54,18 +54,13 @@ func (s *sample) add(key []byte) {
 }
 
 // duplicates is how many keys equal another one before.
-func (s *sample) duplicates() (n int64) {
+func (s *sample) duplicates() int64 {
 	all := make([][]byte, s.len())
 	for i := range all {
 		all[i] = s.key(i)
 	}
 	slices.SortFunc(all, bytes.Compare)
-	for i := 1; i < len(all); i++ {
-		if bytes.Equal(all[i-1], all[i]) {
-			n++
-		}
-	}
-	return n
+	return int64(s.len() - len(slices.CompactFunc(all, bytes.Equal)))
 }
 
 // histogram counts the values of field f, the first of the key, in bins of the same width.

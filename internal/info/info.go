@@ -66,8 +66,37 @@ type Field struct {
 
 // Member is an array of an archive.
 type Member struct {
-	Name  string `json:"name"`
-	Bytes int64  `json:"bytes"` // decompressed, with its header
+	Name    string  `json:"name"`
+	Bytes   int64   `json:"bytes"`             // decompressed, with its header
+	DType   string  `json:"dtype,omitempty"`   // as Python writes it
+	Shape   []int64 `json:"shape,omitempty"`   // records, and of two dimensions columns
+	Problem string  `json:"problem,omitempty"` // why the array cannot be sorted
+}
+
+const maxDescribed = 100 // arrays of an archive that are opened
+
+// describe adds what the header of the array says.
+func (m *Member) describe(file *format.Member) {
+	r, err := file.Open()
+	if err == nil {
+		defer r.Close()
+		err = m.read(r)
+	}
+	if err != nil {
+		m.Problem = err.Error()
+	}
+}
+
+func (m *Member) read(r io.Reader) error {
+	array, err := format.ReadArray(r)
+	if err != nil {
+		return err
+	}
+	m.DType, m.Shape = array.DType, []int64{array.Records}
+	if array.Columns > 0 {
+		m.Shape = append(m.Shape, int64(array.Columns))
+	}
+	return nil
 }
 
 // Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in
@@ -115,8 +144,11 @@ func (l *look) recognise() {
 	switch {
 	case len(l.src.members) > 0:
 		r.Container, l.Record.Format = "npz", "npz"
-		for _, m := range l.src.members {
-			r.Members = append(r.Members, Member{m.Name, m.Bytes})
+		for i, file := range l.src.members {
+			r.Members = append(r.Members, Member{Name: file.Name, Bytes: file.Bytes})
+			if i < maxDescribed {
+				r.Members[i].describe(&file)
+			}
 		}
 	case len(head) == 0:
 		r.Container, r.Records = "empty", 0

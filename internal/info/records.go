@@ -31,12 +31,6 @@ const (
 	unknownRow = 32 // bytes that are shown where no record size is known
 )
 
-// shownField is a field with the name that it is known by.
-type shownField struct {
-	format.Field
-	name string
-}
-
 // show reads the first, a middle and the last record. Where nothing says what a record is, the likeliest size is taken,
 // and where there is none a few bytes.
 func (l *look) show() (shown []Record, err error) {
@@ -66,25 +60,25 @@ func (l *look) show() (shown []Record, err error) {
 }
 
 // shownFields are the fields of an array that have a type, or else those of the key, by their place.
-func (l *look) shownFields() (fields []shownField) {
+func (l *look) shownFields() (fields []format.ArrayField) {
 	switch {
 	case l.array != nil:
 		for _, f := range l.array.Fields {
 			if f.Why == "" {
-				fields = append(fields, shownField{format.Field{Offset: f.Offset, Type: f.Type, NaT: f.NaT}, f.Name})
+				fields = append(fields, f)
 			}
 		}
 	case l.header != nil:
 		for _, f := range l.header.Layout().Key {
 			f.Desc = false
-			fields = append(fields, shownField{f, f.String()})
+			fields = append(fields, format.ArrayField{Field: f, Name: f.String()})
 		}
 	}
-	slices.SortStableFunc(fields, func(a, b shownField) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(fields, func(a, b format.ArrayField) int { return cmp.Compare(a.Offset, b.Offset) })
 	return fields[:min(len(fields), maxFields)]
 }
 
-func partsOf(rec []byte, fields []shownField) (parts []Part) {
+func partsOf(rec []byte, fields []format.ArrayField) (parts []Part) {
 	end := 0
 	unknown := func(to int) {
 		if to > end {
@@ -93,8 +87,8 @@ func partsOf(rec []byte, fields []shownField) (parts []Part) {
 	}
 	for _, f := range fields {
 		unknown(f.Offset)
-		part := newPart(rec, f.Offset, f.Offset+f.Type.Size, cmp.Or(f.name, f.String()))
-		part.Value = f.value(rec)
+		part := newPart(rec, f.Offset, f.Offset+f.Type.Size, cmp.Or(f.Name, f.String()))
+		part.Value = valueOf(rec, f.Field)
 		parts = append(parts, part)
 		end = max(end, f.Offset+f.Type.Size)
 	}
@@ -111,9 +105,9 @@ func newPart(rec []byte, from, to int, field string) Part {
 	return p
 }
 
-// value is the field of a record as people read it.
-func (f shownField) value(rec []byte) string {
-	layout := format.Layout{RecordSize: len(rec), Key: []format.Field{f.Field}}
+// valueOf is the field of a record as people read it.
+func valueOf(rec []byte, f format.Field) string {
+	layout := format.Layout{RecordSize: len(rec), Key: []format.Field{f}}
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
 		return "" // wider than a key may be
