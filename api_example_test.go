@@ -44,6 +44,14 @@ func ExampleRecords() {
 	// 3
 }
 
+func ExamplePlanFor() {
+	plan, err := extsort.PlanFor(context.Background(), extsort.Options{
+		Record: extsort.Keys(extsort.U64), MemoryBytes: 1 << 30, Output: "sorted.bin",
+	}, 60_000_000_000)
+	fmt.Println(plan.OutputBytes, plan.TempBytes > 450_000_000_000, plan.Seconds > 0, err)
+	// Output: 480000000000 true true <nil>
+}
+
 func ExampleKeys() {
 	fmt.Printf("%+v\n", extsort.Keys(extsort.U64))
 	// Output: {Format: Type:u64 Member: RecordSize:0 Keys:[] NaN:}

@@ -15,7 +15,7 @@
 // # How a sort goes
 //
 // [Sort] opens the inputs and takes a sample of their keys. A cost model weighs the ways to the final order
-// ([Plan] shows the outcome):
+// ([Plan] shows the outcome, [PlanFor] for what is not there):
 //
 //   - copy: the input is in order as it stands, or in reverse order.
 //   - in-core: everything fits one chunk. It is read once and written once.

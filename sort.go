@@ -1,12 +1,15 @@
 package extsort
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
@@ -57,6 +60,25 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 		return nil, err
 	}
 	return s.run.Plan, s.close()
+}
+
+// PlanFor is Plan for an input that is not there: so many records with uniformly random keys in random order, in a file
+// on a disk, not compressed, and room for all spill. The inputs of the options are not looked at.
+func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error) {
+	if records < 0 {
+		return nil, fmt.Errorf("plan for %d records: must not be negative", records)
+	}
+	header, err := opt.described().NewHeader()
+	if err != nil {
+		return nil, err
+	}
+	begin := bytes.NewReader(header.Encode(0))
+	opt.Inputs, opt.Sources = nil, []Source{{Name: "the input", At: begin, Size: begin.Size(), Version: "none"}}
+	opt.Raw, opt.Decompress, opt.SkipBytes, opt.KeepHeader = opt.Record.Format == "", "", 0, false
+	records /= max(opt.Part.N, 1)
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
+	opt.faults.readBytes, opt.faults.spillStore = machineProfile().DiskBytes, spill.Endless{}
+	return Plan(ctx, opt)
 }
 
 // session is a run with what it was prepared from.

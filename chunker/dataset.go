@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/extsort/extsort/chunker/input"
@@ -40,6 +41,26 @@ func NewDataset(inputs []*input.Input) Dataset {
 		return input.NewStream(inputs)
 	}
 	return input.NewFiles(inputs)
+}
+
+// Imagined is a dataset that is nowhere: so many records with random keys in random order. Only what a plan needs is
+// known of it; the rest is another's.
+func Imagined(d Dataset, records int64) Dataset { return &imagined{d, records} }
+
+type imagined struct {
+	Dataset
+	records int64
+}
+
+func (d *imagined) Records() int64 { return d.records }
+
+func (d *imagined) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+	n = plan.SampleLimit(n, k.Layout().RecordSize)
+	prefixes, chance := make([]uint64, min(int64(n), d.records)), rand.New(rand.NewPCG(1, 1))
+	for i := range prefixes {
+		prefixes[i] = chance.Uint64() >> (64 - k.PrefixBits())
+	}
+	return plan.NewSample(prefixes), nil
 }
 
 // Wrapped is a dataset whose sources wrap makes of those of another, with the number of records before each, at most.

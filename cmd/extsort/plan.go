@@ -18,14 +18,51 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var f sortFlags
+	var f planFlags
+	g := newGroup("In place of FILE")
+	g.add(size(&f.made.records, "COUNT", parseCount), "records,n",
+		"plan for so many records with random keys, in a file that need not be there")
+	g.add(size(&f.made.bytes, "SIZE", parseSize), "size", "plan for so many bytes of such")
 	return verb("plan [flags] [FILE ...]",
-		"Show what a sort with these flags would do and what that is expected to cost,\nand do nothing.",
-		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in",
-		f.groups(), func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) })
+		"Show what a sort with these flags would do and what that is expected to cost,\n"+
+			"and do nothing. Without -o it is taken to write a file beside the input.",
+		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
+			"  extsort plan -t u64 --size 500G",
+		append([]group{g}, f.groups()...),
+		func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) })
 }
 
-func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
+// planFlags are those of the sort and, where it has no input, what that would be.
+type planFlags struct {
+	sortFlags
+	made genFlags
+}
+
+// plan plans for the inputs or, where there are none, for as many records as are said.
+func (f *planFlags) plan(ctx context.Context, opt extsort.Options) (*extsort.SortPlan, error) {
+	if f.made.records+f.made.bytes == 0 {
+		return extsort.Plan(ctx, opt)
+	}
+	if len(opt.Inputs) > 0 {
+		return nil, fmt.Errorf("plan: --size and -n are for a file that is not there: leave them out, or %s", opt.Inputs[0])
+	}
+	f.made.record = opt.Record
+	_, records, err := f.made.data()
+	if err != nil {
+		return nil, err
+	}
+	return extsort.PlanFor(ctx, opt, records)
+}
+
+// assumedOutput is where the sort is taken to write without -o: most who plan one want a file.
+func assumedOutput(files []string) string {
+	if len(files) == 0 || files[0] == "-" || strings.Contains(files[0], "://") {
+		return "sorted"
+	}
+	return files[0] + ".sorted"
+}
+
+func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 	files, err := f.named(files, a.stdin)
 	if err != nil {
 		return err
@@ -42,9 +79,13 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 			return fmt.Errorf("plan: output %s: its folder %s does not exist: make it first", f.opt.Output, dir)
 		}
 	}
-	p, err := extsort.Plan(ctx, f.options(a, files))
+	assumed := f.opt.Output == ""
+	if assumed {
+		f.opt.Output = assumedOutput(files)
+	}
+	p, err := f.plan(ctx, f.options(a, files))
 	if err != nil {
-		return err
+		return placed(err, f.opt.SkipBytes)
 	}
 	if file, ok := f.report.json(); file != "" {
 		return output.WriteFile(ctx, file, func(w io.Writer) error { return writeObject(w, p, nil) })
@@ -55,14 +96,15 @@ func (a *app) plan(ctx context.Context, f *sortFlags, files []string) error {
 		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)
 		return nil
 	}
-	writePlan(a.out, p, &f.opt)
+	writePlan(a.out, p, f, assumed)
 	return nil
 }
 
-func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
-	size := int64(p.RecordSize)
+func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed bool) {
+	opt, size := &f.opt, int64(p.RecordSize)
 	writeRows(w, []row{
 		{"records", planRecords(p)},
+		{"assumed", when(f.made.records+f.made.bytes > 0, "random keys in random order, in a file on a disk")},
 		{"layout", p.Layout},
 		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included") +
 			when(p.UnusedMemory > 0, ", of which %s are left alone: to touch them takes longer than it saves",
@@ -76,6 +118,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan, opt *extsort.Options) {
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
 		{"output", planOutput(p, opt)},
+		{"assumed", when(assumed, "the output is a file, as there is no -o (-o - is standard output)")},
 		{"replaces", planReplaced(opt)},
 		{"checkpoint", planCheckpoint(p)},
 		{"rates", planRates(p.Rates)},
