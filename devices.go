@@ -129,11 +129,11 @@ func (s *session) openCL(info device.Info) (device.Device, error) {
 // checkSort says why a device cannot sort as asked.
 func (o *Options) checkSort(info device.Info) error {
 	if o.Algorithm != "" && !slices.Contains(info.Algorithms, o.Algorithm) {
-		return fmt.Errorf("algorithm %q: device %d (%s) has %s",
+		return fmt.Errorf("Options.Algorithm %q: device %d (%s) has %s",
 			o.Algorithm, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
 	}
 	if o.DigitBits > 0 && info.Kind == device.CPU {
-		return fmt.Errorf("digit bits %d: device %d (%s) chooses its digits by the data; name an OpenCL device",
+		return fmt.Errorf("Options.DigitBits %d: device %d (%s) chooses its digits by the data; name an OpenCL device",
 			o.DigitBits, info.Index, info.Name)
 	}
 	return nil

@@ -75,7 +75,7 @@ func TestSink(t *testing.T) {
 			{t.Context(), keptSink{failed: failed}, Options{}, "commit abort", "finish the output: the store is full"},
 			{t.Context(), keptSink{write: failed}, Options{}, "abort", "the store is full"},
 			{t.Context(), keptSink{}, Options{Output: "out"}, "abort", "leave Output and Stdout empty"},
-			{t.Context(), keptSink{}, Options{Limit: -2}, "abort", "limit -2"},
+			{t.Context(), keptSink{}, Options{Limit: -2}, "abort", "Limit -2"},
 			{cancelled, keptSink{}, Options{}, "abort", "canceled"},
 		} {
 			opt := small(c.opt)

@@ -24,7 +24,7 @@ type (
 type DisorderError struct {
 	File   string
 	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
-	Byte   int64  // its place in the file (decompressed), from 0
+	Byte   int64  // its place in the file (decompressed), from 0 behind Options.SkipBytes
 	Key    string // its key in its type, as format.Layout.KeyTexts writes it
 	After  string // the key of the record before it
 	Field  string // of a key that is not all of the record, the first field that is not equal in both

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort"
@@ -42,6 +43,43 @@ func TestErrorsHaveTypes(t *testing.T) {
 	}
 	if err := sort(bare, make([]byte, 16), 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMessagesNameFields: whoever gives an option that cannot be reads which one.
+func TestMessagesNameFields(t *testing.T) {
+	for want, opt := range map[string]extsort.Options{
+		"Options.Argsort":       {Argsort: "u16"},
+		"Options.Algorithm":     {Algorithm: "bogo", Devices: []string{"cpu"}},
+		"Options.BatchSize":     {BatchSize: 1},
+		"Options.Decompress":    {Decompress: "xz"},
+		"Options.DeviceMemory":  {DeviceMemory: -1},
+		"Options.DigitBits":     {DigitBits: 3, Devices: []string{"cpu"}},
+		"Options.Duplicates":    {Duplicates: true, Unique: true},
+		"Options.Keep":          {Unique: true, Keep: "best"},
+		"Options.KeepHeader":    {KeepHeader: true},
+		"Options.Limit":         {Limit: -2},
+		"Options.MemoryBytes":   {MemoryBytes: 5},
+		"Options.Output":        {Checkpoint: "kept"},
+		"Options.SkipBytes":     {SkipBytes: -1},
+		"Options.SpillCompress": {SpillCompress: "gzip"},
+		"Options.Strategy":      {Strategy: "magic"},
+		"Options.Verify":        {Shuffle: true, Verify: true},
+		"Options.Workers":       {Workers: -1},
+		"Record.NaN":            {Record: format.Spec{Type: "f32", NaN: "up"}},
+		"Record.Type":           {Record: format.Spec{Type: "u33"}},
+	} {
+		opt.Stdin, opt.Stdout = bytes.NewReader(nil), io.Discard
+		if opt.Record.Type == "" {
+			opt.Record = extsort.Keys(extsort.U64)
+		}
+		if _, err := extsort.Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	_, err := extsort.SortSlice(t.Context(), make([]byte, 9), extsort.Options{Record: extsort.Keys(extsort.U64)})
+	if err == nil || !strings.HasPrefix(err.Error(), "the slice: ") {
+		t.Errorf("9 bytes of u64: %v", err)
 	}
 }
 

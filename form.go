@@ -14,16 +14,17 @@ var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
 // validateForm reports what cannot be written in place of the records.
 func (o *Options) validateForm(check func(ok bool, format string, args ...any)) {
-	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "keep %q: use first or last", o.Keep)
+	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "Options.Keep %q: use first or last", o.Keep)
 	check(o.Unique || o.Keep == "", "Options.Keep: needs Options.Unique: it is for equal keys of which one stays")
 	check(o.Unique || !o.Count, "Options.Count: needs Options.Unique: it is for equal keys of which one stays")
-	check(!o.Unique || !o.Duplicates, "unique and duplicates contradict each other: one record of each key, or of those "+
-		"that occur more than once")
-	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "argsort %q: use u32 or u64", o.Argsort)
+	check(!o.Unique || !o.Duplicates, "Options.Unique and Options.Duplicates contradict each other: one record of each "+
+		"key, or of those that occur more than once")
+	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "Options.Argsort %q: use u32 or u64", o.Argsort)
 	check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify,
-		"argsort writes bare indexes: it cannot be had with count, keep header or verify")
+		"Options.Argsort writes bare indexes: leave Options.Count, Options.KeepHeader and Options.Verify out")
 	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify,
-		"shuffle has no order by keys: it cannot be had with unique, duplicates, argsort, reverse or verify")
+		"a shuffle has no order by keys: it cannot be had with Options.Unique, Options.Duplicates, Options.Argsort, "+
+			"Options.Reverse or Options.Verify")
 	_, redirected := output.Descriptor(o.Output)
 	check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0,
 		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)

@@ -111,7 +111,7 @@ type Options struct {
 
 // faults are the seams through which tests make operations fail: the dataset that is read, the device that
 // sorts, the store that is spilled to and the operations on the output. A nil seam is the real thing. Two more
-// make chunks and blocks so small that a few kilobytes are sorted as terabytes are.
+// make chunks and blocks so small that a few kilobytes are sorted as terabytes are. PlanFor puts in what is not there.
 type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset
 	wrapDevice  func(device.Device) device.Device
@@ -136,23 +136,23 @@ func (o *Options) validate() error {
 		}
 	}
 	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread}, o.Strategy),
-		"strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
+		"Options.Strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
 	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
-		"spill compression %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
-	check(o.Limit >= NoRecords, "limit %d: must be at least 1", o.Limit)
-	check(o.SkipBytes >= 0, "skip bytes %d: must not be negative", o.SkipBytes)
+		"Options.SpillCompress %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
+	check(o.Limit >= NoRecords, "Options.Limit %d: must be at least 1", o.Limit)
+	check(o.SkipBytes >= 0, "Options.SkipBytes %d: must not be negative", o.SkipBytes)
 	check(!o.KeepHeader || o.SkipBytes > 0, "Options.KeepHeader: needs Options.SkipBytes N, the bytes that it has")
-	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "keep header: %d bytes are more than can be kept, %d",
+	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "Options.KeepHeader: %d bytes are more than can be kept, %d",
 		o.SkipBytes, MaxKeptHeader)
-	check(o.Workers >= 0, "parallel %d: must be at least 1", o.Workers)
-	check(o.BatchSize == 0 || o.BatchSize >= 2, "batch size %d: must be at least 2", o.BatchSize)
+	check(o.Workers >= 0, "Options.Workers %d: must be at least 1", o.Workers)
+	check(o.BatchSize == 0 || o.BatchSize >= 2, "Options.BatchSize %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
-		least := "the least is " + humanize.IBytes(MinMemory)
+		least := "raise Options.MemoryBytes, to " + humanize.IBytes(MinMemory) + " at least"
 		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
 	}
-	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, "sink: it is the output: leave Output and Stdout empty")
-	check(o.DigitBits >= 0, "digit bits %d: must be at least 1", o.DigitBits)
-	check(o.DeviceMemory >= 0, "device memory %d: must not be negative", o.DeviceMemory)
+	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, "Options.Sink: is the output: leave Output and Stdout empty")
+	check(o.DigitBits >= 0, "Options.DigitBits %d: must be at least 1", o.DigitBits)
+	check(o.DeviceMemory >= 0, "Options.DeviceMemory %d: must not be negative", o.DeviceMemory)
 	o.validateForm(check)
 	return errors.Join(append(faults, o.validateCheckpoint())...)
 }

@@ -233,7 +233,7 @@ func TestSortErrors(t *testing.T) {
 		want []string
 	}{
 		"options": {Options{Strategy: "magic", SpillCompress: "gzip", Limit: -1, Workers: -1, BatchSize: 1, MemoryBytes: 5},
-			[]string{"Record.Type", "magic", "gzip", "limit", "parallel", "batch", "memory"}},
+			[]string{"Record.Type", "magic", "gzip", "limit", "Workers", "BatchSize", "memory"}},
 		"partial record": {Options{Record: k.spec, Inputs: []string{partial}},
 			[]string{partial, "803", "8", "remainder 3"}},
 		"partial stream": {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))},

@@ -72,7 +72,8 @@ func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error)
 	}
 	var sorted bytes.Buffer
 	sorted.Grow(len(records))
-	opt.Stdin, opt.Stdout, opt.Raw = bytes.NewReader(records), &sorted, opt.Record.Format == ""
+	opt.Sources = []Source{{Name: "the slice", At: bytes.NewReader(records), Size: int64(len(records))}}
+	opt.Stdout, opt.Raw = &sorted, opt.Record.Format == ""
 	if _, err := Sort(ctx, opt); err != nil {
 		return nil, err
 	}

@@ -96,8 +96,11 @@ func (d *decompressor) explain(err error) error {
 		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise Options.MemoryBytes: %w",
 			d.windowBytes>>20, err)
 	}
-	hint, cutShort := "", d.begun && errors.Is(err, io.ErrUnexpectedEOF)
-	if d.source.err == nil && !cutShort {
+	hint, cutShort := "", errors.Is(err, io.ErrUnexpectedEOF)
+	if cutShort {
+		err = fmt.Errorf("it was cut short or is damaged, get it whole again: %w", err)
+	}
+	if d.source.err == nil && !(cutShort && d.begun) {
 		hint = fmt.Sprintf(" (if this is not %v: Options.Decompress none)", d.compression)
 	}
 	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)

@@ -23,7 +23,7 @@ const (
 )
 
 var (
-	errS2Cut   = fmt.Errorf("extsort wrote more of it: it was cut short, get it whole again: %w", io.ErrUnexpectedEOF)
+	errS2Cut   = fmt.Errorf("extsort wrote more of it: %w", io.ErrUnexpectedEOF)
 	errS2Empty = fmt.Errorf("nothing follows the identifier: %w", io.ErrUnexpectedEOF)
 )
 

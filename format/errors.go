@@ -19,7 +19,7 @@ func layoutError(faults []error) error {
 // PartialRecordError says that an input ends within a record: it was cut short, or the record size is wrong.
 type PartialRecordError struct {
 	File       string
-	Byte       int64 // where the partial record begins (decompressed), from 0
+	Byte       int64 // where the partial record begins (decompressed), from 0 behind the bytes that are skipped
 	Bytes      int64 // how many it has
 	RecordSize int
 

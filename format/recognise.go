@@ -96,7 +96,8 @@ var Decompressions = slices.Concat([]string{"auto"}, compressionNames[:Delta])
 func (r Recognition) Validate(s Spec) error {
 	var faults []error
 	if r.Decompress != "" && !slices.Contains(Decompressions, r.Decompress) {
-		faults = append(faults, fmt.Errorf("decompress %q: use auto, none, gzip, zstd, s2, lz4 or bzip2", r.Decompress))
+		faults = append(faults, fmt.Errorf("Options.Decompress %q: use auto, none, gzip, zstd, s2, lz4 or bzip2",
+			r.Decompress))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
 		faults = append(faults, fmt.Errorf("Options.Raw and Options.Decompress %s contradict each other: leave one out",
 			r.Decompress))

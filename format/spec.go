@@ -33,7 +33,7 @@ var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes
 func (s Spec) Validate() error {
 	faults := s.combinationFaults()
 	if !slices.Contains([]string{"", "first", "last", "total"}, s.NaN) {
-		faults = append(faults, fmt.Errorf("nan %q: use first, last or total", s.NaN))
+		faults = append(faults, fmt.Errorf("Record.NaN %q: use first, last or total", s.NaN))
 	}
 	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
 		faults = append(faults, fmt.Errorf("Record.RecordSize %d: a record has from 1 to %d bytes",

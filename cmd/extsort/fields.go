@@ -1,43 +1,42 @@
 package main
 
 import (
-	"maps"
+	"cmp"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
 )
 
-// flagOf are the flags that stand for the fields which messages of the library name.
+// flagOf are the flags of fields of the library that have another name than these.
 var flagOf = map[string]string{
-	"Options.Argsort":     "--argsort",
-	"Options.Checkpoint":  "--checkpoint",
-	"Options.Compress":    "--compress",
-	"Options.Count":       "--count",
-	"Options.Decompress":  "--decompress",
-	"Options.Keep":        "--keep",
-	"Options.KeepHeader":  "--keep-header",
-	"Options.Limit":       "--limit",
-	"Options.MemoryBytes": "-S",
-	"Options.Output":      "-o",
-	"Options.Part":        "--part",
-	"Options.Raw":         "--raw",
-	"Options.SkipBytes":   "--skip-bytes",
-	"Options.TempDirs":    "-T",
-	"Options.Unique":      "-u",
-	"Options.Verify":      "--verify",
-	"Options.Workers":     "--parallel",
-	"Record.Format":       "-f",
-	"Record.Keys":         "-k",
-	"Record.Member":       "--member",
-	"Record.NaN":          "--nan",
-	"Record.RecordSize":   "-R",
-	"Record.Type":         "-t",
+	"Options.Devices": "-d", "Options.MemoryBytes": "-S", "Options.Output": "-o", "Options.TempDirs": "-T",
+	"Options.Unique": "-u", "Options.Workers": "--parallel",
+	"Record.Format": "-f", "Record.Keys": "-k", "Record.NaN": "--nan", "Record.RecordSize": "-R", "Record.Type": "-t",
 }
+
+// flagFor is the flag of a field: of SpillCompress --spill-compress.
+func flagFor(field string) string {
+	_, name, _ := strings.Cut(field, ".")
+	return cmp.Or(flagOf[field], "--"+strings.ToLower(betweenWords.ReplaceAllString(name, "$1-$2")))
+}
+
+var betweenWords = regexp.MustCompile("([a-z])([A-Z])")
 
 // fieldsToFlags puts messages of the library into the words of whoever types flags.
 var fieldsToFlags = func() *strings.Replacer {
-	var pairs []string
-	for _, field := range slices.Backward(slices.Sorted(maps.Keys(flagOf))) { // of two that begin alike the longer first
-		pairs = append(pairs, field, flagOf[field])
+	var names, pairs []string
+	for prefix, of := range map[string]any{"Options.": extsort.Options{}, "Record.": format.Spec{}} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			names = append(names, prefix+field.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, field := range slices.Backward(names) { // of two that begin alike the longer first
+		pairs = append(pairs, field, flagFor(field))
 	}
 	return strings.NewReplacer(pairs...)
 }()

@@ -55,16 +55,15 @@ func (a *app) genCommand() *cobra.Command {
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {
-	header, err := f.header()
-	if err != nil {
-		return err
-	}
-	records, err := f.count(header)
+	header, records, err := f.data()
 	if err != nil {
 		return err
 	}
 	if size := records * int64(header.Layout().RecordSize); f.bytes > size {
 		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size/records, size))
+	}
+	if doubt := misnamed(f.output, f.compress, f.record.Format == "npy"); doubt != "" {
+		a.warn(doubt)
 	}
 	if err := a.checkOutput(f.output); err != nil {
 		return err
@@ -117,26 +116,26 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	})
 }
 
-func (f *genFlags) header() (*format.Header, error) {
-	faults := []error{validateRecord(f.record)}
+// data is the header of what is to be written, and how many records follow it.
+func (f *genFlags) data() (header *format.Header, records int64, err error) {
+	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {
-		faults = append(faults, errors.New("say how much to write: either -n COUNT or --size SIZE"))
+		err = errors.Join(err, errors.New("say how much: either -n COUNT or --size SIZE"))
 	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
+	if err == nil {
+		header, err = f.record.NewHeader()
 	}
-	return f.record.NewHeader()
-}
-
-func (f *genFlags) count(h *format.Header) (int64, error) {
-	size := int64(h.Layout().RecordSize)
-	if f.records > math.MaxInt64/size {
-		return 0, fmt.Errorf("-n: %d records of %d bytes are more than a file can hold", f.records, size)
+	if err != nil {
+		return nil, 0, err
 	}
-	if f.bytes > 0 && f.bytes < size {
-		return 0, fmt.Errorf("--size: %d bytes are less than one record of %d", f.bytes, size)
+	size := int64(header.Layout().RecordSize)
+	switch {
+	case f.records > math.MaxInt64/size:
+		err = fmt.Errorf("-n: %d records of %d bytes are more than a file can hold", f.records, size)
+	case f.bytes > 0 && f.bytes < size:
+		err = fmt.Errorf("--size: %d bytes are less than one record of %d", f.bytes, size)
 	}
-	return max(f.records, f.bytes/size), nil
+	return header, max(f.records, f.bytes/size), err
 }
 
 // generationBlock is how many bytes one worker fills at a time: enough to make the hand-over cheap, and little

@@ -176,29 +176,43 @@ var otherFlagNames = map[string]string{
 	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
 	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
 	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
-	"header": "skip-bytes", "dedup": "unique", "distinct": "unique", "sum": "verify",
+	"header": "skip-bytes", "compress-program": "spill-compress", "dedup": "unique", "distinct": "unique", "sum": "verify",
 }
 
-// gnuLetters are flags of GNU sort that have no meaning here, with what does.
-var gnuLetters = map[string]string{
+// gnuFlags are flags of GNU sort, or what one may expect of them, that have no meaning here, with what does.
+var gnuFlags = map[string]string{
 	"b": "records have no blanks to ignore",
 	"g": "numbers are binary here: -t f64, or -k OFFSET:f64",
-	"i": "bytes are never ignored: -k OFFSET:bytesN",
+	"i": "bytes are compared as they are: -k OFFSET:bytesN",
+	"j": "threads are --parallel N",
 	"M": "there are no names of months: -k OFFSET:TYPE",
-	"n": "numbers are binary here: -t TYPE, or -k OFFSET:TYPE (only gen and tune have -n COUNT)",
+	"n": "numbers are binary here: -t TYPE, or -k OFFSET:TYPE (only gen, plan and tune have -n COUNT)",
 	"v": "-V is the version, --stats tells what was done",
 	"z": "records end by their size, not by a byte: -R BYTES",
+
+	"dry-run":         "extsort plan does that",
+	"field-separator": "fields have no separator here: -R BYTES -k OFFSET:TYPE",
+	"random-sort":     "extsort shuffle puts records into a random order",
+	"sort":            "records are sorted by their TYPE, -t or -k; extsort shuffle is the random order",
+	"version-sort":    "there are no names of versions: -k OFFSET:TYPE",
+}
+
+// gnuNames are the long names of those that have a letter, or of others that mean as much.
+var gnuNames = map[string]string{
+	"ignore-leading-blanks": "b", "general-numeric-sort": "g", "dictionary-order": "i", "ignore-case": "i",
+	"ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n", "human-numeric-sort": "n", "zero-terminated": "z",
 }
 
 // unknownFlag tells which flag may have been meant, or that a file has the name of the verb.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
-	name, hint := "--"+unknown.GetSpecifiedName(), cmd.CommandPath()+" --help lists the flags"
+	given := unknown.GetSpecifiedName()
+	name, hint := "--"+given, cmd.CommandPath()+" --help lists the flags"
 	if unknown.GetSpecifiedShortnames() != "" {
-		name = name[1:]
-		if letter := gnuLetters[name[1:]]; letter != "" && cmd.Flags().Lookup("key") != nil {
-			hint = letter
-		}
-	} else if near := nearestFlag(cmd.Flags(), name[2:]); near != "" {
+		name = "-" + given
+	}
+	if gnu := gnuFlags[cmp.Or(gnuNames[given], given)]; gnu != "" && cmd.Flags().Lookup("key") != nil {
+		hint = gnu
+	} else if near := nearestFlag(cmd.Flags(), given); near != "" {
 		hint = "did you mean --" + near + "?"
 	}
 	if _, err := os.Stat(cmd.Name()); cmd.HasParent() && err == nil {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -156,9 +156,9 @@ func (a *app) warn(message string) {
 
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
-	if ext := filepath.Ext(opt.Output); opt.Argsort != "" && opt.Warn != nil && (ext == ".npy" || ext == ".npz") {
-		opt.Warn(fmt.Sprintf("%s will have bare %s and no header of NumPy: read it by numpy.fromfile", opt.Output,
-			opt.Argsort))
+	isArray := opt.Argsort == "" && strings.HasPrefix(opt.Record.Format, "np")
+	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" && opt.Warn != nil {
+		opt.Warn(doubt)
 	}
 	if err := a.checkOutput(opt.Output, opt.Inputs...); err != nil {
 		return err
@@ -166,6 +166,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	progress := a.bars(f.report.shown())
 	opt.Progress = progress
 	report, err := run(ctx, opt)
+	err = placed(err, opt.SkipBytes)
 	progress.Close()
 	f.report.keep(report)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
@@ -239,11 +240,22 @@ func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) erro
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
+	err = placed(err, opt.SkipBytes)
 	progress.Close()
 	if _, ok := errors.AsType[*extsort.DisorderError](err); report == nil || err != nil && !ok {
 		return err
 	}
 	return f.verdict(a, report, err)
+}
+
+// placed says of an error's places from where they count, if that is not the beginning of the file.
+func placed(err error, skipped int64) error {
+	_, disorder := errors.AsType[*extsort.DisorderError](err)
+	_, partial := errors.AsType[*extsort.PartialRecordError](err)
+	if skipped == 0 || !disorder && !partial {
+		return err
+	}
+	return fmt.Errorf("%w (bytes count from behind the %d of --skip-bytes)", err, skipped)
 }
 
 // verdict reports what a check saw; the error is the disorder.

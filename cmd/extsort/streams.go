@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/term"
 
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -52,6 +54,22 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 			"give -o FILE, or redirect it (>/dev/null drops them without a warning)")
 	}
 	return nil
+}
+
+// misnamed is a warning of an output whose suffix promises what will not be in it, or "".
+func misnamed(name, compress string, isArray bool) string {
+	suffix := filepath.Ext(name)
+	named, foreign := format.ParseCompression("", name)
+	promises := foreign != nil || named != format.None
+	switch codec, _ := format.ParseCompression(compress, name); {
+	case promises && codec != format.None && codec != named && suffix != "."+codec.String():
+		return fmt.Sprintf("%s will be compressed by %v, whatever its name says", name, codec)
+	case (suffix == ".npy" || suffix == ".npz") && !isArray:
+		return name + " will have no header of NumPy, only what follows one: read it by numpy.fromfile"
+	case suffix == ".npz" && isArray:
+		return name + " will be an array as in .npy files, and no archive of such"
+	}
+	return ""
 }
 
 // isStandard tells whether a file of that name is the standard stream of that number.

@@ -240,10 +240,7 @@ func parseStats(s string) (string, error) {
 	if name, toFile := strings.CutPrefix(s, "json:"); toFile && name != "" {
 		return s, nil
 	}
-	if s != "text" && s != "json" {
-		return "", fmt.Errorf("%q: use text, json or json:FILE", s)
-	}
-	return s, nil
+	return s, checkWord(s, []string{"text", "json", "json:FILE"})
 }
 
 func checkWord(s string, words []string) error {
