@@ -128,11 +128,21 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.piped {
 		opt.pipe(t, in)
 	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	report, err := Sort(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	runtime.ReadMemStats(&after)
 	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.Detail.PeakMemory>>20, report.BytesSpilled>>20)
+	most := c.mib / 2
+	if c.limit >= 64 && c.workers == 0 && c.output == "" {
+		most = 10
+	}
+	if garbage := int64(after.TotalAlloc-before.TotalAlloc) >> 20; garbage > most {
+		t.Errorf("%d MiB were allocated in Go's heap, which has to be collected for every MiB", garbage)
+	}
 	if report.Detail.PeakMemory == 0 || report.Detail.PeakMemory > c.limit<<20 {
 		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.Detail.PeakMemory>>20, c.limit)
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // stage is a stage of a candidate through which all records go.
@@ -168,7 +167,7 @@ func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInpu
 // keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
 func (f *Facts) keysFit(chunk int64) bool {
 	const full = 0.9
-	keys := f.Sample.Prefixes
+	keys := f.Sample.Sorted()
 	return !Frequent(keys, int(full*float64(chunk)/float64(max(f.Records, 1))*float64(len(keys))))
 }
 
@@ -177,9 +176,8 @@ func isOnce(sorted []uint64, i int) bool {
 	return (i == 0 || sorted[i-1] != sorted[i]) && (i+1 == len(sorted) || sorted[i+1] != sorted[i])
 }
 
-// Frequent reports whether a key makes up more than most keys of a sample.
-func Frequent(sample []uint64, most int) bool {
-	keys := slices.Sorted(slices.Values(sample))
+// Frequent reports whether a key makes up more than most keys of a sample in order.
+func Frequent(keys []uint64, most int) bool {
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
 			return true
@@ -213,7 +211,7 @@ func (f *Facts) Wanted() int64 {
 	if f.Asked.Limit <= 0 || !f.Asked.Unique {
 		return f.First()
 	}
-	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
+	keys := f.Sample.Sorted()
 	each := float64(max(f.Records, 0)) / float64(max(len(keys), 1))
 	seen := 0.0
 	for i, key := range keys {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/extsort/extsort/format"
 )
@@ -214,7 +213,7 @@ const repeatBytes = 1.0 / 16
 // often as the sample has keys that it has once (I. J. Good, "The population frequencies of species and the estimation
 // of population parameters", 1953), and in a run, which has more keys, less often.
 func (f *Facts) repeated() float64 {
-	keys := slices.Sorted(slices.Values(f.Sample.Prefixes))
+	keys := f.Sample.Sorted()
 	if len(keys) == 0 {
 		return 1
 	}

@@ -84,6 +84,17 @@ type Sample struct {
 	Prefixes          []uint64
 	Ascents, Descents int
 	Enough            bool // enough keys that their order means something
+
+	sorted []uint64
+}
+
+// Sorted is the prefixes in order. They may not change after that.
+func (s *Sample) Sorted() []uint64 {
+	if len(s.sorted) != len(s.Prefixes) {
+		s.sorted = slices.Clone(s.Prefixes)
+		slices.Sort(s.sorted)
+	}
+	return s.sorted
 }
 
 // NewSample is the sample of keys that have these prefixes.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,7 +16,7 @@ import (
 // are partitioned in their turn.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &partitioning{r: r, candidate: c, meter: r.Meter}
-	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Prefixes, c.Chunks, r.Output)
+	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Sorted(), c.Chunks, r.Output)
 }
 
 // partitioning is a partition of the input, or of a part that was too large.
@@ -28,9 +27,9 @@ type partitioning struct {
 	depth     int    // 0: the input; 1: a part of it that was too large, and so on
 }
 
-func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, sample []uint64, parts int,
+func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
 	w device.BlockWriter) error {
-	split, err := p.scatter(ctx, data, sample, parts)
+	split, err := p.scatter(ctx, data, keys, parts)
 	if err != nil {
 		return err
 	}
@@ -39,14 +38,14 @@ func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, sample []
 	return p.sortParts(ctx, split, w)
 }
 
-// scatter is the pass that sends every record to its part.
-func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, sample []uint64,
+// scatter is the pass that sends every record to its part, by the keys of a sample in order.
+func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys []uint64,
 	parts int) ([]*chunker.Part, error) {
 	p.meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 	s := &p.r.Plan.Sizes
 	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
-	c := chunker.NewClassifier(slices.Sorted(slices.Values(sample)), fit)
+	c := chunker.NewClassifier(keys, fit)
 	if err := p.r.beginSpill(p.candidate); err != nil {
 		return nil, err
 	}
@@ -127,8 +126,8 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 		if err != nil {
 			return err
 		}
-		if keys := sample.Prefixes; len(keys) > 1 && !plan.Frequent(keys, len(keys)/2) {
-			return inner.sort(ctx, part, sample.Prefixes, plan.PartsOf(part.Records(), chunk), w)
+		if keys := sample.Sorted(); len(keys) > 1 && !plan.Frequent(keys, len(keys)/2) {
+			return inner.sort(ctx, part, keys, plan.PartsOf(part.Records(), chunk), w)
 		}
 	}
 	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, meter: &Meter{}}

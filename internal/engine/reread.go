@@ -16,7 +16,7 @@ import (
 // them behind those before. Nothing is spilled, and every record is moved and written once. Where only the first
 // records of the order are wanted, few are taken.
 func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
-	p := &passes{r: r, keys: slices.Sorted(slices.Values(r.Facts.Sample.Prefixes)),
+	p := &passes{r: r, keys: r.Facts.Sample.Sorted(),
 		all: r.Input.Data.Records(), wanted: r.Facts.Wanted(), limit: math.MaxInt64}
 	if first := r.Facts.First(); first >= 0 {
 		p.limit = first
