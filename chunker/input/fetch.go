@@ -221,6 +221,13 @@ func newSequenceAhead(from *Requests, r io.ReaderAt, base, bytes int64) *sequenc
 	})}
 }
 
+// Ahead reads what is remote in order, by requests of which several are under way and have so much memory.
+func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.Reader {
+	requests := newRequests()
+	requests.allow(memoryBytes)
+	return newSequenceAhead(requests, r, 0, bytes)
+}
+
 func (s *sequenceAhead) Read(p []byte) (int, error) {
 	n := min(int64(len(p)), s.records-s.at)
 	if n == 0 && len(p) > 0 {

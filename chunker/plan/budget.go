@@ -169,14 +169,17 @@ func (f *Facts) requests(bytes int64) int64 {
 	return min(RemoteRequests*RemoteRequestBytes, bytes/remoteShare)
 }
 
-// parts divides memory for an output that is sent in parts. All of it has to fit as many as a store takes; of one that
-// nobody knows the size of, that is not sure.
 func (f *Facts) parts(bytes int64) (size, parallel int) {
 	if !f.Output.Remote {
 		return 0, 0
 	}
 	record := int64(f.recordSize() + f.Asked.Beside)
-	all := max(f.OutputRecords(), f.Records, 0) * record
+	return UploadParts(bytes, max(f.OutputRecords(), f.Records, 0)*record)
+}
+
+// UploadParts divides memory for an output that is sent in parts. All of it has to fit as many as a store takes; of one
+// that nobody knows the size of, that is not sure.
+func UploadParts(bytes, all int64) (size, parallel int) {
 	size = int(max(min(RemoteRequestBytes, bytes/remoteShare/leastParts), minPartBytes, all/(maxParts-1)+1))
 	return size, int(min(max(bytes/remoteShare/int64(size), leastParts), RemoteRequests))
 }

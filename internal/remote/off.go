@@ -16,6 +16,11 @@ func Open(_ context.Context, name string) (*Object, error) {
 	return nil, fmt.Errorf("%s: %w", Shown(name), errOff)
 }
 
+// Forget would give up unfinished uploads.
+func Forget(_ context.Context, prefix string) error {
+	return fmt.Errorf("%s: %w", Shown(prefix), errOff)
+}
+
 // Create would begin an object.
 func Create(_ context.Context, name string, _, _ int) (*Upload, error) {
 	return nil, fmt.Errorf("create output %s: %w", Shown(name), errOff)

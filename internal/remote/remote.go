@@ -7,6 +7,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,6 +25,21 @@ var (
 func Is(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && (slices.Contains(stores, scheme) || slices.Contains(servers, scheme))
+}
+
+// SameStore reports whether two objects are in one store, which can copy what one has to the other.
+func SameStore(a, b string) bool {
+	scheme, _, _ := strings.Cut(a, "://")
+	return slices.Contains(stores, scheme) && strings.HasPrefix(b, scheme+"://")
+}
+
+// Writable reports what cannot be written.
+func Writable(name string) error {
+	if scheme, _, _ := strings.Cut(name, "://"); slices.Contains(servers, scheme) {
+		return fmt.Errorf("create output %s: a file of a server cannot be written: name a local file, or s3://BUCKET/KEY",
+			Shown(name))
+	}
+	return nil
 }
 
 // Shown is a name without what may be secret: user and password, and the query, which may have a signature.
@@ -51,6 +67,11 @@ func plain(err error) error {
 	return err
 }
 
+// UnavailableError is that of a request which was sent as often as it is worth it, and may succeed later.
+type UnavailableError struct{ error }
+
+func (e *UnavailableError) Unwrap() error { return e.error }
+
 const (
 	firstPause = 200 * time.Millisecond // between two attempts; the next ones are longer
 	maxPause   = 10 * time.Second
@@ -72,7 +93,10 @@ func retry(ctx context.Context, tries uint, send func(ctx context.Context) error
 		return struct{}{}, send(attempt)
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries))
 	if permanent, ok := errors.AsType[*backoff.PermanentError](err); ok {
-		err = permanent.Unwrap() // of the last attempt
+		return plain(permanent.Unwrap()) // of the last attempt
 	}
-	return plain(err)
+	if err == nil || ctx.Err() != nil {
+		return plain(err)
+	}
+	return &UnavailableError{plain(err)}
 }

@@ -129,7 +129,15 @@ func (k *keptStore) put(_ context.Context, number int, part []byte) (string, err
 	return fmt.Sprint("tag", number), nil
 }
 
-func (k *keptStore) complete(_ context.Context, tags []string) error {
+func (k *keptStore) copy(ctx context.Context, number int, from *Object, first, end int64) (string, error) {
+	part := make([]byte, end-first)
+	if _, err := from.ReadAt(part, first); err != nil && err != io.EOF {
+		return "", err
+	}
+	return k.put(ctx, number, part)
+}
+
+func (k *keptStore) complete(_ context.Context, tags []string, _ bool) error {
 	for i, tag := range tags {
 		if tag != fmt.Sprint("tag", i+1) {
 			return backoff.Permanent(fmt.Errorf("part %d has %s", i+1, tag))
@@ -170,6 +178,29 @@ func TestUploadIsWhole(t *testing.T) {
 		}
 		if !bytes.Equal(store.content, content) || store.aborted != 0 {
 			t.Errorf("%d bytes: the object has %d, aborted %d times", size, len(store.content), store.aborted)
+		}
+	}
+}
+
+func TestUploadCopies(t *testing.T) {
+	defer func(before int64) { copyBytes = before }(copyBytes)
+	copyBytes = 1000
+	content := bytes.Repeat([]byte("0123456789"), 1234)
+	from, err := open(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newKept(func(int) error { return nil })
+	u := newUpload(t.Context(), "to", store, 100, 3)
+	if err := errors.Join(u.Copy(from), u.Copy(from), u.Commit(-1)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(store.content, append(content, content...)) {
+		t.Errorf("%d bytes of two times %d", len(store.content), len(content))
+	}
+	for number, part := range store.parts {
+		if len(part) < 900 || len(part) > 1000 {
+			t.Errorf("part %d has %d bytes", number, len(part))
 		}
 	}
 }

@@ -118,11 +118,15 @@ func (p *place) fault(err error) error {
 	}
 	switch {
 	case said.Code == minio.NoSuchKey:
-		err = errors.New("no such object")
+		err = ErrMissing
 	case said.Code == minio.NoSuchBucket:
 		err = fmt.Errorf("no such bucket: %s", p.bucket)
+	case said.Code == minio.NoSuchUpload:
+		err = ErrGone
 	case said.Code == minio.PreconditionFailed:
 		err = errChanged
+	case said.Code == "ConditionalRequestConflict": // another upload is about to be completed
+		return errors.New(said.Message)
 	case said.StatusCode == http.StatusForbidden || said.StatusCode == http.StatusUnauthorized:
 		err = p.denied(said.Code)
 	case transient(said.StatusCode):
@@ -154,6 +158,9 @@ type multipart struct {
 
 // Create begins an object that is sent in parts of a size, so many at a time. Sending ends when ctx is cancelled.
 func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
+	if err := Writable(name); err != nil {
+		return nil, err
+	}
 	u, err := create(ctx, name, part, parallel)
 	if err != nil {
 		return nil, fmt.Errorf("create output %s: %w", Shown(name), err)
@@ -162,9 +169,6 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 }
 
 func create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
-	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
-		return nil, errors.New("a file of a server cannot be written: name a local file, or s3://BUCKET/KEY")
-	}
 	p, err := placeOf(name)
 	if err != nil {
 		return nil, err
@@ -187,22 +191,47 @@ func (m *multipart) put(ctx context.Context, number int, part []byte) (tag strin
 	return sent.ETag, m.fault(err)
 }
 
-func (m *multipart) complete(ctx context.Context, tags []string) error {
+func (m *multipart) copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error) {
+	p, err := placeOf(from.Name)
+	if err != nil {
+		return "", backoff.Permanent(err)
+	}
+	part, err := m.core.CopyObjectPart(ctx, p.bucket, p.key, m.bucket, m.key, m.id, number, first, end-first,
+		map[string]string{"x-amz-copy-source-if-match": from.Tag})
+	if err == nil && part.ETag == "" { // an error that came after the status
+		err = errors.New("the store did not copy it")
+	}
+	return part.ETag, p.fault(err)
+}
+
+func (m *multipart) complete(ctx context.Context, tags []string, fresh bool) error {
+	var opt minio.PutObjectOptions
+	if fresh {
+		opt.SetMatchETagExcept("*")
+	}
+	err := m.finish(ctx, tags, opt)
+	if errors.Is(err, errChanged) {
+		return backoff.Permanent(ErrExists)
+	}
+	return err
+}
+
+func (m *multipart) finish(ctx context.Context, tags []string, opt minio.PutObjectOptions) error {
 	if len(tags) == 0 {
-		return m.putEmpty(ctx)
+		return m.putEmpty(ctx, opt)
 	}
 	parts := make([]minio.CompletePart, len(tags))
 	for i, tag := range tags {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: tag}
 	}
-	_, err := m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, minio.PutObjectOptions{})
+	_, err := m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, opt)
 	return m.fault(err)
 }
 
 // putEmpty makes an object of no parts, as no upload may have it.
-func (m *multipart) putEmpty(ctx context.Context) error {
-	_, err := m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "",
-		minio.PutObjectOptions{DisableContentSha256: true})
+func (m *multipart) putEmpty(ctx context.Context, opt minio.PutObjectOptions) error {
+	opt.DisableContentSha256 = true
+	_, err := m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "", opt)
 	if err != nil {
 		return m.fault(err)
 	}
@@ -210,5 +239,25 @@ func (m *multipart) putEmpty(ctx context.Context) error {
 }
 
 func (m *multipart) abort(ctx context.Context) error {
-	return m.core.AbortMultipartUpload(ctx, m.bucket, m.key, m.id)
+	err := m.core.AbortMultipartUpload(ctx, m.bucket, m.key, m.id)
+	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
+		return nil
+	}
+	return err
+}
+
+// Forget has the store give up uploads that are not complete, of all names that begin so.
+func Forget(ctx context.Context, prefix string) error {
+	p, err := placeOf(prefix)
+	if err != nil {
+		return err
+	}
+	for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
+		p.key = found.Key
+		err = errors.Join(err, found.Err, (&multipart{p, found.UploadID}).abort(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("give up unfinished uploads of %s…: %w", prefix, p.fault(err))
+	}
+	return nil
 }

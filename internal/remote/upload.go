@@ -17,9 +17,24 @@ const (
 	abortTime = 30 * time.Second
 )
 
+// copyBytes is the most that one request copies: a store gives and takes them in seconds, and an object of the most
+// bytes has no more parts than it may. It is a variable for tests.
+var copyBytes int64 = 1 << 30
+
+var (
+	// ErrMissing says that there is no such object, and ErrExists that there is one where a new one was wanted.
+	ErrMissing = errors.New("no such object")
+	ErrExists  = errors.New("it is there already")
+
+	// ErrGone says that somebody else has the store forget the parts of an upload.
+	ErrGone = errors.New("its upload was given up by somebody else")
+)
+
 // Upload is an object that is written from its beginning to its end, in parts of which several are sent at the same
 // time. It appears whole when Commit returns, or not at all; what stands under the name is replaced then.
 type Upload struct {
+	New bool // nothing is replaced: Commit gives ErrExists
+
 	name  string
 	store store
 	part  int // bytes of a part
@@ -37,7 +52,8 @@ type Upload struct {
 // store takes the parts of one object.
 type store interface {
 	put(ctx context.Context, number int, part []byte) (tag string, err error)
-	complete(ctx context.Context, tags []string) error
+	copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error)
+	complete(ctx context.Context, tags []string, fresh bool) error
 	abort(ctx context.Context) error
 }
 
@@ -90,17 +106,38 @@ func (u *Upload) buffer() error {
 
 // send sends the part that is filled.
 func (u *Upload) send() {
-	part, tag := u.filled, new(string)
+	part := u.filled
+	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.put(ctx, number, part) })
+}
+
+// ask has the store take a part, while nobody else uses the buffer.
+func (u *Upload) ask(take func(ctx context.Context, number int) (tag string, err error)) {
+	buffer, tag := u.filled, new(string)
 	u.filled, u.tags = nil, append(u.tags, tag)
 	number := len(u.tags)
 	u.group.Go(func() error {
 		err := retry(u.ctx, tries, func(ctx context.Context) (err error) {
-			*tag, err = u.store.put(ctx, number, part)
+			*tag, err = take(ctx, number)
 			return err
 		})
-		u.free <- part[:0]
+		u.free <- buffer[:0]
 		return err
 	})
+}
+
+// Copy appends an object of the same store, whose bytes do not come here. REQUIRES: what was appended so before has
+// MinPart bytes, and nothing was written.
+func (u *Upload) Copy(from *Object) error {
+	pieces := (from.Size + copyBytes - 1) / copyBytes
+	for i := range pieces {
+		if err := u.buffer(); err != nil {
+			return fmt.Errorf("copy %s to %s: %w", from.Name, u.name, err)
+		}
+		u.ask(func(ctx context.Context, number int) (string, error) {
+			return u.store.copy(ctx, number, from, from.Size*i/pieces, from.Size*(i+1)/pieces)
+		})
+	}
+	return nil
 }
 
 // Commit makes the object appear. It has what Write has written.
@@ -115,7 +152,7 @@ func (u *Upload) Commit(int64) error {
 			tags[i] = *tag
 		}
 		err = retry(context.WithoutCancel(u.ctx), tries, func(ctx context.Context) error {
-			return u.store.complete(ctx, tags)
+			return u.store.complete(ctx, tags, u.New)
 		})
 	}
 	if err != nil {

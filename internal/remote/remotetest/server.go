@@ -28,8 +28,12 @@ type Server struct {
 
 	Requests atomic.Int64
 	Bytes    atomic.Int64 // that were sent
+	Copied   atomic.Int64 // bytes, from one object to another
 	Most     atomic.Int64 // requests that were under way at the same time
 	underWay atomic.Int64
+
+	completing sync.Mutex
+	uploads    sync.Map // from their identities to the names of objects
 
 	mu    sync.Mutex
 	wrap  func(http.Handler) http.Handler
@@ -53,7 +57,7 @@ func New() (*Server, error) {
 	}
 	all := http.NewServeMux()
 	all.HandleFunc("/files/{name...}", s.serve)
-	all.Handle("/", gofakes3.New(s.store, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
+	all.Handle("/", s.extended(gofakes3.New(s.store, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Requests.Add(1)
 		now := s.underWay.Add(1)
@@ -116,6 +120,12 @@ func (s *Server) Get(name string) []byte {
 		return nil
 	}
 	return content
+}
+
+// Delete removes an object.
+func (s *Server) Delete(name string) error {
+	_, err := s.store.DeleteObject(Bucket, name)
+	return err
 }
 
 // serve serves an object as a file with an ETag.

@@ -1,0 +1,114 @@
+//go:build s3
+
+package remotetest
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// extended adds what S3 has, and gofakes3 has not: If-Match where an object is read or copied, If-None-Match where it
+// is completed, and parts that are copied.
+func (s *Server) extended(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, query := strings.TrimPrefix(r.URL.Path, "/"+Bucket+"/"), r.URL.Query()
+		upload := query.Get("uploadId")
+		switch {
+		case r.Method == http.MethodGet && !s.matches(name, r.Header.Get("If-Match")):
+			preconditionFailed(w)
+		case r.Method == http.MethodPost && query.Has("uploads"):
+			s.begin(w, r, name, next)
+		case r.Method == http.MethodDelete && upload != "":
+			s.uploads.Delete(upload)
+			next.ServeHTTP(w, r)
+		case r.Method == http.MethodPost && upload != "":
+			s.complete(w, r, name, next)
+		case r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") != "":
+			s.copyPart(w, r, next)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// matches reports whether an object has an ETag; it is quoted or not, and "" is any.
+func (s *Server) matches(name, tag string) bool {
+	object, err := s.store.HeadObject(Bucket, name)
+	return err != nil || tag == "" || strings.Trim(tag, `"`) == hex.EncodeToString(object.Hash)
+}
+
+func preconditionFailed(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusPreconditionFailed)
+	fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code><Message>it did not hold</Message></Error>")
+}
+
+// begin notes an upload.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	var begun struct{ UploadId string }
+	if xml.Unmarshal(answer.Body.Bytes(), &begun) == nil && begun.UploadId != "" {
+		s.uploads.Store(begun.UploadId, name)
+	}
+	w.WriteHeader(answer.Code)
+	w.Write(answer.Body.Bytes())
+}
+
+// Unfinished are the names of objects whose uploads are neither complete nor given up.
+func (s *Server) Unfinished() (names []string) {
+	for _, name := range s.uploads.Range {
+		names = append(names, name.(string))
+	}
+	return names
+}
+
+// complete makes an object of an upload; with If-None-Match only where there is none.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
+	s.completing.Lock()
+	defer s.completing.Unlock()
+	if _, err := s.store.HeadObject(Bucket, name); err == nil && r.Header.Get("If-None-Match") == "*" {
+		preconditionFailed(w)
+		return
+	}
+	s.uploads.Delete(r.URL.Query().Get("uploadId"))
+	next.ServeHTTP(w, r)
+}
+
+// copyPart puts a range of an object as a part.
+func (s *Server) copyPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	source, err := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
+	name := strings.TrimPrefix(source, Bucket+"/")
+	content := s.Get(name)
+	var first, last int
+	_, bad := fmt.Sscanf(r.Header.Get("X-Amz-Copy-Source-Range"), "bytes=%d-%d", &first, &last)
+	if err != nil || bad != nil || first > last || last >= len(content) {
+		http.Error(w, "<Error><Code>InvalidRange</Code></Error>", http.StatusBadRequest)
+		return
+	}
+	if !s.matches(name, r.Header.Get("X-Amz-Copy-Source-If-Match")) {
+		preconditionFailed(w)
+		return
+	}
+	part := content[first : last+1]
+	s.Copied.Add(int64(len(part)))
+	put := r.Clone(r.Context())
+	for name := range put.Header {
+		if strings.HasPrefix(name, "X-Amz-Copy-") {
+			put.Header.Del(name)
+		}
+	}
+	put.Body, put.ContentLength = io.NopCloser(bytes.NewReader(part)), int64(len(part))
+	put.Header.Set("Content-Length", strconv.Itoa(len(part)))
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, put)
+	w.WriteHeader(answer.Code)
+	fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag></CopyPartResult>", answer.Header().Get("ETag"))
+}
