@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -87,7 +88,8 @@ func distPlan(a *app) *cobra.Command {
 	f := distFlags{request: dist.Request{RunBytes: 16 << 30}}
 	r := &f.request
 	to := newGroup("Output: one of -o, --into")
-	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR; otherwise --into")
+	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR, or an object below "+
+		"s3://BUCKET/PREFIX; otherwise --into")
 	to.add(single(&f.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
 	order := newGroup("Order")
 	addOrder(order, &r.Reverse, &r.Record)
@@ -98,7 +100,8 @@ func distPlan(a *app) *cobra.Command {
 	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
 	return distVerb("plan [flags] DIR FILE ...",
 		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
-			"records in regular files that all machines can\nread under the same names.",
+			"records in regular files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+
+			"https://HOST/FILE).",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
 		[]group{recordGroup(&r.Record), order, to, tasks, f.simulation.group()},
@@ -233,8 +236,8 @@ func distStatus(a *app) *cobra.Command {
 	g := newGroup("Form")
 	g.flags.BoolVar(&f.json, "json", false, "as one JSON object")
 	return distVerb("status [flags] DIR", "Tell which tasks are done, and what is due.", "  extsort dist status plan",
-		[]group{g}, f.worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
-			s, err := w.Plan.Status()
+		[]group{g}, f.worked(a, func(ctx context.Context, w *dist.Worker, args []string) error {
+			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
 			}
@@ -283,12 +286,16 @@ func distScript(a *app) *cobra.Command {
 func distCat(a *app) *cobra.Command {
 	var f distFlags
 	g := newGroup("Output")
-	g.add(single(&f.output, "FILE"), "output,o", "write to FILE, whole or not at all; otherwise standard output")
+	g.add(single(&f.output, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
+		"output")
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
 		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			if err := a.checkOutput(f.output); err != nil {
 				return err
+			}
+			if remote.Is(f.output) {
+				return w.Plan.CatTo(ctx, f.output)
 			}
 			if f.output == "" || f.output == "-" {
 				return w.Plan.Cat(ctx, a.stdout)

@@ -61,20 +61,23 @@ func TestKilledTasksOfDist(t *testing.T) {
 		t.Skip("many tasks are killed and run again")
 	}
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
 	for _, output := range []string{"-o", "--into"} {
 		d := planned(t, pairLayout, "32M", output, "out")
-		kills := 0
-		for _, verb := range []string{"run", "cut", "merge", "verify"} {
-			for most := 40 * time.Millisecond; !d.killed(verb, time.Duration(r.Int64N(int64(most)))); most *= 2 {
-				kills++
-			}
-		}
-		t.Logf("%s: %d kills", output, kills)
+		d.killAll()
 		d.check("out")
 	}
+}
+
+// killAll kills tasks until all are done.
+func (d *distCase) killAll() {
+	seed, kills := rand.Uint64(), 0
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, verb := range []string{"run", "cut", "merge", "verify"} {
+		for most := 40 * time.Millisecond; !d.killed(verb, time.Duration(r.Int64N(int64(most)))); most *= 2 {
+			kills++
+		}
+	}
+	d.t.Logf("%d kills, seed %d", kills, seed)
 }
 
 // killed runs a task, kills it after a while, and reports whether it was done before.

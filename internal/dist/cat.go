@@ -2,11 +2,20 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/remote"
+)
+
+const (
+	aheadBytes = 64 << 20  // by which objects are read ahead
+	catBytes   = 512 << 20 // of which parts of an object that is sent have their share
 )
 
 // Cat writes the parts of a complete output one after the other.
@@ -23,8 +32,51 @@ func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 	return nil
 }
 
+// within is an object to which its store copies others.
+type within struct{ *remote.Upload }
+
+// CatTo makes one object of the parts. The store copies them where they are in it and large enough for that; else they
+// go through here.
+func (p *Plan) CatTo(ctx context.Context, name string) error {
+	size, parallel := plan.UploadParts(catBytes, p.bytes())
+	copies := remote.SameStore(p.Output, name) && p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
+	if copies { // without memory
+		size, parallel = remote.MinPart, plan.RemoteRequests
+	}
+	object, err := remote.Create(ctx, name, size, parallel)
+	if err != nil {
+		return err
+	}
+	var to io.Writer = object
+	if copies {
+		to = within{object}
+	}
+	if err = p.Cat(ctx, to); err != nil {
+		return errors.Join(err, object.Abort())
+	}
+	return object.Commit(-1)
+}
+
+// copyObject writes a part that is an object.
+func copyObject(ctx context.Context, name string, bytes int64, to io.Writer) error {
+	object, err := remote.Open(ctx, name)
+	switch store, ok := to.(within); {
+	case err != nil:
+	case object.Size != bytes:
+		err = fmt.Errorf("%s: has %d bytes, and has to have %d", name, object.Size, bytes)
+	case ok:
+		err = store.Copy(object)
+	default:
+		_, err = io.Copy(to, input.Ahead(object, bytes, aheadBytes))
+	}
+	return err
+}
+
 func (p *Plan) copyPart(ctx context.Context, k int, bytes int64, to io.Writer) error {
 	name, offset := p.partFile(k)
+	if remote.Is(name) {
+		return copyObject(ctx, name, bytes, to)
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))

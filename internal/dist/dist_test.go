@@ -221,7 +221,7 @@ func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 	c.ok(os.Remove(c.Plan.recordFile(parts, 5)))
 	name, _ := c.Plan.partFile(6)
 	c.ok(os.Truncate(name, 16))
-	status, err := c.Plan.Status()
+	status, err := c.Plan.Status(t.Context())
 	if c.ok(err); Ranges(status.RunsLeft) != "3" || Ranges(status.Left) != "5-6" || status.Next != "run" {
 		t.Errorf("status %+v", status)
 	}

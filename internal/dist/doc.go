@@ -10,8 +10,11 @@
 // A task is a function of the plan and of its number. It writes its file first and then its record, DIR/runs/K.json or
 // DIR/parts/K.json, which says what the file has to be: the record is what makes the task done. A task that is run
 // again ends at once where a record of the same plan fits its file, and replaces what is there otherwise. Two attempts
-// at once write the same bytes. The order is that of (key, position in the inputs), which is total, so parts are
-// equally large whatever the keys are, and the output is that of one machine, byte for byte.
+// at once write the same bytes. A part that is an object appears when its upload is completed, and replaces nothing: an
+// attempt that finds one compares it. What attempts that were killed have sent is given up by Verify.
+//
+// The order is that of (key, position in the inputs), which is total, so parts are equally large whatever the keys are,
+// and the output is that of one machine, byte for byte.
 //
 //	input   ├── slice 0 ──┼── slice 1 ──┼── slice 2 ──┤
 //	             sort          sort          sort

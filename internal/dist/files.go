@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -30,9 +33,18 @@ func (p *Plan) path(names ...string) string {
 	return filepath.Join(append([]string{p.folder}, names...)...)
 }
 
-func (p *Plan) makeFolders() error {
+// makeFolders refuses objects that are there already: a part never replaces one.
+func (p *Plan) makeFolders(ctx context.Context) error {
 	folders := []string{p.folder, p.path(runsFolder), p.path(recordFolder)}
-	if !p.OneFile {
+	if name, _ := p.partFile(0); remote.Is(name) {
+		_, err := remote.Open(ctx, name)
+		if err == nil {
+			err = fmt.Errorf("%s: is there already: remove it and what is beside it, or name another output", name)
+		}
+		if !errors.Is(err, remote.ErrMissing) {
+			return err
+		}
+	} else if !p.OneFile {
 		folders = append(folders, p.Output)
 	}
 	for _, folder := range folders {
@@ -64,8 +76,11 @@ func (p *Plan) runFile(k int) string { return p.path(runsFolder, number(k)) }
 
 // partFile is where part k is, and where it begins there.
 func (p *Plan) partFile(k int) (name string, offset int64) {
-	if !p.OneFile {
-		return filepath.Join(p.Output, partPrefix+number(k)), 0
+	switch name := partPrefix + number(k); {
+	case remote.Is(p.Output):
+		return strings.TrimSuffix(p.Output, "/") + "/" + name, 0
+	case !p.OneFile:
+		return filepath.Join(p.Output, name), 0
 	}
 	first, _ := partOf(k, p.Parts).Of(p.Records)
 	offset = first * int64(p.RecordBytes)
@@ -99,6 +114,30 @@ func (p *Plan) makePartial() error {
 		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
 	}
 	return nil
+}
+
+// absolute is a name that other machines have for a file, too, or the name of an object.
+func absolute(name string) (string, error) {
+	if remote.Is(name) {
+		return name, nil
+	}
+	return filepath.Abs(name)
+}
+
+// stamp tells the size of a file or an object, and in words what tells its content from others that had the name.
+func stamp(ctx context.Context, name string) (size int64, words string, err error) {
+	if remote.Is(name) {
+		object, err := remote.Open(ctx, name)
+		if err != nil {
+			return 0, "", err
+		}
+		return object.Size, fmt.Sprintf("%d bytes of version %s", object.Size, object.Tag), nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, "", fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	return info.Size(), spill.Stamp(info), nil
 }
 
 // partOf is task k of n.
@@ -147,13 +186,13 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 }
 
 // fits reports whether the file of a task is as its record says.
-func (p *Plan) fits(r *Record) bool {
-	info, err := os.Stat(r.File)
-	size := r.Bytes
+func (p *Plan) fits(ctx context.Context, r *Record) bool {
+	size, _, err := stamp(ctx, r.File)
+	due := r.Bytes
 	if p.OneFile && r.Task == parts.name {
-		size = p.bytes()
+		due = p.bytes()
 	}
-	return err == nil && info.Size() == size
+	return err == nil && size == due
 }
 
 func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {

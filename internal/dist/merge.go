@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -27,7 +30,7 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := w.Plan.openPart(ctx, k)
+	to, err := w.Plan.createPart(ctx, k, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +38,9 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	report, err := extsort.Merge(ctx, opt)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		err = fmt.Errorf("%w: the file was changed (remove it, and do its task again)", err)
+	}
+	if errors.Is(err, remote.ErrExists) { // of another attempt, which was faster, or killed before it wrote its record
+		err = w.readBack(ctx, k, report.Summary, "it was there before: remove it, and merge it again")
 	}
 	if !to.failed.Load() { // it was spill that did
 		err = classed(err, noRoom...)
@@ -63,8 +69,11 @@ type target struct {
 	failed        atomic.Bool // to be written
 }
 
-func (p *Plan) openPart(ctx context.Context, k int) (*target, error) {
+func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions) (*target, error) {
 	name, offset := p.partFile(k)
+	if remote.Is(name) {
+		return createObject(ctx, name, p.bytes()/int64(p.Parts), opt)
+	}
 	if !p.OneFile {
 		file, err := output.Open(ctx, name, nil)
 		if err != nil {
@@ -82,6 +91,23 @@ func (p *Plan) openPart(ctx context.Context, k int) (*target, error) {
 		commit: func() error { return errors.Join(file.Sync(), file.Close()) },
 		abort:  func() error { file.Close(); return nil }, // what it has written the next attempt writes again
 	}, nil
+}
+
+// createObject begins an object for a part, whose memory the merge goes without.
+func createObject(ctx context.Context, name string, bytes int64, opt *extsort.MergeOptions) (*target, error) {
+	memory := profile.LimitMemory(opt.MemoryBytes, extsort.MinMemory, profile.Memory)
+	size, parallel := plan.UploadParts(memory, bytes)
+	taken := int64(size) * int64(parallel)
+	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < extsort.MinMemory {
+		return nil, fmt.Errorf("-S: %d MiB are too little to send an object in parts of %d MiB: at least %d MiB are needed",
+			memory>>20, size>>20, (taken+extsort.MinMemory)>>20)
+	}
+	u, err := remote.Create(ctx, name, size, parallel)
+	if err != nil {
+		return nil, err
+	}
+	u.New = true
+	return &target{Writer: u, commit: func() error { return u.Commit(-1) }, abort: u.Abort}, nil
 }
 
 func (t *target) Write(b []byte) (int, error) {

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -8,12 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote"
 )
@@ -32,7 +32,7 @@ type Plan struct {
 	RecordBytes int         `json:"record_bytes"` //
 	Runs        int         `json:"runs"`
 	Parts       int         `json:"parts"`
-	Output      string      `json:"output"` // a folder with a file for each part, or with OneFile a file
+	Output      string      `json:"output"` // a folder or prefix of an object for each part, or with OneFile a file
 	OneFile     bool        `json:"one_file"`
 
 	folder string
@@ -42,7 +42,7 @@ type Plan struct {
 // File is an input as it was when the plan was made.
 type File struct {
 	Name    string `json:"name"`
-	Stamp   string `json:"stamp"` // size and time of its last change
+	Stamp   string `json:"stamp"` // size and time of its last change, or its ETag
 	Records int64  `json:"records"`
 }
 
@@ -77,7 +77,7 @@ func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err = p.makeFolders(); err == nil {
+	if err = p.makeFolders(ctx); err == nil {
 		err = p.makePartial()
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 		Schema: schema, Record: r.Record, Reverse: r.Reverse, Runs: r.Runs, Parts: r.Parts, OneFile: r.OneFile,
 	}
 	var err error
-	if p.Output, err = filepath.Abs(r.Output); err != nil {
+	if p.Output, err = absolute(r.Output); err != nil {
 		return nil, err
 	}
 	kind := input.Kind{Spec: r.Record}
@@ -109,7 +109,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 		}
 	}()
 	for i, in := range files {
-		if err := p.addInput(r.Inputs[i], in); err != nil {
+		if err := p.addInput(ctx, r.Inputs[i], in); err != nil {
 			return nil, err
 		}
 	}
@@ -134,31 +134,34 @@ func (r *Request) validate() error {
 		return errors.New("dist plan: name the inputs behind the folder of the plan")
 	case r.Record.Format == "npy" || r.Record.Format == "sosd":
 		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
-	case slices.ContainsFunc(append(r.Inputs, r.Output), remote.Is):
-		return errors.New("dist plan: inputs and the output are files that all machines share: copy objects there first")
+	case r.OneFile && remote.Is(r.Output):
+		return errors.New("--into: an object cannot be written by many machines: write one for each part by -o, and join " +
+			"them by extsort dist cat -o")
 	case r.Output == "":
 		return errors.New("dist plan: say where to: -o DIR for a file for each part, or --into FILE")
 	}
-	return r.Record.Validate()
+	return cmp.Or(r.Record.Validate(), remote.Writable(r.Output))
 }
 
 // addInput adds an input to the plan. Slices of it are read at any place, by other machines.
-func (p *Plan) addInput(name string, in *input.Input) error {
+func (p *Plan) addInput(ctx context.Context, name string, in *input.Input) error {
 	if !in.Seekable() {
-		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first", name)
+		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first", in.Name)
 	}
-	path, err := filepath.Abs(name)
+	name, err := absolute(name)
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
+	_, now, err := stamp(ctx, name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+		return err
 	}
-	if out, err := os.Stat(p.Output); err == nil && os.SameFile(out, info) {
-		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another", name)
+	from, missing := os.Stat(name)
+	if to, err := os.Stat(p.Output); missing == nil && err == nil && os.SameFile(from, to) {
+		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another",
+			in.Name)
 	}
-	p.Inputs = append(p.Inputs, File{path, spill.Stamp(info), in.Records})
+	p.Inputs = append(p.Inputs, File{name, now, in.Records})
 	p.Records += in.Records
 	return nil
 }
@@ -193,16 +196,18 @@ func Read(folder string) (*Plan, error) {
 }
 
 // checkInputs refuses inputs that are not as they were when the plan was made.
-func (p *Plan) checkInputs() error {
+func (p *Plan) checkInputs(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(plan.RemoteRequests)
 	for _, f := range p.Inputs {
-		info, err := os.Stat(f.Name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, device.WithoutPath(err))
-		}
-		if now := spill.Stamp(info); now != f.Stamp {
-			return fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
-				"folder)", f.Name, f.Stamp, now)
-		}
+		group.Go(func() error {
+			_, now, err := stamp(ctx, f.Name)
+			if err == nil && now != f.Stamp {
+				err = fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
+					"folder)", remote.Shown(f.Name), f.Stamp, now)
+			}
+			return err
+		})
 	}
-	return nil
+	return group.Wait()
 }

@@ -12,7 +12,7 @@ func (w *Worker) Run(ctx context.Context, s extsort.Part) error { return w.each(
 // run sorts slice k. Inputs that changed before or meanwhile are refused: other runs have other records of them.
 func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
 	p := w.Plan
-	if err := p.checkInputs(); err != nil {
+	if err := p.checkInputs(ctx); err != nil {
 		return nil, err
 	}
 	opt := w.Options
@@ -23,7 +23,7 @@ func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
 	opt.Output, opt.Verify = p.runFile(k), true
 	report, err := extsort.Sort(ctx, opt)
 	if err == nil {
-		err = p.checkInputs()
+		err = p.checkInputs(ctx)
 	}
 	return report, classed(err, noRoom...)
 }

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -19,7 +20,7 @@ type Status struct {
 }
 
 // Status looks at the records, without waiting for what others may not see yet.
-func (p *Plan) Status() (*Status, error) {
+func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	s := &Status{Schema: schema, Plan: p.Fingerprint, Runs: p.Runs, Parts: p.Parts, RunsLeft: []int{}, Left: []int{}}
 	if _, err := p.manifest(); err == nil {
 		s.Cut, s.Complete = true, !p.OneFile || !exists(p.partial())
@@ -29,10 +30,10 @@ func (p *Plan) Status() (*Status, error) {
 		return s, nil
 	}
 	var err error
-	if s.RunsLeft, err = p.left(runs); err != nil {
+	if s.RunsLeft, err = p.left(ctx, runs); err != nil {
 		return nil, err
 	}
-	if s.Left, err = p.left(parts); err != nil {
+	if s.Left, err = p.left(ctx, parts); err != nil {
 		return nil, err
 	}
 	_, missing := p.readCuts()
@@ -50,14 +51,14 @@ func (p *Plan) Status() (*Status, error) {
 	return s, nil
 }
 
-func (p *Plan) left(of kind) ([]int, error) {
+func (p *Plan) left(ctx context.Context, of kind) ([]int, error) {
 	left := []int{}
 	for k := range of.tasks(p) {
 		r, err := p.record(of, k)
 		if err != nil {
 			return nil, err
 		}
-		if r == nil || !p.fits(r) {
+		if r == nil || !p.fits(ctx, r) {
 			left = append(left, k)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Worker does tasks of a plan.
@@ -24,8 +25,8 @@ type RetryError struct{ error }
 
 func (e *RetryError) Unwrap() error { return e.error }
 
-// passing are the errors of the system that come and go.
-var passing = []error{
+// passing are the errors of the system that come and go, and that of an upload which Verify has given up.
+var passing = []error{remote.ErrGone,
 	syscall.EIO, syscall.ESTALE, syscall.EAGAIN, syscall.EINTR, syscall.ETIMEDOUT, syscall.ENOMEM, syscall.EMFILE,
 	syscall.ENFILE, syscall.ECONNRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 }
@@ -35,11 +36,12 @@ var noRoom = []error{syscall.ENOSPC, syscall.EDQUOT}
 
 // classed marks an error that is worth another try. also are errors that are so where this one comes from.
 func classed(err error, also ...error) error {
-	_, retry := errors.AsType[*plan.RoomError](err)
+	_, full := errors.AsType[*plan.RoomError](err)
+	_, retry := errors.AsType[*remote.UnavailableError](err)
 	for _, target := range append(also, passing...) {
 		retry = retry || errors.Is(err, target)
 	}
-	if !retry {
+	if !retry && !full {
 		return err
 	}
 	return &RetryError{err}
@@ -70,7 +72,7 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 	if err != nil {
 		return classed(err)
 	}
-	if r != nil && w.Plan.fits(r) {
+	if r != nil && w.Plan.fits(ctx, r) {
 		w.Tell(fmt.Sprintf("%s %d was done by %s, %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
 		return nil
 	}
@@ -113,7 +115,7 @@ func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 
 // wait waits until the file of a task is as its record says.
 func (p *Plan) wait(ctx context.Context, r *Record) error {
-	for end := time.Now().Add(patience); !p.fits(r); {
+	for end := time.Now().Add(patience); !p.fits(ctx, r); {
 		if time.Now().After(end) {
 			return &RetryError{fmt.Errorf("%s: has to have %d bytes, as its record says, and has not (do its task again)",
 				r.File, r.Bytes)}

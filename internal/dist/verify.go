@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Manifest says what the output is. It is there once all parts are, and fit together.
@@ -37,10 +39,21 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	if err == nil {
 		err = w.Plan.publish()
 	}
+	if err == nil && remote.Is(w.Plan.Output) {
+		w.forgetUploads(ctx)
+	}
 	if err == nil && !keepRuns {
 		err = w.Plan.removeRuns()
 	}
 	return m, classed(err)
+}
+
+// forgetUploads removes what attempts have sent that were killed. Where that is not allowed it only costs room.
+func (w *Worker) forgetUploads(ctx context.Context) {
+	first, _ := w.Plan.partFile(0)
+	if err := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); err != nil {
+		w.Tell(err.Error())
+	}
 }
 
 func (p *Plan) manifest() (*Manifest, error) {
@@ -126,7 +139,7 @@ func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
 			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts, w.Plan.folder)
 		}
 		if err == nil {
-			err = w.Plan.readBack(ctx, k, r)
+			err = w.readBack(ctx, k, &r.Summary, "remove "+w.Plan.recordFile(parts, k)+", and merge it again")
 		}
 		if err != nil {
 			return classed(fmt.Errorf("part %d of %d: %w", k, w.Plan.Parts, err))
@@ -136,19 +149,23 @@ func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
 	return nil
 }
 
-func (p *Plan) readBack(ctx context.Context, k int, r *Record) error {
+// readBack compares part k, and gives a hint where it has other records.
+func (w *Worker) readBack(ctx context.Context, k int, want *extsort.Summary, hint string) error {
+	p := w.Plan
+	name, _ := p.partFile(k)
 	opt := extsort.CheckOptions{
-		Input: extsort.Source{Name: r.File}, Record: p.Record, Reverse: p.Reverse, Raw: true,
+		Input: extsort.Source{Name: name}, Record: p.Record, Reverse: p.Reverse, Raw: true,
+		MemoryBytes: w.Options.MemoryBytes, Workers: w.Options.Workers,
 	}
 	if p.OneFile {
 		opt.Part = partOf(k, p.Parts)
 	}
 	found, err := extsort.Check(ctx, opt)
-	if err == nil && found.Summary != r.Summary {
-		err = fmt.Errorf("%s: has other records than were written", r.File)
+	if err == nil && found.Summary != *want {
+		err = fmt.Errorf("%s: has other records than were written", name)
 	}
 	if err != nil && found != nil {
-		err = fmt.Errorf("%w (remove %s, and merge it again)", err, p.recordFile(parts, k))
+		err = fmt.Errorf("%w (%s)", err, hint)
 	}
 	return err
 }

@@ -1,0 +1,278 @@
+//go:build s3
+
+package dist
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/remote/remotetest"
+)
+
+// newStore is a store that this process finds by its environment.
+func newStore(t *testing.T) *remotetest.Server {
+	t.Helper()
+	s, err := remotetest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for name, value := range s.Env() {
+		t.Setenv(name, value)
+	}
+	return s
+}
+
+// stored puts the inputs into a store, and has them be read as an object and as a file of a server.
+func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
+	return func(r *Request) {
+		for i, name := range []string{"a.bin", "b.bin"} {
+			if err := s.Put(name, read(t, r.Inputs[i])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Inputs = []string{remotetest.S3("a.bin"), s.HTTP("b.bin")}
+	}
+}
+
+// TestRemoteInputs sorts objects, with a store that answers now and then 503, or breaks off.
+func TestRemoteInputs(t *testing.T) {
+	s := newStore(t)
+	c := newCluster(t, pairs, "zipf", 100_003, stored(t, s))
+	s.Wrap(remotetest.Unreliable())
+	c.all(3)
+	c.check()
+}
+
+// TestRemoteInputThatChangedIsRefused has another object under the name, of the same size, before a run and while it
+// reads.
+func TestRemoteInputThatChangedIsRefused(t *testing.T) {
+	s := newStore(t)
+	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
+	c.ok(c.Run(t.Context(), partOf(0, 8)))
+	changed := s.Get("b.bin")
+	changed[0] ^= 1
+	c.ok(s.Put("b.bin", changed))
+	err := c.Run(t.Context(), partOf(7, 8))
+	if err == nil || !strings.Contains(err.Error(), "b.bin: has changed since the plan was made: it was 160000 bytes of") {
+		t.Errorf("error %v", err)
+	}
+	if retry := (*RetryError)(nil); errors.As(err, &retry) {
+		t.Errorf("%v is worth no other try", err)
+	}
+}
+
+// TestRemoteThatIsDownIsWorthAnotherTry has a store that answers nothing but 503.
+func TestRemoteThatIsDownIsWorthAnotherTry(t *testing.T) {
+	s := newStore(t)
+	c := newCluster(t, numbers, "uniform", 10_000, stored(t, s))
+	s.Wrap(func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "slow down", http.StatusServiceUnavailable)
+		})
+	})
+	err := c.Run(t.Context(), partOf(0, 8))
+	if retry := (*RetryError)(nil); !errors.As(err, &retry) || !strings.Contains(err.Error(), "503") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// toStore has the parts be objects of a store.
+func toStore(r *Request) { r.Output = remotetest.S3("sorted") }
+
+// checkObjects compares the objects with what one machine makes, and looks for what was left over.
+func (c *cluster) checkObjects(s *remotetest.Server) {
+	c.t.Helper()
+	var got []byte
+	for k := range c.Plan.Parts {
+		got = append(got, s.Get("sorted/part-"+number(k))...)
+	}
+	if !bytes.Equal(got, c.want) {
+		c.t.Errorf("%d bytes are not the %d that one machine makes", len(got), len(c.want))
+	}
+	var joined bytes.Buffer
+	c.ok(c.Plan.Cat(c.t.Context(), &joined))
+	if !bytes.Equal(joined.Bytes(), c.want) {
+		c.t.Errorf("cat gives %d other bytes", joined.Len())
+	}
+	for _, name := range s.Unfinished() {
+		c.t.Errorf("an upload of %s is left over", name)
+	}
+}
+
+// TestRemoteOutputIsThatOfOneMachine has objects as parts, also parts without records.
+func TestRemoteOutputIsThatOfOneMachine(t *testing.T) {
+	for _, records := range []int64{100_003, 5} {
+		s := newStore(t)
+		c := newCluster(t, pairs, "zipf", records, toStore)
+		s.Wrap(remotetest.Unreliable())
+		c.all(3)
+		c.all(2) // nothing is left to do
+		s.Wrap(nil)
+		c.checkObjects(s)
+		status, err := c.Plan.Status(t.Context())
+		if c.ok(err); !status.Complete {
+			t.Errorf("status %+v", status)
+		}
+	}
+}
+
+// merged is a plan whose runs are cut.
+func merged(t *testing.T) (*remotetest.Server, *cluster) {
+	s := newStore(t)
+	c := newCluster(t, pairs, "zipf", 40_000, toStore)
+	c.ok(c.Run(t.Context(), partOf(0, 1)))
+	c.ok(c.Cut(t.Context()))
+	return s, c
+}
+
+// TestRemoteTwoAttemptsAtOnce has parts merged three times at the same time.
+func TestRemoteTwoAttemptsAtOnce(t *testing.T) {
+	s, c := merged(t)
+	s.Wrap(remotetest.Late(time.Millisecond))
+	var group sync.WaitGroup
+	for range 3 {
+		w := c.worker()
+		group.Go(func() {
+			if err := w.Merge(t.Context(), partOf(0, 1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	_, err := c.Verify(t.Context(), false)
+	c.ok(err)
+	c.checkObjects(s)
+}
+
+// TestRemoteStragglerEndsWell has all parts merged by another attempt and verified while one is about to be completed.
+func TestRemoteStragglerEndsWell(t *testing.T) {
+	s, c := merged(t)
+	held, verified, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	var once sync.Once
+	s.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && r.URL.Query().Has("uploadId") {
+				once.Do(func() {
+					close(held)
+					<-verified
+				})
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	w := c.worker()
+	go func() { ended <- w.Merge(t.Context(), partOf(0, 1)) }()
+	<-held
+	s.Wrap(nil)
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	_, err := c.Verify(t.Context(), true)
+	c.ok(err)
+	close(verified)
+	if err = <-ended; err != nil && !errors.As(err, new(*RetryError)) {
+		t.Errorf("error %v is worth another try", err)
+	}
+	c.checkObjects(s)
+}
+
+// TestRemoteKilledAttemptsLeaveNothing has what attempts leave that are killed while they send, or before they write
+// their record.
+func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
+	s, c := merged(t)
+	for k := range 2 {
+		name, _ := c.Plan.partFile(k)
+		u, err := remote.Create(t.Context(), name, remote.MinPart, 2)
+		c.ok(err)
+		_, err = u.Write(make([]byte, remote.MinPart))
+		c.ok(err)
+	}
+	c.ok(c.Merge(t.Context(), partOf(1, 8)))
+	c.ok(os.Remove(c.Plan.recordFile(parts, 1)))
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	_, err := c.Verify(t.Context(), false)
+	c.ok(err)
+	c.checkObjects(s)
+}
+
+// TestRemoteObjectsOfOthersAreKept has objects under the names of parts.
+func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
+	s, c := merged(t)
+	theirs := []byte("sixteen bytes...")
+	c.ok(s.Put("sorted/part-00003", theirs))
+	err := c.Merge(t.Context(), partOf(0, 1))
+	if err == nil || !strings.Contains(err.Error(), "part-00003: has other records than were written (it was there ") {
+		t.Errorf("error %v", err)
+	}
+	if got := s.Get("sorted/part-00003"); !bytes.Equal(got, theirs) {
+		t.Errorf("the object is now %q", got)
+	}
+	_, err = Make(t.Context(), t.TempDir(), c.req)
+	if err == nil || !strings.Contains(err.Error(), "sorted/part-00000: is there already") {
+		t.Errorf("error %v", err)
+	}
+	_, err = Make(t.Context(), c.folder, c.req)
+	c.ok(err)
+}
+
+// TestRemoteLostObjectIsMadeAgain loses an object, and finds another one damaged.
+func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
+	s, c := merged(t)
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	c.ok(s.Delete("sorted/part-00005"))
+	status, err := c.Plan.Status(t.Context())
+	if c.ok(err); Ranges(status.Left) != "5" {
+		t.Errorf("status %+v", status)
+	}
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	_, err = c.Verify(t.Context(), false)
+	c.ok(err)
+	c.checkObjects(s)
+	damaged := s.Get("sorted/part-00002")
+	damaged[15] ^= 1
+	c.ok(s.Put("sorted/part-00002", damaged))
+	err = c.ReadBack(t.Context(), partOf(0, 1))
+	if err == nil || !strings.Contains(err.Error(), "part-00002: has other records than were written (remove ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRemoteCat makes one object of the parts: of small ones by reading, of large ones within the store, and of files.
+func TestRemoteCat(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		records int64
+		change  func(r *Request)
+		copied  bool
+	}{
+		{"small objects", 50_003, toStore, false},
+		{"large objects", 1<<20 + 1, func(r *Request) { toStore(r); r.Runs, r.Parts = 2, 3 }, true},
+		{"one file", 50_003, func(r *Request) { r.OneFile = true }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStore(t)
+			c := newCluster(t, pairs, "zipf", test.records, test.change)
+			c.all(2)
+			s.Wrap(remotetest.Unreliable())
+			s.Bytes.Store(0)
+			c.ok(c.Plan.CatTo(t.Context(), remotetest.S3("whole")))
+			s.Wrap(nil)
+			if !bytes.Equal(s.Get("whole"), c.want) {
+				t.Error("the object is not what one machine makes")
+			}
+			copied, here := s.Copied.Load(), s.Bytes.Load()
+			if (copied == int64(len(c.want))) != test.copied || test.copied && here > 1<<17 {
+				t.Errorf("%d bytes of %d were copied in the store, %d came here", copied, len(c.want), here)
+			}
+			if left := s.Unfinished(); len(left) > 0 {
+				t.Errorf("uploads of %v are left over", left)
+			}
+		})
+	}
+}
