@@ -209,7 +209,7 @@ func writeSizes(w io.Writer, r *info.Report) {
 	fmt.Fprintln(w, "same bytes: of those one, two, three … records apart; a record may also be several of these")
 	switch likely := r.RecordSizes[0]; {
 	case likely.Header > 0:
-		fmt.Fprintf(w, "left over: a header of %s before the records, as it seems: --skip-bytes %d\n",
+		fmt.Fprintf(w, "a header of %s before the records, as it seems: --skip-bytes %d\n",
 			plural(likely.Header, "byte"), likely.Header)
 	case likely.LeftOver > 0:
 		fmt.Fprintf(w, "left over: a header of %d, %d, %d … bytes before the records (--skip-bytes), or the last one was "+

@@ -96,7 +96,7 @@ func TestLikelySizesSeesAHeader(t *testing.T) {
 // byte in common.
 func TestHeaderIsGuessed(t *testing.T) {
 	r := newRandom(t)
-	for _, header := range []int{1, 24, 181, 1000} {
+	for _, header := range []int{1, 21, 24, 84, 181, 1000} { // of 21 and 84 no bytes are left over
 		data := append(bytes.Repeat([]byte("head"), 250)[:header], structured(r, 21, 5000)...)
 		s := lookAt(t, data, Options{}).RecordSizes
 		if len(s) != 1 || s[0].RecordSize != 21 || s[0].Header != int64(header) || s[0].Records != 5000 {

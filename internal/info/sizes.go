@@ -56,7 +56,7 @@ func likelySizes(src *source) ([]Size, error) {
 	}
 	found = likeliest(found)
 	for i := range found {
-		if s := &found[i]; s.LeftOver > 0 {
+		if s := &found[i]; s.LeftOver >= 0 {
 			s.Header, err = headerOf(src, s.RecordSize)
 			s.Records -= max(s.Header-s.LeftOver, 0) / int64(s.RecordSize)
 		}
@@ -156,17 +156,20 @@ func headerOf(src *source, size int) (int64, error) {
 	if _, err := src.read(head, 0); err != nil {
 		return 0, err
 	}
-	usual := func(record []byte) bool {
+	alike := func(record []byte) float64 {
 		same := 0
 		for i, c := range common {
 			if record[i] == c {
 				same++
 			}
 		}
-		return float64(same) >= nearlyAll*float64(len(common))
+		return float64(same) / float64(len(common))
 	}
 	for at, rows := int(src.data%int64(size)), 0; at+size <= len(head); at += size {
-		if rows++; !usual(head[at:]) {
+		if at == 0 && alike(head) > 0.5 { // no bytes are left over, and the first record is one
+			return 0, nil
+		}
+		if rows++; alike(head[at:]) < nearlyAll {
 			rows = 0
 		}
 		if rows == headRows {
