@@ -263,14 +263,16 @@ func (d dtype) resolve(key string) (Field, error) {
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, d.names())
 }
 
-// names lists the fields, the first dozen of them.
-func (d dtype) names() string {
+func (d dtype) names() string { return listed(d.fields, func(f ArrayField) string { return f.Name }) }
+
+// listed are the names of all, the first dozen of them.
+func listed[T any](all []T, name func(T) string) string {
 	var names []string
-	for _, f := range d.fields {
-		names = append(names, f.Name)
+	for _, item := range all[:min(len(all), 12)] {
+		names = append(names, fmt.Sprintf("%.99s", name(item)))
 	}
-	if more := len(names) - 12; more > 0 {
-		names = append(names[:12], fmt.Sprintf("and %d more", more))
+	if more := len(all) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

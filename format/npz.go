@@ -73,19 +73,12 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 	if name == "" && len(all) == 1 {
 		return &all[0], nil
 	}
-	var names []string
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Name == strings.TrimSuffix(name, ".npy") && name != "" {
 			return &all[i], nil
 		}
 	}
-	for i := range all[:min(len(all), 12)] {
-		names = append(names, fmt.Sprintf("%.99s", all[i].Name))
-	}
-	if more := len(all) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	has := strings.Join(names, ", ")
+	has := listed(all, func(m Member) string { return m.Name })
 	if name == "" {
 		return nil, fmt.Errorf("the archive has %d arrays, so choose one by Record.Member NAME: %s", len(all), has)
 	}

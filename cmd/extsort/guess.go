@@ -64,16 +64,18 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(files[0]); !errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if other := otherVerbs[files[0]]; other != "" {
-		return fmt.Errorf("%s: no such file, and no verb: %s does that", files[0], other)
-	}
-	r := f.opt.Record
-	described := r.Type+r.Format != "" || r.RecordSize != 0 || len(r.Keys) > 0
-	if near := nearest(files[0], names(verbs)); near != "" && !described {
-		return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", files[0], near)
+	missing := func(name string) bool { _, err := os.Stat(name); return errors.Is(err, os.ErrNotExist) }
+	first, last, r := files[0], files[len(files)-1], f.opt.Record
+	writes := f.opt.Output == "" && !f.mode.checking() && !strings.Contains(last, "://")
+	switch other := otherVerbs[first]; {
+	case len(files) == 2 && writes && !missing(first) && missing(last):
+		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
+	case missing(first) && other != "":
+		return fmt.Errorf("%s: no such file, and no verb: %s does that", first, other)
+	case missing(first) && r.Type+r.Format == "" && r.RecordSize == 0 && len(r.Keys) == 0:
+		if near := nearest(first, names(verbs)); near != "" {
+			return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", first, near)
+		}
 	}
 	return nil
 }
@@ -191,6 +193,7 @@ var gnuFlags = map[string]string{
 	"z": "records end by their size, not by a byte: -R BYTES",
 
 	"dry-run":         "extsort plan does that",
+	"input":           "a FILE to read has no flag before it",
 	"field-separator": "fields have no separator here: -R BYTES -k OFFSET:TYPE",
 	"random-sort":     "extsort shuffle puts records into a random order",
 	"sort":            "records are sorted by their TYPE, -t or -k; extsort shuffle is the random order",
@@ -200,7 +203,8 @@ var gnuFlags = map[string]string{
 // gnuNames are the long names of those that have a letter, or of others that mean as much.
 var gnuNames = map[string]string{
 	"ignore-leading-blanks": "b", "general-numeric-sort": "g", "dictionary-order": "i", "ignore-case": "i",
-	"ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n", "human-numeric-sort": "n", "zero-terminated": "z",
+	"ignore-nonprinting": "i", "in": "input", "month-sort": "M", "numeric-sort": "n", "human-numeric-sort": "n",
+	"zero-terminated": "z",
 }
 
 // unknownFlag tells which flag may have been meant, or that a file has the name of the verb.

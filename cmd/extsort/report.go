@@ -234,6 +234,8 @@ func seconds(s float64) string {
 		return fmt.Sprintf("%.0f ms", s*1e3)
 	case s < 100:
 		return fmt.Sprintf("%.2f s", s)
+	case s >= 7200:
+		return fmt.Sprintf("%.1f hours", s/3600)
 	}
 	return fmt.Sprintf("%.0f s", s)
 }

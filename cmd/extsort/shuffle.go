@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,11 +53,9 @@ func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, draw
 		return err
 	}
 	f.opt.Shuffle = true
-	if err := a.produce(ctx, f, f.options(a, files), extsort.Sort); err != nil {
-		return err
+	err = a.produce(ctx, f, f.options(a, files), extsort.Sort)
+	if err == nil && drawn {
+		fmt.Fprintf(a.notes, "extsort: shuffled by --seed %d\n", f.opt.Seed)
 	}
-	if drawn {
-		_, err = fmt.Fprintf(a.notes, "extsort: shuffled by --seed %d\n", f.opt.Seed)
-	}
-	return cmp.Or(err, a.notes.err)
+	return err
 }
