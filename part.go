@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,17 +16,19 @@ type Part = input.Part
 
 // Cuts tells where each of the inputs, which are sorted, is cut for the n parts that Merge makes of them: part k has
 // the records of input i from [k][i] to before [k+1][i]. All parts have as many records, ±1, in the order (key, input,
-// position); with Unique or Duplicates all of equal keys are in one. It reads single records.
+// position); with Unique or Duplicates all of equal keys are in one. It reads single records. With opt.Part only the
+// cuts of that share of the parts are found, of which the first is [0].
 func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
-	opt.Part, opt.Cuts = Part{}, nil
-	if n < 1 {
-		return nil, fmt.Errorf("cuts: for %d parts: must be at least 1", n)
+	if err := opt.Part.Validate(); n < 1 || err != nil {
+		return nil, cmp.Or(err, fmt.Errorf("cuts: for %d parts: must be at least 1", n))
 	}
+	from, to := opt.Part.Of(n)
+	opt.Part, opt.Cuts = Part{}, nil
 	s, err := begin(ctx, opt.options())
 	if err != nil {
 		return nil, err
 	}
-	cuts, err := s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, 0, n, n)
+	cuts, err := s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, from, to, n)
 	return cuts, errors.Join(err, s.close())
 }
 

@@ -166,13 +166,18 @@ func TestMergesParts(t *testing.T) {
 	}
 }
 
-// checkParts merges n parts and holds them against the whole. known: by cuts that are computed once.
+// checkParts merges n parts and holds them against the whole. known: by cuts that are computed once, in two shares.
 func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, known bool) {
 	t.Helper()
 	if known {
-		cuts, err := Cuts(t.Context(), opt, n)
-		if err != nil {
-			t.Fatal(err)
+		var cuts [][]int64
+		for k := range int64(2) {
+			opt.Part = Part{K: k, N: 2}
+			share, err := Cuts(t.Context(), opt, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cuts = append(cuts[:max(len(cuts)-1, 0)], share...) // both have the cut between them
 		}
 		opt.Cuts = cuts
 	}
@@ -248,6 +253,11 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	}
 	if _, err := Cuts(t.Context(), base, 0); err == nil {
 		t.Error("no parts are not refused")
+	}
+	opt := base
+	opt.Part = partOf(3, 3)
+	if _, err := Cuts(t.Context(), opt, 4); err == nil {
+		t.Error("no share is not refused")
 	}
 	base.Cuts = [][]int64{{0}, {3}}
 	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {

@@ -39,7 +39,7 @@ is not done twice. extsort dist VERB --help tells more.
 Usage:
   extsort dist plan [flags] DIR FILE ...   plan the sort of FILEs in DIR
   extsort dist run --part K/N DIR          sort slices of the input into runs
-  extsort dist cut DIR                     find where runs are cut for parts
+  extsort dist cut --part K/N DIR          find where runs are cut for parts
   extsort dist merge --part K/N DIR        merge parts of the output
   extsort dist verify DIR                  verify and complete the output
   extsort dist status DIR                  tell how far it is
@@ -61,7 +61,9 @@ func distCommand(a *app) *cobra.Command {
 		return fmt.Errorf("dist: there is no verb %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
-		distCut(a), distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
+		distTask(a, "cut", "Find where the runs are cut, so that all parts are equally large, by single records.",
+			(*dist.Worker).Cut),
+		distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
 		distVerify(a), distStatus(a), distScript(a), distCat(a))
 	return cmd
 }
@@ -134,7 +136,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
-		{"tasks", fmt.Sprintf("%d run, 1 cut, %d merge, 1 verify", p.Runs, p.Parts)},
+		{"tasks", fmt.Sprintf("%d run, %d cut, %d merge, 1 verify", p.Runs, dist.CutTasks(p), p.Parts)},
 		{"moved", humanBytes(cost.Moved) + " read, and as much written"},
 		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine as this one", seconds(cost.RunSeconds),
 			seconds(cost.Merge))},
@@ -162,7 +164,7 @@ func (f *distFlags) partGroup(usage string) group {
 	return g
 }
 
-// distTask is run or merge.
+// distTask is run, cut or merge.
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, extsort.Part) error) *cobra.Command {
 	var f distFlags
 	share := f.partGroup("do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, " +
@@ -171,11 +173,8 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
 		[]group{share, resourceGroup(&f.opt)},
 		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			tasks := w.Plan.Runs
-			if name == "merge" {
-				tasks = w.Plan.Parts
-			}
-			s, err := f.tasksOf(tasks)
+			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
+			s, err := f.tasksOf(tasks[name])
 			if err != nil {
 				return err
 			}
@@ -196,14 +195,6 @@ func (f *distFlags) tasksOf(n int) (extsort.Part, error) {
 		err = fmt.Errorf("--part: %w", err)
 	}
 	return part, err
-}
-
-func distCut(a *app) *cobra.Command {
-	var f distFlags
-	return distVerb("cut DIR",
-		"Find where the runs are cut, so that all parts are equally large. It reads single\nrecords.",
-		"  extsort dist cut plan", nil,
-		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error { return w.Cut(ctx) }))
 }
 
 func distVerify(a *app) *cobra.Command {

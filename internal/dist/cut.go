@@ -8,18 +8,25 @@ import (
 	"github.com/extsort/extsort"
 )
 
-// cuts says where each part begins in each run: At[k][r] is the index in run r of the first record of part k, and the
-// last row has the numbers of records.
-type cuts struct {
-	Schema int       `json:"schema"`
-	Plan   string    `json:"plan"`
-	At     [][]int64 `json:"at"`
+// cut says where a part begins in each run: At[r] is the index in run r of its first record. There is one behind the
+// last part, too.
+type cut struct {
+	Schema int     `json:"schema"`
+	Plan   string  `json:"plan"`
+	At     []int64 `json:"at"`
 }
 
-// Cut finds where the runs are cut. It reads single records.
-func (w *Worker) Cut(ctx context.Context) error {
+// cutsAtOnce is how many cuts a task finds at the same time.
+const cutsAtOnce = 64
+
+// CutTasks is how many tasks find all cuts in as much time as one.
+func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
+
+// Cut finds where the parts of a share begin in the runs, and where the last of them ends. It reads single records.
+func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 	p, began := w.Plan, time.Now()
-	if _, err := p.readCuts(); err == nil {
+	from, to := s.Of(int64(p.Parts))
+	if isCut(p, int(from), int(to)) {
 		w.Tell("the cuts are there")
 		return nil
 	}
@@ -27,23 +34,41 @@ func (w *Worker) Cut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := &cuts{Schema: schema, Plan: p.Fingerprint}
-	if c.At, err = extsort.Cuts(ctx, opt, int64(p.Parts)); err == nil {
-		err = writeJSON(ctx, p.path(cutsName), c)
+	opt.Part = s
+	found, err := extsort.Cuts(ctx, opt, int64(p.Parts))
+	for i, at := range found {
+		if err == nil {
+			err = writeJSON(ctx, p.recordFile(cuts, int(from)+i), &cut{schema, p.Fingerprint, at})
+		}
 	}
 	if err == nil {
-		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %.2f s", p.Runs, p.Parts, time.Since(began).Seconds()))
+		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %.2f s", p.Runs, to-from, time.Since(began).Seconds()))
 	}
 	return classed(err)
 }
 
-func (p *Plan) readCuts() (*cuts, error) {
-	c := &cuts{}
-	if err := readJSON(p.path(cutsName), c); err != nil {
-		return nil, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
+// isCut reports whether all cuts are there from that before one part to that before another.
+func isCut(p *Plan, from, to int) bool {
+	for k := from; k <= to; k++ {
+		if !exists(p.recordFile(cuts, k)) {
+			return false
+		}
 	}
-	if c.Plan != p.Fingerprint {
-		return nil, fmt.Errorf("%s: is of another plan (extsort dist cut %s makes it anew)", p.path(cutsName), p.folder)
+	return true
+}
+
+// cutsOf are the cuts before and behind part k, at their places among all.
+func (p *Plan) cutsOf(k int) ([][]int64, error) {
+	all := make([][]int64, p.Parts+1)
+	for i := k; i <= k+1; i++ {
+		c, name := &cut{}, p.recordFile(cuts, i)
+		if err := readJSON(name, c); err != nil {
+			return nil, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
+		}
+		if c.Plan != p.Fingerprint {
+			return nil, fmt.Errorf("%s: is of another plan: remove it (extsort dist cut %s makes it anew)", name, p.folder)
+		}
+		all[i] = c.At
 	}
-	return c, nil
+	return all, nil
 }

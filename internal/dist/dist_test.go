@@ -87,7 +87,9 @@ func (c *cluster) all(n int) {
 	for k := range n {
 		c.ok(c.Run(c.t.Context(), partOf(k, n)))
 	}
-	c.ok(c.Cut(c.t.Context()))
+	for k := range n {
+		c.ok(c.Cut(c.t.Context(), partOf(k, n)))
+	}
 	for k := range n {
 		c.ok(c.Merge(c.t.Context(), partOf(k, n)))
 		c.ok(c.ReadBack(c.t.Context(), partOf(k, n)))
@@ -214,15 +216,16 @@ func (c *cluster) stamps() map[string]string {
 func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, nil)
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
-	c.ok(c.Cut(t.Context()))
+	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 1)))
 	before := c.stamps()
 	c.ok(os.Remove(c.Plan.runFile(3)))
 	c.ok(os.Remove(c.Plan.recordFile(parts, 5)))
 	name, _ := c.Plan.partFile(6)
 	c.ok(os.Truncate(name, 16))
+	c.ok(os.Remove(c.Plan.recordFile(cuts, 7)))
 	status, err := c.Plan.Status(t.Context())
-	if c.ok(err); Ranges(status.RunsLeft) != "3" || Ranges(status.Left) != "5-6" || status.Next != "run" {
+	if c.ok(err); Ranges(status.RunsLeft) != "3" || Ranges(status.Left) != "5-6" || status.Cut || status.Next != "run" {
 		t.Errorf("status %+v", status)
 	}
 	c.all(2)
@@ -230,7 +233,8 @@ func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 	after := c.stamps()
 	maps.DeleteFunc(after, func(name, at string) bool { return before[name] == at })
 	if got := slices.Sorted(maps.Keys(after)); fmt.Sprint(got) !=
-		"[parts/00005.json parts/00006.json plan/manifest.json runs/00003.json]" {
+		"[cuts/00004.json cuts/00005.json cuts/00006.json cuts/00007.json cuts/00008.json "+
+			"parts/00005.json parts/00006.json plan/manifest.json runs/00003.json]" {
 		t.Errorf("done again: %v", got)
 	}
 	c.all(2) // nothing is left to do
@@ -254,7 +258,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 			group.Wait()
 		}
 		twice(func(w *Worker) error { return w.Run(t.Context(), partOf(0, 1)) })
-		twice(func(w *Worker) error { return w.Cut(t.Context()) })
+		twice(func(w *Worker) error { return w.Cut(t.Context(), partOf(0, 1)) })
 		twice(func(w *Worker) error { return w.Merge(t.Context(), partOf(0, 1)) })
 		_, err := c.Verify(t.Context(), false)
 		c.ok(err)
@@ -274,8 +278,8 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		}
 	}
 	c := newCluster(t, numbers, "uniform", 10_000, nil)
-	refused(c.Merge(t.Context(), partOf(0, 8)), "cuts.json: no such file")
-	refused(c.Cut(t.Context()), "run 0 of 8 is not done: extsort dist run --part 0/8")
+	refused(c.Merge(t.Context(), partOf(0, 8)), "cuts/00000.json: no such file")
+	refused(c.Cut(t.Context(), partOf(0, 1)), "run 0 of 8 is not done: extsort dist run --part 0/8")
 	_, err := c.Verify(t.Context(), false)
 	refused(err, "run 0 of 8 is not done")
 	refused(c.Plan.Cat(t.Context(), nil), "not verified")
@@ -294,7 +298,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 func TestChangedRunIsNoticed(t *testing.T) {
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) { r.Parts = 2 })
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
-	c.ok(c.Cut(t.Context()))
+	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	run := read(t, c.Plan.runFile(2))
 	slices.Reverse(run)
 	write(t, c.Plan.runFile(2), run)
@@ -369,7 +373,7 @@ func TestMergeInLevels(t *testing.T) {
 func TestLostOutputIsMadeAgain(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.OneFile = true })
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
-	c.ok(c.Cut(t.Context()))
+	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 2)))
 	c.ok(os.Remove(c.Plan.partial()))
 	err := c.Merge(t.Context(), partOf(1, 2))

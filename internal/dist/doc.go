@@ -3,7 +3,7 @@
 //
 //	Make      writes DIR/plan.json: inputs, layout, R runs, P parts, where the output goes
 //	Run       R tasks    a slice of the inputs ─▶ sorted ─▶ DIR/runs/K
-//	Cut       1 task     finds where each run is cut, so that part K begins at rank K·n/P ─▶ DIR/cuts.json
+//	Cut       tasks      find where each run is cut, so that part K begins at rank K·n/P ─▶ DIR/cuts/K.json
 //	Merge     P tasks    a range of each run ─▶ merged ─▶ part K, a file or a piece of the one output file
 //	Verify    1 task     joins what is known of the parts, compares it with what went in, names the output
 //

@@ -22,9 +22,9 @@ import (
 // Names in the folder of a plan, and in that of the parts.
 const (
 	planName     = "plan.json"
-	cutsName     = "cuts.json"
 	manifestName = "manifest.json"
 	runsFolder   = "runs"
+	cutsFolder   = "cuts"
 	recordFolder = "parts"
 	partPrefix   = "part-"
 )
@@ -35,7 +35,7 @@ func (p *Plan) path(names ...string) string {
 
 // makeFolders refuses objects that are there already: a part never replaces one.
 func (p *Plan) makeFolders(ctx context.Context) error {
-	folders := []string{p.folder, p.path(runsFolder), p.path(recordFolder)}
+	folders := []string{p.folder, p.path(runsFolder), p.path(cutsFolder), p.path(recordFolder)}
 	if name, _ := p.partFile(0); remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
@@ -164,6 +164,7 @@ type kind struct{ name, folder string }
 
 var (
 	runs  = kind{"run", runsFolder}
+	cuts  = kind{"cut", cutsFolder}
 	parts = kind{"merge", recordFolder}
 )
 

@@ -22,7 +22,7 @@ func (w *Worker) Merge(ctx context.Context, s extsort.Part) error {
 }
 
 func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
-	c, err := w.Plan.readCuts()
+	cuts, err := w.Plan.cutsOf(k)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), c.At, to, true
+	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), cuts, to, true
 	report, err := extsort.Merge(ctx, opt)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		err = fmt.Errorf("%w: the file was changed (remove it, and do its task again)", err)

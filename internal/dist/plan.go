@@ -19,7 +19,7 @@ import (
 )
 
 // schema is the form of all files in the folder of a plan: it changes when a name goes or changes its meaning.
-const schema = 1
+const schema = 2
 
 // Plan says what is sorted, in how many runs and parts, and where to.
 type Plan struct {

@@ -129,7 +129,7 @@ func merged(t *testing.T) (*remotetest.Server, *cluster) {
 	s := newStore(t)
 	c := newCluster(t, pairs, "zipf", 40_000, toStore)
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
-	c.ok(c.Cut(t.Context()))
+	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	return s, c
 }
 

@@ -37,7 +37,7 @@ func (p *Plan) Script(scheduler string, tasks int, flags []string) (string, erro
 	if tasks == 0 {
 		tasks = maxArray
 	}
-	runTasks, mergeTasks := min(tasks, p.Runs), min(tasks, p.Parts)
+	runTasks, cutTasks, mergeTasks := min(tasks, p.Runs), min(tasks, CutTasks(p)), min(tasks, p.Parts)
 	quoted := ""
 	for _, flag := range flags {
 		quoted += strconv.Quote(flag) + ", "
@@ -46,6 +46,7 @@ func (p *Plan) Script(scheduler string, tasks int, flags []string) (string, erro
 		"@FOLDER@", shellQuoted(folder), "@YAMLFOLDER@", strconv.Quote(folder),
 		"@FLAGS@", shellQuoted(strings.Join(flags, " ")), "@YAMLFLAGS@", quoted,
 		"@RUNTASKS@", strconv.Itoa(runTasks), "@LASTRUN@", strconv.Itoa(runTasks-1),
+		"@CUTTASKS@", strconv.Itoa(cutTasks), "@LASTCUT@", strconv.Itoa(cutTasks-1),
 		"@MERGETASKS@", strconv.Itoa(mergeTasks), "@LASTMERGE@", strconv.Itoa(mergeTasks-1),
 		"@CPUS@", strconv.Itoa(runtime.NumCPU()),
 	).Replace(string(text)), nil

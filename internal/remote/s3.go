@@ -161,25 +161,16 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 	if err := Writable(name); err != nil {
 		return nil, err
 	}
-	u, err := create(ctx, name, part, parallel)
+	p, err := placeOf(name)
+	m := &multipart{place: p}
+	if err == nil {
+		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
+			m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{})
+			return p.fault(err)
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("create output %s: %w", Shown(name), err)
-	}
-	return u, nil
-}
-
-func create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
-	p, err := placeOf(name)
-	if err != nil {
-		return nil, err
-	}
-	m := &multipart{place: p}
-	err = retry(ctx, openTries, func(ctx context.Context) (err error) {
-		m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{})
-		return p.fault(err)
-	})
-	if err != nil {
-		return nil, err
 	}
 	return newUpload(ctx, name, m, part, parallel), nil
 }

@@ -15,14 +15,15 @@ if [ $# = 0 ]; then
 	job() { sbatch --parsable --kill-on-invalid-dep=yes --job-name="extsort-$1" "${@:2}" "$0" "$1"; }
 	array=$plan/log/%x-%a # the files that tasks write to
 	runs=$(job run --array=0-@LASTRUN@ --output="$array")
-	cut=$(job cut --dependency="afterok:$runs" --output="$plan/log/%x")
-	merges=$(job merge --dependency="afterok:$cut" --array=0-@LASTMERGE@ --output="$array")
+	cuts=$(job cut --dependency="afterok:$runs" --array=0-@LASTCUT@ --output="$array")
+	merges=$(job merge --dependency="afterok:$cuts" --array=0-@LASTMERGE@ --output="$array")
 	job verify --dependency="afterok:$merges" --output="$plan/log/%x"
 	exit
 fi
 
 case $1 in
 run) extsort dist run $flags --part "$SLURM_ARRAY_TASK_ID/@RUNTASKS@" "$plan" ;;
+cut) extsort dist cut --part "$SLURM_ARRAY_TASK_ID/@CUTTASKS@" "$plan" ;;
 merge) extsort dist merge $flags --part "$SLURM_ARRAY_TASK_ID/@MERGETASKS@" "$plan" ;;
 *) extsort dist "$1" "$plan" ;;
 esac

@@ -38,7 +38,7 @@ type stage struct {
 	phases []phase
 }
 
-// cutsAtOnce is how many cuts package merge searches at the same time, each by one read after the other.
+// cutsAtOnce is how many cuts a task searches at the same time, each by one read after the other.
 const cutsAtOnce = 64
 
 func (s Sort) stages(c *Cluster) []stage {
@@ -50,10 +50,10 @@ func (s Sort) stages(c *Cluster) []stage {
 	if 2*run > float64(c.Memory) { // it is spilled
 		read, write = []int{storeIn, networkIn, disk, processor}, []int{storeOut, networkOut, disk, processor}
 	}
-	probes := math.Ceil((parts-1)/cutsAtOnce) * runs * math.Log2(max(run/float64(s.RecordBytes), 2))
+	probes := runs * math.Log2(max(run/float64(s.RecordBytes), 2))
 	return []stage{
 		{s.Runs, []phase{start(1), {run, read}, {run, write}, {run, check}}},
-		{1, []phase{start(runs + probes)}},
+		{(s.Parts-1)/cutsAtOnce + 1, []phase{start(runs + probes)}},
 		{s.Parts, []phase{start(2 * runs), {part, []int{storeIn, storeOut, networkIn, networkOut, processor}}}},
 		{1, []phase{start(2*runs + parts)}},
 	}
