@@ -57,16 +57,12 @@ func (b *brokenChunk) Sort(ctx context.Context) error {
 	return b.Chunk.Sort(ctx)
 }
 
-func (b *brokenChunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	err := b.Chunk.Store(ctx, limit, w)
+func (b *brokenChunk) Store(ctx context.Context, limit int64, drain bool, w device.BlockWriter) error {
+	err := b.Chunk.Store(ctx, limit, drain, w)
 	if b.gpu.step == "store" {
 		err = b.gpu.err
 	}
 	return err
-}
-
-func (b *brokenChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return b.Store(ctx, limit, w)
 }
 
 // TestFallback lets a GPU fail at each step: one that the planner chose is replaced by the CPU with one warning, one

@@ -120,20 +120,16 @@ func (c *faultChunk) Sort(ctx context.Context) error {
 	return errors.Join(c.step("sort"), c.Chunk.Sort(ctx))
 }
 
-func (c *faultChunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return errors.Join(c.Chunk.Store(ctx, limit, w), c.step("store"))
+func (c *faultChunk) Store(ctx context.Context, limit int64, drain bool, w device.BlockWriter) error {
+	return errors.Join(c.Chunk.Store(ctx, limit, drain, w), c.step("store"))
 }
 
-// Select, Drain and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
+// Select and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
 // for.
 
 func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
 	n, last, err := c.Chunk.Select(ctx, src, low, high)
 	return n, last, errors.Join(c.step("select"), err)
-}
-
-func (c *faultChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return errors.Join(c.Chunk.Drain(ctx, limit, w), c.step("drain"))
 }
 
 func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {

@@ -187,18 +187,15 @@ type liarChunk struct {
 	device *liar
 }
 
-func (c *liarChunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return c.Chunk.Store(ctx, limit, device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
+func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device.BlockWriter) error {
+	lie := func(ctx context.Context, first int64, recs []byte) error {
 		recs = slices.Clone(recs)
 		if first+int64(len(recs)/8) == liarRecords { // in the last block: a gap before it would be waited for
 			recs = c.device.lie(recs)
 		}
 		return w.WriteBlock(ctx, first, recs)
-	}))
-}
-
-func (c *liarChunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return c.Store(ctx, limit, w)
+	}
+	return c.Chunk.Store(ctx, limit, drain, device.BlockWriterFunc(lie))
 }
 
 // TestVerify lets a device go wrong in ways that only verification can see, or that must be seen without it.

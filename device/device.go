@@ -145,13 +145,10 @@ type Chunk interface {
 	// the writing.
 	Sort(ctx context.Context) error
 
-	// Store writes the first limit records of the sorted order (all of them for limit < 0) to w.
-	Store(ctx context.Context, limit int64, w BlockWriter) error
-
-	// Drain is Store after which the chunk is empty until the next Load. It gives memory back while it writes, so that
-	// what is written has pages that were just in use: pages that nobody has touched for long may cost more than all the
-	// sorting.
-	Drain(ctx context.Context, limit int64, w BlockWriter) error
+	// Store writes the first limit records of the sorted order (all of them for limit < 0) to w. drain: the chunk is
+	// empty afterwards, until the next Load. It may give memory back while it writes, so that what is written has pages
+	// that were just in use: pages that nobody has touched for long may cost more than all the sorting.
+	Store(ctx context.Context, limit int64, drain bool, w BlockWriter) error
 
 	// Select is Load of those records of src whose prefix (Keyer.Prefix) is from low to high, for data that is sorted in
 	// several passes, the least keys first. It may leave more out where there is no room for all: those with the greatest

@@ -109,7 +109,7 @@ func (b *chunks) once(ctx context.Context, chunk device.Chunk, size int, out []b
 	if err := chunk.Sort(ctx); err != nil {
 		return 0, err
 	}
-	err := chunk.Store(ctx, -1, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+	err := chunk.Store(ctx, -1, false, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 		copy(out[first*int64(size):], recs)
 		return nil
 	}))

@@ -97,7 +97,7 @@ func benchmarkSort(b *testing.B, l format.Layout, n int, dist string) {
 			b.Fatal(err)
 		}
 		loaded := cpuSeconds()
-		if err := chunk.Store(ctx, -1, w); err != nil {
+		if err := chunk.Store(ctx, -1, false, w); err != nil {
 			b.Fatal(err)
 		}
 		wall = append(wall, time.Since(began).Seconds())
@@ -169,5 +169,5 @@ func sortTiny(opt device.ChunkOptions, src device.Source) error {
 	if err := chunk.Sort(ctx); err != nil {
 		return err
 	}
-	return chunk.Store(ctx, -1, device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil }))
+	return chunk.Store(ctx, -1, false, device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil }))
 }

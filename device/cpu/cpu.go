@@ -22,7 +22,7 @@
 //	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
 //	       are not wait for Store.
 //	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits, and hands it to the
-//	       writer while other workers do the next buckets (store.go). Drain gives the memory of
+//	       writer while other workers do the next buckets (store.go). Where it drains, it gives the memory of
 //	       neighbouring buckets back to the system when they have been written.
 //	Select is Load of the least keys of a source, as many as there is room for (select.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).

@@ -164,7 +164,7 @@ func TestFull(t *testing.T) {
 					t.Errorf("%v, %d workers, %d bytes: %d of %d records are loaded: %v", l, workers, memory, n, opt.Records, err)
 				}
 				w := devicetest.Collector{Size: l.RecordSize}
-				if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w), c.Close()); err != nil {
+				if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, false, &w), c.Close()); err != nil {
 					t.Error(err)
 				}
 				if got, err := w.Recs(); err != nil || !bytes.Equal(got, devicetest.Sorted(l, recs)) {

@@ -134,7 +134,7 @@ func (c *fullCase) fill(ctx context.Context, made device.Chunk, recs []byte, sel
 		return err
 	}
 	w := devicetest.Collector{Size: c.l.RecordSize}
-	if err := made.Store(ctx, -1, &w); err != nil {
+	if err := made.Store(ctx, -1, false, &w); err != nil {
 		return err
 	}
 	got, err := w.Recs()

@@ -210,7 +210,7 @@ func (h *histogram) Sort(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
 	limit = limited(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
@@ -223,11 +223,6 @@ func (h *histogram) Store(ctx context.Context, limit int64, w device.BlockWriter
 		first := int64(i) * block
 		return w.WriteBlock(ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)))
 	})
-}
-
-// Drain is Store: counts are little memory.
-func (h *histogram) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return h.Store(ctx, limit, w)
 }
 
 // records gives count records of the sorted order from the first on, in dst.

@@ -52,7 +52,7 @@ func TestMajorityKeys(t *testing.T) {
 						t.Fatalf("%s: not sorted: %v, %v", how, err, wrong)
 					}
 				}
-				check("store", func(w device.BlockWriter) error { return made.Store(t.Context(), -1, w) })
+				check("store", func(w device.BlockWriter) error { return made.Store(t.Context(), -1, false, w) })
 				check("keep", func(w device.BlockWriter) error {
 					kept, err := made.Keep(t.Context(), -1, 1<<30)
 					if err != nil {

@@ -133,7 +133,7 @@ func scan(table []digitCounts) {
 // at is the record of an element.
 func (s *sections) at(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
 
-func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+func (s *sections) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
 	tasks := int((limit + block - 1) / block)
@@ -146,11 +146,6 @@ func (s *sections) Store(ctx context.Context, limit int64, w device.BlockWriter)
 		}
 		return w.WriteBlock(ctx, first, out[:int(count)*s.record])
 	})
-}
-
-// Drain is Store: the records lie in the order in which they came.
-func (s *sections) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return s.Store(ctx, limit, w)
 }
 
 func (s *sections) Stats() device.Stats { return s.stats }

@@ -17,43 +17,34 @@ type task[K radix.Element] struct {
 	count  int64 // records to store
 }
 
-// Store writes the records and keeps them.
-func (e *engine[K, E]) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return e.storeAll(ctx, limit, w, nil)
-}
-
-// Drain gives the memory of a zone back when the last of its records have been written.
-func (e *engine[K, E]) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
+// Store gives the memory of a zone back, where it drains, when the last of its records have been written.
+func (e *engine[K, E]) Store(ctx context.Context, limit int64, drain bool, to device.BlockWriter) error {
 	left := make([]atomic.Int64, len(e.pool.Zones)) // records of each zone that have not been stored
 	for _, l := range e.leaves {
 		left[l.zone].Add(l.count)
 	}
-	return e.storeAll(ctx, limit, w, func(t task[K]) {
-		for _, l := range t.leaves {
-			if l.done {
-				l.count = t.count
-			}
-			if left[l.zone].Add(-l.count) == 0 {
-				e.pool.Release(l.zone)
-			}
-		}
-	})
-}
-
-// storeAll stores, and calls stored, if not nil, with each task that is done.
-func (e *engine[K, E]) storeAll(
-	ctx context.Context, limit int64, to device.BlockWriter, stored func(t task[K]),
-) error {
 	tasks := e.tasks(limited(limit, e.stats.Records))
 	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
 		err := e.store(ctx, w, tasks[i], to)
-		if err == nil && stored != nil {
-			stored(tasks[i])
+		if err == nil && drain {
+			e.release(tasks[i], left)
 		}
 		return err
 	})
 	e.countPasses()
 	return err
+}
+
+// release counts what a task has stored.
+func (e *engine[K, E]) release(t task[K], left []atomic.Int64) {
+	for _, l := range t.leaves {
+		if l.done {
+			l.count = t.count
+		}
+		if left[l.zone].Add(-l.count) == 0 {
+			e.pool.Release(l.zone)
+		}
+	}
 }
 
 // inOrder has workers do tasks, see inOrder.

@@ -84,7 +84,7 @@ func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {
 func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
 	t.Helper()
 	w := devicetest.Collector{Size: size}
-	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, &w)); err != nil {
+	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, false, &w)); err != nil {
 		t.Fatal(err)
 	}
 	recs, err := w.Recs()
@@ -133,7 +133,7 @@ func layoutOf(t *testing.T, name string) format.Layout {
 func TestDrainZones(t *testing.T) {
 	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
 		w := devicetest.Collector{Size: c.size}
-		if err := c.Drain(t.Context(), -1, &w); err != nil {
+		if err := c.Store(t.Context(), -1, true, &w); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {

@@ -43,7 +43,7 @@ func testBlocks(t *testing.T, d device.Device) {
 					t.Fatal(err)
 				}
 				w := Collector{Size: l.RecordSize, Max: c.Block}
-				if err := chunk.Store(context.Background(), -1, &w); err != nil {
+				if err := chunk.Store(context.Background(), -1, false, &w); err != nil {
 					t.Fatal(err)
 				}
 				got, err := w.Recs()
@@ -71,7 +71,7 @@ func testOrder(t *testing.T, d device.Device) {
 					t.Fatal(err)
 				}
 				w := newTurnstile(8)
-				if err := chunk.Store(context.Background(), -1, w); err != nil {
+				if err := chunk.Store(context.Background(), -1, false, w); err != nil {
 					t.Fatal(err)
 				}
 				got, err := w.Recs()
@@ -138,7 +138,7 @@ func sortOnce(chunk device.Chunk, c Case) error {
 		return err
 	}
 	w := Collector{Size: size}
-	if err := chunk.Store(ctx, -1, &w); err != nil {
+	if err := chunk.Store(ctx, -1, false, &w); err != nil {
 		return err
 	}
 	got, err := w.Recs()
@@ -173,12 +173,12 @@ func testCancel(t *testing.T, d device.Device) {
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := chunk.Store(cancelled, -1, &Collector{Size: 8}); !errors.Is(err, context.Canceled) {
+	if err := chunk.Store(cancelled, -1, false, &Collector{Size: 8}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Store with a cancelled context: %v", err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
-	if err := chunk.Store(ctx, -1, &Collector{Size: 8, Before: func(call int) {
+	if err := chunk.Store(ctx, -1, false, &Collector{Size: 8, Before: func(call int) {
 		if call == 3 {
 			cancel()
 		}
@@ -232,7 +232,7 @@ func testWriterFails(t *testing.T, d device.Device) {
 		if err := chunk.Sort(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		err := chunk.Store(context.Background(), -1, &Collector{Size: 8, FailAt: k, Err: errFault})
+		err := chunk.Store(context.Background(), -1, false, &Collector{Size: 8, FailAt: k, Err: errFault})
 		if err == nil {
 			break
 		}

@@ -150,7 +150,7 @@ func store(t testing.TB, chunk device.Chunk, limit int64, size int) []byte {
 		t.Fatalf("sort: %v", err)
 	}
 	w := Collector{Size: size}
-	if err := chunk.Store(context.Background(), limit, &w); err != nil {
+	if err := chunk.Store(context.Background(), limit, false, &w); err != nil {
 		t.Fatalf("store: %v", err)
 	}
 	recs, err := w.Recs()

@@ -130,7 +130,7 @@ func testDrain(t *testing.T, d device.Device) {
 						t.Fatal(err)
 					}
 					w := Collector{Size: l.RecordSize}
-					if err := chunk.Drain(context.Background(), limit, &w); err != nil {
+					if err := chunk.Store(context.Background(), limit, true, &w); err != nil {
 						t.Fatal(err)
 					}
 					got, err := w.Recs()

@@ -125,7 +125,7 @@ func sortWithFaults(t *testing.T, fields ...string) error {
 		return err
 	}
 	out := make([]byte, len(recs))
-	if err := c.Store(ctx, -1, sink(out, size)); err != nil {
+	if err := c.Store(ctx, -1, false, sink(out, size)); err != nil {
 		return err
 	}
 	if !bytes.Equal(out, sorted(k, recs)) {

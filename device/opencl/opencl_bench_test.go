@@ -90,7 +90,7 @@ func oneSort(b *testing.B, c device.Chunk, recs []byte, size int) {
 	if err := c.Sort(ctx); err != nil {
 		b.Fatal(err)
 	}
-	if err := c.Store(ctx, -1, discard); err != nil {
+	if err := c.Store(ctx, -1, false, discard); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -158,7 +158,7 @@ func sortOn(t testing.TB, c device.Chunk, src *memorySource, limit int64) []byte
 		n = min(n, limit)
 	}
 	out := make([]byte, n*int64(src.size))
-	if err := c.Store(ctx, limit, sink(out, src.size)); err != nil {
+	if err := c.Store(ctx, limit, false, sink(out, src.size)); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -378,16 +378,16 @@ func TestErrorsOfOthersPassThrough(t *testing.T) {
 		}
 		return nil
 	})
-	if err := c.Store(ctx, -1, failing); !errors.Is(err, errBroken) {
+	if err := c.Store(ctx, -1, false, failing); !errors.Is(err, errBroken) {
 		t.Errorf("Store: %v", err)
 	}
 	out := make([]byte, len(recs))
-	if err := c.Store(ctx, -1, sink(out, 12)); err != nil || !bytes.Equal(out, sorted(k, recs)) {
+	if err := c.Store(ctx, -1, false, sink(out, 12)); err != nil || !bytes.Equal(out, sorted(k, recs)) {
 		t.Errorf("Store after a failed one: %v", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := c.Store(canceled, -1, sink(out, 12)); !errors.Is(err, context.Canceled) {
+	if err := c.Store(canceled, -1, false, sink(out, 12)); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled Store: %v", err)
 	}
 	if _, err := c.Load(canceled, &memorySource{size: 12, recs: recs}); !errors.Is(err, context.Canceled) {

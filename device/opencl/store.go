@@ -13,11 +13,7 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-func (c *chunk) Drain(ctx context.Context, limit int64, w device.BlockWriter) error {
-	return c.Store(ctx, limit, w)
-}
-
-func (c *chunk) Store(ctx context.Context, limit int64, w device.BlockWriter) error {
+func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
 	if c.session == nil {
 		return errClosed
 	}

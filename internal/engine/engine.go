@@ -204,11 +204,7 @@ func (r *Run) mergeOptions() merge.Options {
 
 // store writes a sorted chunk. last: there is no other use for it.
 func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
-	write := chunk.Store
-	if last {
-		write = chunk.Drain
-	}
-	err := write(ctx, r.Facts.First(), w)
+	err := chunk.Store(ctx, r.Facts.First(), last, w)
 	r.noteChunk(chunk.Stats())
 	return err
 }

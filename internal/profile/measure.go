@@ -119,7 +119,7 @@ func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
 		if _, err := chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
 			return err
 		}
-		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, nowhere))
+		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, false, nowhere))
 	}) / float64(run.Records())
 }
 
