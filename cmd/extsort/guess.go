@@ -66,7 +66,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	}
 	missing := func(name string) bool { _, err := os.Stat(name); return errors.Is(err, os.ErrNotExist) }
 	first, last, r := files[0], files[len(files)-1], f.opt.Record
-	writes := f.opt.Output == "" && !f.mode.checking() && !strings.Contains(last, "://")
+	writes := f.opt.Output == "" && !f.mode.checking() && last != "-" && !strings.Contains(last, "://")
 	switch other := otherVerbs[first]; {
 	case len(files) == 2 && writes && !missing(first) && missing(last):
 		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
