@@ -52,6 +52,7 @@ func TestMessagesNameFields(t *testing.T) {
 		"Options.Argsort":       {Argsort: "u16"},
 		"Options.Algorithm":     {Algorithm: "bogo", Devices: []string{"cpu"}},
 		"Options.BatchSize":     {BatchSize: 1},
+		"Options.Compress":      {Compress: "xz"},
 		"Options.Decompress":    {Decompress: "xz"},
 		"Options.DeviceMemory":  {DeviceMemory: -1},
 		"Options.DigitBits":     {DigitBits: 3, Devices: []string{"cpu"}},

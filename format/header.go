@@ -102,7 +102,7 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		return 0, fmt.Errorf("%s: it has %d bytes, fewer than its header of %d", name, fileBytes, h.size)
 	}
 	if rest := data % size; rest != 0 {
-		return 0, &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, h.partialText(fileBytes)}
+		return 0, h.partial(name, fileBytes, rest)
 	}
 	records = data / size
 	if h.records < 0 || h.records == records {
@@ -116,22 +116,18 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		name, h.records, size, records, hint)
 }
 
-// partialText tells of what is left over of a file, and what may be the cause.
-func (h *Header) partialText(fileBytes int64) string {
-	after, data := "", fileBytes-h.size
+// partial is the error of a file that ends with a part of a record, with what may be the cause.
+func (h *Header) partial(name string, fileBytes, rest int64) error {
+	after, hint := "", "the file was cut short, or is no "+h.format+" file"
 	if h.size > 0 {
 		after = fmt.Sprintf(" after the header of %d", h.size)
 	}
-	rest := data % int64(h.layout.RecordSize)
-	return fmt.Sprintf("partial last record at byte %d: %d bytes%s are not a multiple of the record size %d "+
-		"(remainder %d); %s", fileBytes-rest, data, after, h.layout.RecordSize, rest, h.partialHint())
-}
-
-func (h *Header) partialHint() string {
 	if h.format == "" {
-		return "check Record.RecordSize or Record.Type, whether the file was cut short, or has a header (Options.SkipBytes)"
+		hint = "check Record.RecordSize or Record.Type, whether the file was cut short, or has a header (Options.SkipBytes)"
 	}
-	return "the file was cut short, or is no " + h.format + " file"
+	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, fmt.Sprintf(
+		"partial last record at byte %d: %d bytes%s are not a multiple of the record size %d (remainder %d); %s",
+		fileBytes-rest, fileBytes-h.size, after, h.layout.RecordSize, rest, hint)}
 }
 
 // A SOSD file (Kipf et al., SOSD: A Benchmark for Learned Indexes, 2019):

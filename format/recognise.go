@@ -34,7 +34,7 @@ func ParseCompression(s, name string) (Compression, error) {
 	if at := slices.Index(compressionNames[:LZ4], s); at >= 0 {
 		return Compression(at), nil
 	}
-	return None, fmt.Errorf("unknown compression %q: use none, gzip, zstd or s2", s)
+	return None, fmt.Errorf("Options.Compress %q: use none, gzip, zstd or s2", s)
 }
 
 func suffixCompression(name string) (Compression, error) {

@@ -149,12 +149,10 @@ func (m *movingReader) Read(p []byte) (int, error) {
 
 // checkEnd holds the record bytes that came from an input against what must be there.
 func (in *Input) checkEnd(bytes int64) error {
-	size, all := int64(in.Header.Layout().RecordSize), in.Header.Size()+bytes
+	size := int64(in.Header.Layout().RecordSize)
 	if bytes%size != 0 {
-		rest := bytes % size
-		return &format.PartialRecordError{File: in.Name, Byte: all - rest, Bytes: rest, RecordSize: int(size),
-			Text: fmt.Sprintf("%d bytes are not a whole number of %d-byte records: %d bytes are left over "+
-				"(is the record size right, or the file cut short?)", all, size, rest)}
+		_, err := format.CheckSize(in.Name, in.Header, in.Header.Size()+bytes)
+		return err
 	}
 	if got := bytes / size; in.Records >= 0 && got != in.Records {
 		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)

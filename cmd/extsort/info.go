@@ -59,9 +59,8 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 		if faults = append(faults, err); err != nil {
 			continue
 		}
-		report.Problem = fieldsToFlags.Replace(report.Problem)
 		if f.json {
-			faults = append(faults, writeJSON(a.out, report))
+			faults = append(faults, writeObject(a.out, report, nil))
 			continue
 		}
 		fmt.Fprint(a.out, when(i > 0, "\n"))
@@ -94,7 +93,7 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  columns", when(r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1)},
 		{"  dtype", when(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
 		{"  layout", r.Layout},
-		{"  problem", r.Problem},
+		{"  problem", fieldsToFlags.Replace(r.Problem)},
 	}, scanRows(r.Scan)...))
 	writeSizes(w, r)
 	writeMembers(w, r.Members)
@@ -292,13 +291,18 @@ func writeRecord(w io.Writer, rec info.Record) {
 	for _, p := range rec.Parts {
 		name := "  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset))
 		if p.Field+p.Value != "" {
-			lines = append(lines, []string{name, hexText(p, 8), p.Value})
+			digits, _ := shown(p, 8)
+			lines = append(lines, []string{name, digits, p.Value})
 			continue
 		}
 		const row, rows = 16, 4
 		for n := 0; n < min(p.Size, row*rows); n += row {
 			line := info.Part{Size: min(p.Size-n, row), Hex: p.Hex[2*n:]}
-			lines = append(lines, []string{fmt.Sprintf("  byte %d", p.Offset+n), hexText(line, row)})
+			digits, text := shown(line, row)
+			if p.Size >= 8 {
+				digits = fmt.Sprintf("%-*s  %s", 3*row-1, digits, text)
+			}
+			lines = append(lines, []string{fmt.Sprintf("  byte %d", p.Offset+n), digits})
 		}
 		if p.Size > row*rows {
 			lines = append(lines, []string{"  …"})
@@ -307,8 +311,15 @@ func writeRecord(w io.Writer, rec info.Record) {
 	writeColumns(w, lines)
 }
 
-// hexText is the first bytes of a part, in pairs of digits.
-func hexText(p info.Part, most int) string {
+// shown are the first bytes of a part in pairs of digits, and as text with points for what is none.
+func shown(p info.Part, most int) (digits, text string) {
 	b, _ := hex.DecodeString(p.Hex) // which info has made
-	return fmt.Sprintf("% x", b[:min(len(b), most)]) + when(p.Size > most, " …")
+	b = b[:min(len(b), most)]
+	digits = fmt.Sprintf("% x", b) + when(p.Size > most, " …")
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = '.'
+		}
+	}
+	return digits, string(b)
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Schema is the number of the form of a Report as JSON. It changes when a name goes or changes its meaning.
-const Schema = 1
-
 // Options say how to look at a file.
 type Options struct {
 	Record      format.Spec // what a record is; the zero Spec: as the file says, or not known. REQUIRES: valid
@@ -34,7 +31,6 @@ type Options struct {
 
 // Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
 type Report struct {
-	Schema      int      `json:"schema"`
 	File        string   `json:"file"`
 	Bytes       int64    `json:"bytes"`                  // of the file
 	Compression string   `json:"compression,omitempty"`  // "": none
@@ -108,7 +104,7 @@ func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Repo
 	}
 	defer src.close()
 	l := &look{Options: opt, src: src, report: &Report{
-		Schema: Schema, File: src.name, Bytes: src.bytes, DataBytes: src.data, Records: -1,
+		File: src.name, Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}
 	if src.codec != format.None {
 		l.report.Compression = src.codec.String()
