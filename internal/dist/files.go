@@ -186,14 +186,29 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 	return r, nil
 }
 
-// fits reports whether the file of a task is as its record says.
-func (p *Plan) fits(ctx context.Context, r *Record) bool {
+// fitting is the record of a task whose file is as it says; nil: there is none.
+func fitting(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
+	r, err := p.record(of, k)
+	if r == nil {
+		return nil, err
+	}
+	if fits, err := p.fits(ctx, r); !fits {
+		return nil, err
+	}
+	return r, nil
+}
+
+// fits reports whether the file of a task is as its record says. It is an error that a store does not tell.
+func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	size, _, err := stamp(ctx, r.File)
+	if remote.Is(r.File) && err != nil && !errors.Is(err, remote.ErrMissing) {
+		return false, classed(err)
+	}
 	due := r.Bytes
 	if p.OneFile && r.Task == parts.name {
 		due = p.bytes()
 	}
-	return err == nil && size == due
+	return err == nil && size == due, nil
 }
 
 func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {

@@ -69,18 +69,28 @@ func TestRemoteInputThatChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestRemoteThatIsDownIsWorthAnotherTry has a store that answers nothing but 503.
+// TestRemoteThatIsDownIsWorthAnotherTry has a store that answers nothing but 503: nobody can tell what is done.
 func TestRemoteThatIsDownIsWorthAnotherTry(t *testing.T) {
 	s := newStore(t)
-	c := newCluster(t, numbers, "uniform", 10_000, stored(t, s))
+	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) {
+		stored(t, s)(r)
+		toStore(r)
+	})
+	c.ok(c.Run(t.Context(), partOf(1, 2)))
+	c.ok(c.Run(t.Context(), partOf(0, 2)))
+	c.ok(c.Cut(t.Context(), partOf(0, 1)))
+	c.ok(c.Merge(t.Context(), partOf(0, 8)))
+	c.ok(os.Remove(c.Plan.runFile(0)))
 	s.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "slow down", http.StatusServiceUnavailable)
 		})
 	})
-	err := c.Run(t.Context(), partOf(0, 8))
-	if retry := (*RetryError)(nil); !errors.As(err, &retry) || !strings.Contains(err.Error(), "503") {
-		t.Errorf("error %v", err)
+	_, unknown := c.Plan.Status(t.Context())
+	for _, err := range []error{c.Run(t.Context(), partOf(0, 8)), c.Merge(t.Context(), partOf(0, 8)), unknown} {
+		if !errors.As(err, new(*RetryError)) || !strings.Contains(err.Error(), "503") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

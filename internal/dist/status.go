@@ -53,11 +53,11 @@ func (p *Plan) Status(ctx context.Context) (*Status, error) {
 func (p *Plan) left(ctx context.Context, of kind) ([]int, error) {
 	left := []int{}
 	for k := range of.tasks(p) {
-		r, err := p.record(of, k)
+		r, err := fitting(ctx, p, of, k)
 		if err != nil {
 			return nil, err
 		}
-		if r == nil || !p.fits(ctx, r) {
+		if r == nil {
 			left = append(left, k)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
@@ -53,7 +52,7 @@ type task func(ctx context.Context, k int) (*extsort.Report, error)
 // each does the tasks of a share that are not done.
 func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) error {
 	total := of.tasks(w.Plan)
-	if _, err := os.Stat(w.Plan.path(manifestName)); err == nil {
+	if exists(w.Plan.path(manifestName)) {
 		w.Tell("the sort is complete: nothing is left to do")
 		return nil
 	}
@@ -68,11 +67,11 @@ func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) err
 
 // once does task k, unless it is done.
 func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
-	r, err := w.Plan.record(of, k)
+	r, err := fitting(ctx, w.Plan, of, k)
 	if err != nil {
 		return classed(err)
 	}
-	if r != nil && w.Plan.fits(ctx, r) {
+	if r != nil {
 		w.Tell(fmt.Sprintf("%s %d was done by %s, %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
 		return nil
 	}
@@ -115,7 +114,10 @@ func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 
 // wait waits until the file of a task is as its record says.
 func (p *Plan) wait(ctx context.Context, r *Record) error {
-	for end := time.Now().Add(patience); !p.fits(ctx, r); {
+	for end := time.Now().Add(patience); ; {
+		if fits, err := p.fits(ctx, r); fits || err != nil {
+			return err
+		}
 		if time.Now().After(end) {
 			return &RetryError{fmt.Errorf("%s: has to have %d bytes, as its record says, and has not (do its task again)",
 				r.File, r.Bytes)}
@@ -126,5 +128,4 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 			return context.Cause(ctx)
 		}
 	}
-	return nil
 }

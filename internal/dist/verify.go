@@ -39,21 +39,15 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	if err == nil {
 		err = w.Plan.publish()
 	}
-	if err == nil && remote.Is(w.Plan.Output) {
-		w.forgetUploads(ctx)
+	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) { // what killed attempts have sent
+		if left := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); left != nil {
+			w.Tell(left.Error()) // it only costs room
+		}
 	}
 	if err == nil && !keepRuns {
 		err = w.Plan.removeRuns()
 	}
 	return m, classed(err)
-}
-
-// forgetUploads removes what attempts have sent that were killed. Where that is not allowed it only costs room.
-func (w *Worker) forgetUploads(ctx context.Context) {
-	first, _ := w.Plan.partFile(0)
-	if err := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); err != nil {
-		w.Tell(err.Error())
-	}
 }
 
 func (p *Plan) manifest() (*Manifest, error) {
