@@ -77,6 +77,8 @@ func ParseField(s string) (Field, error) {
 	switch {
 	case !ok:
 		return Field{}, fmt.Errorf("key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s)
+	case strings.Contains(rest, ","):
+		return Field{}, fmt.Errorf("key %q: give each field as Record.Keys OFFSET:TYPE of its own", s)
 	case notNumber != nil || at < 0:
 		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, offset)
 	case err != nil:

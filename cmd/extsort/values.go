@@ -198,7 +198,7 @@ func bytesOf(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := extsort.ParseMemory(plain(s))
 	if err == nil && n < extsort.MinMemory {
-		err = fmt.Errorf("%q: at least %s are needed", s, humanBytes(extsort.MinMemory))
+		err = fmt.Errorf("%q is %s: at least %s are needed", s, humanBytes(n), humanBytes(extsort.MinMemory))
 	}
 	return n, err
 }
