@@ -32,7 +32,7 @@ func play(args []string) int {
 		for i := 0; i < len(memory); i += 4096 {
 			memory[i] = 1
 		}
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(time.Second) // which is long enough to be sampled, also on a busy machine
 		fmt.Print(memory[0])
 	case "fail":
 		fmt.Fprintln(os.Stderr, "starting\nit went wrong")

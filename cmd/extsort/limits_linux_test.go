@@ -21,7 +21,7 @@ import (
 func shell(t *testing.T, script string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, said bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &said, time.Second

@@ -31,7 +31,7 @@ func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	if err := cmd.Process.Signal(asking); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	lines := bufio.NewScanner(said)
 	for lines.Scan() && strings.Contains(lines.Text(), "warning") {

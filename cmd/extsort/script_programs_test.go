@@ -49,7 +49,7 @@ func feedMain() {
 	exitOn(err)
 	awaitWork(cmd.Process.Pid, input, size)
 	exitOn(cmd.Process.Signal(signalNames[name]))
-	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	patience := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	got := statusOf(cmd.Wait())
 	patience.Stop()
 	if got != name {

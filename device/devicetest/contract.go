@@ -247,7 +247,7 @@ func testWriterFails(t *testing.T, d device.Device) {
 // noLeak waits for goroutines to end until there are no more than before.
 func noLeak(t *testing.T, before int) {
 	t.Helper()
-	for range 100 {
+	for range 6000 { // a minute
 		if runtime.NumGoroutine() <= before {
 			return
 		}
