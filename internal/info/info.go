@@ -146,7 +146,7 @@ func (l *look) recognise() {
 				r.Members[i].describe(&file)
 			}
 		}
-	case len(head) == 0:
+	case len(head) == 0 && l.src.fault == nil:
 		r.Container, r.Records = "empty", 0
 	case l.Record.Format != "":
 		r.Container = l.Record.Format
