@@ -206,7 +206,18 @@ func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
 	c.ok(c.Merge(t.Context(), partOf(1, 8)))
 	c.ok(os.Remove(c.Plan.recordFile(parts, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	var refused sync.Map
+	s.Wrap(func(next http.Handler) http.Handler { // the first request of each kind
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, again := refused.LoadOrStore(r.Method+r.URL.RawQuery, true); !again {
+				http.Error(w, "slow down", http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
 	_, err := c.Verify(t.Context(), false)
+	s.Wrap(nil)
 	c.ok(err)
 	c.checkObjects(s)
 }

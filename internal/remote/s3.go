@@ -240,15 +240,17 @@ func (m *multipart) abort(ctx context.Context) error {
 // Forget has the store give up uploads that are not complete, of all names that begin so.
 func Forget(ctx context.Context, prefix string) error {
 	p, err := placeOf(prefix)
+	if err == nil {
+		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
+			for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
+				one := &multipart{place{p.core, p.bucket, found.Key}, found.UploadID}
+				err = errors.Join(err, cmp.Or(found.Err, one.abort(ctx)))
+			}
+			return p.fault(err)
+		})
+	}
 	if err != nil {
-		return err
+		err = fmt.Errorf("give up unfinished uploads of %s…: %w", prefix, err)
 	}
-	for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
-		p.key = found.Key
-		err = errors.Join(err, found.Err, (&multipart{p, found.UploadID}).abort(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("give up unfinished uploads of %s…: %w", prefix, p.fault(err))
-	}
-	return nil
+	return err
 }

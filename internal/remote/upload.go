@@ -17,8 +17,7 @@ const (
 	abortTime = 30 * time.Second
 )
 
-// copyBytes is the most that one request copies: a store gives and takes them in seconds, and an object of the most
-// bytes has no more parts than it may. It is a variable for tests.
+// copyBytes is what one request copies at most: it takes seconds, and 5 TiB have few parts. It is a variable for tests.
 var copyBytes int64 = 1 << 30
 
 var (
