@@ -83,7 +83,8 @@ func TestFirstLinesAreSix(t *testing.T) {
 
 // TestDefaultsAreShown holds that a flag with a value says what holds without it, unless that is nothing.
 func TestDefaultsAreShown(t *testing.T) {
-	none := " type record-size key format check checkpoint stats count size output from svg algorithm dist min max help "
+	none := " type record-size key format check checkpoint stats count records size output from svg algorithm dist min " +
+		"max help "
 	for _, cmd := range append((&app{}).verbs(), (&app{}).sortCommand()) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			told := strings.Contains(f.Usage, "otherwise") || f.DefValue != "" && f.DefValue != "0"
