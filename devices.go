@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
@@ -101,7 +100,7 @@ func (s *session) openDevice(info device.Info) error {
 	if slices.ContainsFunc(s.run.Devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
 		return nil
 	}
-	if err := s.opt.checkSort(info); err != nil {
+	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
 		return err
 	}
 	if info.Kind == device.CPU {
@@ -126,26 +125,13 @@ func (s *session) openCL(info device.Info) (device.Device, error) {
 	})
 }
 
-// checkSort says why a device cannot sort as asked.
-func (o *Options) checkSort(info device.Info) error {
-	if o.Algorithm != "" && !slices.Contains(info.Algorithms, o.Algorithm) {
-		return fmt.Errorf("Options.Algorithm %q: device %d (%s) has %s",
-			o.Algorithm, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
-	}
-	if o.DigitBits > 0 && info.Kind == device.CPU {
-		return fmt.Errorf("Options.DigitBits %d: device %d (%s) chooses its digits by the data; name an OpenCL device",
-			o.DigitBits, info.Index, info.Name)
-	}
-	return nil
-}
-
 // chooseDevices takes the GPUs if the sort is predicted to end sooner with them, else the CPU, and starts no driver
 // where no GPU, however fast, would pay.
 func (s *session) chooseDevices(profile *plan.Profile) error {
 	processor := cpu.New()
 	onCPU := *s.run.Facts
 	onCPU.Devices = []plan.Device{engine.Describe(processor, &onCPU)}
-	needed := s.opt.checkSort(processor.Info()) != nil // only a GPU can
+	needed := engine.CanSort(processor.Info(), s.opt.Algorithm, s.opt.DigitBits) != nil // only a GPU can
 	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
 	note, failed := "", error(nil)
 	if needed || hasOpenCL() && !onCPU.Keyer.Layout().MovesNaNs() && pays(plan.FastestGPU) {

@@ -98,21 +98,13 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 	f.Spill.Free = cmp.Or[spill.Store](run.Store, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
 	if f.Spill.Free >= 0 && spill.SharesDisk(opt.Output, opt.TempDirs) {
-		f.Spill.Output = min(reservedBytes(f), f.Spill.Free)
+		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable && !f.Remote {
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}
 	return f, nil
-}
-
-// reservedBytes is the room that the output takes before anything is spilled; 0: not known, or as in memory none.
-func reservedBytes(f *plan.Facts) int64 {
-	if !f.Output.OnDisk || f.Output.Codec != format.None || f.OutputRecords() < 0 {
-		return 0
-	}
-	return f.OutputBytes()
 }
 
 // isOnDisk reports whether a folder is on a disk.

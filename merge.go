@@ -87,7 +87,7 @@ func (s *session) prepareMerge() error {
 		return fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
 			"give another output, or it with Options.Output", in.Name)
 	}
-	s.opt.limitPart(s.run.Input)
+	s.opt.Limit = s.run.Input.LimitOfPart(s.opt.Limit)
 	s.run.Facts = factsOf(&s.opt, s.run.Input)
 	s.run.Plan = plan.Merging(s.run.Facts, len(s.run.Input.Files))
 	return s.checkWindows()

@@ -63,15 +63,3 @@ func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer)
 		return before, s.nameDisorder(ctx, err)
 	}
 }
-
-// limitPart makes the limit of a whole merge that of one part of it.
-func (o *Options) limitPart(in *engine.Input) {
-	if o.Limit <= 0 || o.Part.N == 0 {
-		return
-	}
-	if o.Limit -= in.Before; o.Limit <= 0 {
-		o.Limit = NoRecords
-	} else if o.Limit >= in.Data.Records() {
-		o.Limit = 0
-	}
-}

@@ -213,3 +213,11 @@ func (f *Facts) Reversed() bool {
 	s := f.Sample
 	return s.Enough && s.Descents > 0 && s.Ascents <= len(s.Prefixes)/100+1
 }
+
+// ReservedBytes is the room that the output takes before anything is spilled; 0: not known, or as in memory none.
+func (f *Facts) ReservedBytes() int64 {
+	if !f.Output.OnDisk || f.Output.Codec != format.None || f.OutputRecords() < 0 {
+		return 0
+	}
+	return f.OutputBytes()
+}

@@ -32,6 +32,20 @@ type Input struct {
 	sum     checksum // where one is asked for
 }
 
+// LimitOfPart makes the limit of a whole merge that of the part of it that is read. Negative: of that, nothing is
+// written; 0: everything.
+func (in *Input) LimitOfPart(limit int64) int64 {
+	switch n := in.Data.Records(); {
+	case limit <= 0 || n < 0:
+		return limit
+	case limit <= in.Before:
+		return -1
+	case limit >= in.Before+n:
+		return 0
+	}
+	return limit - in.Before
+}
+
 // InputOptions says what is done with the records of an Input.
 type InputOptions struct {
 	Reverse bool                                  // the opposite order
