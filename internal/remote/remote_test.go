@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cenkalti/backoff/v5"
@@ -42,10 +43,9 @@ func TestIs(t *testing.T) {
 
 // holds is a getter of an object that breaks off every answer after most bytes.
 func holds(content []byte, most int, fault func(request int) error) getter {
-	requests := 0
+	var requests atomic.Int32
 	return func(_ context.Context, first, end int64, tag string) (*answer, error) {
-		requests++
-		if err := fault(requests); err != nil {
+		if err := fault(int(requests.Add(1))); err != nil {
 			return nil, err
 		}
 		part := content[first:min(end, int64(len(content)))]
