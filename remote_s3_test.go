@@ -19,20 +19,6 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// remoteServer is a server that this process finds by its environment.
-func remoteServer(t testing.TB) *remotetest.Server {
-	t.Helper()
-	s, err := remotetest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	for name, value := range s.Env() {
-		t.Setenv(name, value)
-	}
-	return s
-}
-
 // records gives records of 16 bytes with a key of 8 in random order.
 func remoteRecords(t testing.TB, n int64, seed uint64) []byte {
 	t.Helper()
@@ -70,7 +56,7 @@ func sortedLocally(t *testing.T, opt Options, inputs ...[]byte) []byte {
 
 // TestRemoteSorts sorts objects and files of a server that answers now and then 503, or breaks off, by each strategy.
 func TestRemoteSorts(t *testing.T) {
-	server := remoteServer(t)
+	server := remotetest.Start(t)
 	a, b := remoteRecords(t, 200_000, 1), remoteRecords(t, 50_001, 2)
 	if err := errors.Join(server.Put("a", a), server.Put("folder/b", b)); err != nil {
 		t.Fatal(err)
@@ -110,7 +96,7 @@ func TestRemoteSorts(t *testing.T) {
 
 // TestRemoteIsReadOnce counts what a server sends for a sort that spills, and for one of data that are in order.
 func TestRemoteIsReadOnce(t *testing.T) {
-	server := remoteServer(t)
+	server := remotetest.Start(t)
 	record := Record(16).Key(0, U64)
 	data := remoteRecords(t, 1<<20, 3)
 	sorted := sortedLocally(t, Options{Record: record}, data)
@@ -133,7 +119,7 @@ func TestRemoteIsReadOnce(t *testing.T) {
 
 // TestRemoteChange refuses an input that is changed while it is read, and leaves no output.
 func TestRemoteChange(t *testing.T) {
-	server := remoteServer(t)
+	server := remotetest.Start(t)
 	old, changed := remoteRecords(t, 1<<18, 4), remoteRecords(t, 1<<18, 5)
 	for _, name := range []string{remotetest.S3("in"), server.HTTP("in")} {
 		if err := server.Put("in", old); err != nil {
@@ -165,7 +151,7 @@ func TestRemoteChange(t *testing.T) {
 
 // TestRemoteThroughput reads as much at a time as its latency needs.
 func TestRemoteThroughput(t *testing.T) {
-	server := remoteServer(t)
+	server := remotetest.Start(t)
 	data := remoteRecords(t, 4<<20, 6) // 64 MiB
 	if err := server.Put("data", data); err != nil {
 		t.Fatal(err)

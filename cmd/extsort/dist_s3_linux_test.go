@@ -31,14 +31,7 @@ func TestRemoteKilledTasksOfDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many tasks are killed and run again")
 	}
-	server, err := remotetest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	for name, value := range server.Env() {
-		t.Setenv(name, value)
-	}
+	server := remotetest.Start(t)
 	d := plannedInStore(t, "32M")
 	d.killAll()
 	d.check("out")

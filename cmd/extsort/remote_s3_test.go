@@ -76,13 +76,6 @@ func denied(code string) func(http.Handler) http.Handler {
 
 // TestRemoteExamples runs the examples of the page.
 func TestRemoteExamples(t *testing.T) {
-	server, err := remotetest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	for name, value := range server.Env() {
-		t.Setenv(name, value)
-	}
+	remotetest.Start(t)
 	checkPage(t, "../../docs/remote.md")
 }

@@ -16,20 +16,6 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// newStore is a store that this process finds by its environment.
-func newStore(t *testing.T) *remotetest.Server {
-	t.Helper()
-	s, err := remotetest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	for name, value := range s.Env() {
-		t.Setenv(name, value)
-	}
-	return s
-}
-
 // stored puts the inputs into a store, and has them be read as an object and as a file of a server.
 func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
 	return func(r *Request) {
@@ -44,7 +30,7 @@ func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
 
 // TestRemoteInputs sorts objects, with a store that answers now and then 503, or breaks off.
 func TestRemoteInputs(t *testing.T) {
-	s := newStore(t)
+	s := remotetest.Start(t)
 	c := newCluster(t, pairs, "zipf", 100_003, stored(t, s))
 	s.Wrap(remotetest.Unreliable())
 	c.all(3)
@@ -54,7 +40,7 @@ func TestRemoteInputs(t *testing.T) {
 // TestRemoteInputThatChangedIsRefused has another object under the name, of the same size, before a run and while it
 // reads.
 func TestRemoteInputThatChangedIsRefused(t *testing.T) {
-	s := newStore(t)
+	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
 	c.ok(c.Run(t.Context(), partOf(0, 8)))
 	changed := s.Get("b.bin")
@@ -71,7 +57,7 @@ func TestRemoteInputThatChangedIsRefused(t *testing.T) {
 
 // TestRemoteThatIsDownIsWorthAnotherTry has a store that answers nothing but 503: nobody can tell what is done.
 func TestRemoteThatIsDownIsWorthAnotherTry(t *testing.T) {
-	s := newStore(t)
+	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) {
 		stored(t, s)(r)
 		toStore(r)
@@ -120,7 +106,7 @@ func (c *cluster) checkObjects(s *remotetest.Server) {
 // TestRemoteOutputIsThatOfOneMachine has objects as parts, also parts without records.
 func TestRemoteOutputIsThatOfOneMachine(t *testing.T) {
 	for _, records := range []int64{100_003, 5} {
-		s := newStore(t)
+		s := remotetest.Start(t)
 		c := newCluster(t, pairs, "zipf", records, toStore)
 		s.Wrap(remotetest.Unreliable())
 		c.all(3)
@@ -136,7 +122,7 @@ func TestRemoteOutputIsThatOfOneMachine(t *testing.T) {
 
 // merged is a plan whose runs are cut.
 func merged(t *testing.T) (*remotetest.Server, *cluster) {
-	s := newStore(t)
+	s := remotetest.Start(t)
 	c := newCluster(t, pairs, "zipf", 40_000, toStore)
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
@@ -277,7 +263,7 @@ func TestRemoteCat(t *testing.T) {
 		{"one file", 50_003, func(r *Request) { r.OneFile = true }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStore(t)
+			s := remotetest.Start(t)
 			c := newCluster(t, pairs, "zipf", test.records, test.change)
 			c.all(2)
 			s.Wrap(remotetest.Unreliable())

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
@@ -48,6 +49,20 @@ type file struct {
 
 // Bucket is the bucket that is there.
 const Bucket = "bucket"
+
+// Start starts a server for the time of a test, which this process finds by its environment.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for name, value := range s.Env() {
+		t.Setenv(name, value)
+	}
+	return s
+}
 
 // New starts a server.
 func New() (*Server, error) {
