@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
@@ -21,13 +22,13 @@ var flagOf = map[string]string{
 // flagFor is the flag of a field: of SpillCompress --spill-compress.
 func flagFor(field string) string {
 	_, name, _ := strings.Cut(field, ".")
-	return cmp.Or(flagOf[field], "--"+strings.ToLower(betweenWords.ReplaceAllString(name, "$1-$2")))
+	return cmp.Or(flagOf[field], "--"+strings.ToLower(betweenWords().ReplaceAllString(name, "$1-$2")))
 }
 
-var betweenWords = regexp.MustCompile("([a-z])([A-Z])")
+var betweenWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("([a-z])([A-Z])") })
 
-// fieldsToFlags puts messages of the library into the words of whoever types flags.
-var fieldsToFlags = func() *strings.Replacer {
+// fieldsToFlags puts messages of the library into the words of whoever types flags. Most runs have none.
+var fieldsToFlags = sync.OnceValue(func() *strings.Replacer {
 	var names, pairs []string
 	for prefix, of := range map[string]any{"Options.": extsort.Options{}, "Record.": format.Spec{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
@@ -39,4 +40,4 @@ var fieldsToFlags = func() *strings.Replacer {
 		pairs = append(pairs, field, flagFor(field))
 	}
 	return strings.NewReplacer(pairs...)
-}()
+})
