@@ -143,9 +143,9 @@ func (s *store) proxy() http.Handler {
 	}}
 }
 
-// disturbed answers 503, breaks off, and has every tenth request wait.
+// disturbed answers 503, breaks off, also when it has completed an upload, and has every tenth request wait.
 func disturbed(next http.Handler) http.Handler {
-	unreliable := remotetest.Unreliable()(next)
+	unreliable := remotetest.Unreliable()(remotetest.Unanswered(2, remotetest.Completes)(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rand.N(10) == 0 {
 			time.Sleep(rand.N(300 * time.Millisecond))

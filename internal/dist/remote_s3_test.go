@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,28 @@ func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
 	})
 	_, err := c.Verify(t.Context(), false)
 	s.Wrap(nil)
+	c.ok(err)
+	c.checkObjects(s)
+}
+
+// TestRemoteLostAnswersAreNotReadBack has the store complete uploads, and break the connection in place of an answer.
+func TestRemoteLostAnswersAreNotReadBack(t *testing.T) {
+	s, c := merged(t)
+	lost, read := remotetest.Unanswered(3, remotetest.Completes), new(atomic.Int64)
+	s.Wrap(func(next http.Handler) http.Handler {
+		return lost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				read.Add(1)
+			}
+			next.ServeHTTP(w, r)
+		}))
+	})
+	c.ok(c.Merge(t.Context(), partOf(0, 1)))
+	s.Wrap(nil)
+	if read.Load() > 0 {
+		t.Errorf("objects were read by %d requests", read.Load())
+	}
+	_, err := c.Verify(t.Context(), false)
 	c.ok(err)
 	c.checkObjects(s)
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/md5"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -153,8 +154,12 @@ func (p *place) denied(code string) error {
 // multipart is an upload to a store.
 type multipart struct {
 	place
-	id string
+	id   string
+	sign string // what tells its object from all others: a random word of its metadata
 }
+
+// signName is the name of that word, as http.Header has it.
+const signName = "Extsort-Upload"
 
 // Create begins an object that is sent in parts of a size, so many at a time. Sending ends when ctx is cancelled.
 func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
@@ -162,10 +167,10 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 		return nil, err
 	}
 	p, err := placeOf(name)
-	m := &multipart{place: p}
+	m := &multipart{place: p, sign: rand.Text()}
 	if err == nil {
 		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
-			m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{})
+			m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{UserMetadata: m.signed()})
 			return p.fault(err)
 		})
 	}
@@ -195,38 +200,55 @@ func (m *multipart) copy(ctx context.Context, number int, from *Object, first, e
 	return part.ETag, p.fault(err)
 }
 
+func (m *multipart) signed() map[string]string { return map[string]string{signName: m.sign} }
+
+// complete makes the object. Where there is no upload any more, or an object where a new one was wanted, an attempt
+// before this one may have made it, whose answer was lost.
 func (m *multipart) complete(ctx context.Context, tags []string, fresh bool) error {
 	var opt minio.PutObjectOptions
 	if fresh {
 		opt.SetMatchETagExcept("*")
 	}
 	err := m.finish(ctx, tags, opt)
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, ErrGone) || errors.Is(err, errChanged) {
+		if done, unknown := m.done(ctx); done || unknown != nil {
+			err = unknown
+		}
+	}
+	switch {
+	case errors.Is(err, errChanged):
 		return backoff.Permanent(ErrExists)
+	case err == nil && len(tags) == 0:
+		return plain(m.abort(ctx)) // which nobody has completed
 	}
 	return err
 }
 
-func (m *multipart) finish(ctx context.Context, tags []string, opt minio.PutObjectOptions) error {
+// done reports whether the object is that of this upload. What may not be asked, or is not there, is not.
+func (m *multipart) done(ctx context.Context) (bool, error) {
+	found, err := m.core.StatObject(ctx, m.bucket, m.key, minio.StatObjectOptions{})
+	if err = m.fault(err); err != nil {
+		if _, lasting := errors.AsType[*backoff.PermanentError](err); lasting {
+			err = nil
+		}
+		return false, err
+	}
+	return found.UserMetadata[signName] == m.sign, nil
+}
+
+// finish makes an object of parts, or without any, as no upload may have it, an empty one.
+func (m *multipart) finish(ctx context.Context, tags []string, opt minio.PutObjectOptions) (err error) {
 	if len(tags) == 0 {
-		return m.putEmpty(ctx, opt)
+		opt.DisableContentSha256, opt.UserMetadata = true, m.signed()
+		_, err = m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "", opt)
+		return m.fault(err)
 	}
 	parts := make([]minio.CompletePart, len(tags))
 	for i, tag := range tags {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: tag}
 	}
-	_, err := m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, opt)
+	_, err = m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, opt)
 	return m.fault(err)
-}
-
-// putEmpty makes an object of no parts, as no upload may have it.
-func (m *multipart) putEmpty(ctx context.Context, opt minio.PutObjectOptions) error {
-	opt.DisableContentSha256 = true
-	_, err := m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "", opt)
-	if err != nil {
-		return m.fault(err)
-	}
-	return plain(m.abort(ctx))
 }
 
 func (m *multipart) abort(ctx context.Context) error {
@@ -243,7 +265,7 @@ func Forget(ctx context.Context, prefix string) error {
 	if err == nil {
 		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
 			for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
-				one := &multipart{place{p.core, p.bucket, found.Key}, found.UploadID}
+				one := &multipart{place: place{p.core, p.bucket, found.Key}, id: found.UploadID}
 				err = errors.Join(err, cmp.Or(found.Err, one.abort(ctx)))
 			}
 			return p.fault(err)

@@ -16,7 +16,7 @@ import (
 )
 
 // extended adds what S3 has, and gofakes3 has not: If-Match where an object is read or copied, If-None-Match where it
-// is completed, and parts that are copied.
+// is made, and parts that are copied.
 func (s *Server) extended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, query := strings.TrimPrefix(r.URL.Path, "/"+Bucket+"/"), r.URL.Query()
@@ -29,7 +29,7 @@ func (s *Server) extended(next http.Handler) http.Handler {
 		case r.Method == http.MethodDelete && upload != "":
 			s.uploads.Delete(upload)
 			next.ServeHTTP(w, r)
-		case r.Method == http.MethodPost && upload != "":
+		case Completes(r):
 			s.complete(w, r, name, next)
 		case r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") != "":
 			s.copyPart(w, r, next)
@@ -70,7 +70,7 @@ func (s *Server) Unfinished() (names []string) {
 	return names
 }
 
-// complete makes an object of an upload; with If-None-Match only where there is none.
+// complete makes an object, of an upload or an empty one; with If-None-Match only where there is none.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
 	s.completing.Lock()
 	defer s.completing.Unlock()

@@ -197,6 +197,27 @@ func Unreliable() func(http.Handler) http.Handler {
 	}
 }
 
+// Unanswered does what the first requests of those that are meant ask for, so many of them, and breaks the connection.
+func Unanswered(requests int64, meant func(r *http.Request) bool) func(http.Handler) http.Handler {
+	var left atomic.Int64
+	left.Store(requests)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if meant(r) && left.Add(-1) >= 0 {
+				next.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Completes reports whether a request makes an object: of an upload, or an empty one.
+func Completes(r *http.Request) bool {
+	upload := r.URL.Query().Has("uploadId")
+	return r.Method == http.MethodPost && upload || r.Method == http.MethodPut && !upload
+}
+
 // short breaks the connection in the middle of the body.
 type short struct {
 	http.ResponseWriter

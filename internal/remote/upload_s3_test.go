@@ -1,0 +1,86 @@
+//go:build s3
+
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/extsort/extsort/internal/remote/remotetest"
+)
+
+// begun is an upload that has a content, but for its end.
+func begun(t *testing.T, content []byte, fresh bool) *Upload {
+	t.Helper()
+	u, err := Create(t.Context(), remotetest.S3("o"), MinPart, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.New = fresh
+	if _, err := u.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestUploadWhoseAnswerIsLost has the store make the object, and twice break the connection in place of an answer. Then
+// it is busy when it is asked for the object.
+func TestUploadWhoseAnswerIsLost(t *testing.T) {
+	s := remotetest.Start(t)
+	for _, size := range []int{0, 100, MinPart + 1} {
+		for _, fresh := range []bool{false, true} {
+			content := bytes.Repeat([]byte{byte(size), 1}, size)[:size]
+			u := begun(t, content, fresh)
+			lost, asked := remotetest.Unanswered(2, remotetest.Completes), new(atomic.Int64)
+			s.Wrap(func(next http.Handler) http.Handler {
+				return lost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodHead && asked.Add(1) == 1 {
+						http.Error(w, "slow down", http.StatusServiceUnavailable)
+						return
+					}
+					next.ServeHTTP(w, r)
+				}))
+			})
+			if err := u.Commit(-1); err != nil {
+				t.Errorf("%d bytes, new %v: %v", size, fresh, err)
+			}
+			s.Wrap(nil)
+			if size > 0 && asked.Load() != 2 {
+				t.Errorf("%d bytes, new %v: asked %d times for the object", size, fresh, asked.Load())
+			}
+			if got, left := s.Get("o"), s.Unfinished(); got == nil || !bytes.Equal(got, content) || len(left) > 0 {
+				t.Errorf("%d bytes, new %v: the object has %d, uploads of %v are left over", size, fresh, len(got), left)
+			}
+			if err := s.Delete("o"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestUploadIsNotTakenForAnother gives up an upload whose name has the object of another one, of the same bytes.
+func TestUploadIsNotTakenForAnother(t *testing.T) {
+	s := remotetest.Start(t)
+	content := []byte("content")
+	u := begun(t, content, false)
+	if err := Forget(t.Context(), remotetest.S3("o")); err != nil {
+		t.Fatal(err)
+	}
+	for _, missing := range []bool{true, false} {
+		if err := u.store.complete(t.Context(), []string{"tag"}, false); !errors.Is(err, ErrGone) {
+			t.Errorf("the object is missing %v: %v", missing, err)
+		}
+		if err := begun(t, content, false).Commit(-1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := begun(t, content, true).Commit(-1); !errors.Is(err, ErrExists) {
+		t.Errorf("there is an object: %v", err)
+	}
+	if left := s.Unfinished(); len(left) > 0 {
+		t.Errorf("uploads of %v are left over", left)
+	}
+}
