@@ -9,10 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote"
 )
@@ -57,29 +55,29 @@ type Kind struct {
 }
 
 // openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
-// can be read at them; everything else is a stream. A decompressor may take windowBytes for what it looks back to.
-func openInput(ctx context.Context, kind Kind, s Source, stdin io.Reader, windowBytes int64,
-	mapped bool, requests *Requests) (*Input, error) {
+// can be read at them; everything else is a stream.
+func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (*Input, error) {
+	windowBytes := o.windowBytes
 	switch {
 	case s.At != nil:
 		return openSource(kind, s, windowBytes, nil)
 	case s.Reader != nil:
 		return openReader(ctx, kind, s.Name, s.Reader, windowBytes, false)
 	case s.IsStdin():
-		return openReader(ctx, kind, shownStdin, stdin, windowBytes, false)
-	case remote.Is(s.Name):
+		return openReader(ctx, kind, shownStdin, o.stdin, windowBytes, false)
+	case s.isRemote():
 		object, err := remote.Open(ctx, s.Name)
 		if err != nil {
 			return nil, err
 		}
-		s = Source{Name: object.Name, At: object, Size: object.Size, Version: object.Tag}
-		return openSource(kind, s, windowBytes, requests)
+		s = Source{Name: object.Name, At: object, Size: object.Size, Version: object.Stamp()}
+		return openSource(kind, s, windowBytes, o.requests)
 	}
 	file, err := OpenNamed(ctx, s.Name)
 	if err != nil {
 		return nil, err
 	}
-	in, err := openReader(ctx, kind, s.Name, file, windowBytes, mapped)
+	in, err := openReader(ctx, kind, s.Name, file, windowBytes, o.mapped)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -354,22 +352,6 @@ func (in *Input) askFor(first, n int64) {
 	if f := in.at; f.file != nil {
 		willNeed(f.file, f.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
-}
-
-// Identity tells a file from others, and from what it was before.
-func (in *Input) Identity() string {
-	member := ""
-	if in.member != "" {
-		member = ", member " + in.member
-	}
-	if in.file != nil && in.file.info == nil {
-		return in.Name + " of " + in.file.version + member
-	}
-	name, _ := filepath.Abs(in.Name) // as it has been opened by that name, it has one
-	if in.file != nil {
-		name += " of " + spill.Stamp(in.file.info)
-	}
-	return name + member
 }
 
 // Remote reports whether the input is read over a network.

@@ -8,6 +8,9 @@ import (
 	"io"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
 
@@ -16,12 +19,14 @@ import (
 // what comes from a disk.
 const MaxOpen = 64
 
-// Open opens the inputs in their order. All must hold the same kind of records. Decompressors may take windowBytes for
-// what they look back to. To wait for a stream ends when ctx is cancelled.
+// Open opens the inputs in their order, but before that those that are remote, several at a time. All must hold the
+// same kind of records. Decompressors may take windowBytes for what they look back to. To wait for a stream ends when
+// ctx is cancelled.
 func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
-	mapped := len(sources) > device.OpenFiles(MaxOpen)
-	requests := newRequests()
+	o := &opener{kind: kind, stdin: stdin, windowBytes: windowBytes, requests: newRequests(),
+		mapped: len(sources) > device.OpenFiles(MaxOpen)}
+	early := o.openRemote(ctx, sources)
 	var all inputs
 	var faults []error
 	seenStdin := false
@@ -31,31 +36,81 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 			continue
 		}
 		seenStdin = seenStdin || s.IsStdin()
-		if s.At != nil || s.Reader != nil {
-			s.Name = cmp.Or(s.Name, fmt.Sprintf("input %d", i+1))
+		one := early[i]
+		if !s.isRemote() {
+			one = o.open(ctx, i, s)
 		}
-		in, err := openInput(ctx, kind, s, stdin, windowBytes, mapped, requests)
-		if errors.Is(err, syscall.EMFILE) {
-			all.Close()
-			return nil, fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)
+		if errors.Is(one.err, syscall.EMFILE) {
+			faults = []error{fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", one.err)}
+			break
 		}
-		if err != nil {
-			faults = append(faults, err)
+		if one.err != nil {
+			faults = append(faults, one.err)
 			continue
 		}
-		if kind.Keep {
-			in.Header.KeepBefore(in.skipped)
-			kind.Keep = false
+		if i == 0 && kind.Keep {
+			one.in.Header.KeepBefore(one.in.skipped)
 		}
-		all = append(all, in)
-		faults = append(faults, all[0].Header.Compatible(in.Header))
+		all = append(all, one.in)
+		faults = append(faults, all[0].Header.Compatible(one.in.Header))
 	}
 	faults = append(faults, all.checkTotal())
 	if err := errors.Join(faults...); err != nil {
 		all.Close()
+		joinErrors(early, opened.close) // what was not reached
 		return nil, err
 	}
 	return all, nil
+}
+
+// opener is what the inputs of a run are opened with.
+type opener struct {
+	kind        Kind
+	stdin       io.Reader
+	windowBytes int64
+	mapped      bool // see MaxOpen
+	requests    *Requests
+}
+
+// opened is an input, or why there is none.
+type opened struct {
+	in  *Input
+	err error
+}
+
+func (o opened) close() error {
+	if o.in == nil {
+		return nil
+	}
+	return o.in.Close()
+}
+
+// openRemote opens what is remote, each at its place among all sources: an answer of a server takes a while.
+func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
+	all := make([]opened, len(sources))
+	var group errgroup.Group
+	group.SetLimit(plan.RemoteRequests)
+	for i, s := range sources {
+		if s.isRemote() {
+			group.Go(func() error {
+				all[i] = o.open(ctx, i, s)
+				return nil
+			})
+		}
+	}
+	group.Wait()
+	return all
+}
+
+// open opens source i.
+func (o *opener) open(ctx context.Context, i int, s Source) opened {
+	kind := o.kind
+	kind.Keep = kind.Keep && i == 0
+	if s.At != nil || s.Reader != nil {
+		s.Name = cmp.Or(s.Name, fmt.Sprintf("input %d", i+1))
+	}
+	in, err := o.openInput(ctx, kind, s)
+	return opened{in, err}
 }
 
 // inputs are read one after another.

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Source is one input: the file of its name, or what it has in place of one. That stays open.
@@ -30,6 +33,9 @@ func Named(names ...string) []Source {
 
 // IsStdin reports whether a source stands for standard input.
 func (s *Source) IsStdin() bool { return s.Name == Stdin && s.At == nil && s.Reader == nil }
+
+// isRemote reports whether a source is an object of a store or a file of a server.
+func (s *Source) isRemote() bool { return s.At == nil && s.Reader == nil && remote.Is(s.Name) }
 
 // Stat is about the file that a source is, if it is one.
 func (s *Source) Stat(stdin io.Reader) (os.FileInfo, error) {
@@ -63,4 +69,27 @@ func newPlaced(s Source) (*placed, error) {
 		return nil, fmt.Errorf("read %s: %w", s.Name, err)
 	}
 	return p, nil
+}
+
+// Identity tells a file from others, and from what it was before.
+func (in *Input) Identity() string {
+	name := in.Name
+	if in.file == nil || in.file.info != nil {
+		name, _ = filepath.Abs(in.Name) // as it has been opened by that name, it has one
+	}
+	if in.file != nil {
+		name += " of " + in.Stamp()
+	}
+	if in.member != "" {
+		name += ", member " + in.member
+	}
+	return name
+}
+
+// Stamp tells the content of a file from what else had, or will have, its name. REQUIRES: the input is no pipe.
+func (in *Input) Stamp() string {
+	if in.file.info == nil {
+		return in.file.version
+	}
+	return spill.Stamp(in.file.info)
 }

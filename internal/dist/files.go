@@ -131,7 +131,7 @@ func stamp(ctx context.Context, name string) (size int64, words string, err erro
 		if err != nil {
 			return 0, "", err
 		}
-		return object.Size, fmt.Sprintf("%d bytes of version %s", object.Size, object.Tag), nil
+		return object.Size, object.Stamp(), nil
 	}
 	info, err := os.Stat(name)
 	if err != nil {

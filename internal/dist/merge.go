@@ -56,10 +56,13 @@ func (w *Worker) ofRuns(ctx context.Context) (extsort.MergeOptions, error) {
 		Workers: use.Workers, BatchSize: use.BatchSize, SpillCompress: use.SpillCompress,
 	}
 	records, err := w.Plan.done(ctx, runs)
+	if err != nil {
+		return opt, err
+	}
 	for _, r := range records {
 		opt.Inputs = append(opt.Inputs, r.File)
 	}
-	return opt, err
+	return opt, nil
 }
 
 // target is where a part of the output goes: a file of its own, or a piece of the one file.

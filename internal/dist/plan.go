@@ -109,7 +109,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 		}
 	}()
 	for i, in := range files {
-		if err := p.addInput(ctx, r.Inputs[i], in); err != nil {
+		if err := p.addInput(r.Inputs[i], in); err != nil {
 			return nil, err
 		}
 	}
@@ -144,15 +144,11 @@ func (r *Request) validate() error {
 }
 
 // addInput adds an input to the plan. Slices of it are read at any place, by other machines.
-func (p *Plan) addInput(ctx context.Context, name string, in *input.Input) error {
+func (p *Plan) addInput(name string, in *input.Input) error {
 	if !in.Seekable() {
 		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first", in.Name)
 	}
 	name, err := absolute(name)
-	if err != nil {
-		return err
-	}
-	_, now, err := stamp(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -161,7 +157,7 @@ func (p *Plan) addInput(ctx context.Context, name string, in *input.Input) error
 		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another",
 			in.Name)
 	}
-	p.Inputs = append(p.Inputs, File{name, now, in.Records})
+	p.Inputs = append(p.Inputs, File{name, in.Stamp(), in.Records})
 	p.Records += in.Records
 	return nil
 }
@@ -197,17 +193,38 @@ func Read(folder string) (*Plan, error) {
 
 // checkInputs refuses inputs that are not as they were when the plan was made.
 func (p *Plan) checkInputs(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	return together(ctx, len(p.Inputs), func(ctx context.Context, i int) error {
+		f := p.Inputs[i]
+		_, now, err := stamp(ctx, f.Name)
+		if err == nil && now != f.Stamp {
+			err = fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
+				"folder)", remote.Shown(f.Name), f.Stamp, now)
+		}
+		return err
+	})
+}
+
+// together does n things, of which several are under way at the same time: most of them wait for an answer of a store.
+// After an error the others end soon. It gives the first one, in their order, of those that came before.
+func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, n)
+	var group errgroup.Group
 	group.SetLimit(plan.RemoteRequests)
-	for _, f := range p.Inputs {
+	for i := range n {
 		group.Go(func() error {
-			_, now, err := stamp(ctx, f.Name)
-			if err == nil && now != f.Stamp {
-				err = fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
-					"folder)", remote.Shown(f.Name), f.Stamp, now)
+			if errs[i] = do(within, i); errs[i] != nil {
+				cancel()
 			}
-			return err
+			return nil
 		})
 	}
-	return group.Wait()
+	group.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
 }

@@ -38,6 +38,17 @@ func TestRemoteInputs(t *testing.T) {
 	c.check()
 }
 
+// TestRemoteInputsArePlannedByOneRequestEach counts them.
+func TestRemoteInputsArePlannedByOneRequestEach(t *testing.T) {
+	s := remotetest.Start(t)
+	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
+	s.Requests.Store(0)
+	p, err := Make(t.Context(), t.TempDir(), c.req)
+	if c.ok(err); s.Requests.Load() != 2 {
+		t.Errorf("%d requests for %d inputs", s.Requests.Load(), len(p.Inputs))
+	}
+}
+
 // TestRemoteInputThatChangedIsRefused has another object under the name, of the same size, before a run and while it
 // reads.
 func TestRemoteInputThatChangedIsRefused(t *testing.T) {
@@ -256,7 +267,9 @@ func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
 	s, c := merged(t)
 	c.ok(c.Merge(t.Context(), partOf(0, 1)))
 	c.ok(s.Delete("sorted/part-00005"))
+	s.Wrap(remotetest.Together(int64(c.Plan.Parts)))
 	status, err := c.Plan.Status(t.Context())
+	s.Wrap(nil)
 	if c.ok(err); Ranges(status.Left) != "5" {
 		t.Errorf("status %+v", status)
 	}

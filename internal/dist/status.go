@@ -51,17 +51,18 @@ func (p *Plan) Status(ctx context.Context) (*Status, error) {
 }
 
 func (p *Plan) left(ctx context.Context, of kind) ([]int, error) {
+	records := make([]*Record, of.tasks(p))
+	err := together(ctx, len(records), func(ctx context.Context, k int) (err error) {
+		records[k], err = fitting(ctx, p, of, k)
+		return err
+	})
 	left := []int{}
-	for k := range of.tasks(p) {
-		r, err := fitting(ctx, p, of, k)
-		if err != nil {
-			return nil, err
-		}
+	for k, r := range records {
 		if r == nil {
 			left = append(left, k)
 		}
 	}
-	return left, nil
+	return left, err
 }
 
 // Ranges writes rising numbers as 0-3,7.

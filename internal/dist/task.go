@@ -95,21 +95,16 @@ var patience = time.Minute
 func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 	total := of.tasks(p)
 	records := make([]*Record, total)
-	for k := range records {
-		r, err := p.record(of, k)
-		if err != nil {
-			return nil, classed(err)
+	return records, together(ctx, total, func(ctx context.Context, k int) (err error) {
+		if records[k], err = p.record(of, k); err != nil {
+			return classed(err)
 		}
-		if r == nil {
-			return nil, fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
+		if records[k] == nil {
+			return fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
 				of.name, k, total, of.name, k, total, p.folder)
 		}
-		if err := p.wait(ctx, r); err != nil {
-			return nil, err
-		}
-		records[k] = r
-	}
-	return records, nil
+		return p.wait(ctx, records[k])
+	})
 }
 
 // wait waits until the file of a task is as its record says.

@@ -67,6 +67,9 @@ func open(ctx context.Context, name string, get getter) (*Object, error) {
 	return o, nil
 }
 
+// Stamp tells what an object has from what it had before.
+func (o *Object) Stamp() string { return fmt.Sprintf("%d bytes of version %s", o.Size, o.Tag) }
+
 // ReadAt reads by one request, or more where that is cut short.
 func (o *Object) ReadAt(p []byte, off int64) (n int, err error) {
 	all := p[:max(0, min(int64(len(p)), o.Size-off))]

@@ -180,6 +180,25 @@ func Late(delay time.Duration) func(http.Handler) http.Handler {
 	}
 }
 
+// Together answers no request before so many have come, and refuses all where they do not.
+func Together(requests int64) func(http.Handler) http.Handler {
+	var came atomic.Int64
+	all := make(chan struct{})
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if came.Add(1) == requests {
+				close(all)
+			}
+			select {
+			case <-all:
+				next.ServeHTTP(w, r)
+			case <-time.After(20 * time.Second):
+				http.Error(w, "no others came", http.StatusBadRequest)
+			}
+		})
+	}
+}
+
 // Unreliable answers one request of 20 with 503, and cuts one answer of 7 that has a body short.
 func Unreliable() func(http.Handler) http.Handler {
 	var requests atomic.Int64
