@@ -2,7 +2,9 @@ package dist
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/extsort/extsort"
@@ -47,14 +49,31 @@ func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 	return classed(err)
 }
 
-// isCut reports whether all cuts are there from that before one part to that before another.
+// isCut reports whether all cuts of this plan are there from that before one part to that before another.
 func isCut(p *Plan, from, to int) bool {
 	for k := from; k <= to; k++ {
-		if !exists(p.recordFile(cuts, k)) {
+		if !isOf(p, p.recordFile(cuts, k)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isOf reports whether a file is there that says to be of a plan. It reads no more than its beginning: a cut has a
+// number for each run.
+func isOf(p *Plan, name string) bool {
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close() // which was only read
+	for last, tokens := json.Token(nil), json.NewDecoder(file); ; {
+		token, err := tokens.Token()
+		if err != nil || last == "plan" {
+			return token == p.Fingerprint
+		}
+		last = token
+	}
 }
 
 // cutsOf are the cuts before and behind part k, at their places among all.
@@ -62,11 +81,12 @@ func (p *Plan) cutsOf(k int) ([][]int64, error) {
 	all := make([][]int64, p.Parts+1)
 	for i := k; i <= k+1; i++ {
 		c, name := &cut{}, p.recordFile(cuts, i)
-		if err := readJSON(name, c); err != nil {
-			return nil, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
+		err := readJSON(name, c)
+		if err == nil && c.Plan != p.Fingerprint {
+			err = fmt.Errorf("%s: is of another plan", name)
 		}
-		if c.Plan != p.Fingerprint {
-			return nil, fmt.Errorf("%s: is of another plan: remove it (extsort dist cut %s makes it anew)", name, p.folder)
+		if err != nil {
+			return nil, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
 		}
 		all[i] = c.At
 	}

@@ -294,6 +294,32 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	refused(err, "plan.json: was changed")
 }
 
+// TestWhatIsOfAnotherPlanIsMadeAnew plans anew in the folder of a sort that is complete, whose plan was removed.
+func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
+	c := newCluster(t, pairs, "zipf", 40_000, nil)
+	c.all(1)
+	c.ok(os.Remove(c.Plan.path(planName)))
+	c.req.Runs = 5
+	_, err := Make(t.Context(), c.folder, c.req)
+	c.ok(err)
+	c.Worker = c.worker()
+	err = c.Run(t.Context(), partOf(0, 1))
+	if err == nil || !strings.Contains(err.Error(), "manifest.json: is of another plan: remove it") {
+		t.Errorf("error %v", err)
+	}
+	c.ok(os.Remove(c.Plan.path(manifestName)))
+	c.ok(c.Run(t.Context(), partOf(0, 1)))
+	if status, err := c.Plan.Status(t.Context()); err != nil || status.Next != "cut" {
+		t.Errorf("status %+v, error %v", status, err)
+	}
+	err = c.Merge(t.Context(), partOf(0, 1))
+	if err == nil || !strings.Contains(err.Error(), "cuts/00000.json: is of another plan (extsort dist cut ") {
+		t.Errorf("error %v", err)
+	}
+	c.all(2)
+	c.check()
+}
+
 // TestChangedRunIsNoticed changes a run between its task and the merge.
 func TestChangedRunIsNoticed(t *testing.T) {
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) { r.Parts = 2 })

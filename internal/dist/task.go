@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 	"time"
 
@@ -52,9 +53,11 @@ type task func(ctx context.Context, k int) (*extsort.Report, error)
 // each does the tasks of a share that are not done.
 func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) error {
 	total := of.tasks(w.Plan)
-	if exists(w.Plan.path(manifestName)) {
-		w.Tell("the sort is complete: nothing is left to do")
-		return nil
+	if _, err := w.Plan.manifest(); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			w.Tell("the sort is complete: nothing is left to do")
+		}
+		return classed(err)
 	}
 	from, to := s.Of(int64(total))
 	for k := int(from); k < int(to); k++ {
