@@ -87,12 +87,13 @@ type Plan struct {
 }
 
 // Stage is one stage of a run. In a plan Seconds is what is predicted; in a report it is what was measured, and
-// Predicted stands beside it.
+// Predicted stands beside it, and Corrected: that times what the stages before took of what was predicted for them.
 type Stage struct {
 	Name      string  `json:"name"`
 	Bytes     int64   `json:"bytes"` // record bytes that go through
 	Seconds   float64 `json:"seconds"`
 	Predicted float64 `json:"predicted,omitempty"`
+	Corrected float64 `json:"corrected,omitempty"`
 }
 
 // Candidate is a strategy that was weighed, with everything that the engine needs to follow it.
@@ -166,6 +167,7 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 	p.TempBytes, p.StoredBytes, p.KeptBytes = first.Temp, first.Stored, first.Kept
 	p.Checkpoint, p.Seconds, p.Stages, p.Considered = f.Kept, first.Seconds, first.Stages, all
 	p.Rates, p.Budget = profile.Rates(), c.sizes.Budget
+	p.Rates.DiskBytes = 1 / c.prices[waits]
 	return p, nil
 }
 

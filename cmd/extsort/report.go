@@ -190,10 +190,13 @@ func memory(d *extsort.Detail) string {
 func writeExplain(w io.Writer, r *extsort.Report) {
 	d := &r.Detail
 	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds}
-	lines := [][]string{{"stage", "predicted", "measured", "bytes", "rate"}}
+	if i := slices.IndexFunc(d.Phases, func(p extsort.Phase) bool { return p.Predicted > 0 }); i >= 0 {
+		total.Corrected = total.Predicted * d.Phases[i].Seconds / d.Phases[i].Predicted
+	}
+	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{
-			p.Name, known(p.Predicted), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
+			p.Name, known(p.Predicted), known(p.Corrected), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
 		})
 	}
 	writeTable(w, lines)

@@ -15,7 +15,7 @@ func TestReportsTellWhatRan(t *testing.T) {
 		Detail: extsort.Detail{
 			Phases: []extsort.Phase{
 				{Name: "start", Seconds: 1}, {Name: "read", Predicted: 4, Seconds: 2, Bytes: 1 << 20},
-				{Name: "µ", Predicted: 5, Bytes: 1 << 20},
+				{Name: "µ", Predicted: 5, Corrected: 2.5, Bytes: 1 << 20},
 			},
 			Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
 			Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9},
@@ -25,10 +25,10 @@ func TestReportsTellWhatRan(t *testing.T) {
 	writeExplain(&explained, r)
 	writeStats(&stats, r)
 	for pattern, text := range map[string]string{
-		`(?m)^start +- +1.00 s +0 B +-$`:                                explained.String(),
-		`(?m)^read +4.00 s +2.00 s +1.0 MiB +512 KiB/s$`:                explained.String(),
-		`(?m)^µ     +5.00 s +- +1.0 MiB +-$`:                            explained.String(),
-		`(?m)^total +9.00 s +3.00 s`:                                    explained.String(),
+		`(?m)^start +- +- +1.00 s +0 B +-$`:                             explained.String(),
+		`(?m)^read +4.00 s +- +2.00 s +1.0 MiB +512 KiB/s$`:             explained.String(),
+		`(?m)^µ     +5.00 s +2.50 s +- +1.0 MiB +-$`:                    explained.String(),
+		`(?m)^total +9.00 s +4.50 s +3.00 s`:                            explained.String(),
 		`(?m)^changed: strategy merge .* in-core .*: the disk is full$`: explained.String(),
 		`(?m)^changed +strategy merge .* in-core .*: the disk is full$`: stats.String(),
 		`(?m)^  read +2.00 s, 1.0 MiB, 512 KiB/s$`:                      stats.String(),

@@ -79,14 +79,21 @@ func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	}, w)
 }
 
-// Beside gives the stages that were measured with what was predicted for them.
+// Beside gives the stages that were measured with what was predicted for them, at first and by what those before took.
 func Beside(measured, predicted []plan.Stage) []plan.Stage {
 	all := make([]plan.Stage, 0, len(measured))
+	took, due := 0.0, 0.0 // of the stages before that were predicted
 	for _, s := range measured {
 		for _, p := range predicted {
 			if p.Name == s.Name {
 				s.Predicted = p.Seconds
 			}
+		}
+		if s.Predicted > 0 {
+			if due > 0 {
+				s.Corrected = s.Predicted * took / due
+			}
+			took, due = took+s.Seconds, due+s.Predicted
 		}
 		all = append(all, s)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ type Tracker struct {
 	start    time.Time    // of the run
 	stage    plan.Stage   // the last that began; its name is "" before; Bytes < 0: not known
 	running  bool         // it is not over
+	began    time.Time    // when it did
 	number   int          // it is the number-th
 	before   int64        // bytes of the stages before it
 	expected []plan.Stage // of the run, as planned
@@ -46,8 +48,8 @@ func (t *Tracker) Begin(stage string, totalBytes int64) {
 	t.before += t.added.Swap(0)
 	t.stage, t.running = plan.Stage{Name: stage, Bytes: totalBytes}, true
 	t.number++
-	if t.start.IsZero() {
-		t.start = time.Now()
+	if t.began = time.Now(); t.start.IsZero() {
+		t.start = t.began
 	}
 }
 
@@ -82,9 +84,39 @@ func (t *Tracker) Snapshot() Snapshot {
 		}
 	}
 	if s.Total >= 0 && s.Done > 0 {
-		s.Remaining = time.Duration(float64(s.Elapsed) * (float64(s.Total)/float64(s.Done) - 1)).Round(time.Second)
+		s.Remaining = t.remaining(&s, added)
 	}
 	return s
+}
+
+// remaining is the time that is left at the rate so far: stages take the parts of it that a plan predicts or, where it
+// predicts nothing, those of their bytes. Of a stage that no bytes pass nobody knows how far it is.
+func (t *Tracker) remaining(s *Snapshot, added int64) time.Duration {
+	done, all := t.predicted(added)
+	if done == 0 {
+		done, all = float64(s.Done), float64(s.Total)
+	}
+	took := s.Elapsed
+	if t.running && t.stage.Bytes < 0 && t.before > 0 {
+		took = t.began.Sub(t.start)
+	}
+	return max(time.Duration(float64(took)*all/done)-s.Elapsed, 0).Round(time.Second)
+}
+
+// predicted is the seconds that a plan predicts for all stages, and for what is done of them; 0: it does not.
+func (t *Tracker) predicted(added int64) (done, all float64) {
+	here := slices.IndexFunc(t.expected, func(s plan.Stage) bool { return s.Name == t.stage.Name })
+	for i, stage := range t.expected {
+		switch all += stage.Seconds; {
+		case here < 0 || stage.Bytes > 0 && stage.Seconds == 0:
+			return 0, 0
+		case i < here || i == here && !t.running:
+			done += stage.Seconds
+		case i == here && t.stage.Bytes > 0:
+			done += stage.Seconds * min(float64(added)/float64(t.stage.Bytes), 1)
+		}
+	}
+	return done, all
 }
 
 // later adds the stages that are still to come.

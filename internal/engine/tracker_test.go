@@ -29,6 +29,30 @@ func TestTracker(t *testing.T) {
 		if s := tracker.Snapshot(); s != want {
 			t.Errorf("%+v, want %+v", s, want)
 		}
+		tracker.Expect([]plan.Stage{{Name: "sort", Bytes: 100, Seconds: 1}, {Name: "merge", Bytes: 100, Seconds: 3},
+			{Name: "finish", Seconds: 2}})
+		for i, step := range []struct {
+			stage string
+			bytes int64
+			took  time.Duration
+			left  time.Duration
+		}{
+			{"sort", 50, 5 * time.Second, 55 * time.Second},   // a twelfth of the seconds that are predicted
+			{"sort", 50, 15 * time.Second, 100 * time.Second}, // the first stage took 20 s, not 1: five are to come
+			{"merge", 50, 30 * time.Second, 70 * time.Second}, // 50 s for 2.5
+			{"merge", 50, 30 * time.Second, 40 * time.Second},
+			{"finish", 0, 30 * time.Second, 10 * time.Second}, // of 120 s that all should take by now
+			{"finish", 0, 30 * time.Second, 0},
+		} {
+			if tracker.Snapshot().Phase != step.stage {
+				tracker.Begin(step.stage, map[bool]int64{true: -1, false: 100}[step.stage == "finish"])
+			}
+			tracker.Add(step.bytes)
+			time.Sleep(step.took)
+			if s := tracker.Snapshot(); s.Remaining != step.left {
+				t.Errorf("step %d: %v left, want %v", i, s.Remaining, step.left)
+			}
+		}
 		tracker.Expect(nil)
 		tracker.Begin("read", -1)
 		tracker.Add(10)
