@@ -26,6 +26,7 @@ const stdio = input.Stdin
 var (
 	machineProfile = profile.Load
 	systemMemory   = profile.Memory
+	machineDisk    = profile.DiskOf
 )
 
 // windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
@@ -97,11 +98,14 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
 	f.Spill.Free = cmp.Or[spill.Store](run.Store, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
-	if f.Spill.Free >= 0 && spill.SharesDisk(opt.Output, opt.TempDirs) {
+	f.Spill.Disk, f.Output.Disk = machineDisk(opt.TempDirs[0]), machineDisk(opt.Output)
+	shared := func(dir string) bool { d := machineDisk(dir); return d.Is(&f.Output.Disk) }
+	if f.Spill.Free >= 0 && slices.ContainsFunc(opt.TempDirs, shared) {
 		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable && !f.Remote {
+		f.Disk = machineDisk(in.Files[0].Name)
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}
 	return f, nil

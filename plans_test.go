@@ -24,6 +24,7 @@ import (
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/profile"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
@@ -33,6 +34,7 @@ var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the pla
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
 	machineProfile = plan.DefaultProfile
+	machineDisk = func(name string) plan.Disk { return plan.Disk{ID: profile.DiskOf(name).ID} }
 }
 
 const plansFile = "testdata/plans.txt"
@@ -133,6 +135,9 @@ type planFacts struct {
 	spillDisk bool   // the spill is not
 	free      int64  // room for spill, -1: not known
 
+	rates   plan.Disk // that were measured of all disks
+	oneDisk bool      // input, output and spill are on the same
+
 	memory, systemMemory int64
 	workers, fanIn       int // fanIn 0: what memory allows
 	devices              []string
@@ -179,6 +184,8 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"tmpfs":     func(f *planFacts, v string) error { return parseYes(&f.tmpfs, v) },
 	"spilldisk": func(f *planFacts, v string) error { return parseYes(&f.spillDisk, v) },
 	"free":      func(f *planFacts, v string) error { return parseCount(&f.free, v) },
+	"rates":     parseRates,
+	"onedisk":   func(f *planFacts, v string) error { return parseYes(&f.oneDisk, v) },
 	"memory":    func(f *planFacts, v string) error { return parseCount(&f.memory, v) },
 	"sysmem":    func(f *planFacts, v string) error { return parseCount(&f.systemMemory, v) },
 	"workers":   func(f *planFacts, v string) error { return parseCount(&f.workers, v) },
@@ -234,7 +241,7 @@ func TestFactsAreRead(t *testing.T) {
 	for _, line := range []string{
 		"recrods=1", "records", "records=", "records=-1", "records=many", "records=1 records=2",
 		"type=u65", "type=12,0:u99", "type=12", "sample=random", "unique=maybe", "input=tape", "output=file.gz",
-		"strategy=in-core", "codec=gzip", "free=", "disk=fast",
+		"strategy=in-core", "codec=gzip", "free=", "disk=fast", "rates=1G", "rates=1G/fast/1G",
 	} {
 		if _, err := parseFacts(planFacts{}, line); err == nil {
 			t.Errorf("%q is read", line)
@@ -258,6 +265,19 @@ func parseRate(to *float64, value string) error {
 	err := parseCount(&n, value)
 	*to = float64(n)
 	return err
+}
+
+// parseRates reads bytes a second that a disk is read at, written at, and both, each way: 3G/2G/1G; none: not measured.
+func parseRates(f *planFacts, value string) error {
+	if f.rates = (plan.Disk{}); value == "none" {
+		return nil
+	}
+	rates := strings.Split(value, "/")
+	if len(rates) != 3 {
+		return errors.New("want three rates, or none")
+	}
+	return errors.Join(parseRate(&f.rates.Fetch, rates[0]), parseRate(&f.rates.Write, rates[1]),
+		parseRate(&f.rates.Mixed, rates[2]))
 }
 
 func parseYes(to *bool, value string) error {
@@ -346,10 +366,10 @@ type planMachine struct {
 }
 
 func newPlanMachine(t *testing.T) *planMachine {
-	system, disk := systemMemory, isOnDisk
+	system, disk, rates := systemMemory, isOnDisk, machineDisk
 	devices, installed, open := machineDevices, hasOpenCL, openCL
 	t.Cleanup(func() {
-		systemMemory, isOnDisk = system, disk
+		systemMemory, isOnDisk, machineDisk = system, disk, rates
 		machineDevices, hasOpenCL, openCL = devices, installed, open
 	})
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
@@ -363,6 +383,13 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 	isOnDisk = func(folder string) bool {
 		return f.spillDisk && folder == filepath.FromSlash(spillFolder) ||
 			!f.tmpfs && folder == filepath.FromSlash(outputFolder)
+	}
+	machineDisk = func(folder string) plan.Disk {
+		d := f.rates
+		if d.ID = folder; f.oneDisk {
+			d.ID = "the disk"
+		}
+		return d
 	}
 	made, err := Plan(t.Context(), m.options(t, f))
 	if err != nil {

@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,8 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	opt.Raw, opt.Decompress, opt.SkipBytes, opt.KeepHeader = opt.Record.Format == "", "", 0, false
 	records /= max(opt.Part.N, 1)
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
-	opt.faults.readBytes, opt.faults.spillStore = machineProfile().DiskBytes, spill.Endless{}
+	opt.faults.readBytes = cmp.Or(machineDisk(opt.Output).Read, machineProfile().DiskBytes)
+	opt.faults.spillStore = spill.Endless{}
 	return Plan(ctx, opt)
 }
 

@@ -142,11 +142,16 @@ const (
 // there is too little memory for that.
 func (f *Facts) uncached(bytes int64) int64 {
 	n := bytes / uncachedShare / RequestBytes
-	beside := max(f.Memory-f.Asked.MemoryBytes, 0)
-	if !f.Spill.OnDisk || f.Memory == 0 || f.bytes() <= beside/cacheShare || n < leastRequests {
+	if !f.leavesCache() || n < leastRequests {
 		return 0
 	}
 	return min(n, mostRequests) * RequestBytes
+}
+
+// leavesCache reports whether the page cache is too small to hold spill until it is read back.
+func (f *Facts) leavesCache() bool {
+	beside := max(f.Memory-f.Asked.MemoryBytes, 0)
+	return f.Spill.OnDisk && f.Memory > 0 && f.bytes() > beside/cacheShare
 }
 
 const (

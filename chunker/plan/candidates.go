@@ -32,7 +32,7 @@ func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
 	if c.f.Output.OnDisk {
 		dirty := min(written*float64(c.f.recordSize()), c.f.dirtyBytes())
-		begun := begunPart * last.Seconds * c.profile.DiskBytes
+		begun := begunPart * last.Seconds / c.prices[waits]
 		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
 	}
 	last.Seconds += work{waits: c.waits(written, spilled)}.cost(c.prices)
@@ -56,10 +56,10 @@ func (f *Facts) dirtyBytes() float64 {
 }
 
 // waits is how many bytes writers wait for until the disk has them: what does not fit into memory of the records that
-// are written to the output and of those that are spilled.
+// are written to the output and of those that are spilled and stay there.
 func (c *chooser) waits(written, spilled float64) float64 {
 	bytes := 0.0
-	if c.f.Spill.OnDisk {
+	if c.f.Spill.OnDisk && !c.f.leavesCache() {
 		bytes += spilled
 	}
 	if c.f.Output.OnDisk {
@@ -259,7 +259,8 @@ func (c *chooser) merge() Candidate {
 	}
 	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
 	last := work{
-		spills: (1 + 2*again) * stored, packs: (1 + 2*again) * packed, blocks: read, cuts: read * float64(runs),
+		stores: again * stored, fetches: (1 + again) * stored, packs: (1 + 2*again) * packed,
+		blocks: read, cuts: read * float64(runs),
 		merges: (1 + again) * merged * math.Log2(float64(max(runs, 2))), follows: (1 + again) * merged, writes: c.written(),
 	}
 	if c.f.Reversed() {
@@ -267,7 +268,7 @@ func (c *chooser) merge() Candidate {
 	}
 	touched := min(n, float64(a.ChunkRecords))
 	a.Stages = []Stage{
-		c.stage(StageRuns, work{reads: n, touches: touched, sorts: n, spills: stored, packs: packed, starts: 1}),
+		c.stage(StageRuns, work{reads: n, touches: touched, sorts: n, stores: stored, packs: packed, starts: 1}),
 		c.stage(StageMerge, last),
 	}
 	return c.finished(a, c.written(), (1+again)*stored)
@@ -299,10 +300,11 @@ func (c *chooser) partition() Candidate {
 		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	a.Stages = []Stage{
-		c.stage(StagePartition, work{reads: n, scatters: n, spills: n, starts: 1}),
+		c.stage(StagePartition, work{reads: n, scatters: n, stores: n, starts: 1}),
 		c.stage(StageParts, work{
-			scatters: (passes - 1) * n, spills: (2*passes - 1) * n, blocks: passes * c.blocksOf(n, scatter.BlockBytes),
-			parts: float64(a.Chunks), touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
+			scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
+			blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
+			touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
 		}),
 	}
 	return c.finished(a, n, passes*n)

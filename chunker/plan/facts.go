@@ -17,6 +17,7 @@ type Facts struct {
 	Decoders []int64       // memory of the decompressor of each input
 	Together bool          // inputs are read at the same time, not one after another
 	ReadRate float64       // bytes/s that a trial read from places all over the input; 0: there was none
+	Disk     Disk          // of the first input
 	Sample   Sample
 
 	Asked   Asked
@@ -52,6 +53,7 @@ type Output struct {
 	File      bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
 	Set       bool // several files: a record has its place when those before it have theirs
 	OnDisk    bool
+	Disk      Disk
 	Remote    bool // an object of a store, which is sent in parts
 	Codec     format.Compression
 	PipeBytes int64 // of memory that the writer to a stream of the caller can put to use
@@ -63,7 +65,21 @@ type Spill struct {
 	OnDisk  bool
 	Free    int64 // bytes that there is room for; -1: not known
 	Output  int64 // bytes of the output, for which the same file systems have room besides
+	Disk    Disk  // of the first folder
 }
+
+// Disk is the rates of a disk, in bytes/s, of as many requests as a sort has in flight; 0: not measured.
+type Disk struct {
+	ID     string  `json:"-"`           // tells it from others; "": not known
+	Folder string  `json:"folder"`      // by which it was measured
+	Read   float64 `json:"read_bytes"`  // one request after another
+	Fetch  float64 `json:"fetch_bytes"` // many at a time
+	Write  float64 `json:"write_bytes"` // until it is durable
+	Mixed  float64 `json:"mixed_bytes"` // each way, where as much is read as is written at the same time
+}
+
+// Is reports whether both are the same, as far as that is known.
+func (d *Disk) Is(o *Disk) bool { return d.ID != "" && d.ID == o.ID }
 
 // Checkpoint is what is finished of a sort that can be gone on with.
 type Checkpoint struct {

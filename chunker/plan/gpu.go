@@ -33,7 +33,7 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 			return 0
 		}
 		levels := math.Log2(max(n*size/memory+1, 2))
-		return work{spills: 2 * n, merges: n * levels, follows: n}.cost(host)
+		return work{stores: n, fetches: n, merges: n * levels, follows: n}.cost(host)
 	}
 	return n*host[sorts] + outOfCore(float64(f.Asked.MemoryBytes)) -
 		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(memory))

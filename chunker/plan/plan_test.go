@@ -226,7 +226,9 @@ func TestWanted(t *testing.T) {
 // and no faster what is on a disk.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
 	f, p := factsOf(t, gib, gib), DefaultProfile()
-	times := func(workers int) float64 { return p.price(f, 1)[looks] / p.price(f, workers)[looks] }
+	times := func(workers int) float64 {
+		return p.price(f, 1)[looks] / p.price(f, workers)[looks]
+	}
 	one, two, sixteen := times(1), times(2), times(16)
 	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
 		t.Errorf("as fast as one: 1 worker %.2f times, 2 %.2f times, 16 %.2f times", one, two, sixteen)
@@ -368,6 +370,45 @@ func TestWaitsForTheDisk(t *testing.T) {
 	packed := func(f *Facts) { f.Memory, f.Asked.SpillCodec = 8*gib, "delta" }
 	if plain, with := seconds(Merge, memory(8*gib)), seconds(Merge, packed); with > plain {
 		t.Errorf("a merge takes %.1f s, %.1f with packed runs", plain, with)
+	}
+}
+
+// TestSpillLeavesTheCache waits for a disk when spill goes there and when it comes back, longer where one disk does
+// both at a time and is the slower for it.
+func TestSpillLeavesTheCache(t *testing.T) {
+	const all = 16 * gib
+	here := Disk{ID: "1", Fetch: 1e9, Write: 5e8, Mixed: 2e8}
+	seconds := func(change func(*Facts)) float64 {
+		f := factsOf(t, all/8, gib)
+		f.Memory, f.Spill.Disk, f.Disk.ID, f.Output.Disk = 4*gib, here, "2", Disk{ID: "3", Write: 5e8}
+		change(f)
+		return candidate(t, choose(t, f), Partition).Seconds
+	}
+	apart := seconds(func(*Facts) {})
+	unknown := func(rate float64, input string) float64 {
+		return seconds(func(f *Facts) { f.ReadRate, f.Disk.ID, f.Spill.Disk = rate, input, Disk{ID: "1"} })
+	}
+	cold := func(input string) float64 { return seconds(func(f *Facts) { f.ReadRate, f.Disk.ID = 1e9, input }) }
+	mixed := 1/here.Mixed - 1/here.Fetch - 1/here.Write
+	for what, c := range map[string]struct{ more, want float64 }{
+		"a slow disk": {apart - seconds(func(f *Facts) { f.Spill.Disk = Disk{Fetch: 1e15, Write: 1e15} }),
+			all * (1/here.Fetch + 1/here.Write)},
+		"the output there":                 {seconds(func(f *Facts) { f.Output.Disk = here }) - apart, all * mixed},
+		"an input there":                   {cold("1") - cold("2"), all * mixed},
+		"an input there that is in memory": {seconds(func(f *Facts) { f.Disk.ID = "1" }) - apart, 0},
+		"a slow input on a disk of which nothing else is known": {unknown(5e8, "1") - unknown(1e9, "1"),
+			3 * all * (1/5e8 - 1/1e9)},
+		"a slow input elsewhere": {unknown(5e8, "2") - unknown(1e9, "2"), all * (1/5e8 - 1/1e9)},
+		"disks that are not known": {
+			seconds(func(f *Facts) { f.Disk.ID, f.Output.Disk.ID, f.Spill.Disk.ID = "", "", "" }) - apart, 0},
+	} {
+		if math.Abs(c.more-c.want) > 0.01*(1+c.want) {
+			t.Errorf("%s takes %.2f s more, want %.2f", what, c.more, c.want)
+		}
+	}
+	output := func(rate float64) float64 { return seconds(func(f *Facts) { f.Output.Disk.Write = rate }) }
+	if slow, fast := output(1e8), output(1e9); slow-fast < 0.9*all*(1/1e8-1/1e9) {
+		t.Errorf("an output on a slow disk takes %.1f s, %.1f on a fast one", slow, fast)
 	}
 }
 

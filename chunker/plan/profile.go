@@ -14,7 +14,7 @@ type Profile struct {
 	WriteBytes float64 `json:"write_bytes"` // bytes/s to new pages of the page cache
 	SpillBytes float64 `json:"spill_bytes"` // bytes/s to and from spill that stays in the page cache
 	CopyBytes  float64 `json:"copy_bytes"`  // bytes/s in memory
-	DiskBytes  float64 `json:"disk_bytes"`  // bytes/s of the disk, by all workers together
+	DiskBytes  float64 `json:"disk_bytes"`  // bytes/s of a disk that was not measured, each way
 
 	Touch   float64 `json:"touch_seconds"`   // a byte of memory that nobody has touched
 	Sort    float64 `json:"sort_seconds"`    // a key of 8 bytes, in memory
@@ -95,13 +95,14 @@ const (
 	scatters        // records sent to their parts
 	merges          // records times levels of two-way merges
 	follows         // records that a merge moves by references
-	spills          // records written to spill or read back
+	stores          // records written to spill, while the input is read
+	fetches         // records read back, while the output is written
 	packs           // of those, numbers that are packed or unpacked
 	blocks          // blocks read back from spill
 	cuts            // blocks times the runs that are cut where they end
 	parts           // parts
 	writes          // records written to the output
-	waits           // bytes that the disk has to take before the run can go on
+	waits           // bytes that the disk of the output has to take before the run can go on
 	starts          // 1 where the run begins
 	syncs           // 1 where the output is made durable
 	kindsOfWork
@@ -123,13 +124,19 @@ const (
 // price says what each kind of work costs on this machine for these facts, by the workers of a run.
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
+	spill := size / p.SpillBytes / min(n, p.Spillers)
 	pr := work{
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
 		scatters: (p.Scatter + ScatterCopies*size/p.CopyBytes) / n,
-		spills:   size / p.SpillBytes / min(n, p.Spillers), packs: p.Pack / n,
+		stores:   spill, fetches: spill, packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
-		writes: size / p.WriteBytes / min(n, p.Writers), waits: 1 / p.DiskBytes, starts: p.Start, syncs: p.Sync,
+		writes: size / p.WriteBytes / min(n, p.Writers), starts: p.Start, syncs: p.Sync,
+		waits: 1 / p.on(f, f.Output.Disk).Write,
+	}
+	if f.leavesCache() {
+		store, fetch := p.spilling(f)
+		pr[stores], pr[fetches] = spill+size*store, spill+size*fetch
 	}
 	if !MovesWords(int(size)) {
 		pr[scatters] += p.Plain / n
@@ -177,10 +184,13 @@ func (p *Profile) sort(f *Facts, size, n float64) float64 {
 // IsDisk reports whether bytes/s are those of a disk, not of the page cache.
 func (p *Profile) IsDisk(rate float64) bool { return rate < p.ReadBytes/cachedPart }
 
+// isCold reports whether the trial read of the input came from a disk.
+func (p *Profile) isCold(f *Facts) bool { return f.ReadRate > 0 && p.IsDisk(f.ReadRate) }
+
 // read is the seconds in which workers who read the page cache so many times as fast as one read a record: a disk does
 // not give it faster to several.
 func (p *Profile) read(f *Facts, size, times float64) float64 {
-	if f.ReadRate > 0 && p.IsDisk(f.ReadRate) {
+	if p.isCold(f) {
 		return size / f.ReadRate
 	}
 	return size / p.ReadBytes / times
@@ -193,6 +203,33 @@ func (p *Profile) look(f *Facts, size, n float64) float64 {
 		seconds += d.SelectSeconds / n
 	}
 	return seconds
+}
+
+// on is the rates of a disk. One that was not measured is taken to do one thing after another, and not to be faster
+// than the trial read of an input that is there.
+func (p *Profile) on(f *Facts, d Disk) Disk {
+	most := p.DiskBytes
+	if d.Is(&f.Disk) && p.isCold(f) {
+		most = min(most, f.ReadRate)
+	}
+	d.Write = cmp.Or(d.Write, most)
+	d.Fetch = cmp.Or(d.Fetch, most)
+	d.Mixed = cmp.Or(d.Mixed, 1/(1/d.Fetch+1/d.Write))
+	return d
+}
+
+// spilling is the seconds that a byte of spill takes to its disk and back or, of a disk that reads the input and takes
+// the output at the same time, that it takes longer.
+func (p *Profile) spilling(f *Facts) (store, fetch float64) {
+	d := p.on(f, f.Spill.Disk)
+	store, fetch = 1/d.Write, 1/d.Fetch
+	if d.Is(&f.Disk) && p.isCold(f) {
+		store = max(1/d.Mixed-1/d.Fetch, 0)
+	}
+	if d.Is(&f.Output.Disk) && f.Output.OnDisk {
+		fetch = max(1/d.Mixed-1/d.Write, 0)
+	}
+	return store, fetch
 }
 
 // cachedPart says from which part of the page cache's rate on data is taken to lie in it.

@@ -41,7 +41,7 @@ const (
 
 // newCodecChoice makes the choice that opt.Codec names.
 func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
-	c := &codecChoice{coder: coder, rate: plan.DiskBytesPerSecond, workers: float64(opt.Coders)}
+	c := &codecChoice{coder: coder, rate: cmp.Or(opt.DiskBytes, plan.DiskBytesPerSecond), workers: float64(opt.Coders)}
 	for _, codec := range plan.SpillCodecs(opt.Codec) {
 		if codec != format.Delta || coder.Packs() {
 			c.trials = append(c.trials, trial{codec: codec})

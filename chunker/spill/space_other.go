@@ -5,5 +5,5 @@ package spill
 // freeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
 func freeSpace(string) int64 { return -1 }
 
-// deviceOf tells file systems apart, where the system can.
-func deviceOf(string) (id uint64, known bool) { return 0, false }
+// DeviceOf tells file systems apart, where the system can.
+func DeviceOf(string) (id uint64, known bool) { return 0, false }

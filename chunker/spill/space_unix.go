@@ -13,8 +13,8 @@ func freeSpace(folder string) int64 {
 	return int64(s.Bavail) * int64(s.Bsize)
 }
 
-// deviceOf tells file systems apart, where the system can.
-func deviceOf(folder string) (id uint64, known bool) {
+// DeviceOf tells file systems apart, where the system can.
+func DeviceOf(folder string) (id uint64, known bool) {
 	var s unix.Stat_t
 	err := unix.Stat(folder, &s)
 	return uint64(s.Dev), err == nil

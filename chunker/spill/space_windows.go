@@ -15,5 +15,5 @@ func freeSpace(folder string) int64 {
 	return int64(free)
 }
 
-// deviceOf tells file systems apart, where the system can.
-func deviceOf(string) (id uint64, known bool) { return 0, false }
+// DeviceOf tells file systems apart, where the system can.
+func DeviceOf(string) (id uint64, known bool) { return 0, false }

@@ -35,6 +35,8 @@ type Options struct {
 
 	Workers int // writers at the same time
 	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
+
+	DiskBytes float64 // bytes/s that are written, and read back; 0: plan.DiskBytesPerSecond
 }
 
 // Spill keeps runs in temporary files: a few in each folder, whatever the number of runs. File systems let one writer

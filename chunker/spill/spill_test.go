@@ -551,6 +551,18 @@ func TestCodecGain(t *testing.T) {
 	}
 }
 
+// TestCodecFollowsTheDisk compresses before a slow disk what is as well left alone before a fast one.
+func TestCodecFollowsTheDisk(t *testing.T) {
+	k := mustKeyer(t, words)
+	half := &trial{codec: format.S2, in: 1 << 30, out: 1 << 29, seconds: 1}
+	for rate, pays := range map[float64]bool{0: false, 1e8: true, 5e9: false} {
+		opt := Options{Codec: "auto", Coders: 1, Keyer: k, DiskBytes: rate}
+		if gain := newCodecChoice(&opt, format.NewBlockCoder(k.Layout(), 1)).gain(half); gain > 0 != pays {
+			t.Errorf("before a disk of %g bytes/s %g s are gained", rate, gain)
+		}
+	}
+}
+
 // choiceOf is the choice of a codec for the records of a keyer and a number of coders.
 func choiceOf(k *format.Keyer, codec string, coders int) *codecChoice {
 	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders))

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 )
 
@@ -40,7 +38,7 @@ func (Endless) Free([]string) int64 { return -1 }
 func (Disk) Free(folders []string) (free int64) {
 	seen := map[uint64]bool{}
 	for _, folder := range folders {
-		device, known := deviceOf(folder)
+		device, known := DeviceOf(folder)
 		if known && seen[device] {
 			continue
 		}
@@ -52,19 +50,6 @@ func (Disk) Free(folders []string) (free int64) {
 		free += n
 	}
 	return free
-}
-
-// SharesDisk reports whether a file lies, or will, on the same file system as one of the folders, as far as the system
-// tells.
-func SharesDisk(file string, folders []string) bool {
-	device, known := deviceOf(file)
-	if !known {
-		device, known = deviceOf(filepath.Dir(file))
-	}
-	return known && slices.ContainsFunc(folders, func(folder string) bool {
-		other, known := deviceOf(folder)
-		return known && other == device
-	})
 }
 
 // Create makes an unlinked file in folder.

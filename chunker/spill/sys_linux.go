@@ -21,9 +21,13 @@ func openUnlinked(folder string) (*os.File, error) {
 	return createAndRemove(folder)
 }
 
-// Uncache implements uncacheable, where the file system tells that SpillAlign is enough of alignment.
-func (d *diskFile) Uncache() bool {
-	fd, about := int(d.file.Fd()), unix.Statx_t{}
+// Uncache implements uncacheable.
+func (d *diskFile) Uncache() bool { return Uncache(d.file) }
+
+// Uncache has a file read and written past the page cache, where its file system tells that SpillAlign is enough of
+// alignment.
+func Uncache(f *os.File) bool {
+	fd, about := int(f.Fd()), unix.Statx_t{}
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &about)
 	if err != nil || about.Mask&unix.STATX_DIOALIGN == 0 {
 		return false

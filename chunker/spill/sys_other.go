@@ -8,5 +8,8 @@ func openUnlinked(folder string) (*os.File, error) { return createAndRemove(fold
 
 func punch(*os.File, int64, int64) {}
 
+// Uncache has a file read and written past the page cache, where that can be told.
+func Uncache(*os.File) bool { return false }
+
 // InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.
 func InMemory(string) bool { return false }

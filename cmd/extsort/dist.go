@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/internal/remote"
@@ -125,7 +126,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 	if err != nil {
 		return err
 	}
-	cost := p.Estimate(profile.Load(), processors)
+	cost := p.Estimate(profile.LoadOn(spill.DefaultFolder()), processors)
 	simulated, err := f.simulation.run(ctx, p, cost)
 	if err != nil {
 		return err

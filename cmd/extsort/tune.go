@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,13 @@ import (
 
 // tuneFlags say which device to tune and how long.
 type tuneFlags struct {
-	device string
-	budget time.Duration
-	keys   []opencl.KeyKind
-	count  int64
-	show   bool
-	reset  bool
+	device  string
+	budget  time.Duration
+	keys    []opencl.KeyKind
+	count   int64
+	folders []string
+	show    bool
+	reset   bool
 }
 
 func (f *tuneFlags) groups() []group {
@@ -39,6 +41,9 @@ func (f *tuneFlags) groups() []group {
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
 	g.add(size(&f.count, "COUNT", parseCount), "count,n",
 		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+	g.add(many(&f.folders, "DIR"), "temporary-directory,T",
+		"measure the disk of DIR, where spill or output go: two seconds, in which 768M are written and 1.3G read at most; "+
+			"repeatable; otherwise TMPDIR, else /var/tmp")
 	kept := newGroup("What is kept")
 	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show what is kept, and what plans it changes")
 	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove what is kept of this machine and its devices")
@@ -48,10 +53,11 @@ func (f *tuneFlags) groups() []group {
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
 	return verb("tune [flags]",
-		"Measure this machine, by which sorts are planned, and find the best parameters\n"+
-			"of the sorts for a GPU or another OpenCL device. Both are kept under the user's\n"+
-			"cache folder, where later sorts find them.",
-		"  extsort tune\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n  extsort tune --reset",
+		"Measure this machine and its disks, by which sorts are planned, and find the\n"+
+			"best parameters of the sorts for a GPU or another OpenCL device. All is kept\n"+
+			"under the user's cache folder, where later sorts find it.",
+		"  extsort tune\n  extsort tune -T /scratch -T /data\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n"+
+			"  extsort tune --reset",
 		f.groups(), func(cmd *cobra.Command, _ []string) error {
 			switch alone := cmd.Flags().NFlag() == 1; {
 			case (f.show || f.reset) && !alone:
@@ -70,7 +76,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.tuneMachine(ctx); err != nil {
+	if err := a.tuneMachine(ctx, f.folders); err != nil {
 		return err
 	}
 	if info.Kind == device.CPU {
@@ -101,17 +107,21 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	return nil
 }
 
-func (a *app) tuneMachine(ctx context.Context) error {
-	before := profile.Load()
-	found, err := profile.Measure(ctx, []string{spill.DefaultFolder()})
+func (a *app) tuneMachine(ctx context.Context, folders []string) error {
+	if len(folders) == 0 {
+		folders = []string{spill.DefaultFolder()}
+	}
+	before := profile.LoadOn(folders[0])
+	found, disks, err := profile.Measure(ctx, folders)
 	if err != nil {
 		return err
 	}
-	name, err := profile.Save(found, strings.Join(os.Args, " "))
+	name, err := profile.Save(found, disks, strings.Join(os.Args, " "))
 	if err != nil {
 		return err
 	}
-	if err := writeMeasured(a.out, before, found); err != nil {
+	found.DiskBytes = cmp.Or(profile.DiskOf(folders[0]).Write, found.DiskBytes)
+	if err := writeMeasured(a.out, before, found, disks); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "kept in %s\n", name)

@@ -3,17 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/tune"
 	"github.com/extsort/extsort/internal/profile"
 )
 
 // writeMeasured tells what was measured of the machine beside what was taken before, and which plans that changes.
-func writeMeasured(w io.Writer, before, now *plan.Profile) error {
+func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan.Disk) error {
 	was, is := before.Rates(), now.Rates()
 	earlier := map[bool]string{true: "before", false: "assumed"}[was.Measured]
 	lines := [][]string{{"measured, of one worker", earlier, "now"}}
@@ -25,7 +28,6 @@ func writeMeasured(w io.Writer, before, now *plan.Profile) error {
 		{"read from the page cache", perSecond, was.ReadBytes, is.ReadBytes},
 		{"write to the page cache", perSecond, was.WriteBytes, is.WriteBytes},
 		{"copy in memory", perSecond, was.CopyBytes, is.CopyBytes},
-		{"write to the disk (all workers)", perSecond, was.DiskBytes, is.DiskBytes},
 		{"sort a key of 8 bytes", nanoseconds, was.SortNanoseconds, is.SortNanoseconds},
 		{"fetch a record", nanoseconds, was.GatherNanoseconds, is.GatherNanoseconds},
 		{"send a record to its part", nanoseconds, was.ScatterNanoseconds, is.ScatterNanoseconds},
@@ -34,6 +36,11 @@ func writeMeasured(w io.Writer, before, now *plan.Profile) error {
 		lines = append(lines, []string{r.what, r.text(r.was), r.text(r.is)})
 	}
 	writeTable(w, lines)
+	for _, id := range slices.Sorted(maps.Keys(disks)) {
+		d := disks[id]
+		fmt.Fprintf(w, "disk of %s: read %s, by many requests at a time %s, write %s, both at a time %s each way\n",
+			d.Folder, rate(int64(d.Read), 1), rate(int64(d.Fetch), 1), rate(int64(d.Write), 1), rate(int64(d.Mixed), 1))
+	}
 	fmt.Fprintln(w)
 	return writePlansOf(w, earlier, before, now)
 }
@@ -72,7 +79,7 @@ func showTuning(w io.Writer) error {
 		fmt.Fprintln(w, "nothing is kept of this machine: sorts are planned by the rates of another (extsort tune measures)")
 	} else {
 		fmt.Fprintf(w, "measured on %s by %q, kept in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)
-		if err := writeMeasured(w, plan.DefaultProfile(), k.Profile); err != nil {
+		if err := writeMeasured(w, plan.DefaultProfile(), profile.LoadOn(spill.DefaultFolder()), k.Disks); err != nil {
 			return err
 		}
 	}

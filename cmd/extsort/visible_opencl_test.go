@@ -37,7 +37,7 @@ func hidingLibrary(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", folder)
 	slow := plan.DefaultProfile()
 	slow.Sort = 1e-3
-	if _, err := profile.Save(slow, "a test"); err != nil {
+	if _, err := profile.Save(slow, nil, "a test"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {

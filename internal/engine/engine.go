@@ -181,7 +181,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
 		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(), UncachedBytes: s.UncachedBytes,
-		Workers: s.Workers, Coders: s.SpillCoders,
+		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err
 }

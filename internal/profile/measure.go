@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
@@ -16,6 +18,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge"
@@ -33,13 +36,15 @@ const (
 	levels     = 4 // of merging trialRuns runs
 
 	diskStep = 32 << 20 // bytes that are written and then made durable
-	diskMost = 256 << 20
-	diskTime = 700 * time.Millisecond
+	diskMost = 512 << 20
+	diskTime = 500 * time.Millisecond // of each trial of a disk
+	atOnce   = 16                     // requests to a disk
 )
 
-// Measure measures this machine by trials that take about a second, mostly of one worker. The disk is that of the first
-// folder that is on one. What is not measured, or is not to be told from what else a trial does, is as in the default.
-func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
+// Measure measures this machine by trials that take about a second, mostly of one worker, its page cache in the first
+// folder, and the disks that folders are on. What is not measured, or is not to be told from what else a trial does, is
+// as in the default.
+func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]plan.Disk, error) {
 	defer debug.FreeOSMemory()
 	p, m, t := plan.DefaultProfile(), thisMachine(), &trials{}
 	p.Machine = fmt.Sprintf("%s, %d processors, extsort tune, %s", m.Processor, m.Processors, time.Now().Format("2006-01"))
@@ -56,13 +61,19 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, error) {
 	p.Refer = (t.merge(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
 	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
 	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
-	onDisk := slices.IndexFunc(folders, func(folder string) bool { return !spill.InMemory(folder) })
-	t.files(ctx, p, folders[max(onDisk, 0)], onDisk >= 0)
+	disks := map[string]plan.Disk{}
+	for i, folder := range folders {
+		if d := (plan.Disk{ID: DiskOf(folder).ID}); i == 0 || disks[d.ID].Write == 0 {
+			if t.files(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
+				disks[d.ID] = d
+			}
+		}
+	}
 	mend(p)
 	if err := cmp.Or(ctx.Err(), t.err); err != nil {
-		return nil, fmt.Errorf("measure this machine: %w", err)
+		return nil, nil, fmt.Errorf("measure this machine: %w", err)
 	}
-	return p, nil
+	return p, disks, nil
 }
 
 // trials end with the first error.
@@ -166,8 +177,8 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 	}) * float64(size) / trialBytes
 }
 
-// files measures the page cache in a folder, and its disk by writing what is then made durable.
-func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, onDisk bool) {
+// files measures the disk of a folder by a file, and with the first one the page cache.
+func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, first bool, d *plan.Disk) {
 	file, err := os.CreateTemp(folder, "extsort-profile-*")
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return
@@ -189,16 +200,48 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, onDi
 		t.err = cmp.Or(t.err, file.Sync())
 		sync += time.Since(from).Seconds()
 	}
-	in, err := input.Open(ctx, input.Kind{Spec: format.Spec{Type: "u64"}}, input.Named(file.Name()), nil, 0)
+	d.Folder, d.Write = filepath.Dir(file.Name()), float64(bytes)/max(sync, 1e-3)
+	if first {
+		t.cache(ctx, p, file.Name(), diskStep/write)
+	}
+	if t.err == nil && spill.Uncache(file) { // else it would be the page cache that is read
+		d.Fetch, d.Mixed, d.Read = t.disk(ctx, file, bytes, atOnce, 0), t.disk(ctx, file, bytes, atOnce, 1)/2,
+			t.disk(ctx, file, bytes, 1, 0)
+	}
+}
+
+// cache measures the page cache by a file that has just been written there, at a rate.
+func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write float64) {
+	in, err := input.Open(ctx, input.Kind{Spec: format.Spec{Type: "u64"}}, input.Named(name), nil, 0)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return
 	}
 	defer in[0].Close()
 	cached := func(float64) bool { return false }
 	// A file just written may be read faster than others in the page cache, which are not to be taken for a disk's.
-	p.ReadBytes, p.WriteBytes = min(ReadRate(in, 8, cached), p.ReadBytes), diskStep/write
+	p.ReadBytes, p.WriteBytes = min(ReadRate(in, 8, cached), p.ReadBytes), write
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
-	if onDisk {
-		p.DiskBytes = float64(bytes) / sync
+}
+
+// disk is the bytes/s that so many requests for blocks of a file move at a time. With writes every other one writes.
+func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests int, writes int64) float64 {
+	memory, err := arena.Alloc(requests * plan.RequestBytes)
+	if t.err = cmp.Or(t.err, err); t.err != nil {
+		return 0
 	}
+	defer memory.Free()
+	var next atomic.Int64
+	rate, err := rateOf(requests, bytes, diskTime, func(i int) (int, error) {
+		block, n := memory.Bytes()[i*plan.RequestBytes:][:plan.RequestBytes], next.Add(1)-1
+		move := file.ReadAt
+		if n&writes == 1 {
+			move = file.WriteAt
+		}
+		if (n+1)*plan.RequestBytes > bytes {
+			return 0, ctx.Err()
+		}
+		return move(block, n*plan.RequestBytes)
+	})
+	t.err = err
+	return rate
 }

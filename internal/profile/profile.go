@@ -2,15 +2,19 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/tune"
 )
@@ -21,7 +25,9 @@ type Kept struct {
 	Command  string        `json:"command"`
 	Measured time.Time     `json:"measured"`
 	Profile  *plan.Profile `json:"profile"` // nil: nothing is kept
-	File     string        `json:"-"`
+
+	Disks map[string]plan.Disk `json:"disks,omitempty"` // by their ID
+	File  string               `json:"-"`
 }
 
 // machine is what a profile holds for.
@@ -35,15 +41,37 @@ func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.Nu
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
 
-// Load is the profile that was kept of this machine, else the default. EXTSORT_PROFILE=default keeps plans independent
-// of what was measured.
-func Load() *plan.Profile {
-	if os.Getenv("EXTSORT_PROFILE") != "default" {
-		if k := Known(); k.Profile != nil {
-			return k.Profile
-		}
+// Load is the profile that was kept of this machine, else the default.
+func Load() *plan.Profile { return cmp.Or(load().Profile, plan.DefaultProfile()) }
+
+// load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
+func load() Kept {
+	if os.Getenv("EXTSORT_PROFILE") == "default" {
+		return Kept{}
 	}
-	return plan.DefaultProfile()
+	return Known()
+}
+
+// DiskOf is what was measured of the disk that a folder or a file is on, or will be.
+func DiskOf(name string) plan.Disk {
+	number, known := spill.DeviceOf(name)
+	if !known {
+		number, known = spill.DeviceOf(filepath.Dir(name))
+	}
+	id := filepath.VolumeName(name)
+	if known {
+		id = strconv.FormatUint(number, 10)
+	}
+	d := load().Disks[id]
+	d.ID = id
+	return d
+}
+
+// LoadOn is Load with what was measured of a folder's disk.
+func LoadOn(folder string) *plan.Profile {
+	p := *Load()
+	p.DiskBytes = cmp.Or(DiskOf(folder).Write, p.DiskBytes)
+	return &p
 }
 
 // Known is what is kept of this machine.
@@ -59,6 +87,7 @@ func Known() Kept {
 		return Kept{}
 	}
 	mend(k.Profile)
+	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool { return min(d.Read, d.Fetch, d.Write, d.Mixed) < 0 })
 	return k
 }
 
@@ -82,12 +111,14 @@ func mend(p *plan.Profile) {
 	}
 }
 
-// Save keeps what Measure found, and by which command, and returns the file's name.
-func Save(p *plan.Profile, command string) (string, error) {
-	m := thisMachine()
+// Save keeps what Measure found, and by which command, beside what is kept of other disks. It returns the file's name.
+func Save(p *plan.Profile, found map[string]plan.Disk, command string) (string, error) {
+	m, disks := thisMachine(), map[string]plan.Disk{}
+	maps.Copy(disks, Known().Disks)
+	maps.Copy(disks, found)
 	name, err := m.path()
 	if err == nil {
-		err = tune.Keep(name, Kept{m, command, time.Now().UTC().Truncate(time.Second), p, ""})
+		err = tune.Keep(name, Kept{m, command, time.Now().UTC().Truncate(time.Second), p, disks, ""})
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep the profile of this machine: %w", err)

@@ -11,13 +11,15 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
-// TestMeasure measures this machine: every rate is one, and it does not take long.
+// TestMeasure measures this machine and the disk of two folders: every rate is one, it does not take long, and nothing
+// is left in a folder.
 func TestMeasure(t *testing.T) {
-	start := time.Now()
-	p, err := Measure(t.Context(), []string{t.TempDir()})
+	start, folder := time.Now(), t.TempDir()
+	p, disks, err := Measure(t.Context(), []string{folder, t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func TestMeasure(t *testing.T) {
 	}
 	for name, of := range map[string][3]float64{
 		"seconds to sort a key": {p.Sort, 1e-10, 1e-6}, "bytes/s copied": {p.CopyBytes, 1e8, 1e12},
-		"bytes/s read": {p.ReadBytes, 1e7, 1e12}, "bytes/s of the disk": {p.DiskBytes, 1e5, 1e12},
+		"bytes/s read": {p.ReadBytes, 1e7, 1e12}, "bytes/s written": {p.WriteBytes, 1e6, 1e12},
 		"seconds to merge a key": {p.Merge, 1e-11, 1e-6}, "power of workers": {p.SortPower, 0, 1},
 	} {
 		if of[0] < of[1] || of[0] > of[2] {
@@ -40,6 +42,18 @@ func TestMeasure(t *testing.T) {
 	}
 	if !p.Rates().Measured {
 		t.Errorf("%q is taken for the default", p.Machine)
+	}
+	d := disks[DiskOf(folder).ID]
+	if onDisk := !spill.InMemory(folder); onDisk && (len(disks) != 1 || d.Folder != folder || d.Write < 1e5) {
+		t.Errorf("%+v", disks)
+	}
+	for _, rate := range []float64{d.Read, d.Fetch, d.Mixed} { // past the page cache, where that can be done
+		if (rate > 0) != (d.Fetch > 0) || rate > 0 && rate < 1e5 {
+			t.Errorf("%+v", d)
+		}
+	}
+	if names, err := os.ReadDir(folder); len(names) > 0 || err != nil {
+		t.Errorf("in the folder: %v, %v", names, err)
 	}
 }
 
@@ -65,7 +79,7 @@ func TestReadRate(t *testing.T) {
 }
 
 func TestMeasureFails(t *testing.T) {
-	_, err := Measure(t.Context(), []string{filepath.Join(t.TempDir(), "missing")})
+	_, _, err := Measure(t.Context(), []string{filepath.Join(t.TempDir(), "missing")})
 	if err == nil || !strings.HasPrefix(err.Error(), "measure this machine: ") {
 		t.Errorf("a missing folder: %v", err)
 	}
@@ -83,7 +97,7 @@ func TestLoad(t *testing.T) {
 	}
 	want := *plan.DefaultProfile()
 	want.Machine, want.Sort = "this one", 7e-9
-	name, err := Save(&want, "extsort tune")
+	name, err := Save(&want, nil, "extsort tune")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,10 @@ package profile
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
@@ -29,33 +30,42 @@ func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bo
 	memory := make([]byte, max(blockBytes, recordSize))
 	clear(memory) // so that it is not touched for the first time by the reading
 	for _, src := range sources {
-		rates = append(rates, rateOf(src, recordSize, 1, 1, memory))
+		rates = append(rates, readRate(src, recordSize, 1, 1, memory))
 	}
 	slices.Sort(rates)
 	rate, readers := rates[trialReads/2-1], max(min(trialReads, blockBytes/recordSize), 1)
 	if rate > 0 && isDisk(rate) {
-		rate = max(rate, rateOf(sources[trialReads/2], recordSize, readers, stretchBytes, memory))
+		rate = max(rate, readRate(sources[trialReads/2], recordSize, readers, stretchBytes, memory))
 	}
 	return rate
 }
 
-// rateOf is the bytes/s at which some readers read src into memory, until they have so many bytes or there are no more.
-func rateOf(src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
+// readRate is the bytes/s at which some readers read src into memory, until they have so many or there are no more.
+func readRate(src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
 	block := max(len(memory)/readers/recordSize, 1)
-	var read atomic.Int64
-	var all sync.WaitGroup
+	rate, _ := rateOf(readers, bytes, trialTime, func(i int) (int, error) {
+		_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
+		return n * recordSize, err
+	})
+	return rate
+}
+
+// rateOf is the bytes/s that some workers move, until they have so many, the time is over or there are no more.
+func rateOf(workers int, bytes int64, most time.Duration, move func(worker int) (int, error)) (float64, error) {
+	var moved atomic.Int64
+	var all errgroup.Group
 	start := time.Now()
-	for i := range readers {
-		all.Go(func() {
-			for read.Load() < bytes && time.Since(start) < trialTime {
-				_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
-				if err != nil || n == 0 {
-					return
+	for i := range workers {
+		all.Go(func() error {
+			for moved.Load() < bytes && time.Since(start) < most {
+				n, err := move(i)
+				if moved.Add(int64(n)); n == 0 || err != nil {
+					return err
 				}
-				read.Add(int64(n * recordSize))
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return float64(read.Load()) / time.Since(start).Seconds()
+	err := all.Wait()
+	return float64(moved.Load()) / time.Since(start).Seconds(), err
 }

@@ -1,0 +1,44 @@
+package profile
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+)
+
+// TestDiskOf keeps what was measured of a disk for that disk alone, also while others are measured.
+func TestDiskOf(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, folder)
+	}
+	t.Setenv("EXTSORT_PROFILE", "")
+	here := DiskOf(folder)
+	if here != (plan.Disk{ID: here.ID}) {
+		t.Errorf("nothing is kept: %+v", here)
+	}
+	here.Folder, here.Read, here.Write = folder, 1e9, 3e9
+	for _, found := range []map[string]plan.Disk{
+		{here.ID: here}, {"another": {Folder: "/other", Write: 5e9}, "broken": {Folder: "/", Write: -1}},
+	} {
+		if _, err := Save(plan.DefaultProfile(), found, "a test"); err != nil {
+			t.Fatal(err)
+		}
+		if d := DiskOf(folder); d != here {
+			t.Errorf("kept is %+v, want %+v", d, here)
+		}
+	}
+	if kept := Known().Disks; len(kept) != 2 || kept["another"].Write != 5e9 {
+		t.Errorf("kept are %+v", kept)
+	}
+	if d := DiskOf("/proc"); d.ID != here.ID && d.Write != 0 {
+		t.Errorf("of another disk: %+v", d)
+	}
+	if got := LoadOn(folder).DiskBytes; got != here.Write {
+		t.Errorf("on that disk %g bytes/s are written", got)
+	}
+	t.Setenv("EXTSORT_PROFILE", "default")
+	if d := DiskOf(folder); d.Write != 0 || LoadOn(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
+		t.Errorf("the default is asked for: %+v", d)
+	}
+}
