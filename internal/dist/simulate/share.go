@@ -1,24 +1,28 @@
 package simulate
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // The kinds of resources, and what else slots spend time on.
 const (
 	storeIn = iota // from the store
 	storeOut
+	requests // to the store
 	networkIn
 	networkOut
 	disk
 	processor
-	waiting
+	waiting // which a slot does for a second in a second
 	noTask
 	noNode
 	kinds
 )
 
 // Kinds are the names of what holds tasks up.
-var Kinds = [kinds]string{"reads from the store", "writes to the store", "network in", "network out", "disks",
-	"processors", "start and latency", "no task ready", "nodes down"}
+var Kinds = [kinds]string{"reads from the store", "writes to the store", "requests to the store", "network in",
+	"network out", "disks", "processors", "start and latency", "no task ready", "nodes down"}
 
 // Sort is what the tasks do together.
 type Sort struct {
@@ -26,10 +30,22 @@ type Sort struct {
 	Runs, Parts        int
 }
 
-// phase moves an amount of bytes through resources of these kinds, or without any waits for so many seconds.
+// phase moves an amount of bytes, or waits for one of seconds, by resources of these kinds.
 type phase struct {
 	amount float64
+	each   float64 // requests of a byte or a second
 	kinds  []int
+}
+
+// moves is a phase of bytes that so many requests move.
+func moves(bytes, asked float64, by ...int) phase {
+	return phase{bytes, asked / max(bytes, 1), append(by, requests)}
+}
+
+// asks is a phase of small requests, each of which waits for the one before, or of several at once.
+func (c *Cluster) asks(times, atOnce float64) phase {
+	latency := max(c.Latency, time.Nanosecond).Seconds()
+	return phase{times * latency, atOnce / latency, []int{waiting, requests}}
 }
 
 // stage is a number of tasks that go through the same phases.
@@ -38,24 +54,29 @@ type stage struct {
 	phases []phase
 }
 
-// cutsAtOnce is how many cuts a task searches at the same time, each by one read after the other.
-const cutsAtOnce = 64
+const (
+	cutsAtOnce   = 64      // are searched by a task, each by one read after the other
+	requestBytes = 8 << 20 // are moved by one
+)
 
 func (s Sort) stages(c *Cluster) []stage {
 	bytes, runs, parts := float64(s.Bytes), float64(s.Runs), float64(s.Parts)
 	run, part := bytes/runs, bytes/parts
-	start := func(requests float64) phase { return phase{amount: c.Start.Seconds() + requests*c.Latency.Seconds()} }
-	check := []int{storeIn, networkIn} // what was written is read back
-	read, write := check, []int{storeOut, networkOut, processor}
+	requestsOf := func(bytes float64) float64 { return math.Ceil(bytes / requestBytes) }
+	start, asked := phase{amount: c.Start.Seconds(), kinds: []int{waiting}}, requestsOf(run)
+	check := moves(run, asked, storeIn, networkIn) // what was written is read back
+	read, write := check, moves(run, asked, storeOut, networkOut, processor)
 	if 2*run > float64(c.Memory) { // it is spilled
-		read, write = []int{storeIn, networkIn, disk, processor}, []int{storeOut, networkOut, disk, processor}
+		read = moves(run, asked, storeIn, networkIn, disk, processor)
+		write = moves(run, asked, storeOut, networkOut, disk, processor)
 	}
-	probes := runs * math.Log2(max(run/float64(s.RecordBytes), 2))
+	cutTasks, probes := (s.Parts-1)/cutsAtOnce+1, runs*math.Log2(max(run/float64(s.RecordBytes), 2))
+	merge := moves(part, runs*requestsOf(part/runs)+requestsOf(part), storeIn, storeOut, networkIn, networkOut, processor)
 	return []stage{
-		{s.Runs, []phase{start(1), {run, read}, {run, write}, {run, check}}},
-		{(s.Parts-1)/cutsAtOnce + 1, []phase{start(runs + probes)}},
-		{s.Parts, []phase{start(2 * runs), {part, []int{storeIn, storeOut, networkIn, networkOut, processor}}}},
-		{1, []phase{start(2*runs + parts)}},
+		{s.Runs, []phase{start, c.asks(1, 1), read, write, check}},
+		{cutTasks, []phase{start, c.asks(runs, 1), c.asks(probes, parts/float64(cutTasks))}},
+		{s.Parts, []phase{start, c.asks(2*runs, 1), merge}},
+		{1, []phase{start, c.asks(2*runs+parts, 1)}},
 	}
 }
 
@@ -69,7 +90,7 @@ type resource struct {
 // slot has a task, or none.
 type slot struct {
 	node, number int
-	has          [waiting]*resource
+	has          [noTask]*resource
 
 	task   *Attempt
 	phases []phase // from the one under way on
@@ -79,35 +100,50 @@ type slot struct {
 	held   int     // the kind of what gives it no more
 }
 
-// build makes resources: one store, network and disk of each node, and processors of each slot.
+// build makes resources: one store, network and disk of each node, and processors and time of each slot.
 func (s *simulation) build() {
-	add := func(rate int64) *resource {
-		s.all = append(s.all, &resource{rate: float64(rate)})
+	add := func(rate float64) *resource {
+		s.all = append(s.all, &resource{rate: rate})
 		return s.all[len(s.all)-1]
 	}
-	in, out := add(s.Store), add(s.Store)
+	in, out, asked := add(float64(s.Store)), add(float64(s.Store)), add(math.Inf(1))
+	if s.Requests > 0 {
+		asked.rate = float64(s.Requests)
+	}
+	network, drive := float64(s.Network), float64(s.Disk)
 	for i := range s.Nodes {
 		turns := s.fails()
 		if at, known := s.Losses[i]; known {
 			turns = at.Seconds()
 		}
-		own := [waiting]*resource{in, out, add(s.Network), add(s.Network), add(s.Disk)}
+		own := [noTask]*resource{in, out, asked, add(network), add(network), add(drive)}
 		s.nodes, s.slots = append(s.nodes, node{turns: turns}), append(s.slots, &slot{node: i, has: own})
 	}
 	for i := s.Nodes; i < s.Nodes*s.Slots; i++ {
 		s.slots = append(s.slots, &slot{node: i % s.Nodes, number: i / s.Nodes, has: s.slots[i%s.Nodes].has})
 	}
 	for _, p := range s.slots {
-		p.has[processor] = add(s.Processor / int64(s.Slots))
+		p.has[processor], p.has[waiting] = add(float64(s.Processor/int64(s.Slots))), add(1)
 	}
 }
 
-// weight is what a byte of the task in a slot takes of a resource.
-func (p *slot) weight(kind int) float64 {
-	if kind <= storeOut {
+// takes is what a byte or a second of the task in a slot takes of a resource.
+func (p *slot) takes(kind int) float64 {
+	switch kind {
+	case storeIn, storeOut, waiting:
 		return 1
+	case requests:
+		return p.phases[0].each
 	}
 	return p.slow
+}
+
+// weight is what it counts for where a resource is shared: of requests all tasks get as many.
+func (p *slot) weight(kind int) float64 {
+	if kind == requests {
+		return 1
+	}
+	return p.takes(kind)
 }
 
 // share gives each task its rate, in max-min fairness: nobody can have more but from one who has no more. The shares of
@@ -119,12 +155,7 @@ func share(all []*resource, slots []*slot) {
 	}
 	var open []*slot
 	for _, p := range slots {
-		switch p.rate = 1; {
-		case p.task == nil:
-			p.held = noTask
-		case len(p.phases[0].kinds) == 0:
-			p.held = waiting
-		default:
+		if p.held = noTask; p.task != nil {
 			open = append(open, p)
 		}
 	}
@@ -147,7 +178,8 @@ func fill(all []*resource, open []*slot) (others []*slot) {
 	for _, p := range open {
 		p.rate = math.Inf(1)
 		for _, kind := range p.phases[0].kinds {
-			if rate := max(p.has[kind].left, 0) / p.has[kind].weight; rate < p.rate {
+			part := max(p.has[kind].left, 0) / p.has[kind].weight * p.weight(kind)
+			if rate := part / p.takes(kind); rate < p.rate {
 				p.rate, p.held = rate, kind
 			}
 		}
@@ -159,7 +191,7 @@ func fill(all []*resource, open []*slot) (others []*slot) {
 			continue
 		}
 		for _, kind := range p.phases[0].kinds {
-			p.has[kind].left -= p.rate * p.weight(kind)
+			p.has[kind].left -= p.rate * p.takes(kind)
 		}
 	}
 	return others

@@ -2,8 +2,9 @@
 // cluster has, from event to event. It shares nothing with the cost model, so that one can be held against the other.
 //
 // A task goes through phases one after the other. A phase moves bytes through several resources at one rate, the
-// greatest in fairness to all others (share.go), or waits. Events are the end of a phase, the loss of a node and its
-// return. A stage begins when the one before is done. Of a lost task all is done again, of others nothing.
+// greatest in fairness to all others (share.go), or waits for answers to small requests. Events are the end of a phase,
+// the loss of a node and its return. A stage begins when the one before is done. Of a lost task all is done again, of
+// others nothing.
 package simulate
 
 import (
@@ -18,6 +19,7 @@ import (
 type Cluster struct {
 	Nodes, Slots int                   // Slots is how many tasks a node has at once
 	Store        int64                 // of what all nodes share, each way
+	Requests     int64                 // that it answers in a second, both ways together; 0: all
 	Network      int64                 // of a node, each way
 	Disk         int64                 // of a node, for spill, both ways together
 	Processor    int64                 // sorted or merged by a node, with all slots
@@ -35,7 +37,11 @@ type Attempt struct {
 	Stage, Task, Node, Slot int
 	Began, Ended            float64
 	Lost                    bool
+	Held                    [noTask]float64 // seconds, by what gave it no more
 }
+
+// HeldBy is the kind of what held an attempt up for the longest time.
+func (a *Attempt) HeldBy() string { return Kinds[slices.Index(a.Held[:], slices.Max(a.Held[:]))] }
 
 // Stages are the names of the stages.
 var Stages = []string{"run", "cut", "merge", "verify"}
@@ -48,7 +54,7 @@ type Result struct {
 	Lost     int            // attempts that were
 	LostTime float64        // seconds of all slots
 	Held     [kinds]float64 // seconds of all slots, by what gave their tasks no more
-	Moved    [kinds]float64 // bytes
+	Moved    [kinds]float64 // bytes, or requests
 }
 
 // simulation is one under way.
@@ -123,7 +129,10 @@ func (s *simulation) step() (done int) {
 		if p.task == nil && s.nodes[p.node].down {
 			p.held = noNode
 		}
-		if s.Held[p.held] += passes; p.task != nil && s.pass(p, p.rate*passes) {
+		if s.Held[p.held] += passes; p.task == nil {
+			continue
+		}
+		if p.task.Held[p.held] += passes; s.pass(p, p.rate*passes) {
 			done++
 		}
 	}
@@ -138,12 +147,16 @@ func (s *simulation) step() (done int) {
 // settled is the part of a phase that rounding may leave.
 const settled = 1e-9
 
-// pass moves bytes of the task in a slot, and reports whether it is done.
-func (s *simulation) pass(p *slot, bytes float64) (done bool) {
+// pass goes on with the task in a slot by an amount of its phase, and reports whether it is done.
+func (s *simulation) pass(p *slot, amount float64) (done bool) {
 	for _, kind := range p.phases[0].kinds {
-		s.Moved[kind] += bytes
+		if kind == requests {
+			s.Moved[kind] += amount * p.phases[0].each
+		} else {
+			s.Moved[kind] += amount
+		}
 	}
-	if p.left -= bytes; p.left > settled*p.phases[0].amount {
+	if p.left -= amount; p.left > settled*p.phases[0].amount {
 		return false
 	}
 	if p.phases = p.phases[1:]; len(p.phases) > 0 {

@@ -26,6 +26,7 @@ func calm(nodes, slots int) Cluster {
 func chancy(seed uint64) Cluster {
 	c := calm(5, 2)
 	c.Network, c.Processor, c.Memory, c.Seed = 30*mb, 40*mb, 1000*mb, seed
+	c.Requests = []int64{0, 10, 1e6}[seed%3]
 	c.Start, c.Latency, c.Stragglers = time.Second, time.Millisecond, 30
 	c.MTBF, c.Repair, c.Losses = 10*time.Minute, 20*time.Second, map[int]time.Duration{3: 4 * time.Second}
 	return c
@@ -64,8 +65,43 @@ func TestOneNode(t *testing.T) {
 
 	waits := calm(1, 1)
 	waits.Start, waits.Latency = time.Second, time.Millisecond
-	requests := 4*1 + (4 + 4*math.Log2(1e6)) + 2*(2*4) + (2*4 + 2)
-	near(t, "with requests", simulated(t, s, waits).Seconds, 16+4+1+2+1+requests/1000)
+	asked := 4*1 + (4 + 4*math.Log2(1e6)) + 2*(2*4) + (2*4 + 2)
+	near(t, "with requests", simulated(t, s, waits).Seconds, 16+4+1+2+1+asked/1000)
+}
+
+// TestRequests has a store answer so few that nothing else is a bound: of small ones, of two cuts at once, and of what
+// moves bytes, 8 MiB or the rest of what is read in one.
+func TestRequests(t *testing.T) {
+	s := Sort{Bytes: 400 * mb, RecordBytes: 100, Runs: 4, Parts: 2}
+	c := calm(1, 1)
+	c.Latency, c.Requests = time.Millisecond, 10
+	r := simulated(t, s, c)
+	run, cut := 1+3*12., 4+2*4*math.Log2(1e6)
+	for i, want := range []float64{4 * run, cut, 2 * (8 + 4*6 + 24), 8 + 2} {
+		began := 0.0
+		if i > 0 {
+			began = r.Ends[i-1]
+		}
+		near(t, Stages[i], (r.Ends[i]-began)*10, want)
+	}
+	near(t, "requests", r.Moved[requests], r.Seconds*10)
+	near(t, "held up by them", r.Held[requests], r.Seconds)
+	for _, a := range r.Attempts {
+		if a.HeldBy() != "requests to the store" {
+			t.Errorf("%+v", a)
+		}
+	}
+	slow := &slot{task: &Attempt{}, phases: []phase{c.asks(1, 1)}}
+	fast := &slot{task: &Attempt{}, phases: []phase{moves(100*mb, 10, storeIn)}}
+	asked := &resource{rate: 10}
+	all := []*resource{asked}
+	for _, p := range []*slot{slow, fast} {
+		p.has = [noTask]*resource{storeIn: {rate: 1e6 * mb}, requests: asked, waiting: {rate: 1}}
+		all = append(all, p.has[storeIn], p.has[waiting])
+	}
+	share(all, []*slot{slow, fast})
+	near(t, "of one that waits", slow.rate*slow.phases[0].each, 5)
+	near(t, "of one that moves bytes", fast.rate*fast.phases[0].each, 5)
 }
 
 // TestFairShares holds rates against what is known of one flow, of two, and of two where one can have less.
@@ -82,7 +118,7 @@ func TestFairShares(t *testing.T) {
 	narrow, wide := &resource{rate: 20}, &resource{rate: 1000}
 	all, tasks := []*resource{in, narrow, wide}, []*slot{}
 	for _, network := range []*resource{narrow, wide, wide} {
-		p := &slot{task: &Attempt{}, slow: 1, phases: []phase{{1, []int{storeIn, networkIn}}}}
+		p := &slot{task: &Attempt{}, slow: 1, phases: []phase{{kinds: []int{storeIn, networkIn}}}}
 		p.has[storeIn], p.has[networkIn] = in, network
 		tasks = append(tasks, p)
 	}
@@ -133,6 +169,9 @@ func TestLaws(t *testing.T) {
 			total += seconds
 		}
 		near(t, "time of all slots", total, r.Seconds*float64(c.Nodes*c.Slots))
+		if c.Requests > 0 && r.Moved[requests] > float64(c.Requests)*r.Seconds*(1+1e-6) {
+			t.Errorf("seed %d: %.0f requests in %.1f s", seed, r.Moved[requests], r.Seconds)
+		}
 		for kind, most := range map[int]int64{storeIn: c.Store, storeOut: c.Store, networkIn: 5 * c.Network,
 			disk: 5 * c.Disk, processor: 5 * c.Processor} {
 			if least := 2 * float64(sorts.Bytes); r.Moved[kind] > float64(most)*r.Seconds || kind <= networkIn &&

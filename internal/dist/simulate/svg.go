@@ -27,9 +27,9 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 		if a.Lost {
 			colour = colours[len(Stages)]
 		}
-		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s`+
-			"</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from, row*0.9, colour,
-			Stages[a.Stage], a.Task, a.Node, Time(a.Began), Time(a.Ended))
+		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s, `+
+			"held up by %s</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from,
+			row*0.9, colour, Stages[a.Stage], a.Task, a.Node, Time(a.Began), Time(a.Ended), a.HeldBy())
 	}
 	for i := range 6 {
 		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
