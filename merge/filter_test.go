@@ -35,9 +35,13 @@ func TestUniqueOfMerge(t *testing.T) {
 				return nil
 			}, next)
 		}
-		unique := output.NewUnique(k, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
+		to := count(&distinct, output.Window(0, limit, count(&seen, out), 16))
+		unique := output.NewGroups(k, output.GroupForm{}, to)
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
+			t.Fatal(err)
+		}
+		if err := unique.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if distinct.Load() != int64(len(want)/16) || seen.Load() != limit {
@@ -50,15 +54,19 @@ func TestUniqueOfMerge(t *testing.T) {
 	}
 }
 
-// TestUniqueOfStretches has stretches of equal keys that are longer and shorter than what is looked at together, in
-// records that tell which of them was the first, and keys that differ late.
+// TestUniqueOfStretches has stretches of equal keys, and of different ones, that are longer and shorter than what is
+// looked at together, in records that tell which of them was the first, and keys that differ late.
 func TestUniqueOfStretches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, l := range []format.Layout{fields(t, 6, "0:u16"), fields(t, 24, "0:bytes14")} {
 		k, size := keyer(t, l), l.RecordSize
 		var all, want []byte
 		for key := uint64(0); len(all) < 40_000*size; key += 1 + r.Uint64N(3) {
-			for i := range 1 + r.Uint64N([]uint64{1, 3, 600, 2000}[r.IntN(4)]) {
+			most := []uint64{1, 3, 600, 2000}[r.IntN(4)]
+			if len(all) < 3000*size {
+				most = 1
+			}
+			for i := range 1 + r.Uint64N(most) {
 				rec := make([]byte, size)
 				binary.LittleEndian.PutUint16(rec, uint16(key))
 				if size > 16 {
@@ -72,13 +80,16 @@ func TestUniqueOfStretches(t *testing.T) {
 			}
 		}
 		out := newCollector(k, 1<<20)
-		unique := output.NewUnique(k, out)
+		unique := output.NewGroups(k, output.GroupForm{}, out)
 		for first := 0; first*size < len(all); {
 			n := min(1+r.IntN(5000), len(all)/size-first)
 			if err := unique.WriteBlock(t.Context(), int64(first), all[first*size:(first+n)*size]); err != nil {
 				t.Fatal(err)
 			}
 			first += n
+		}
+		if err := unique.Flush(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		if got := out.result(t); !bytes.Equal(got, want) {
 			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d",
