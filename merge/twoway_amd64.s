@@ -1,15 +1,5 @@
 #include "textflag.h"
 
-DATA backwards<>+0(SB)/8, $7
-DATA backwards<>+8(SB)/8, $6
-DATA backwards<>+16(SB)/8, $5
-DATA backwards<>+24(SB)/8, $4
-DATA backwards<>+32(SB)/8, $3
-DATA backwards<>+40(SB)/8, $2
-DATA backwards<>+48(SB)/8, $1
-DATA backwards<>+56(SB)/8, $0
-GLOBL backwards<>(SB), RODATA|NOPTR, $64
-
 // PAIR orders each key of IN and its partner in SWAPPED: the higher of the two goes to the places of mask K.
 #define PAIR(IN, SWAPPED, K, OUT) \
 	VPMINUQ SWAPPED, IN, OUT    \
@@ -40,7 +30,9 @@ TEXT ·mergeVectorSteps(SB), NOSPLIT, $0-8
 	ADDQ $8, R9
 	ADDQ $8, R10
 	ADDQ $8, R11
-	VMOVDQU64 backwards<>(SB), Z31
+	MOVQ  $0x0001020304050607, AX // 7 in the first of eight places, 0 in the last
+	VMOVQ AX, X31
+	VPMOVZXBQ X31, Z31
 	MOVL  $0xAA, AX
 	KMOVW AX, K1
 	MOVL  $0xCC, AX
