@@ -2,8 +2,8 @@ package profile
 
 import (
 	"math"
-	"math/rand/v2"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
@@ -37,22 +37,15 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 	}
 	f := &plan.Facts{
 		Keyer: keyer, Records: u.bytes / int64(header.Layout().RecordSize), Seekable: true,
-		ReadRate: float64(u.read), Sample: uniform(), Memory: 2 * u.memory,
+		ReadRate: float64(u.read), Memory: 2 * u.memory,
 		Asked:  plan.Asked{Strategy: plan.Auto, MemoryBytes: u.memory, Workers: workers, SpillCodec: "auto"},
 		Output: plan.Output{File: true, OnDisk: true},
 		Spill:  plan.Spill{Folders: []string{"spill"}, OnDisk: true, Free: math.MaxInt64},
 	}
+	if f.Sample, err = chunker.Imagined(nil, f.Records).Sample(keyer, plan.SampleKeys); err != nil {
+		return nil, err
+	}
+	f.Sample.Enough = true
 	f.Devices = []plan.Device{engine.Describe(cpu.New(), f)}
 	return plan.Choose(f, p)
-}
-
-// uniform is a sample of uniformly random keys.
-func uniform() plan.Sample {
-	random, prefixes := rand.New(rand.NewPCG(1, 2)), make([]uint64, plan.SampleKeys)
-	for i := range prefixes {
-		prefixes[i] = random.Uint64()
-	}
-	s := plan.NewSample(prefixes)
-	s.Enough = true
-	return s
 }
