@@ -50,7 +50,7 @@ func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
 	var err error
 	if !readOnly {
 		if err = os.Mkdir(folder, 0o700); err == nil {
-			err = syncNames(filepath.Dir(folder))
+			err = SyncNames(filepath.Dir(folder))
 		}
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -123,7 +123,7 @@ func (c *Checkpoint) findComplete(output string) error {
 	if missing != nil || err != nil || Stamp(info) != c.kept.complete {
 		return nil
 	}
-	err = syncNames(filepath.Dir(name))
+	err = SyncNames(filepath.Dir(name))
 	c.complete = err == nil
 	return err
 }
@@ -223,12 +223,12 @@ func (c *Checkpoint) sync(blocks []Block) error {
 	for i := range files {
 		all.Go(c.files[i].Sync)
 	}
-	all.Go(func() error { return syncNames(c.folder) })
+	all.Go(func() error { return SyncNames(c.folder) })
 	return all.Wait()
 }
 
-// syncNames makes the names in a folder durable.
-func syncNames(name string) error {
+// SyncNames makes the names in a folder durable.
+func SyncNames(name string) error {
 	folder, err := os.Open(name)
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func (c *Checkpoint) remove() error {
 			all.Go(func() error { return os.Remove(filepath.Join(c.folder, e.Name())) })
 		}
 	}
-	if err = errors.Join(err, unread, all.Wait(), syncNames(c.folder)); err == nil {
+	if err = errors.Join(err, unread, all.Wait(), SyncNames(c.folder)); err == nil {
 		err = errors.Join(os.Remove(filepath.Join(c.folder, manifestName)), os.Remove(c.folder))
 	}
 	return atCheckpoint(c.folder, err)

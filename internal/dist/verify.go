@@ -102,11 +102,7 @@ func (p *Plan) publish() error {
 	if err := os.Rename(p.partial(), p.Output); err != nil {
 		return fmt.Errorf("finish output %s: %w", p.Output, device.WithoutPath(err))
 	}
-	folder, err := os.Open(filepath.Dir(p.Output))
-	if err != nil {
-		return err
-	}
-	return errors.Join(spill.SyncFolder(folder), folder.Close())
+	return spill.SyncNames(filepath.Dir(p.Output))
 }
 
 func exists(name string) bool {
