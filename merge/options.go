@@ -16,6 +16,8 @@ type Options struct {
 	Limit       int64 // records to write; negative: all
 	CheckOrder  bool  // notice an input that is not sorted; what a merge of unknown files needs
 
+	Seen func(recs []byte) // is shown the records of Streams as they are read; nil: nobody is
+
 	// Mark is told, about every MarkRecords, how many records have been cut off for workers, and up to which index that
 	// is in each run. It is called in order, before these records are written. nil: nobody is told.
 	Mark        func(records int64, upTo []int64)

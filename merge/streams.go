@@ -106,6 +106,8 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 	case n%size != 0:
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
 			f.input+1, f.sent*int64(size)+int64(n), n%size, size)
+	case m.opt.Seen != nil:
+		m.opt.Seen(buf[:n])
 	}
 	return newBlock(m.opt.Keyer, f.input, f.sent, buf[:n], buf, f.free), nil
 }

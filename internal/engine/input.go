@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -171,26 +170,6 @@ func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (in
 		w.in.see(p[:n*w.in.size])
 	}
 	return first, n, err
-}
-
-// sequence shows the records of one file, which are read in order, as soon as they are complete.
-type sequence struct {
-	io.Reader
-	in   *Input
-	rest []byte // of a record that was read in part
-}
-
-// Read reads from the file and shows the records that are now complete.
-func (s *sequence) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	recs := p[:n]
-	if len(s.rest) > 0 {
-		recs = append(s.rest, recs...)
-	}
-	whole := len(recs) / s.in.size * s.in.size
-	s.in.see(recs[:whole])
-	s.rest = slices.Clone(recs[whole:])
-	return n, err
 }
 
 // checksum is a format.Checksum that many goroutines add to.

@@ -48,8 +48,9 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 func (r *Run) mergeStreams(ctx context.Context, opt merge.Options) error {
 	readers := make([]io.Reader, len(r.Input.Files))
 	for i, file := range r.Input.Files {
-		readers[i] = &sequence{Reader: file.Sequence(), in: r.Input}
+		readers[i] = file.Sequence()
 	}
+	opt.Seen = r.Input.see
 	return merge.Streams(ctx, opt, readers, r.Output)
 }
 
