@@ -56,6 +56,9 @@ func (f BlockWriterFunc) WriteBlock(ctx context.Context, first int64, recs []byt
 	return f(ctx, first, recs)
 }
 
+// Discard keeps nothing.
+var Discard = BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+
 // Info describes a device to users and to the planner. Rates are 0 until measured.
 type Info struct {
 	Index         int      `json:"index"`            // number in the list of devices; the CPU is 0

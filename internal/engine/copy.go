@@ -24,7 +24,7 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	if r.Output.Placed() && !r.Facts.Asked.Unique {
 		return copyOrdered(ctx, r, r.Output)
 	}
-	if err := copyOrdered(ctx, r, discard); err != nil {
+	if err := copyOrdered(ctx, r, device.Discard); err != nil {
 		return err
 	}
 	r.restart()
@@ -34,9 +34,6 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	}
 	return err
 }
-
-// discard is a BlockWriter that keeps nothing.
-var discard = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 
 // copyOrdered copies the data to w as long as they are in order; mirrored data the last record first, as long as that
 // brings them in order. Then records with equal keys, which must stay in the order of the input, may not be, unless

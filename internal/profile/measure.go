@@ -105,8 +105,6 @@ func (t *trials) data(size, keySize int, dist string, bytes int64, seed uint64) 
 	return k, recs
 }
 
-var nowhere = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
-
 // touch is the seconds that a byte takes of memory which nobody has touched. That is tried once: then it is touched.
 func touch() float64 {
 	fresh, start := make([]byte, touchBytes), time.Now()
@@ -130,7 +128,7 @@ func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
 		if _, err := chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
 			return err
 		}
-		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, false, nowhere))
+		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, false, device.Discard))
 	}) / float64(run.Records())
 }
 
@@ -141,7 +139,7 @@ func (t *trials) merge(ctx context.Context, size int) float64 {
 		k, recs := t.data(size, 8, "sorted", trialBytes/trialRuns, uint64(i))
 		opt.Keyer, runs[i] = k, spill.MemoryRun(k, recs, 1<<13)
 	}
-	return t.least(func() error { return merge.Merge(ctx, opt, runs, nowhere) }) * float64(size) / trialBytes
+	return t.least(func() error { return merge.Merge(ctx, opt, runs, device.Discard) }) * float64(size) / trialBytes
 }
 
 // oblivion is spill that is not kept.
