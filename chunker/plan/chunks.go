@@ -98,17 +98,15 @@ func (a *Candidate) NextChunk(left int64) int64 {
 // they are loaded into is made for more, and wastes a little more for that.
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
-	merge := c.sizes.mergeMemory(c.f, runs)
+	merge := MergeMemory(c.f.Keyer, c.sizes.BlockBytes, c.sizes.Workers, runs)
 	memory := c.sizes.Beside(merge + merge/waste)
 	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
-func (s *Sizes) mergeMemory(f *Facts, runs int) int64 {
-	return MergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs)
-}
-
 // BesideMerge is the memory that a merge of runs does not need.
-func (s *Sizes) BesideMerge(f *Facts, runs int) int64 { return s.Beside(s.mergeMemory(f, runs)) }
+func (s *Sizes) BesideMerge(f *Facts, runs int) int64 {
+	return s.Beside(MergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
+}
 
 // Beside is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
 func (s *Sizes) Beside(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }

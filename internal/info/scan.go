@@ -87,11 +87,8 @@ func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
 	if err == nil && !ok {
 		err = fmt.Errorf("%s: it was cut short while it was read", l.src.name)
 	}
-	return firstError(ctx, err)
+	return cmp.Or(err, context.Cause(ctx))
 }
-
-// firstError is err, or why ctx was cancelled.
-func firstError(ctx context.Context, err error) error { return cmp.Or(err, context.Cause(ctx)) }
 
 // scanStream looks at the records in the head of a stream, and if all are asked for at what follows.
 func (l *look) scanStream(ctx context.Context, s *scanner) error {
@@ -117,7 +114,7 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 			l.note(err)
 			return nil
 		}
-		if err = firstError(ctx, err); err != nil {
+		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
 		}
 	}
