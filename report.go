@@ -89,7 +89,7 @@ func (s *session) report() *Report {
 	r.BytesRead = r.Records * int64(run.Input.Header.Layout().RecordSize)
 	if run.Output != nil {
 		r.RecordsOut = run.Output.Records()
-		r.BytesWritten = r.RecordsOut * int64(run.Output.Size())
+		r.BytesWritten = r.RecordsOut * int64(run.Output.Size)
 	}
 	longest := 0.0
 	for _, p := range r.Detail.Phases {

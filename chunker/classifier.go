@@ -20,7 +20,8 @@ type Classifier struct {
 
 	splitters []uint64 // of parts 1, 2, …; used when table is nil
 	tree      []uint64 // of the splitters; likewise
-	parts     int
+
+	Parts int
 }
 
 const (
@@ -32,12 +33,12 @@ const (
 // half as many again at most. A key that alone makes up a part's share or more gets a part of its own.
 func NewClassifier(sorted []uint64, parts int) *Classifier {
 	parts = max(1, min(parts, maxParts, len(sorted)))
-	c := &Classifier{parts: 1}
+	c := &Classifier{Parts: 1}
 	if parts == 1 {
 		return c
 	}
 	c.splitters = splittersOf(sorted, parts)
-	c.parts = len(c.splitters) + 1
+	c.Parts = len(c.splitters) + 1
 	if c.useDigits(sorted, parts); c.table == nil {
 		c.plant()
 	}
@@ -95,14 +96,11 @@ func (c *Classifier) useDigits(sorted []uint64, parts int) {
 		table[digit] = uint16(part)
 		filled += n
 	}
-	c.least, c.shift, c.table, c.parts = least, shift, table, part+1
+	c.least, c.shift, c.table, c.Parts = least, shift, table, part+1
 }
 
 // digitSlack is how much larger than its share a part may become for the sake of a table.
 const digitSlack = 0.05
-
-// Parts is the number of parts.
-func (c *Classifier) Parts() int { return c.parts }
 
 // Classify sets parts[i] to the part of keys[i].
 func (c *Classifier) Classify(parts []uint32, keys []uint64) {

@@ -54,8 +54,8 @@ func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
 	parts := make([]uint32, len(keys))
 	c.Classify(parts, keys)
 	for i, p := range parts {
-		if int(p) >= c.Parts() || i > 0 && p < parts[i-1] {
-			t.Fatalf("key %d is in part %d of %d, a key before it in part %d", keys[i], p, c.Parts(), parts[max(i-1, 0)])
+		if int(p) >= c.Parts || i > 0 && p < parts[i-1] {
+			t.Fatalf("key %d is in part %d of %d, a key before it in part %d", keys[i], p, c.Parts, parts[max(i-1, 0)])
 		}
 	}
 }
@@ -67,8 +67,8 @@ func TestClassifierIsMonotone(t *testing.T) {
 			for _, parts := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
 				sample := sampleOf(draw, n, r)
 				c := NewClassifier(sample, parts)
-				if c.Parts() < 1 || c.Parts() > max(parts, 1)+max(parts, 1)/2 {
-					t.Errorf("%s: %d parts were asked for, %d came", name, parts, c.Parts())
+				if c.Parts < 1 || c.Parts > max(parts, 1)+max(parts, 1)/2 {
+					t.Errorf("%s: %d parts were asked for, %d came", name, parts, c.Parts)
 				}
 				checkMonotone(t, c, probes(sample, r))
 			}
@@ -86,7 +86,7 @@ func TestClassifierBalances(t *testing.T) {
 		c := NewClassifier(sample, wanted)
 		where := make([]uint32, records)
 		c.Classify(where, sample)
-		counts, distinct := make([]int, c.Parts()), make([]int, c.Parts())
+		counts, distinct := make([]int, c.Parts), make([]int, c.Parts)
 		for i, p := range where {
 			counts[p]++
 			if i == 0 || sample[i] != sample[i-1] {

@@ -12,12 +12,10 @@ import (
 type Part struct {
 	*spill.Run
 
-	equal bool // all records have the same key
-	cut   int  // blocks that Cut has given out
-}
+	AllEqual bool // all records have the same key, and are in order as they are
 
-// AllEqual reports whether the records of the part all have the same key, so that they are in order as they are.
-func (p *Part) AllEqual() bool { return p.equal }
+	cut int // blocks that Cut has given out
+}
 
 // Cut returns the next whole blocks that have maxRecords at most, but at least one block.
 func (p *Part) Cut(maxRecords int64) (device.Source, error) {

@@ -34,7 +34,7 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	parts := make([]*Part, c.Parts())
+	parts := make([]*Part, c.Parts)
 	for p := range parts {
 		var err error
 		if parts[p], err = joinPart(store, scatterers, p); err != nil {
@@ -46,18 +46,18 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 
 // joinPart makes part p of what the workers have of it, in their order.
 func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, err error) {
-	part = &Part{equal: true}
+	part = &Part{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
 	for i, s := range scatterers {
 		pieces[i] = &s.pieces[p]
-		part.equal = part.equal && !s.differ[p]
+		part.AllEqual = part.AllEqual && !s.differ[p]
 	}
 	if part.Run, err = store.Join(pieces); err != nil {
 		return nil, err
 	}
 	blocks := part.Run.Blocks()
 	for i := range blocks {
-		part.equal = part.equal && bytes.Equal(blocks[i].Key, blocks[0].Key)
+		part.AllEqual = part.AllEqual && bytes.Equal(blocks[i].Key, blocks[0].Key)
 	}
 	return part, nil
 }
@@ -82,15 +82,15 @@ func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.S
 	size := k.Layout().RecordSize
 	records := max(opt.UnitBytes/max(size, 8), 1)
 	opt.BlockBytes = max(opt.BlockBytes/size, 1) * size
-	memory, err := arena.Alloc(int(opt.BufferBytes(c.Parts())))
+	memory, err := arena.Alloc(int(opt.BufferBytes(c.Parts)))
 	if err != nil {
 		return nil, err
 	}
 	return &scatterer{
 		keyer: k, classifier: c, store: store, size: size,
 		unit: aligned(records * size), keys: make([]uint64, records), parts: make([]uint32, records),
-		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts(), opt.BlockBytes, size),
-		pieces: make([]spill.Appender, c.Parts()), differ: make([]bool, c.Parts()),
+		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
+		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
 	}, nil
 }
 

@@ -99,8 +99,8 @@ func TestScatter(t *testing.T) {
 
 func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []uint64, c *Classifier) {
 	t.Helper()
-	if len(parts) != c.Parts() {
-		t.Fatalf("%s: %d parts, the classifier has %d", name, len(parts), c.Parts())
+	if len(parts) != c.Parts {
+		t.Fatalf("%s: %d parts, the classifier has %d", name, len(parts), c.Parts)
 	}
 	where := make([]uint32, len(keys))
 	c.Classify(where, keys)
@@ -116,8 +116,8 @@ func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []ui
 		if got := readPart(t, part, max(size, 1)); !bytes.Equal(got, want) {
 			t.Fatalf("%s: part %d has %d bytes that are not the %d due", name, p, len(got), len(want))
 		}
-		if len(of) > 0 && part.AllEqual() != (slices.Min(of) == slices.Max(of)) {
-			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, !part.AllEqual(), part.AllEqual())
+		if len(of) > 0 && part.AllEqual != (slices.Min(of) == slices.Max(of)) {
+			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, !part.AllEqual, part.AllEqual)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestPartOfWideKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if parts[0].AllEqual() != equal {
+			if parts[0].AllEqual != equal {
 				t.Errorf("%s in blocks of %d bytes: all keys are the same: %t", recs, blockBytes, !equal)
 			}
 		}
@@ -142,7 +142,7 @@ func TestPartOfWideKeys(t *testing.T) {
 
 // classifierOf is the classifier of splitters.
 func classifierOf(splitters ...uint64) *Classifier {
-	c := &Classifier{splitters: splitters, parts: len(splitters) + 1}
+	c := &Classifier{splitters: splitters, Parts: len(splitters) + 1}
 	c.plant()
 	return c
 }

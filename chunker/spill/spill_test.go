@@ -150,7 +150,7 @@ func (f *memoryFile) Close() error {
 
 // writeRun writes records as a run of blocks of perBlock records, by several goroutines in any order.
 func writeRun(s *Spill, recs []byte, perBlock int) (*Run, error) {
-	w := s.NewRun()
+	w := s.NewRun(Origin{})
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var faults []error
@@ -252,7 +252,7 @@ func same(a, b []byte) (n int) {
 func TestSpillUsesAllFolders(t *testing.T) {
 	store, folders := &memoryStore{}, []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	s := newTestSpill(t, words, store, folders...)
-	w, recs := s.NewRun(), numbered(0, 3000)
+	w, recs := s.NewRun(Origin{}), numbered(0, 3000)
 	for at := 0; at < 3000; at += 10 { // one writer: how several meet depends on time
 		if err := w.WriteBlock(t.Context(), int64(at), recs[8*at:8*(at+10)]); err != nil {
 			t.Fatal(err)
@@ -440,7 +440,7 @@ func TestRunWriterIndex(t *testing.T) {
 	for name, firsts := range map[string][]int64{"gap": {0, 20}, "twice": {0, 0}, "overlap": {0, 5}, "late start": {10}} {
 		store := &memoryStore{}
 		s := newTestSpill(t, words, store)
-		w := s.NewRun()
+		w := s.NewRun(Origin{})
 		for _, first := range firsts {
 			if err := w.WriteBlock(context.Background(), first, numbered(0, 10)); err != nil {
 				t.Fatal(err)

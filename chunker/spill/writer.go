@@ -19,11 +19,8 @@ type RunWriter struct {
 	blocks   []Block
 }
 
-// NewRun begins a run.
-func (s *Spill) NewRun() *RunWriter { return s.NewRunOf(Origin{}) }
-
-// NewRunOf begins a run of known records, which a checkpoint keeps.
-func (s *Spill) NewRunOf(o Origin) *RunWriter { return &RunWriter{spill: s, origin: o} }
+// NewRun begins a run of records from there, which a checkpoint keeps if that is known.
+func (s *Spill) NewRun(o Origin) *RunWriter { return &RunWriter{spill: s, origin: o} }
 
 // NewMerged begins a run of the records of others, which are neighbours and will not be needed when it is finished.
 func (s *Spill) NewMerged(others []*Run) *RunWriter {

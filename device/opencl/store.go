@@ -104,7 +104,7 @@ func (s *storer) recordsPerBlock() int {
 	c := s.chunk
 	bytes := c.ring.slotBytes
 	if !c.shape.bare {
-		bytes = min(bytes, int(c.memory.stage[0].Bytes()))
+		bytes = min(bytes, int(c.memory.stage[0].Bytes))
 	}
 	if c.opt.BlockBytes > 0 {
 		bytes = min(bytes, c.opt.BlockBytes)

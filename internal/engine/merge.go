@@ -191,7 +191,7 @@ func (m *merging) keep(ctx context.Context, chunk device.Chunk, origin spill.Ori
 
 // spillRun spills a sorted chunk.
 func (m *merging) spillRun(ctx context.Context, chunk device.Chunk, origin spill.Origin) (*spill.Run, error) {
-	writer := m.r.spill.NewRunOf(origin)
+	writer := m.r.spill.NewRun(origin)
 	if err := m.r.store(ctx, chunk, m.r.Meter.watched(atSpill, writer), false); err != nil {
 		writer.Abort()
 		return nil, err

@@ -19,13 +19,13 @@ import (
 
 // Output is where sorted records go: filters, a count, and at the end a sink. It is a device.BlockWriter.
 type Output struct {
-	device.BlockWriter // the first of the chain
+	device.BlockWriter     // the first of the chain
+	Size               int // bytes of a record of what is written
 
 	run     *Run
 	form    Form
 	header  *format.Header
 	keyer   *format.Keyer  // of what is written
-	size    int            // bytes of a record of that
 	groups  *output.Groups // in the chain, if there is one
 	sink    *output.Sink   // the last of the chain
 	file    *output.Output // nil: a stream that the caller gave
@@ -56,7 +56,7 @@ type OutputOptions struct {
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o, stream := &Output{run: r, form: opt.Form}, opt.Stream
-	if o.header, o.keyer, o.size, err = opt.Form.Shape(r.Input); err != nil {
+	if o.header, o.keyer, o.Size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
 	set, s := opt.Split != output.Split{}, &r.Plan.Sizes
@@ -74,7 +74,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		stream = o.file
 	}
 	sink := output.Options{
-		RecordSize: o.size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
+		RecordSize: o.Size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: o.wait,
 	}
@@ -110,7 +110,7 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	if r.waiting, err = spill.New(opt); err != nil {
 		return nil, err
 	}
-	return r.waiting.NewRun(), nil
+	return r.waiting.NewRun(spill.Origin{}), nil
 }
 
 // Shape is what a record of the output is, its bytes, and the header before all of them.
@@ -133,9 +133,6 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 	return header, keyer, size, err
 }
 
-// Size is the number of bytes of a record.
-func (o *Output) Size() int { return o.size }
-
 // open opens the file, that of before if a checkpoint has one. What is written in order, or without doubles, is written
 // anew in any case.
 func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
@@ -157,7 +154,7 @@ func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 }
 
 // Placed reports whether blocks have their places, so that what was written can be written again.
-func (o *Output) Placed() bool { return o.sink.Kind() == output.Placed }
+func (o *Output) Placed() bool { return o.sink.Kind == output.Placed }
 
 // Records is the number of records that have reached the end.
 func (o *Output) Records() int64 { return o.records.Load() }
@@ -165,7 +162,7 @@ func (o *Output) Records() int64 { return o.records.Load() }
 // CanRestart reports whether nothing has gone out that could not be taken back.
 func (o *Output) CanRestart() bool {
 	begun := o.records.Load() > 0 || len(o.header.Encode(0)) > 0
-	return o.sink.Kind() != output.Stream || !begun
+	return o.sink.Kind != output.Stream || !begun
 }
 
 // filters puts what is asked for before the end of the chain.
@@ -173,7 +170,7 @@ func (o *Output) filters() device.BlockWriter {
 	asked, in := &o.run.Facts.Asked, o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
-		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.size)
+		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.Size)
 	}
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
@@ -187,7 +184,7 @@ func (o *Output) filters() device.BlockWriter {
 
 // observe counts what goes to the end of the chain, and checks it where it cannot be read back.
 func (o *Output) observe(first int64, recs []byte) error {
-	o.records.Add(int64(len(recs) / o.size))
+	o.records.Add(int64(len(recs) / o.Size))
 	o.run.Meter.add(atOutput, len(recs))
 	if o.checked != nil {
 		return o.checked.WriteBlock(context.Background(), first, recs)

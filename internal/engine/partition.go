@@ -65,7 +65,7 @@ func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w d
 		target := output.Offset(base, w)
 		switch {
 		case n == 0:
-		case part.AllEqual() || n > p.candidate.ChunkRecords:
+		case part.AllEqual || n > p.candidate.ChunkRecords:
 			// These use all the memory or all the workers: nothing else may run beside them.
 			if err = group.Wait(); err == nil {
 				err = p.sortOversized(ctx, part, target)
@@ -117,7 +117,7 @@ const maxDepth = 3
 // whose sample has other keys is partitioned again, by the digits that follow; else its runs are merged.
 func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w device.BlockWriter) error {
 	defer part.Close()
-	if part.AllEqual() {
+	if part.AllEqual {
 		return part.Run.CopyTo(ctx, p.r.Plan.Sizes.Workers, w)
 	}
 	inner := &partitioning{r: p.r, candidate: p.candidate, meter: &Meter{}, depth: p.depth + 1}

@@ -106,7 +106,7 @@ func (r *Run) verify(ctx context.Context) error {
 
 // readBack checks the records of the output file before it gets its name.
 func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) {
-	size := r.Output.size
+	size := r.Output.Size
 	bytes := records * int64(size)
 	r.Meter.begin(plan.StageVerify, atOutput, bytes)
 	defer func() { r.Meter.end(bytes) }()

@@ -44,8 +44,8 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		err = o.create(0o666)
 	case info.IsDir():
 		err = errors.New("it is a folder")
-	case o.stream || !info.Mode().IsRegular():
-		err = o.openStream(ctx, !o.stream && info.Mode()&fs.ModeNamedPipe != 0)
+	case o.IsStream || !info.Mode().IsRegular():
+		err = o.openStream(ctx, !o.IsStream && info.Mode()&fs.ModeNamedPipe != 0)
 	default:
 		o.replaces = info
 		if err = o.checkWritable(); err == nil {
@@ -73,12 +73,12 @@ const maxLinks = 40
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
-		_, o.stream = Descriptor(o.target)
+		_, o.IsStream = Descriptor(o.target)
 		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
-		if errors.Is(err, fs.ErrNotExist) && !o.stream {
+		if errors.Is(err, fs.ErrNotExist) && !o.IsStream {
 			return nil, nil
 		}
-		if err != nil || o.stream || info.Mode()&fs.ModeSymlink == 0 {
+		if err != nil || o.IsStream || info.Mode()&fs.ModeSymlink == 0 {
 			return info, err
 		}
 		link, err := attempt(o, "read link", func() (string, error) { return os.Readlink(o.target) })
@@ -141,7 +141,7 @@ func Descriptor(name string) (number int, ok bool) {
 }
 
 func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
-	o.stream = true
+	o.IsStream = true
 	number, open := Descriptor(o.target)
 	switch {
 	case open && number == 1:

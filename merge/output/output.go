@@ -33,6 +33,7 @@ import (
 // IsStream is true, and only Write may be used.
 type Output struct {
 	Complete func(file *os.File) error // is told of the durable file before it gets its name; nil: nobody is
+	IsStream bool                      // it can only be written from beginning to end
 
 	fault func(operation string) error // nil but in tests
 
@@ -45,8 +46,7 @@ type Output struct {
 	unlocked bool        // no lock tells others that this run lives
 	kept     *Kept       // nil: nothing is left of an output that is given up
 	replaces fs.FileInfo // nil: nothing stands under the name
-	stream   bool
-	held     bool // a set gives it its name
+	held     bool        // a set gives it its name
 	file     *os.File
 	at       io.WriterAt                       // file, or what is written to in its place since Reserve
 	unmap    func()                            // undoes that
@@ -86,13 +86,10 @@ func advise(err error) error {
 	return err
 }
 
-// IsStream reports whether the output can only be written from beginning to end.
-func (o *Output) IsStream() bool { return o.stream }
-
 // Reserve makes sure that there is space for an output of that many bytes, where the system can tell, and prepares it
 // for that many writers at once.
 func (o *Output) Reserve(bytes int64, writers int) error {
-	if o.stream || bytes == 0 {
+	if o.IsStream || bytes == 0 {
 		return nil
 	}
 	err := o.do("reserve output", func() (err error) {
@@ -156,7 +153,7 @@ func (o *Output) Write(p []byte) (n int, err error) {
 	if err != nil {
 		return n, fmt.Errorf("write %s at byte %d: %w", o.name, end, advise(err))
 	}
-	if !o.stream {
+	if !o.IsStream {
 		o.wrote(end-int64(n), n)
 	}
 	return n, nil
@@ -166,7 +163,7 @@ func (o *Output) Write(p []byte) (n int, err error) {
 // a negative size keeps what Write has written. After an error the old output stands and nothing else is left, unless
 // only a last step failed, the folder's own fsync or the closing.
 func (o *Output) Commit(size int64) error {
-	if o.stream {
+	if o.IsStream {
 		return o.Abort()
 	}
 	if size >= 0 {
@@ -270,7 +267,7 @@ func (o *Output) Abort() error {
 		removing = o.removeTemp() // while it is locked: afterwards the name may be another run's
 	}
 	err := o.close()
-	if o.stream && err != nil {
+	if o.IsStream && err != nil {
 		return fmt.Errorf("close output %s: %w", o.name, device.WithoutPath(err))
 	}
 	err = errors.Join(err, removing, o.removeTemp())

@@ -59,8 +59,8 @@ func TestOutputToDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Write([]byte("new")); err != nil || !o.IsStream() {
-		t.Errorf("a stream: %t, %v", o.IsStream(), err)
+	if _, err := o.Write([]byte("new")); err != nil || !o.IsStream {
+		t.Errorf("a stream: %t, %v", o.IsStream, err)
 	}
 	if err := o.Commit(-1); err != nil {
 		t.Error(err)

@@ -234,7 +234,7 @@ func TestOutputToNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out.IsStream() {
+	if !out.IsStream {
 		t.Errorf("%s is not written as a stream", os.DevNull)
 	}
 	if _, err := out.Write([]byte("x")); err != nil {

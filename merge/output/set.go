@@ -54,7 +54,7 @@ type setFile struct {
 func NewSet(ctx context.Context, name string, fault func(operation string) error, split Split,
 	opt Options) (*Sink, error) {
 	s := &set{split: split, opt: opt, fault: fault}
-	sink := &Sink{BlockWriter: s, kind: Ordered, commit: s.commit, abort: s.abort}
+	sink := &Sink{BlockWriter: s, Kind: Ordered, Abort: s.abort, commit: s.commit}
 	if opt.Compression != format.None && !opt.fixedHeader() {
 		return nil, fmt.Errorf("create output %s: compressed files cannot be split whose header has the number of records: "+
 			"write them uncompressed, and compress them afterwards", name)
@@ -134,7 +134,7 @@ func (s *set) openNext(ctx context.Context) error {
 	}
 	opt := s.opt
 	switch {
-	case out.IsStream():
+	case out.IsStream:
 		return errors.Join(fmt.Errorf("create output %s: it is no regular file", out.name), out.Abort())
 	case opt.Records < 0 || opt.Compression != format.None:
 		opt.Records = -1

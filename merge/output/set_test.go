@@ -126,7 +126,7 @@ func keptRun(t *testing.T) (*spill.RunWriter, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { s.Close() })
-	return s.NewRun(), nil
+	return s.NewRun(spill.Origin{}), nil
 }
 
 // writeBlocks writes records as blocks, by several goroutines.

@@ -54,13 +54,11 @@ func (o *Options) fixedHeader() bool { return bytes.Equal(o.header(0), o.header(
 type Sink struct {
 	device.BlockWriter
 
-	kind   Kind
-	commit func(records int64) error
-	abort  func() error
-}
+	Kind  Kind         // what can be done about what has been written
+	Abort func() error // leaves no trace of the output, and does nothing after Commit
 
-// Kind says what can be done about what has been written.
-func (s *Sink) Kind() Kind { return s.kind }
+	commit func(records int64) error
+}
 
 // Commit completes the output, which has that many records. After an error it is given up.
 func (s *Sink) Commit(records int64) error {
@@ -69,9 +67,6 @@ func (s *Sink) Commit(records int64) error {
 	}
 	return nil
 }
-
-// Abort leaves no trace of the output. It does nothing after Commit.
-func (s *Sink) Abort() error { return s.abort() }
 
 // whole is an output that appears when it is complete: an Output, or an object of a store.
 type whole interface {
@@ -83,7 +78,7 @@ type whole interface {
 // After an error an output is given up.
 func NewSink(to io.Writer, opt Options) (*Sink, error) {
 	out, _ := to.(*Output)
-	if out == nil || out.IsStream() || opt.Compression != format.None {
+	if out == nil || out.IsStream || opt.Compression != format.None {
 		return newStream(to, out, opt)
 	}
 	header := int64(len(opt.header(0)))
@@ -93,7 +88,7 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 		}
 	}
 	return &Sink{
-		kind: Placed, abort: out.Abort,
+		Kind: Placed, Abort: out.Abort,
 		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 			_, err := out.WriteAt(recs, header+first*int64(opt.RecordSize))
 			return err
@@ -116,11 +111,11 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		return nil, errors.Join(err, end.abort())
 	}
 	stream := NewStreamSink(end.compressor, opt.RecordSize)
-	s := &Sink{BlockWriter: stream, kind: Stream}
-	if end.whole != nil && (out == nil || !out.IsStream()) {
-		s.kind = Ordered
+	s := &Sink{BlockWriter: stream, Kind: Stream}
+	if end.whole != nil && (out == nil || !out.IsStream) {
+		s.Kind = Ordered
 	}
-	s.abort = end.abort
+	s.Abort = end.abort
 	s.commit = func(records int64) error {
 		if err := stream.Finish(records); err != nil {
 			return err
@@ -131,7 +126,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		return end.commit()
 	}
 	if err := s.begin(end, opt); err != nil {
-		return nil, errors.Join(err, s.abort())
+		return nil, errors.Join(err, s.Abort())
 	}
 	return s, nil
 }

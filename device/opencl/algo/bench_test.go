@@ -300,7 +300,7 @@ func BenchmarkSweep(b *testing.B) {
 	for _, n := range benchNs(b) {
 		for _, k := range benchKindList() {
 			shared := newBed(b, ctx, q, k, randomWords(dists[0], n, k.wordBytes))
-			for name, list := range sweeps(ctx.Device()) {
+			for name, list := range sweeps(ctx.Device) {
 				if name == "hybrid" && k.values {
 					continue
 				}

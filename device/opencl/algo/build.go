@@ -118,7 +118,7 @@ type builder struct {
 	programs []*cl.Program
 }
 
-func (b *builder) device() *cl.Device { return b.ctx.Device() }
+func (b *builder) device() *cl.Device { return b.ctx.Device }
 
 // program builds prelude.cl and the named files as one, and returns what makes its kernels.
 func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {

@@ -65,7 +65,7 @@ func HasBallots(ctx *cl.Context) bool { return rankingFor(ctx, Params{}) != Rank
 
 // rankingFor is the ranking asked for, or the fastest that the device can do.
 func rankingFor(ctx *cl.Context, p Params) Ranking {
-	dev := ctx.Device()
+	dev := ctx.Device
 	switch {
 	case p.Ranking != RankAuto:
 		return p.Ranking
@@ -114,7 +114,7 @@ func (o *onesweep) pass(r *run, pass int, at digit, bases, tickets, abort *cl.Bu
 func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()
-	g := newRanked(ctx.Device(), Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6) // the keys of probe.cl are digits
+	g := newRanked(ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6) // the keys of probe.cl are digits
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {
 		return false

@@ -316,7 +316,7 @@ func TestScratchBytes(t *testing.T) {
 		must(t, q.Finish())
 		total := int64(0)
 		for _, buffer := range s.scratch {
-			total += buffer.Bytes()
+			total += buffer.Bytes
 		}
 		if bound := scratchBound(name, 100_000); total > bound {
 			t.Errorf("%s took %d bytes, the bound is %d", name, total, bound)

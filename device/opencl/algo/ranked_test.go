@@ -49,7 +49,7 @@ func TestLocalBytes(t *testing.T) {
 		must(t, b.err)
 		local, err := passes.moving.LocalBytes()
 		must(t, err)
-		shape := countScanReorderShape(ctx.Device(), Params{}, v)
+		shape := countScanReorderShape(ctx.Device, Params{}, v)
 		if bound := shape.localBytes(v.wordBytes, v.wide); local > bound || local < bound/2 {
 			t.Errorf("%+v: %d bytes of local memory, computed %d", v, local, bound)
 		}

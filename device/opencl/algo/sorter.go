@@ -110,7 +110,7 @@ type run struct {
 // that is replaced lives on until the commands that use it are done.
 func (r *run) buffer(name string, bytes int64) *cl.Buffer {
 	old := r.scratch[name]
-	if r.err != nil || old != nil && old.Bytes() >= bytes {
+	if r.err != nil || old != nil && old.Bytes >= bytes {
 		return old
 	}
 	old.Release()
@@ -134,7 +134,7 @@ func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 	}
 	e, err := r.q.Launch(k, int(groups)*size, size, args)
 	if r.err = err; err == nil && r.trace != nil {
-		r.trace(k.Name(), e)
+		r.trace(k.Name, e)
 	}
 }
 

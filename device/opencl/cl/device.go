@@ -109,7 +109,7 @@ func (q *query) number(what C.cl_device_info) int64 { return number(q.bytes(what
 
 // Context holds the objects of one device. Its methods are safe for concurrent use.
 type Context struct {
-	device *Device
+	Device *Device
 	raw    *binding.Context
 }
 
@@ -120,11 +120,8 @@ func NewContext(d *Device) (*Context, error) {
 		return nil, failure("open "+d.Name, err)
 	}
 	runtime.SetFinalizer(raw, nil)
-	return &Context{device: d, raw: raw}, nil
+	return &Context{Device: d, raw: raw}, nil
 }
-
-// Device is the context's device.
-func (c *Context) Device() *Device { return c.device }
 
 // Release gives the context back. REQUIRES: all that was made in it is released, or not used any more.
 func (c *Context) Release() { c.raw.Release() }

@@ -11,8 +11,8 @@ import (
 
 // Buffer is memory of the device. It lives until Release.
 type Buffer struct {
-	raw  *binding.MemObject
-	size int64
+	Bytes int64 // its size
+	raw   *binding.MemObject
 }
 
 // NewBuffer allocates bytes of device memory; 0 counts as 1, since OpenCL has no empty buffers. A driver may put
@@ -28,11 +28,8 @@ func (c *Context) newBuffer(flags binding.MemFlag, bytes int64) (*Buffer, error)
 		return nil, failure(fmt.Sprintf("allocate %d bytes", size), err)
 	}
 	runtime.SetFinalizer(raw, nil)
-	return &Buffer{raw: raw, size: size}, nil
+	return &Buffer{Bytes: size, raw: raw}, nil
 }
-
-// Bytes is the size of the buffer.
-func (b *Buffer) Bytes() int64 { return b.size }
 
 // Release gives the memory back, once the commands that use it are done. A nil Buffer may be released, and one
 // may be released twice.
@@ -60,7 +57,7 @@ func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
 		return nil, err
 	}
 	flags := binding.MapFlagRead | binding.MapFlagWrite
-	mapped, _, err := q.raw.EnqueueMapBuffer(buffer.raw, true, flags, 0, int(buffer.size), nil)
+	mapped, _, err := q.raw.EnqueueMapBuffer(buffer.raw, true, flags, 0, int(buffer.Bytes), nil)
 	if err != nil {
 		buffer.Release()
 		return nil, failure(fmt.Sprintf("pin %d bytes of host memory", bytes), err)

@@ -117,5 +117,5 @@ func (k *Kernel) LocalBytes() (int64, error) {
 	bytes, err := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
 		return C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k.raw)), nil, C.CL_KERNEL_LOCAL_MEM_SIZE, size, value, used)
 	})
-	return number(bytes), failure("query kernel "+k.name, err)
+	return number(bytes), failure("query kernel "+k.Name, err)
 }

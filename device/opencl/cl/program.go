@@ -42,9 +42,9 @@ func (c *Context) Build(source string, defines Defines) (*Program, error) {
 	}
 	runtime.SetFinalizer(raw, nil)
 	options := defines.options()
-	if err := raw.BuildProgram([]*binding.Device{c.device.raw}, options); err != nil {
+	if err := raw.BuildProgram([]*binding.Device{c.Device.raw}, options); err != nil {
 		raw.Release()
-		return nil, buildFailure(c.device.Name, options, err)
+		return nil, buildFailure(c.Device.Name, options, err)
 	}
 	return &Program{raw: raw, kernels: map[string]*Kernel{}}, nil
 }
@@ -90,19 +90,16 @@ func (p *Program) Kernel(name string) (*Kernel, error) {
 		return nil, failure("make kernel "+name, err)
 	}
 	runtime.SetFinalizer(raw, nil)
-	p.kernels[name] = &Kernel{name: name, raw: raw}
+	p.kernels[name] = &Kernel{Name: name, raw: raw}
 	return p.kernels[name], nil
 }
 
 // Kernel is a function that runs on the device. It may be launched by several goroutines.
 type Kernel struct {
-	name string
+	Name string
 	raw  *binding.Kernel
 	mu   sync.Mutex // from setting the arguments to queueing the launch
 }
-
-// Name is the name of the kernel.
-func (k *Kernel) Name() string { return k.name }
 
 // Launch sets the arguments and queues the kernel over global work-items in work-groups of local: sized integers
 // (uint8, int32, uint32, int64, uint64, float32) and *Buffer are what args may be; a nil *Buffer is a null pointer. It
@@ -112,19 +109,19 @@ func (q *Queue) Launch(k *Kernel, global, local int, args []any, waits ...*Event
 		return nil, Wait(waits...)
 	}
 	if local < 1 || global < 0 || global%local != 0 {
-		return nil, failure("launch "+k.name, fmt.Errorf("%d work-items in work-groups of %d", global, local))
+		return nil, failure("launch "+k.Name, fmt.Errorf("%d work-items in work-groups of %d", global, local))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, arg := range args {
 		if err := k.setArg(i, arg); err != nil {
-			return nil, failure(fmt.Sprintf("argument %d of kernel %s", i, k.name), err)
+			return nil, failure(fmt.Sprintf("argument %d of kernel %s", i, k.Name), err)
 		}
 	}
 	raw, err := q.raw.EnqueueNDRangeKernel(k.raw, nil, []int{global}, []int{local}, rawEvents(waits))
 	runtime.KeepAlive(waits)
 	runtime.KeepAlive(args)
-	return newEvent("kernel "+k.name, raw, err)
+	return newEvent("kernel "+k.Name, raw, err)
 }
 
 func (k *Kernel) setArg(i int, arg any) error {

@@ -20,7 +20,7 @@ type Queue struct {
 
 // NewQueue makes an in-order queue whose events can be asked for times.
 func (c *Context) NewQueue() (*Queue, error) {
-	raw, err := c.raw.CreateCommandQueue(c.device.raw, binding.CommandQueueProfilingEnable)
+	raw, err := c.raw.CreateCommandQueue(c.Device.raw, binding.CommandQueueProfilingEnable)
 	if err != nil {
 		return nil, failure("make a command queue", err)
 	}
@@ -107,14 +107,14 @@ func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) {
 
 // Fill makes a buffer, whose size is a multiple of 4, copies of word.
 func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
-	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.size), nil)
+	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.Bytes), nil)
 	return newEvent("fill", raw, err)
 }
 
 // inside refuses transfers past the end of a buffer, where some drivers crash.
 func inside(op string, b *Buffer, offset int64, n int) error {
-	if end := offset + int64(n); offset < 0 || end > b.size {
-		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, end, b.size))
+	if end := offset + int64(n); offset < 0 || end > b.Bytes {
+		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, end, b.Bytes))
 	}
 	return nil
 }
