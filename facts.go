@@ -105,7 +105,9 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable && !f.Remote {
-		f.Disk = machineDisk(in.Files[0].Name)
+		if _, err := os.Stat(in.Files[0].Name); err == nil { // else it is standard input, or imagined
+			f.Disk = machineDisk(in.Files[0].Name)
+		}
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}
 	return f, nil

@@ -229,6 +229,38 @@ func parseDefaults(line string) (planFacts, error) {
 	return parseFacts(planFacts{}, line)
 }
 
+// TestDisksOfFacts asks for the disk of a file that is read, and for none of standard input or of what is imagined.
+func TestDisksOfFacts(t *testing.T) {
+	disk := machineDisk
+	defer func() { machineDisk = disk }()
+	var asked []string
+	machineDisk = func(name string) plan.Disk { asked = append(asked, name); return plan.Disk{} }
+	name := writeFile(t, make([]byte, plan.SmallBytes))
+	in, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	opt := Options{Record: Keys(U64), TempDirs: []string{t.TempDir()}, Output: name + ".sorted", Stdin: in}
+	for _, c := range []struct {
+		plan func(Options) (*SortPlan, error)
+		want []string
+	}{
+		{func(o Options) (*SortPlan, error) { o.Inputs = []string{name}; return Plan(t.Context(), o) }, []string{name}},
+		{func(o Options) (*SortPlan, error) { return Plan(t.Context(), o) }, nil},
+		{func(o Options) (*SortPlan, error) { return PlanFor(t.Context(), o, 1<<24) }, nil},
+	} {
+		asked = nil
+		if _, err := c.plan(opt); err != nil {
+			t.Fatal(err)
+		}
+		asked = slices.DeleteFunc(asked, func(name string) bool { return name == opt.Output || name == opt.TempDirs[0] })
+		if !slices.Equal(asked, c.want) {
+			t.Errorf("the disks of %q are asked for, want %q", asked, c.want)
+		}
+	}
+}
+
 // TestFactsAreRead: a word that is no fact, or has no value that it can have, is refused.
 func TestFactsAreRead(t *testing.T) {
 	f, err := parseFacts(planFacts{workers: 3}, "records=2Mi type=12,0:u64 disk=1500M gpus=2 free=unknown unique=yes")
