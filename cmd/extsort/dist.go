@@ -28,7 +28,6 @@ type distFlags struct {
 	part    string
 	keep    bool
 	json    bool
-	tasks   int
 	output  string
 	simulation
 }
@@ -254,22 +253,21 @@ func done(all int, left []int) string {
 }
 
 func distScript(a *app) *cobra.Command {
-	f := distFlags{}
+	var use dist.Use
 	g := newGroup("Tasks")
-	g.add(number(&f.tasks, "N", 1), "tasks",
+	g.add(number(&use.Tasks, "N", 1), "tasks",
 		"share the runs among N tasks, and the parts; otherwise a task for each, and at most 1000")
-	g.add(read(&f.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+	g.add(read(&use.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"have tasks use so much memory; otherwise half of what the machine or its cgroup has")
+	addParallel(g, &use.Workers)
+	addDevices(g, &use.Devices)
 	return distVerb("script [flags] SCHEDULER DIR",
-		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder. It is there to be "+
-			"read and changed; nothing is submitted.",
-		"  extsort dist script slurm plan > sort.sh\n  extsort dist script local -S 8G plan | sh", []group{g},
-		f.worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
-			var flags []string
-			if f.opt.MemoryBytes > 0 {
-				flags = append(flags, "-S", fmt.Sprint(f.opt.MemoryBytes))
-			}
-			text, err := w.Plan.Script(args[0], f.tasks, flags)
+		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder, with processors for "+
+			"the workers of each, and a GPU where -d names one.\nIt is there to be read and changed; nothing is submitted.",
+		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
+		[]group{g},
+		new(distFlags).worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
+			text, err := w.Plan.Script(args[0], use)
 			fmt.Fprint(a.out, text)
 			return err
 		}))

@@ -15,8 +15,8 @@ import (
 // slurmEnv is how many nodes and MiB the sorts on Slurm have, as 4x2048; .ci/long sets it.
 const slurmEnv = "EXTSORT_TEST_SLURM"
 
-// newSlurm starts a cluster, where Slurm is installed.
-func newSlurm(t *testing.T, nodes int) {
+// newSlurm starts a cluster whose nodes have GPUs that are only counted, where Slurm is installed.
+func newSlurm(t *testing.T, nodes, gpus int) {
 	t.Helper()
 	for _, command := range []string{"slurmctld", "slurmd", "munged"} {
 		if _, err := exec.LookPath(command); err != nil || os.Getuid() != 0 {
@@ -42,7 +42,7 @@ func newSlurm(t *testing.T, nodes int) {
 		os.Unsetenv("SLURM_CONF")
 		os.RemoveAll(parent)
 	})
-	if said, err := slurmScript("up", folder, strconv.Itoa(nodes), port); err != nil {
+	if said, err := slurmScript("up", folder, strconv.Itoa(nodes), port, strconv.Itoa(gpus)); err != nil {
 		t.Skipf("no Slurm here: %v: %s", err, said)
 	}
 	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test heeds it
@@ -111,7 +111,7 @@ func TestDistOnSlurm(t *testing.T) {
 	if _, err := fmt.Sscanf(os.Getenv(slurmEnv), "%dx%d", &nodes, &mebibytes); os.Getenv(slurmEnv) != "" && err != nil {
 		t.Fatal(err)
 	}
-	newSlurm(t, nodes)
+	newSlurm(t, nodes, 0)
 	size := strconv.Itoa(mebibytes) + "M"
 	t.Run("undisturbed", func(t *testing.T) {
 		for _, layout := range [][]string{pairLayout, gensortLayout} {

@@ -137,3 +137,40 @@ func TestTaskForEachGPU(t *testing.T) {
 	}
 	d.check("out")
 }
+
+// TestGPUsOfSlurm has Slurm give each task a GPU, by the script that is printed, but for a line: what was given, and
+// what was opened. Nodes have two, so that tasks which run at once have different ones.
+func TestGPUsOfSlurm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	hidingLibrary(t)
+	t.Setenv("ROCR_VISIBLE_DEVICES", "")
+	newSlurm(t, 1, 2)
+	d := planned(t, pairLayout, "2M", "-o", "out")
+	reports := t.TempDir()
+	script := string(mustRun(t, d.dir, "dist", "script", "slurm", "-d", "gpu", "-S", "64M", "--parallel", "1", "plan"))
+	noted := strings.Replace(script, "\ncase $1 in\n", "\nexport EXTSORT_TEST_REPORT="+reports+
+		"/$1.$SLURM_ARRAY_TASK_ID.$CUDA_VISIBLE_DEVICES.$SLURM_CPUS_PER_TASK\ncase $1 in\n", 1)
+	if err := os.WriteFile(filepath.Join(d.dir, "sort.sh"), []byte(noted), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.wait(d.command("bash", "sort.sh"))
+	d.check("out")
+	given := map[string]int{}
+	for k := range 8 {
+		names, _ := filepath.Glob(filepath.Join(reports, fmt.Sprintf("run.%d.?.1", k)))
+		if len(names) != 1 {
+			t.Errorf("run %d: reports %q", k, names)
+			continue
+		}
+		gpu := strings.Split(filepath.Base(names[0]), ".")[2]
+		given[gpu]++
+		if opened := string(readFile(t, reports, filepath.Base(names[0]))); !strings.HasPrefix(opened, "NVIDIA "+gpu+"\n") {
+			t.Errorf("run %d was given GPU %s, and opened %q", k, gpu, opened)
+		}
+	}
+	if others, _ := filepath.Glob(filepath.Join(reports, "[^r]*")); given["0"] == 0 || given["1"] == 0 || len(others) > 0 {
+		t.Errorf("GPUs of the runs: %v, of others: %q", given, others)
+	}
+}

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"path/filepath"
@@ -19,38 +20,82 @@ var Schedulers = []string{"slurm", "kubernetes", "local"}
 // maxArray is how many tasks an array of Slurm has at most, unless its configuration says otherwise.
 const maxArray = 1000
 
-// Script is the text of a script that has a scheduler do the tasks: to be read and changed, and then run. So many tasks
-// of each kind share the runs and the parts; 0: one for each, up to maxArray. flags are those of run and merge.
-func (p *Plan) Script(scheduler string, tasks int, flags []string) (string, error) {
+// Use says how many tasks of each kind share the runs and the parts, and what each of them has.
+type Use struct {
+	Tasks       int      // 0: one for each, up to maxArray
+	Workers     int      // 0: as many as this machine has processors
+	MemoryBytes int64    // 0: the task decides
+	Devices     []string // that sort; none: the task decides
+}
+
+// flags are those of run and merge. workers is 0: they are said elsewhere, or not at all.
+func (u *Use) flags(workers int) (flags []string) {
+	if u.MemoryBytes > 0 {
+		flags = append(flags, "-S", strconv.FormatInt(u.MemoryBytes, 10))
+	}
+	for _, device := range u.Devices {
+		flags = append(flags, "-d", device)
+	}
+	if workers > 0 {
+		flags = append(flags, "--parallel", strconv.Itoa(workers))
+	}
+	return flags
+}
+
+// validate refuses what would not stay one word of a shell script.
+func (u *Use) validate() error {
+	for _, device := range u.Devices {
+		if strings.ContainsAny(device, " \t\n'\"\\$`*?[") {
+			return fmt.Errorf("-d %q: a shell takes it apart: say its number, or a part of its name", device)
+		}
+	}
+	return nil
+}
+
+// gpu is what a scheduler is told where a device is named that may be a GPU.
+func (u *Use) gpu(text string) string {
+	if slices.ContainsFunc(u.Devices, func(device string) bool { return device != "auto" && device != "cpu" }) {
+		return text
+	}
+	return ""
+}
+
+// Script is the text of a script that has a scheduler do the tasks: to be read and changed, and then run.
+func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	i := slices.Index(Schedulers, scheduler)
 	if i < 0 {
 		return "", fmt.Errorf("dist script %q: use %s", scheduler, strings.Join(Schedulers, ", "))
 	}
 	text, err := scripts.ReadFile("scripts/" + []string{"slurm.sh", "kubernetes.yaml", "local.sh"}[i])
-	if err != nil {
+	if err = cmp.Or(err, use.validate()); err != nil {
 		return "", err
 	}
 	folder, err := filepath.Abs(p.folder)
 	if err != nil {
 		return "", err
 	}
-	if tasks == 0 {
-		tasks = maxArray
-	}
+	tasks, workers := cmp.Or(use.Tasks, maxArray), cmp.Or(use.Workers, runtime.NumCPU())
 	runTasks, cutTasks, mergeTasks := min(tasks, p.Runs), min(tasks, CutTasks(p)), min(tasks, p.Parts)
-	quoted := ""
-	for _, flag := range flags {
-		quoted += strconv.Quote(flag) + ", "
-	}
 	return strings.NewReplacer(
 		"@FOLDER@", shellQuoted(folder), "@YAMLFOLDER@", strconv.Quote(folder),
-		"@FLAGS@", shellQuoted(strings.Join(flags, " ")), "@YAMLFLAGS@", quoted,
+		"@FLAGS@", shellQuoted(use.flags(0)...), "@LOCALFLAGS@", shellQuoted(use.flags(use.Workers)...),
+		"@YAMLFLAGS@", yamlQuoted(use.flags(workers)), "@CPUS@", strconv.Itoa(workers),
+		"@GPUS@", use.gpu("--gpus-per-task=1"), "@YAMLGPUS@", use.gpu(", nvidia.com/gpu: 1"),
 		"@RUNTASKS@", strconv.Itoa(runTasks), "@LASTRUN@", strconv.Itoa(runTasks-1),
 		"@CUTTASKS@", strconv.Itoa(cutTasks), "@LASTCUT@", strconv.Itoa(cutTasks-1),
 		"@MERGETASKS@", strconv.Itoa(mergeTasks), "@LASTMERGE@", strconv.Itoa(mergeTasks-1),
-		"@CPUS@", strconv.Itoa(runtime.NumCPU()),
 	).Replace(string(text)), nil
 }
 
-// shellQuoted is a word of a shell that stands for s.
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuoted is a word of a shell that stands for words with spaces between them.
+func shellQuoted(words ...string) string {
+	return "'" + strings.ReplaceAll(strings.Join(words, " "), "'", `'\''`) + "'"
+}
+
+// yamlQuoted are words of a list that goes on.
+func yamlQuoted(words []string) (list string) {
+	for _, word := range words {
+		list += strconv.Quote(word) + ", "
+	}
+	return list
+}

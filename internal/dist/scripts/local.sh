@@ -2,7 +2,7 @@
 # Does the tasks of @FOLDER@ on this machine, one after the other. Read and change this file, then: sh FILE
 # Run it again after a failure: what is done is not done twice.
 plan=@FOLDER@
-flags=@FLAGS@ # of run and merge: extsort dist run --help
+flags=@LOCALFLAGS@ # of run and merge: extsort dist run --help
 
 # try COMMAND... runs it, up to three times where it says that another try is worth it.
 try() {

@@ -5,16 +5,17 @@
 #SBATCH --requeue --open-mode=append
 #SBATCH --ntasks=1 --cpus-per-task=@CPUS@
 ##SBATCH --mem=40G --time=4:00:00 --partition=NAME
-##SBATCH --gpus-per-task=1
 plan=@FOLDER@
 flags=@FLAGS@ # of run and merge: extsort dist run --help
+flags+=${SLURM_CPUS_PER_TASK:+ --parallel $SLURM_CPUS_PER_TASK}
+gpus=@GPUS@ # of run: --gpus-per-task=1, with -d gpu
 
 if [ $# = 0 ]; then
 	set -euo pipefail
 	mkdir -p "$plan/log"
 	job() { sbatch --parsable --kill-on-invalid-dep=yes --job-name="extsort-$1" "${@:2}" "$0" "$1"; }
 	array=$plan/log/%x-%a # the files that tasks write to
-	runs=$(job run --array=0-@LASTRUN@ --output="$array")
+	runs=$(job run $gpus --array=0-@LASTRUN@ --output="$array")
 	cuts=$(job cut --dependency="afterok:$runs" --array=0-@LASTCUT@ --output="$array")
 	merges=$(job merge --dependency="afterok:$cuts" --array=0-@LASTMERGE@ --output="$array")
 	job verify --dependency="afterok:$merges" --output="$plan/log/%x"
