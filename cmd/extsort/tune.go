@@ -42,7 +42,7 @@ func (f *tuneFlags) groups() []group {
 	g.add(size(&f.count, "COUNT", parseCount), "count,n",
 		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	g.add(many(&f.folders, "DIR"), "temporary-directory,T",
-		"measure the disk of DIR, where spill or output go: two seconds, in which 768M are written and 1.3G read at most; "+
+		"measure the disk of DIR, where spill or output go: some seconds, in which 768M are written and 1.3G read at most; "+
 			"repeatable; otherwise TMPDIR, else /var/tmp")
 	kept := newGroup("What is kept")
 	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show what is kept, and what plans it changes")

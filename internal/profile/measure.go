@@ -198,7 +198,8 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 		t.err = cmp.Or(t.err, file.Sync())
 		sync += time.Since(from).Seconds()
 	}
-	d.Folder, d.Write = filepath.Dir(file.Name()), float64(bytes)/max(sync, 1e-3)
+	d.Write = float64(bytes) / max(sync, 1e-3)
+	d.Folder, _ = filepath.Abs(folder)
 	if first {
 		t.cache(ctx, p, file.Name(), diskStep/write)
 	}
@@ -222,14 +223,14 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 }
 
 // disk is the bytes/s that so many requests for blocks of a file move at a time. With writes every other one writes.
-func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests int, writes int64) float64 {
+func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests int, writes int64) (rate float64) {
 	memory, err := arena.Alloc(requests * plan.RequestBytes)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0
 	}
 	defer memory.Free()
 	var next atomic.Int64
-	rate, err := rateOf(requests, bytes, diskTime, func(i int) (int, error) {
+	rate, t.err = rateOf(requests, bytes, diskTime, func(i int) (int, error) {
 		block, n := memory.Bytes()[i*plan.RequestBytes:][:plan.RequestBytes], next.Add(1)-1
 		move := file.ReadAt
 		if n&writes == 1 {
@@ -240,6 +241,5 @@ func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests 
 		}
 		return move(block, n*plan.RequestBytes)
 	})
-	t.err = err
 	return rate
 }

@@ -19,7 +19,8 @@ import (
 // is left in a folder.
 func TestMeasure(t *testing.T) {
 	start, folder := time.Now(), t.TempDir()
-	p, disks, err := Measure(t.Context(), []string{folder, t.TempDir()})
+	t.Chdir(folder)
+	p, disks, err := Measure(t.Context(), []string{".", folder})
 	if err != nil {
 		t.Fatal(err)
 	}
