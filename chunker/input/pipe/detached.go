@@ -3,7 +3,24 @@ package pipe
 import (
 	"context"
 	"io"
+	"os"
 )
+
+// interruptible makes reads end soon after ctx is cancelled: Go cannot interrupt a read that waits in the system, or
+// somebody else's Reader. A regular file is returned as it is.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	if ctx.Done() == nil {
+		return r
+	}
+	file, ok := r.(*os.File)
+	if !ok {
+		return newDetached(ctx, r)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		return r
+	}
+	return interruptibleFile(ctx, file)
+}
 
 // detachedReader reads from what cannot be interrupted, and leaves a Read behind that goes on when nobody waits for it
 // any more. So what is read goes to a buffer of its own first.

@@ -12,19 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible makes reads end soon after ctx is cancelled: Go cannot interrupt a read that waits in the system, or
-// somebody else's Reader. A regular file is returned as it is.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
-	if ctx.Done() == nil {
-		return r
-	}
-	file, ok := r.(*os.File)
-	if !ok {
-		return newDetached(ctx, r)
-	}
-	if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
-		return r
-	}
+// interruptibleFile makes reads of a file that is no regular one end soon after ctx is cancelled.
+func interruptibleFile(ctx context.Context, file *os.File) io.Reader {
 	return &pollReader{file: file, ended: func() error { return context.Cause(ctx) }}
 }
 
