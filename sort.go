@@ -101,7 +101,7 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 		return nil, err
 	}
 	if err = s.openCheckpoint(onlyPlan); err == nil {
-		err = s.choose(ctx)
+		err = s.choose()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -126,7 +126,7 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 }
 
 // choose gathers the facts and makes the plan.
-func (s *session) choose(ctx context.Context) error {
+func (s *session) choose() error {
 	profile := machineProfile()
 	facts, err := gather(&s.opt, s.run, profile)
 	if err == nil {

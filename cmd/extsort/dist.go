@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -233,7 +234,7 @@ func distStatus(a *app) *cobra.Command {
 				return err
 			}
 			if f.json {
-				return writeJSON(a.out, s)
+				return json.NewEncoder(a.out).Encode(s)
 			}
 			next := "nothing: the output is " + w.Plan.Output
 			if s.Next != "" {

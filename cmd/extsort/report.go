@@ -21,10 +21,6 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-func writeJSON(w io.Writer, v any) error {
-	return json.NewEncoder(w).Encode(v)
-}
-
 // jsonHead is what the JSON of each command begins with.
 type jsonHead struct {
 	Schema int    `json:"schema"`          // of its form: it changes when a name goes or changes its meaning

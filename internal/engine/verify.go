@@ -99,8 +99,7 @@ func (r *Run) verify(ctx context.Context) error {
 		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output is not kept",
 			r.Result.ChecksumIn, r.Result.ChecksumOut)
 	}
-	summary := format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum)
-	r.Result.Verified, r.Result.Summary = true, &summary
+	r.Result.Verified, r.Result.Summary = true, new(format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum))
 	return nil
 }
 
