@@ -87,6 +87,8 @@ func Divide(f *Facts) Sizes {
 	}
 	b = b.with("left alone: it takes longer to touch than it saves", f.unused)
 	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
+	s.RequestBytes = f.requests(b.Chunks())
+	b = b.with("requests of remote inputs", s.RequestBytes)
 	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
 	reading := decoderBytes(f)
 	codecs := func(n int) int64 { return reading + format.CodecMemory(f.Output.Codec, n) }
@@ -96,8 +98,6 @@ func Divide(f *Facts) Sizes {
 		s.PipeBytes = f.Output.PipeBytes
 	}
 	b = b.with("pipe", s.PipeBytes)
-	s.RequestBytes = f.requests(b.Chunks())
-	b = b.with("requests of remote inputs", s.RequestBytes)
 	s.PartBytes, s.Parts = f.parts(b.Chunks())
 	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
