@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/md5"
 	"crypto/rand"
-	"encoding/base64"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -126,7 +126,8 @@ func (p *place) fault(err error) error {
 		err = ErrGone
 	case said.Code == minio.PreconditionFailed:
 		err = errChanged
-	case said.Code == "ConditionalRequestConflict": // another upload is about to be completed
+	case said.Code == "ConditionalRequestConflict", // another upload is about to be completed
+		said.Code == "XAmzContentSHA256Mismatch": // it was damaged on its way
 		return errors.New(said.Message)
 	case said.StatusCode == http.StatusForbidden || said.StatusCode == http.StatusUnauthorized:
 		err = p.denied(said.Code)
@@ -181,9 +182,9 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 }
 
 func (m *multipart) put(ctx context.Context, number int, part []byte) (tag string, err error) {
-	sum := md5.Sum(part) // by which the store sees that all came as it was sent
+	sum := sha256.Sum256(part) // which is signed, so that the store sees that all came as it was sent
 	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, bytes.NewReader(part), int64(len(part)),
-		minio.PutObjectPartOptions{Md5Base64: base64.StdEncoding.EncodeToString(sum[:]), DisableContentSha256: true})
+		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
 	return sent.ETag, m.fault(err)
 }
 

@@ -5,6 +5,7 @@ package remote
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -82,5 +83,29 @@ func TestUploadIsNotTakenForAnother(t *testing.T) {
 	}
 	if left := s.Unfinished(); len(left) > 0 {
 		t.Errorf("uploads of %v are left over", left)
+	}
+}
+
+// TestUploadIsSentAgainWhenItWasDamaged changes a byte of the first part on its way.
+func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
+	s := remotetest.Start(t)
+	content := bytes.Repeat([]byte("content"), MinPart/4)
+	var parts atomic.Int64
+	s.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && parts.Add(1) == 1 {
+				damaged, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				damaged[1000] ^= 1
+				r.Body = io.NopCloser(bytes.NewReader(damaged))
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	err := begun(t, content, false).Commit(-1)
+	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() != 3 {
+		t.Errorf("%d parts were sent, %v", parts.Load(), err)
 	}
 }

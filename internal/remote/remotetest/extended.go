@@ -4,6 +4,7 @@ package remotetest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 // extended adds what S3 has, and gofakes3 has not: If-Match where an object is read or copied, If-None-Match where it
-// is made, and parts that are copied.
+// is made, parts that are copied, and sums of those that are sent.
 func (s *Server) extended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, query := strings.TrimPrefix(r.URL.Path, "/"+Bucket+"/"), r.URL.Query()
@@ -33,6 +34,8 @@ func (s *Server) extended(next http.Handler) http.Handler {
 			s.complete(w, r, name, next)
 		case r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") != "":
 			s.copyPart(w, r, next)
+		case r.Method == http.MethodPut && upload != "":
+			putPart(w, r, next)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -79,6 +82,18 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, n
 		return
 	}
 	s.uploads.Delete(r.URL.Query().Get("uploadId"))
+	next.ServeHTTP(w, r)
+}
+
+// putPart refuses a part that has another sum than was signed.
+func putPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	part, err := io.ReadAll(r.Body)
+	if sum := sha256.Sum256(part); err != nil || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, "<Error><Code>XAmzContentSHA256Mismatch</Code><Message>it was damaged</Message></Error>")
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(part))
 	next.ServeHTTP(w, r)
 }
 
