@@ -57,7 +57,11 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	faults = append(faults, all.checkTotal())
 	if err := errors.Join(faults...); err != nil {
 		all.Close()
-		joinErrors(early, opened.close) // what was not reached
+		for _, one := range early { // what was not reached
+			if one.in != nil {
+				one.in.Close()
+			}
+		}
 		return nil, err
 	}
 	return all, nil
@@ -76,13 +80,6 @@ type opener struct {
 type opened struct {
 	in  *Input
 	err error
-}
-
-func (o opened) close() error {
-	if o.in == nil {
-		return nil
-	}
-	return o.in.Close()
 }
 
 // openRemote opens what is remote, each at its place among all sources: an answer of a server takes a while.
