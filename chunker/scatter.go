@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -21,22 +19,18 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	opt plan.Scatter) ([]*Part, error) {
 	sources := data.Split(opt.Workers)
 	scatterers := make([]*scatterer, len(sources))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, src := range sources {
-		group.Go(func() (err error) {
-			if scatterers[i], err = newScatterer(k, c, store, opt); err != nil {
-				return err
-			}
-			defer scatterers[i].memory.Free()
-			return scatterers[i].run(ctx, src)
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := device.Each(ctx, len(sources), func(ctx context.Context, i int) (err error) {
+		if scatterers[i], err = newScatterer(k, c, store, opt); err != nil {
+			return err
+		}
+		defer scatterers[i].memory.Free()
+		return scatterers[i].run(ctx, sources[i])
+	})
+	if err != nil {
 		return nil, err
 	}
 	parts := make([]*Part, c.Parts)
 	for p := range parts {
-		var err error
 		if parts[p], err = joinPart(store, scatterers, p); err != nil {
 			return nil, err
 		}

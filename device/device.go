@@ -213,14 +213,21 @@ type Stats struct {
 	Passes    int // radix passes over the data, the largest number that any key took
 }
 
+// Each runs f for every worker in a goroutine of its own and waits for all. An error cancels the context of the others.
+func Each(ctx context.Context, workers int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range workers {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	return group.Wait()
+}
+
 // Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of blockRecords
 // at most. When w fails it has been given all records before those, but no more are read.
 func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for range workers {
-		group.Go(func() error { return copyBlocks(ctx, src, max(blockRecords, 1), size, w) })
-	}
-	return group.Wait()
+	return Each(ctx, workers, func(ctx context.Context, _ int) error {
+		return copyBlocks(ctx, src, max(blockRecords, 1), size, w)
+	})
 }
 
 func copyBlocks(ctx context.Context, src Source, records, size int, w BlockWriter) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"iter"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/pool"
@@ -129,18 +127,9 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 func (e *engine[K, E]) each(
 	ctx context.Context, workers int, f func(ctx context.Context, i int, w *worker[K, E]) error,
 ) error {
-	return each(ctx, workers, func(ctx context.Context, i int) error {
+	return device.Each(ctx, workers, func(ctx context.Context, i int) error {
 		return f(ctx, i, e.workers[i])
 	})
-}
-
-// each runs f for every worker in a goroutine of its own and waits for all.
-func each(ctx context.Context, workers int, f func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range workers {
-		group.Go(func() error { return f(ctx, i) })
-	}
-	return group.Wait()
 }
 
 // equalPiece is how many elements of a leaf without blocks are made at a time.

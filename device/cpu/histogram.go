@@ -107,7 +107,7 @@ func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) 
 	if err := h.makeWorkers(workers); err != nil {
 		return 0, err
 	}
-	err := each(ctx, workers, func(ctx context.Context, i int) error {
+	err := device.Each(ctx, workers, func(ctx context.Context, i int) error {
 		w := h.workers[i]
 		w.records = 0
 		clear(w.counts)

@@ -47,7 +47,7 @@ func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
 // each runs f for every worker's counts and section of the elements.
 func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section []indexedKey)) error {
 	n, elements := int(s.stats.Records), s.order
-	return each(ctx, s.workers, func(ctx context.Context, i int) error {
+	return device.Each(ctx, s.workers, func(ctx context.Context, i int) error {
 		f(&s.table[i], elements[i*n/s.workers:(i+1)*n/s.workers])
 		return ctx.Err()
 	})
@@ -56,7 +56,7 @@ func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section
 func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 	s.stats = device.Stats{Algorithm: CountScanReorder}
 	in := newIntake(src, &s.sizes)
-	err := each(ctx, s.workers, func(ctx context.Context, _ int) error {
+	err := device.Each(ctx, s.workers, func(ctx context.Context, _ int) error {
 		for {
 			recs, _, err := in.next(ctx, func(first int64, n int) []byte {
 				return s.kept[int(first)*s.record:][:n*s.record]

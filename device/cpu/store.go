@@ -66,7 +66,7 @@ func inOrder(
 	ctx context.Context, workers, tasks int, do func(ctx context.Context, worker, task int) error,
 ) error {
 	var claimed atomic.Int64
-	return each(ctx, workers, func(ctx context.Context, worker int) error {
+	return device.Each(ctx, workers, func(ctx context.Context, worker int) error {
 		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
@@ -46,17 +44,14 @@ func (l *loader) run(ctx context.Context) error {
 	if n, err := l.fill(ctx); n == 0 || err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for range min(l.chunk.opt.Workers, cap(l.chunk.ring.free)) {
-		group.Go(func() error {
-			for {
-				if n, err := l.fill(ctx); n == 0 || err != nil {
-					return err
-				}
+	err := device.Each(ctx, min(l.chunk.opt.Workers, cap(l.chunk.ring.free)), func(ctx context.Context, _ int) error {
+		for {
+			if n, err := l.fill(ctx); n == 0 || err != nil {
+				return err
 			}
-		})
-	}
-	if err := group.Wait(); err != nil {
+		}
+	})
+	if err != nil {
 		return err
 	}
 	if l.loaded != l.end-l.base {
