@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,7 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,9 +44,8 @@ func TestStore(t *testing.T) {
 	mustRun(t, dir, "gen", "-t", "u64", "--size", size, "-o", "keys")
 	mustRun(t, dir, "gen", "-t", "u64", "--size", size, "-o", "s3://bucket/keys")
 	mustRun(t, dir, "-t", "u64", "-S", "256M", "-o", "sorted", "keys")
-	start := time.Now()
-	s.copy(t, "keys", "copied")
-	copied := time.Since(start)
+	copied := s.timedCopy(t, "a copy by 16 requests at a time", false)
+	whole := s.timedCopy(t, "one that reads all before it writes", true)
 	for _, test := range []struct {
 		name     string
 		disturbs func(http.Handler) http.Handler
@@ -60,19 +60,24 @@ func TestStore(t *testing.T) {
 				t.Setenv("AWS_ENDPOINT_URL_S3", proxy.URL)
 			}
 			const limit = 192 << 20
-			cmd := exec.Command("extsort", "-t", "u64", "-S", strconv.Itoa(limit), "-o", "s3://bucket/out",
-				"s3://bucket/keys")
+			cmd := exec.Command("extsort", "-t", "u64", "-S", strconv.Itoa(limit), "--stats=json:report.json",
+				"-o", "s3://bucket/out", "s3://bucket/keys")
 			cmd.Dir = dir
-			start := time.Now()
+			start, servers := time.Now(), processorSeconds(t, s.process)
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, said)
 			}
-			took := time.Since(start)
-			if most := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; most > limit {
-				t.Errorf("%d MiB were used", most>>20)
+			took, used := time.Since(start), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+			var report struct {
+				PeakMemory int64 `json:"peak_memory"`
 			}
-			t.Logf("%s took %.1f s, and %.1f s to be copied by 16 requests at a time: %.2f of that rate", size,
-				took.Seconds(), copied.Seconds(), copied.Seconds()/took.Seconds())
+			if err := json.Unmarshal(readFile(t, dir, "report.json"), &report); err != nil || report.PeakMemory == 0 ||
+				report.PeakMemory > limit {
+				t.Errorf("%d MiB were used, %v", report.PeakMemory>>20, err)
+			}
+			t.Logf("%s took %.1f s, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of those of the "+
+				"store", size, took.Seconds(), copied/took.Seconds(), whole/took.Seconds(), used.Seconds(),
+				processorSeconds(t, s.process)-servers)
 			compare := exec.Command("cmp", filepath.Join(s.folder, "out"), filepath.Join(dir, "sorted"))
 			if said, err := compare.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, said)
@@ -81,11 +86,25 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// processorSeconds is what a process has used of processors.
+func processorSeconds(t *testing.T, process string) float64 {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + process + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if err != nil || len(fields) < 13 {
+		t.Fatalf("%v: %s", err, stat)
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return float64(user+system) / 100 // ticks of a second, for programs
+}
+
 // store is a server of S3 with one bucket, whose objects are the files of a folder.
 type store struct {
-	url    *url.URL
-	folder string
-	core   *minio.Core
+	url     *url.URL
+	folder  string
+	process string // its number
+	core    *minio.Core
 }
 
 func newStore(t *testing.T) *store {
@@ -114,6 +133,7 @@ func newStore(t *testing.T) *store {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = strconv.Itoa(cmd.Process.Pid)
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -154,8 +174,20 @@ func disturbed(next http.Handler) http.Handler {
 	})
 }
 
-// copy reads an object and writes another, 16 parts at a time, by what extsort does it with.
-func (s *store) copy(t *testing.T, from, to string) {
+// timedCopy copies the keys and gives the seconds that it takes.
+func (s *store) timedCopy(t *testing.T, what string, whole bool) float64 {
+	t.Helper()
+	start, own, servers := time.Now(), processorSeconds(t, "self"), processorSeconds(t, s.process)
+	s.copy(t, "keys", "copied", whole)
+	took := time.Since(start).Seconds()
+	t.Logf("%s takes %.1f s, %.1f s of processors, and %.1f s of those of the store", what, took,
+		processorSeconds(t, "self")-own, processorSeconds(t, s.process)-servers)
+	return took
+}
+
+// copy reads an object and writes another, 16 parts at a time, by what extsort does it with. As a sort has to, it may
+// read the whole, to a file, before it writes.
+func (s *store) copy(t *testing.T, from, to string, whole bool) {
 	t.Helper()
 	info, err := s.core.Client.StatObject(t.Context(), "bucket", from, minio.StatObjectOptions{})
 	if err != nil {
@@ -165,39 +197,71 @@ func (s *store) copy(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
 	parts := make([]minio.CompletePart, (info.Size+partBytes-1)/partBytes)
-	all, ctx := errgroup.WithContext(t.Context())
-	all.SetLimit(16)
-	for i := range parts {
-		all.Go(func() (err error) {
-			parts[i], err = s.copyPart(ctx, from, to, id, int64(i)*partBytes, min(partBytes, info.Size-int64(i)*partBytes))
+	each := func(do func(ctx context.Context, i int, part []byte, off int64) error) {
+		all, ctx := errgroup.WithContext(t.Context())
+		all.SetLimit(16)
+		for i := range parts {
+			off := int64(i) * partBytes
+			all.Go(func() error { return do(ctx, i, make([]byte, min(partBytes, info.Size-off)), off) })
+		}
+		if err := all.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(ctx context.Context, _ int, part []byte, off int64) error { return s.read(ctx, from, part, off) }
+	send := func(ctx context.Context, i int, part []byte, _ int64) (err error) {
+		parts[i], err = s.send(ctx, to, id, i+1, part)
+		return err
+	}
+	if whole {
+		each(func(ctx context.Context, i int, part []byte, off int64) error {
+			err := read(ctx, i, part, off)
+			if err == nil {
+				_, err = file.WriteAt(part, off)
+			}
 			return err
 		})
+		read = func(_ context.Context, _ int, part []byte, off int64) error {
+			_, err := file.ReadAt(part, off)
+			return err
+		}
 	}
-	if err = all.Wait(); err == nil {
-		_, err = s.core.CompleteMultipartUpload(t.Context(), "bucket", to, id, parts, minio.PutObjectOptions{})
-	}
+	each(func(ctx context.Context, i int, part []byte, off int64) error {
+		if err := read(ctx, i, part, off); err != nil {
+			return err
+		}
+		return send(ctx, i, part, off)
+	})
+	_, err = s.core.CompleteMultipartUpload(t.Context(), "bucket", to, id, parts, minio.PutObjectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (s *store) copyPart(ctx context.Context, from, to, id string, off, n int64) (part minio.CompletePart, err error) {
+func (s *store) read(ctx context.Context, from string, part []byte, off int64) error {
 	var opt minio.GetObjectOptions
-	if err := opt.SetRange(off, off+n-1); err != nil {
-		return part, err
+	if err := opt.SetRange(off, off+int64(len(part))-1); err != nil {
+		return err
 	}
 	body, _, _, err := s.core.GetObject(ctx, "bucket", from, opt)
 	if err != nil {
-		return part, err
+		return err
 	}
 	defer body.Close()
-	data := make([]byte, n)
-	if _, err := io.ReadFull(body, data); err != nil {
-		return part, fmt.Errorf("%s at %d: %w", from, off, err)
+	if _, err := io.ReadFull(body, part); err != nil {
+		return fmt.Errorf("%s at %d: %w", from, off, err)
 	}
-	number := int(off/partBytes) + 1
-	sent, err := s.core.PutObjectPart(ctx, "bucket", to, id, number, bytes.NewReader(data), n,
+	return nil
+}
+
+func (s *store) send(ctx context.Context, to, id string, number int, part []byte) (minio.CompletePart, error) {
+	sent, err := s.core.PutObjectPart(ctx, "bucket", to, id, number, bytes.NewReader(part), int64(len(part)),
 		minio.PutObjectPartOptions{})
 	return minio.CompletePart{PartNumber: number, ETag: sent.ETag}, err
 }
