@@ -144,7 +144,7 @@ func parseCount(s string) (int64, error) {
 	unit, badUnit := humanize.ParseBytes("1" + text[len(digits):])
 	n, err := humanize.ParseBytes(text)
 	if err = cmp.Or(err, bad, badUnit); err != nil || n > math.MaxInt64 || float64(n) != number*float64(unit) {
-		return 0, fmt.Errorf("%q: want a number of records, plain, with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
+		return 0, fmt.Errorf("%q: want a number, plain, with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
 			"as 1e6 or as 2^24", s)
 	}
 	return int64(n), nil
