@@ -33,7 +33,8 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	if s.run.Facts, err = gather(&s.opt, s.run, plan.DefaultProfile()); err != nil {
+	profile, diskOf := machineProfile()
+	if s.run.Facts, err = gather(&s.opt, s.run, profile, diskOf); err != nil {
 		t.Fatal(err)
 	}
 	asked := 0

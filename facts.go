@@ -26,7 +26,6 @@ const stdio = input.Stdin
 var (
 	machineProfile = profile.Load
 	systemMemory   = profile.Memory
-	machineDisk    = profile.DiskOf
 )
 
 // windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
@@ -81,7 +80,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 }
 
 // gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
-func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error) {
+func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in := run.Input
 	f := factsOf(opt, in)
 	var err error
@@ -98,15 +97,15 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile) (*plan.Facts, error)
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
 	f.Spill.Free = cmp.Or[spill.Store](run.Store, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
-	f.Spill.Disk, f.Output.Disk = machineDisk(opt.TempDirs[0]), machineDisk(opt.Output)
-	shared := func(dir string) bool { d := machineDisk(dir); return d.Is(&f.Output.Disk) }
+	f.Spill.Disk, f.Output.Disk = diskOf(opt.TempDirs[0]), diskOf(opt.Output)
+	shared := func(dir string) bool { d := diskOf(dir); return d.Is(&f.Output.Disk) }
 	if f.Spill.Free >= 0 && slices.ContainsFunc(opt.TempDirs, shared) {
 		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
 	if f.Seekable && !f.Remote {
 		if _, err := os.Stat(in.Files[0].Name); err == nil { // else it is standard input, or imagined
-			f.Disk = machineDisk(in.Files[0].Name)
+			f.Disk = diskOf(in.Files[0].Name)
 		}
 		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -34,7 +33,8 @@ func TestLooksReversed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := gather(&s.opt, s.run, plan.DefaultProfile())
+		profile, diskOf := machineProfile()
+		f, err := gather(&s.opt, s.run, profile, diskOf)
 		if err := errors.Join(err, s.close()); err != nil {
 			t.Fatal(err)
 		}

@@ -33,8 +33,9 @@ var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the pla
 // every machine, and so is the profile. The cache is looked at once, so it is set before anything asks for it.
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
-	machineProfile = plan.DefaultProfile
-	machineDisk = func(name string) plan.Disk { return plan.Disk{ID: profile.DiskOf(name).ID} }
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), new(profile.Kept).DiskOf
+	}
 }
 
 const plansFile = "testdata/plans.txt"
@@ -231,10 +232,12 @@ func parseDefaults(line string) (planFacts, error) {
 
 // TestDisksOfFacts asks for the disk of a file that is read, and for none of standard input or of what is imagined.
 func TestDisksOfFacts(t *testing.T) {
-	disk := machineDisk
-	defer func() { machineDisk = disk }()
+	kept := machineProfile
+	defer func() { machineProfile = kept }()
 	var asked []string
-	machineDisk = func(name string) plan.Disk { asked = append(asked, name); return plan.Disk{} }
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(name string) plan.Disk { asked = append(asked, name); return plan.Disk{} }
+	}
 	name := writeFile(t, make([]byte, plan.SmallBytes))
 	in, err := os.Open(name)
 	if err != nil {
@@ -398,10 +401,10 @@ type planMachine struct {
 }
 
 func newPlanMachine(t *testing.T) *planMachine {
-	system, disk, rates := systemMemory, isOnDisk, machineDisk
+	system, disk, kept := systemMemory, isOnDisk, machineProfile
 	devices, installed, open := machineDevices, hasOpenCL, openCL
 	t.Cleanup(func() {
-		systemMemory, isOnDisk, machineDisk = system, disk, rates
+		systemMemory, isOnDisk, machineProfile = system, disk, kept
 		machineDevices, hasOpenCL, openCL = devices, installed, open
 	})
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
@@ -416,12 +419,14 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 		return f.spillDisk && folder == filepath.FromSlash(spillFolder) ||
 			!f.tmpfs && folder == filepath.FromSlash(outputFolder)
 	}
-	machineDisk = func(folder string) plan.Disk {
-		d := f.rates
-		if d.ID = folder; f.oneDisk {
-			d.ID = "the disk"
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(folder string) plan.Disk {
+			d := f.rates
+			if d.ID = folder; f.oneDisk {
+				d.ID = "the disk"
+			}
+			return d
 		}
-		return d
 	}
 	made, err := Plan(t.Context(), m.options(t, f))
 	if err != nil {

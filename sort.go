@@ -78,8 +78,8 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	opt.Raw, opt.Decompress, opt.SkipBytes, opt.KeepHeader = opt.Record.Format == "", "", 0, false
 	records /= max(opt.Part.N, 1)
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
-	opt.faults.readBytes = cmp.Or(machineDisk(opt.Output).Read, machineProfile().DiskBytes)
-	opt.faults.spillStore = spill.Endless{}
+	profile, diskOf := machineProfile()
+	opt.faults.readBytes, opt.faults.spillStore = cmp.Or(diskOf(opt.Output).Read, profile.DiskBytes), spill.Endless{}
 	return Plan(ctx, opt)
 }
 
@@ -127,8 +127,8 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 
 // choose gathers the facts and makes the plan.
 func (s *session) choose() error {
-	profile := machineProfile()
-	facts, err := gather(&s.opt, s.run, profile)
+	profile, diskOf := machineProfile()
+	facts, err := gather(&s.opt, s.run, profile, diskOf)
 	if err == nil {
 		err = s.identify(facts)
 	}

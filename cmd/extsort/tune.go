@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,8 +124,8 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 	if err != nil {
 		return err
 	}
-	found.DiskBytes = cmp.Or(profile.DiskOf(folders[0]).Write, found.DiskBytes)
-	if err := writeMeasured(a.out, before, found, disks); err != nil {
+	kept := profile.Known()
+	if err := writeMeasured(a.out, before, kept.On(folders[0]), disks); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "kept in %s\n", name)
@@ -197,7 +196,7 @@ func showTuning(w io.Writer) error {
 		fmt.Fprintln(w, "nothing is kept of this machine: sorts are planned by the rates of another (extsort tune measures)")
 	} else {
 		fmt.Fprintf(w, "measured on %s by %q, kept in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)
-		if err := writeMeasured(w, plan.DefaultProfile(), profile.LoadOn(spill.DefaultFolder()), k.Disks); err != nil {
+		if err := writeMeasured(w, plan.DefaultProfile(), k.On(spill.DefaultFolder()), k.Disks); err != nil {
 			return err
 		}
 	}

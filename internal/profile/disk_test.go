@@ -13,7 +13,8 @@ func TestDiskOf(t *testing.T) {
 		t.Setenv(name, folder)
 	}
 	t.Setenv("EXTSORT_PROFILE", "")
-	here := DiskOf(folder)
+	diskOf := func(name string) plan.Disk { _, of := Load(); return of(name) }
+	here := diskOf(folder)
 	if here != (plan.Disk{ID: here.ID}) {
 		t.Errorf("nothing is kept: %+v", here)
 	}
@@ -24,21 +25,24 @@ func TestDiskOf(t *testing.T) {
 		if _, err := Save(plan.DefaultProfile(), found, "a test"); err != nil {
 			t.Fatal(err)
 		}
-		if d := DiskOf(folder); d != here {
+		if d := diskOf(folder); d != here {
 			t.Errorf("kept is %+v, want %+v", d, here)
 		}
 	}
 	if kept := Known().Disks; len(kept) != 2 || kept["another"].Write != 5e9 {
 		t.Errorf("kept are %+v", kept)
 	}
-	if d := DiskOf("/proc"); d.ID != here.ID && d.Write != 0 {
+	if d := diskOf("/proc"); d.ID != here.ID && d.Write != 0 {
 		t.Errorf("of another disk: %+v", d)
 	}
 	if got := LoadOn(folder).DiskBytes; got != here.Write {
 		t.Errorf("on that disk %g bytes/s are written", got)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if d := DiskOf(folder); d.Write != 0 || LoadOn(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
+	if d := diskOf(folder); d.Write != 0 || LoadOn(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
 		t.Errorf("the default is asked for: %+v", d)
+	}
+	if k := Known(); k.On(folder).DiskBytes != here.Write {
+		t.Errorf("kept is all the same that %g bytes/s are written", k.On(folder).DiskBytes)
 	}
 }

@@ -63,7 +63,7 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]p
 	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
 	disks := map[string]plan.Disk{}
 	for i, folder := range folders {
-		if d := (plan.Disk{ID: DiskOf(folder).ID}); i == 0 || disks[d.ID].Write == 0 {
+		if d := (plan.Disk{ID: diskID(folder)}); i == 0 || disks[d.ID].Write == 0 {
 			if t.files(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
 				disks[d.ID] = d
 			}
@@ -195,7 +195,7 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 		}
 		write = min(write, time.Since(from).Seconds())
 		from = time.Now()
-		t.err = cmp.Or(t.err, file.Sync())
+		t.err = cmp.Or(t.err, file.Sync(), ctx.Err())
 		sync += time.Since(from).Seconds()
 	}
 	d.Write = float64(bytes) / max(sync, 1e-3)
@@ -236,8 +236,8 @@ func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests 
 		if n&writes == 1 {
 			move = file.WriteAt
 		}
-		if (n+1)*plan.RequestBytes > bytes {
-			return 0, ctx.Err()
+		if err := ctx.Err(); err != nil || (n+1)*plan.RequestBytes > bytes {
+			return 0, err
 		}
 		return move(block, n*plan.RequestBytes)
 	})

@@ -41,8 +41,12 @@ func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.Nu
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
 
-// Load is the profile that was kept of this machine, else the default.
-func Load() *plan.Profile { return cmp.Or(load().Profile, plan.DefaultProfile()) }
+// Load is the profile that was kept of this machine, else the default, and what was measured of the disk that a folder
+// or a file is on, or will be.
+func Load() (p *plan.Profile, diskOf func(name string) plan.Disk) {
+	k := load()
+	return cmp.Or(k.Profile, plan.DefaultProfile()), k.DiskOf
+}
 
 // load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
 func load() Kept {
@@ -52,25 +56,37 @@ func load() Kept {
 	return Known()
 }
 
+// LoadOn is Load with what was measured of a folder's disk.
+func LoadOn(folder string) *plan.Profile {
+	k := load()
+	return k.On(folder)
+}
+
 // DiskOf is what was measured of the disk that a folder or a file is on, or will be.
-func DiskOf(name string) plan.Disk {
-	number, known := spill.DeviceOf(name)
-	if !known {
-		number, known = spill.DeviceOf(filepath.Dir(name))
-	}
-	id := filepath.VolumeName(name)
-	if known {
-		id = strconv.FormatUint(number, 10)
-	}
-	d := load().Disks[id]
+func (k *Kept) DiskOf(name string) plan.Disk {
+	id := diskID(name)
+	d := k.Disks[id]
 	d.ID = id
 	return d
 }
 
-// LoadOn is Load with what was measured of a folder's disk.
-func LoadOn(folder string) *plan.Profile {
-	p := *Load()
-	p.DiskBytes = cmp.Or(DiskOf(folder).Write, p.DiskBytes)
+// diskID tells the disk that a folder or a file is on, or will be, from others; "": that is not known.
+func diskID(name string) string {
+	number, known := spill.DeviceOf(name)
+	if !known {
+		number, known = spill.DeviceOf(filepath.Dir(name))
+	}
+	if known {
+		return strconv.FormatUint(number, 10)
+	}
+	whole, _ := filepath.Abs(name) // else it has no volume
+	return filepath.VolumeName(whole)
+}
+
+// On is the profile, else the default, with what was measured of a folder's disk.
+func (k *Kept) On(folder string) *plan.Profile {
+	p := *cmp.Or(k.Profile, plan.DefaultProfile())
+	p.DiskBytes = cmp.Or(k.DiskOf(folder).Write, p.DiskBytes)
 	return &p
 }
 

@@ -1,7 +1,9 @@
 package profile
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -44,7 +46,7 @@ func TestMeasure(t *testing.T) {
 	if !p.Rates().Measured {
 		t.Errorf("%q is taken for the default", p.Machine)
 	}
-	d := disks[DiskOf(folder).ID]
+	d := disks[diskID(folder)]
 	if onDisk := !spill.InMemory(folder); onDisk && (len(disks) != 1 || d.Folder != folder || d.Write < 1e5) {
 		t.Errorf("%+v", disks)
 	}
@@ -84,6 +86,14 @@ func TestMeasureFails(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "measure this machine: ") {
 		t.Errorf("a missing folder: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var trials trials
+	var d plan.Disk
+	trials.files(ctx, plan.DefaultProfile(), t.TempDir(), false, &d)
+	if !errors.Is(trials.err, context.Canceled) || d.Fetch > 0 {
+		t.Errorf("a cancelled trial: %v, after which it was read: %+v", trials.err, d)
+	}
 }
 
 // TestLoad: the profile of this machine is found again; one that is missing, broken or another machine's is not taken.
@@ -93,7 +103,7 @@ func TestLoad(t *testing.T) {
 		t.Setenv(name, folder)
 	}
 	t.Setenv("EXTSORT_PROFILE", "")
-	if p := Load(); *p != *plan.DefaultProfile() {
+	if p, _ := Load(); *p != *plan.DefaultProfile() {
 		t.Errorf("nothing is kept: %+v", p)
 	}
 	want := *plan.DefaultProfile()
@@ -102,7 +112,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := Load(); *p != want {
+	if p, _ := Load(); *p != want {
 		t.Errorf("kept is %+v, not %+v", p, want)
 	}
 	content, err := os.ReadFile(name)
@@ -125,7 +135,7 @@ func TestLoad(t *testing.T) {
 		if changed, err := json.Marshal(k); err != nil || os.WriteFile(name, changed, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if p := Load(); *p != *plan.DefaultProfile() {
+		if p, _ := Load(); *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -133,7 +143,7 @@ func TestLoad(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if p := Load(); *p != *plan.DefaultProfile() {
+		if p, _ := Load(); *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -141,7 +151,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if p := Load(); *p != *plan.DefaultProfile() {
+	if p, _ := Load(); *p != *plan.DefaultProfile() {
 		t.Errorf("the default is asked for: %+v", p)
 	}
 }
