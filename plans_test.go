@@ -264,6 +264,24 @@ func TestDisksOfFacts(t *testing.T) {
 	}
 }
 
+// TestImaginedInputIsAskedAhead reads what is not there as fast as its disk gives it to several requests at a time, as
+// it would be read.
+func TestImaginedInputIsAskedAhead(t *testing.T) {
+	kept := machineProfile
+	defer func() { machineProfile = kept }()
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(string) plan.Disk { return plan.Disk{ID: "1", Read: 1e7, Fetch: 1e8, Write: 1e8} }
+	}
+	opt := Options{Record: Keys(U64), MemoryBytes: 4 << 30, TempDirs: []string{t.TempDir()}, Output: "out"}
+	p, err := PlanFor(t.Context(), opt, 1e8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Stages[0]; s.Name != plan.StageRead || s.Seconds < 8 || s.Seconds > 16 {
+		t.Errorf("800 MB at 100 MB/s: %+v", s)
+	}
+}
+
 // TestFactsAreRead: a word that is no fact, or has no value that it can have, is refused.
 func TestFactsAreRead(t *testing.T) {
 	f, err := parseFacts(planFacts{workers: 3}, "records=2Mi type=12,0:u64 disk=1500M gpus=2 free=unknown unique=yes")

@@ -79,7 +79,7 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	records /= max(opt.Part.N, 1)
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
 	profile, diskOf := machineProfile()
-	opt.faults.readBytes, opt.faults.spillStore = cmp.Or(diskOf(opt.Output).Read, profile.DiskBytes), spill.Endless{}
+	opt.faults.readBytes, opt.faults.spillStore = cmp.Or(diskOf(opt.Output).Fetch, profile.DiskBytes), spill.Endless{}
 	return Plan(ctx, opt)
 }
 
