@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -28,7 +29,7 @@ func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 	p, began := w.Plan, time.Now()
 	from, to := s.Of(int64(p.Parts))
-	if isCut(p, int(from), int(to)) {
+	if isCut(ctx, p, int(from), int(to)) {
 		w.Tell("the cuts are there")
 		return nil
 	}
@@ -50,13 +51,14 @@ func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 }
 
 // isCut reports whether all cuts of this plan are there from that before one part to that before another.
-func isCut(p *Plan, from, to int) bool {
-	for k := from; k <= to; k++ {
-		if !isOf(p, p.recordFile(cuts, k)) {
-			return false
+func isCut(ctx context.Context, p *Plan, from, to int) bool {
+	missing := together(ctx, to-from+1, func(_ context.Context, i int) error {
+		if !isOf(p, p.recordFile(cuts, from+i)) {
+			return fs.ErrNotExist
 		}
-	}
-	return true
+		return nil
+	})
+	return missing == nil
 }
 
 // isOf reports whether a file is there that says to be of a plan. It reads no more than its beginning: a cut has a

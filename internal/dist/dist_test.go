@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -318,6 +319,27 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	}
 	c.all(2)
 	c.check()
+}
+
+// TestTogetherEnds begins nothing behind an error, or when nothing is wanted any more.
+func TestTogetherEnds(t *testing.T) {
+	var begun atomic.Int64
+	fault := errors.New("the tenth")
+	do := func(_ context.Context, i int) error {
+		begun.Add(1)
+		if i < 10 {
+			return nil
+		}
+		return fault
+	}
+	if err := together(t.Context(), 10_000, do); err != fault || begun.Load() > 100 {
+		t.Errorf("%v after %d", err, begun.Load())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := together(ctx, 10, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
 }
 
 // TestChangedRunIsNoticed changes a run between its task and the merge.

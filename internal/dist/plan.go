@@ -206,14 +206,14 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 }
 
 // together does n things, of which several are under way at the same time: most of them wait for an answer of a store.
-// After an error the others end soon. It gives the first one, in their order, of those that came before.
+// After an error the others end soon, or do not begin. It gives the first one, in their order, of those that came.
 func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(plan.RemoteRequests)
-	for i := range n {
+	for i := 0; i < n && within.Err() == nil; i++ {
 		group.Go(func() error {
 			if errs[i] = do(within, i); errs[i] != nil {
 				cancel()
@@ -227,7 +227,7 @@ func together(ctx context.Context, n int, do func(ctx context.Context, i int) er
 			return err
 		}
 	}
-	return cmp.Or(errs...)
+	return cmp.Or(append(errs, ctx.Err())...)
 }
 
 // Estimate says what a plan costs.

@@ -36,7 +36,7 @@ func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	if s.Left, err = p.left(ctx, parts); err != nil {
 		return nil, err
 	}
-	s.Cut = isCut(p, 0, p.Parts)
+	s.Cut = isCut(ctx, p, 0, p.Parts)
 	switch {
 	case len(s.RunsLeft) > 0:
 		s.Next = "run"
