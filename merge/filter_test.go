@@ -35,13 +35,9 @@ func TestUniqueOfMerge(t *testing.T) {
 				return nil
 			}, next)
 		}
-		to := count(&distinct, output.Window(0, limit, count(&seen, out), 16))
-		unique := output.NewGroups(k, output.GroupForm{}, to)
+		unique := output.NewUnique(k, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
-			t.Fatal(err)
-		}
-		if err := unique.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if distinct.Load() != int64(len(want)/16) || seen.Load() != limit {
@@ -80,16 +76,13 @@ func TestUniqueOfStretches(t *testing.T) {
 			}
 		}
 		out := newCollector(k, 1<<20)
-		unique := output.NewGroups(k, output.GroupForm{}, out)
+		unique := output.NewUnique(k, out)
 		for first := 0; first*size < len(all); {
 			n := min(1+r.IntN(5000), len(all)/size-first)
 			if err := unique.WriteBlock(t.Context(), int64(first), all[first*size:(first+n)*size]); err != nil {
 				t.Fatal(err)
 			}
 			first += n
-		}
-		if err := unique.Flush(t.Context()); err != nil {
-			t.Fatal(err)
 		}
 		if got := out.result(t); !bytes.Equal(got, want) {
 			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d",

@@ -110,7 +110,7 @@ func Divide(f *Facts) Sizes {
 	b = b.with("requests of spill", s.UncachedBytes)
 	if f.Asked.Unique {
 		size := int64(f.recordSize())
-		block := max(int64(s.BlockBytes)/size, 2) * (size + int64(f.Asked.Beside))
+		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
 		b = b.with("unique", min(int64(s.Workers)*block, b.Chunks()/4))
 	}
 	if f.Asked.Remade {

@@ -37,7 +37,7 @@ type Output struct {
 
 // Form says what is written in place of the records.
 type Form struct {
-	Groups   output.GroupForm // of those with equal keys, where plan.Asked has them unique
+	Groups   output.GroupForm // of those with equal keys; the zero value: as plan.Asked has it
 	From, To int              // the part of a record that is written; To is 0: all of it
 	Bare     bool             // no header
 }
@@ -175,9 +175,12 @@ func (o *Output) filters() device.BlockWriter {
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
 	}
-	if asked.Unique {
+	switch {
+	case o.form.Groups != output.GroupForm{}:
 		o.groups = output.NewGroups(in.Keyer, o.form.Groups, w)
 		w = o.groups
+	case asked.Unique:
+		w = output.NewUnique(in.Keyer, w)
 	}
 	return w
 }

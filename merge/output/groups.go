@@ -3,7 +3,6 @@ package output
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -19,10 +18,10 @@ type GroupForm struct {
 	Repeated bool // nothing where there is but one
 }
 
-// Groups is a BlockWriter that writes one record for all that have equal keys, under new indexes without gaps. Which is
-// the last of them, and how many there are, may only be known with the next block, or when Flush is called. Blocks are
-// reduced side by side; only their ends are joined in order. Every call in progress holds a buffer of the size of what
-// it writes, of two records at least.
+// Groups is a BlockWriter that writes one record for all that have equal keys, where Unique does not know enough: which
+// is the last of them, and how many there are, may only be known with the next block, or when Flush is called. Blocks
+// are reduced side by side; only their ends are joined in order. Every call in progress holds a buffer of the size of
+// what it writes.
 type Groups struct {
 	keyer *format.Keyer
 	form  GroupForm
@@ -38,14 +37,6 @@ type equals struct {
 	rec   []byte // the one that is written
 	count uint64 // 0: there are none yet
 }
-
-// scratch is the memory of one call of WriteBlock.
-type scratch struct {
-	recs []byte
-	keys [512]uint64
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // NewGroups makes a Groups that writes to next.
 func NewGroups(k *format.Keyer, form GroupForm, next device.BlockWriter) *Groups {
@@ -85,60 +76,31 @@ func (g *Groups) Flush(ctx context.Context) error {
 // reduce puts into buf, behind room for two records, what is written of all groups but the first and the last, and
 // gives those; tail has none where there is one group.
 func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
-	size := g.keyer.Layout().RecordSize
-	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
-	waiting := 0 // where those begin that are to be copied as they are
-	g.each(&buf.keys, recs, func(from, to int) {
-		switch group := recs[from:to]; {
-		case from == 0:
-			head = g.equals(group)
-		case to == len(recs):
-			buf.recs = append(buf.recs, recs[waiting:from]...)
-			tail = g.equals(group)
-		case g.form == GroupForm{}: // its first record follows them
-			buf.recs = append(buf.recs, recs[waiting:from+size]...)
-		default:
-			buf.recs = g.put(append(buf.recs, recs[waiting:from]...), g.equals(group))
-		}
-		waiting = to
-	})
-	return head, tail
-}
-
-// each calls see for the groups in their order. It skips those of one record that are to be copied as they are, but not
-// the first and the last.
-func (g *Groups) each(prefixes *[512]uint64, recs []byte, see func(from, to int)) {
 	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
-	from, before, within := 0, uint64(0), true // within: the group is one to see
-	for base := 0; base < len(recs); base += len(prefixes) * size {
-		block := recs[base:min(base+len(prefixes)*size, len(recs))]
-		if base > 0 && within && g.keyer.Compare(recs[base-size:base], block[len(block)-size:]) == 0 {
-			continue // then so are all between them
+	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
+	from := 0
+	end := func(at int) {
+		buf.recs = g.put(buf.recs, tail)
+		if tail = g.equals(recs[from:at]); from == 0 {
+			head, tail = tail, equals{}
 		}
-		keys := prefixes[:len(block)/size]
+		from = at
+	}
+	var before uint64
+	for base := 0; base < len(recs); base += len(buf.keys) * size {
+		block := recs[base:min(base+len(buf.keys)*size, len(recs))]
+		keys := buf.keys[:len(block)/size]
 		g.keyer.Prefixes(keys, block)
-		for i := 0; i < len(keys); i++ {
-			for !within && i < len(keys)-1 && keys[i] != before {
-				before = keys[i]
-				i++
-			}
+		for i, key := range keys {
 			at := base + i*size
-			same := keys[i] == before && (!wide || at == 0 || g.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0)
-			before = keys[i]
-			switch {
-			case same == within || at == 0:
-			case same:
-				from, within = at-size, true
-			default:
-				see(from, at)
-				from, within = at, g.form.Count || g.form.Repeated
+			if at > 0 && (key != before || wide && g.keyer.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
+				end(at)
 			}
+			before = key
 		}
 	}
-	if !within {
-		from = len(recs) - size
-	}
-	see(from, len(recs))
+	end(len(recs))
+	return head, tail
 }
 
 // equals is a group that is these records.
@@ -168,7 +130,7 @@ func (g *Groups) join(ctx context.Context, buf *scratch, head, tail equals, firs
 	if err := g.turns.wait(ctx, first); err != nil {
 		return 0, nil, err
 	}
-	done := buf.recs[:0] // in the room for it
+	var done []byte
 	if g.open.count > 0 && g.keyer.Compare(g.open.rec, head.rec) == 0 {
 		g.extend(head)
 	} else {
