@@ -270,7 +270,7 @@ func TestImaginedInputIsAskedAhead(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
 	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
-		return plan.DefaultProfile(), func(string) plan.Disk { return plan.Disk{ID: "1", Read: 1e7, Fetch: 1e8, Write: 1e8} }
+		return plan.DefaultProfile(), func(string) plan.Disk { return plan.Disk{ID: "1", Fetch: 1e8, Write: 1e8} }
 	}
 	opt := Options{Record: Keys(U64), MemoryBytes: 4 << 30, TempDirs: []string{t.TempDir()}, Output: "out"}
 	p, err := PlanFor(t.Context(), opt, 1e8)

@@ -72,8 +72,7 @@ type Spill struct {
 type Disk struct {
 	ID     string  `json:"-"`           // tells it from others; "": not known
 	Folder string  `json:"folder"`      // by which it was measured
-	Read   float64 `json:"read_bytes"`  // one request after another, which no sort does
-	Fetch  float64 `json:"fetch_bytes"` // many at a time
+	Fetch  float64 `json:"fetch_bytes"` // read by many requests at a time
 	Write  float64 `json:"write_bytes"` // until it is durable
 	Mixed  float64 `json:"mixed_bytes"` // each way, where as much is read as is written at the same time
 }

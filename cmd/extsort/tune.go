@@ -46,7 +46,7 @@ func (f *tuneFlags) groups() []group {
 	g.add(size(&f.count, "COUNT", parseCount), "count,n",
 		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
 	g.add(many(&f.folders, "DIR"), "temporary-directory,T",
-		"measure the disk of DIR, where spill or output go: some seconds, in which 768M are written and 1.3G read at most; "+
+		"measure the disk of DIR, where spill or output go: some seconds, in which 768M are written and read at most; "+
 			"repeatable; otherwise TMPDIR, else /var/tmp")
 	kept := newGroup("What is kept")
 	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show what is kept, and what plans it changes")
@@ -115,6 +115,11 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 	if len(folders) == 0 {
 		folders = []string{spill.DefaultFolder()}
 	}
+	for _, folder := range folders {
+		if err := checkFolder(folder); err != nil {
+			return err
+		}
+	}
 	before := profile.LoadOn(folders[0])
 	found, disks, err := profile.Measure(ctx, folders)
 	if err != nil {
@@ -155,8 +160,8 @@ func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan
 	writeTable(w, lines)
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		d := disks[id]
-		fmt.Fprintf(w, "disk of %s: read %s, by many requests at a time %s, write %s, both at a time %s each way\n",
-			d.Folder, rate(int64(d.Read), 1), rate(int64(d.Fetch), 1), rate(int64(d.Write), 1), rate(int64(d.Mixed), 1))
+		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at a time %s each way\n", d.Folder, rate(int64(d.Fetch), 1),
+			rate(int64(d.Write), 1), rate(int64(d.Mixed), 1))
 	}
 	fmt.Fprintln(w)
 	return writePlansOf(w, earlier, before, now)

@@ -18,7 +18,7 @@ func TestDiskOf(t *testing.T) {
 	if here != (plan.Disk{ID: here.ID}) {
 		t.Errorf("nothing is kept: %+v", here)
 	}
-	here.Folder, here.Read, here.Write = folder, 1e9, 3e9
+	here.Folder, here.Fetch, here.Write = folder, 1e9, 3e9
 	for _, found := range []map[string]plan.Disk{
 		{here.ID: here}, {"another": {Folder: "/other", Write: 5e9}, "broken": {Folder: "/", Write: -1}},
 	} {

@@ -204,8 +204,7 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 		t.cache(ctx, p, file.Name(), diskStep/write)
 	}
 	if t.err == nil && spill.Uncache(file) { // else it would be the page cache that is read
-		d.Fetch, d.Mixed, d.Read = t.disk(ctx, file, bytes, atOnce, 0), t.disk(ctx, file, bytes, atOnce, 1)/2,
-			t.disk(ctx, file, bytes, 1, 0)
+		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, 0), t.disk(ctx, file, bytes, 1)/2
 	}
 }
 
@@ -222,15 +221,15 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 }
 
-// disk is the bytes/s that so many requests for blocks of a file move at a time. With writes every other one writes.
-func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, requests int, writes int64) (rate float64) {
-	memory, err := arena.Alloc(requests * plan.RequestBytes)
+// disk is the bytes/s that many requests for blocks of a file move at a time. With writes every other one writes.
+func (t *trials) disk(ctx context.Context, file *os.File, bytes, writes int64) (rate float64) {
+	memory, err := arena.Alloc(atOnce * plan.RequestBytes)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0
 	}
 	defer memory.Free()
 	var next atomic.Int64
-	rate, t.err = rateOf(requests, bytes, diskTime, func(i int) (int, error) {
+	rate, t.err = rateOf(atOnce, bytes, diskTime, func(i int) (int, error) {
 		block, n := memory.Bytes()[i*plan.RequestBytes:][:plan.RequestBytes], next.Add(1)-1
 		move := file.ReadAt
 		if n&writes == 1 {

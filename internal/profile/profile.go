@@ -103,7 +103,7 @@ func Known() Kept {
 		return Kept{}
 	}
 	mend(k.Profile)
-	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool { return min(d.Read, d.Fetch, d.Write, d.Mixed) < 0 })
+	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool { return min(d.Fetch, d.Write, d.Mixed) < 0 })
 	return k
 }
 
