@@ -57,7 +57,7 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	faults = append(faults, all.checkTotal())
 	if err := errors.Join(faults...); err != nil {
 		all.Close()
-		for _, one := range early { // what was not reached
+		for _, one := range early { // also what was not reached
 			if one.in != nil {
 				one.in.Close()
 			}

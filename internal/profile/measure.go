@@ -204,7 +204,7 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 		t.cache(ctx, p, file.Name(), diskStep/write)
 	}
 	if t.err == nil && spill.Uncache(file) { // else it would be the page cache that is read
-		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, 0), t.disk(ctx, file, bytes, 1)/2
+		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, false), t.disk(ctx, file, bytes, true)/2
 	}
 }
 
@@ -221,8 +221,8 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 }
 
-// disk is the bytes/s that many requests for blocks of a file move at a time. With writes every other one writes.
-func (t *trials) disk(ctx context.Context, file *os.File, bytes, writes int64) (rate float64) {
+// disk is the bytes/s that many requests for blocks of a file move at a time. Mixed, every other one writes.
+func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, mixed bool) (rate float64) {
 	memory, err := arena.Alloc(atOnce * plan.RequestBytes)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0
@@ -232,7 +232,7 @@ func (t *trials) disk(ctx context.Context, file *os.File, bytes, writes int64) (
 	rate, t.err = rateOf(atOnce, bytes, diskTime, func(i int) (int, error) {
 		block, n := memory.Bytes()[i*plan.RequestBytes:][:plan.RequestBytes], next.Add(1)-1
 		move := file.ReadAt
-		if n&writes == 1 {
+		if mixed && n%2 == 1 {
 			move = file.WriteAt
 		}
 		if err := ctx.Err(); err != nil || (n+1)*plan.RequestBytes > bytes {
