@@ -2,10 +2,12 @@ package input
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device/arena"
 )
 
 // Requests is the memory of the requests by which remote inputs are read ahead: no page cache holds them. All inputs
@@ -15,8 +17,8 @@ type Requests struct {
 	bytes    int64 // of one request
 	free     int   // requests that may still be made
 	most     int
-	fetchers int      // that share them
-	buffers  [][]byte // of requests that are over
+	fetchers map[*fetcher]bool
+	buffers  []*arena.Memory // of requests that are over, as long as there are fetchers
 }
 
 const (
@@ -28,7 +30,7 @@ const (
 )
 
 func newRequests() *Requests {
-	r := new(Requests)
+	r := &Requests{fetchers: map[*fetcher]bool{}}
 	r.allow(openBytes)
 	return r
 }
@@ -39,39 +41,75 @@ func (r *Requests) allow(bytes int64) {
 	defer r.mu.Unlock()
 	r.bytes = max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
 	most := int(min(bytes/r.bytes, plan.RemoteRequests))
-	r.free, r.most, r.buffers = r.free+most-r.most, most, nil
+	r.free, r.most = r.free+most-r.most, most
+	r.freeBuffers()
 }
 
 // take gives the memory of a request; nil: there is none for a fetcher that has so many already.
-func (r *Requests) take(has int) []byte {
+func (r *Requests) take(has int) *arena.Memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.free <= 0 || has >= max(1, r.most/max(r.fetchers, 1)) {
+	if r.free <= 0 || has >= max(1, r.most/max(len(r.fetchers), 1)) {
+		return nil
+	}
+	if last := len(r.buffers) - 1; last >= 0 {
+		buffer := r.buffers[last]
+		r.free, r.buffers = r.free-1, r.buffers[:last]
+		return buffer
+	}
+	buffer, err := arena.Alloc(int(r.bytes))
+	if err != nil {
 		return nil
 	}
 	r.free--
-	if last := len(r.buffers) - 1; last >= 0 {
-		buffer := r.buffers[last]
-		r.buffers = r.buffers[:last]
-		return buffer
-	}
-	return make([]byte, r.bytes)
+	return buffer
 }
 
-func (r *Requests) give(buffer []byte) {
+func (r *Requests) give(buffer *arena.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free++
-	if int64(len(buffer)) == r.bytes {
+	if len(r.fetchers) > 0 && int64(len(buffer.Bytes())) == r.bytes {
 		r.buffers = append(r.buffers, buffer)
+	} else {
+		buffer.Free()
 	}
 }
 
-// share counts a fetcher more or less.
-func (r *Requests) share(fetchers int) {
+// freeBuffers frees what nobody uses. REQUIRES: r.mu is held.
+func (r *Requests) freeBuffers() {
+	for _, buffer := range r.buffers {
+		buffer.Free()
+	}
+	r.buffers = nil
+}
+
+// join has a fetcher share the requests, and leave has it do so no more.
+func (r *Requests) join(f *fetcher) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fetchers += fetchers
+	r.fetchers[f] = true
+}
+
+func (r *Requests) leave(f *fetcher) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if delete(r.fetchers, f); len(r.fetchers) == 0 {
+		r.freeBuffers()
+	}
+}
+
+// giveUp gives back what was fetched and nobody will read any more. It does nothing on nil.
+func (r *Requests) giveUp() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	all := slices.Collect(maps.Keys(r.fetchers))
+	r.mu.Unlock()
+	for _, f := range all {
+		f.giveUp()
+	}
 }
 
 // fetcher reads records ahead of its readers, which read about in order, and each record once. What it has no memory
@@ -83,7 +121,6 @@ type fetcher struct {
 	read    func(p []byte, first int64) error
 
 	mu     sync.Mutex
-	begun  bool
 	next   int64    // first record that was not fetched, nor read by a reader
 	left   int64    // records that no reader has
 	pieces []*piece // that were fetched and not read to their end, in order
@@ -92,8 +129,10 @@ type fetcher struct {
 // piece is records that one request fetches.
 type piece struct {
 	first, records int64
-	left           int64  // that no reader has
-	buffer         []byte // that they are in
+	left           int64         // that no reader has
+	buffer         *arena.Memory // that they are in
+	readers        int           // of the buffer
+	givenUp        bool
 	done           chan struct{}
 	err            error
 }
@@ -107,10 +146,11 @@ func (f *fetcher) ReadRecords(p []byte, first int64) error {
 	for end := first + int64(len(p))/f.size; first < end; {
 		from, n := f.find(first, end)
 		part := p[:n*f.size]
-		if err := f.fill(part, first, from); err != nil {
+		err := f.fill(part, first, from)
+		f.release(from, n)
+		if err != nil {
 			return err
 		}
-		f.release(from, n)
 		p, first = p[len(part):], first+n
 	}
 	return nil
@@ -123,7 +163,7 @@ func (f *fetcher) fill(p []byte, first int64, from *piece) error {
 	}
 	<-from.done
 	if from.err == nil {
-		copy(p, from.buffer[(first-from.first)*f.size:])
+		copy(p, from.buffer.Bytes()[(first-from.first)*f.size:])
 	}
 	return from.err
 }
@@ -140,10 +180,18 @@ func (f *fetcher) find(first, end int64) (from *piece, n int64) {
 		case p.first > first:
 			return nil, min(p.first, end) - first
 		case first < p.first+p.records:
+			p.readers++
 			return p, min(p.first+p.records, end) - first
 		}
 	}
 	return nil, end - first
+}
+
+// begin has the fetcher get its share of the requests from now on, before it takes one.
+func (f *fetcher) begin() {
+	if f.left > 0 {
+		f.from.join(f)
+	}
 }
 
 // Ahead fetches what there is memory for.
@@ -155,24 +203,22 @@ func (f *fetcher) Ahead() {
 
 // ahead is Ahead. REQUIRES: f.mu is held.
 func (f *fetcher) ahead() {
-	if !f.begun {
-		f.begun = true
-		f.from.share(1)
-	}
+	f.begin()
 	for f.next < f.records {
 		buffer := f.from.take(len(f.pieces))
-		n := min(int64(len(buffer))/f.size, f.records-f.next)
-		if n == 0 {
-			if buffer != nil { // a record is larger than a request
-				f.from.give(buffer)
-			}
+		if buffer == nil {
+			return
+		}
+		n := min(int64(len(buffer.Bytes()))/f.size, f.records-f.next)
+		if n == 0 { // a record is larger than a request
+			f.from.give(buffer)
 			return
 		}
 		p := &piece{first: f.next, records: n, left: n, buffer: buffer, done: make(chan struct{})}
 		f.pieces, f.next = append(f.pieces, p), f.next+n
 		go func() {
 			defer close(p.done)
-			p.err = f.read(p.buffer[:n*f.size], p.first)
+			p.err = f.read(p.buffer.Bytes()[:n*f.size], p.first)
 		}()
 	}
 }
@@ -182,13 +228,18 @@ func (f *fetcher) release(from *piece, n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left -= n; f.left == 0 {
-		f.from.share(-1)
+		f.from.leave(f)
 	}
-	if i := slices.Index(f.pieces, from); i >= 0 {
-		if from.left -= n; from.left == 0 {
-			f.pieces = slices.Delete(f.pieces, i, i+1)
-			f.from.give(from.buffer)
-		}
+	if from == nil {
+		return
+	}
+	from.readers--
+	switch from.left -= n; {
+	case from.givenUp && from.readers == 0:
+		f.drop(from)
+	case !from.givenUp && from.left == 0:
+		f.pieces = slices.DeleteFunc(f.pieces, func(p *piece) bool { return p == from })
+		f.from.give(from.buffer)
 	}
 }
 
@@ -197,15 +248,20 @@ func (f *fetcher) giveUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.pieces {
-		go func() { // the request is under way, and has its memory until it has an answer
-			<-p.done
-			f.from.give(nil)
-		}()
-	}
-	if f.begun && f.left > 0 {
-		f.from.share(-1)
+		if p.givenUp = true; p.readers == 0 {
+			f.drop(p)
+		}
 	}
 	f.pieces, f.next, f.left = nil, f.records, 0
+	f.from.leave(f)
+}
+
+// drop gives the memory of a request back when it has an answer.
+func (f *fetcher) drop(p *piece) {
+	go func() {
+		<-p.done
+		f.from.give(p.buffer)
+	}()
 }
 
 // sequenceAhead is bytes that are read in order, and fetched ahead.
@@ -221,8 +277,14 @@ func newSequenceAhead(from *Requests, r io.ReaderAt, base, bytes int64) *sequenc
 	})}
 }
 
+// Close gives up what was not read.
+func (s *sequenceAhead) Close() error {
+	s.giveUp()
+	return nil
+}
+
 // Ahead reads what is remote in order, by requests of which several are under way and have so much memory.
-func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.Reader {
+func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
 	requests := newRequests()
 	requests.allow(memoryBytes)
 	return newSequenceAhead(requests, r, 0, bytes)

@@ -18,8 +18,7 @@ type Files struct {
 	ahead  *ahead
 	cut    int64 // records that Cut has given out
 
-	requests *Requests  // by which all is fetched ahead; nil: no input is remote
-	fetchers []*fetcher // of sections
+	requests *Requests // by which all is fetched ahead; nil: no input is remote
 }
 
 // NewFiles joins inputs. REQUIRES: all are Seekable.
@@ -43,7 +42,7 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 		return nil, nil
 	}
 	if f.cut == 0 {
-		f.giveUp()
+		f.requests.giveUp() // all records are read anew
 	}
 	f.cut += n
 	return f.section(f.cut-n, n), nil
@@ -51,16 +50,8 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 
 // Split cuts all records into at most n sources that can be read at the same time.
 func (f *Files) Split(n int) []device.Source {
-	f.giveUp()
+	f.requests.giveUp() // all records are read anew
 	return Evenly(f.Records(), n, f.section)
-}
-
-// giveUp lets what was fetched ahead go before all records are read anew.
-func (f *Files) giveUp() {
-	for _, one := range f.fetchers {
-		one.giveUp()
-	}
-	f.fetchers = nil
 }
 
 // Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
@@ -74,10 +65,16 @@ func Evenly(records int64, n int, cut func(first, n int64) device.Source) []devi
 	return sources
 }
 
+// Close closes the inputs. REQUIRES: nobody reads.
+func (f *Files) Close() error {
+	f.requests.giveUp()
+	return f.inputs.Close()
+}
+
 // Sample is the keys of up to n records from places spread evenly over the files.
 func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
-	readers := sampleReadersOf(f.size, f.requests != nil)
-	return SampleRecords(k, f.Records(), n, slices.Repeat([]readRecords{f.ReadRecords}, readers)...)
+	readers, together := sampleReadersOf(f.size, f.requests != nil)
+	return SampleRecords(k, f.Records(), n, together, slices.Repeat([]readRecords{f.ReadRecords}, readers)...)
 }
 
 // section is the source of n records from index first on. Several may be read at the same time.
@@ -85,7 +82,7 @@ func (f *Files) section(first, n int64) device.Source {
 	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 	if f.requests != nil {
 		s.fetched = newFetcher(f.requests, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
-		f.fetchers = append(f.fetchers, s.fetched)
+		s.fetched.begin()
 	}
 	return s
 }

@@ -27,7 +27,8 @@ type placed struct {
 
 	pages *mmap.ReaderAt // of the whole file; nil: it is not mapped
 
-	requests *Requests // by which it is read ahead; nil: it is not remote
+	requests *Requests      // by which it is read ahead; nil: it is not remote
+	ahead    *sequenceAhead // nil: none was begun
 
 	last os.FileInfo // at the end of reading; nil: it is open, or mapped
 }
@@ -114,8 +115,8 @@ func (f *placed) sequence(off, bytes int64) io.Reader {
 		return io.NewSectionReader(f, off, bytes)
 	}
 	first := min(streamBuffer, bytes)
-	rest := newSequenceAhead(f.requests, f, off+first, bytes-first)
-	return io.MultiReader(io.NewSectionReader(f, off, first), rest)
+	f.ahead = newSequenceAhead(f.requests, f, off+first, bytes-first)
+	return io.MultiReader(io.NewSectionReader(f, off, first), f.ahead)
 }
 
 // ReadAt reads like io.ReaderAt: by a call, unless it is mapped.
@@ -188,6 +189,9 @@ func (f *placed) check(warn func(message string)) error {
 // Close gives back the map: at the end of a sort, since whoever maps memory, as the driver of a GPU does, waits for a
 // large map to be undone.
 func (f *placed) Close() error {
+	if f.ahead != nil {
+		f.ahead.Close()
+	}
 	if f.pages == nil {
 		return nil
 	}

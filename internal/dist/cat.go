@@ -67,7 +67,9 @@ func copyObject(ctx context.Context, name string, bytes int64, to io.Writer) err
 	case ok:
 		err = store.Copy(object)
 	default:
-		_, err = io.Copy(to, input.Ahead(object, bytes, aheadBytes))
+		ahead := input.Ahead(object, bytes, aheadBytes)
+		defer ahead.Close()
+		_, err = io.Copy(to, ahead)
 	}
 	return err
 }
