@@ -111,9 +111,46 @@ func TestRemoteIsReadOnce(t *testing.T) {
 		if _, err := Sort(t.Context(), opt); err != nil || !bytes.Equal(out.Bytes(), sorted) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if sent := server.Bytes.Load(); sent > int64(len(data))*13/10 { // the sample is of 1024 places, 256 bytes each
+		if sent := server.Bytes.Load(); sent > int64(len(data))*13/10 { // the sample is of 512 places, 512 bytes each
 			t.Errorf("%s: %d bytes were sent of an input of %d", name, sent, len(data))
 		}
+	}
+}
+
+// TestLateAnswer does not answer the first request for records before nearly all others were read: only the section of
+// the input that waits for it stands still.
+func TestLateAnswer(t *testing.T) {
+	server := remotetest.Start(t)
+	record := Record(16).Key(0, U64)
+	data := remoteRecords(t, 1<<20, 8)
+	if err := server.Put("data", data); err != nil {
+		t.Fatal(err)
+	}
+	sorted := sortedLocally(t, Options{Record: record}, data)
+	var late atomic.Bool
+	server.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var first, last int64
+			fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last)
+			if first == 0 && last-first > 8<<10 && late.CompareAndSwap(false, true) {
+				for server.Bytes.Load() < int64(len(data))*3/4 {
+					if r.Context().Err() != nil || t.Context().Err() != nil {
+						return
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	defer server.Wrap(nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	_, err := Sort(ctx, Options{Inputs: []string{remotetest.S3("data")}, Record: record, Stdout: &out, Workers: 1,
+		MemoryBytes: 32 << 20, Strategy: Partition, TempDirs: []string{t.TempDir()}, faults: faults{chunkRecords: 100_000}})
+	if err != nil || !bytes.Equal(out.Bytes(), sorted) || !late.Load() {
+		t.Errorf("%d bytes, %v; a request was late: %v", out.Len(), err, late.Load())
 	}
 }
 
@@ -128,7 +165,7 @@ func TestRemoteChange(t *testing.T) {
 		var requests atomic.Int64
 		server.Wrap(func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if requests.Add(1) == 1030 { // after the sample
+				if requests.Add(1) == 520 { // after the sample
 					if err := server.Put("in", changed); err != nil {
 						t.Error(err)
 					}

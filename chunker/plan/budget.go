@@ -87,6 +87,8 @@ func Divide(f *Facts) Sizes {
 	}
 	b = b.with("left alone: it takes longer to touch than it saves", f.unused)
 	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
+	s.PartBytes, s.Parts = f.parts(b.Chunks())
+	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.RequestBytes = f.requests(b.Chunks())
 	b = b.with("requests of remote inputs", s.RequestBytes)
 	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
@@ -98,8 +100,6 @@ func Divide(f *Facts) Sizes {
 		s.PipeBytes = f.Output.PipeBytes
 	}
 	b = b.with("pipe", s.PipeBytes)
-	s.PartBytes, s.Parts = f.parts(b.Chunks())
-	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.indexBytes = min(indexBytes(f, s.BlockBytes, b.Chunks()), b.Chunks())
 	b = b.with("index of spill", s.indexBytes)
@@ -155,13 +155,15 @@ func (f *Facts) leavesCache() bool {
 }
 
 const (
-	// RemoteRequests of RemoteRequestBytes keep any network busy. They take a remoteShare of the memory at most.
+	// RemoteRequests of RemoteRequestBytes keep any network busy. They take a requestShare of the memory at most: what is
+	// read waits for the slowest of them.
 	RemoteRequests     = 32
 	RemoteRequestBytes = 8 << 20
-	remoteShare        = 8
+	requestShare       = 4
 
-	// A store takes parts of minPartBytes at least, but for the last, and maxParts of them. One is filled while another
-	// is sent.
+	// Parts of an output take a partShare of the memory, or more: a store takes parts of minPartBytes at least, but for
+	// the last, and maxParts of them, and one is filled while another is sent.
+	partShare    = 8
 	minPartBytes = 5 << 20
 	maxParts     = 10000
 	leastParts   = 2
@@ -171,7 +173,7 @@ func (f *Facts) requests(bytes int64) int64 {
 	if !f.Remote {
 		return 0
 	}
-	return min(RemoteRequests*RemoteRequestBytes, bytes/remoteShare)
+	return min(RemoteRequests*RemoteRequestBytes, bytes/requestShare)
 }
 
 func (f *Facts) parts(bytes int64) (size, parallel int) {
@@ -185,8 +187,8 @@ func (f *Facts) parts(bytes int64) (size, parallel int) {
 // UploadParts divides memory for an output that is sent in parts. All of it has to fit as many as a store takes; of one
 // that nobody knows the size of, that is not sure.
 func UploadParts(bytes, all int64) (size, parallel int) {
-	size = int(max(min(RemoteRequestBytes, bytes/remoteShare/leastParts), minPartBytes, all/(maxParts-1)+1))
-	return size, int(min(max(bytes/remoteShare/int64(size), leastParts), RemoteRequests))
+	size = int(max(min(RemoteRequestBytes, bytes/partShare/leastParts), minPartBytes, all/(maxParts-1)+1))
+	return size, int(min(max(bytes/partShare/int64(size), leastParts), RemoteRequests))
 }
 
 // limitWorkers takes no more workers than there is memory for.

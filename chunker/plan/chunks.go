@@ -143,8 +143,8 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 // the smaller the blocks, the larger their index.
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
-	opt = Scatter{Workers: s.Workers, UnitBytes: MaxUnitBytes}
-	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*s.Workers) > memory {
+	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
+	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*opt.Workers) > memory {
 		opt.UnitBytes /= 2
 	}
 	largest := s.BlockBytes
@@ -155,7 +155,7 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	for fit = parts; ; fit -= max(fit/8, 1) {
 		for block := largest; ; block /= 2 {
 			opt.BlockBytes = max(block/size, 1) * size
-			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*s.Workers))
+			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*opt.Workers))
 			if index <= reserved+memory/8 && opt.Memory(fit)+index <= reserved+memory || fit <= 2 {
 				return opt, fit
 			}
@@ -164,6 +164,19 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 			}
 		}
 	}
+}
+
+// sectionBlock is the least block of a part for which there are more workers than processors.
+const sectionBlock = 64 << 10
+
+// readers is how many workers read a section of their own each. What comes over a network is late at times, and then
+// its section waits, since a section is read in order: with more of them the others go on.
+func (s *Sizes) readers(f *Facts, parts int) int {
+	if !f.Remote {
+		return s.Workers
+	}
+	fit := s.Budget.Chunks() / 2 / int64(parts*sectionBlock)
+	return max(s.Workers, int(min(RemoteRequests/2, fit)))
 }
 
 // cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it to the
