@@ -134,7 +134,7 @@ func sortWithFaults(t *testing.T, fields ...string) error {
 	return nil
 }
 
-// TestNoLibrary starts without libOpenCL: no device, and a reason.
+// TestNoLibrary starts without libOpenCL: no device, and a reason; that a variable may hide devices is one.
 func TestNoLibrary(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		out, err := child(t, "TestNoLibrary", "EXTSORT_OPENCL_LIBRARY=/nonexistent/libOpenCL.so.1")
@@ -143,8 +143,10 @@ func TestNoLibrary(t *testing.T) {
 		}
 		return
 	}
+	t.Setenv("CUDA_VISIBLE_DEVICES", "7")
 	list, err := Devices()
-	if len(list) != 0 || !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "libOpenCL") {
+	if len(list) != 0 || !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "libOpenCL") ||
+		!strings.Contains(err.Error(), "CUDA_VISIBLE_DEVICES=7 hides") {
 		t.Errorf("%d devices, %v", len(list), err)
 	}
 	if _, err := Open(1, Options{}); !errors.Is(err, ErrUnavailable) {

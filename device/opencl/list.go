@@ -5,6 +5,7 @@ package opencl
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
@@ -29,7 +30,13 @@ func Devices() ([]device.Info, error) {
 func devices() ([]*cl.Device, error) {
 	list, err := cl.Devices()
 	if errors.Is(err, ErrUnavailable) {
-		return nil, fmt.Errorf("list OpenCL devices: %w (no libOpenCL.so.1, or no driver in /etc/OpenCL/vendors)", err)
+		why := "no libOpenCL.so.1, or no driver in /etc/OpenCL/vendors"
+		for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {
+			if shown, set := os.LookupEnv(name); set {
+				why += fmt.Sprintf(", or %s=%s hides all devices", name, shown)
+			}
+		}
+		return nil, fmt.Errorf("list OpenCL devices: %w (%s)", err, why)
 	}
 	if err != nil {
 		err = fmt.Errorf("an OpenCL driver fails: %w", err)
