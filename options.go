@@ -102,8 +102,9 @@ type Options struct {
 
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
 	// and the CPU takes over, or an input grew while it was read. nil: nobody.
-	Warn   func(message string)
-	Logger *slog.Logger // gets the same lines; nil: nobody
+	Warn     func(message string)
+	Logger   *slog.Logger                   // gets the same lines; nil: nobody
+	Verified func(first int64, recs []byte) // of the output, gets what Verify looks at, each record once; by many at once
 
 	merge  *MergeOptions // for which these stand: the inputs are sorted, and Part is one of their merge
 	faults faults        // seams for fault injection, see faults_test.go

@@ -160,7 +160,7 @@ func (s *session) openOutput(ctx context.Context) error {
 	}
 	o := engine.OutputOptions{
 		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(s.run.Input),
-		Split: s.opt.split(),
+		Split: s.opt.split(), Verified: s.opt.Verified,
 	}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/extsort/extsort/chunker"
@@ -262,5 +263,27 @@ func TestLostRecords(t *testing.T) {
 	opt.Stdout, opt.Output = io.Discard, t.TempDir()+"/out"
 	if _, _, err := sortToBytes(t, opt); err == nil || !strings.Contains(err.Error(), "2000 records") {
 		t.Errorf("the error is: %v", err)
+	}
+}
+
+// TestVerifiedGetsAllOnce is given each record of the output once, at its place, whatever the output is.
+func TestVerifiedGetsAllOnce(t *testing.T) {
+	k := kindNamed("rec7")
+	size := k.layout(t).RecordSize
+	data := k.make(t, "uniform", 3000, seeded(t))
+	for _, to := range []string{"", t.TempDir() + "/out"} {
+		opt := small(Options{Record: k.spec, Verify: true, Workers: 3, Strategy: MergeRuns, Output: to,
+			Inputs: []string{writeFile(t, data)}})
+		var lock sync.Mutex
+		got, n := make([]byte, len(data)), 0
+		opt.Verified = func(first int64, recs []byte) {
+			lock.Lock()
+			defer lock.Unlock()
+			n += copy(got[int(first)*size:], recs)
+		}
+		want, _, err := sortToBytes(t, opt)
+		if err != nil || n != len(data) || !bytes.Equal(got, want) {
+			t.Errorf("to %q: %d of %d bytes, as written %t, %v", to, n, len(data), bytes.Equal(got, want), err)
+		}
 	}
 }

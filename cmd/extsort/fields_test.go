@@ -13,7 +13,8 @@ import (
 // TestFieldsToFlags: the fields of the library are flags, but for those that only a program has, and an error has flags
 // in their place.
 func TestFieldsToFlags(t *testing.T) {
-	programs := " Inputs Sources Stdin Record Stdout Sink SplitFiles SplitBytes Shuffle Seed Progress Warn Logger "
+	programs := " Inputs Sources Stdin Record Stdout Sink SplitFiles SplitBytes Shuffle Seed Progress Verified " +
+		"Warn Logger "
 	flags := (&app{}).sortCommand().Flags()
 	seen := 0
 	for prefix, kind := range map[string]reflect.Type{

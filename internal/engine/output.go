@@ -33,6 +33,7 @@ type Output struct {
 	sent    int64          // records that a stream has, and is not to get again
 	records atomic.Int64   // that have reached the end
 	checked *orderWatch    // nil unless the output is verified as it passes
+	tell    func(first int64, recs []byte)
 }
 
 // Form says what is written in place of the records.
@@ -51,11 +52,13 @@ type OutputOptions struct {
 	Verify bool
 	Form   Form
 	Split  output.Split // of the file
+
+	Verified func(first int64, recs []byte) // gets what was verified; nil: nobody does
 }
 
 // OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
-	o, stream := &Output{run: r, form: opt.Form}, opt.Stream
+	o, stream := &Output{run: r, form: opt.Form, tell: opt.Verified}, opt.Stream
 	if o.header, o.keyer, o.Size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		return err
 	}
 	if opt.Verify && !o.Placed() {
-		o.checked = &orderWatch{keyer: o.keyer}
+		o.checked = &orderWatch{keyer: o.keyer, tell: o.tell}
 	}
 	o.BlockWriter = o.filters()
 	r.Output = o

@@ -19,6 +19,8 @@ type orderWatch struct {
 
 	brief  bool // no checksum is wanted, and nothing after the first fault
 	unique bool // equal neighbours are a fault
+
+	tell func(first int64, recs []byte) // of what was looked at; nil: nobody is told
 }
 
 // errFault ends the reading where that is so.
@@ -32,6 +34,9 @@ func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) err
 		o.sum.add(recs, o.keyer.Layout().RecordSize)
 	case order.FirstFault(o.unique) >= 0:
 		return errFault
+	}
+	if o.tell != nil {
+		o.tell(first, recs)
 	}
 	return nil
 }
@@ -109,7 +114,7 @@ func (r *Run) readBack(ctx context.Context, records int64) (*orderWatch, error) 
 	bytes := records * int64(size)
 	r.Meter.begin(plan.StageVerify, atOutput, bytes)
 	defer func() { r.Meter.end(bytes) }()
-	watch := &orderWatch{keyer: r.Output.keyer}
+	watch := &orderWatch{keyer: r.Output.keyer, tell: r.Output.tell}
 	src := input.ReaderSource(r.Output.file, int64(len(r.Output.header.Encode(0))), records, size)
 	s := &r.Plan.Sizes
 	w := r.Meter.watched(atOutput, watch)
