@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,30 @@ import (
 type Sorted struct {
 	Records     int64
 	ReadRecords func(p []byte, first int64) error // fills p with records from index first on
+}
+
+// Within is the input from record low to before high, to be read one by one. It keeps the page that was read last: a
+// search comes closer and closer to its end, so that a page that has all of it is the only one. REQUIRES: page > 0
+func (in Sorted) Within(low, high, page int64) Sorted {
+	var lock sync.Mutex
+	var kept []byte
+	from := low
+	page = min(page, high-low)
+	return Sorted{high - low, func(p []byte, at int64) error {
+		lock.Lock()
+		defer lock.Unlock()
+		at += low
+		if size := int64(len(p)); at < from || (at-from+1)*size > int64(len(kept)) {
+			kept = slices.Grow(kept[:0], int(page*size))[:page*size]
+			from = min(max(at-page/2, low), high-page)
+			if err := in.ReadRecords(kept, from); err != nil {
+				kept = nil
+				return err
+			}
+		}
+		copy(p, kept[(at-from)*int64(len(p)):])
+		return nil
+	}}
 }
 
 // cutsAtOnce is how many cuts are searched at the same time: each waits for one record after the other.

@@ -164,3 +164,46 @@ func TestCutsFail(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestWithinKeepsAPage probes a range as a search does, and reads no page twice that it is within; what failed is read
+// again.
+func TestWithinKeepsAPage(t *testing.T) {
+	run := make([]byte, 200)
+	for i := range run {
+		run[i] = byte(i)
+	}
+	broken, reads := errors.New("broken"), 0
+	var fails error
+	in := Sorted{200, func(p []byte, first int64) error {
+		reads++
+		copy(p, run[first:])
+		return fails
+	}}
+	for _, page := range []int64{1, 8, 1000} {
+		within, b := in.Within(50, 178, page), make([]byte, 1)
+		reads, fails = 0, broken
+		if err := within.ReadRecords(b, 3); !errors.Is(err, broken) || within.Records != 128 {
+			t.Errorf("%v of %d", err, within.Records)
+		}
+		reads, fails = 0, nil
+		for low, high := int64(0), int64(128); low < high; {
+			at := low + (high-low)/2
+			if err := within.ReadRecords(b, at); err != nil || b[0] != byte(50+at) {
+				t.Fatalf("record %d is %d, %v", at, b[0], err)
+			}
+			if at < 99 {
+				low = at + 1
+			} else {
+				high = at
+			}
+		}
+		if want := map[int64]int{1: 7, 8: 5, 1000: 1}[page]; reads > want+1 || page > 8 && reads != 1 {
+			t.Errorf("pages of %d: %d reads", page, reads)
+		}
+		for at := range within.Records {
+			if err := within.ReadRecords(b, at); err != nil || b[0] != byte(50+at) {
+				t.Fatalf("record %d is %d, %v", at, b[0], err)
+			}
+		}
+	}
+}
