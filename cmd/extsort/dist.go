@@ -62,7 +62,7 @@ func distCommand(a *app) *cobra.Command {
 		return fmt.Errorf("dist: there is no verb %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
-		distTask(a, "cut", "Find where the runs are cut, so that all parts are equally large, by single records.",
+		distTask(a, "cut", "Find where the runs are cut, so that all parts are equally large, by their indexes.",
 			(*dist.Worker).Cut),
 		distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
 		distVerify(a), distStatus(a), distScript(a), distCat(a))
@@ -101,6 +101,8 @@ func distPlan(a *app) *cobra.Command {
 	tasks.add(size(&r.RunBytes, "SIZE", parseSize), "run-size",
 		"about so many bytes for each run: fast where twice that fits memory; otherwise 16G")
 	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
+	tasks.flags.BoolVar(&r.NoIndex, "no-index", false,
+		"have no index of keys beside each run: cuts are found by single records of the runs")
 	return distVerb("plan [flags] DIR FILE ...",
 		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
 			"records in regular files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+

@@ -90,6 +90,7 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 	}
 	r, err := simulate.Run(simulate.Sort{
 		Bytes: p.Records * int64(p.RecordBytes), RecordBytes: int64(p.RecordBytes), Runs: p.Runs, Parts: p.Parts,
+		IndexEvery: p.IndexEvery, KeyBytes: dist.KeyBytes(p),
 	}, *c)
 	if err == nil && s.svg != "" {
 		err = output.WriteFile(ctx, s.svg, func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })

@@ -11,12 +11,13 @@ import (
 	"github.com/extsort/extsort"
 )
 
-// cut says where a part begins in each run: At[r] is the index in run r of its first record. There is one behind the
-// last part, too.
+// cut says where a part begins in each run: At[r] is the index in run r of its first record, or, where it is a bracket,
+// that lies from At[r] to To[r]. There is one behind the last part, too.
 type cut struct {
 	Schema int     `json:"schema"`
 	Plan   string  `json:"plan"`
 	At     []int64 `json:"at"`
+	To     []int64 `json:"to,omitempty"`
 }
 
 // cutsAtOnce is how many cuts a task finds at the same time.
@@ -25,7 +26,8 @@ const cutsAtOnce = 64
 // CutTasks is how many tasks find all cuts in as much time as one.
 func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 
-// Cut finds where the parts of a share begin in the runs, and where the last of them ends. It reads single records.
+// Cut finds where the parts of a share begin in the runs, and where the last of them ends: by indexes between which
+// records, else by reading single ones.
 func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 	p, began := w.Plan, time.Now()
 	from, to := s.Of(int64(p.Parts))
@@ -38,16 +40,34 @@ func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 		return err
 	}
 	opt.Part = s
-	found, err := extsort.Cuts(ctx, opt, int64(p.Parts))
-	for i, at := range found {
+	found, err := w.find(ctx, opt)
+	for i := range found {
 		if err == nil {
-			err = writeJSON(ctx, p.recordFile(cuts, int(from)+i), &cut{schema, p.Fingerprint, at})
+			err = writeJSON(ctx, p.recordFile(cuts, int(from)+i), &found[i])
 		}
 	}
 	if err == nil {
 		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %.2f s", p.Runs, to-from, time.Since(began).Seconds()))
 	}
 	return classed(err)
+}
+
+// find finds the cuts of a share of the parts.
+func (w *Worker) find(ctx context.Context, opt extsort.MergeOptions) (found []cut, err error) {
+	p := w.Plan
+	if p.IndexEvery > 0 {
+		levels, missing := indexes(ctx, p)
+		if missing == nil {
+			from, to := opt.Part.Of(int64(p.Parts))
+			return w.brackets(ctx, levels, int(from), int(to))
+		}
+		w.Tell(fmt.Sprintf("the runs are searched, since an index is missing: %v", missing))
+	}
+	all, err := extsort.Cuts(ctx, opt, int64(p.Parts))
+	for _, at := range all {
+		found = append(found, cut{schema, p.Fingerprint, at, nil})
+	}
+	return found, err
 }
 
 // isCut reports whether all cuts of this plan are there from that before one part to that before another.
@@ -78,19 +98,17 @@ func isOf(p *Plan, name string) bool {
 	}
 }
 
-// cutsOf are the cuts before and behind part k, at their places among all.
-func (p *Plan) cutsOf(k int) ([][]int64, error) {
-	all := make([][]int64, p.Parts+1)
-	for i := k; i <= k+1; i++ {
-		c, name := &cut{}, p.recordFile(cuts, i)
+// cutsOf are the cuts before and behind part k.
+func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
+	for i := range found {
+		c, name := &found[i], p.recordFile(cuts, k+i)
 		err := readJSON(name, c)
 		if err == nil && c.Plan != p.Fingerprint {
 			err = fmt.Errorf("%s: is of another plan", name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
+			return found, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
 		}
-		all[i] = c.At
 	}
-	return all, nil
+	return found, nil
 }

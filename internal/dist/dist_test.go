@@ -182,6 +182,7 @@ func TestOutputIsThatOfOneMachine(t *testing.T) {
 		{"few, reversed", pairs, "few", 60_000, 5, func(r *Request) { r.Reverse, r.Runs, r.Parts = true, 3, 7 }},
 		{"sorted, many parts", numbers, "sorted", 10_000, 2, func(r *Request) { r.Runs, r.Parts = 2, 64 }},
 		{"fewer records than tasks", pairs, "few", 5, 8, func(r *Request) { r.OneFile = true }},
+		{"no index", pairs, "zipf", 50_000, 3, func(r *Request) { r.NoIndex = true }},
 		{"many runs", numbers, "uniform", 100_000, 4, func(r *Request) { r.Runs, r.Parts = 64, 1 }},
 	} {
 		for _, oneFile := range []bool{false, true} {

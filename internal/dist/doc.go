@@ -2,12 +2,12 @@
 // It starts nothing and listens nowhere: each task is one call that ends, and may be made again.
 //
 //	Make      writes DIR/plan.json: inputs, layout, R runs, P parts, where the output goes
-//	Run       R tasks    a slice of the inputs ─▶ sorted ─▶ DIR/runs/K
-//	Cut       tasks      find where each run is cut, so that part K begins at rank K·n/P ─▶ DIR/cuts/K.json
-//	Merge     P tasks    a range of each run ─▶ merged ─▶ part K, a file or a piece of the one output file
+//	Run       R tasks    a slice of the inputs ─▶ sorted ─▶ DIR/runs/K and its index, DIR/runs/K.idx
+//	Cut       tasks      find by indexes where, about, rank K·n/P is in each run ─▶ DIR/cuts/K.json
+//	Merge     P tasks    a range of each run, cut exactly ─▶ merged ─▶ part K, a file or a piece of the one output file
 //	Verify    1 task     joins what is known of the parts, compares it with what went in, names the output
 //
-// A task is a function of the plan and of its number. It writes its file first and then its record, DIR/runs/K.json or
+// A task is a function of the plan and of its number. It writes its files first and then its record, DIR/runs/K.json or
 // DIR/parts/K.json, which says what the file has to be: the record is what makes the task done. A task that is run
 // again ends at once where a record of the same plan fits its file, and replaces what is there otherwise. Two attempts
 // at once write the same bytes. A part that is an object appears when its upload is completed, and replaces nothing: an

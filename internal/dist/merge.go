@@ -30,11 +30,15 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	exact, err := w.exact(ctx, k, cuts)
+	if err != nil {
+		return nil, err
+	}
 	to, err := w.Plan.createPart(ctx, k, &opt)
 	if err != nil {
 		return nil, err
 	}
-	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), cuts, to, true
+	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), exact, to, true
 	report, err := extsort.Merge(ctx, opt)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
 		err = fmt.Errorf("%w: the file was changed (remove it, and do its task again)", err)

@@ -35,6 +35,7 @@ type Plan struct {
 	Parts       int         `json:"parts"`
 	Output      string      `json:"output"` // a folder or prefix of an object for each part, or with OneFile a file
 	OneFile     bool        `json:"one_file"`
+	IndexEvery  int64       `json:"index_every,omitempty"` // records of a run; 0: runs have no index
 
 	folder string
 	keyer  *format.Keyer
@@ -57,6 +58,7 @@ type Request struct {
 	Parts    int   // 0: as many as there are runs
 	Output   string
 	OneFile  bool
+	NoIndex  bool // beside runs
 }
 
 // MaxTasks bounds the runs and the parts of a plan, since the cut has a number for each pair of them.
@@ -125,8 +127,12 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 		return nil, fmt.Errorf("%d runs and %d parts: at most %d of each can be planned (larger runs: --run-size)",
 			p.Runs, p.Parts, MaxTasks)
 	}
+	if !r.NoIndex {
+		p.IndexEvery = indexEvery(p.Records, p.Runs, p.Parts)
+	}
 	p.Fingerprint = p.fingerprint()
-	return p, nil
+	p.keyer, err = keyerOf(p)
+	return p, err
 }
 
 func (r *Request) validate() error {
@@ -180,16 +186,23 @@ func Read(folder string) (*Plan, error) {
 	if p.Schema != schema || p.Fingerprint != p.fingerprint() {
 		return nil, fmt.Errorf("%s: was changed, or is of another version of extsort: make the plan anew", p.path(planName))
 	}
+	var err error
+	if p.keyer, err = keyerOf(p); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.path(planName), err)
+	}
+	return p, nil
+}
+
+func keyerOf(p *Plan) (*format.Keyer, error) {
 	header, err := p.Record.NewHeader()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.path(planName), err)
+		return nil, err
 	}
 	layout := header.Layout()
 	if p.Reverse {
 		layout = layout.Reverse()
 	}
-	p.keyer, err = format.NewKeyer(layout)
-	return p, err
+	return format.NewKeyer(layout)
 }
 
 // checkInputs refuses inputs that are not as they were when the plan was made.

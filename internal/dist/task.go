@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // Worker does tasks of a plan.
@@ -143,9 +144,17 @@ func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
 		opt.Inputs = append(opt.Inputs, f.Name)
 	}
 	opt.Output, opt.Verify = p.runFile(k), true
+	var keys *index
+	if p.IndexEvery > 0 {
+		keys = newIndex(p, k)
+		opt.Verified = keys.add
+	}
 	report, err := extsort.Sort(ctx, opt)
 	if err == nil {
 		err = p.checkInputs(ctx)
+	}
+	if err == nil && keys != nil {
+		err = output.WriteFile(ctx, indexFile(p.runFile(k)), keys.write)
 	}
 	return report, classed(err, noRoom...)
 }

@@ -110,11 +110,13 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// removeRuns removes the files of the runs, which nobody needs any more. Their records stay.
+// removeRuns removes the files of the runs and their indexes, which nobody needs any more. Their records stay.
 func (p *Plan) removeRuns() error {
 	for k := range p.Runs {
-		if err := os.Remove(p.runFile(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove run %s: %w", p.runFile(k), device.WithoutPath(err))
+		for _, name := range []string{p.runFile(k), indexFile(p.runFile(k))} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("remove run %s: %w", name, device.WithoutPath(err))
+			}
 		}
 	}
 	return nil

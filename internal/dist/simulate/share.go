@@ -26,8 +26,9 @@ var Kinds = [kinds]string{"reads from the store", "writes to the store", "reques
 
 // Sort is what the tasks do together.
 type Sort struct {
-	Bytes, RecordBytes int64
-	Runs, Parts        int
+	Bytes, RecordBytes   int64
+	Runs, Parts          int
+	IndexEvery, KeyBytes int64 // records of a run that an index has a key of; 0: there are none
 }
 
 // phase moves an amount of bytes, or waits for one of seconds, by resources of these kinds.
@@ -41,6 +42,9 @@ type phase struct {
 func moves(bytes, asked float64, by ...int) phase {
 	return phase{bytes, asked / max(bytes, 1), append(by, requests)}
 }
+
+// fetches is a phase of bytes whose requests are counted elsewhere.
+func fetches(bytes float64) phase { return phase{bytes, 0, []int{storeIn, networkIn}} }
 
 // asks is a phase of small requests, each of which waits for the one before, or of several at once.
 func (c *Cluster) asks(times, atOnce float64) phase {
@@ -56,6 +60,7 @@ type stage struct {
 
 const (
 	cutsAtOnce   = 64      // are searched by a task, each by one read after the other
+	readsAtOnce  = 32      // are made of what is between keys of an index
 	requestBytes = 8 << 20 // are moved by one
 )
 
@@ -70,12 +75,22 @@ func (s Sort) stages(c *Cluster) []stage {
 		read = moves(run, asked, storeIn, networkIn, disk, processor)
 		write = moves(run, asked, storeOut, networkOut, disk, processor)
 	}
-	cutTasks, probes := (s.Parts-1)/cutsAtOnce+1, runs*math.Log2(max(run/float64(s.RecordBytes), 2))
+	cutTasks, named := (s.Parts-1)/cutsAtOnce+1, 1.
+	atOnce := parts / float64(cutTasks)
+	cut := []phase{start, c.asks(runs, 1), c.asks(runs*math.Log2(max(run/float64(s.RecordBytes), 2)), atOnce)}
+	begin := []phase{start, c.asks(2*runs, 1)}
+	if every := float64(s.IndexEvery); every > 0 { // a cut reads two blocks of keys of each run, a merge two of records
+		first, second := run/float64(s.RecordBytes)/every/every, atOnce*2*every
+		cut = []phase{start, c.asks(2*runs, 1), c.asks(runs/readsAtOnce, (1+atOnce)*readsAtOnce),
+			fetches(runs * (first + second) * float64(s.KeyBytes))}
+		begin = append(begin, c.asks(runs/readsAtOnce, 2*readsAtOnce), fetches(runs*4*every*float64(s.RecordBytes)))
+		named = 2
+	}
 	merge := moves(part, runs*requestsOf(part/runs)+requestsOf(part), storeIn, storeOut, networkIn, networkOut, processor)
 	return []stage{
-		{s.Runs, []phase{start, c.asks(1, 1), read, write, check}},
-		{cutTasks, []phase{start, c.asks(runs, 1), c.asks(probes, parts/float64(cutTasks))}},
-		{s.Parts, []phase{start, c.asks(2*runs, 1), merge}},
+		{s.Runs, []phase{start, c.asks(named, 1), read, write, check}},
+		{cutTasks, cut},
+		{s.Parts, append(begin, merge)},
 		{1, []phase{start, c.asks(2*runs+parts, 1)}},
 	}
 }

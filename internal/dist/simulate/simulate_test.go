@@ -91,6 +91,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
+	s.IndexEvery = 1000
+	near(t, "cut by indexes", (simulated(t, s, c).Ends[1]-simulated(t, s, c).Ends[0])*10, 2*4+4*(1+2))
 	slow := &slot{task: &Attempt{}, phases: []phase{c.asks(1, 1)}}
 	fast := &slot{task: &Attempt{}, phases: []phase{moves(100*mb, 10, storeIn)}}
 	asked := &resource{rate: 10}

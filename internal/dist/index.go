@@ -1,0 +1,263 @@
+package dist
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/merge"
+)
+
+// An index stands beside each run, DIR/runs/K.idx: the normalized keys of its records at even distances of B, which is
+// Plan.IndexEvery, before them those of every B-th of these.
+//
+//	[record 0] [record B·B] [record 2·B·B] …    about one for each part
+//	[record 0] [record B] [record 2·B] …        about B for each part
+//
+// So Cut searches the first level, of the second one what lies between two keys of the first, and leaves brackets of
+// about two blocks of B records in each run. Merge reads these, and finds the exact cut in them. It trusts no index:
+// that records before and behind a bracket are on their sides of the cut follows from those at its ends.
+
+// indexEvery makes a part have as many blocks in a run as a block has records: as many keys as records are read to find
+// a cut.
+func indexEvery(records int64, runs, parts int) int64 {
+	return int64(math.Ceil(math.Sqrt(float64(records) / float64(runs) / float64(parts))))
+}
+
+func indexFile(run string) string { return run + ".idx" }
+
+// KeyBytes is the size of a key in an index.
+func KeyBytes(p *Plan) int64 { return int64(p.keyer.KeySize()) }
+
+// levelsOf are how many keys the index of run k has in each level, and how many records the run.
+func levelsOf(p *Plan, k int) [3]int64 {
+	first, end := partOf(k, p.Runs).Of(p.Records)
+	keys := over(end-first, p.IndexEvery)
+	return [3]int64{over(keys, p.IndexEvery), keys, end - first}
+}
+
+// over is n / by, rounded up.
+func over(n, by int64) int64 { return (n + by - 1) / by }
+
+// index is the second level of that of a run which is being written.
+type index struct {
+	keyer *format.Keyer
+	every int64
+	keys  []byte
+}
+
+func newIndex(p *Plan, k int) *index {
+	return &index{p.keyer, p.IndexEvery, make([]byte, levelsOf(p, k)[1]*KeyBytes(p))}
+}
+
+// add has the keys of some records, from index first of the run on.
+func (x *index) add(first int64, recs []byte) {
+	size, key := int64(x.keyer.Layout().RecordSize), int64(x.keyer.KeySize())
+	for i := over(first, x.every); i*x.every < first+int64(len(recs))/size && (i+1)*key <= int64(len(x.keys)); i++ {
+		at := (i*x.every - first) * size
+		x.keyer.Append(x.keys[i*key:i*key:(i+1)*key], recs[at:at+size])
+	}
+}
+
+// write writes both levels.
+func (x *index) write(to io.Writer) error {
+	w, key := bufio.NewWriter(to), int64(x.keyer.KeySize())
+	for at := int64(0); at < int64(len(x.keys)); at += x.every * key {
+		w.Write(x.keys[at : at+key]) // Flush has the error
+	}
+	w.Write(x.keys)
+	return w.Flush()
+}
+
+// indexes are both levels of all of them. It is an error that one is not there, or has another size than is due.
+func indexes(ctx context.Context, p *Plan) (levels [2][]merge.Sorted, err error) {
+	levels[0], levels[1] = make([]merge.Sorted, p.Runs), make([]merge.Sorted, p.Runs)
+	return levels, together(ctx, p.Runs, func(_ context.Context, k int) error {
+		name, keys := indexFile(p.runFile(k)), levelsOf(p, k)
+		info, err := os.Stat(name)
+		if due := (keys[0] + keys[1]) * KeyBytes(p); err == nil && info.Size() != due {
+			err = fmt.Errorf("has %d bytes, and has to have %d", info.Size(), due)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+		}
+		levels[0][k] = placed(name, 0, keys[0], KeyBytes(p))
+		levels[1][k] = placed(name, keys[0], keys[1], KeyBytes(p))
+		return nil
+	})
+}
+
+// placed are n records of a file that does not stay open: there may be more runs than a process has files.
+func placed(name string, first, n, size int64) merge.Sorted {
+	return merge.Sorted{Records: n, ReadRecords: func(p []byte, at int64) error {
+		file, err := os.Open(name)
+		if err == nil {
+			defer file.Close() // which was only read
+			_, err = file.ReadAt(p, (first+at)*size)
+		}
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", name, device.WithoutPath(err))
+		}
+		return err
+	}}
+}
+
+// brackets are those of the cuts from that before one part to that before another.
+func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, to int) ([]cut, error) {
+	p, found := w.Plan, make([]cut, to-from+1)
+	keyer, err := format.NewKeyer(format.Whole(p.keyer.KeySize()))
+	if err != nil {
+		return nil, err
+	}
+	var ranks, keys []int64 // in both levels, of the last key before each cut and the first behind it
+	for k := from; k <= to; k++ {
+		low, high := around(rank(p, k), rank(p, k), p.IndexEvery, levels[1])
+		keys = append(keys, low, high)
+		low, high = around(low, high, p.IndexEvery, levels[0])
+		ranks = append(ranks, low, high)
+	}
+	whole := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
+	for i, in := range levels[0] {
+		whole.to[i] = in.Records
+	}
+	first, err := w.search(ctx, keyer, levels[0], whole, 1, ranks)
+	if err != nil {
+		return nil, err
+	}
+	return found, together(ctx, len(found), func(ctx context.Context, i int) error {
+		b := between(p, first[2*i], first[2*i+1], 1)
+		second, err := w.search(ctx, keyer, levels[1], b, plan.RemoteRequests, keys[2*i:2*i+2])
+		if err == nil {
+			b = between(p, second[0], second[1], 2)
+			found[i] = cut{schema, p.Fingerprint, b.from, b.to}
+		}
+		return err
+	})
+}
+
+// rank is how many records come before part k.
+func rank(p *Plan, k int) int64 {
+	if k == 0 {
+		return 0
+	}
+	_, end := partOf(k-1, p.Parts).Of(p.Records)
+	return end
+}
+
+// around tells how many keys of a level are before a cut of rank low in what it has keys of, and from which on they are
+// behind one of rank high: the i-th of all, from 0, has at most i blocks before it, and at least i-(R-1) whole ones.
+func around(low, high, every int64, level []merge.Sorted) (before, behind int64) {
+	all := int64(0)
+	for _, in := range level {
+		all += in.Records
+	}
+	return over(low, every), min(over(high, every)+int64(len(level))-1, all)
+}
+
+// bracket is a range of each run, or of a level of its index.
+type bracket struct{ from, to []int64 }
+
+// between is what lies from the last key before a cut to the first behind it, with both, in the level below.
+func between(p *Plan, before, behind []int64, below int) bracket {
+	b := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
+	for i := range b.from {
+		b.from[i] = max(before[i]-1, 0) * p.IndexEvery
+		b.to[i] = min(behind[i]*p.IndexEvery+1, levelsOf(p, i)[below])
+	}
+	return b
+}
+
+// search finds cuts of ranks in a bracket, beside so many other searches. The records that are looked at first are read
+// at the same time, mostly with all that is looked at later. REQUIRES: the bracket has the ranks
+func (w *Worker) search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, searches int,
+	ranks []int64) ([][]int64, error) {
+	size := k.Layout().RecordSize
+	memory := profile.LimitMemory(w.Options.MemoryBytes, extsort.MinMemory, profile.Memory) / 4
+	page := max(memory/int64(searches*len(in)*size), 1)
+	within, before := make([]merge.Sorted, len(in)), int64(0)
+	for i := range in {
+		within[i] = in[i].Within(b.from[i], b.to[i], page)
+		before += b.from[i]
+	}
+	inside := make([]int64, len(ranks))
+	for i, rank := range ranks {
+		inside[i] = rank - before
+	}
+	err := together(ctx, len(in), func(_ context.Context, i int) error {
+		if within[i].Records == 0 {
+			return nil
+		}
+		return within[i].ReadRecords(make([]byte, size), within[i].Records/2)
+	})
+	if err != nil {
+		return nil, err
+	}
+	cuts, err := merge.Cuts(ctx, k, within, inside, false)
+	for _, at := range cuts {
+		for i := range at {
+			at[i] += b.from[i]
+		}
+	}
+	return cuts, err
+}
+
+// errBracket is that an index, or what was made of it, is damaged.
+var errBracket = errors.New("an index does not fit its run")
+
+// exact finds the cuts before and behind part k, in brackets where those are known, and puts them at their places among
+// all; nil: they are to be searched in all of the runs.
+func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, error) {
+	p, all := w.Plan, make([][]int64, w.Plan.Parts+1)
+	runs := make([]merge.Sorted, p.Runs)
+	for i := range runs {
+		first, end := partOf(i, p.Runs).Of(p.Records)
+		runs[i] = placed(p.runFile(i), 0, end-first, int64(p.RecordBytes))
+	}
+	err := together(ctx, len(cuts), func(ctx context.Context, i int) (err error) {
+		all[k+i], err = w.within(ctx, runs, cuts[i], rank(p, k+i))
+		return err
+	})
+	if err == errBracket {
+		w.Tell(fmt.Sprintf("%v: the cuts of part %d are searched in all of the runs", err, k))
+		return nil, nil
+	}
+	return all, err
+}
+
+// within finds a cut in its bracket. It is one of all records, too, where the first in the bracket is before it, and so
+// are those before that one, and the last is behind it.
+func (w *Worker) within(ctx context.Context, runs []merge.Sorted, c cut, rank int64) ([]int64, error) {
+	if c.To == nil {
+		return c.At, nil
+	}
+	before, behind := int64(0), int64(0)
+	for i := range runs {
+		if len(c.At) != len(runs) || len(c.To) != len(runs) || c.At[i] < 0 || c.At[i] > c.To[i] ||
+			c.To[i] > runs[i].Records {
+			return nil, errBracket
+		}
+		before, behind = before+c.At[i], behind+c.To[i]
+	}
+	if rank < before || rank > behind {
+		return nil, errBracket
+	}
+	found, err := w.search(ctx, w.Plan.keyer, runs, bracket{c.At, c.To}, 2, []int64{rank})
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range found[0] {
+		if at == c.At[i] && at > 0 || at == c.To[i] && at < runs[i].Records {
+			return nil, errBracket
+		}
+	}
+	return found[0], nil
+}
