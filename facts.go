@@ -24,7 +24,7 @@ const stdio = input.Stdin
 
 // What is known of the machine. Tests take the default, whatever was measured of theirs, and other memory.
 var (
-	machineProfile = profile.Load
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) { k := profile.Load(); return k.Profile, k.DiskOf }
 	systemMemory   = profile.Memory
 )
 

@@ -128,7 +128,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 	if err != nil {
 		return err
 	}
-	cost := p.Estimate(profile.LoadOn(spill.DefaultFolder()), processors)
+	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
 	simulated, err := f.simulation.run(ctx, p, cost)
 	if err != nil {
 		return err

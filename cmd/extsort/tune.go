@@ -120,20 +120,19 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 			return err
 		}
 	}
-	before := profile.LoadOn(folders[0])
+	before := profile.Load().On(folders[0])
 	found, disks, err := profile.Measure(ctx, folders)
 	if err != nil {
 		return err
 	}
-	name, err := profile.Save(found, disks, strings.Join(os.Args, " "))
+	kept, err := profile.Save(found, disks, strings.Join(os.Args, " "))
 	if err != nil {
 		return err
 	}
-	kept := profile.Known()
 	if err := writeMeasured(a.out, before, kept.On(folders[0]), disks); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "kept in %s\n", name)
+	fmt.Fprintf(a.out, "kept in %s\n", kept.File)
 	return a.out.err
 }
 
@@ -197,7 +196,7 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 
 func showTuning(w io.Writer) error {
 	k := profile.Known()
-	if k.Profile == nil {
+	if k.File == "" {
 		fmt.Fprintln(w, "nothing is kept of this machine: sorts are planned by the rates of another (extsort tune measures)")
 	} else {
 		fmt.Fprintf(w, "measured on %s by %q, kept in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)

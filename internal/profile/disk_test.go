@@ -8,12 +8,8 @@ import (
 
 // TestDiskOf keeps what was measured of a disk for that disk alone, also while others are measured.
 func TestDiskOf(t *testing.T) {
-	folder := t.TempDir()
-	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
-		t.Setenv(name, folder)
-	}
-	t.Setenv("EXTSORT_PROFILE", "")
-	diskOf := func(name string) plan.Disk { _, of := Load(); return of(name) }
+	folder := nothingKept(t)
+	diskOf := func(name string) plan.Disk { return Load().DiskOf(name) }
 	here := diskOf(folder)
 	if here != (plan.Disk{ID: here.ID}) {
 		t.Errorf("nothing is kept: %+v", here)
@@ -35,11 +31,11 @@ func TestDiskOf(t *testing.T) {
 	if d := diskOf("/proc"); d.ID != here.ID && d.Write != 0 {
 		t.Errorf("of another disk: %+v", d)
 	}
-	if got := LoadOn(folder).DiskBytes; got != here.Write {
+	if got := Load().On(folder).DiskBytes; got != here.Write {
 		t.Errorf("on that disk %g bytes/s are written", got)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if d := diskOf(folder); d.Write != 0 || LoadOn(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
+	if d := diskOf(folder); d.Write != 0 || Load().On(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
 		t.Errorf("the default is asked for: %+v", d)
 	}
 	if k := Known(); k.On(folder).DiskBytes != here.Write {

@@ -24,10 +24,10 @@ type Kept struct {
 	machine
 	Command  string        `json:"command"`
 	Measured time.Time     `json:"measured"`
-	Profile  *plan.Profile `json:"profile"` // nil: nothing is kept
+	Profile  *plan.Profile `json:"profile"`
 
 	Disks map[string]plan.Disk `json:"disks,omitempty"` // by their ID
-	File  string               `json:"-"`
+	File  string               `json:"-"`               // "": nothing is kept, and the profile is the default
 }
 
 // machine is what a profile holds for.
@@ -41,29 +41,18 @@ func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.Nu
 
 func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
 
-// Load is the profile that was kept of this machine, else the default, and what was measured of the disk that a folder
-// or a file is on, or will be.
-func Load() (p *plan.Profile, diskOf func(name string) plan.Disk) {
-	k := load()
-	return cmp.Or(k.Profile, plan.DefaultProfile()), k.DiskOf
-}
-
-// load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
-func load() Kept {
+// Load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
+func Load() Kept {
 	if os.Getenv("EXTSORT_PROFILE") == "default" {
-		return Kept{}
+		return unknown()
 	}
 	return Known()
 }
 
-// LoadOn is Load with what was measured of a folder's disk.
-func LoadOn(folder string) *plan.Profile {
-	k := load()
-	return k.On(folder)
-}
+func unknown() Kept { return Kept{Profile: plan.DefaultProfile()} }
 
 // DiskOf is what was measured of the disk that a folder or a file is on, or will be.
-func (k *Kept) DiskOf(name string) plan.Disk {
+func (k Kept) DiskOf(name string) plan.Disk {
 	id := diskID(name)
 	d := k.Disks[id]
 	d.ID = id
@@ -83,9 +72,9 @@ func diskID(name string) string {
 	return filepath.VolumeName(whole)
 }
 
-// On is the profile, else the default, with what was measured of a folder's disk.
-func (k *Kept) On(folder string) *plan.Profile {
-	p := *cmp.Or(k.Profile, plan.DefaultProfile())
+// On is the profile with what was measured of a folder's disk.
+func (k Kept) On(folder string) *plan.Profile {
+	p := *k.Profile
 	p.DiskBytes = cmp.Or(k.DiskOf(folder).Write, p.DiskBytes)
 	return &p
 }
@@ -93,14 +82,11 @@ func (k *Kept) On(folder string) *plan.Profile {
 // Known is what is kept of this machine.
 func Known() Kept {
 	m := thisMachine()
-	name, err := m.path()
-	if err != nil {
-		return Kept{}
-	}
+	name, _ := m.path() // without one nothing is read
 	content, err := os.ReadFile(name)
 	k := Kept{File: name}
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
-		return Kept{}
+		return unknown()
 	}
 	mend(k.Profile)
 	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool { return min(d.Fetch, d.Write, d.Mixed) < 0 })
@@ -127,17 +113,16 @@ func mend(p *plan.Profile) {
 	}
 }
 
-// Save keeps what Measure found, and by which command, beside what is kept of other disks. It returns the file's name.
-func Save(p *plan.Profile, found map[string]plan.Disk, command string) (string, error) {
-	m, disks := thisMachine(), map[string]plan.Disk{}
-	maps.Copy(disks, Known().Disks)
-	maps.Copy(disks, found)
-	name, err := m.path()
-	if err == nil {
-		err = tune.Keep(name, Kept{m, command, time.Now().UTC().Truncate(time.Second), p, disks, ""})
+// Save keeps what Measure found, and by which command, beside what is kept of other disks.
+func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Kept, err error) {
+	k = Kept{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
+	maps.Copy(k.Disks, Known().Disks)
+	maps.Copy(k.Disks, found)
+	if k.File, err = k.path(); err == nil {
+		err = tune.Keep(k.File, k)
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep the profile of this machine: %w", err)
+		err = fmt.Errorf("keep the profile of this machine: %w", err)
 	}
-	return name, nil
+	return k, err
 }

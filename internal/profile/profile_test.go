@@ -96,26 +96,32 @@ func TestMeasureFails(t *testing.T) {
 	}
 }
 
-// TestLoad: the profile of this machine is found again; one that is missing, broken or another machine's is not taken.
-func TestLoad(t *testing.T) {
-	folder := t.TempDir()
+// nothingKept has a cache folder of its own.
+func nothingKept(t *testing.T) (folder string) {
+	folder = t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, folder)
 	}
 	t.Setenv("EXTSORT_PROFILE", "")
-	if p, _ := Load(); *p != *plan.DefaultProfile() {
+	return folder
+}
+
+// TestLoad: the profile of this machine is found again; one that is missing, broken or another machine's is not taken.
+func TestLoad(t *testing.T) {
+	nothingKept(t)
+	if p := Load().Profile; *p != *plan.DefaultProfile() {
 		t.Errorf("nothing is kept: %+v", p)
 	}
 	want := *plan.DefaultProfile()
 	want.Machine, want.Sort = "this one", 7e-9
-	name, err := Save(&want, nil, "extsort tune")
+	kept, err := Save(&want, nil, "extsort tune")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, _ := Load(); *p != want {
+	if p := Load().Profile; *p != want {
 		t.Errorf("kept is %+v, not %+v", p, want)
 	}
-	content, err := os.ReadFile(name)
+	content, err := os.ReadFile(kept.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,26 +138,26 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&k)
-		if changed, err := json.Marshal(k); err != nil || os.WriteFile(name, changed, 0o600) != nil {
+		if changed, err := json.Marshal(k); err != nil || os.WriteFile(kept.File, changed, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if p, _ := Load(); *p != *plan.DefaultProfile() {
+		if p := Load().Profile; *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
 	for what, text := range map[string]string{"empty": "", "half": string(content[:len(content)/2]), "no object": "[]"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(kept.File, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if p, _ := Load(); *p != *plan.DefaultProfile() {
+		if p := Load().Profile; *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
-	if err := os.WriteFile(name, content, 0o600); err != nil {
+	if err := os.WriteFile(kept.File, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if p, _ := Load(); *p != *plan.DefaultProfile() {
+	if p := Load().Profile; *p != *plan.DefaultProfile() {
 		t.Errorf("the default is asked for: %+v", p)
 	}
 }
