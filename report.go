@@ -53,7 +53,8 @@ type Detail struct {
 	Limiting    string    `json:"limiting"`          // the phase that took the longest
 	Changes     []Change  `json:"changes,omitempty"` // of the strategy
 	Phases      []Phase   `json:"phases"`
-	Plan        *SortPlan `json:"plan,omitempty"` // what was predicted
+	Plan        *SortPlan `json:"plan,omitempty"`      // what was predicted
+	Corrected   float64   `json:"corrected,omitempty"` // Plan.Seconds, by what the first phase took
 }
 
 // Summary is what is to be known of sorted records so that they can be one part of a whole.
@@ -75,6 +76,7 @@ type CheckReport struct {
 // report tells what the run as a whole was, once the session is closed.
 func (s *session) report() *Report {
 	run, result := s.run, &s.run.Result
+	phases, limiting, corrected := engine.Beside(run.Meter.Stages, result.Stages, run.Plan.Seconds)
 	r := &Report{
 		Records: run.Input.Records(), BytesSpilled: result.BytesSpilled, Seconds: time.Since(s.start).Seconds(),
 		Device: run.Plan.Device, Strategy: result.Strategy, Verified: result.Verified, ChecksumIn: result.ChecksumIn,
@@ -83,19 +85,13 @@ func (s *session) report() *Report {
 			BytesKept: result.BytesKept, SpillCodec: result.SpillCodec, MemoryLimit: s.opt.MemoryBytes, PeakMemory: s.peak,
 			Algorithm: strings.Join(result.Algorithms, ", "), Chunks: result.Chunks, FanIn: result.FanIn,
 			MergeLevels: result.MergeLevels, Changes: result.Changes, Plan: run.Plan,
-			Phases: engine.Beside(run.Meter.Stages, result.Stages),
+			Phases: phases, Limiting: limiting, Corrected: corrected,
 		},
 	}
 	r.BytesRead = r.Records * int64(run.Input.Header.Layout().RecordSize)
 	if run.Output != nil {
 		r.RecordsOut = run.Output.Records()
 		r.BytesWritten = r.RecordsOut * int64(run.Output.Size)
-	}
-	longest := 0.0
-	for _, p := range r.Detail.Phases {
-		if p.Seconds > longest {
-			longest, r.Detail.Limiting = p.Seconds, p.Name
-		}
 	}
 	return r
 }

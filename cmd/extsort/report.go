@@ -185,10 +185,8 @@ func memory(d *extsort.Detail) string {
 // writeExplain sets each stage that was predicted beside the one that ran.
 func writeExplain(w io.Writer, r *extsort.Report) {
 	d := &r.Detail
-	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds}
-	if i := slices.IndexFunc(d.Phases, func(p extsort.Phase) bool { return p.Predicted > 0 }); i >= 0 {
-		total.Corrected = total.Predicted * d.Phases[i].Seconds / d.Phases[i].Predicted
-	}
+	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds,
+		Corrected: d.Corrected}
 	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{

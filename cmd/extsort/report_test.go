@@ -18,7 +18,7 @@ func TestReportsTellWhatRan(t *testing.T) {
 				{Name: "µ", Predicted: 5, Corrected: 2.5, Bytes: 1 << 20},
 			},
 			Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
-			Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9},
+			Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9}, Corrected: 4.5,
 		},
 	}
 	var explained, stats strings.Builder

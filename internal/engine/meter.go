@@ -79,10 +79,10 @@ func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	}, w)
 }
 
-// Beside gives the stages that were measured with what was predicted for them, at first and by what those before took.
-func Beside(measured, predicted []plan.Stage) []plan.Stage {
-	all := make([]plan.Stage, 0, len(measured))
-	took, due := 0.0, 0.0 // of the stages before that were predicted
+// Beside gives the stages that were measured with what was predicted for them, at first and by what those before took;
+// the longest one; and what the first one makes of the seconds that were predicted for the run.
+func Beside(measured, predicted []plan.Stage, seconds float64) (all []plan.Stage, longest string, corrected float64) {
+	took, due, most := 0.0, 0.0, 0.0 // of the stages before that were predicted; of all stages
 	for _, s := range measured {
 		for _, p := range predicted {
 			if p.Name == s.Name {
@@ -92,10 +92,14 @@ func Beside(measured, predicted []plan.Stage) []plan.Stage {
 		if s.Predicted > 0 {
 			if due > 0 {
 				s.Corrected = s.Predicted * took / due
+			} else {
+				corrected = seconds * s.Seconds / s.Predicted
 			}
 			took, due = took+s.Seconds, due+s.Predicted
 		}
-		all = append(all, s)
+		if all = append(all, s); s.Seconds > most {
+			most, longest = s.Seconds, s.Name
+		}
 	}
-	return all
+	return all, longest, corrected
 }
