@@ -154,23 +154,22 @@ func (s *session) chooseDevices(profile *plan.Profile) error {
 
 // openIfFaster opens a GPU with which the sort is predicted to end sooner. One of which nothing is known is measured
 // where that decides.
-func (s *session) openIfFaster(info device.Info, pays func(plan.Device) bool) bool {
+func (s *session) openIfFaster(info device.Info, pays func(plan.Device) bool) {
 	known := info.LinkRate > 0 && info.SortRate > 0
 	faster := pays(engine.DescribeInfo(info, s.opt.DeviceMemory))
 	if !faster && known {
-		return false
+		return
 	}
 	d, err := s.openCL(info)
 	if err != nil {
-		return false
+		return
 	}
 	if m, ok := d.(interface{ MeasureRates() error }); ok && !faster {
 		faster = m.MeasureRates() == nil && pays(engine.DescribeInfo(d.Info(), s.opt.DeviceMemory))
 	}
-	if !faster {
+	if faster {
+		s.add(d)
+	} else {
 		_ = d.Close() // it was not needed
-		return false
 	}
-	s.add(d)
-	return true
 }
