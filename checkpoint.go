@@ -30,7 +30,7 @@ func (o *Options) validateCheckpoint() error {
 	switch {
 	case o.toStdout() || redirected:
 		return errors.New("checkpoint: needs an output file (Options.Output)")
-	case len(o.sources()) == 0 || slices.ContainsFunc(o.sources(), isOnce):
+	case slices.ContainsFunc(o.sources(), isOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
 	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
 		return errors.New("checkpoint: needs the Version of each of Options.Sources that has At")
@@ -75,8 +75,7 @@ func (s *session) identify(f *plan.Facts) error {
 	for _, in := range s.run.Input.Files {
 		if err == nil && !in.Seekable() {
 			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, in an archive, not regular, or "+
-				"unreadable",
-				in.Name)
+				"unreadable", in.Name)
 		}
 	}
 	return err

@@ -31,11 +31,14 @@ type Sink interface {
 	Abort() error
 }
 
-// sources are all inputs, in their order.
+// sources are all inputs, in their order: at least one.
 func (o *Options) sources() []input.Source {
 	all := input.Named(o.Inputs...)
 	for _, s := range o.Sources {
 		all = append(all, input.Source(s))
+	}
+	if len(all) == 0 {
+		return input.Named(stdio)
 	}
 	return all
 }

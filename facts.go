@@ -35,9 +35,6 @@ const windowsPart = 4
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
 	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Skip: opt.SkipBytes, Keep: opt.KeepHeader}
 	sources := opt.sources()
-	if len(sources) == 0 {
-		sources = input.Named(stdio)
-	}
 	files, err := input.Open(ctx, kind, sources, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
 	if err != nil {
 		return nil, err
@@ -81,8 +78,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 
 // gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
 func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) plan.Disk) (*plan.Facts, error) {
-	in := run.Input
-	f := factsOf(opt, in)
+	in, f := run.Input, factsOf(opt, run.Input)
 	var err error
 	if f.Sample, err = in.Data.Sample(in.Keyer, plan.SampleKeys); err != nil {
 		return nil, err
@@ -94,8 +90,20 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 		return f, nil // to ask the machine and the disks takes longer than to sort so little
 	}
 	f.Memory = systemMemory()
+	addFolders(f, opt, run.Store, diskOf)
+	if f.Seekable && !f.Remote {
+		if s := opt.sources()[0]; s.At == nil && !isOnce(s) { // else it is standard input, or imagined
+			f.Disk = diskOf(s.Name)
+		}
+		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size, p.IsDisk))
+	}
+	return f, nil
+}
+
+// addFolders adds what is known of the folders of spill and of that of the output, and how much spill they can hold.
+func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string) plan.Disk) {
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
-	f.Spill.Free = cmp.Or[spill.Store](run.Store, spill.Disk{}).Free(opt.TempDirs)
+	f.Spill.Free = cmp.Or[spill.Store](store, spill.Disk{}).Free(opt.TempDirs)
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
 	f.Spill.Disk, f.Output.Disk = diskOf(opt.TempDirs[0]), diskOf(opt.Output)
 	shared := func(dir string) bool { d := diskOf(dir); return d.Is(&f.Output.Disk) }
@@ -103,13 +111,6 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
-	if f.Seekable && !f.Remote {
-		if _, err := os.Stat(in.Files[0].Name); err == nil { // else it is standard input, or imagined
-			f.Disk = diskOf(in.Files[0].Name)
-		}
-		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, in.Header.Layout().RecordSize, p.IsDisk))
-	}
-	return f, nil
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -244,6 +244,10 @@ func TestDisksOfFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("standard input", nil, 0o600); err != nil { // as messages call it
+		t.Fatal(err)
+	}
 	opt := Options{Record: Keys(U64), TempDirs: []string{t.TempDir()}, Output: name + ".sorted", Stdin: in}
 	for _, c := range []struct {
 		plan func(Options) (*SortPlan, error)

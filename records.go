@@ -65,8 +65,8 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 // records out; where Count makes them larger it may be another slice. The slice stands in for the inputs and the
 // output; it needs its size once more, beside MemoryBytes.
 func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
-	if len(opt.sources()) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil || opt.Sink != nil ||
-		opt.Compress != "" {
+	if len(opt.Inputs)+len(opt.Sources) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil ||
+		opt.Sink != nil || opt.Compress != "" {
 		return nil, errors.New("sort slice: it is both ends: leave Inputs, Sources, Stdin, Output, Stdout, Sink and " +
 			"Compress empty")
 	}
