@@ -134,7 +134,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 		return err
 	}
 	each := func(n int) string {
-		return fmt.Sprintf("%d, of %s each", n, humanBytes(p.Records*int64(p.RecordBytes)/int64(n)))
+		return fmt.Sprintf("%d, of %s each", n, humanBytes(p.Bytes()/int64(n)))
 	}
 	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},

@@ -89,7 +89,7 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		return nil, nil
 	}
 	r, err := simulate.Run(simulate.Sort{
-		Bytes: p.Records * int64(p.RecordBytes), RecordBytes: int64(p.RecordBytes), Runs: p.Runs, Parts: p.Parts,
+		Bytes: p.Bytes(), RecordBytes: int64(p.RecordBytes), Runs: p.Runs, Parts: p.Parts,
 		IndexEvery: p.IndexEvery, KeyBytes: dist.KeyBytes(p),
 	}, *c)
 	if err == nil && s.svg != "" {

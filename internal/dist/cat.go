@@ -38,7 +38,7 @@ type within struct{ *remote.Upload }
 // CatTo makes one object of the parts. The store copies them where they are in it and large enough for that; else they
 // go through here.
 func (p *Plan) CatTo(ctx context.Context, name string) error {
-	size, parallel := plan.UploadParts(catBytes, p.bytes())
+	size, parallel := plan.UploadParts(catBytes, p.Bytes())
 	copies := remote.SameStore(p.Output, name) && p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
 	if copies { // without memory
 		size, parallel = remote.MinPart, plan.RemoteRequests

@@ -130,6 +130,13 @@ func (c *cluster) check() {
 	}
 }
 
+func refused(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, and not %q", err, want)
+	}
+}
+
 func filesBelow(t *testing.T, folder string) (names []string) {
 	err := filepath.WalkDir(folder, func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -272,9 +279,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	refused := func(err error, want string) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, and not %q", err, want)
-		}
+		refused(t, err, want)
 		if retry := (*RetryError)(nil); errors.As(err, &retry) {
 			t.Errorf("%v is worth no other try", err)
 		}
@@ -305,19 +310,13 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	_, err := Make(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.Worker = c.worker()
-	err = c.Run(t.Context(), partOf(0, 1))
-	if err == nil || !strings.Contains(err.Error(), "manifest.json: is of another plan: remove it") {
-		t.Errorf("error %v", err)
-	}
+	refused(t, c.Run(t.Context(), partOf(0, 1)), "manifest.json: is of another plan: remove it")
 	c.ok(os.Remove(c.Plan.path(manifestName)))
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	if status, err := c.Plan.Status(t.Context()); err != nil || status.Next != "cut" {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	err = c.Merge(t.Context(), partOf(0, 1))
-	if err == nil || !strings.Contains(err.Error(), "cuts/00000.json: is of another plan (extsort dist cut ") {
-		t.Errorf("error %v", err)
-	}
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "cuts/00000.json: is of another plan (extsort dist cut ")
 	c.all(2)
 	c.check()
 }
@@ -351,9 +350,7 @@ func TestChangedRunIsNoticed(t *testing.T) {
 	run := read(t, c.Plan.runFile(2))
 	slices.Reverse(run)
 	write(t, c.Plan.runFile(2), run)
-	if err := c.Merge(t.Context(), partOf(0, 1)); err == nil || !strings.Contains(err.Error(), "00002: record ") {
-		t.Errorf("error %v", err)
-	}
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "00002: record ")
 	c.ok(c.Run(t.Context(), partOf(0, 1))) // the size fits its record
 	c.ok(os.Remove(c.Plan.runFile(2)))
 	c.all(1)
@@ -368,10 +365,7 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	part := read(t, name)
 	part[15] ^= 1
 	write(t, name, part)
-	err := c.ReadBack(t.Context(), partOf(0, 1))
-	if err == nil || !strings.Contains(err.Error(), "00004: has other records") {
-		t.Errorf("error %v", err)
-	}
+	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: has other records")
 }
 
 // TestCancelledTaskLeavesNothing ends a task before it is done.
@@ -425,11 +419,8 @@ func TestLostOutputIsMadeAgain(t *testing.T) {
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 2)))
 	c.ok(os.Remove(c.Plan.partial()))
-	err := c.Merge(t.Context(), partOf(1, 2))
-	if err == nil || !strings.Contains(err.Error(), "extsort dist plan makes it") {
-		t.Errorf("error %v", err)
-	}
-	_, err = Make(t.Context(), c.folder, c.req)
+	refused(t, c.Merge(t.Context(), partOf(1, 2)), "extsort dist plan makes it")
+	_, err := Make(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.all(2)
 	c.check()

@@ -55,7 +55,8 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	return nil
 }
 
-func (p *Plan) bytes() int64 { return p.Records * int64(p.RecordBytes) }
+// Bytes are those of all records.
+func (p *Plan) Bytes() int64 { return p.Records * int64(p.RecordBytes) }
 
 func (of kind) tasks(p *Plan) int {
 	if of == runs {
@@ -108,7 +109,7 @@ func (p *Plan) makePartial() error {
 	}
 	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, 0o666)
 	if err == nil {
-		err = errors.Join(file.Truncate(p.bytes()), file.Close())
+		err = errors.Join(file.Truncate(p.Bytes()), file.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
@@ -206,7 +207,7 @@ func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	}
 	due := r.Bytes
 	if p.OneFile && r.Task == parts.name {
-		due = p.bytes()
+		due = p.Bytes()
 	}
 	return err == nil && size == due, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
@@ -54,11 +55,8 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 
 // ofRuns are the options of a merge of all runs.
 func (w *Worker) ofRuns(ctx context.Context) (extsort.MergeOptions, error) {
-	use := &w.Options
-	opt := extsort.MergeOptions{
-		Record: w.Plan.Record, Reverse: w.Plan.Reverse, Raw: true, MemoryBytes: use.MemoryBytes, TempDirs: use.TempDirs,
-		Workers: use.Workers, BatchSize: use.BatchSize, SpillCompress: use.SpillCompress,
-	}
+	opt := fields.Shared[extsort.MergeOptions](w.Options)
+	opt.Record, opt.Reverse, opt.Raw = w.Plan.Record, w.Plan.Reverse, true
 	records, err := w.Plan.done(ctx, runs)
 	if err != nil {
 		return opt, err
@@ -79,7 +77,7 @@ type target struct {
 func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions) (*target, error) {
 	name, offset := p.partFile(k)
 	if remote.Is(name) {
-		return createObject(ctx, name, p.bytes()/int64(p.Parts), opt)
+		return createObject(ctx, name, p.Bytes()/int64(p.Parts), opt)
 	}
 	if !p.OneFile {
 		file, err := output.Open(ctx, name, nil)

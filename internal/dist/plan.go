@@ -118,7 +118,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	}
 	p.RecordBytes = files[0].Header.Layout().RecordSize
 	if p.Runs == 0 {
-		p.Runs = int(max((p.Records*int64(p.RecordBytes)+r.RunBytes-1)/r.RunBytes, 1))
+		p.Runs = int(max((p.Bytes()+r.RunBytes-1)/r.RunBytes, 1))
 	}
 	if p.Parts == 0 {
 		p.Parts = p.Runs
@@ -260,7 +260,7 @@ func (p *Plan) Estimate(machine *plan.Profile, workers int) Estimate {
 	}
 	levels := math.Ceil(math.Log2(float64(max(p.Runs, 2))))
 	return Estimate{
-		Moved:      2 * p.Records * int64(p.RecordBytes),
+		Moved:      2 * p.Bytes(),
 		RunSeconds: task(p.Runs, machine.Sort+machine.Gather+size/machine.CopyBytes),
 		Merge:      task(p.Parts, levels*machine.Refer+machine.Follow+size/machine.CopyBytes),
 	}

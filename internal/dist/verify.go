@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/remote"
 )
 
@@ -90,7 +91,7 @@ func (p *Plan) join(ctx context.Context) (*Manifest, error) {
 			"begin anew", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
 	}
 	return &Manifest{
-		Schema: schema, Plan: p.Fingerprint, Output: p.Output, Bytes: p.bytes(), Summary: out, Parts: merged,
+		Schema: schema, Plan: p.Fingerprint, Output: p.Output, Bytes: p.Bytes(), Summary: out, Parts: merged,
 	}, nil
 }
 
@@ -145,10 +146,8 @@ func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
 func (w *Worker) readBack(ctx context.Context, k int, want *extsort.Summary, hint string) error {
 	p := w.Plan
 	name, _ := p.partFile(k)
-	opt := extsort.CheckOptions{
-		Input: extsort.Source{Name: name}, Record: p.Record, Reverse: p.Reverse, Raw: true,
-		MemoryBytes: w.Options.MemoryBytes, Workers: w.Options.Workers,
-	}
+	opt := fields.Shared[extsort.CheckOptions](w.Options)
+	opt.Input, opt.Record, opt.Reverse, opt.Raw = extsort.Source{Name: name}, p.Record, p.Reverse, true
 	if p.OneFile {
 		opt.Part = partOf(k, p.Parts)
 	}
