@@ -24,16 +24,56 @@ func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w (the output is not verified: extsort dist status %s)", err, p.folder)
 	}
+	if remote.Is(p.Output) {
+		return catObjects(ctx, p, m, to)
+	}
 	for k := range m.Parts {
-		if err := p.copyPart(ctx, k, m.Parts[k].Bytes, to); err != nil {
+		if err := p.copyFile(ctx, k, m.Parts[k].Bytes, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// within is an object to which its store copies others.
-type within struct{ *remote.Upload }
+// catObjects opens several parts at a time, and then fetches the beginning of one together with the end of another.
+func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
+	all := make(joined, len(m.Parts))
+	err := together(ctx, len(all), func(_ context.Context, k int) (err error) {
+		name, _ := p.partFile(k)
+		all[k], err = remote.Open(ctx, name) // it is read when all are open
+		if err == nil && all[k].Size != m.Parts[k].Bytes {
+			err = fmt.Errorf("%s: has %d bytes, and has to have %d", name, all[k].Size, m.Parts[k].Bytes)
+		}
+		return err
+	})
+	store, copies := to.(*remote.Upload)
+	for _, object := range all {
+		if err == nil && copies {
+			err = store.Copy(object)
+		}
+	}
+	if err == nil && !copies {
+		ahead := input.Ahead(all, m.Bytes, aheadBytes)
+		defer ahead.Close()
+		_, err = io.Copy(to, ahead)
+	}
+	return err
+}
+
+// joined are objects one after the other.
+type joined []*remote.Object
+
+func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
+	for _, object := range all {
+		if end := min(at+int64(len(p)-n), object.Size); at < end && err == nil {
+			var m int
+			m, err = object.ReadAt(p[n:n+int(end-at)], at)
+			n += m
+		}
+		at = max(at-object.Size, 0)
+	}
+	return n, err
+}
 
 // CatTo makes one object of the parts. The store copies them where they are in it and large enough for that; else they
 // go through here.
@@ -48,8 +88,8 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 		return err
 	}
 	var to io.Writer = object
-	if copies {
-		to = within{object}
+	if !copies {
+		to = struct{ io.Writer }{object} // which has no Copy
 	}
 	if err = p.Cat(ctx, to); err != nil {
 		return errors.Join(err, object.Abort())
@@ -57,28 +97,8 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	return object.Commit(-1)
 }
 
-// copyObject writes a part that is an object.
-func copyObject(ctx context.Context, name string, bytes int64, to io.Writer) error {
-	object, err := remote.Open(ctx, name)
-	switch store, ok := to.(within); {
-	case err != nil:
-	case object.Size != bytes:
-		err = fmt.Errorf("%s: has %d bytes, and has to have %d", name, object.Size, bytes)
-	case ok:
-		err = store.Copy(object)
-	default:
-		ahead := input.Ahead(object, bytes, aheadBytes)
-		defer ahead.Close()
-		_, err = io.Copy(to, ahead)
-	}
-	return err
-}
-
-func (p *Plan) copyPart(ctx context.Context, k int, bytes int64, to io.Writer) error {
+func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) error {
 	name, offset := p.partFile(k)
-	if remote.Is(name) {
-		return copyObject(ctx, name, bytes, to)
-	}
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
