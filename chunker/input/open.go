@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -26,45 +27,20 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
 	o := &opener{kind: kind, stdin: stdin, windowBytes: windowBytes, requests: newRequests(),
 		mapped: len(sources) > device.OpenFiles(MaxOpen)}
-	early := o.openRemote(ctx, sources)
-	var all inputs
-	var faults []error
-	seenStdin := false
-	for i, s := range sources {
-		if s.IsStdin() && seenStdin {
-			faults = append(faults, errors.New("standard input (-) is named more than once"))
-			continue
-		}
-		seenStdin = seenStdin || s.IsStdin()
-		one := early[i]
-		if !s.isRemote() {
-			one = o.open(ctx, i, s)
-		}
-		if errors.Is(one.err, syscall.EMFILE) {
-			faults = []error{fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", one.err)}
-			break
-		}
-		if one.err != nil {
-			faults = append(faults, one.err)
-			continue
-		}
-		if i == 0 && kind.Keep {
-			one.in.Header.KeepBefore(one.in.skipped)
-		}
-		all = append(all, one.in)
-		faults = append(faults, all[0].Header.Compatible(one.in.Header))
+	opened := o.openRemote(ctx, sources)
+	all, err := inputs(nil), o.openOthers(ctx, sources, opened)
+	if err == nil {
+		all, err = o.joined(opened)
 	}
-	faults = append(faults, all.checkTotal())
-	if err := errors.Join(faults...); err != nil {
-		all.Close()
-		for _, one := range early { // also what was not reached
-			if one.in != nil {
-				one.in.Close()
-			}
-		}
-		return nil, err
+	if err == nil {
+		return all, nil
 	}
-	return all, nil
+	for _, one := range opened {
+		if one.in != nil {
+			one.in.Close()
+		}
+	}
+	return nil, err
 }
 
 // opener is what the inputs of a run are opened with.
@@ -97,6 +73,40 @@ func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 	}
 	group.Wait()
 	return all
+}
+
+// openOthers opens what is not remote, one after the other, until the system lets no more be open.
+func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) error {
+	for i, s := range sources {
+		switch {
+		case s.isRemote(): // it is open
+		case s.IsStdin() && slices.ContainsFunc(sources[:i], func(s Source) bool { return s.IsStdin() }):
+			to[i].err = errors.New("standard input (-) is named more than once")
+		default:
+			to[i] = o.open(ctx, i, s)
+		}
+		if err := to[i].err; errors.Is(err, syscall.EMFILE) {
+			return fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)
+		}
+	}
+	return nil
+}
+
+// joined are the inputs that were opened, or all that is wrong with them.
+func (o *opener) joined(opened []opened) (all inputs, err error) {
+	var faults []error
+	for i, one := range opened {
+		if one.err != nil {
+			faults = append(faults, one.err)
+			continue
+		}
+		if i == 0 && o.kind.Keep {
+			one.in.Header.KeepBefore(one.in.skipped)
+		}
+		all = append(all, one.in)
+		faults = append(faults, all[0].Header.Compatible(one.in.Header))
+	}
+	return all, errors.Join(append(faults, all.checkTotal())...)
 }
 
 // open opens source i.
