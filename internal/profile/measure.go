@@ -48,27 +48,9 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]p
 	defer debug.FreeOSMemory()
 	p, m, t := plan.DefaultProfile(), thisMachine(), &trials{}
 	p.Machine = fmt.Sprintf("%s, %d processors, extsort tune, %s", m.Processor, m.Processors, time.Now().Format("2006-01"))
-	from, to := make([]byte, copyBytes), make([]byte, copyBytes)
-	clear(from) // so that its pages are there
-	p.CopyBytes = copyBytes / t.least(func() error { copy(to, from); return nil })
-	p.Touch = touch()
-	p.Sort, p.Count = t.sort(ctx, 8, 8, 1), t.sort(ctx, 2, 2, 1)
-	p.Move = t.sort(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
-	p.Gather = t.sort(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
-	n := runtime.NumCPU()
-	p.SortPower = min(math.Log(p.Sort/t.sort(ctx, 8, 8, n))/math.Log(float64(n)), 1)
-	p.Merge = t.merge(ctx, 8) / levels
-	p.Refer = (t.merge(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
-	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
-	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
-	disks := map[string]plan.Disk{}
-	for i, folder := range folders {
-		if d := (plan.Disk{ID: diskID(folder)}); i == 0 || disks[d.ID].Write == 0 {
-			if t.files(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
-				disks[d.ID] = d
-			}
-		}
-	}
+	t.memory(p)
+	t.processor(ctx, p)
+	disks := t.disks(ctx, p, folders)
 	mend(p)
 	if err := cmp.Or(ctx.Err(), t.err); err != nil {
 		return nil, nil, fmt.Errorf("measure this machine: %w", err)
@@ -105,13 +87,29 @@ func (t *trials) data(size, keySize int, dist string, bytes int64, seed uint64) 
 	return k, recs
 }
 
-// touch is the seconds that a byte takes of memory which nobody has touched. That is tried once: then it is touched.
-func touch() float64 {
+// memory measures copies, and memory which nobody has touched. That is tried once: then it is touched.
+func (t *trials) memory(p *plan.Profile) {
+	from, to := make([]byte, copyBytes), make([]byte, copyBytes)
+	clear(from) // so that its pages are there
+	p.CopyBytes = copyBytes / t.least(func() error { copy(to, from); return nil })
 	fresh, start := make([]byte, touchBytes), time.Now()
 	for at := 0; at < touchBytes; at += 4 << 10 {
 		fresh[at] = 1
 	}
-	return time.Since(start).Seconds() / touchBytes
+	p.Touch = time.Since(start).Seconds() / touchBytes
+}
+
+// processor measures sorting, merging and scattering. REQUIRES: memory is measured.
+func (t *trials) processor(ctx context.Context, p *plan.Profile) {
+	p.Sort, p.Count = t.sort(ctx, 8, 8, 1), t.sort(ctx, 2, 2, 1)
+	p.Move = t.sort(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
+	p.Gather = t.sort(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
+	n := runtime.NumCPU()
+	p.SortPower = min(math.Log(p.Sort/t.sort(ctx, 8, 8, n))/math.Log(float64(n)), 1)
+	p.Merge = t.merge(ctx, 8) / levels
+	p.Refer = (t.merge(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
+	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
+	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
 }
 
 // sort is the seconds in which workers sort a record.
@@ -173,6 +171,19 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 		_, err := chunker.Scatter(ctx, k, part, classifier, store, opt)
 		return err
 	}) * float64(size) / trialBytes
+}
+
+// disks measures the page cache in the first folder, and the disks that folders are on, once each.
+func (t *trials) disks(ctx context.Context, p *plan.Profile, folders []string) map[string]plan.Disk {
+	disks := map[string]plan.Disk{}
+	for i, folder := range folders {
+		if d := (plan.Disk{ID: diskID(folder)}); i == 0 || disks[d.ID].Write == 0 {
+			if t.files(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
+				disks[d.ID] = d
+			}
+		}
+	}
+	return disks
 }
 
 // files measures the disk of a folder by a file, and with the first one the page cache.
