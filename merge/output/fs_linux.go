@@ -44,13 +44,10 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 	at, unmap = f, func() {}
 	var st unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
-		switch {
-		case st.Blocks > 0 && freeBytes(&st) < bytes:
+		if st.Blocks > 0 && freeBytes(&st) < bytes {
 			err = notEnough(&st)
-		case worthMapping(bytes, writers):
-			if m := newMapping(f, bytes); m != nil {
-				at, unmap = m, m.close
-			}
+		} else if h := newHugePages(f, bytes, writers); h != nil {
+			at, unmap = h, h.close
 		}
 		return at, unmap, err
 	}

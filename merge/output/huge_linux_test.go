@@ -1,0 +1,255 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/device/arena"
+)
+
+// memoryFolder is a folder in a file system that lies in memory, with room for outputs.
+func memoryFolder(t *testing.T) string {
+	t.Helper()
+	var st unix.Statfs_t
+	if unix.Statfs("/dev/shm", &st) != nil || st.Type != unix.TMPFS_MAGIC || freeBytes(&st) < 256<<20 {
+		t.Skip("no /dev/shm with room")
+	}
+	folder, err := os.MkdirTemp("/dev/shm", "extsort-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
+}
+
+// openHuge is an output of size bytes in folder that is to be written by huge pages.
+func openHuge(t *testing.T, folder string, size int64) (*Output, *hugePages) {
+	t.Helper()
+	out, err := Open(t.Context(), filepath.Join(folder, "out"), nil)
+	if err == nil {
+		err = out.Reserve(size, 2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, ok := out.at.(*hugePages)
+	if !ok || int64(len(h.bytes)) != size/arena.HugePage*arena.HugePage {
+		t.Fatal("the output is not mapped")
+	}
+	return out, h
+}
+
+// someBytes are size bytes that do not repeat.
+func someBytes(size int) []byte {
+	data := make([]byte, size)
+	r := rand.NewChaCha8([32]byte{1})
+	r.Read(data)
+	return data
+}
+
+// writeInBlocks writes data at its place in out, from several goroutines, not in order, and each third block twice.
+func writeInBlocks(t *testing.T, out *Output, data []byte, header, block, writers int) {
+	t.Helper()
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for i := int(next.Add(1)); ; i = int(next.Add(1)) {
+				at := (len(data)-header-1)/block*block - (i-1)*block + header
+				if at < header {
+					return
+				}
+				for range 1 + i%3/2 {
+					end := min(at+block, len(data))
+					if n, err := out.WriteAt(data[at:end], int64(at)); err != nil || n != end-at {
+						t.Errorf("write at %d: %d bytes, %v", at, n, err)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	if _, err := out.WriteAt(data[:header], 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// sharedMemory is how much memory of files the process has mapped.
+func sharedMemory(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	found := regexp.MustCompile(`RssShmem:\s*(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		t.Skip("no RssShmem:", err)
+	}
+	kib, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// TestHugeOutput writes outputs in memory behind headers, some bytes past what was reserved, too, and keeps less than
+// was reserved or more. The pages are huge where the system can make them so, or plain where it is told to give up.
+func TestHugeOutput(t *testing.T) {
+	folder := memoryFolder(t)
+	data := someBytes(17*arena.HugePage + 4321)
+	const reserved = 16*arena.HugePage + 12345
+	for _, c := range []struct {
+		reserved, kept, header, block, writers int
+		plainly                                bool
+	}{
+		{reserved, reserved, 0, 1 << 20, 16, false},
+		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false},
+		{reserved, len(data), 1001, 100_000, 16, false},
+		{arena.HugePage, arena.HugePage, 0, 1 << 16, 2, false},
+		{arena.HugePage, arena.HugePage - 1, 77, 999, 2, false},
+		{reserved, reserved, 128, 1<<20 + 8, 16, true},
+	} {
+		before := sharedMemory(t)
+		out, h := openHuge(t, folder, int64(c.reserved))
+		h.plainly.Store(c.plainly)
+		writeInBlocks(t, out, data[:max(c.reserved, c.kept)], c.header, c.block, c.writers)
+		huge := 0
+		for i := range h.stretches {
+			if h.stretches[i].isHuge {
+				huge++
+			}
+		}
+		t.Logf("%+v: %d of %d are huge pages", c, huge, len(h.stretches))
+		if c.plainly && huge > 0 {
+			t.Error("huge pages, though they were given up")
+		}
+		if most := before + arena.HugePage/2; sharedMemory(t) > most {
+			t.Errorf("%d bytes stay mapped, more than %d", sharedMemory(t), most)
+		}
+		if err := out.Commit(int64(c.kept)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(folder, "out"))
+		if err != nil || !bytes.Equal(got, data[:c.kept]) {
+			t.Errorf("%+v: %d bytes were kept, and differ: %v", c, len(got), err)
+		}
+	}
+}
+
+// TestSmallOutputIsNotMapped has no huge page in what is smaller.
+func TestSmallOutputIsNotMapped(t *testing.T) {
+	out, err := Open(t.Context(), filepath.Join(memoryFolder(t), "out"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	if err := out.Reserve(arena.HugePage-1, 2); err != nil || out.at != out.file {
+		t.Errorf("%T, %v", out.at, err)
+	}
+}
+
+// TestHugePagesAreGivenUp does so when they cost much for some time, and not for one that took long.
+func TestHugePagesAreGivenUp(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		small, huge     time.Duration
+		writers, atMost int // that many are made; 0: all are
+	}{
+		{ms, ms, 1, 0}, {ms, 2 * ms, 2, 0}, {ms, 16 * ms, 16, 0},
+		{ms, 2 * ms, 1, 10}, {ms, 4 * ms, 2, 10}, {ms, time.Hour, 16, 5},
+	} {
+		h, made := &hugePages{writers: c.writers}, 0
+		for ; made < 1000 && !h.plainly.Load(); made++ {
+			h.account(c.small, c.huge)
+		}
+		if made != c.atMost && (c.atMost > 0 || made < 1000) {
+			t.Errorf("%+v: given up after %d", c, made)
+		}
+	}
+	h := &hugePages{writers: 2}
+	for range 1000 { // one of four has to wait
+		h.account(ms, time.Second)
+		for range 3 {
+			h.account(ms, ms/2)
+		}
+	}
+	if h.plainly.Load() {
+		t.Error("given up, though most of them take less")
+	}
+}
+
+// TestHugeOutputGivenUp leaves nothing of an output that is given up when some of it is written.
+func TestHugeOutputGivenUp(t *testing.T) {
+	folder := memoryFolder(t)
+	out, _ := openHuge(t, folder, 8*arena.HugePage)
+	if _, err := out.WriteAt(someBytes(3<<20), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// TestHugeOutputWithoutMemory finds that pages cannot be had, here because the file has become shorter.
+func TestHugeOutputWithoutMemory(t *testing.T) {
+	out, h := openHuge(t, memoryFolder(t), 8*arena.HugePage)
+	defer out.Abort()
+	h.stretches[4].begun.Do(func() { h.stretches[4].isHuge = true })
+	if err := out.file.Truncate(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.WriteAt(make([]byte, 1<<20), 4*arena.HugePage); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+	if n, err := out.WriteAt(make([]byte, 1<<20), 0); n != 1<<20 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// TestHugeOutputToFullFileSystem fills a file system after the output was promised its room, by all writers.
+func TestHugeOutputToFullFileSystem(t *testing.T) {
+	folder := t.TempDir()
+	if err := unix.Mount("none", folder, "tmpfs", 0, "size=32m"); err != nil {
+		t.Skip("no mount of one's own here:", err)
+	}
+	defer unix.Unmount(folder, unix.MNT_DETACH)
+	const size, block = 12 * arena.HugePage, 1 << 20
+	out, _ := openHuge(t, folder, size)
+	if err := os.WriteFile(filepath.Join(folder, "other"), make([]byte, 15<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var next, full atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for at := next.Add(block) - block; at < size; at = next.Add(block) - block {
+				if _, err := out.WriteAt(make([]byte, block), at); errors.Is(err, unix.ENOSPC) {
+					full.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if full.Load() == 0 {
+		t.Error("24 MiB were written where 17 are free")
+	}
+	if err := out.Abort(); err != nil {
+		t.Error(err)
+	}
+	if left := names(t, folder); len(left) != 1 {
+		t.Errorf("left over: %q", left)
+	}
+}
