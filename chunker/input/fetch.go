@@ -132,7 +132,6 @@ type piece struct {
 	left           int64         // that no reader has
 	buffer         *arena.Memory // that they are in
 	readers        int           // of the buffer
-	givenUp        bool
 	done           chan struct{}
 	err            error
 }
@@ -233,12 +232,12 @@ func (f *fetcher) release(from *piece, n int64) {
 	if from == nil {
 		return
 	}
-	from.readers--
-	switch from.left -= n; {
-	case from.givenUp && from.readers == 0:
+	from.readers, from.left = from.readers-1, from.left-n
+	switch i := slices.Index(f.pieces, from); {
+	case i < 0 && from.readers == 0: // it was given up
 		f.drop(from)
-	case !from.givenUp && from.left == 0:
-		f.pieces = slices.DeleteFunc(f.pieces, func(p *piece) bool { return p == from })
+	case i >= 0 && from.left == 0:
+		f.pieces = slices.Delete(f.pieces, i, i+1)
 		f.from.give(from.buffer)
 	}
 }
@@ -248,7 +247,7 @@ func (f *fetcher) giveUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.pieces {
-		if p.givenUp = true; p.readers == 0 {
+		if p.readers == 0 {
 			f.drop(p)
 		}
 	}
