@@ -9,11 +9,9 @@ import (
 	"math"
 	"os"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -113,7 +111,7 @@ func placed(name string, first, n, size int64) merge.Sorted {
 
 // brackets are those of the cuts from that before one part to that before another.
 func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, to int) ([]cut, error) {
-	p, found := w.Plan, make([]cut, to-from+1)
+	p, found, memory := w.Plan, make([]cut, to-from+1), limit(w.Options.MemoryBytes)/4
 	keyer, err := format.NewKeyer(format.Whole(p.keyer.KeySize()))
 	if err != nil {
 		return nil, err
@@ -129,13 +127,13 @@ func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, t
 	for i, in := range levels[0] {
 		whole.to[i] = in.Records
 	}
-	first, err := w.search(ctx, keyer, levels[0], whole, 1, ranks)
+	first, err := search(ctx, keyer, levels[0], whole, memory, ranks)
 	if err != nil {
 		return nil, err
 	}
 	return found, together(ctx, len(found), func(ctx context.Context, i int) error {
 		b := between(p, first[2*i], first[2*i+1], 1)
-		second, err := w.search(ctx, keyer, levels[1], b, plan.RemoteRequests, keys[2*i:2*i+2])
+		second, err := search(ctx, keyer, levels[1], b, memory/plan.RemoteRequests, keys[2*i:2*i+2])
 		if err == nil {
 			b = between(p, second[0], second[1], 2)
 			found[i] = cut{schema, p.Fingerprint, b.from, b.to}
@@ -176,13 +174,12 @@ func between(p *Plan, before, behind []int64, below int) bracket {
 	return b
 }
 
-// search finds cuts of ranks in a bracket, beside so many other searches. The records that are looked at first are read
+// search finds cuts of ranks in a bracket, in so much memory. The records that are looked at first are read
 // at the same time, mostly with all that is looked at later. REQUIRES: the bracket has the ranks
-func (w *Worker) search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, searches int,
+func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, memory int64,
 	ranks []int64) ([][]int64, error) {
 	size := k.Layout().RecordSize
-	memory := profile.LimitMemory(w.Options.MemoryBytes, extsort.MinMemory, profile.Memory) / 4
-	page := max(memory/int64(searches*len(in)*size), 1)
+	page := max(memory/int64(len(in)*size), 1)
 	within, before := make([]merge.Sorted, len(in)), int64(0)
 	for i := range in {
 		within[i] = in[i].Within(b.from[i], b.to[i], page)
@@ -250,7 +247,7 @@ func (w *Worker) within(ctx context.Context, runs []merge.Sorted, c cut, rank in
 	if rank < before || rank > behind {
 		return nil, errBracket
 	}
-	found, err := w.search(ctx, w.Plan.keyer, runs, bracket{c.At, c.To}, 2, []int64{rank})
+	found, err := search(ctx, w.Plan.keyer, runs, bracket{c.At, c.To}, limit(w.Options.MemoryBytes)/8, []int64{rank})
 	if err != nil {
 		return nil, err
 	}

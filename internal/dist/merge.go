@@ -98,9 +98,12 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions)
 	}, nil
 }
 
+// limit is the memory limit of a task that was given n bytes.
+func limit(n int64) int64 { return profile.LimitMemory(n, extsort.MinMemory, profile.Memory) }
+
 // createObject begins an object for a part, whose memory the merge goes without.
 func createObject(ctx context.Context, name string, bytes int64, opt *extsort.MergeOptions) (*target, error) {
-	memory := profile.LimitMemory(opt.MemoryBytes, extsort.MinMemory, profile.Memory)
+	memory := limit(opt.MemoryBytes)
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
 	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < extsort.MinMemory {
