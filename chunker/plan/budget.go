@@ -33,20 +33,20 @@ func (b Budget) with(what string, bytes int64) Budget {
 
 // Sizes is how the engine divides its work: by as many workers, in such blocks, with that memory.
 type Sizes struct {
-	Budget        Budget
-	Workers       int
-	BlockBytes    int   // of the blocks that are spilled and written, whole records
-	CodecWorkers  int   // that compress the output
-	SpillCoders   int   // blocks of spill that are compressed or decompressed at the same time
-	UncachedBytes int64 // of memory to read and write spill past the page cache with; 0: spill goes through it
-	PipeBytes     int64 // of memory to write to a pipe with; 0: none to spare
-	RequestBytes  int64 // of memory to read ahead what is remote
-	PartBytes     int   // of a part of an output that is an object of a store
-	Parts         int   // of those that are filled or sent at a time
-	MergeBytes    int64 // for the buffers of a merge
-	FanIn         int   // runs that are merged at once, at most
-	Slots         int   // chunks in flight on each GPU
-	ChunkBytes    int64 // host memory of a chunk
+	Budget       Budget
+	Workers      int
+	BlockBytes   int   // of the blocks that are spilled and written, whole records
+	CodecWorkers int   // that compress the output
+	SpillCoders  int   // blocks of spill that are compressed or decompressed at the same time
+	Queue        Queue // past the page cache
+	PipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
+	RequestBytes int64 // of memory to read ahead what is remote
+	PartBytes    int   // of a part of an output that is an object of a store
+	Parts        int   // of those that are filled or sent at a time
+	MergeBytes   int64 // for the buffers of a merge
+	FanIn        int   // runs that are merged at once, at most
+	Slots        int   // chunks in flight on each GPU
+	ChunkBytes   int64 // host memory of a chunk
 
 	indexBytes int64 // of spill
 }
@@ -106,8 +106,8 @@ func Divide(f *Facts) Sizes {
 	coders := func(n int) int64 { return SpillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
 	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
-	s.UncachedBytes = f.uncached(b.Chunks())
-	b = b.with("requests of spill", s.UncachedBytes)
+	s.Queue = f.queue(b.Chunks())
+	b = b.with("requests past the page cache", s.Queue.memory())
 	if f.Asked.Unique {
 		size := int64(f.recordSize())
 		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
@@ -123,38 +123,9 @@ func Divide(f *Facts) Sizes {
 }
 
 const (
-	// cacheShare is the part of the memory beside the limit that spill may fill so that it is still there when it is read
-	// back; the input and the output pass through the rest.
-	cacheShare = 2
-
 	// RemadeBytes is what one worker reads at a time where records are made anew, unless one is larger.
 	RemadeBytes = 64 << 10
 
-	// RequestBytes is the memory of one request that goes past the page cache. Fewer than leastRequests do not keep a disk
-	// busy, and mostRequests do for any; they take an uncachedShare of the memory at most.
-	RequestBytes  = 512 << 10
-	leastRequests = 8
-	mostRequests  = 32
-	uncachedShare = 32
-)
-
-// uncached is the memory to read and write spill past the page cache with; 0 where the page cache holds it, or where
-// there is too little memory for that.
-func (f *Facts) uncached(bytes int64) int64 {
-	n := bytes / uncachedShare / RequestBytes
-	if !f.leavesCache() || n < leastRequests {
-		return 0
-	}
-	return min(n, mostRequests) * RequestBytes
-}
-
-// leavesCache reports whether the page cache is too small to hold spill until it is read back.
-func (f *Facts) leavesCache() bool {
-	beside := max(f.Memory-f.Asked.MemoryBytes, 0)
-	return f.Spill.OnDisk && f.Memory > 0 && f.bytes() > beside/cacheShare
-}
-
-const (
 	// RemoteRequests of RemoteRequestBytes keep any network busy. They take a requestShare of the memory at most: what is
 	// read waits for the slowest of them.
 	RemoteRequests     = 32

@@ -31,7 +31,7 @@ type Options struct {
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
-	UncachedBytes int64 // of memory to read and write past the page cache with; 0: spill goes through it
+	Queue *Queue // by which spill goes past the page cache; nil: it goes through it
 
 	Workers int // writers at the same time
 	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
@@ -81,11 +81,10 @@ func New(opt Options) (*Spill, error) {
 	}
 	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= free/2}
 	s.initCodecs()
-	var err error
-	if s.behind, err = newBehind(opt.UncachedBytes); err == nil {
-		err = s.createVolumes()
+	if opt.Queue != nil {
+		s.behind = &behind{Queue: opt.Queue}
 	}
-	if err != nil {
+	if err := s.createVolumes(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -149,14 +148,14 @@ func (s *Spill) Codec() string {
 
 // Close gives all space back: of all files at the same time, since each waits for the disk.
 func (s *Spill) Close() error {
-	behind := s.behind.close()
+	s.opt.Queue.wait()
 	s.behind = nil
 	var closing errgroup.Group
 	for _, v := range s.volumes {
 		closing.Go(v.file.Close)
 	}
 	s.volumes = nil
-	return errors.Join(behind, closing.Wait())
+	return closing.Wait()
 }
 
 // extent is a stretch of one volume that is filled by blocks which will be given back together: only long stretches

@@ -46,6 +46,21 @@ func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
 	return k
 }
 
+// newTestQueue is a queue whose requests are smaller than blocks may be.
+func newTestQueue(t *testing.T) *Queue {
+	t.Helper()
+	q, err := NewQueue(8, 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil || len(q.reads)+len(q.writes) < 8 {
+			t.Errorf("of 8 requests %d read and %d write at the end: %v", len(q.reads), len(q.writes), err)
+		}
+	})
+	return q
+}
+
 func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
 	t.Helper()
 	if len(folders) == 0 {
@@ -195,8 +210,8 @@ func readRun(r *Run) ([]byte, error) {
 func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
-			for _, uncached := range []int64{0, 8 * slotBytes} {
-				testSpill(t, Options{Store: store, Codec: codec, UncachedBytes: uncached})
+			for _, queue := range []*Queue{nil, newTestQueue(t)} {
+				testSpill(t, Options{Store: store, Codec: codec, Queue: queue})
 			}
 		}
 	}
@@ -317,17 +332,17 @@ func TestSpillFullFolder(t *testing.T) {
 	for full, says := range map[error]string{
 		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "takes no larger file",
 	} {
-		for _, uncached := range []int64{0, 8 * slotBytes} {
-			t.Run(fmt.Sprint(says, uncached), func(t *testing.T) { testFullFolder(t, full, says, uncached) })
+		for _, queue := range []*Queue{nil, newTestQueue(t)} {
+			t.Run(fmt.Sprint(says, queue != nil), func(t *testing.T) { testFullFolder(t, full, says, queue) })
 		}
 	}
 }
 
-func testFullFolder(t *testing.T, full error, says string, uncached int64) {
+func testFullFolder(t *testing.T, full error, says string, queue *Queue) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
 	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, words), Workers: 2,
-		UncachedBytes: uncached})
+		Queue: queue})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
 		k := mustKeyer(t, words)
 		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1,
-			UncachedBytes: 8 * slotBytes, ExpectBytes: expect})
+			Queue: newTestQueue(t), ExpectBytes: expect})
 		if err != nil {
 			t.Fatal(err)
 		}

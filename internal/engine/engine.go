@@ -36,6 +36,7 @@ type Run struct {
 	Result Result
 
 	pool  *pool        // of the candidate that runs
+	queue *spill.Queue // of requests past the page cache; nil: there are none
 	spill *spill.Spill // nil as long as nothing is spilled
 	mu    sync.Mutex   // protects Result while chunks are sorted
 
@@ -168,7 +169,15 @@ func (r *Run) Close() error {
 			errs = append(errs, s.Close())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.queue.Close())...)
+}
+
+// openQueue makes the queue of requests that go past the page cache, once, if the plan has one.
+func (r *Run) openQueue() (err error) {
+	if q := r.Plan.Sizes.Queue; q.Requests > 0 && r.queue == nil {
+		r.queue, err = spill.NewQueue(q.Requests, q.Bytes)
+	}
+	return err
 }
 
 // Spill makes the temporary files, once.
@@ -177,10 +186,13 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 		return r.spill, nil
 	}
 	s, asked := &r.Plan.Sizes, &r.Facts.Asked
-	var err error
+	err := r.openQueue()
+	if err != nil {
+		return nil, err
+	}
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
-		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(), UncachedBytes: s.UncachedBytes,
+		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
 		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err
