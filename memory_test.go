@@ -33,6 +33,7 @@ var memoryCases = []struct {
 	codec    string
 	workers  int    // 0: 2
 	output   string // its compression; "": none
+	machine  int64  // MiB of memory that the machine looks as if it had; 0: as it has
 }{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
@@ -62,6 +63,10 @@ var memoryCases = []struct {
 	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
 		output: "zstd"},
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
+	{name: "past the page cache, merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 96, spill: 310,
+		machine: 96},
+	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,
+		machine: 96},
 }
 
 var (
@@ -125,6 +130,9 @@ func TestSortInLittleMemory(t *testing.T) {
 		Workers:       cmp.Or(c.workers, 2),
 		SpillCompress: c.codec, Compress: c.output,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+	if c.machine > 0 {
+		inLittleMemory(t, c.machine<<20)
+	}
 	if c.piped {
 		opt.pipe(t, in)
 	}

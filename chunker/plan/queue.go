@@ -6,6 +6,8 @@ package plan
 type Queue struct {
 	Requests int // half of which read; 0: all goes through the page cache
 	Bytes    int // of memory of each
+
+	Output bool // goes by them, beside spill
 }
 
 const (
@@ -33,6 +35,13 @@ func (f *Facts) queue(bytes int64) Queue {
 	if !f.leavesCache() || q.Requests < leastRequests {
 		return Queue{}
 	}
+	q.Output = f.onHost() && f.Kept == nil && !f.Output.Set && f.ReservedBytes() > 0
+	return q
+}
+
+// of is what a strategy puts to use: those that spill read and write all records twice.
+func (q Queue) of(s Strategy) Queue {
+	q.Output = q.Output && (s == Merge || s == Partition)
 	return q
 }
 

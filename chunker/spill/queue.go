@@ -42,6 +42,9 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 // RequestBytes is the memory of one request.
 func (q *Queue) RequestBytes() int { return q.requestBytes }
 
+// Writers is how many requests write.
+func (q *Queue) Writers() int { return cap(q.writes) }
+
 // Read waits for memory to read into, and calls read with it.
 func (q *Queue) Read(read func(memory []byte)) {
 	memory := <-q.reads

@@ -3,6 +3,7 @@ package spill
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,16 @@ func Uncache(f *os.File) bool {
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_DIRECT)
 	}
 	return err == nil
+}
+
+// Direct opens a file once more, to read or write it past the page cache; nil: that cannot be done.
+func Direct(f *os.File, flag int) *os.File {
+	direct, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag, 0)
+	if err != nil || Uncache(direct) {
+		return direct
+	}
+	direct.Close()
+	return nil
 }
 
 // Allocate implements uncacheable: writers of what is allocated do not wait for each other.

@@ -172,9 +172,9 @@ func (r *Run) Close() error {
 	return errors.Join(append(errs, r.queue.Close())...)
 }
 
-// openQueue makes the queue of requests that go past the page cache, once, if the plan has one.
+// openQueue makes the queue of requests that go past the page cache, if the plan has one.
 func (r *Run) openQueue() (err error) {
-	if q := r.Plan.Sizes.Queue; q.Requests > 0 && r.queue == nil {
+	if q := r.Plan.Sizes.Queue; q.Requests > 0 {
 		r.queue, err = spill.NewQueue(q.Requests, q.Bytes)
 	}
 	return err
@@ -186,10 +186,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 		return r.spill, nil
 	}
 	s, asked := &r.Plan.Sizes, &r.Facts.Asked
-	err := r.openQueue()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
 		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,

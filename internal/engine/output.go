@@ -63,6 +63,9 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		return err
 	}
 	set, s := opt.Split != output.Split{}, &r.Plan.Sizes
+	if err := r.openQueue(); err != nil {
+		return err
+	}
 	switch {
 	case set && remote.Is(opt.Name):
 		return fmt.Errorf("create output %s: several files have to be local ones", remote.Shown(opt.Name))
@@ -80,6 +83,9 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		RecordSize: o.Size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
 		Keep: o.wait,
+	}
+	if s.Queue.Output {
+		sink.Queue = r.queue
 	}
 	if opt.Form.To == 0 { // else what is written has no key
 		sink.Keyer = o.keyer
@@ -203,6 +209,8 @@ func (o *Output) observe(first int64, recs []byte) error {
 func (o *Output) restart() {
 	if !o.Placed() {
 		o.sent = o.records.Load()
+	} else if o.file != nil {
+		o.file.Restart()
 	}
 	o.records.Store(o.sent)
 	o.BlockWriter = o.filters()

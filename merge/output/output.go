@@ -50,6 +50,7 @@ type Output struct {
 	file     *os.File
 	at       io.WriterAt                       // file, or what is written to in its place since Reserve
 	unmap    func()                            // undoes that
+	past     *windows                          // the same as at, where it goes past the page cache
 	size     atomic.Int64                      // bytes that Write has written
 	written  spill.Stretches                   // and not yet on their way to the disk
 	behind   func(f *os.File, offset, n int64) // sends them there
@@ -118,12 +119,15 @@ const (
 
 // WriteAt writes at an offset, for several goroutines at once.
 func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
+	if err := o.past.err(); err != nil {
+		return 0, err
+	}
 	for n < len(p) {
 		at := offset + int64(n)
 		piece := p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))]
 		written, err := attempt(o, "write output", func() (int, error) { return o.at.WriteAt(piece, at) })
 		if n += written; err != nil {
-			return n, fmt.Errorf("write %s at byte %d: %w", o.name, offset+int64(n), advise(err))
+			return n, writeError(o, offset+int64(n), err)
 		}
 		o.wrote(at, written)
 	}
@@ -139,6 +143,9 @@ func (o *Output) wrote(offset int64, n int) {
 
 // ReadAt reads back what was written, before it is committed.
 func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
+	if err := o.past.settle(); err != nil {
+		return 0, err
+	}
 	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
 	if err != nil {
 		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), device.WithoutPath(err))
@@ -151,7 +158,7 @@ func (o *Output) Write(p []byte) (n int, err error) {
 	n, err = attempt(o, "write output", func() (int, error) { return o.file.Write(p) })
 	end := o.size.Add(int64(n))
 	if err != nil {
-		return n, fmt.Errorf("write %s at byte %d: %w", o.name, end, advise(err))
+		return n, writeError(o, end, err)
 	}
 	if !o.IsStream {
 		o.wrote(end-int64(n), n)
@@ -184,6 +191,9 @@ func (o *Output) Commit(size int64) error {
 
 // complete makes the file durable as it is to be.
 func (o *Output) complete() error {
+	if err := o.past.settle(); err != nil {
+		return err
+	}
 	if err := o.do("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
 		return err
 	}
@@ -257,12 +267,17 @@ func (o *Output) close() error {
 		return o.do("close output", func() error { return closeCopy(file) })
 	}
 	o.unmap()
+	if o.past != nil {
+		o.past.giveUp()
+		o.past.direct.Close() // which has no error of its own: file is synced
+	}
 	return errors.Join(o.do("close output", func() error { return nil }), file.Close()) // in any case
 }
 
 // Abort gives up the output and removes what there is of it. It does nothing after Commit.
 func (o *Output) Abort() error {
 	var removing error
+	o.past.giveUp()
 	if renamesOpen {
 		removing = o.removeTemp() // while it is locked: afterwards the name may be another run's
 	}

@@ -35,6 +35,8 @@ type Options struct {
 	Compressors int   // goroutines that compress
 	PipeBytes   int64 // memory for the writer of a pipe
 
+	Queue *spill.Queue // by which a file goes past the page cache; nil: it goes through it
+
 	// Keep begins a run that keeps the records where a header must tell their number before the first of them, and it
 	// is not known; nil: then that is an error.
 	Keep func() (*spill.RunWriter, error)
@@ -87,6 +89,7 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 			return nil, errors.Join(err, out.Abort())
 		}
 	}
+	goPast(out, opt.Queue)
 	return &Sink{
 		Kind: Placed, Abort: out.Abort,
 		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
