@@ -7,11 +7,12 @@ import (
 	"sync"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/arena"
 )
 
-// Requests is the memory of the requests by which remote inputs are read ahead: no page cache holds them. All inputs
-// of a run share it.
+// Requests is the memory of the requests by which inputs are read ahead that no page cache holds: remote ones, or those
+// that go past it. All inputs of a run share it.
 type Requests struct {
 	mu       sync.Mutex
 	bytes    int64 // of one request
@@ -19,6 +20,13 @@ type Requests struct {
 	most     int
 	fetchers map[*fetcher]bool
 	buffers  []*arena.Memory // of requests that are over, as long as there are fetchers
+	queue    *spill.Queue    // that has the memory; nil: it has none
+}
+
+// buffer is the memory of a request.
+type buffer struct {
+	bytes []byte
+	from  *arena.Memory // nil: the queue
 }
 
 const (
@@ -46,33 +54,49 @@ func (r *Requests) allow(bytes int64) {
 }
 
 // take gives the memory of a request; nil: there is none for a fetcher that has so many already.
-func (r *Requests) take(has int) *arena.Memory {
+func (r *Requests) take(has int) *buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.free <= 0 || has >= max(1, r.most/max(len(r.fetchers), 1)) {
 		return nil
 	}
-	if last := len(r.buffers) - 1; last >= 0 {
-		buffer := r.buffers[last]
-		r.free, r.buffers = r.free-1, r.buffers[:last]
-		return buffer
+	if r.queue != nil {
+		if memory := r.queue.TakeAhead(); memory != nil {
+			return &buffer{bytes: memory}
+		}
+		return nil
 	}
-	buffer, err := arena.Alloc(int(r.bytes))
-	if err != nil {
+	memory, err := (*arena.Memory)(nil), error(nil)
+	if last := len(r.buffers) - 1; last >= 0 {
+		memory, r.buffers = r.buffers[last], r.buffers[:last]
+	} else if memory, err = arena.Alloc(int(r.bytes)); err != nil {
 		return nil
 	}
 	r.free--
-	return buffer
+	return &buffer{memory.Bytes(), memory}
 }
 
-func (r *Requests) give(buffer *arena.Memory) {
+func (r *Requests) give(b *buffer) {
+	if b.from == nil {
+		r.queue.GiveAhead(b.bytes)
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free++
-	if len(r.fetchers) > 0 && int64(len(buffer.Bytes())) == r.bytes {
-		r.buffers = append(r.buffers, buffer)
+	if len(r.fetchers) > 0 && int64(len(b.bytes)) == r.bytes {
+		r.buffers = append(r.buffers, b.from)
 	} else {
-		buffer.Free()
+		b.from.Free()
+	}
+}
+
+// do does a request while its caller goes on.
+func (r *Requests) do(request func()) {
+	if r.queue != nil {
+		r.queue.Go(request)
+	} else {
+		go request()
 	}
 }
 
@@ -119,6 +143,7 @@ type fetcher struct {
 	size    int64 // of a record
 	records int64
 	read    func(p []byte, first int64) error
+	request request
 
 	mu     sync.Mutex
 	next   int64    // first record that was not fetched, nor read by a reader
@@ -126,18 +151,29 @@ type fetcher struct {
 	pieces []*piece // that were fetched and not read to their end, in order
 }
 
+// request says how many records from one on, most of them at most, can be read into the memory of a request, and reads
+// them: they lie in it where it tells.
+type request func(memory []byte, first, most int64) (n int64, read func() (recs []byte, err error))
+
 // piece is records that one request fetches.
 type piece struct {
 	first, records int64
-	left           int64         // that no reader has
-	buffer         *arena.Memory // that they are in
-	readers        int           // of the buffer
+	left           int64   // that no reader has
+	buffer         *buffer // that they are in
+	recs           []byte
+	readers        int // of the buffer
 	done           chan struct{}
 	err            error
 }
 
 func newFetcher(from *Requests, size int, records int64, read func(p []byte, first int64) error) *fetcher {
-	return &fetcher{from: from, size: int64(size), records: records, left: records, read: read}
+	f := &fetcher{from: from, size: int64(size), records: records, left: records, read: read}
+	f.request = func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {
+		n := min(int64(len(memory))/f.size, most)
+		recs := memory[:n*f.size]
+		return n, func() ([]byte, error) { return recs, read(recs, first) }
+	}
+	return f
 }
 
 // ReadRecords fills p with the records from index first on.
@@ -158,13 +194,33 @@ func (f *fetcher) ReadRecords(p []byte, first int64) error {
 // fill takes records from a piece, or reads them; nil: no piece has them.
 func (f *fetcher) fill(p []byte, first int64, from *piece) error {
 	if from == nil {
-		return f.read(p, first)
+		return f.readNow(p, first)
 	}
 	<-from.done
 	if from.err == nil {
-		copy(p, from.buffer.Bytes()[(first-from.first)*f.size:])
+		copy(p, from.recs[(first-from.first)*f.size:])
 	}
 	return from.err
+}
+
+// readNow reads records that nobody has fetched.
+func (f *fetcher) readNow(p []byte, first int64) (err error) {
+	if f.from.queue == nil {
+		return f.read(p, first)
+	}
+	f.from.queue.Read(func(memory []byte) {
+		for len(p) > 0 && err == nil {
+			n, read := f.request(memory, first, int64(len(p))/f.size)
+			if n == 0 { // a record is larger than a request
+				err = f.read(p, first)
+				return
+			}
+			var recs []byte
+			recs, err = read()
+			p, first = p[copy(p, recs):], first+n
+		}
+	})
+	return err
 }
 
 // find fetches ahead, and finds the piece that has a record; nil: none has. That is so for the first n of the records
@@ -208,17 +264,17 @@ func (f *fetcher) ahead() {
 		if buffer == nil {
 			return
 		}
-		n := min(int64(len(buffer.Bytes()))/f.size, f.records-f.next)
+		n, read := f.request(buffer.bytes, f.next, f.records-f.next)
 		if n == 0 { // a record is larger than a request
 			f.from.give(buffer)
 			return
 		}
 		p := &piece{first: f.next, records: n, left: n, buffer: buffer, done: make(chan struct{})}
 		f.pieces, f.next = append(f.pieces, p), f.next+n
-		go func() {
+		f.from.do(func() {
 			defer close(p.done)
-			p.err = f.read(p.buffer.Bytes()[:n*f.size], p.first)
-		}()
+			p.recs, p.err = read()
+		})
 	}
 }
 

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
 )
 
 // TestFetcher reads records by several readers, each about in order, with more and less memory than they need.
@@ -87,6 +91,85 @@ func allGivenBack(t *testing.T, r *Requests) {
 		}
 		if time.Now().After(until) {
 			t.Fatalf("all requests are over: %v; %d have memory; %d fetchers", free, kept, fetchers)
+		}
+	}
+}
+
+// TestGoPast reads files past the page cache, by several readers: whole ones and a slice, from offsets that are not
+// those of pages, one whose file system cannot, one of records that no request has room for; and one that got shorter.
+func TestGoPast(t *testing.T) {
+	for _, size := range []int{8, 100, 300_000} {
+		queue, err := spill.NewQueue(16, 128<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []byte
+		var all []*Input
+		for i, records := range []int{0, 1, 2_000_000/size + 7, 512 << 10 / size, 3} {
+			data := make([]byte, 3+records*size)
+			rand.NewChaCha8([32]byte{byte(i)}).Read(data)
+			name := filepath.Join(t.TempDir(), "in")
+			if err := os.WriteFile(name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			kind := Kind{Spec: format.Spec{RecordSize: size, Keys: []string{"0:u64"}}, Skip: 3}
+			in, err := Open(t.Context(), kind, Named(name), nil, format.CommonWindow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data = data[3:]; records > 10 {
+				in[0].Slice(5, int64(records))
+				data = data[5*size:]
+			}
+			want, all = append(want, data...), append(all, in...)
+		}
+		if GoPast(all, queue); all[2].direct == nil {
+			t.Skip("this file system does not tell that files can be read past the page cache")
+		}
+		all[3].direct = nil
+		files := NewFiles(all)
+		for range 2 { // the first time it is given up half way
+			got := make([]byte, len(want))
+			var readers sync.WaitGroup
+			first := int64(0)
+			for _, src := range files.Split(3) {
+				base := int(first) * size
+				first += src.Records()
+				readers.Go(func() {
+					for n := 1; n > 0; {
+						var err error
+						_, n, err = src.Next(1+200_000/size, func(at int64, _ int) []byte { return got[base+int(at)*size:] })
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			readers.Wait()
+			if !bytes.Equal(got, want) {
+				t.Errorf("records of %d bytes: others came", size)
+			}
+			if src, err := files.Cut(1000); src != nil && err == nil {
+				src.Next(1, func(int64, int) []byte { return got })
+			}
+		}
+		if err := os.Truncate(all[2].Name, 4096); err != nil {
+			t.Fatal(err)
+		}
+		if err := files.ReadRecords(make([]byte, size), all[2].Records); !errors.Is(err, errShorter) {
+			t.Errorf("a file that got shorter: %v", err)
+		}
+		_, _, err = files.section(all[2].Records, 1).Next(1, func(int64, int) []byte { return make([]byte, size) })
+		if !errors.Is(err, errShorter) {
+			t.Errorf("a file that got shorter, past the page cache: %v", err)
+		}
+		if err := errors.Join(files.Close(), queue.Close()); err != nil {
+			t.Error(err)
+		}
+		for range queue.Ahead() {
+			for queue.TakeAhead() == nil { // what was given up is given back when it has been read
+				time.Sleep(time.Millisecond)
+			}
 		}
 	}
 }

@@ -35,6 +35,9 @@ func NewFiles(inputs []*Input) *Files {
 // Records is the number of records.
 func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
+// fetched is the requests by which all is fetched ahead, as it is remote or goes past the page cache; nil: none are.
+func (f *Files) fetched() *Requests { return cmp.Or(f.requests, f.inputs[0].queued) }
+
 // Cut returns the source of the next records, maxRecords at most; nil: none are left.
 func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 	n := min(maxRecords, f.Records()-f.cut)
@@ -42,7 +45,7 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 		return nil, nil
 	}
 	if f.cut == 0 {
-		f.requests.giveUp() // all records are read anew
+		f.fetched().giveUp() // all records are read anew
 	}
 	f.cut += n
 	return f.section(f.cut-n, n), nil
@@ -50,7 +53,7 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 
 // Split cuts all records into at most n sources that can be read at the same time.
 func (f *Files) Split(n int) []device.Source {
-	f.requests.giveUp() // all records are read anew
+	f.fetched().giveUp() // all records are read anew
 	return Evenly(f.Records(), n, f.section)
 }
 
@@ -67,7 +70,7 @@ func Evenly(records int64, n int, cut func(first, n int64) device.Source) []devi
 
 // Close closes the inputs. REQUIRES: nobody reads.
 func (f *Files) Close() error {
-	f.requests.giveUp()
+	f.fetched().giveUp()
 	return f.inputs.Close()
 }
 
@@ -80,8 +83,11 @@ func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 // section is the source of n records from index first on. Several may be read at the same time.
 func (f *Files) section(first, n int64) device.Source {
 	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
-	if f.requests != nil {
-		s.fetched = newFetcher(f.requests, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+	if by := f.fetched(); by != nil {
+		s.fetched = newFetcher(by, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+		if by.queue != nil {
+			s.fetched.request = f.pastCache(first)
+		}
 		s.fetched.begin()
 	}
 	return s

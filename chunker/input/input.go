@@ -34,6 +34,8 @@ type Input struct {
 	close  []io.Closer
 
 	requests *Requests // by which it is read ahead; nil: it is not remote
+	queued   *Requests // the same, where inputs go past the page cache; nil: they do not
+	direct   *os.File  // by which this one does; nil: that cannot be done
 
 	member  string // of an archive, which is read
 	skipped []byte // before the header, where it is kept

@@ -166,7 +166,7 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 	p.Strategy, p.ChunkRecords, p.Chunks, p.MergeLevels = first.Strategy, first.ChunkRecords, first.Chunks, first.Levels
 	p.TempBytes, p.StoredBytes, p.KeptBytes = first.Temp, first.Stored, first.Kept
 	p.Checkpoint, p.Seconds, p.Stages, p.Considered = f.Kept, first.Seconds, first.Stages, all
-	p.Sizes.Queue = c.sizes.Queue.of(first.Strategy)
+	p.Sizes.Queue = c.sizes.Queue.of(first.Strategy, profile.isCold(f))
 	p.Rates, p.Budget = profile.Rates(), c.sizes.Budget
 	p.Rates.DiskBytes = 1 / c.prices[waits]
 	return p, nil

@@ -7,7 +7,7 @@ type Queue struct {
 	Requests int // half of which read; 0: all goes through the page cache
 	Bytes    int // of memory of each
 
-	Output bool // goes by them, beside spill
+	Input, Output bool // go by them, beside spill
 }
 
 const (
@@ -25,7 +25,8 @@ const (
 	cacheShare = 2
 )
 
-// queue is the requests of spill that the page cache does not hold.
+// queue is the requests of what the page cache does not hold: spill, and files beside it. Whether it holds the input,
+// which it may as well, of tells.
 func (f *Facts) queue(bytes int64) Queue {
 	q := Queue{Bytes: RequestBytes}
 	for q.Bytes > leastRequestBytes && bytes/queueShare < mostRequests*int64(q.Bytes) {
@@ -35,13 +36,15 @@ func (f *Facts) queue(bytes int64) Queue {
 	if !f.leavesCache() || q.Requests < leastRequests {
 		return Queue{}
 	}
+	q.Input = f.onHost() && f.Seekable && !f.Remote && !f.InPlace
 	q.Output = f.onHost() && f.Kept == nil && !f.Output.Set && f.ReservedBytes() > 0
 	return q
 }
 
 // of is what a strategy puts to use: those that spill read and write all records twice.
-func (q Queue) of(s Strategy) Queue {
-	q.Output = q.Output && (s == Merge || s == Partition)
+func (q Queue) of(s Strategy, cold bool) Queue {
+	spills := s == Merge || s == Partition
+	q.Input, q.Output = q.Input && cold && spills, q.Output && spills
 	return q
 }
 

@@ -14,8 +14,12 @@ type Queue struct {
 	memory        *arena.Memory
 	requestBytes  int
 	reads, writes chan []byte
+	ahead         chan struct{} // as many as hold what nobody has asked for
 	flying        sync.WaitGroup
 }
+
+// askedReads are the requests that read nothing ahead, so that what is asked for now can always be read.
+const askedReads = 4
 
 // NewQueue makes a queue of so many requests, each with so many bytes of memory.
 func NewQueue(requests, requestBytes int) (*Queue, error) {
@@ -25,7 +29,8 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 	}
 	reads := requests / 2
 	q := &Queue{memory: memory, requestBytes: requestBytes,
-		reads: make(chan []byte, reads), writes: make(chan []byte, requests-reads)}
+		reads: make(chan []byte, reads), writes: make(chan []byte, requests-reads),
+		ahead: make(chan struct{}, max(reads-askedReads, 0))}
 	all := memory.Bytes()
 	all = all[-uintptr(unsafe.Pointer(unsafe.SliceData(all)))%plan.SpillAlign:]
 	for i := range requests {
@@ -50,6 +55,31 @@ func (q *Queue) Read(read func(memory []byte)) {
 	memory := <-q.reads
 	defer func() { q.reads <- memory }()
 	read(memory)
+}
+
+// Ahead is how many requests may read what nobody has asked for.
+func (q *Queue) Ahead() int { return cap(q.ahead) }
+
+// TakeAhead gives memory to read that into; nil: there is none.
+func (q *Queue) TakeAhead() []byte {
+	select {
+	case q.ahead <- struct{}{}:
+	default:
+		return nil
+	}
+	select {
+	case memory := <-q.reads:
+		return memory
+	default:
+		<-q.ahead
+		return nil
+	}
+}
+
+// GiveAhead gives it back when it has been asked for.
+func (q *Queue) GiveAhead(memory []byte) {
+	<-q.ahead
+	q.reads <- memory
 }
 
 // TakeWrite waits for memory to write from.

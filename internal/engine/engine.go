@@ -175,7 +175,9 @@ func (r *Run) Close() error {
 // openQueue makes the queue of requests that go past the page cache, if the plan has one.
 func (r *Run) openQueue() (err error) {
 	if q := r.Plan.Sizes.Queue; q.Requests > 0 {
-		r.queue, err = spill.NewQueue(q.Requests, q.Bytes)
+		if r.queue, err = spill.NewQueue(q.Requests, q.Bytes); err == nil && q.Input {
+			input.GoPast(r.Input.Files, r.queue)
+		}
 	}
 	return err
 }
