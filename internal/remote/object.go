@@ -99,7 +99,7 @@ func (o *Object) read(p []byte, off int64) (n int, err error) {
 }
 
 func (o *Object) attempt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	a, err := o.get(ctx, off, off+int64(len(p)), o.Tag)
+	a, err := o.ask(ctx, off, off+int64(len(p)))
 	if err != nil {
 		return 0, err
 	}

@@ -73,11 +73,11 @@ type UnavailableError struct{ error }
 func (e *UnavailableError) Unwrap() error { return e.error }
 
 const (
-	firstPause = 200 * time.Millisecond // between two attempts; the next ones are longer
+	firstPause = 100 * time.Millisecond // between two attempts; the next ones are longer
 	maxPause   = 10 * time.Second
 
-	openTries = 4 // within two seconds, since the name may be mistaken
-	tries     = 9 // within a minute
+	openTries = 5  // within two seconds, since the name may be mistaken
+	tries     = 10 // within a minute
 )
 
 // attemptTime is what one request may take. It is a variable for tests.

@@ -1,0 +1,103 @@
+package remote
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// pace is how long answers take to begin. A request that takes much longer is sent again, and the answer that comes
+// first is taken, as in Dean and Barroso, "The Tail at Scale" (2013): one that is late holds up its reader no longer.
+type pace struct {
+	mu      sync.Mutex
+	mean    time.Duration // of the last ones
+	answers int
+	again   int // requests that were sent once more
+}
+
+const (
+	lateTimes = 4 // the mean is late
+	leastLate = 50 * time.Millisecond
+
+	knownAnswers = 16 // before which nothing is late
+	meanOf       = 64
+	againShare   = 10 // of the requests is sent again at most: where all are slow, more of them do not help
+)
+
+// answering is that of all stores and servers: a run has to do with one as a rule.
+var answering pace
+
+// late is after how long a request is sent again; nil: it is not.
+func (p *pace) late() <-chan time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answers < knownAnswers {
+		return nil
+	}
+	return time.After(max(lateTimes*p.mean, leastLate))
+}
+
+// repeat reports whether a request may be sent again, and counts it.
+func (p *pace) repeat() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if (p.again+1)*againShare > p.answers {
+		return false
+	}
+	p.again++
+	return true
+}
+
+// note counts an answer that took so long to begin.
+func (p *pace) note(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers++
+	p.mean += (took - p.mean) / time.Duration(min(p.answers, meanOf))
+}
+
+// ask sends a request for the bytes from first up to end, and another where the answer is late. The answer that comes
+// first is taken, an error only if none comes.
+func (o *Object) ask(ctx context.Context, first, end int64) (a *answer, err error) {
+	type reply struct {
+		*answer
+		number int
+		err    error
+	}
+	replies := make(chan reply, 2)
+	var giveUp []context.CancelFunc // each ends with ctx at the latest
+	send := func() {
+		ctx, cancel := context.WithCancel(ctx)
+		number := len(giveUp)
+		giveUp = append(giveUp, cancel)
+		go func() {
+			a, err := o.get(ctx, first, end, o.Tag)
+			replies <- reply{a, number, err}
+		}()
+	}
+	start, late := time.Now(), answering.late()
+	send()
+	for failed := 0; ; {
+		select {
+		case <-late:
+			if answering.repeat() {
+				send()
+			}
+		case r := <-replies:
+			if r.err == nil {
+				answering.note(time.Since(start))
+			} else if failed++; failed < len(giveUp) {
+				continue
+			}
+			if len(giveUp)-failed > 1 {
+				giveUp[1-r.number]()
+				go func() {
+					if other := <-replies; other.err == nil {
+						other.body.Close()
+					}
+				}()
+			}
+			return r.answer, r.err
+		}
+	}
+}

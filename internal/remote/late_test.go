@@ -1,0 +1,126 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// fresh has requests be timed anew for the time of a test, and take as long as they like.
+func fresh(t *testing.T) {
+	before := attemptTime
+	attemptTime = time.Hour
+	answering.mean, answering.answers, answering.again = 0, 0, 0
+	t.Cleanup(func() { attemptTime = before })
+}
+
+// TestLateRequestIsSentAgain leaves some requests without an answer.
+func TestLateRequestIsSentAgain(t *testing.T) {
+	fresh(t)
+	content := bytes.Repeat([]byte("0123456789"), 10_000)
+	answers := holds(content, 1<<20, func(int) error { return nil })
+	var requests, late, closed atomic.Int64
+	o, err := open(t.Context(), "o", func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+		if n := requests.Add(1); n > 2*knownAnswers && n%20 == 0 {
+			late.Add(1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return answers(ctx, first, end, tag)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		p, at := make([]byte, 100), 5000+i*100
+		if n, err := o.ReadAt(p, int64(at)); n != 100 || err != nil || !bytes.Equal(p, content[at:at+100]) {
+			t.Fatalf("at %d: %d, %v", at, n, err)
+		}
+	}
+	if late.Load() < 3 || requests.Load() != 101+late.Load() {
+		t.Errorf("%d requests, %d of them without an answer", requests.Load(), late.Load())
+	}
+
+	// Both answers come, and one is not used.
+	o.get = func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+		if requests.Add(1)%2 == 0 {
+			<-ctx.Done()
+		}
+		a, err := answers(context.WithoutCancel(ctx), first, end, tag)
+		a.body = closing{a.body, &closed}
+		return a, err
+	}
+	requests.Store(1)
+	a, err := o.ask(t.Context(), 5000, 5100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for closed.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if got, err := io.ReadAll(a.body); err != nil || !bytes.Equal(got, content[5000:5100]) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+type closing struct {
+	io.ReadCloser
+	closed *atomic.Int64
+}
+
+func (c closing) Close() error {
+	c.closed.Add(1)
+	return c.ReadCloser.Close()
+}
+
+// TestBothRequestsFail gives an error of a late request and of the other that was sent in its place.
+func TestBothRequestsFail(t *testing.T) {
+	fresh(t)
+	for range 2 * knownAnswers {
+		answering.note(time.Microsecond)
+	}
+	refused := errors.New("refused")
+	second := make(chan bool)
+	var requests atomic.Int64
+	o := &Object{get: func(context.Context, int64, int64, string) (*answer, error) {
+		if requests.Add(1) == 1 {
+			<-second
+			return nil, errors.New("reset")
+		}
+		defer close(second)
+		return nil, refused
+	}}
+	if _, err := o.ask(t.Context(), 0, 1); err == nil || errors.Is(err, refused) || requests.Load() != 2 {
+		t.Errorf("%d requests: %v", requests.Load(), err)
+	}
+}
+
+// TestFewAreSentAgain has nothing sent again before it is known what is late, and then a tenth at most.
+func TestFewAreSentAgain(t *testing.T) {
+	var p pace
+	for range knownAnswers - 1 {
+		p.note(time.Second)
+	}
+	if p.late() != nil {
+		t.Error("it is known what is late")
+	}
+	for range 1000 {
+		p.note(time.Second)
+	}
+	if p.mean != time.Second || p.late() == nil {
+		t.Errorf("the mean is %v", p.mean)
+	}
+	again := 0
+	for range 1000 {
+		if p.repeat() {
+			again++
+		}
+	}
+	if most := p.answers / againShare; again != most {
+		t.Errorf("%d of %d are sent again, want %d", again, p.answers, most)
+	}
+}
