@@ -39,12 +39,15 @@ const (
 
 func newRequests() *Requests {
 	r := &Requests{fetchers: map[*fetcher]bool{}}
-	r.allow(openBytes)
+	r.Allow(openBytes)
 	return r
 }
 
-// allow divides memory into requests. Those that are under way keep theirs.
-func (r *Requests) allow(bytes int64) {
+// Allow divides memory into requests. Those that are under way keep theirs. It does nothing on nil.
+func (r *Requests) Allow(bytes int64) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bytes = max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
@@ -99,6 +102,31 @@ func (r *Requests) do(request func()) {
 		go request()
 	}
 }
+
+// Lend reports whether there is memory for somebody else: as long as nobody fetches there is. It counts as that of
+// requests until Return. On nil there is none. REQUIRES: Allow is not called in between.
+func (r *Requests) Lend(bytes int64) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.requestsIn(bytes)
+	if len(r.fetchers) > 0 || n > r.free {
+		return false
+	}
+	r.free -= n
+	return true
+}
+
+// Return gives back what Lend has given.
+func (r *Requests) Return(bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.free += r.requestsIn(bytes)
+}
+
+func (r *Requests) requestsIn(bytes int64) int { return int((bytes + r.bytes - 1) / r.bytes) }
 
 // freeBuffers frees what nobody uses. REQUIRES: r.mu is held.
 func (r *Requests) freeBuffers() {
@@ -341,7 +369,7 @@ func (s *sequenceAhead) Close() error {
 // Ahead reads what is remote in order, by requests of which several are under way and have so much memory.
 func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
 	requests := newRequests()
-	requests.allow(memoryBytes)
+	requests.Allow(memoryBytes)
 	return newSequenceAhead(requests, r, 0, bytes)
 }
 

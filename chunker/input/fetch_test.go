@@ -23,7 +23,7 @@ func TestFetcher(t *testing.T) {
 	rand.NewChaCha8([32]byte{1}).Read(data)
 	for _, memory := range []int64{minRequestBytes, 4 * minRequestBytes, plan.RemoteRequests * minRequestBytes} {
 		r := newRequests()
-		r.allow(memory)
+		r.Allow(memory)
 		f := newFetcher(r, size, records, func(p []byte, first int64) error {
 			copy(p, data[first*size:])
 			return nil
@@ -54,10 +54,40 @@ func TestFetcher(t *testing.T) {
 	}
 }
 
+// TestLend lends memory that no reader needs, and no more.
+func TestLend(t *testing.T) {
+	r := newRequests()
+	r.Allow(4 * minRequestBytes)
+	f := newFetcher(r, 1, minRequestBytes, func([]byte, int64) error { return nil })
+	f.Ahead()
+	if r.Lend(1) {
+		t.Error("lent what readers need")
+	}
+	if err := f.ReadRecords(make([]byte, minRequestBytes), 0); err != nil {
+		t.Fatal(err)
+	}
+	const much = minRequestBytes + 1 // two requests
+	if !r.Lend(much) || !r.Lend(much) || r.Lend(1) {
+		t.Error("lent more or less than there is")
+	}
+	second := newFetcher(r, 1, minRequestBytes, func([]byte, int64) error { return nil })
+	if second.Ahead(); len(second.pieces) > 0 {
+		t.Error("fetched with memory that was lent")
+	}
+	second.giveUp()
+	r.Return(much)
+	if !r.Lend(1) || r.Lend(much) || !r.Lend(1) {
+		t.Error("what came back is not lent as it was")
+	}
+	if none := (*Requests)(nil); none.Lend(1) {
+		t.Error("lent of nothing")
+	}
+}
+
 // TestGivenUp gives up what was fetched while requests have no answer and a reader waits for one.
 func TestGivenUp(t *testing.T) {
 	r := newRequests()
-	r.allow(4 * minRequestBytes)
+	r.Allow(4 * minRequestBytes)
 	answered, asked := make(chan struct{}), make(chan int64, 100)
 	boom := errors.New("boom")
 	f := newFetcher(r, 1, 1<<30, func(_ []byte, first int64) error {

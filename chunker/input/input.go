@@ -359,14 +359,14 @@ func (in *Input) askFor(first, n int64) {
 // Remote reports whether the input is read over a network.
 func (in *Input) Remote() bool { return in.requests != nil }
 
-// AllowRequests says how much memory all remote inputs of the run have to be read ahead.
-func AllowRequests(all []*Input, bytes int64) {
+// RequestsOf is the memory by which all remote inputs of a run are read ahead; nil: none is remote.
+func RequestsOf(all []*Input) *Requests {
 	for _, in := range all {
 		if in.requests != nil {
-			in.requests.allow(bytes)
-			return
+			return in.requests
 		}
 	}
+	return nil
 }
 
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when

@@ -86,7 +86,7 @@ func (r *Run) Sort(ctx context.Context) error {
 		r.Result.Strategy = r.Plan.Strategy
 		return nil
 	}
-	input.AllowRequests(r.Input.Files, r.Plan.Sizes.RequestBytes)
+	input.RequestsOf(r.Input.Files).Allow(r.Plan.Sizes.RequestBytes)
 	for i := range all {
 		err := r.try(ctx, &all[i])
 		impossible, ok := errors.AsType[*plan.Impossible](err)

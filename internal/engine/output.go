@@ -9,6 +9,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -70,9 +71,11 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	case set && remote.Is(opt.Name):
 		return fmt.Errorf("create output %s: several files have to be local ones", remote.Shown(opt.Name))
 	case remote.Is(opt.Name):
-		if stream, err = remote.Create(ctx, opt.Name, s.PartBytes, s.Parts); err != nil {
+		object, err := remote.Create(ctx, opt.Name, s.PartBytes, s.Parts)
+		if err != nil {
 			return err
 		}
+		object.Lender, stream = input.RequestsOf(r.Input.Files), object
 	case opt.Name != "" && !set:
 		if err = o.open(ctx, opt); err != nil {
 			return err

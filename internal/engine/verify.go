@@ -53,7 +53,7 @@ type Checked struct {
 func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, warn func(string)) (*Checked, error) {
 	in.meter.begin(plan.StageCheck, atInput, in.DataBytes())
 	defer func() { in.meter.end(in.Bytes()) }()
-	input.AllowRequests(in.Files, s.RequestBytes)
+	input.RequestsOf(in.Files).Allow(s.RequestBytes)
 	watch := &orderWatch{keyer: in.Keyer, brief: brief, unique: unique}
 	for _, src := range in.Data.Split(1) {
 		err := device.Copy(ctx, src, s.Workers, readBytes(&s)/in.size, in.size, watch)

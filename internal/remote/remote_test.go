@@ -205,6 +205,72 @@ func TestUploadCopies(t *testing.T) {
 	}
 }
 
+// lends has memory for so many parts.
+type lends struct{ left, lent atomic.Int64 }
+
+func (l *lends) Lend(int64) bool {
+	if l.left.Add(-1) < 0 {
+		return false
+	}
+	l.lent.Add(1)
+	return true
+}
+
+func (l *lends) Return(int64) { l.lent.Add(-1) }
+
+// TestUploadBorrows lets no part go before as many are under way as there is memory for, of its own and lent.
+func TestUploadBorrows(t *testing.T) {
+	for _, lent := range []int64{0, 4, 1000} {
+		most := min(2+lent, maxParallel)
+		content := bytes.Repeat([]byte("0123456789"), int(most)*20)
+		var underWay, parts atomic.Int64
+		all := make(chan bool)
+		store := newKept(func(int) error { return nil })
+		slow := &slowStore{keptStore: store, before: func() {
+			if underWay.Add(1) > most {
+				t.Error("more are under way than there is memory for")
+			}
+			if parts.Add(1) == most {
+				close(all)
+			}
+			<-all
+		}, after: func() { underWay.Add(-1) }}
+		l := new(lends)
+		l.left.Store(lent)
+		u := newUpload(t.Context(), "o", slow, 100, 2)
+		u.Lender = l
+		if _, err := u.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if l.lent.Load() != most-2 {
+			t.Errorf("%d parts were lent, want %d", l.lent.Load(), most-2)
+		}
+		if err := u.Commit(-1); err != nil || !bytes.Equal(store.content, content) || l.lent.Load() != 0 {
+			t.Errorf("%v: %d bytes, and %d parts are still lent", err, len(store.content), l.lent.Load())
+		}
+	}
+	l := new(lends)
+	l.left.Store(1000)
+	u := newUpload(t.Context(), "o", newKept(func(int) error { return backoff.Permanent(errors.New("full")) }), 100, 2)
+	u.Lender = l
+	_, err := u.Write(make([]byte, 1050))
+	if err = errors.Join(err, u.Abort()); l.lent.Load() != 0 {
+		t.Errorf("%v: %d parts are still lent", err, l.lent.Load())
+	}
+}
+
+// slowStore tells of each part.
+type slowStore struct {
+	*keptStore
+	before, after func()
+}
+
+func (s *slowStore) put(ctx context.Context, number int, part []byte) (string, error) {
+	s.before()
+	defer s.after()
+	return s.keptStore.put(ctx, number, part)
+}
+
 func TestUploadFails(t *testing.T) {
 	full := errors.New("quota exceeded")
 	store := newKept(func(number int) error {

@@ -183,9 +183,36 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 
 func (m *multipart) put(ctx context.Context, number int, part []byte) (tag string, err error) {
 	sum := sha256.Sum256(part) // which is signed, so that the store sees that all came as it was sent
-	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, bytes.NewReader(part), int64(len(part)),
+	body := &body{part: bytes.NewReader(part)}
+	defer body.end()
+	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, body, int64(len(part)),
 		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
 	return sent.ETag, m.fault(err)
+}
+
+// body is what is sent. Where the answer comes before all of it has gone, it is read on, from memory that may be gone.
+type body struct {
+	mu   sync.Mutex
+	part *bytes.Reader
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.part.Read(p)
+}
+
+func (b *body) Seek(offset int64, whence int) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.part.Seek(offset, whence)
+}
+
+// end has nothing read any more.
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.part.Reset(nil)
 }
 
 func (m *multipart) copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/extsort/extsort/device/arena"
 )
 
 const (
@@ -14,7 +16,8 @@ const (
 	MinPart  = 5 << 20
 	MaxParts = 10000
 
-	abortTime = 30 * time.Second
+	maxParallel = 32 // parts that are filled or sent at a time, those of lent memory counted
+	abortTime   = 30 * time.Second
 )
 
 // copyBytes is what one request copies at most: it takes seconds, and 5 TiB have few parts. It is a variable for tests.
@@ -32,7 +35,8 @@ var (
 // Upload is an object that is written from its beginning to its end, in parts of which several are sent at the same
 // time. It appears whole when Commit returns, or not at all; what stands under the name is replaced then.
 type Upload struct {
-	New bool // nothing is replaced: Commit gives ErrExists
+	New    bool   // nothing is replaced: Commit gives ErrExists
+	Lender Lender // of memory for more parts than the upload has of its own; nil: there is none
 
 	name  string
 	store store
@@ -41,12 +45,28 @@ type Upload struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  *errgroup.Group // sends parts
-	free   chan []byte     // buffers of parts, nil before they are used
-	filled []byte          // of the part that is being written; nil: none is
-	tags   []*string       // of the parts that were sent, or are
+	free   chan *buffer
+	most   int       // buffers that there are
+	filled *buffer   // of the part that is being written; nil: none is
+	tags   []*string // of the parts that were sent, or are
 	bytes  int64
 	over   bool
 }
+
+// Lender has memory that an upload may use while its owner does not.
+type Lender interface {
+	Lend(bytes int64) bool
+	Return(bytes int64)
+}
+
+// buffer is memory for a part. It is not of the Go heap, which would grow by as much again before it is collected.
+type buffer struct {
+	memory *arena.Memory // nil before it is used
+	bytes  int           // that were written to it
+	lent   bool
+}
+
+func (b *buffer) part() []byte { return b.memory.Bytes()[:b.bytes] }
 
 // store takes the parts of one object.
 type store interface {
@@ -56,13 +76,14 @@ type store interface {
 	abort(ctx context.Context) error
 }
 
-// newUpload sends parts of a size, parallel at a time, to a store. Their memory is theirs together.
+// newUpload sends parts of a size, parallel at a time, to a store.
 func newUpload(ctx context.Context, name string, to store, part, parallel int) *Upload {
-	u := &Upload{name: name, store: to, part: part, free: make(chan []byte, parallel)}
+	u := &Upload{name: name, store: to, part: part, most: parallel}
+	u.free = make(chan *buffer, max(parallel, maxParallel))
 	ctx, u.cancel = context.WithCancel(ctx)
 	u.group, u.ctx = errgroup.WithContext(ctx)
 	for range parallel {
-		u.free <- nil
+		u.free <- &buffer{}
 	}
 	return u
 }
@@ -73,10 +94,9 @@ func (u *Upload) Write(p []byte) (n int, err error) {
 		if err := u.buffer(); err != nil {
 			return n, fmt.Errorf("write %s at byte %d: %w", u.name, u.bytes, err)
 		}
-		m := min(u.part-len(u.filled), len(p)-n)
-		u.filled = append(u.filled, p[n:n+m]...)
-		n, u.bytes = n+m, u.bytes+int64(m)
-		if len(u.filled) == u.part {
+		m := copy(u.filled.memory.Bytes()[u.filled.bytes:], p[n:])
+		u.filled.bytes, n, u.bytes = u.filled.bytes+m, n+m, u.bytes+int64(m)
+		if u.filled.bytes == u.part {
 			u.send()
 		}
 	}
@@ -92,20 +112,47 @@ func (u *Upload) buffer() error {
 		return fmt.Errorf("an object has %d parts at most, and these are of %d bytes: raise Options.MemoryBytes for larger "+
 			"ones", MaxParts, u.part)
 	}
+	if err := u.await(); err != nil || u.filled.memory != nil {
+		return err
+	}
+	var err error
+	u.filled.memory, err = arena.Alloc(u.part)
+	return err
+}
+
+// await takes a buffer that is free, else one of lent memory, or waits for one.
+func (u *Upload) await() error {
+	if len(u.free) == 0 && u.most < cap(u.free) && u.Lender != nil && u.Lender.Lend(int64(u.part)) {
+		u.most, u.filled = u.most+1, &buffer{lent: true}
+		return nil
+	}
 	select {
 	case u.filled = <-u.free:
+		return nil
 	case <-u.ctx.Done():
 		return context.Cause(u.ctx)
 	}
-	if u.filled == nil {
-		u.filled = make([]byte, 0, u.part)
+}
+
+// freeAll frees the memory of all parts. REQUIRES: none is being sent.
+func (u *Upload) freeAll() {
+	if u.filled != nil {
+		u.free <- u.filled
+		u.filled = nil
 	}
-	return nil
+	for range u.most {
+		b := <-u.free
+		b.memory.Free()
+		if b.lent {
+			u.Lender.Return(int64(u.part))
+		}
+	}
+	u.most = 0
 }
 
 // send sends the part that is filled.
 func (u *Upload) send() {
-	part := u.filled
+	part := u.filled.part()
 	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.put(ctx, number, part) })
 }
 
@@ -119,7 +166,8 @@ func (u *Upload) ask(take func(ctx context.Context, number int) (tag string, err
 			*tag, err = take(ctx, number)
 			return err
 		})
-		u.free <- buffer[:0]
+		buffer.bytes = 0
+		u.free <- buffer
 		return err
 	})
 }
@@ -159,6 +207,7 @@ func (u *Upload) Commit(int64) error {
 	}
 	u.over = true
 	u.cancel()
+	u.freeAll()
 	return nil
 }
 
@@ -170,6 +219,7 @@ func (u *Upload) Abort() error {
 	u.over = true
 	u.cancel()
 	u.group.Wait()
+	u.freeAll()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), abortTime)
 	defer cancel()
 	if err := u.store.abort(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -107,5 +108,34 @@ func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 	err := begun(t, content, false).Commit(-1)
 	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() != 3 {
 		t.Errorf("%d parts were sent, %v", parts.Load(), err)
+	}
+}
+
+// TestUploadIsAnsweredEarly refuses parts, once each, before they were read. Their memory is used again at once.
+func TestUploadIsAnsweredEarly(t *testing.T) {
+	s := remotetest.Start(t)
+	content := make([]byte, 4*MinPart)
+	rand.NewChaCha8([32]byte{}).Read(content)
+	var parts atomic.Int64
+	s.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && parts.Add(1)%2 == 1 {
+				http.Error(w, "slow down", http.StatusServiceUnavailable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	err := begun(t, content, false).Commit(-1)
+	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() < 8 {
+		t.Errorf("%d parts were sent, %v", parts.Load(), err)
+	}
+	b := &body{part: bytes.NewReader(content)}
+	if n, err := b.Read(make([]byte, 10)); n != 10 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	b.end()
+	if n, err := b.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+		t.Errorf("%d bytes are read at the end, %v", n, err)
 	}
 }
