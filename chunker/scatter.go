@@ -3,6 +3,7 @@ package chunker
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -12,19 +13,25 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads its own
-// section of the input, collects the records of each part in a buffer and spills the buffer when it is full. The
+// Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads one section
+// of the input after another, collects the records of each part in a buffer and spills the buffer when it is full. The
 // blocks of a part are kept in the order of the sections, so that its records have the order of the input.
 func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
 	opt plan.Scatter) ([]*Part, error) {
-	sources := data.Split(opt.Workers)
-	scatterers := make([]*scatterer, len(sources))
-	err := device.Each(ctx, len(sources), func(ctx context.Context, i int) (err error) {
-		if scatterers[i], err = newScatterer(k, c, store, opt); err != nil {
+	sources := data.Split(max(opt.Workers, opt.Sections))
+	scatterers := make([]*scatterer, min(opt.Workers, len(sources)))
+	var next atomic.Int64
+	err := device.Each(ctx, len(scatterers), func(ctx context.Context, i int) (err error) {
+		s, err := newScatterer(k, c, store, opt)
+		if err != nil {
 			return err
 		}
-		defer scatterers[i].memory.Free()
-		return scatterers[i].run(ctx, sources[i])
+		scatterers[i] = s
+		defer s.memory.Free()
+		for s.section = next.Add(1) - 1; err == nil && s.section < int64(len(sources)); s.section = next.Add(1) - 1 {
+			err = s.run(ctx, sources[s.section])
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -38,7 +45,7 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	return parts, nil
 }
 
-// joinPart makes part p of what the workers have of it, in their order.
+// joinPart makes part p of what the workers have of it.
 func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, err error) {
 	part = &Part{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
@@ -66,6 +73,7 @@ type scatterer struct {
 	keys       []uint64
 	parts      []uint32
 
+	section int64            // that is read
 	memory  *arena.Memory    // of the buffers
 	buffers buffers          // of what is not yet spilled
 	pieces  []spill.Appender // of each part, what is spilled
@@ -144,7 +152,7 @@ func (s *scatterer) flush(p int) error {
 	if len(recs) == 0 {
 		return nil
 	}
-	if err := s.store.Append(&s.pieces[p], recs); err != nil {
+	if err := s.store.Append(&s.pieces[p], s.section, recs); err != nil {
 		return err
 	}
 	s.differ[p] = s.differ[p] || differ(s.keyer, recs)

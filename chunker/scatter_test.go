@@ -84,6 +84,7 @@ func TestScatter(t *testing.T) {
 					{Workers: 2, BlockBytes: 1024, UnitBytes: plan.MaxUnitBytes},
 					{Workers: 5, BlockBytes: 240, UnitBytes: plan.MaxUnitBytes},
 					{Workers: 2, BlockBytes: 4096, UnitBytes: 48},
+					{Workers: 3, Sections: 17, BlockBytes: 256, UnitBytes: 480},
 				} {
 					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
 					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)

@@ -48,13 +48,19 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 		f.fetched().giveUp() // all records are read anew
 	}
 	f.cut += n
-	return f.section(f.cut-n, n), nil
+	src := f.section(f.cut-n, n)
+	src.(*section).begin()
+	return src, nil
 }
 
 // Split cuts all records into at most n sources that can be read at the same time.
 func (f *Files) Split(n int) []device.Source {
 	f.fetched().giveUp() // all records are read anew
-	return Evenly(f.Records(), n, f.section)
+	sources := Evenly(f.Records(), n, f.section)
+	for _, src := range sources[:min(len(sources), plan.RemoteReaders)] {
+		src.(*section).begin()
+	}
+	return sources
 }
 
 // Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
@@ -88,7 +94,6 @@ func (f *Files) section(first, n int64) device.Source {
 		if by.queue != nil {
 			s.fetched.request = f.pastCache(first)
 		}
-		s.fetched.begin()
 	}
 	return s
 }

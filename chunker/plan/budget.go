@@ -132,6 +132,9 @@ const (
 	RemoteRequestBytes = 8 << 20
 	requestShare       = 4
 
+	// RemoteReaders read sections of an input at a time, at most.
+	RemoteReaders = RemoteRequests / 2
+
 	// Parts of an output take a partShare of the memory, or more: a store takes parts of minPartBytes at least, but for
 	// the last, and maxParts of them, and one is filled while another is sent.
 	partShare    = 8

@@ -155,7 +155,8 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	for fit = parts; ; fit -= max(fit/8, 1) {
 		for block := largest; ; block /= 2 {
 			opt.BlockBytes = max(block/size, 1) * size
-			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*opt.Workers))
+			opt.Sections = opt.sections(f, records*int64(size), fit)
+			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*opt.Sections))
 			if index <= reserved+memory/8 && opt.Memory(fit)+index <= reserved+memory || fit <= 2 {
 				return opt, fit
 			}
@@ -169,14 +170,28 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 // sectionBlock is the least block of a part for which there are more workers than processors.
 const sectionBlock = 64 << 10
 
-// readers is how many workers read a section of their own each. What comes over a network is late at times, and then
-// its section waits, since a section is read in order: with more of them the others go on.
+// readers is how many workers read a section each. What comes over a network is late at times, and then its section
+// waits, since a section is read in order: with more of them the others go on.
 func (s *Sizes) readers(f *Facts, parts int) int {
 	if !f.Remote {
 		return s.Workers
 	}
 	fit := s.Budget.Chunks() / 2 / int64(parts*sectionBlock)
-	return max(s.Workers, int(min(RemoteRequests/2, fit)))
+	return max(s.Workers, int(min(RemoteReaders, fit)))
+}
+
+const (
+	sectionsEach  = 8 // that a worker reads one after another where some take longer than others
+	sectionBlocks = 4 // of a part, that such a section fills at least: the last one is a part of a block
+)
+
+// sections is in how many of them the workers share the bytes of an input: the more, the less the last is waited for.
+func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
+	if !f.Remote {
+		return o.Workers
+	}
+	fit := bytes / int64(parts*sectionBlocks*o.BlockBytes)
+	return max(o.Workers, int(min(int64(sectionsEach*o.Workers), fit)))
 }
 
 // cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it to the

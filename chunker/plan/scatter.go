@@ -3,6 +3,7 @@ package plan
 // Scatter says how a pass that sends records to parts divides its work and its memory.
 type Scatter struct {
 	Workers    int
+	Sections   int // of the input, that the workers take one after another; not fewer than they are
 	BlockBytes int // of the buffer of a part, of which every worker has one for each
 	UnitBytes  int // that a worker reads at once
 }

@@ -55,7 +55,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 		}
 		var a Appender
 		for range 4 {
-			if err := s.Append(&a, make([]byte, punchBytes)); err != nil {
+			if err := s.Append(&a, 0, make([]byte, punchBytes)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -92,23 +92,25 @@ func (s *Spill) run(blocks []Block) *Run {
 	return run
 }
 
-// Appender takes the blocks of one run in order, and keeps them together on disk. It is for one goroutine at a time.
+// Appender takes blocks of sections of one run in order, and keeps them together on disk. It is for one goroutine at a
+// time.
 type Appender struct {
 	blocks  []Block
 	extent  extent
 	written errgroup.Group
 }
 
-// Append stores records as the next block.
-func (s *Spill) Append(a *Appender, recs []byte) error {
+// Append stores records as the next block of a section of the run: one section is appended to one Appender.
+func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 	b, err := s.put(recs, &a.extent, punchBytes, &a.written)
 	if err == nil {
+		b.First = section // until Join
 		a.blocks = append(a.blocks, b)
 	}
 	return err
 }
 
-// Join is the run of what was appended to all, one after another.
+// Join is the run of what was appended to all, in the order of the sections.
 func (s *Spill) Join(all []*Appender) (*Run, error) {
 	count := 0
 	for _, a := range all {
@@ -117,13 +119,13 @@ func (s *Spill) Join(all []*Appender) (*Run, error) {
 		}
 		count += len(a.blocks)
 	}
-	blocks := make([]Block, 0, count)
+	blocks, first := make([]Block, 0, count), int64(0)
 	for _, a := range all {
-		for _, b := range a.blocks {
-			b.First = endOf(blocks)
-			blocks = append(blocks, b)
-		}
-		a.blocks = nil
+		blocks, a.blocks = append(blocks, a.blocks...), nil
+	}
+	slices.SortStableFunc(blocks, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
+	for i := range blocks {
+		blocks[i].First, first = first, first+int64(blocks[i].Records)
 	}
 	return s.run(blocks), nil
 }
