@@ -59,8 +59,9 @@ func TestStore(t *testing.T) {
 				t.Setenv("AWS_ENDPOINT_URL_S3", proxy.URL)
 				s = s.through(t, proxy.URL)
 			}
-			copied := s.timedCopy(t, "a copy by 16 requests at a time", false)
-			whole := s.timedCopy(t, "one that reads all before it writes", true)
+			usual := s.timedCopy(t, "a copy by 4 requests at a time, as mc makes it", 4, false)
+			copied := s.timedCopy(t, "one by 16 requests at a time", 16, false)
+			whole := s.timedCopy(t, "one by 16 that reads all before it writes", 16, true)
 			limit := max(192<<20, mebibytes<<20/8)
 			cmd := exec.Command("extsort", "-t", "u64", "-S", strconv.Itoa(limit), "--stats=json:report.json",
 				"-o", "s3://bucket/out", "s3://bucket/keys")
@@ -72,14 +73,19 @@ func TestStore(t *testing.T) {
 			took, used := time.Since(start), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 			var report struct {
 				PeakMemory int64 `json:"peak_memory"`
+				Phases     []struct {
+					Name    string
+					Seconds float64
+				}
 			}
 			if err := json.Unmarshal(readFile(t, dir, "report.json"), &report); err != nil || report.PeakMemory == 0 ||
 				report.PeakMemory > int64(limit) {
 				t.Errorf("%d MiB were used, %v", report.PeakMemory>>20, err)
 			}
-			t.Logf("%s took %.1f s, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of those of the "+
-				"store", size, took.Seconds(), copied/took.Seconds(), whole/took.Seconds(), used.Seconds(),
-				processorSeconds(t, s.process)-servers)
+			t.Logf("%s took %.1f s, %.2f, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of "+
+				"those of the store", size, took.Seconds(), usual/took.Seconds(), copied/took.Seconds(), whole/took.Seconds(),
+				used.Seconds(), processorSeconds(t, s.process)-servers)
+			t.Logf("seconds of its phases: %v", report.Phases)
 			compare := exec.Command("cmp", filepath.Join(s.folder, "out"), filepath.Join(dir, "sorted"))
 			if said, err := compare.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, said)
@@ -190,19 +196,19 @@ func disturbed(next http.Handler) http.Handler {
 }
 
 // timedCopy copies the keys and gives the seconds that it takes.
-func (s *store) timedCopy(t *testing.T, what string, whole bool) float64 {
+func (s *store) timedCopy(t *testing.T, what string, streams int, whole bool) float64 {
 	t.Helper()
 	start, own, servers := time.Now(), processorSeconds(t, "self"), processorSeconds(t, s.process)
-	s.copy(t, "keys", "copied", whole)
+	s.copy(t, "keys", "copied", streams, whole)
 	took := time.Since(start).Seconds()
 	t.Logf("%s takes %.1f s, %.1f s of processors, and %.1f s of those of the store", what, took,
 		processorSeconds(t, "self")-own, processorSeconds(t, s.process)-servers)
 	return took
 }
 
-// copy reads an object and writes another, 16 parts at a time, by what extsort does it with. As a sort has to, it may
-// read the whole, to a file, before it writes.
-func (s *store) copy(t *testing.T, from, to string, whole bool) {
+// copy reads an object and writes another, so many parts at a time, by what extsort does it with. As a sort has to, it
+// may read the whole, to a file, before it writes.
+func (s *store) copy(t *testing.T, from, to string, streams int, whole bool) {
 	t.Helper()
 	info, err := s.core.Client.StatObject(t.Context(), "bucket", from, minio.StatObjectOptions{})
 	if err != nil {
@@ -220,7 +226,7 @@ func (s *store) copy(t *testing.T, from, to string, whole bool) {
 	parts := make([]minio.CompletePart, (info.Size+partBytes-1)/partBytes)
 	each := func(do func(ctx context.Context, i int, part []byte, off int64) error) {
 		all, ctx := errgroup.WithContext(t.Context())
-		all.SetLimit(16)
+		all.SetLimit(streams)
 		for i := range parts {
 			off := int64(i) * partBytes
 			all.Go(func() (err error) {
