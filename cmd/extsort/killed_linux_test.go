@@ -3,15 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // killsEnv is how many times sorts with a checkpoint are killed; .ci/long sets it.
@@ -111,36 +113,30 @@ func (k *killing) again(t *testing.T, kill bool) bool {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() {
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		k.bytes += bytesRead(t, cmd.Process.Pid) // of all that it did: it has ended, and Wait did not forget it yet
+		ended <- errors.Join(err, cmd.Wait())
+	}()
 	moment := time.After(time.Hour)
 	if kill {
 		moment = time.After(time.Duration(k.r.Int64N(int64(k.took) + 1)))
 	}
-	read := int64(0)
-	for {
-		select {
-		case err := <-ended:
-			k.bytes += read
-			if err != nil {
-				t.Fatalf("%q: %v: %s", k.args, err, said.String())
-			}
-			k.done = true
-			return true
-		case <-moment:
-			cmd.Process.Signal(syscall.SIGSTOP)
-			read = max(read, bytesRead(cmd.Process.Pid))
-			cmd.Process.Kill()
-			err := <-ended
-			k.done = err == nil || k.has("out") && !k.has("kept") // it may have had nothing left to do but to end
-			if !k.done {
-				k.kills++
-			}
-			k.bytes += read
-			return k.done
-		case <-time.After(time.Millisecond):
-			read = max(read, bytesRead(cmd.Process.Pid))
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatalf("%q: %v: %s", k.args, err, said.String())
+		}
+		k.done = true
+	case <-moment:
+		cmd.Process.Kill()
+		err := <-ended
+		k.done = err == nil || k.has("out") && !k.has("kept") // it may have had nothing left to do but to end
+		if !k.done {
+			k.kills++
 		}
 	}
+	return k.done
 }
 
 func (k *killing) has(name string) bool {
@@ -148,11 +144,11 @@ func (k *killing) has(name string) bool {
 	return err == nil
 }
 
-// bytesRead is what a process has read so far.
-func bytesRead(pid int) (n int64) {
+// bytesRead is what a process has read.
+func bytesRead(t *testing.T, pid int) (n int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	if err == nil {
-		fmt.Sscanf(string(text), "rchar: %d", &n)
+	if _, bad := fmt.Sscanf(string(text), "rchar: %d", &n); bad != nil {
+		t.Errorf("%v, %v: %s", err, bad, text)
 	}
 	return n
 }
