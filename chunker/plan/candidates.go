@@ -279,11 +279,37 @@ func (c *chooser) blocksOf(records float64, block int) float64 {
 	return records * float64(c.f.recordSize()) / float64(max(block, 1))
 }
 
+// partsInFlight is how many parts are loaded, sorted and written at a time where requests read and write them: the disk
+// has nothing to read while one part is written, and nothing to write while it is loaded.
+const partsInFlight = 2
+
+// halved is the records of a chunk of so many; 0: one at a time is as good.
+func (c *chooser) halved() int64 {
+	if !c.sizes.Queue.Output {
+		return 0
+	}
+	return min(c.f.Devices[0].Capacity(c.sizes.chunk(c.sizes.ChunkBytes/partsInFlight, 0)), c.capacity)
+}
+
+// scatter is how records are sent to parts of chunks of a size, of which a pass fits so many, in so many passes.
+func (c *chooser) scatter(chunk int64) (s Scatter, parts, fit, passes int) {
+	parts = PartsOf(c.f.Records, chunk)
+	s, fit = FitParts(c.f, &c.sizes, max(c.f.Records, 0), parts)
+	return s, parts, fit, max(Levels(parts, fit), 1)
+}
+
 func (c *chooser) partition() Candidate {
-	a := Candidate{Strategy: Partition, ChunkRecords: c.capacity, Chunks: PartsOf(c.f.Records, c.capacity),
-		Possible: true, Why: "one pass to partition, one to sort the parts"}
-	scatter, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), a.Chunks)
-	passes := float64(max(Levels(a.Chunks, fit), 1))
+	a := Candidate{Strategy: Partition, ChunkRecords: c.capacity, Possible: true,
+		Why: "one pass to partition, one to sort the parts"}
+	var scatter Scatter
+	var fit, levels int
+	scatter, a.Chunks, fit, levels = c.scatter(a.ChunkRecords)
+	if half := c.halved(); half > 0 {
+		if s, chunks, n, l := c.scatter(half); l <= levels { // one pass more would take longer than it saves
+			scatter, a.Chunks, fit, a.ChunkRecords, a.InFlight = s, chunks, n, half, partsInFlight
+		}
+	}
+	passes := float64(levels)
 	n := c.known()
 	a.Temp = int64(passes) * c.f.bytes()
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
@@ -304,7 +330,7 @@ func (c *chooser) partition() Candidate {
 		c.stage(StageParts, work{
 			scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
 			blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
-			touches: min(n, float64(a.ChunkRecords)), sorts: n, writes: n,
+			touches: min(n, float64(a.ChunkRecords)*float64(max(a.InFlight, 1))), sorts: n, writes: n,
 		}),
 	}
 	return c.finished(a, n, passes*n)

@@ -104,6 +104,7 @@ type Candidate struct {
 	Why      string   `json:"why"`     // for instance: "does not fit one chunk"
 
 	ChunkRecords int64   `json:"-"` // most records of a chunk
+	InFlight     int     `json:"-"` // chunks that share the memory of one of the host's processors; 0: one has it
 	Chunks       int     `json:"-"` // chunks, parts or passes
 	Levels       int     `json:"-"` // of merging
 	Temp         int64   `json:"-"` // bytes of records that are spilled; -1: not known

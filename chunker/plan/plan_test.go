@@ -567,3 +567,43 @@ func TestDearMemoryIsLeftAlone(t *testing.T) {
 		t.Errorf("%d are left alone by a strategy that was asked for", p.UnusedMemory)
 	}
 }
+
+// TestQueue gives a queue of requests to what leaves the page cache: files go by it where a strategy spills, and then
+// two parts of a partition share the memory of a chunk.
+func TestQueue(t *testing.T) {
+	for _, c := range []struct {
+		change        func(f *Facts)
+		requests      int
+		input, output bool
+	}{
+		{func(*Facts) {}, mostRequests, true, true},
+		{func(f *Facts) { f.Memory = 64 * gib }, 0, false, false},
+		{func(f *Facts) { f.Asked.MemoryBytes = 32 * mib }, 0, false, false},
+		{func(f *Facts) { f.Asked.MemoryBytes = 128 * mib }, 28, true, true},
+		{func(f *Facts) { f.ReadRate = DefaultProfile().ReadBytes }, mostRequests, false, true},
+		{func(f *Facts) { f.Remote = true }, mostRequests, false, true},
+		{func(f *Facts) { f.Output.Codec = format.Zstd }, mostRequests, true, false},
+		{func(f *Facts) { f.Output.Set = true }, mostRequests, true, false},
+		{func(f *Facts) { f.Asked.Unique = true }, mostRequests, true, false},
+		{func(f *Facts) { f.Kept = &Checkpoint{} }, mostRequests, true, false},
+		{func(f *Facts) { f.Sample.Descents = 0 }, mostRequests, false, false},
+		{func(f *Facts) { f.Devices = []Device{gpuDevice(8, gib)} }, mostRequests, false, false},
+	} {
+		f := factsOf(t, gib, 512*mib)
+		f.Memory, f.ReadRate = gib, 1e9
+		c.change(f)
+		p, err := Choose(f, DefaultProfile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := p.Sizes.Queue
+		if q.Requests != c.requests || q.Input != c.input || q.Output != c.output {
+			t.Errorf("%+v, want %+v", q, c)
+		}
+		for _, a := range p.Considered {
+			if two := a.InFlight == 2; two != (a.Strategy == Partition && p.Sizes.Queue.Output) && c.output {
+				t.Errorf("%+v: %d chunks in flight of %s", q, a.InFlight, a.Strategy)
+			}
+		}
+	}
+}

@@ -34,6 +34,7 @@ type Run struct {
 	atOnce int            // blocks that are worth reading at once; 0: one
 	drop   func(b *Block) // gives the storage of a block back; nil: there is none of its own
 	close  func() error
+	from   *Spill // by whose queue it can be read ahead; nil: it cannot
 }
 
 // Records is the number of records in the run.

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"context"
 	"slices"
 	"sort"
 	"sync"
@@ -16,6 +17,7 @@ type runSource struct {
 	run      *Run
 	from, to int
 	base     int64 // index in the run of the first record
+	ahead    *blocksAhead
 
 	mu     sync.Mutex
 	at     int64  // the next record of the run
@@ -25,7 +27,23 @@ type runSource struct {
 // Source reads the blocks [i, j) of the run in order. It is device.Sampled.
 func (r *Run) Source(i, j int) device.Source {
 	base := endOf(r.blocks[:i])
-	return &runSource{run: r, from: i, to: j, base: base, at: base, reader: Reader{Run: r}}
+	s := &runSource{run: r, from: i, to: j, base: base, at: base}
+	if r.from != nil {
+		s.ahead = &blocksAhead{spill: r.from, run: r, next: i, to: j, fetched: map[int]*fetched{}}
+		ahead := *r
+		ahead.read, s.run = s.ahead.read, &ahead
+	}
+	s.reader.Run = s.run
+	return s
+}
+
+// ReadAhead has requests read what there is memory for. It is input.Foreseen's.
+func (s *runSource) ReadAhead(context.Context, int64) {
+	if s.ahead != nil {
+		s.ahead.mu.Lock()
+		defer s.ahead.mu.Unlock()
+		s.ahead.begin()
+	}
 }
 
 func (s *runSource) Records() int64 { return endOf(s.run.blocks[:s.to]) - s.base }

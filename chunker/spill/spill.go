@@ -303,6 +303,11 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 }
 
 func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
+	return s.decode(b, dst, func(stored []byte) error { return s.volumes[b.Volume].read(stored, b.Offset) })
+}
+
+// decode gives the records of a block, whose stored bytes load gets.
+func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]byte, error) {
 	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
 	stored := dst
 	if b.Codec != format.None {
@@ -311,7 +316,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 		buffer = slices.Grow(buffer[:0], format.MaxCompressed(len(dst), b.Codec))[:b.Bytes]
 		stored = buffer
 	}
-	if err := s.readStored(b, stored); err != nil {
+	if err := s.check(b, stored[:b.Bytes], load(stored[:b.Bytes])); err != nil {
 		return nil, err
 	}
 	if b.Codec == format.None {
@@ -320,12 +325,13 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	return s.coder.Decompress(dst, stored, b.Codec)
 }
 
-func (s *Spill) readStored(b *Block, stored []byte) error {
+// check makes sure that what was read, with that error, is what was stored.
+func (s *Spill) check(b *Block, stored []byte, err error) error {
 	v := s.volumes[b.Volume]
-	if err := v.read(stored[:b.Bytes], b.Offset); err != nil {
+	if err != nil {
 		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
 	}
-	if sum := xxh3.Hash(stored[:b.Bytes]); sum != b.Sum {
+	if sum := xxh3.Hash(stored); sum != b.Sum {
 		err := fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: "+
 			"checksum %016x instead of %016x (is the disk all right?)", v.folder, b.Offset, sum, b.Sum)
 		if s.opt.Checkpoint != nil {

@@ -49,13 +49,13 @@ func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
 // newTestQueue is a queue whose requests are smaller than blocks may be.
 func newTestQueue(t *testing.T) *Queue {
 	t.Helper()
-	q, err := NewQueue(8, 64<<10)
+	q, err := NewQueue(16, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := q.Close(); err != nil || len(q.reads)+len(q.writes) < 8 {
-			t.Errorf("of 8 requests %d read and %d write at the end: %v", len(q.reads), len(q.writes), err)
+		if err := q.Close(); err != nil || len(q.reads)+len(q.writes) < 16 {
+			t.Errorf("of 16 requests %d read and %d write at the end: %v", len(q.reads), len(q.writes), err)
 		}
 	})
 	return q
@@ -648,5 +648,60 @@ func TestInMemory(t *testing.T) {
 	}
 	if InMemory("/proc") || InMemory(t.TempDir()+"/missing") {
 		t.Error("what is no file system in memory is one")
+	}
+}
+
+// TestBlocksAreReadAhead reads a run by several readers, ahead of whom requests read it, compressed and not, and finds
+// what is damaged. All requests are over then.
+func TestBlocksAreReadAhead(t *testing.T) {
+	for _, codec := range []string{"none", "delta"} {
+		store, queue := &memoryStore{}, newTestQueue(t)
+		s, err := New(Options{Store: store, Folders: []string{t.TempDir()}, Codec: codec, Keyer: mustKeyer(t, words),
+			Queue: queue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := numbered(0, 300_000)
+		run, err := writeRun(s, want, 1500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for last := range 3 {
+			damaged := run.Blocks()[100]
+			if last == 2 {
+				store.files[damaged.Volume].data[damaged.Offset] ^= 1
+			}
+			src, got := run.Source(0, 100+last), make([]byte, len(want))
+			src.(*runSource).ReadAhead(t.Context(), 0)
+			if held := len(queue.ahead); held != queue.Ahead() {
+				t.Errorf("%d blocks are read ahead, %d can be", held, queue.Ahead())
+			}
+			var group errgroup.Group
+			for range 3 {
+				group.Go(func() error {
+					for n := 1; n > 0; {
+						var err error
+						place := func(first int64, _ int) []byte { return got[8*first:] }
+						if _, n, err = src.Next(4000, place); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			err := group.Wait()
+			if n := 8 * src.Records(); last < 2 && (err != nil || !bytes.Equal(got[:n], want[:n])) {
+				t.Errorf("%s: others came, error %v", codec, err)
+			}
+			if last == 2 && (err == nil || !strings.Contains(err.Error(), "damaged")) {
+				t.Errorf("%s, a damaged block: %v", codec, err)
+			}
+			if held := len(queue.ahead); held != 0 {
+				t.Errorf("%d blocks are held at the end", held)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

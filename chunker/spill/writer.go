@@ -84,7 +84,7 @@ func (s *Spill) Kept() (runs []*Run) {
 func (s *Spill) run(blocks []Block) *Run {
 	run := &Run{keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
 	if s.behind != nil {
-		run.atOnce = readsAtOnce
+		run.atOnce, run.from = readsAtOnce, s
 	}
 	if s.opt.Checkpoint == nil {
 		run.drop, run.close = s.drop, func() error { s.release(blocks); return nil }

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/merge/output"
@@ -59,20 +61,23 @@ func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys [
 func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w device.BlockWriter) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	base := int64(0)
+	var src device.Source // of the next part
 	var err error
-	for _, part := range parts {
+	for i, part := range parts {
 		n := part.Records()
 		target := output.Offset(base, w)
 		switch {
 		case n == 0:
-		case part.AllEqual || n > p.candidate.ChunkRecords:
+		case p.isOversized(part):
 			// These use all the memory or all the workers: nothing else may run beside them.
 			if err = group.Wait(); err == nil {
 				err = p.sortOversized(ctx, part, target)
 			}
 			group, groupCtx = errgroup.WithContext(ctx)
 		default:
-			err = p.startPart(groupCtx, group, part, target)
+			if err = p.startPart(groupCtx, group, part, src, target); err == nil {
+				src, err = p.foresee(groupCtx, parts[i+1:])
+			}
 		}
 		if base += n; err != nil {
 			break
@@ -84,12 +89,31 @@ func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w d
 	return err
 }
 
-// startPart loads a part and lets its sorting and writing go on beside the loading of the next one.
-func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, part *chunker.Part,
-	w device.BlockWriter) error {
-	src, err := part.Cut(p.candidate.ChunkRecords)
-	if err != nil {
-		return err
+func (p *partitioning) isOversized(part *chunker.Part) bool {
+	return part.AllEqual || part.Records() > p.candidate.ChunkRecords
+}
+
+// foresee begins to read the first part that is not empty; nil: none is, or it is oversized.
+func (p *partitioning) foresee(ctx context.Context, parts []*chunker.Part) (device.Source, error) {
+	i := slices.IndexFunc(parts, func(part *chunker.Part) bool { return part.Records() > 0 })
+	if i < 0 || p.isOversized(parts[i]) {
+		return nil, nil
+	}
+	src, err := parts[i].Cut(p.candidate.ChunkRecords)
+	if ahead, ok := src.(input.Foreseen); ok {
+		ahead.ReadAhead(ctx, p.r.Facts.ReadAhead())
+	}
+	return src, err
+}
+
+// startPart loads a part and lets its sorting and writing go on beside the loading of the next one. src is its source;
+// nil: it has none yet.
+func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, part *chunker.Part, src device.Source,
+	w device.BlockWriter) (err error) {
+	if src == nil {
+		if src, err = part.Cut(p.candidate.ChunkRecords); err != nil {
+			return err
+		}
 	}
 	chunk, err := p.r.pool.load(ctx, src)
 	if err != nil {

@@ -26,7 +26,7 @@ type slot struct {
 func newPool(r *Run, c *plan.Candidate) *pool {
 	p := &pool{options: r.chunkOptions(c)}
 	for i, d := range r.Devices {
-		for range r.Plan.Sizes.SlotsOf(&r.Facts.Devices[i]) {
+		for range max(r.Plan.Sizes.SlotsOf(&r.Facts.Devices[i]), c.InFlight) {
 			p.open = append(p.open, &slot{device: d})
 		}
 	}
@@ -42,7 +42,7 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 	opt := device.ChunkOptions{
 		Keyer: r.Input.Keyer, BlockBytes: r.Plan.Sizes.BlockBytes, Workers: r.Plan.Sizes.Workers,
 		Algorithm: r.Facts.Asked.Algorithm, Sample: r.Facts.Sample.Prefixes,
-		MemoryBytes: r.Plan.Sizes.ChunkBytes, Records: c.ChunkRecords,
+		MemoryBytes: r.Plan.Sizes.ChunkBytes / int64(max(c.InFlight, 1)), Records: c.ChunkRecords,
 	}
 	if n := r.Facts.Records; n >= 0 {
 		opt.Records = min(opt.Records, n)
