@@ -23,6 +23,9 @@ func (c *chooser) written() float64 {
 	return c.known()
 }
 
+// besidePart is the part of the work on one part that goes on while the disk takes another.
+const besidePart = 0.5
+
 // begunPart is the part of the last stage in which the disk writes the output already.
 const begunPart = 0.5
 
@@ -32,10 +35,14 @@ func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
 	if c.f.Output.OnDisk {
 		dirty := min(written*float64(c.f.recordSize()), c.f.dirtyBytes())
+		if c.past {
+			dirty = 0
+		}
 		begun := begunPart * last.Seconds / c.prices[waits]
 		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
 	}
-	last.Seconds += work{waits: c.waits(written, spilled)}.cost(c.prices)
+	waiting := work{waits: c.waits(written, spilled)}.cost(c.prices)
+	last.Seconds += waiting - min(waiting, besidePart*a.beside)
 	a.Stages = append(a.Stages, finish)
 	for _, s := range a.Stages {
 		a.Seconds += s.Seconds
@@ -65,7 +72,11 @@ func (c *chooser) waits(written, spilled float64) float64 {
 	if c.f.Output.OnDisk {
 		bytes += written
 	}
-	return max(0, bytes*float64(c.f.recordSize())-c.f.dirtyBytes())
+	bytes *= float64(c.f.recordSize())
+	if c.past {
+		return bytes
+	}
+	return max(0, bytes-c.f.dirtyBytes())
 }
 
 func (c *chooser) copy() Candidate {
@@ -325,13 +336,16 @@ func (c *chooser) partition() Candidate {
 	case !c.sizes.Merges(c.f):
 		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
+	parts := work{
+		scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
+		blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
+		touches: min(n, float64(a.ChunkRecords)*float64(max(a.InFlight, 1))), sorts: n, writes: n,
+	}
+	if a.InFlight > 0 {
+		a.beside = work{sorts: n, writes: n}.cost(c.prices)
+	}
 	a.Stages = []Stage{
-		c.stage(StagePartition, work{reads: n, scatters: n, stores: n, starts: 1}),
-		c.stage(StageParts, work{
-			scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
-			blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
-			touches: min(n, float64(a.ChunkRecords)*float64(max(a.InFlight, 1))), sorts: n, writes: n,
-		}),
+		c.stage(StagePartition, work{reads: n, scatters: n, stores: n, starts: 1}), c.stage(StageParts, parts),
 	}
 	return c.finished(a, n, passes*n)
 }

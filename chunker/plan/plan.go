@@ -114,6 +114,8 @@ type Candidate struct {
 	Stays        int64   `json:"-"` // records of a chunk of a merge whose last one stays in memory; 0: none does
 	Stages       []Stage `json:"-"`
 	Shares       []Share `json:"-"` // of a spread
+
+	beside float64 // seconds of the last stage's work that may go on while the disk takes what it has written
 }
 
 // Impossible is the error of a strategy that turns out not to be possible, with nothing lost: the next candidate is
@@ -205,6 +207,7 @@ type chooser struct {
 	sizes     Sizes
 	capacity  int64 // records that fit a chunk on every device
 	prices    work
+	past      bool  // what is weighed writes the output past the page cache
 	leastRoom int64 // of what the strategies need that are left out for lack of room; 0: none is
 }
 
@@ -221,7 +224,11 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 // weigh returns the strategies in the order in which they are to be tried: the possible ones first, then the cheapest.
 // One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
 func (c *chooser) weigh() []Candidate {
-	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread(), c.merge(), c.partition()}
+	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread()}
+	if c.past = c.sizes.Queue.Output; c.past {
+		c.prices[writes] = c.profile.copies(c.f, c.sizes.Workers)
+	}
+	all = append(all, c.merge(), c.partition())
 	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })

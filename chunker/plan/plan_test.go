@@ -600,6 +600,13 @@ func TestQueue(t *testing.T) {
 		if q.Requests != c.requests || q.Input != c.input || q.Output != c.output {
 			t.Errorf("%+v, want %+v", q, c)
 		}
+		for _, workers := range []int{2, 16} { // with many of them a merge keeps the disk busy, too
+			f.Asked.Workers, f.Asked.SpillCodec = workers, "auto"
+			many, err := Choose(f, DefaultProfile())
+			if err != nil || c.input && c.output && (many.Strategy == Partition) != (workers == 2) {
+				t.Errorf("%+v, %d workers: %s, error %v", q, workers, many.Strategy, err)
+			}
+		}
 		for _, a := range p.Considered {
 			if two := a.InFlight == 2; two != (a.Strategy == Partition && p.Sizes.Queue.Output) && c.output {
 				t.Errorf("%+v: %d chunks in flight of %s", q, a.InFlight, a.Strategy)

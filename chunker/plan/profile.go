@@ -151,6 +151,11 @@ func (p *Profile) price(f *Facts, workers int) work {
 	return pr
 }
 
+// copies is the seconds in which some workers copy a record, as to the memory of a request.
+func (p *Profile) copies(f *Facts, workers int) float64 {
+	return float64(f.recordSize()) / p.CopyBytes / float64(workers)
+}
+
 // bare reports whether a record is its key and fits a word, so that a merge moves it alone.
 func bare(f *Facts) bool { return f.Keyer.Layout().IsBare() && f.Keyer.KeySize() <= 8 }
 

@@ -118,6 +118,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed bool) {
 		{"blocks", humanBytes(int64(p.BlockBytes))},
 		{"spill", planSpill(p)},
 		{"output", planOutput(p, opt)},
+		{"past cache", planPast(p)},
 		{"assumed", when(assumed, "the output is a file, as there is no -o (-o - is standard output)")},
 		{"replaces", planReplaced(opt)},
 		{"checkpoint", planCheckpoint(p)},
@@ -179,6 +180,13 @@ func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
 		when(opt.SplitBytes > 0, "files of %s named after ", humanBytes(opt.SplitBytes)) + opt.Output +
 		when(codec != format.None, ", before compression by %s", codec) +
 		when(p.TempBytes > 0, "; with spill on the same disk up to %s", humanBytes(bytes+p.TempBytes))
+}
+
+// planPast tells what goes past the page cache.
+func planPast(p *extsort.SortPlan) string {
+	q := &p.Sizes.Queue
+	return when(q.Requests > 0 && p.TempBytes != 0, "%sspill%s, by %s of %s", when(q.Input, "input, "),
+		when(q.Output, ", output"), plural(q.Requests, "request"), humanBytes(int64(q.Bytes)))
 }
 
 // planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.

@@ -199,7 +199,7 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 	}
 	if len(d.Plan.Considered) > 0 { // -m: there was nothing to choose
 		fmt.Fprintln(w)
-		writeRows(w, []row{{"rates", planRates(d.Plan.Rates)}})
+		writeRows(w, []row{{"past cache", planPast(d.Plan)}, {"rates", planRates(d.Plan.Rates)}})
 		writeConsidered(w, d.Plan)
 	}
 }

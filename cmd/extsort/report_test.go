@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 )
 
 // Each stage that was predicted stands beside the one that ran, and another strategy than the planned one is told.
@@ -18,7 +19,9 @@ func TestReportsTellWhatRan(t *testing.T) {
 				{Name: "µ", Predicted: 5, Corrected: 2.5, Bytes: 1 << 20},
 			},
 			Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
-			Plan:    &extsort.SortPlan{Strategy: "merge", Seconds: 9}, Corrected: 4.5,
+			Plan: &extsort.SortPlan{Strategy: "merge", Seconds: 9, TempBytes: 1, Considered: make([]plan.Candidate, 1),
+				Sizes: plan.Sizes{Queue: plan.Queue{Requests: 48, Bytes: 1 << 20, Input: true}}},
+			Corrected: 4.5,
 		},
 	}
 	var explained, stats strings.Builder
@@ -29,6 +32,7 @@ func TestReportsTellWhatRan(t *testing.T) {
 		`(?m)^read +4.00 s +- +2.00 s +1.0 MiB +512 KiB/s$`:             explained.String(),
 		`(?m)^µ     +5.00 s +2.50 s +- +1.0 MiB +-$`:                    explained.String(),
 		`(?m)^total +9.00 s +4.50 s +3.00 s`:                            explained.String(),
+		`(?m)^past cache  input, spill, by 48 requests of 1.0 MiB$`:     explained.String(),
 		`(?m)^changed: strategy merge .* in-core .*: the disk is full$`: explained.String(),
 		`(?m)^changed +strategy merge .* in-core .*: the disk is full$`: stats.String(),
 		`(?m)^  read +2.00 s, 1.0 MiB, 512 KiB/s$`:                      stats.String(),
