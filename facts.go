@@ -95,7 +95,9 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 		if s := opt.sources()[0]; s.At == nil && !isOnce(s) { // else it is standard input, or imagined
 			f.Disk = diskOf(s.Name)
 		}
-		f.ReadRate = cmp.Or(opt.faults.readBytes, profile.ReadRate(in.Files, size, p.IsDisk))
+		if f.ReadRate = opt.faults.readBytes; f.ReadRate == 0 {
+			f.ReadRate, f.FromDisk = profile.ReadRate(in.Files, size, p.IsDisk)
+		}
 	}
 	return f, nil
 }

@@ -17,6 +17,7 @@ type Facts struct {
 	Decoders []int64       // memory of the decompressor of each input
 	Together bool          // inputs are read at the same time, not one after another
 	ReadRate float64       // bytes/s that a trial read from places all over the input; 0: there was none
+	FromDisk bool          // what that read first, here and there, came slower than from the page cache
 	Disk     Disk          // of the first input
 	Sample   Sample
 

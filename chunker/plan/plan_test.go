@@ -581,6 +581,7 @@ func TestQueue(t *testing.T) {
 		{func(f *Facts) { f.Asked.MemoryBytes = 32 * mib }, 0, false, false},
 		{func(f *Facts) { f.Asked.MemoryBytes = 128 * mib }, 28, true, true},
 		{func(f *Facts) { f.ReadRate = DefaultProfile().ReadBytes }, mostRequests, false, true},
+		{func(f *Facts) { f.ReadRate, f.FromDisk = DefaultProfile().ReadBytes, true }, mostRequests, true, true},
 		{func(f *Facts) { f.Remote = true }, mostRequests, false, true},
 		{func(f *Facts) { f.Output.Codec = format.Zstd }, mostRequests, true, false},
 		{func(f *Facts) { f.Output.Set = true }, mostRequests, true, false},

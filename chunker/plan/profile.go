@@ -190,7 +190,9 @@ func (p *Profile) sort(f *Facts, size, n float64) float64 {
 func (p *Profile) IsDisk(rate float64) bool { return rate < p.ReadBytes/cachedPart }
 
 // isCold reports whether the trial read of the input came from a disk.
-func (p *Profile) isCold(f *Facts) bool { return f.ReadRate > 0 && p.IsDisk(f.ReadRate) }
+func (p *Profile) isCold(f *Facts) bool {
+	return f.ReadRate > 0 && (f.FromDisk || p.IsDisk(f.ReadRate))
+}
 
 // read is the seconds in which workers who read the page cache so many times as fast as one read a record: a disk does
 // not give it faster to several.

@@ -20,11 +20,12 @@ const (
 // ReadRate is how many bytes of an input one worker reads in a second from the page cache, or all of them from a disk,
 // which isDisk tells from a rate. Blocks here and there say which of both it is, by their median, since others may have
 // been stopped on the way. But a disk has not much to do with one of them: what it gives when it is asked ahead, as a
-// sort does, a stretch tells. 0: it cannot be read, or is too little to tell.
-func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bool) float64 {
+// sort does, a stretch tells, and that may be as much as a page cache gives. 0: it cannot be read, or is too little to
+// tell.
+func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
 	sources := chunker.NewDataset(files).Split(trialReads)
 	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
-		return 0
+		return 0, false
 	}
 	var rates []float64
 	memory := make([]byte, max(blockBytes, recordSize))
@@ -33,11 +34,12 @@ func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bo
 		rates = append(rates, readRate(src, recordSize, 1, 1, memory))
 	}
 	slices.Sort(rates)
-	rate, readers := rates[trialReads/2-1], max(min(trialReads, blockBytes/recordSize), 1)
-	if rate > 0 && isDisk(rate) {
+	rate = rates[trialReads/2-1]
+	readers := max(min(trialReads, blockBytes/recordSize), 1)
+	if fromDisk = rate > 0 && isDisk(rate); fromDisk {
 		rate = max(rate, readRate(sources[trialReads/2], recordSize, readers, stretchBytes, memory))
 	}
-	return rate
+	return rate, fromDisk
 }
 
 // readRate is the bytes/s at which some readers read src into memory, until they have so many or there are no more.
