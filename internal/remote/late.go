@@ -12,7 +12,8 @@ type pace struct {
 	mu      sync.Mutex
 	mean    time.Duration // of the last ones
 	answers int
-	again   int // requests that were sent once more
+	bytes   int64 // that were answered
+	again   int64 // that were asked for once more
 }
 
 const (
@@ -21,7 +22,7 @@ const (
 
 	knownAnswers = 16 // before which nothing is late
 	meanOf       = 64
-	againShare   = 10 // of the requests is sent again at most: where all are slow, more of them do not help
+	againShare   = 10 // of all bytes is asked for again at most: where all requests are slow, more do not help
 )
 
 // answering is that of all stores and servers: a run has to do with one as a rule.
@@ -37,22 +38,23 @@ func (p *pace) late() <-chan time.Time {
 	return time.After(max(lateTimes*p.mean, leastLate))
 }
 
-// repeat reports whether a request may be sent again, and counts it.
-func (p *pace) repeat() bool {
+// repeat reports whether a request for so many bytes may be sent again, and counts it.
+func (p *pace) repeat(bytes int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if (p.again+1)*againShare > p.answers {
+	if (p.again+bytes)*againShare > p.bytes {
 		return false
 	}
-	p.again++
+	p.again += bytes
 	return true
 }
 
 // note counts an answer that took so long to begin.
-func (p *pace) note(took time.Duration) {
+func (p *pace) note(bytes int64, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers++
+	p.bytes += bytes
 	p.mean += (took - p.mean) / time.Duration(min(p.answers, meanOf))
 }
 
@@ -80,12 +82,12 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *answer, err erro
 	for failed := 0; ; {
 		select {
 		case <-late:
-			if answering.repeat() {
+			if answering.repeat(end - first) {
 				send()
 			}
 		case r := <-replies:
 			if r.err == nil {
-				answering.note(time.Since(start))
+				answering.note(end-first, time.Since(start))
 			} else if failed++; failed < len(giveUp) {
 				continue
 			}

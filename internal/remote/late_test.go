@@ -14,7 +14,7 @@ import (
 func fresh(t *testing.T) {
 	before := attemptTime
 	attemptTime = time.Hour
-	answering.mean, answering.answers, answering.again = 0, 0, 0
+	answering.mean, answering.answers, answering.bytes, answering.again = 0, 0, 0, 0
 	t.Cleanup(func() { attemptTime = before })
 }
 
@@ -81,7 +81,7 @@ func (c closing) Close() error {
 func TestBothRequestsFail(t *testing.T) {
 	fresh(t)
 	for range 2 * knownAnswers {
-		answering.note(time.Microsecond)
+		answering.note(1, time.Microsecond)
 	}
 	refused := errors.New("refused")
 	second := make(chan bool)
@@ -103,24 +103,24 @@ func TestBothRequestsFail(t *testing.T) {
 func TestFewAreSentAgain(t *testing.T) {
 	var p pace
 	for range knownAnswers - 1 {
-		p.note(time.Second)
+		p.note(10, time.Second)
 	}
 	if p.late() != nil {
 		t.Error("it is known what is late")
 	}
 	for range 1000 {
-		p.note(time.Second)
+		p.note(10, time.Second)
 	}
 	if p.mean != time.Second || p.late() == nil {
 		t.Errorf("the mean is %v", p.mean)
 	}
-	again := 0
+	again := int64(0)
 	for range 1000 {
-		if p.repeat() {
-			again++
+		if p.repeat(15) {
+			again += 15
 		}
 	}
-	if most := p.answers / againShare; again != most {
-		t.Errorf("%d of %d are sent again, want %d", again, p.answers, most)
+	if most := p.bytes / againShare; again > most || again <= most-15 {
+		t.Errorf("%d of %d bytes are asked for again", again, p.bytes)
 	}
 }
