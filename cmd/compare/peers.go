@@ -22,6 +22,9 @@ type peerProgram struct {
 var allPeers = []peerProgram{
 	{"sort", findSort, sortContenders},
 	{"stxxl", findSTXXL, stxxlContenders},
+	vqsort.peer(),
+	x86SIMDSort.peer(),
+	ips2ra.peer(),
 	{"duckdb", findDuckDB, duckDBContenders},
 	{"numpy", findNumPy, numPyContenders},
 	{"cupy", findCuPy, cuPyContenders},

@@ -3,11 +3,7 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 )
 
@@ -18,20 +14,10 @@ var stxxlSource []byte
 
 // findSTXXL compiles the program, with the parallel mode of the C++ library, which STXXL is fastest with.
 func findSTXXL(ctx context.Context, shop *workshop) (string, error) {
-	compiler, err := exec.LookPath("g++")
+	err := compile(ctx, shop, "stxxl_sort", stxxlSource, "-fopenmp", "-DSTXXL_PARALLEL_MODE_EXPLICIT", "-lstxxl")
 	if err != nil {
-		return "", errors.New("no g++ is installed to compile it")
+		return "", fmt.Errorf("%w; are STXXL's headers (libstxxl-dev) installed?", err)
 	}
-	source, program := filepath.Join(shop.dir, "stxxl_sort.cpp"), filepath.Join(shop.dir, "stxxl_sort")
-	if err := os.WriteFile(source, stxxlSource, 0o600); err != nil {
-		return "", err
-	}
-	build := exec.CommandContext(ctx, compiler, "-O3", "-march=native", "-w", "-fopenmp", "-DSTXXL_PARALLEL_MODE_EXPLICIT",
-		"-o", program, source, "-lstxxl", "-lpthread")
-	if _, err := build.CombinedOutput(); err != nil {
-		return "", errors.New("it does not compile; are STXXL's headers (libstxxl-dev) installed?")
-	}
-	shop.tools["stxxl_sort"] = program
 	return "STXXL, parallel mode", nil
 }
 

@@ -79,6 +79,27 @@ func build(ctx context.Context, target string) error {
 	return nil
 }
 
+// compile makes a tool of the source of a C++ program.
+func compile(ctx context.Context, shop *workshop, tool string, source []byte, flags ...string) error {
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		return errors.New("no g++ is installed to compile it")
+	}
+	program, err := filepath.Abs(shop.path(tool)) // as scripts run elsewhere
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(program+".cpp", source, 0o600); err != nil {
+		return err
+	}
+	words := append([]string{"-O3", "-march=native", "-w", "-pthread", "-o", program, program + ".cpp"}, flags...)
+	if _, err := exec.CommandContext(ctx, compiler, words...).CombinedOutput(); err != nil {
+		return errors.New("it does not compile")
+	}
+	shop.tools[tool] = program
+	return nil
+}
+
 // versions are those of extsort and the peers that were found.
 func (shop *workshop) versions(ctx context.Context) []string {
 	version, err := shop.firstLine(ctx, "extsort", "--version")
