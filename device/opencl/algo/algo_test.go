@@ -48,15 +48,18 @@ func kinds() []kind {
 type dist struct {
 	name string
 	key  func(rng *rand.Rand, i, n int) uint64
-	low  bool // short words are the low bits
+	low  bool // short words are the low bits, else all bits folded
+	drop int  // the lowest bits that short words leave out
 }
 
 var dists = []dist{
 	{name: "uniform", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64() }},
 	{name: "equal", key: func(*rand.Rand, int, int) uint64 { return 0x0123456789abcdef }},
 	{name: "two", key: func(rng *rand.Rand, _, _ int) uint64 { return 0x5555555555555555 * (1 + rng.Uint64N(2)) }},
-	{name: "sorted", key: func(_ *rand.Rand, i, n int) uint64 { return uint64(i) * (^uint64(0)/uint64(n) | 1) }},
-	{name: "reversed", key: func(_ *rand.Rand, i, n int) uint64 { return ^(uint64(i) * (^uint64(0)/uint64(n) | 1)) }},
+	{name: "sorted", key: func(_ *rand.Rand, i, n int) uint64 { return uint64(i) * (^uint64(0)/uint64(n) | 1) },
+		low: true, drop: 32},
+	{name: "reversed", key: func(_ *rand.Rand, i, n int) uint64 { return ^(uint64(i) * (^uint64(0)/uint64(n) | 1)) },
+		low: true, drop: 32},
 	{name: "zipf", key: func(rng *rand.Rand, _, _ int) uint64 {
 		return uint64(1/(1e-6+rng.Float64())) * 0x9e3779b97f4a7c15
 	}},
@@ -68,7 +71,7 @@ var dists = []dist{
 // peerDists are those of the peer's benchmark on a GPU (docs/gpu), which are not spread over all bits.
 var peerDists = []dist{
 	{name: "few", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(16) }, low: true},
-	{name: "shifted", key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i) << 20 }},
+	{name: "shifted", key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i) << 20 }, low: true, drop: 20},
 	{name: "zipf9", key: func(rng *rand.Rand, _, _ int) uint64 { return uint64(1 / (1e-9 + rng.Float64())) }, low: true},
 }
 

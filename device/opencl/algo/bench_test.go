@@ -73,7 +73,7 @@ func randomWords(d dist, n, wordBytes int) []byte {
 				case wordBytes == 8:
 					binary.NativeEndian.PutUint64(raw[8*i:], key)
 				case d.low:
-					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key))
+					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key>>d.drop))
 				default:
 					binary.NativeEndian.PutUint32(raw[4*i:], uint32(key>>32^key))
 				}
