@@ -110,10 +110,11 @@ func (g geometry) check(dev *cl.Device, l limits) error {
 
 // builder builds programs for one variant on one device. The first error sticks: what is built after it is nil.
 type builder struct {
-	ctx *cl.Context
-	v   variant
-	dry bool // shapes are checked, and nothing is built
-	err error
+	ctx     *cl.Context
+	v       variant
+	dry     bool // shapes are checked, and nothing is built
+	clamped bool // what is built now has clamped digits, see prelude.cl
+	err     error
 
 	programs []*cl.Program
 }
@@ -129,6 +130,7 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 	defines := cl.Defines{
 		"WORD_BYTES": b.v.wordBytes, "HAS_VALUES": asFlag(b.v.values), "WIDE": asFlag(b.v.wide),
 		"GROUP_SIZE": g.groupSize, "ITEMS": g.items, "DIGIT_BITS": g.digitBits,
+		"CLAMPED": asFlag(b.clamped),
 	}
 	maps.Copy(defines, more)
 	var source strings.Builder

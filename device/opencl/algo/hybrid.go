@@ -13,6 +13,7 @@ import (
 func buildShortcuts(b *builder, p Params) engine {
 	x := buildRadix(b, p, buildOnesweep(b, Params{}))
 	x.shortFrom = p.least(shortcutFrom)
+	x.window = buildWindow(b, p, x.passes.bits())
 	switch {
 	case b.v.wide:
 	case b.v.values:

@@ -13,7 +13,9 @@ import (
 type sampler struct {
 	geometry geometry
 	from     int64
+	sections int64
 	kernel   *cl.Kernel
+	ordered  *cl.Kernel
 }
 
 const (
@@ -23,7 +25,9 @@ const (
 
 func buildSampler(b *builder, from int64) *sampler {
 	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 1, digitBits: 8}
-	return &sampler{geometry: g, from: from, kernel: b.program(g, nil, "sample")("sample")}
+	kernel := b.program(g, nil, "sample")
+	return &sampler{geometry: g, from: from, sections: sections(b.device(), 8), kernel: kernel("sample"),
+		ordered: kernel("in_order")}
 }
 
 // look takes a sample, or returns none where there are too few keys for it to pay. It waits for the device.
@@ -38,10 +42,26 @@ func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 	if r.err != nil {
 		return &sampled{}
 	}
+	seen := &sampled{keys: words[:size], after: words[size:]}
 	for i, key := range words {
 		words[i] = key << (64 - toBit) >> (64 - toBit) >> fromBit
+		if i < size {
+			seen.differ |= words[i] ^ words[0]
+		}
 	}
-	return &sampled{keys: words[:size], after: words[size:]}
+	return seen
+}
+
+// inOrder reports whether the keys are in order as they are. They are all looked at only where the sample is.
+func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
+	if len(seen.keys) == 0 || !slices.IsSorted(seen.keys) {
+		return false
+	}
+	state := r.buffer("order", 4)
+	r.fill(state, 0)
+	r.launch(s.ordered, min(s.sections, s.geometry.groupsFor(r.d.N)), s.geometry.groupSize, r.d.Keys, state, r.n(),
+		uint32(fromBit), uint32(toBit))
+	return r.flag(state) == 0
 }
 
 // leading sorts 64-bit keys by their leading bits only, and repairs the neighbours that tie: repair.cl. With random

@@ -88,7 +88,7 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 			r.fill(abort, uint32(i+1))
 		}
 		before[i] = *r.d
-		o.pass(r, i, digit, bases, tickets, abort)
+		o.pass(r, i, digit.place, digit.shift, digit.mask, bases, tickets, abort)
 	}
 	failed := r.flag(abort)
 	if failed == 0 || r.err != nil {
@@ -101,13 +101,13 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 	}
 }
 
-func (o *onesweep) pass(r *run, pass int, at digit, bases, tickets, abort *cl.Buffer) {
+func (o *onesweep) pass(r *run, pass, place, shift int, mask any, bases, tickets, abort *cl.Buffer) {
 	tiles := o.groupsFor(r.d.N)
 	words := tiles * o.radix()
 	states := r.buffer("states", o.stateBytes*words)
 	r.launch(o.clear, min(o.sections, tiles), o.groupSize, states, tickets, uint64(words), uint32(pass))
 	r.move(o.sweep, tiles, o.groupSize, bases, states, tickets, abort, r.n(), uint32(pass),
-		uint32(at.place), uint32(at.shift), at.mask)
+		uint32(place), uint32(shift), mask)
 }
 
 // probe reports whether a ranking that only some devices have gives the right ranks on this one, by trying.

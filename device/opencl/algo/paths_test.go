@@ -3,6 +3,7 @@
 package algo
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -375,5 +376,93 @@ func FuzzSort(f *testing.F) {
 	})
 	for _, s := range sorters {
 		s.Close()
+	}
+}
+
+// TestWindow sorts keys of which few lie outside a window where that works, and where more lie outside than the sample
+// has shown, or the last pass gives up.
+func TestWindow(t *testing.T) {
+	ctx, q := openDevice(t)
+	around := func(middle, spread uint64, share int) func(rng *rand.Rand, _, _ int) uint64 {
+		return func(rng *rand.Rand, _, _ int) uint64 {
+			if rng.IntN(share) == 0 {
+				return rng.Uint64()
+			}
+			return middle - spread/2 + rng.Uint64N(spread)
+		}
+	}
+	tests := []struct {
+		name   string
+		key    func(rng *rand.Rand, i, n int) uint64
+		bytes  int
+		passes int
+	}{
+		{"counts", peerDists[2].key, 8, 1},
+		{"low", around(1000, 2000, 500), 8, 2},
+		{"middle", around(1<<63, 200, 500), 8, 1},
+		{"middle", around(1<<63, 20_000, 500), 8, 2},
+		{"high", around(1<<64-2000, 3999, 500), 8, 2},
+		{"top", around(1<<32-100, 150, 500), 4, 1},
+		{"short", around(1<<31, 1_000_000, 500), 4, 3},
+		{"hidden", func(rng *rand.Rand, i, n int) uint64 { // a stretch that the sample sees by chance only
+			return uint64(rng.IntN(100)) | uint64(asFlag(i > n-n/40))<<40
+		}, 8, 0},
+		{"few", peerDists[0].key, 8, 1},
+		{"ends", func(rng *rand.Rand, _, _ int) uint64 { return -rng.Uint64N(2) }, 8, 0},
+		{"unseen", func(rng *rand.Rand, i, _ int) uint64 { // by the sample
+			return uint64(rng.IntN(20_000)) | uint64(asFlag(i%6000 == 4321))<<62
+		}, 8, 2},
+	}
+	for _, values := range []bool{false, true} {
+		s := newSorter(t, ctx, "hybrid", Params{LeadingKeys: 1, Wide: values})
+		for _, tt := range tests {
+			keys := makeKeys(dist{key: tt.key}, 30_000, 3)
+			words := pack(keys, 8)
+			if tt.bytes == 4 {
+				words = words[:0]
+				for _, key := range keys {
+					words = binary.NativeEndian.AppendUint32(words, uint32(key))
+				}
+			}
+			for _, gaveUp := range []int{0, 1} {
+				b := newBed(t, ctx, q, kind{tt.bytes, values}, words)
+				e, err := s.engine(variantOf(&b.data, values))
+				must(t, err)
+				k, err := e.(*radix).window.made()
+				must(t, err)
+				if k.last != nil {
+					k.last.abortAt = gaveUp
+				}
+				must(t, s.Sort(q, &b.data, 0, 8*tt.bytes))
+				b.check(0, 8*tt.bytes)
+				if tt.passes > 0 && gaveUp == 0 && k.last != nil && b.data.Passes != tt.passes {
+					t.Errorf("%s, values %v: %d passes, want %d", tt.name, values, b.data.Passes, tt.passes)
+				}
+				b.close()
+			}
+		}
+	}
+}
+
+// TestInOrder leaves keys as they are that are in order by the bits that count, and sorts those that only look so.
+func TestInOrder(t *testing.T) {
+	ctx, q := openDevice(t)
+	for _, name := range []string{"", "hybrid"} {
+		s := newSorter(t, ctx, name, Params{LeadingKeys: 1})
+		for _, n := range []int{2, 300, 70_000} {
+			for _, swapped := range []int{-1, 0, n - 2} {
+				keys := makeKeys(dist{key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i)<<40 | 5>>(i%3) }}, n, 1)
+				if swapped >= 0 {
+					keys[swapped], keys[swapped+1] = keys[swapped+1], keys[swapped]
+				}
+				b := newBed(t, ctx, q, kind{8, true}, pack(keys, 8))
+				must(t, s.Sort(q, &b.data, 2, 60))
+				b.check(2, 60)
+				if (b.data.Passes > 0) != (swapped >= 0) {
+					t.Errorf("%d keys, %d out of order: %d passes", n, swapped, b.data.Passes)
+				}
+				b.close()
+			}
+		}
 	}
 }

@@ -43,6 +43,7 @@ type radix struct {
 	shortFrom int64    // the fewest keys for hybrid or tail, either of which the algorithm hybrid may have
 	hybrid    *hybrid
 	tail      *tail
+	window    *window // nil where keys that share a digit are not found by ballots
 }
 
 // radixBy is the radix sort by a method's passes.
@@ -61,11 +62,21 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 // sort sorts by all digits that are not constant, or by the leading ones where that is enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
 	seen := x.sampler.look(r, fromBit, toBit)
+	if x.sampler.inOrder(r, seen, fromBit, toBit) {
+		return
+	}
 	if r.d.N >= x.shortFrom && fromBit == 0 && toBit >= r.d.KeyBits &&
 		(x.hybrid.sort(r, seen, toBit) || x.tail.sort(x, r, seen, toBit)) {
 		return
 	}
-	if tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit); tieBit > fromBit {
+	tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit)
+	if p, ok := x.window.plan(r, seen, fromBit, toBit, seen.varying(digitsOf(tieBit, toBit, x.passes.bits()))); ok {
+		if x.window.sort(x, r, p, toBit) {
+			return
+		}
+		seen = &sampled{}
+	}
+	if tieBit > fromBit {
 		x.digits(r, seen, fromBit, tieBit, toBit)
 		if x.leading.repair(r, fromBit, tieBit, toBit) {
 			return
@@ -78,10 +89,16 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 // which begins with fromBit, does not show that all of them do.
 func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	varying := digitsOf(lowBit, toBit, x.passes.bits())
-	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying))
+	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying), 0)
 	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
 		flags := r.words(varies, len(varying), 4)
 		varying = slices.DeleteFunc(varying, func(d digit) bool { return flags[d.place] == 0 })
+		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok { // keys that the sample does not have
+			if !x.window.sort(x, r, p, toBit) {
+				x.digits(r, &sampled{}, fromBit, lowBit, toBit)
+			}
+			return
+		}
 	}
 	if r.err == nil && len(varying) > 0 {
 		x.passes.sort(r, varying, bases)
@@ -109,15 +126,16 @@ func buildHistogram(b *builder, digitBits int) *histogram {
 		clear: kernel("histogram_clear"), count: kernel("histogram_count"), scan: kernel("histogram_scan")}
 }
 
-// run tells where the keys of each digit value begin, and which places vary, both in memory of the device.
-func (h *histogram) run(r *run, fromBit, toBit, places int) (bases, varies *cl.Buffer) {
+// run tells where the keys of each digit value begin, and which places vary, both in memory of the device. A clamped
+// digit begins with the value least.
+func (h *histogram) run(r *run, fromBit, toBit, places int, least uint64) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
 	counts := r.buffer("counts", 8*words)
 	bases = r.offsets("bases", words)
 	varies = r.buffer("varies", 4*64)
 	r.launch(h.clear, 1, h.groupSize, counts, uint32(2*words))
 	r.launch(h.count, min(h.sections, h.groupsFor(r.d.N)), h.groupSize,
-		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit))
+		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit), r.word(least))
 	r.launch(h.scan, int64(places), int(h.radix()), counts, bases, varies, r.n())
 	return bases, varies
 }

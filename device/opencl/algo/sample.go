@@ -40,28 +40,18 @@ func leadingBits(sample []uint64, width int, n int64) int {
 
 // sampled is what was seen of the keys: the bits that are sorted by, shifted down.
 type sampled struct {
-	keys  []uint64
-	after []uint64 // the neighbour of each in the data
+	keys   []uint64
+	after  []uint64 // the neighbour of each in the data
+	differ uint64   // the bits that are not the same in all keys
 }
 
 // shows reports whether the sample proves that a digit, given by its lowest bit and mask, varies.
 func (s *sampled) shows(shift int, mask uint64) bool {
-	for _, key := range s.keys {
-		if (key^s.keys[0])>>shift&mask != 0 {
-			return true
-		}
-	}
-	return false
+	return s.differ>>shift&mask != 0
 }
 
 // top is the number of bits below the leading ones that all of the sample share.
-func (s *sampled) top() int {
-	differ := uint64(0)
-	for _, key := range s.keys {
-		differ |= key ^ s.keys[0]
-	}
-	return bits.Len64(differ)
-}
+func (s *sampled) top() int { return bits.Len64(s.differ) }
 
 // spread reports whether buckets by leading bits will hold no more than p.room times their even share, as far as the
 // sample can tell, so that they fit; and whether many work-items at once will rarely count the same digit, which

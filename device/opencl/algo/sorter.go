@@ -175,6 +175,21 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 // flag reads the first word of a buffer back.
 func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
 
+// word is a value as a kernel's word_t.
+func (r *run) word(x uint64) any {
+	if r.v.wordBytes == 8 {
+		return x
+	}
+	return uint32(x)
+}
+
+// copy copies a part of a buffer, unless there is no such buffer.
+func (r *run) copy(dst *cl.Buffer, dstOffset int64, src *cl.Buffer, srcOffset, n int64) {
+	if r.err == nil && src != nil {
+		_, r.err = r.q.CopyPart(dst, dstOffset, src, srcOffset, n)
+	}
+}
+
 func (r *run) fill(b *cl.Buffer, word uint32) {
 	if r.err == nil {
 		_, r.err = r.q.Fill(b, word)

@@ -97,11 +97,14 @@ func (q *Queue) read(dst []byte, src *Buffer, offset int64, blocking bool, waits
 }
 
 // Copy copies the first n bytes of a buffer to another.
-func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) {
+func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) { return q.CopyPart(dst, 0, src, 0, n) }
+
+// CopyPart copies n bytes of a buffer to another.
+func (q *Queue) CopyPart(dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64) (*Event, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, 0, 0, int(n), nil)
+	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), nil)
 	return newEvent("copy on device", raw, err)
 }
 

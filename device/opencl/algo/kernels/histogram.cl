@@ -10,6 +10,8 @@
 // histogram_scan    in: counts. out: bases[place·RADIX + digit], the exclusive scan of a place's counts; varies[place],
 //                   1 when more than one value of the digit occurs. One group of RADIX work-items per place.
 //
+// With CLAMPED the highest digit is so (digit_of), with the value least; else least is not looked at.
+//
 // Requires: 32-bit global and local atomics (core since OpenCL 1.1); local memory for HIST_PLACES·RADIX·HIST_COPIES
 // words.
 
@@ -29,9 +31,19 @@ __kernel void histogram_clear(__global uint *counts, uint words)
 		counts[i] = 0;
 }
 
+// place_digit is the digit of a place.
+static inline uint place_digit(word_t key, uint shift, uint toBit, word_t least)
+{
+#if CLAMPED
+	if (shift + DIGIT_BITS >= toBit)
+		return digit_of(key, shift, least);
+#endif
+	return (uint)(key >> shift) & ((1u << min((uint)DIGIT_BITS, toBit - shift)) - 1);
+}
+
 // add_digits counts the digits of HIST_UNROLL keys. Where all of them agree one addition does, which keeps sorted,
 // skewed and constant data from queueing up at one counter.
-static inline void add_digits(const word_t *keys, __local uint *table, uint fromBit, uint toBit)
+static inline void add_digits(const word_t *keys, __local uint *table, uint fromBit, uint toBit, word_t least)
 {
 	word_t differ = 0;
 #pragma unroll
@@ -39,29 +51,27 @@ static inline void add_digits(const word_t *keys, __local uint *table, uint from
 		differ |= keys[0] ^ keys[i];
 	uint place = 0;
 	for (uint shift = fromBit; shift < toBit; shift += DIGIT_BITS, place++) {
-		uint mask = (1u << min((uint)DIGIT_BITS, toBit - shift)) - 1;
 		__local uint *counters = table + place * RADIX;
-		if (digit_of(differ, shift, mask) == 0) {
-			atomic_add(&counters[digit_of(keys[0], shift, mask)], HIST_UNROLL);
+		if (place_digit(differ, shift, toBit, 0) == 0) {
+			atomic_add(&counters[place_digit(keys[0], shift, toBit, least)], HIST_UNROLL);
 			continue;
 		}
 #pragma unroll
 		for (uint i = 0; i < HIST_UNROLL; i++)
-			atomic_inc(&counters[digit_of(keys[i], shift, mask)]);
+			atomic_inc(&counters[place_digit(keys[i], shift, toBit, least)]);
 	}
 }
 
-static inline void add_digits_of_one(word_t key, __local uint *table, uint fromBit, uint toBit)
+static inline void add_digits_of_one(word_t key, __local uint *table, uint fromBit, uint toBit, word_t least)
 {
 	uint place = 0;
-	for (uint shift = fromBit; shift < toBit; shift += DIGIT_BITS, place++) {
-		uint mask = (1u << min((uint)DIGIT_BITS, toBit - shift)) - 1;
-		atomic_inc(&table[place * RADIX + digit_of(key, shift, mask)]);
-	}
+	for (uint shift = fromBit; shift < toBit; shift += DIGIT_BITS, place++)
+		atomic_inc(&table[place * RADIX + place_digit(key, shift, toBit, least)]);
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
-void histogram_count(__global const word_t *keys, __global uint *counts, ulong n, uint fromBit, uint toBit)
+void histogram_count(__global const word_t *keys, __global uint *counts, ulong n, uint fromBit, uint toBit,
+	word_t least)
 {
 	__local uint tables[HIST_COPIES * HIST_PLACES * RADIX];
 	uint lid = get_local_id(0);
@@ -78,11 +88,11 @@ void histogram_count(__global const word_t *keys, __global uint *counts, ulong n
 #pragma unroll
 		for (uint i = 0; i < HIST_UNROLL; i++)
 			mine[i] = keys[b * block + i * GROUP_SIZE + lid];
-		add_digits(mine, table, fromBit, toBit);
+		add_digits(mine, table, fromBit, toBit, least);
 	}
 	if (get_group_id(0) == get_num_groups(0) - 1)
 		for (ulong i = blocks * block + lid; i < n; i += GROUP_SIZE)
-			add_digits_of_one(keys[i], table, fromBit, toBit);
+			add_digits_of_one(keys[i], table, fromBit, toBit, least);
 	barrier(CLK_LOCAL_MEM_FENCE);
 
 	// 64-bit sums by 32-bit atomics: whoever makes the low word wrap carries into the high one.

@@ -106,7 +106,7 @@ static inline bool look_back(volatile __global state_t *states, uint tile, volat
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1)))
 void onesweep_pass(__global const word_t *keysIn, __global word_t *keysOut, __global const offset_t *bases,
 	volatile __global state_t *states, volatile __global uint *tickets, volatile __global uint *abort_, ulong n, uint pass,
-	uint place, uint shift, uint mask VALUE_BUFFERS)
+	uint place, uint shift, mask_t mask VALUE_BUFFERS)
 {
 	__local ulong pool[(POOL_BYTES + 7) / 8];
 	__local offset_t starts[RADIX];

@@ -22,6 +22,9 @@
 #ifndef DIGIT_BITS
 #define DIGIT_BITS 8 // bits that one pass sorts by
 #endif
+#ifndef CLAMPED
+#define CLAMPED 0 // 1: a digit has no bits above it that count, see digit_of
+#endif
 
 #define TILE (GROUP_SIZE * ITEMS)
 #define RADIX (1 << DIGIT_BITS)
@@ -47,10 +50,21 @@ typedef uint offset_t;
 #define VALUE_BUFFERS
 #endif
 
+#if CLAMPED
+// With CLAMPED a digit is all of the bits from shift on, cut off at its ends: it is 0 for the value least and below,
+// and the largest for all from least + RADIX - 1 on. mask stands for least.
+typedef word_t mask_t;
+static inline uint digit_of(word_t key, uint shift, word_t least)
+{
+	return (uint)min(max(key >> shift, least) - least, (word_t)(RADIX - 1));
+}
+#else
+typedef uint mask_t;
 static inline uint digit_of(word_t key, uint shift, uint mask)
 {
 	return (uint)(key >> shift) & mask;
 }
+#endif
 
 // first_of is where part i begins when n units are dealt to parts as evenly as can be.
 static inline ulong first_of(ulong i, ulong n, ulong parts)

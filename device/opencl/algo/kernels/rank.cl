@@ -66,7 +66,7 @@ static inline void clear_counters(__local volatile uint *counters)
 }
 
 // count_tile adds the team's digits to its counters. The order of additions does not matter here.
-static inline void count_tile(const word_t *keys, __local volatile uint *counters, uint shift, uint mask)
+static inline void count_tile(const word_t *keys, __local volatile uint *counters, uint shift, mask_t mask)
 {
 	__local volatile uint *mine = counters + get_local_id(0) / TEAM * RADIX;
 #pragma unroll
@@ -105,7 +105,7 @@ static inline uint shuffle(uint x, uint from)
 
 // rank_tile ranks the keys: ranks[i] is the counter of the key's digit, plus the number of earlier keys of the team
 // that have it; the counters go on by as much. The last of the peers counts for all of them.
-static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, uint mask)
+static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, mask_t mask)
 {
 	uint lane = get_local_id(0) % TEAM;
 	__local volatile uint *mine = counters + get_local_id(0) / TEAM * RADIX;
@@ -141,7 +141,7 @@ static inline uint peers_of(uint digit)
 }
 
 // rank_tile ranks the keys as the one above; who has the key's digit finds the counter in local memory.
-static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, uint mask)
+static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, mask_t mask)
 {
 	uint below = (1u << get_local_id(0) % TEAM) - 1;
 	__local volatile uint *mine = counters + get_local_id(0) / TEAM * RADIX;
@@ -166,7 +166,7 @@ static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile u
 
 // rank_tile ranks the keys: ranks[i] is the counter of the key's digit, plus the number of earlier keys of the team
 // that have it; the counters go on by as much. The first of the peers counts for all of them and clears the mask.
-static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, uint mask)
+static inline void rank_tile(const word_t *keys, uint *ranks, __local volatile uint *counters, uint shift, mask_t mask)
 {
 	uint below = (1u << get_local_id(0) % TEAM) - 1;
 	__local volatile uint *mine = counters + get_local_id(0) / TEAM * RADIX;
@@ -231,7 +231,7 @@ static inline void digit_starts(__local volatile uint *counters, const uint *tea
 // tile's order to global[digit] + i (equation 2 of Harada & Howes). Neighbours mostly have the same digit, so the
 // writes coalesce. to keeps the positions for the values.
 static inline void write_tile(__global word_t *out, const __local word_t *sorted, const __local offset_t *global_,
-	offset_t *to, uint count, uint shift, uint mask)
+	offset_t *to, uint count, uint shift, mask_t mask)
 {
 #pragma unroll
 	for (uint i = 0; i < ITEMS; i++) {

@@ -4,6 +4,9 @@
 //          the key after each of them: these tell whether neighbours are alike. Launch: size work-items or more, 1 ≤
 //          size ≤ n.
 //
+// in_order  in: keys, n, and the sort's bits from and to. out: state[0] ← 1 when a key is less than the one before it. Any
+//           number of work-items. For keys whose sample is in order.
+//
 // Requires nothing beyond OpenCL 1.0. prelude.cl stands before this file.
 
 // scatter_bits is a fixed hash, so that a sample does not beat in time with the data.
@@ -23,4 +26,16 @@ __kernel void sample(__global const word_t *keys, __global word_t *seen, ulong n
 		seen[i] = keys[at];
 		seen[size + i] = keys[at + 1 < n ? at + 1 : 0];
 	}
+}
+
+__kernel void in_order(__global const word_t *keys, __global uint *state, ulong n, uint fromBit, uint toBit)
+{
+	uint above = 8 * WORD_BYTES - toBit;
+	ulong step = get_global_size(0);
+	bool less = false;
+#pragma unroll 4
+	for (ulong i = get_global_id(0); i + 1 < n; i += step)
+		less |= keys[i + 1] << above >> above >> fromBit < keys[i] << above >> above >> fromBit;
+	if (less)
+		state[0] = 1;
 }

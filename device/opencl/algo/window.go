@@ -1,0 +1,156 @@
+//go:build opencl && cgo && linux
+
+package algo
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/extsort/extsort/device/opencl/cl"
+)
+
+// window sorts keys of which nearly all lie close to each other, such as counts with a few large ones among them. The
+// last pass takes all bits from its digit on as one, cut off at both ends of a window of values (digit_of in
+// prelude.cl): so the passes above it are saved, and the few keys outside are left at the two ends, where they are
+// sorted by themselves.
+type window struct {
+	from int64
+	bits int
+	made func() (*windowKernels, error) // when they are first needed, for that takes time
+}
+
+type windowKernels struct {
+	histogram *histogram
+	last      *onesweep // nil where onesweep is not possible
+}
+
+const (
+	windowFrom  = 1 << 24 // fewer keys are sorted before the host has looked at the sample
+	windowShare = 128     // of the keys one in as many may lie outside
+)
+
+func buildWindow(b *builder, p Params, bits int) *window {
+	return &window{from: p.least(windowFrom), bits: bits, made: sync.OnceValues(func() (*windowKernels, error) {
+		b.clamped = true
+		defer func() { b.clamped = false }()
+		last, _ := buildOnesweep(b, Params{}).(*onesweep)
+		return &windowKernels{buildHistogram(b, bits), last}, b.err
+	})}
+}
+
+// windowPlan says how many digits to sort by, and the value where the clamped one of them begins.
+type windowPlan struct {
+	places int
+	least  uint64
+}
+
+// plan is what to sort by where that saves some of the passes that are needed otherwise.
+func (w *window) plan(r *run, seen *sampled, fromBit, toBit, otherwise int) (p windowPlan, ok bool) {
+	if w == nil || fromBit > 0 || toBit < r.d.KeyBits || r.d.N < w.from || len(seen.keys) == 0 || otherwise < 2 {
+		return p, false
+	}
+	p, ok = seen.window(w.bits, toBit)
+	return p, ok && p.places < otherwise
+}
+
+// window is the plan of the fewest digits with which the sample has few keys outside.
+func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
+	sorted := slices.Sorted(slices.Values(s.keys))
+	spare := max(len(sorted)/windowShare-2, 0)
+	inside := uint64(1)<<digitBits - 2 // the first and the last value of the digit are for keys outside
+	for places := 1; places*digitBits < toBit; places++ {
+		shift := (places - 1) * digitBits
+		for below := 0; below <= spare; below++ {
+			least, most := sorted[below]>>shift, sorted[len(sorted)-1-spare+below]>>shift
+			if span := most - least; span < inside {
+				least -= min(least, 1+(inside-1-span)/2)
+				return windowPlan{places, least}, true
+			}
+		}
+	}
+	return p, false
+}
+
+// sort reports false where too many keys lie outside: what is there then is a permutation in which equal keys have kept
+// their order.
+func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
+	k, err := w.made()
+	if r.err = err; err != nil || k.last == nil {
+		return err != nil
+	}
+	digits := digitsOf(0, p.places*w.bits, w.bits)
+	bases, varies := k.histogram.run(r, 0, p.places*w.bits, p.places, p.least)
+	last, flags := digits[p.places-1], r.words(varies, p.places, 4)
+	starts := r.words(bases, p.places<<w.bits, int(r.v.offsetBytes()))[last.place<<w.bits:]
+	low, high := outside(r.d.N, starts, p.least, (uint64(1)<<toBit-1)>>last.shift)
+	if r.err != nil || max(low, high) > r.d.N/windowShare {
+		return r.err != nil
+	}
+	digits = slices.DeleteFunc(digits[:last.place], func(d digit) bool { return flags[d.place] == 0 })
+	if len(digits) > 0 {
+		x.passes.sort(r, digits, bases)
+	}
+	if !k.pass(r, last, p.least, bases) {
+		return false
+	}
+	r.d.Passes += len(digits) + 1
+	sortPart(x, r, 0, low, toBit)
+	sortPart(x, r, r.d.N-high, high, toBit)
+	return true
+}
+
+// pass is the last one. It reports false when it gave up: then nothing has changed.
+func (k *windowKernels) pass(r *run, last digit, least uint64, bases *cl.Buffer) bool {
+	tickets, abort, before := r.buffer("tickets", 4*64), r.buffer("abort", 4), *r.d
+	r.fill(abort, 0)
+	if k.last.abortAt > 0 {
+		r.fill(abort, 1)
+	}
+	k.last.pass(r, 0, last.place, last.shift, r.word(least), bases, tickets, abort)
+	if r.flag(abort) != 0 && r.err == nil {
+		*r.d = before
+		return false
+	}
+	return true
+}
+
+// varying is how many of some digits the sample proves to vary.
+func (s *sampled) varying(digits []digit) (n int) {
+	for _, d := range digits {
+		n += asFlag(s.shows(d.shift, uint64(d.mask)))
+	}
+	return n
+}
+
+// outside is how many keys lie below the window and above it, with the starts of the digit's values. Where a window
+// ends with the values that there are, nothing is outside.
+func outside(n int64, starts []uint64, least, most uint64) (low, high int64) {
+	if least > 0 {
+		low = int64(starts[1])
+	}
+	if end := uint64(len(starts)) - 1; least+end < most {
+		high = n - int64(starts[end])
+	}
+	return low, high
+}
+
+// sortPart sorts count neighbours of the data.
+func sortPart(x *radix, r *run, first, count int64, toBit int) {
+	if count < 2 || r.err != nil {
+		return
+	}
+	most := r.d.N / windowShare
+	part := Data{N: count, KeyBits: r.d.KeyBits, WordBytes: r.v.wordBytes, Keys: r.d.KeysTmp,
+		KeysTmp: r.buffer("window keys", most*int64(r.v.wordBytes))}
+	if r.v.values {
+		part.Values, part.ValuesTmp = r.d.ValuesTmp, r.buffer("window values", 4*most)
+	}
+	keys, values := count*int64(r.v.wordBytes), 4*count
+	r.copy(part.Keys, 0, r.d.Keys, first*int64(r.v.wordBytes), keys)
+	r.copy(part.Values, 0, r.d.Values, 4*first, values)
+	sub := &run{Sorter: r.Sorter, q: r.q, d: &part, v: r.v, err: r.err}
+	x.digits(sub, &sampled{}, 0, 0, toBit)
+	r.err = sub.err
+	r.copy(r.d.Keys, first*int64(r.v.wordBytes), part.Keys, 0, keys)
+	r.copy(r.d.Values, 4*first, part.Values, 0, values)
+}
