@@ -120,7 +120,9 @@ deviceSpeed() {
 	cub && ./cub "$n" | tee -a "$log" | awk '{print $1, $2, $3, $5}' >>rates
 	ours u32,u64,u32+u32,u64+u32 uniform
 	ours u64 few,equal,shifted,zipf9
-	[ $quick = yes ] || ours u32+u32,u64+u32 zipf9,shifted
+	ours u32+u32 zipf9,shifted
+	[ $quick = yes ] || ours u32,u64+u32 zipf9,shifted
+	[ $quick = yes ] || ours u32,u32+u32,u64+u32 few,equal
 	table | tee -a "$log" "$results/device.txt"
 	while read -r keys floor aim; do
 		hold "device: $keys, hybrid / CUB" "$(rateOf hybrid "$keys")" "$floor" "$aim"
@@ -133,6 +135,8 @@ deviceSpeed() {
 		u64,equal 2 4
 		u64,zipf9 1 2
 		u64,shifted 1 2
+		u32+u32,zipf9 1.05 2
+		u32+u32,shifted 1.05 2
 	FLOORS
 	hold "device: u32,uniform, portable / CUB" "$(rateOf count-scan-reorder u32,uniform)" 0.35 0.6
 }
