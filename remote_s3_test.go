@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -130,9 +131,7 @@ func TestLateAnswer(t *testing.T) {
 	var late atomic.Bool
 	server.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var first, last int64
-			fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last)
-			if first == 0 && last-first > 8<<10 {
+			if first, last := rangeOf(r); first == 0 && last-first > 8<<10 {
 				late.Store(true)
 				for server.Bytes.Load() < int64(len(data))*3/4 {
 					if r.Context().Err() != nil || t.Context().Err() != nil {
@@ -155,6 +154,12 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// rangeOf is the first and the last byte that a request asks for.
+func rangeOf(r *http.Request) (first, last int64) {
+	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last)
+	return first, last
+}
+
 // TestRemoteChange refuses an input that is changed while it is read, and leaves no output.
 func TestRemoteChange(t *testing.T) {
 	server := remotetest.Start(t)
@@ -163,13 +168,15 @@ func TestRemoteChange(t *testing.T) {
 		if err := server.Put("in", old); err != nil {
 			t.Fatal(err)
 		}
-		var requests atomic.Int64
+		var change sync.Once
 		server.Wrap(func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if requests.Add(1) == 520 { // after the sample
-					if err := server.Put("in", changed); err != nil {
-						t.Error(err)
-					}
+				if first, last := rangeOf(r); last-first > 8<<10 { // the sample is read, and others wait for the change
+					change.Do(func() {
+						if err := server.Put("in", changed); err != nil {
+							t.Error(err)
+						}
+					})
 				}
 				next.ServeHTTP(w, r)
 			})
