@@ -67,8 +67,10 @@ func TestLend(t *testing.T) {
 		t.Fatal(err)
 	}
 	const much = minRequestBytes + 1 // two requests
-	if !r.Lend(much) || !r.Lend(much) || r.Lend(1) {
-		t.Error("lent more or less than there is")
+	for i, want := range []bool{true, true, false} {
+		if r.Lend(much) != want {
+			t.Errorf("lent the %d. time: %v", i+1, !want)
+		}
 	}
 	second := newFetcher(r, 1, minRequestBytes, func([]byte, int64) error { return nil })
 	if second.Ahead(); len(second.pieces) > 0 {
