@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"sort"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -30,7 +29,7 @@ func GoPast(all []*Input, queue *spill.Queue) {
 func (f *Files) pastCache(base int64) request {
 	return func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {
 		first += base
-		i := sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > first })
+		i := f.inputOf(first)
 		return f.inputs[i].pastCache(memory, first-f.starts[i], min(most, f.starts[i+1]-first))
 	}
 }

@@ -112,9 +112,14 @@ func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 // askFor has the system read n records from index first on, from as many files as that takes.
 func (f *Files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
 
+// inputOf is which input has a record.
+func (f *Files) inputOf(record int64) int {
+	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
+}
+
 // each calls do for the inputs that have n records from index first on, each with those of them that it has.
 func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
-	for i := sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > first }); n > 0; i++ {
+	for i := f.inputOf(first); n > 0; i++ {
 		if part := min(n, f.starts[i+1]-first); part > 0 {
 			do(f.inputs[i], first-f.starts[i], part)
 			first, n = first+part, n-part
