@@ -34,6 +34,7 @@ const (
 	Reread    = plan.Reread    // multi-pass: chunks by key range, the input is read once more for each
 	InCore    = plan.InCore    // one chunk, which is not spilled
 	Copy      = plan.Copy      // the input is in order already, or in reverse order
+	Sift      = plan.Sift      // the input is nearly in order: it is read twice, and what is not waits in memory
 )
 
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
@@ -136,8 +137,8 @@ func (o *Options) validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread}, o.Strategy),
-		"Options.Strategy %q: use auto, merge, partition, spread or reread", o.Strategy)
+	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread, Sift}, o.Strategy),
+		"Options.Strategy %q: use auto, merge, partition, spread, reread or sift", o.Strategy)
 	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
 		"Options.SpillCompress %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= NoRecords, "Options.Limit %d: must be at least 1", o.Limit)

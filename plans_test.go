@@ -197,7 +197,7 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"gpulink":   func(f *planFacts, v string) error { return parseRate(&f.gpuLink, v) },
 	"gpusort":   func(f *planFacts, v string) error { return parseRate(&f.gpuSort, v) },
 	"strategy": func(f *planFacts, v string) error {
-		return oneOf(&f.strategy, v, Auto, MergeRuns, Partition, Spread, Reread)
+		return oneOf(&f.strategy, v, Auto, MergeRuns, Partition, Spread, Reread, Sift)
 	},
 	"codec":      func(f *planFacts, v string) error { return oneOf(&f.codec, v, "auto", "none", "delta", "s2", "zstd") },
 	"checkpoint": func(f *planFacts, v string) error { return parseYes(&f.checkpoint, v) },

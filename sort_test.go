@@ -35,7 +35,7 @@ func variant(opt Options, size int, r *rand.Rand) Options {
 	opt.MemoryBytes = int64(MinMemory + r.IntN(32<<20))
 	opt.Workers = 1 + r.IntN(4)
 	opt.BatchSize = []int{0, 2, 3, 7}[r.IntN(4)]
-	opt.Strategy = []Strategy{Auto, MergeRuns, Partition, Reread}[r.IntN(4)]
+	opt.Strategy = []Strategy{Auto, MergeRuns, Partition, Reread, Sift}[r.IntN(5)]
 	opt.SpillCompress = []string{"auto", "none", "delta", "s2", "zstd"}[r.IntN(5)]
 	opt.Verify = r.IntN(3) == 0
 	opt.faults.blockBytes = 3 * size << r.IntN(8)
@@ -242,7 +242,7 @@ func TestSortBoundaries(t *testing.T) {
 			testChunkRecords + 1, 2 * testChunkRecords, 2*testChunkRecords + 1, 3*testChunkRecords - 1} {
 			data := k.make(t, "uniform", n, r)
 			want := reference(t, k.layout(t), data, Options{})
-			for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
+			for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
 				file := small(Options{Record: k.spec, Strategy: strategy, BatchSize: 2, Verify: true,
 					Inputs: []string{writeFile(t, data)}})
 				checkSort(t, k, data, want, file)

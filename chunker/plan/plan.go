@@ -28,10 +28,11 @@ const (
 	Reread    Strategy = "reread"    // multi-pass: chunks by key range, the input is read once more for each
 	InCore    Strategy = "in-core"
 	Copy      Strategy = "copy" // the input is in order already, or in reverse order
+	Sift      Strategy = "sift" // the input is nearly in order: it is read twice, and what is not waits in memory
 )
 
 // Strategies are those that a plan weighs.
-var Strategies = []Strategy{Copy, InCore, Spread, Reread, Merge, Partition}
+var Strategies = []Strategy{Copy, Sift, InCore, Spread, Reread, Merge, Partition}
 
 // The stages of a sort, as plans and reports name them.
 const (
@@ -46,7 +47,8 @@ const (
 	StageFinish    = "finish"     // fsync and rename
 	StageVerify    = "verify"
 	StageCheck     = "check"
-	StageCopy      = "copy" // of an input that is in order
+	StageCopy      = "copy" // of an input that is in order, or of what is
+	StageSift      = "sift" // find the records that are not in order
 )
 
 // Plan is what a sort would do and what that is expected to cost.
@@ -228,7 +230,7 @@ func (c *chooser) weigh() []Candidate {
 	if c.past = c.sizes.Queue.Output; c.past {
 		c.prices[writes] = c.profile.copies(c.f, c.sizes.Workers)
 	}
-	all = append(all, c.merge(), c.partition())
+	all = append(all, c.sift(), c.merge(), c.partition())
 	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
@@ -263,6 +265,8 @@ func (c *chooser) obeys(asked *Candidate) bool {
 		return false
 	case asked.Strategy == Reread:
 		return c.f.canReread() && c.f.staysCached()
+	case asked.Strategy == Sift:
+		return c.f.canSift() && c.f.Kept == nil
 	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}
@@ -275,7 +279,7 @@ func preferInCore(all []Candidate) {
 		return
 	}
 	for i := range all {
-		inMemory := slices.Contains([]Strategy{InCore, Copy, Reread}, all[i].Strategy)
+		inMemory := slices.Contains([]Strategy{InCore, Copy, Sift, Reread}, all[i].Strategy)
 		if all[i].Possible && !inMemory {
 			all[i].Possible, all[i].Why = false, "one chunk holds everything"
 		}
@@ -308,7 +312,7 @@ func (c *chooser) leaveOutUnkept(all []Candidate) {
 			a.Why = "the checkpoint has runs"
 		case c.f.Kept.begun():
 			a.Possible, a.Why = false, "the checkpoint has runs, which are merged"
-		case a.Strategy == Partition, a.Strategy == Reread && a.Chunks > 1:
+		case a.Strategy == Partition, a.Strategy == Sift && a.Possible, a.Strategy == Reread && a.Chunks > 1:
 			a.Possible, a.Why = false, "a checkpoint keeps runs"
 		}
 	}

@@ -41,10 +41,10 @@ func (f *Facts) queue(bytes int64) Queue {
 	return q
 }
 
-// of is what a strategy puts to use: those that spill read and write all records twice.
+// of is what a strategy puts to use: one that spills, or reads everything twice.
 func (q Queue) of(s Strategy, cold bool) Queue {
-	spills := s == Merge || s == Partition
-	q.Input, q.Output = q.Input && cold && spills, q.Output && spills
+	twice := s == Merge || s == Partition || s == Sift
+	q.Input, q.Output = q.Input && cold && twice, q.Output && twice
 	return q
 }
 

@@ -120,8 +120,8 @@ func resourceGroup(opt *extsort.Options) group {
 	addDevices(g, &opt.Devices)
 	g.add(size(&opt.DeviceMemory, "SIZE", parseSize), "device-memory",
 		"use no more than this of each device's memory; otherwise what is free")
-	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread"), "strategy",
-		"how chunks become output (reread: multi-pass)")
+	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread", "sift"), "strategy",
+		"how chunks become output (reread: multi-pass; sift: nearly in order)")
 	g.add(single(&opt.Algorithm, "NAME"), "algorithm",
 		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice")
 	g.add(number(&opt.DigitBits, "N", 1), "digit-bits",

@@ -2,7 +2,7 @@
 // get a Run and the candidate of the plan that names them. One that turns out not to be possible gives back
 // plan.Impossible with nothing lost, and the next candidate is tried, which the user is told.
 //
-//	Run{Plan, Input, Output, Devices, Meter} ─▶ copy │ in core │ reread │ merge │ partition │ spread ─▶ Result
+//	Run{Plan, Input, Output, Devices, Meter} ─▶ copy │ sift │ in core │ reread │ merge │ partition │ spread ─▶ Result
 package engine
 
 import (
@@ -74,7 +74,7 @@ func (c Change) String() string {
 
 // strategies are the ways to sort. None of them writes a record twice where the output cannot take that back.
 var strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) error{
-	plan.Copy: runCopy, plan.InCore: runMerge, plan.Reread: runReread,
+	plan.Copy: runCopy, plan.Sift: runSift, plan.InCore: runMerge, plan.Reread: runReread,
 	plan.Merge: runMerge, plan.Partition: runPartition, plan.Spread: runSpread,
 }
 

@@ -38,6 +38,7 @@ var house = []struct{ folder, layer string }{
 	{"chunker/input/pipe", "chunker"},
 	{"chunker/input/pipe/pipetest", "chunker"},
 	{"chunker/plan", "chunker"},
+	{"chunker/sift", "chunker"},
 	{"chunker/spill", "chunker"},
 
 	{"merge", "merge"},

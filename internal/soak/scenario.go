@@ -204,7 +204,7 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 		s.limit = 1 + skewed(r, 0, s.count+s.count/10)
 		flag(true, "--limit", fmt.Sprint(s.limit))
 	}
-	flag(r.IntN(2) == 0, "--strategy", []string{"merge", "partition", "reread"}[r.IntN(3)])
+	flag(r.IntN(2) == 0, "--strategy", []string{"merge", "partition", "reread", "sift"}[r.IntN(4)])
 	flag(r.IntN(2) == 0, "--spill-compress", []string{"none", "delta", "s2", "zstd"}[r.IntN(4)])
 	flag(r.IntN(6) == 0, "--batch-size", fmt.Sprint(2+r.IntN(20)))
 	flag(r.IntN(5) == 0, "--verify")

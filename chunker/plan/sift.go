@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// siftBytes is what a record takes beside its own bytes in a block that is sifted: a prefix, an index, a mark.
+	siftBytes = 8 + 4 + 1
+
+	// siftBlocks is how many are in memory beside one for each worker, who has another of the output.
+	siftBlocks = 2
+
+	// siftBlockBytes is the most of a block: what is known of its records stays in the processor's caches.
+	siftBlockBytes = 256 << 10
+
+	// strayShare is the part of the memory that strays take; what sorts them has the rest.
+	strayShare = 4
+
+	// strayDeviations is how many standard deviations more strays than the sample's a plan expects.
+	strayDeviations = 2
+)
+
+// SiftRecords is how many records of a size are sifted together.
+func (s *Sizes) SiftRecords(size int) int { return max(min(s.BlockBytes, siftBlockBytes)/size, 1) }
+
+// sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
+// belongs, what it has taken (package sift).
+func (c *chooser) sift() Candidate {
+	a := Candidate{Strategy: Sift, Why: "nearly in order: what is not is sorted in memory"}
+	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
+	blocks := int64(c.sizes.SiftRecords(c.f.recordSize())) * ((workers+siftBlocks)*(size+siftBytes) + workers*size)
+	memory := c.sizes.Budget.Chunks() - blocks
+	strays := c.f.strays()
+	a.ChunkRecords = max(memory/strayShare/size, 1)
+	switch {
+	case !c.f.canSift():
+		a.Why = "needs the host's processors, files that it can read twice and all of the output"
+	case strays < 0 || memory < 0:
+		a.Why = "the sample is far from in order"
+	default:
+		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))
+		a.ChunkRecords = min(a.ChunkRecords, room, c.capacity)
+		if a.Possible = strays <= float64(a.ChunkRecords); !a.Possible {
+			a.Why = "memory is too little for what is out of order"
+		}
+	}
+	n := c.known()
+	strays = min(max(strays, 0), n)
+	a.Stages = []Stage{
+		c.stage(StageSift, work{reads: n, scatters: n, touches: 2 * strays, sorts: strays, starts: 1}),
+		c.stage(StageCopy, work{reads: n, scatters: n, writes: n}),
+	}
+	return c.finished(a, n, 0)
+}
+
+// canSift reports whether an input can be read a second time, by the host, and all of it is wanted.
+func (f *Facts) canSift() bool {
+	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && !f.InPlace && f.Asked.Limit == 0
+}
+
+// strays is how many records are out of order, as the sample has it and some more: those that are not in the longest
+// part of it that rises. Negative: the sample does not tell, or they are most.
+func (f *Facts) strays() float64 {
+	keys := f.Sample.Prefixes
+	if !f.Sample.Enough || f.Sample.Descents > len(keys)/4 {
+		return -1
+	}
+	out := float64(len(keys) - longestRise(keys))
+	share := (out + strayDeviations*(math.Sqrt(out)+1)) / float64(len(keys))
+	return share * float64(max(f.Records, 0))
+}
+
+// longestRise is the length of the longest part of keys that does not fall (C. Schensted, "Longest increasing and
+// decreasing subsequences", 1961).
+func longestRise(keys []uint64) int {
+	var least []uint64 // least[n] is the least last key of a part of n+1 keys
+	for _, key := range keys {
+		at, _ := slices.BinarySearchFunc(least, key, func(e, key uint64) int {
+			if e <= key {
+				return -1
+			}
+			return 1
+		})
+		if at == len(least) {
+			least = append(least, key)
+		} else {
+			least[at] = key
+		}
+	}
+	return len(least)
+}

@@ -1,0 +1,24 @@
+package sift
+
+import (
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// BenchmarkSift chooses what stays of a block of 64-bit keys, of which one in 128 is anywhere.
+func BenchmarkSift(b *testing.B) {
+	const n = 1 << 15
+	k := keyer(b, format.Spec{RecordSize: 8, Keys: []string{"0:u64"}})
+	g, err := format.NewGenerator(k.Layout(), "nearly-sorted", 1, n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := newView(k, n)
+	g.Fill(v.recs, 0)
+	b.SetBytes(8 * n)
+	for b.Loop() {
+		v.begin(0, n)
+		v.choose(nil, nil)
+	}
+}

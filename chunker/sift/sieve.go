@@ -1,0 +1,232 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/format"
+)
+
+// Options says what a Sieve sifts and with how much memory.
+type Options struct {
+	Keyer        *format.Keyer
+	Workers      int
+	BlockRecords int   // that are looked at together
+	Strays       int64 // that there is memory for
+}
+
+// spareViews is how many blocks are in memory beside those that workers look at: one that waits for the block after it,
+// and one that comes too soon.
+const spareViews = 2
+
+// ErrTooMany is the error of data that have more strays than there is memory for.
+var ErrTooMany = errors.New("more records are out of order than memory holds")
+
+// Sieve sifts data in two readings: Read, then Write. Between them the strays are to be sorted.
+type Sieve struct {
+	opt   Options
+	size  int
+	views chan *view
+
+	Early, Late *Strays // records before their place in the data, and behind it
+
+	mu      sync.Mutex // protects the following
+	pending map[int64]*view
+	next    int64  // first record of the block that is due
+	held    *view  // the block before it, of which records may still leave
+	base    []byte // normalized key of the last record before that which stays; nil: there is none
+	blocks  []block
+}
+
+// block is what is known of a block after the first reading.
+type block struct {
+	records, stay int
+	before        int64  // records before it that stay
+	after         int    // the next block of which records stay
+	lower, upper  []byte // see view
+	key           []byte // normalized, of the first record that stays
+	sum           uint64 // XXH3 (64 bits) of all its records
+}
+
+// New reserves the memory of a Sieve, which Close gives back.
+func New(opt Options) (*Sieve, error) {
+	s := &Sieve{opt: opt, size: opt.Keyer.Layout().RecordSize, pending: map[int64]*view{}}
+	s.views = make(chan *view, opt.Workers+spareViews)
+	for range cap(s.views) {
+		s.views <- newView(opt.Keyer, opt.BlockRecords)
+	}
+	var errs [2]error
+	s.Early, errs[0] = newStrays(opt.Keyer, opt.Strays)
+	s.Late, errs[1] = newStrays(opt.Keyer, opt.Strays)
+	return s, errors.Join(errs[:]...)
+}
+
+// Close gives the memory back.
+func (s *Sieve) Close() error { return errors.Join(s.Early.memory.Free(), s.Late.memory.Free()) }
+
+// Read finds the strays of src. It fails with ErrTooMany if they are more than there is memory for.
+func (s *Sieve) Read(ctx context.Context, src device.Source) error {
+	err := device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
+		for {
+			v, err := s.view(ctx, src)
+			if v == nil || err != nil {
+				return err
+			}
+			v.choose(nil, nil)
+			if err := s.add(v); err != nil {
+				return err
+			}
+		}
+	})
+	if err == nil && s.held != nil {
+		err = s.finish(s.held)
+	}
+	return err
+}
+
+// view is the next block of src; nil: there is none.
+func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
+	var v *view
+	select {
+	case v = <-s.views:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	first, n, err := src.Next(s.opt.BlockRecords, func(int64, int) []byte { return v.recs })
+	if n == 0 || err != nil {
+		s.views <- v
+		return nil, err
+	}
+	v.begin(first, n)
+	return v, nil
+}
+
+// add enters a block, and those behind it that have waited for it.
+func (s *Sieve) add(v *view) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending[v.first] = v
+	for {
+		v := s.pending[s.next]
+		if v == nil {
+			return nil
+		}
+		delete(s.pending, s.next)
+		s.next += int64(v.n)
+		if err := s.join(v); err != nil {
+			return err
+		}
+	}
+}
+
+// join has a block begin where the one before it ends: either records at its begin leave, or, if they are too many,
+// those at that end.
+func (s *Sieve) join(v *view) error {
+	if before := s.lastKey(); before != nil && v.compareKey(int(v.stay[0]), before) < 0 {
+		alone := len(v.stay)
+		typical := bytes.Clone(v.keyOf(int(v.stay[alone/4])))
+		v.choose(before, nil)
+		if len(v.stay) < alone/2 && s.cut(typical, alone-len(v.stay)) {
+			v.choose(s.lastKey(), nil)
+		}
+	}
+	held := s.held
+	s.held = v
+	if held == nil {
+		return nil
+	}
+	return s.finish(held)
+}
+
+// lastKey is the normalized key of the last record that stays; nil: there is none.
+func (s *Sieve) lastKey() []byte {
+	if s.held == nil || len(s.held.stay) == 0 {
+		return s.base
+	}
+	return bytes.Clone(s.held.keyOf(s.held.last()))
+}
+
+// cut has records of the block that is held leave which are above a key, if they are no more than so many, and those
+// before it are not.
+func (s *Sieve) cut(upper []byte, most int) bool {
+	held := s.held
+	if held == nil || bytes.Compare(upper, s.base) < 0 {
+		return false
+	}
+	stayed, lower := len(held.stay), held.lower
+	if held.choose(s.base, upper); stayed-len(held.stay) <= most {
+		return true
+	}
+	held.choose(lower, nil)
+	return false
+}
+
+// finish settles which records of a block stay and takes the strays, when the begin of the next is known.
+func (s *Sieve) finish(v *view) error {
+	b := block{records: v.n, stay: len(v.stay), lower: v.lower, upper: v.upper, sum: v.sum}
+	if len(s.blocks) > 0 {
+		last := &s.blocks[len(s.blocks)-1]
+		b.before = last.before + int64(last.stay)
+	}
+	if b.stay > 0 {
+		b.key, s.base = bytes.Clone(v.keyOf(int(v.stay[0]))), bytes.Clone(v.keyOf(v.last()))
+	}
+	s.blocks = append(s.blocks, b)
+	err := v.eachStray(func(rec []byte, early bool) error {
+		if s.Early.n+s.Late.n == s.opt.Strays {
+			return ErrTooMany
+		}
+		if early {
+			s.Early.add(rec)
+		} else {
+			s.Late.add(rec)
+		}
+		return nil
+	})
+	s.views <- v
+	return err
+}
+
+// Strays is records out of order: in that of the data, until they are sorted.
+type Strays struct {
+	keyer  *format.Keyer
+	size   int64
+	n      int64
+	memory *arena.Memory
+}
+
+func newStrays(k *format.Keyer, most int64) (*Strays, error) {
+	size := int64(k.Layout().RecordSize)
+	memory, err := arena.Alloc(int(most * size))
+	return &Strays{keyer: k, size: size, memory: memory}, err
+}
+
+// Records is how many they are.
+func (s *Strays) Records() int64 { return s.n }
+
+func (s *Strays) at(i int64) []byte { return s.memory.Bytes()[i*s.size : (i+1)*s.size] }
+
+func (s *Strays) add(rec []byte) {
+	copy(s.at(s.n), rec)
+	s.n++
+}
+
+// Source is the strays as they are.
+func (s *Strays) Source() device.Source {
+	return input.ReaderSource(bytes.NewReader(s.memory.Bytes()), 0, s.n, int(s.size))
+}
+
+// WriteBlock puts sorted ones in their place. It is a device.BlockWriter.
+func (s *Strays) WriteBlock(_ context.Context, first int64, recs []byte) error {
+	if end := first*s.size + int64(len(recs)); end > s.n*s.size {
+		return fmt.Errorf("internal error: byte %d of %d of strays", end, s.n*s.size)
+	}
+	copy(s.memory.Bytes()[first*s.size:], recs)
+	return nil
+}

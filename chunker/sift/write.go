@@ -1,0 +1,188 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/extsort/extsort/device"
+)
+
+// errChanged is the error of data that are not what they were at the first reading.
+var errChanged = errors.New("the input changed while it was read")
+
+// Write reads the data again and writes all records in order. The strays have to be sorted.
+func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWriter) error {
+	after := len(s.blocks)
+	for i := len(s.blocks) - 1; i >= 0; i-- {
+		s.blocks[i].after = after
+		if s.blocks[i].stay > 0 {
+			after = i
+		}
+	}
+	return device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
+		m := &merger{sieve: s, to: w, out: make([]byte, 0, s.opt.BlockRecords*s.size)}
+		for {
+			v, err := s.view(ctx, src)
+			if v == nil || err != nil {
+				return err
+			}
+			err = m.write(ctx, v)
+			s.views <- v
+			if err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// place is where the records of a block go, or the first that follows them.
+type place struct{ stay, early, late int64 }
+
+func (p place) output() int64 { return p.stay + p.early + p.late }
+
+// placeOf is the place of the first record of a block that stays: behind all strays of lesser keys, and the early ones
+// of the same key. The first block with such a record takes what comes before it as well.
+func (s *Sieve) placeOf(i int) place {
+	if i == len(s.blocks) {
+		last := &s.blocks[i-1]
+		return place{last.before + int64(last.stay), s.Early.n, s.Late.n}
+	}
+	b := &s.blocks[i]
+	if b.before == 0 {
+		return place{}
+	}
+	return place{b.before, s.Early.upTo(b.key, true), s.Late.upTo(b.key, false)}
+}
+
+// upTo is how many sorted strays have keys that are less than one, or equal.
+func (s *Strays) upTo(key []byte, orEqual bool) int64 {
+	var buffer []byte
+	return int64(sort.Search(int(s.n), func(i int) bool {
+		buffer = s.keyer.Append(buffer[:0], s.at(int64(i)))
+		c := bytes.Compare(buffer, key)
+		return c > 0 || c == 0 && !orEqual
+	}))
+}
+
+// merger writes the records of a block that stay, with the strays between them.
+type merger struct {
+	sieve *Sieve
+	to    device.BlockWriter
+	out   []byte
+	first int64 // index in the output of the first record in out
+}
+
+func (m *merger) write(ctx context.Context, v *view) error {
+	s := m.sieve
+	i := int(v.first / int64(s.opt.BlockRecords))
+	if i >= len(s.blocks) {
+		return errChanged
+	}
+	b := &s.blocks[i]
+	if v.n != b.records || v.sum != b.sum {
+		return errChanged
+	}
+	if b.stay == 0 {
+		return nil
+	}
+	if v.choose(b.lower, b.upper); len(v.stay) != b.stay {
+		return fmt.Errorf("internal error: %d records of a block stay, where %d did", len(v.stay), b.stay)
+	}
+	at, end := s.placeOf(i), s.placeOf(b.after)
+	m.first, m.out = at.output(), m.out[:0]
+	if err := m.merge(ctx, v, at, end); err != nil {
+		return err
+	}
+	return m.flush(ctx)
+}
+
+// merge puts out what lies between two places.
+func (m *merger) merge(ctx context.Context, v *view, at, end place) error {
+	next := 0 // of those that stay
+	for at.early < end.early || at.late < end.late {
+		rec, early := m.sieve.stray(&at, end)
+		until := v.behind(rec, early, next)
+		if err := m.putStaying(ctx, v, v.stay[next:until]); err != nil {
+			return err
+		}
+		if err := m.put(ctx, rec); err != nil {
+			return err
+		}
+		next = until
+	}
+	return m.putStaying(ctx, v, v.stay[next:])
+}
+
+// stray takes the next stray: of equal keys the early ones come first, since they stood before what they were ahead of.
+func (s *Sieve) stray(at *place, end place) (rec []byte, early bool) {
+	early = at.early < end.early
+	if early && at.late < end.late {
+		early = s.opt.Keyer.Compare(s.Early.at(at.early), s.Late.at(at.late)) <= 0
+	}
+	if early {
+		at.early++
+		return s.Early.at(at.early - 1), true
+	}
+	at.late++
+	return s.Late.at(at.late - 1), false
+}
+
+// behind is the first of those that stay, from one on, that comes behind a stray. It looks nearby first.
+func (v *view) behind(stray []byte, early bool, from int) int {
+	prefix := v.keyer.Prefix(stray)
+	isBehind := func(i int) bool {
+		at := int(v.stay[i])
+		if v.prefixes[at] != prefix {
+			return v.prefixes[at] > prefix
+		}
+		c := v.keyer.Compare(v.rec(at), stray)
+		return c > 0 || c == 0 && early
+	}
+	low, step := from, 1
+	for low+step <= len(v.stay) && !isBehind(low+step-1) {
+		low += step
+		step *= 2
+	}
+	most := min(step-1, len(v.stay)-low)
+	return low + sort.Search(most, func(i int) bool { return isBehind(low + i) })
+}
+
+// putStaying puts out records that stay, neighbours together.
+func (m *merger) putStaying(ctx context.Context, v *view, stay []int32) error {
+	for len(stay) > 0 {
+		n := together(stay)
+		from := int(stay[0]) * m.sieve.size
+		if err := m.put(ctx, v.recs[from:from+n*m.sieve.size]); err != nil {
+			return err
+		}
+		stay = stay[n:]
+	}
+	return nil
+}
+
+// put puts out records.
+func (m *merger) put(ctx context.Context, recs []byte) error {
+	for len(recs) > 0 {
+		n := copy(m.out[len(m.out):cap(m.out)], recs)
+		m.out, recs = m.out[:len(m.out)+n], recs[n:]
+		if len(m.out) == cap(m.out) {
+			if err := m.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *merger) flush(ctx context.Context) error {
+	if len(m.out) == 0 {
+		return nil
+	}
+	err := m.to.WriteBlock(ctx, m.first, m.out)
+	m.first += int64(len(m.out) / m.sieve.size)
+	m.out = m.out[:0]
+	return err
+}
