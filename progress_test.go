@@ -9,6 +9,7 @@ import (
 // canceller is a Progress that calls cancel once, when that many bytes have passed in one phase.
 type canceller struct {
 	cancel func()
+	stage  int // in which it does: 0, 1, …
 	after  int64
 
 	mu     sync.Mutex
@@ -20,7 +21,7 @@ func (c *canceller) Begin(string, int64) { c.Add(0) }
 func (c *canceller) Add(bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.passed += bytes; c.passed >= c.after && c.cancel != nil {
+	if c.passed += bytes; c.stage == 0 && c.passed >= c.after && c.cancel != nil {
 		c.cancel()
 		c.cancel = nil
 	}
@@ -29,6 +30,7 @@ func (c *canceller) Add(bytes int64) {
 func (c *canceller) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stage--
 	c.passed = 0
 }
 

@@ -2,6 +2,8 @@ package extsort
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,10 +26,10 @@ func TestPastCache(t *testing.T) {
 		}
 		layout := header.Layout()
 		for _, n := range []int{0, 1, 4 << 20 / layout.RecordSize, 3_333_333 / layout.RecordSize} {
-			data := k.make(t, "uniform", n, r)
-			want := append(header.Encode(int64(n)), reference(t, layout, data, Options{})...)
-			in := writeFile(t, append(header.Encode(int64(n)), data...))
-			for _, strategy := range []Strategy{MergeRuns, Partition} {
+			for strategy, order := range pastCacheOrders {
+				data := k.make(t, order, n, r)
+				want := append(header.Encode(int64(n)), reference(t, layout, data, Options{})...)
+				in := writeFile(t, append(header.Encode(int64(n)), data...))
 				opt := Options{Record: k.spec, Inputs: []string{in}, Strategy: strategy, Verify: n%2 == 1,
 					MemoryBytes: pastCacheMemory, Workers: 3, Output: filepath.Join(t.TempDir(), "out"),
 					TempDirs: []string{t.TempDir()}}
@@ -48,6 +50,9 @@ func TestPastCache(t *testing.T) {
 		}
 	}
 }
+
+// pastCacheOrders are the strategies that go past the page cache, with data that suit them.
+var pastCacheOrders = map[Strategy]string{MergeRuns: "uniform", Partition: "uniform", Sift: "nearly-sorted"}
 
 // pastCacheMemory is memory that a queue of requests fits.
 const pastCacheMemory = 96 << 20
@@ -74,8 +79,8 @@ func inLittleMemory(t *testing.T, bytes int64) {
 func TestPastCacheFails(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("u64")
-	data := k.make(t, "uniform", 1_000_001, seeded(t))
-	for _, strategy := range []Strategy{MergeRuns, Partition} {
+	for strategy, order := range pastCacheOrders {
+		data := k.make(t, order, 1_000_001, seeded(t))
 		in := &injector{failAt: -1}
 		for failAt := int64(0); ; failAt = failAt*2 + 1 {
 			in = &injector{failAt: failAt}
@@ -92,6 +97,32 @@ func TestPastCacheFails(t *testing.T) {
 		}
 		if in.failAt < 100 {
 			t.Errorf("%s: only %d operations", strategy, in.failAt)
+		}
+	}
+}
+
+// TestPastCacheCancelled cancels sorts past the page cache while they read and while they write: requests are under way
+// then, for both. Each ends with the cause and leaves nothing.
+func TestPastCacheCancelled(t *testing.T) {
+	inLittleMemory(t, pastCacheMemory)
+	const n = 1_000_001
+	k, cause := kindNamed("u64"), errors.New("the user has had enough")
+	for strategy, order := range pastCacheOrders {
+		in := writeFile(t, k.make(t, order, n, seeded(t)))
+		for _, at := range []*canceller{{after: 0}, {after: n / 3}, {after: n - 1}, // while it reads, and while it writes
+			{stage: 1, after: 0}, {stage: 1, after: n / 3}, {stage: 1, after: n - n/9}} {
+			opt := Options{Record: k.spec, Inputs: []string{in}, Strategy: strategy, Workers: 2,
+				MemoryBytes: pastCacheMemory, Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+			opt.faults.chunkRecords, opt.faults.readBytes = 300_000, 1e9
+			ctx, cancel := context.WithCancelCause(context.Background())
+			opt.Progress = &canceller{cancel: func() { cancel(cause) }, stage: at.stage, after: 8 * at.after}
+			_, err := Sort(ctx, opt)
+			if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled in stage %d after %d records: %v", strategy, at.stage, at.after, err)
+			}
+			if left := append(leftIn(t, filepath.Dir(opt.Output)), leftIn(t, opt.TempDirs[0])...); len(left) > 0 {
+				t.Errorf("%s, cancelled in stage %d after %d records: %q is left", strategy, at.stage, at.after, left)
+			}
 		}
 	}
 }
