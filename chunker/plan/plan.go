@@ -116,6 +116,7 @@ type Candidate struct {
 	Stays        int64   `json:"-"` // records of a chunk of a merge whose last one stays in memory; 0: none does
 	Stages       []Stage `json:"-"`
 	Shares       []Share `json:"-"` // of a spread
+	Together     int     `json:"-"` // records that are sifted together
 
 	beside float64 // seconds of the last stage's work that may go on while the disk takes what it has written
 }
@@ -266,7 +267,7 @@ func (c *chooser) obeys(asked *Candidate) bool {
 	case asked.Strategy == Reread:
 		return c.f.canReread() && c.f.staysCached()
 	case asked.Strategy == Sift:
-		return c.f.canSift() && c.f.Kept == nil
+		return c.f.canSift() && c.f.Kept == nil && asked.ChunkRecords > 0
 	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}

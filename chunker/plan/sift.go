@@ -15,6 +15,10 @@ const (
 	// siftBlockBytes is the most of a block: what is known of its records stays in the processor's caches.
 	siftBlockBytes = 256 << 10
 
+	// siftEntryBytes is what is kept of each block beside three keys; all of them have a siftIndexShare of the memory.
+	siftEntryBytes = 160
+	siftIndexShare = 8
+
 	// strayShare is the part of the memory that strays take; what sorts them has the rest.
 	strayShare = 4
 
@@ -22,22 +26,32 @@ const (
 	strayDeviations = 2
 )
 
-// SiftRecords is how many records of a size are sifted together.
-func (s *Sizes) SiftRecords(size int) int { return max(min(s.BlockBytes, siftBlockBytes)/size, 1) }
+// siftBlock is how many records are sifted together: of a huge input more, since what is known of each block is kept.
+func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
+	for bytes := min(s.BlockBytes, siftBlockBytes); ; bytes *= 2 {
+		records = max(bytes/f.recordSize(), 1)
+		blocks := f.Records/int64(records) + 1
+		index = blocks * int64(siftEntryBytes+3*f.Keyer.KeySize())
+		if index <= s.Budget.Chunks()/siftIndexShare || blocks == 1 {
+			return records, index
+		}
+	}
+}
 
 // sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
 // belongs, what it has taken (package sift).
 func (c *chooser) sift() Candidate {
 	a := Candidate{Strategy: Sift, Why: "nearly in order: what is not is sorted in memory"}
 	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
-	blocks := int64(c.sizes.SiftRecords(c.f.recordSize())) * ((workers+siftBlocks)*(size+siftBytes) + workers*size)
-	memory := c.sizes.Budget.Chunks() - blocks
+	var index int64
+	a.Together, index = c.sizes.siftBlock(c.f)
+	memory := c.sizes.Budget.Chunks() - index - int64(a.Together)*((workers+siftBlocks)*(size+siftBytes)+workers*size)
 	strays := c.f.strays()
-	a.ChunkRecords = max(memory/strayShare/size, 1)
+	a.ChunkRecords = max(memory, 0) / strayShare / size
 	switch {
 	case !c.f.canSift():
 		a.Why = "needs the host's processors, files that it can read twice and all of the output"
-	case strays < 0 || memory < 0:
+	case strays < 0:
 		a.Why = "the sample is far from in order"
 	default:
 		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))

@@ -12,7 +12,7 @@ import (
 func runSift(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	s := &r.Plan.Sizes
 	sieve, err := sift.New(sift.Options{
-		Keyer: r.Input.Keyer, Workers: s.Workers, BlockRecords: s.SiftRecords(r.Input.size), Strays: c.ChunkRecords,
+		Keyer: r.Input.Keyer, Workers: s.Workers, BlockRecords: c.Together, Strays: c.ChunkRecords,
 	})
 	defer func() { err = errors.Join(err, sieve.Close()) }()
 	if err != nil {
