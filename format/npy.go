@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // A .npy file (numpy.lib.format, versions 1.0, 2.0 and 3.0):
@@ -75,20 +77,12 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 		}
 		return string(raw), size, nil
 	}
-	runes := make([]rune, len(raw)) // of Latin-1, each byte is one
-	for i, c := range raw {
-		runes[i] = rune(c)
-	}
-	return string(runes), size, nil
+	raw, err = charmap.ISO8859_1.NewDecoder().Bytes(raw)
+	return string(raw), size, err
 }
 
-// npyLengthBytes is how wide the length is.
-func npyLengthBytes(major byte) int {
-	if major == 1 {
-		return 2
-	}
-	return 4
-}
+// npyLengthBytes is how wide the length is: 2 in version 1, else 4.
+func npyLengthBytes(major byte) int { return 2 * min(int(major), 2) }
 
 func parseNpyText(text string) (dt dtype, records int64, err error) {
 	v, err := parseLiteral(text)
@@ -171,9 +165,9 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 	}
 	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + "," + second + "), }" +
 		strings.Repeat(" ", npyCountWidth-len(count))
-	raw, narrow := toLatin1(text)
 	major := byte(1)
-	if !narrow {
+	raw, err := charmap.ISO8859_1.NewEncoder().Bytes([]byte(text))
+	if err != nil { // there are characters that Latin-1 has not
 		raw, major = []byte(text), 3
 	} else if len(raw)+npyAlignment > 0xffff {
 		major = 2
@@ -183,14 +177,4 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(raw)))
 	return slices.Concat([]byte(npyMagic), []byte{major, 0}, length[:npyLengthBytes(major)], raw)
-}
-
-func toLatin1(s string) (b []byte, ok bool) {
-	for _, r := range s {
-		if r > 0xff {
-			return nil, false
-		}
-		b = append(b, byte(r))
-	}
-	return b, true
 }
