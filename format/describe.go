@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -51,17 +52,13 @@ func ReadArray(r io.Reader) (*Array, error) {
 		return nil, err
 	}
 	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size, Columns: dt.columns}
-	for i := 1; i < min(dt.columns, shownColumns); i++ {
-		f := dt.fields[0]
-		f.Offset += i * (dt.size / dt.columns)
-		dt.fields = append(dt.fields, f)
-	}
-	for i := range dt.fields {
-		if dt.columns > 0 {
-			dt.fields[i].Name = strconv.Itoa(i)
+	a.Fields = dt.fields
+	if dt.columns > 0 { // all are as the first is
+		a.Fields = slices.Repeat(dt.fields, min(dt.columns, shownColumns))
+		for i := range a.Fields {
+			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(dt.size/dt.columns)
 		}
 	}
-	a.Fields = dt.fields
 	return a, nil
 }
 

@@ -8,14 +8,6 @@ type LayoutError struct{ Faults []error }
 func (e *LayoutError) Error() string   { return errors.Join(e.Faults...).Error() }
 func (e *LayoutError) Unwrap() []error { return e.Faults }
 
-// layoutError is nil where there is no fault.
-func layoutError(faults []error) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return &LayoutError{faults}
-}
-
 // PartialRecordError says that an input ends within a record: it was cut short, or the record size is wrong.
 type PartialRecordError struct {
 	File       string

@@ -137,9 +137,7 @@ func ucsText(key []byte, around int) string {
 	for ; len(key) > 0; key = key[ucsBytes:] {
 		chars = append(chars, rune(binary.BigEndian.Uint32(key)))
 	}
-	for len(chars) > 0 && chars[len(chars)-1] == 0 {
-		chars = chars[:len(chars)-1]
-	}
+	chars = []rune(strings.TrimRight(string(chars), "\x00"))
 	from, to, before, after := shownPart(len(chars), around)
 	return before + strconv.Quote(string(chars[from:to])) + after
 }

@@ -25,25 +25,19 @@ var (
 // suffix of a file's name asks for it: .gz, .zst, .s2, else None. A suffix that promises another compression is an
 // error.
 func ParseCompression(s, name string) (Compression, error) {
-	if s == "" {
-		return suffixCompression(name)
-	}
-	if s == "zst" {
-		return Zstd, nil
-	}
-	if at := slices.Index(compressionNames[:LZ4], s); at >= 0 {
+	switch suffix, at := filepath.Ext(name), slices.Index(compressionNames[:LZ4], s); {
+	case at >= 0:
 		return Compression(at), nil
-	}
-	return None, fmt.Errorf("Options.Compress %q: use none, gzip, zstd or s2", s)
-}
-
-func suffixCompression(name string) (Compression, error) {
-	suffix := filepath.Ext(name)
-	if slices.Contains(foreignSuffixes, suffix) {
+	case s == "zst":
+		return Zstd, nil
+	case s != "":
+		return None, fmt.Errorf("Options.Compress %q: use none, gzip, zstd or s2", s)
+	case slices.Contains(foreignSuffixes, suffix):
 		return None, fmt.Errorf("Options.Output %s: nothing is written as %s: use .zst, or Options.Compress none "+
 			"to write it uncompressed under that name", name, suffix)
+	default:
+		return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
 	}
-	return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
 }
 
 // DetectBytes is how many of the first bytes of a stream Detect and Recognition want to see. A shorter stream is given

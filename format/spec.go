@@ -50,7 +50,10 @@ func (s Spec) Validate() error {
 			faults = append(faults, err)
 		}
 	}
-	return layoutError(faults)
+	if len(faults) == 0 {
+		return nil
+	}
+	return &LayoutError{faults}
 }
 
 func (s Spec) combinationFaults() (faults []error) {
