@@ -29,23 +29,16 @@ func Open(ctx context.Context, name string) (*Object, error) {
 }
 
 // transport speaks HTTP/1.1, where every request that is on its way has a connection of its own: they do not share
-// the window of one.
+// the window of one. That is so since it has a DialContext, and does not ask for HTTP/2.
 var transport = &http.Transport{
 	Proxy:                 http.ProxyFromEnvironment,
 	DialContext:           (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
-	Protocols:             onlyHTTP1(),
 	MaxIdleConnsPerHost:   64,
 	IdleConnTimeout:       90 * time.Second,
 	TLSHandshakeTimeout:   15 * time.Second,
 	ResponseHeaderTimeout: time.Minute,
 	DisableCompression:    true, // bytes are counted as they are stored
 	ReadBufferSize:        64 << 10,
-}
-
-func onlyHTTP1() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	return p
 }
 
 var client = &http.Client{Transport: transport}

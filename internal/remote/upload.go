@@ -66,8 +66,6 @@ type buffer struct {
 	lent   bool
 }
 
-func (b *buffer) part() []byte { return b.memory.Bytes()[:b.bytes] }
-
 // store takes the parts of one object.
 type store interface {
 	put(ctx context.Context, number int, part []byte) (tag string, err error)
@@ -152,7 +150,7 @@ func (u *Upload) freeAll() {
 
 // send sends the part that is filled.
 func (u *Upload) send() {
-	part := u.filled.part()
+	part := u.filled.memory.Bytes()[:u.filled.bytes]
 	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.put(ctx, number, part) })
 }
 
