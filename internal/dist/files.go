@@ -175,13 +175,11 @@ func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, numb
 func (p *Plan) record(of kind, k int) (*Record, error) {
 	r := &Record{}
 	err := readJSON(p.recordFile(of, k), r)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) || err == nil && r.Plan != p.Fingerprint {
 		return nil, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
-	case r.Plan != p.Fingerprint:
-		return nil, nil
 	}
 	r.File, r.Offset = p.file(of, k) // by the name that it has now, and here
 	return r, nil
@@ -237,11 +235,11 @@ func writeJSON(ctx context.Context, name string, v any) error {
 
 func readJSON(name string, v any) error {
 	text, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
@@ -106,11 +107,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, in := range files {
-			in.Close() // which was only read
-		}
-	}()
+	defer chunker.NewDataset(files).Close() // which was only read
 	for i, in := range files {
 		if err := p.addInput(r.Inputs[i], in); err != nil {
 			return nil, err
@@ -221,17 +218,13 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 // together does n things, of which several are under way at the same time: most of them wait for an answer of a store.
 // After an error the others end soon, or do not begin. It gives the first one, in their order, of those that came.
 func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, n)
-	var group errgroup.Group
+	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(plan.RemoteRequests)
+	errs := make([]error, n)
 	for i := 0; i < n && within.Err() == nil; i++ {
 		group.Go(func() error {
-			if errs[i] = do(within, i); errs[i] != nil {
-				cancel()
-			}
-			return nil
+			errs[i] = do(within, i)
+			return errs[i]
 		})
 	}
 	group.Wait()
