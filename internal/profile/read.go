@@ -1,11 +1,10 @@
 package profile
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
@@ -55,19 +54,15 @@ func readRate(src device.Source, recordSize, readers int, bytes int64, memory []
 // rateOf is the bytes/s that some workers move, until they have so many, the time is over or there are no more.
 func rateOf(workers int, bytes int64, most time.Duration, move func(worker int) (int, error)) (float64, error) {
 	var moved atomic.Int64
-	var all errgroup.Group
 	start := time.Now()
-	for i := range workers {
-		all.Go(func() error {
-			for moved.Load() < bytes && time.Since(start) < most {
-				n, err := move(i)
-				if moved.Add(int64(n)); n == 0 || err != nil {
-					return err
-				}
+	err := device.Each(context.Background(), workers, func(_ context.Context, i int) error {
+		for moved.Load() < bytes && time.Since(start) < most {
+			n, err := move(i)
+			if moved.Add(int64(n)); n == 0 || err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	err := all.Wait()
+		}
+		return nil
+	})
 	return float64(moved.Load()) / time.Since(start).Seconds(), err
 }
