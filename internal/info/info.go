@@ -73,26 +73,20 @@ const maxDescribed = 100 // arrays of an archive that are opened
 
 // describe adds what the header of the array says.
 func (m *Member) describe(file *format.Member) {
+	var array *format.Array
 	r, err := file.Open()
 	if err == nil {
 		defer r.Close()
-		err = m.read(r)
+		array, err = format.ReadArray(r)
 	}
 	if err != nil {
 		m.Problem = err.Error()
-	}
-}
-
-func (m *Member) read(r io.Reader) error {
-	array, err := format.ReadArray(r)
-	if err != nil {
-		return err
+		return
 	}
 	m.DType, m.Shape = array.DType, []int64{array.Records}
 	if array.Columns > 0 {
 		m.Shape = append(m.Shape, int64(array.Columns))
 	}
-	return nil
 }
 
 // Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in

@@ -140,7 +140,7 @@ type scanner struct {
 	beforeIndex int64
 	grows       bool // a record was greater than one before it
 	least, most []byte
-	floats      []floatPart
+	floats      []format.Field // of the key, by their places in its normalized form
 	sample      sample
 }
 
@@ -154,7 +154,8 @@ func newScanner(h *format.Header) *scanner {
 	at := 0
 	for _, f := range layout.Key {
 		if f.HasNaNs() {
-			s.floats = append(s.floats, floatPart{f, at})
+			f.Offset = at
+			s.floats = append(s.floats, f)
 		}
 		at += f.Type.Size
 	}
@@ -169,7 +170,7 @@ func (s *scanner) add(first int64, recs []byte) {
 		s.compare(i)
 		s.sample.add(s.key)
 		for _, f := range s.floats {
-			if f.IsNaN(s.key[f.at : f.at+f.Type.Size]) {
+			if f.IsNaN(s.key[f.Offset : f.Offset+f.Type.Size]) {
 				s.out.NaNs++
 				break
 			}
@@ -221,10 +222,4 @@ func (s *scanner) finish() *Scan {
 	out.SampleKeys, out.SampleDuplicates = int64(s.sample.len()), s.sample.duplicates()
 	out.Histogram = histogram(s.layout.Key[0], &s.sample)
 	return out
-}
-
-// floatPart is a float in a normalized key.
-type floatPart struct {
-	format.Field
-	at int // in the key
 }
