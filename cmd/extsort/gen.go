@@ -1,17 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
@@ -59,8 +58,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	if size := records * int64(header.Layout().RecordSize); f.bytes > size {
-		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size/records, size))
+	size := header.Layout().RecordSize
+	if whole := records * int64(size); f.bytes > whole {
+		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size, whole))
 	}
 	if doubt := misnamed(f.output, f.compress, f.record.Format == "npy"); doubt != "" {
 		a.warn(doubt)
@@ -77,14 +77,14 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 		return err
 	}
 	progress := a.bars(f.progress)
-	progress.Begin("generate", records*int64(header.Layout().RecordSize))
+	progress.Begin("generate", records*int64(size))
 	defer progress.Close()
-	write := func(ctx context.Context, first int64, block []byte) error {
-		generator.Fill(block, first)
+	write := device.BlockWriterFunc(func(ctx context.Context, first int64, block []byte) error {
 		defer progress.Add(int64(len(block)))
 		return sink.WriteBlock(ctx, first, block)
-	}
-	if err := inBlocks(ctx, records, header.Layout().RecordSize, f.workers, write); err != nil {
+	})
+	made := input.ReaderSource(generated{generator, int64(size)}, 0, records, size)
+	if err := device.Copy(ctx, made, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
 	return sink.Commit(records)
@@ -142,18 +142,13 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 // enough to be still in cache when it is written.
 const generationBlock = 1 << 20
 
-func inBlocks(ctx context.Context, records int64, size, workers int,
-	write func(ctx context.Context, first int64, block []byte) error) error {
-	per := int64(max(generationBlock/size, 1))
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(min(workers, 4*processors))
-	blocks := sync.Pool{New: func() any { return new(make([]byte, per*int64(size))) }}
-	for first := int64(0); first < records && working.Err() == nil; first += per {
-		group.Go(func() error {
-			block := blocks.Get().(*[]byte)
-			defer blocks.Put(block)
-			return write(working, first, (*block)[:min(per, records-first)*int64(size)])
-		})
-	}
-	return cmp.Or(group.Wait(), context.Cause(ctx))
+// generated reads the records of a generator as those of a file.
+type generated struct {
+	*format.Generator
+	size int64 // of a record
+}
+
+func (g generated) ReadAt(p []byte, off int64) (int, error) {
+	g.Fill(p, off/g.size)
+	return len(p), nil
 }

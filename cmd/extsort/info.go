@@ -172,17 +172,15 @@ func scanRows(s *info.Scan) []row {
 }
 
 func order(s *info.Scan) string {
-	so := when(!s.All, ", as far as was looked at")
-	if s.Sorted {
+	so, d := when(!s.All, ", as far as was looked at"), s.Disorder
+	switch {
+	case s.Sorted:
 		return "in order" + so
-	}
-	d := s.Disorder
-	where := fmt.Sprintf("record %d (byte %d) is %s after %s", d.Record+1, d.Byte, d.Key, d.After)
-	where += when(d.AfterRecord != d.Record-1, " of record %d", d.AfterRecord+1)
-	if s.Reversed {
+	case s.Reversed:
 		return "in reverse order" + so
 	}
-	return "not in order: " + where
+	return fmt.Sprintf("not in order: record %d (byte %d) is %s after %s", d.Record+1, d.Byte, d.Key, d.After) +
+		when(d.AfterRecord != d.Record-1, " of record %d", d.AfterRecord+1)
 }
 
 // writeSizes tells which record sizes are likely, where none is known.

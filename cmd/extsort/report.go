@@ -21,15 +21,13 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// jsonHead is what the JSON of each command begins with.
-type jsonHead struct {
-	Schema int    `json:"schema"`          // of its form: it changes when a name goes or changes its meaning
-	Error  string `json:"error,omitempty"` // why the run failed, as after "extsort: "; what follows it may be incomplete
-}
-
-// writeObject writes an object, or nothing for nil, as one line of JSON behind a head; failed is the error of the run.
+// writeObject writes an object, or nothing for nil, as one line of JSON behind a head, with which the JSON of each
+// command begins; failed is the error of the run.
 func writeObject(w io.Writer, v any, failed error) error {
-	head := jsonHead{Schema: 1}
+	head := struct {
+		Schema int    `json:"schema"`          // of its form: it changes when a name goes or changes its meaning
+		Error  string `json:"error,omitempty"` // why the run failed, as after "extsort: "; what follows may be incomplete
+	}{Schema: 1}
 	if failed != nil {
 		head.Error = errorLine(failed)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +177,8 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 	changed := 0
 	for _, u := range profile.Usuals {
 		was, err := u.Plan(before, processors)
-		if err != nil {
-			return err
-		}
-		is, err := u.Plan(now, processors)
-		if err != nil {
+		is, alsoErr := u.Plan(now, processors)
+		if err = cmp.Or(err, alsoErr); err != nil {
 			return err
 		}
 		if was.Strategy != is.Strategy {
@@ -216,23 +214,22 @@ func showTuning(w io.Writer) error {
 }
 
 func resetTuning(w io.Writer) error {
-	forget := []func() (string, error){profile.Forget}
-	for _, info := range extsort.Devices().Devices {
-		forget = append(forget, func() (string, error) { return tune.Forget(info) })
-	}
 	removed := 0
-	for _, f := range forget {
-		name, err := f()
-		if err != nil {
-			return err
-		}
-		if name != "" {
+	tell := func(name string, err error) error {
+		if err == nil && name != "" {
 			removed++
 			fmt.Fprintf(w, "removed %s\n", name)
 		}
+		return err
 	}
-	if removed == 0 {
+	err := tell(profile.Forget())
+	for _, info := range extsort.Devices().Devices {
+		if err == nil {
+			err = tell(tune.Forget(info))
+		}
+	}
+	if err == nil && removed == 0 {
 		fmt.Fprintln(w, "nothing is kept of this machine or its devices")
 	}
-	return nil
+	return err
 }

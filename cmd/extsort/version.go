@@ -28,19 +28,15 @@ func printVersion(w io.Writer) {
 	if !ok {
 		info = &debug.BuildInfo{}
 	}
-	set := func(key string) string {
-		for _, s := range info.Settings {
-			if s.Key == key {
-				return s.Value
-			}
-		}
-		return ""
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
 	}
-	commit := cmp.Or(releaseCommit, set("vcs.revision"), "unknown")
+	commit := cmp.Or(releaseCommit, set["vcs.revision"], "unknown")
 	fmt.Fprintln(w, "extsort", cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"))
 	writeRows(w, []row{
-		{"commit", commit + when(releaseCommit == "" && set("vcs.modified") == "true", ", with changes")},
-		{"date", cmp.Or(releaseDate, set("vcs.time"), "unknown")},
+		{"commit", commit + when(releaseCommit == "" && set["vcs.modified"] == "true", ", with changes")},
+		{"date", cmp.Or(releaseDate, set["vcs.time"], "unknown")},
 		{"built by", runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"features", cmp.Or(strings.Join(features(), ", "), "none")},
 	})
