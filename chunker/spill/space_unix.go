@@ -1,4 +1,4 @@
-//go:build unix && !netbsd && !openbsd && !solaris && !illumos && !aix
+//go:build unix
 
 package spill
 

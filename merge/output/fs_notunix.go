@@ -20,3 +20,11 @@ func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 func closeCopy(*os.File) error { return nil }
 
 func keepOwner(*os.File, fs.FileInfo) {}
+
+// renamesOpen: a file has to be closed before it is renamed or removed.
+const renamesOpen = false
+
+// lock is not supported: temporary names are random, and what a killed run leaves is the user's to remove.
+func lock(*os.File) error { return errors.ErrUnsupported }
+
+func isDead(*os.File) bool { return false }

@@ -48,16 +48,8 @@ func openDescriptor(number int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// duplicate makes a second descriptor of an open file, which no child inherits. AIX has no F_DUPFD_CLOEXEC.
-func duplicate(fd uintptr) (int, error) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	other, err := unix.FcntlInt(fd, unix.F_DUPFD, 0)
-	if err == nil {
-		unix.CloseOnExec(other)
-	}
-	return other, err
-}
+// duplicate makes a second descriptor of an open file, which no child inherits.
+func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }
 
 // closeCopy closes a copy of f's descriptor, upon which a network file system writes what it still has and says what
 // became of it. f stays open: it is the caller's.
@@ -82,3 +74,18 @@ func keepOwner(f *os.File, replaced fs.FileInfo) {
 		f.Chown(-1, int(stat.Gid))
 	}
 }
+
+// renamesOpen: a file may be renamed or removed while it is open, and so while it is locked.
+const renamesOpen = true
+
+// lock says that the owner of a file lives, until it is closed or the process ends, however that happens.
+func lock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// isDead reports whether the owner of a file lives no more, and keeps others from finding out the same.
+func isDead(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }

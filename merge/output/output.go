@@ -27,7 +27,7 @@ import (
 // until then it has no name (O_TMPFILE) or, where that is not possible, a temporary one in the same folder, and
 // what stood under the name before is untouched. So the output may be one of the inputs. What a killed process leaves
 // under a temporary name, the next output of that name on the same machine removes: a lock tells that its owner is
-// dead. Windows and AIX have no such lock, and leave it.
+// dead. Windows has no such lock, and leaves it.
 //
 // Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
 // IsStream is true, and only Write may be used.
