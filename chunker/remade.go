@@ -126,9 +126,7 @@ type remadeSource struct {
 }
 
 func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if src, ok := s.Source.(input.Foreseen); ok {
-		src.ReadAhead(ctx, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from))
-	}
+	input.ReadAhead(ctx, s.Source, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from))
 }
 
 func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {

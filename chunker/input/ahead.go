@@ -7,13 +7,13 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Foreseen is a source that can be read from the disk into memory before its records are asked for.
-type Foreseen interface {
-	device.Source
-
-	// ReadAhead has the system read the records, maxBytes of them at most, and returns when that is under way or ctx is
-	// done. It does nothing where what was read before was in memory.
-	ReadAhead(ctx context.Context, maxBytes int64)
+// ReadAhead has the records of a source read into memory before they are asked for, maxBytes of them at most, and
+// returns when that is under way or ctx is done. It does nothing where the source has no such method, or where what was
+// read before was in memory.
+func ReadAhead(ctx context.Context, src device.Source, maxBytes int64) {
+	if s, ok := src.(interface{ ReadAhead(context.Context, int64) }); ok {
+		s.ReadAhead(ctx, maxBytes)
+	}
 }
 
 // ahead has the system read what will be asked for soon, as long as what was read of late came from a disk. By itself

@@ -2,5 +2,5 @@
 // standard input and compressed files, which are read in sequence ([Stream]). [Open] opens both and reads their
 // headers.
 //
-// Files that come from a disk are read ahead of their readers; a source that is [Foreseen] may be so before it is read.
+// Files that come from a disk are read ahead of their readers; [ReadAhead] has that done before they are read.
 package input

@@ -37,7 +37,7 @@ func (r *Run) Source(i, j int) device.Source {
 	return s
 }
 
-// ReadAhead has requests read what there is memory for. It is input.Foreseen's.
+// ReadAhead has requests read what there is memory for. See input.ReadAhead.
 func (s *runSource) ReadAhead(context.Context, int64) {
 	if s.ahead != nil {
 		s.ahead.mu.Lock()

@@ -113,7 +113,7 @@ func (in *Input) Seekable() bool {
 }
 
 // Remote reports whether an input is read over a network.
-func (in *Input) Remote() bool { return slices.ContainsFunc(in.Files, (*input.Input).Remote) }
+func (in *Input) Remote() bool { return input.RequestsOf(in.Files) != nil }
 
 // Overwritten is an input that is the output, too; nil: none is.
 func (in *Input) Overwritten() *input.Input {
@@ -154,9 +154,7 @@ type watchedSource struct {
 }
 
 func (w *watchedSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	if src, ok := w.Source.(input.Foreseen); ok {
-		src.ReadAhead(ctx, maxBytes)
-	}
+	input.ReadAhead(ctx, w.Source, maxBytes)
 }
 
 // Next reads from the source and shows what came.

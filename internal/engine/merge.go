@@ -84,11 +84,9 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			m.r.pool.put(chunk)
 			break
 		}
-		last := src == nil
+		next, last := src, src == nil
 		group.Go(func() error { return m.sortRun(groupCtx, chunk, of, i, last) })
-		if next, ok := src.(input.Foreseen); ok {
-			group.Go(func() error { next.ReadAhead(groupCtx, m.r.Facts.ReadAhead()); return nil })
-		}
+		group.Go(func() error { input.ReadAhead(groupCtx, next, m.r.Facts.ReadAhead()); return nil })
 	}
 	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
 	if failed := group.Wait(); failed != nil {

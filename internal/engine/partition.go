@@ -100,9 +100,7 @@ func (p *partitioning) foresee(ctx context.Context, parts []*chunker.Part) (devi
 		return nil, nil
 	}
 	src, err := parts[i].Cut(p.candidate.ChunkRecords)
-	if ahead, ok := src.(input.Foreseen); ok {
-		ahead.ReadAhead(ctx, p.r.Facts.ReadAhead())
-	}
+	input.ReadAhead(ctx, src, p.r.Facts.ReadAhead())
 	return src, err
 }
 
