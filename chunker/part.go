@@ -40,7 +40,7 @@ func (p *Part) Split(n int) []device.Source {
 	if blocks == 0 {
 		return nil
 	}
-	return input.Evenly(blocks, n, func(first, n int64) device.Source {
+	return input.Evenly(blocks, n, func(_ int, first, n int64) device.Source {
 		return p.Source(int(first), int(first+n))
 	})
 }

@@ -270,9 +270,9 @@ func (f *fetcher) find(first, end int64) (from *piece, n int64) {
 	return nil, end - first
 }
 
-// begin has the fetcher get its share of the requests from now on, before it takes one.
+// begin has the fetcher get its share of the requests from now on, before it takes one. It does nothing on nil.
 func (f *fetcher) begin() {
-	if f.left > 0 {
+	if f != nil && f.left > 0 {
 		f.from.join(f)
 	}
 }
@@ -349,20 +349,29 @@ func (f *fetcher) drop(p *piece) {
 
 // sequenceAhead is bytes that are read in order, and fetched ahead.
 type sequenceAhead struct {
-	*fetcher
-	at int64
+	*io.SectionReader
+	by *fetcher
 }
 
 func newSequenceAhead(from *Requests, r io.ReaderAt, base, bytes int64) *sequenceAhead {
-	return &sequenceAhead{fetcher: newFetcher(from, 1, bytes, func(p []byte, first int64) error {
+	by := newFetcher(from, 1, bytes, func(p []byte, first int64) error {
 		_, err := r.ReadAt(p, base+first)
 		return err
-	})}
+	})
+	return &sequenceAhead{io.NewSectionReader(by, 0, bytes), by}
+}
+
+// ReadAt is ReadRecords of bytes.
+func (f *fetcher) ReadAt(p []byte, first int64) (int, error) {
+	if err := f.ReadRecords(p, first); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // Close gives up what was not read.
 func (s *sequenceAhead) Close() error {
-	s.giveUp()
+	s.by.giveUp()
 	return nil
 }
 
@@ -371,17 +380,4 @@ func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
 	requests := newRequests()
 	requests.Allow(memoryBytes)
 	return newSequenceAhead(requests, r, 0, bytes)
-}
-
-func (s *sequenceAhead) Read(p []byte) (int, error) {
-	n := min(int64(len(p)), s.records-s.at)
-	if n == 0 && len(p) > 0 {
-		return 0, io.EOF
-	}
-	err := s.ReadRecords(p[:n], s.at)
-	if err != nil {
-		return 0, err
-	}
-	s.at += n
-	return int(n), nil
 }

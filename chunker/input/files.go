@@ -23,10 +23,10 @@ type Files struct {
 
 // NewFiles joins inputs. REQUIRES: all are Seekable.
 func NewFiles(inputs []*Input) *Files {
-	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize}
+	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize,
+		requests: RequestsOf(inputs)}
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
-		f.requests = cmp.Or(f.requests, in.requests)
 	}
 	f.ahead = newAhead(f.size, f.askFor)
 	return f
@@ -48,28 +48,29 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 		f.fetched().giveUp() // all records are read anew
 	}
 	f.cut += n
-	src := f.section(f.cut-n, n)
-	src.(*section).begin()
-	return src, nil
+	s := f.section(f.cut-n, n)
+	s.fetched.begin()
+	return s, nil
 }
 
 // Split cuts all records into at most n sources that can be read at the same time.
 func (f *Files) Split(n int) []device.Source {
 	f.fetched().giveUp() // all records are read anew
-	sources := Evenly(f.Records(), n, f.section)
-	for _, src := range sources[:min(len(sources), plan.RemoteReaders)] {
-		src.(*section).begin()
-	}
-	return sources
+	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
+		s := f.section(first, n)
+		if i < plan.RemoteReaders {
+			s.fetched.begin()
+		}
+		return s
+	})
 }
 
 // Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
-func Evenly(records int64, n int, cut func(first, n int64) device.Source) []device.Source {
-	n = int(max(min(int64(n), records), 1))
-	sources := make([]device.Source, n)
+func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source) []device.Source {
+	sources := make([]device.Source, max(min(int64(n), records), 1))
 	for i := range sources {
-		first, end := records*int64(i)/int64(n), records*int64(i+1)/int64(n)
-		sources[i] = cut(first, end-first)
+		first, end := Part{int64(i), int64(len(sources))}.Of(records)
+		sources[i] = cut(i, first, end-first)
 	}
 	return sources
 }
@@ -87,7 +88,7 @@ func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 }
 
 // section is the source of n records from index first on. Several may be read at the same time.
-func (f *Files) section(first, n int64) device.Source {
+func (f *Files) section(first, n int64) *section {
 	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 	if by := f.fetched(); by != nil {
 		s.fetched = newFetcher(by, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })

@@ -312,12 +312,11 @@ func (c *checked) look() (err error) {
 // skip reads past n bytes, and gives them if they are to be kept.
 func skip(r io.Reader, n int64, keep bool) (kept []byte, err error) {
 	var to bytes.Buffer
-	passed, err := int64(0), error(nil)
+	into := io.Discard
 	if keep {
-		passed, err = io.CopyN(&to, r, n)
-	} else {
-		passed, err = io.CopyN(io.Discard, r, n)
+		into = &to
 	}
+	passed, err := io.CopyN(into, r, n)
 	if err == io.EOF {
 		err = tooShort(passed, n)
 	}
@@ -355,9 +354,6 @@ func (in *Input) askFor(first, n int64) {
 		willNeed(f.file, f.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
 }
-
-// Remote reports whether the input is read over a network.
-func (in *Input) Remote() bool { return in.requests != nil }
 
 // RequestsOf is the memory by which all remote inputs of a run are read ahead; nil: none is remote.
 func RequestsOf(all []*Input) *Requests {

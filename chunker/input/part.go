@@ -50,25 +50,17 @@ func (p Part) Slice(inputs []*Input) (before int64, err error) {
 // Total is the number of records of inputs from which a part can be taken; else an error.
 func Total(inputs []*Input) (records int64, err error) {
 	for _, in := range inputs {
-		if err := in.sliceable(); err != nil {
-			return 0, err
+		switch {
+		case in.Replaced:
+			return 0, fmt.Errorf("part: %s is an input and the output, and a part of it would replace the whole: "+
+				"name another output", in.Name)
+		case !in.Seekable():
+			return 0, fmt.Errorf("part: %s cannot be read from its middle, being compressed, a pipe, or unreadable: "+
+				"make a plain file of it", in.Name)
 		}
 		records += in.Records
 	}
 	return records, nil
-}
-
-// sliceable reports an input of which no part can be taken.
-func (in *Input) sliceable() error {
-	switch {
-	case in.Replaced:
-		return fmt.Errorf("part: %s is an input and the output, and a part of it would replace the whole: "+
-			"name another output", in.Name)
-	case !in.Seekable():
-		return fmt.Errorf("part: %s cannot be read from its middle, being compressed, a pipe, or unreadable: "+
-			"make a plain file of it", in.Name)
-	}
-	return nil
 }
 
 // Slice leaves the records from one index to before another. REQUIRES: Seekable

@@ -20,13 +20,6 @@ type section struct {
 	fetched *fetcher     // nil: the system reads ahead
 }
 
-// begin has the section get its share of the requests from now on, if it is fetched.
-func (s *section) begin() {
-	if s.fetched != nil {
-		s.fetched.begin()
-	}
-}
-
 func (s *section) Records() int64 { return s.records }
 
 func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
