@@ -114,14 +114,6 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 
 // advance gets a block of every input that has none in memory and has not ended. Then it can be cut at the lowest end.
 func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
-	if err := m.await(ctx, c); err != nil {
-		return nil, 0, err
-	}
-	key, input = m.lowestEnd(c)
-	return key, input, nil
-}
-
-func (m *streaming) await(ctx context.Context, c *cutter) error {
 	for i, f := range m.inputs {
 		if f.ended || len(c.queues[i]) > 0 {
 			continue
@@ -132,10 +124,11 @@ func (m *streaming) await(ctx context.Context, c *cutter) error {
 				c.add(b)
 			}
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, 0, context.Cause(ctx)
 		}
 	}
-	return context.Cause(ctx) // an input that failed has closed its channel too
+	key, input = m.lowestEnd(c)
+	return key, input, context.Cause(ctx) // an input that failed has closed its channel too
 }
 
 // lowestEnd finds, among the inputs that have not ended, the one whose last record in memory is the first in the
