@@ -90,14 +90,12 @@ func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.S
 	}
 	return &scatterer{
 		keyer: k, classifier: c, store: store, size: size,
-		unit: aligned(records * size), keys: make([]uint64, records), parts: make([]uint32, records),
+		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size], // which can be viewed as words
+		keys: make([]uint64, records), parts: make([]uint32, records),
 		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
 		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
 	}, nil
 }
-
-// aligned is memory that can be viewed as words.
-func aligned(bytes int) []byte { return arena.ByteView(make([]uint64, (bytes+7)/8))[:bytes] }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	for {
