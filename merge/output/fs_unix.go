@@ -33,19 +33,15 @@ func mayRemove(folder *os.File, name string) error {
 
 // openDescriptor opens a second descriptor of the same open file, so that it can be closed.
 func openDescriptor(number int) (*os.File, error) {
-	name := "/dev/fd/" + strconv.Itoa(number)
 	fd, err := duplicate(uintptr(number))
-	if err == nil {
-		flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		if flags&unix.O_ACCMODE == unix.O_RDONLY {
-			unix.Close(fd)
-			err = unix.EBADF // it is not open for writing
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	if flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); flags&unix.O_ACCMODE == unix.O_RDONLY {
+		unix.Close(fd)
+		return nil, unix.EBADF // it is not open for writing
+	}
+	return os.NewFile(uintptr(fd), "/dev/fd/"+strconv.Itoa(number)), nil
 }
 
 // duplicate makes a second descriptor of an open file, which no child inherits.

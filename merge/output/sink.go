@@ -120,7 +120,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 	}
 	s.Abort = end.abort
 	s.commit = func(records int64) error {
-		if err := stream.Finish(records); err != nil {
+		if err := stream.turns.finish(records); err != nil {
 			return err
 		}
 		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
@@ -252,6 +252,3 @@ func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) e
 	s.turns.pass(first+int64(len(recs)/s.size), err)
 	return err
 }
-
-// Finish is the first error of a call, or that fewer or more records were written than there are.
-func (s *StreamSink) Finish(records int64) error { return s.turns.finish(records) }
