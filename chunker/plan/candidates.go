@@ -23,8 +23,9 @@ func (c *chooser) written() float64 {
 	return c.known()
 }
 
-// besidePart is the part of the work on one part that goes on while the disk takes another.
-const besidePart = 0.5
+// besideShare is the share of the shorter of two times, of the processors and of a disk, that does not go on beside the
+// longer where requests past the page cache read ahead and write behind.
+const besideShare = 0.25
 
 // begunPart is the part of the last stage in which the disk writes the output already.
 const begunPart = 0.5
@@ -41,8 +42,12 @@ func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 		begun := begunPart * last.Seconds / c.prices[waits]
 		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
 	}
-	waiting := work{waits: c.waits(written, spilled)}.cost(c.prices)
-	last.Seconds += waiting - min(waiting, besidePart*a.beside)
+	disk := work{waits: c.waits(written, spilled), rereads: a.fetched}.cost(c.prices)
+	if c.past {
+		last.Seconds = max(last.Seconds, disk) + besideShare*min(last.Seconds, disk)
+	} else {
+		last.Seconds += disk
+	}
 	a.Stages = append(a.Stages, finish)
 	for _, s := range a.Stages {
 		a.Seconds += s.Seconds
@@ -268,6 +273,7 @@ func (c *chooser) merge() Candidate {
 	if keeps, numbers := c.packing(a.Temp); keeps < 1 {
 		stored, a.Stored, packed = keeps*spilled, int64(keeps*float64(a.Temp)), spilled*float64(numbers)
 	}
+	a.fetched = (1 + again) * stored
 	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
 	last := work{
 		stores: again * stored, fetches: (1 + again) * stored, packs: (1 + 2*again) * packed,
@@ -322,7 +328,7 @@ func (c *chooser) partition() Candidate {
 	}
 	passes := float64(levels)
 	n := c.known()
-	a.Temp = int64(passes) * c.f.bytes()
+	a.Temp, a.fetched = int64(passes)*c.f.bytes(), passes*n
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
 	if passes > 1 {
 		a.Why = fmt.Sprintf("%.0f passes to partition, since memory has room for %d parts at a time, and one to sort them",
@@ -340,9 +346,6 @@ func (c *chooser) partition() Candidate {
 		scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
 		blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
 		touches: min(n, float64(a.ChunkRecords)*float64(max(a.InFlight, 1))), sorts: n, writes: n,
-	}
-	if a.InFlight > 0 {
-		a.beside = work{sorts: n, writes: n}.cost(c.prices)
 	}
 	a.Stages = []Stage{
 		c.stage(StagePartition, work{reads: n, scatters: n, stores: n, starts: 1}), c.stage(StageParts, parts),

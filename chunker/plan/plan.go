@@ -118,7 +118,7 @@ type Candidate struct {
 	Shares       []Share `json:"-"` // of a spread
 	Together     int     `json:"-"` // records that are sifted together
 
-	beside float64 // seconds of the last stage's work that may go on while the disk takes what it has written
+	fetched float64 // records that are read back from spill, as stored
 }
 
 // Impossible is the error of a strategy that turns out not to be possible, with nothing lost: the next candidate is

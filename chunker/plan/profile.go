@@ -97,6 +97,7 @@ const (
 	follows         // records that a merge moves by references
 	stores          // records written to spill, while the input is read
 	fetches         // records read back, while the output is written
+	rereads         // of those that a disk has to give, in the last stage
 	packs           // of those, numbers that are packed or unpacked
 	blocks          // blocks read back from spill
 	cuts            // blocks times the runs that are cut where they end
@@ -136,7 +137,7 @@ func (p *Profile) price(f *Facts, workers int) work {
 	}
 	if f.leavesCache() {
 		store, fetch := p.spilling(f)
-		pr[stores], pr[fetches] = spill+size*store, spill+size*fetch
+		pr[stores], pr[rereads] = spill+size*store, size*fetch
 	}
 	if !MovesWords(int(size)) {
 		pr[scatters] += p.Plain / n
