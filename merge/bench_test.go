@@ -113,7 +113,7 @@ func BenchmarkUnique(b *testing.B) {
 			}
 			b.SetBytes(int64(len(recs)))
 			for b.Loop() {
-				if err := output.NewUnique(k, discard).WriteBlock(b.Context(), 0, recs); err != nil {
+				if err := output.NewGroups(k, output.GroupForm{}, discard).WriteBlock(b.Context(), 0, recs); err != nil {
 					b.Fatal(err)
 				}
 			}

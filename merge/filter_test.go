@@ -35,7 +35,7 @@ func TestUniqueOfMerge(t *testing.T) {
 				return nil
 			}, next)
 		}
-		unique := output.NewUnique(k, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
+		unique := output.NewGroups(k, output.GroupForm{}, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestUniqueOfStretches(t *testing.T) {
 			}
 		}
 		out := newCollector(k, 1<<20)
-		unique := output.NewUnique(k, out)
+		unique := output.NewGroups(k, output.GroupForm{}, out)
 		for first := 0; first*size < len(all); {
 			n := min(1+r.IntN(5000), len(all)/size-first)
 			if err := unique.WriteBlock(t.Context(), int64(first), all[first*size:(first+n)*size]); err != nil {

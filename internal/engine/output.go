@@ -187,12 +187,9 @@ func (o *Output) filters() device.BlockWriter {
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
 	}
-	switch {
-	case o.form.Groups != output.GroupForm{}:
+	if asked.Unique || o.form.Groups != (output.GroupForm{}) {
 		o.groups = output.NewGroups(in.Keyer, o.form.Groups, w)
 		w = o.groups
-	case asked.Unique:
-		w = output.NewUnique(in.Keyer, w)
 	}
 	return w
 }

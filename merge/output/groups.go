@@ -18,10 +18,10 @@ type GroupForm struct {
 	Repeated bool // nothing where there is but one
 }
 
-// Groups is a BlockWriter that writes one record for all that have equal keys, where Unique does not know enough: which
-// is the last of them, and how many there are, may only be known with the next block, or when Flush is called. Blocks
-// are reduced side by side; only their ends are joined in order. Every call in progress holds a buffer of the size of
-// what it writes.
+// Groups is a BlockWriter that writes one record for all that have equal keys, under new indexes without gaps. Blocks
+// are reduced side by side; only their ends are joined in order. The first of equal records goes on with its block.
+// Which is the last of them, and how many there are, may only be known with the next block, or when Flush is called.
+// Every call in progress holds a buffer of the size of what it writes.
 type Groups struct {
 	keyer *format.Keyer
 	form  GroupForm
@@ -35,7 +35,7 @@ type Groups struct {
 // equals is what is to be known of records with equal keys.
 type equals struct {
 	rec   []byte // the one that is written
-	count uint64 // 0: there are none yet
+	count uint64 // 0: there are none, or that one has been written
 }
 
 // NewGroups makes a Groups that writes to next.
@@ -55,10 +55,26 @@ func (g *Groups) recordSize() int {
 func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
-	head, tail := g.reduce(buf, recs)
-	at, out, err := g.join(ctx, buf, head, tail, first, int64(len(recs)/g.keyer.Layout().RecordSize))
-	if err != nil || len(out) == 0 {
+	var head, tail equals
+	unique := g.form == GroupForm{}
+	if unique {
+		g.compact(buf, recs)
+	} else {
+		head, tail = g.reduce(buf, recs)
+	}
+	if err := g.turns.wait(ctx, first); err != nil {
 		return err
+	}
+	at, out := g.kept, buf.recs
+	if unique {
+		out = g.dropKnown(out)
+	} else {
+		out = g.join(out, head, tail)
+	}
+	g.kept += int64(len(out) / g.recordSize())
+	g.turns.pass(first+int64(len(recs)/g.keyer.Layout().RecordSize), nil)
+	if len(out) == 0 {
+		return nil
 	}
 	return g.next.WriteBlock(ctx, at, out)
 }
@@ -71,6 +87,47 @@ func (g *Groups) Flush(ctx context.Context) error {
 		return nil
 	}
 	return g.next.WriteBlock(ctx, g.kept, out)
+}
+
+// compact copies to buf the records of recs that differ in key from the one before, the first one included.
+func (g *Groups) compact(buf *scratch, recs []byte) {
+	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
+	buf.recs = buf.recs[:0]
+	from := 0 // where the records that stay and have not been copied begin
+	drop := func(at, end int) {
+		buf.recs = append(buf.recs, recs[from:at]...)
+		from = end
+	}
+	var before uint64
+	for base, end := 0, 0; base < len(recs); base = end {
+		end = min(base+len(buf.keys)*size, len(recs))
+		if base > 0 && g.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // then so are all between them
+			drop(base, end)
+			continue
+		}
+		keys := buf.keys[:(end-base)/size]
+		g.keyer.Prefixes(keys, recs[base:end])
+		for i, key := range keys {
+			at := base + i*size
+			if key == before && at > 0 && (!wide || g.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0) {
+				drop(at, at+size)
+			}
+			before = key
+		}
+	}
+	drop(len(recs), len(recs))
+}
+
+// dropKnown drops the first record of a block if what came before ends with its key.
+func (g *Groups) dropKnown(recs []byte) []byte {
+	size := g.keyer.Layout().RecordSize
+	if g.open.rec != nil && g.keyer.Compare(g.open.rec, recs[:size]) == 0 {
+		recs = recs[size:]
+	}
+	if len(recs) > 0 {
+		g.open.rec = append(g.open.rec[:0], recs[len(recs)-size:]...)
+	}
+	return recs
 }
 
 // reduce puts into buf, behind room for two records, what is written of all groups but the first and the last, and
@@ -124,12 +181,8 @@ func (g *Groups) put(dst []byte, e equals) []byte {
 	return dst
 }
 
-// join waits until the n records of this block follow what came before, and gives all that is complete then and where
-// it belongs.
-func (g *Groups) join(ctx context.Context, buf *scratch, head, tail equals, first, n int64) (int64, []byte, error) {
-	if err := g.turns.wait(ctx, first); err != nil {
-		return 0, nil, err
-	}
+// join joins a block to what came before, and gives all that is complete then.
+func (g *Groups) join(reduced []byte, head, tail equals) []byte {
 	var done []byte
 	if g.open.count > 0 && g.keyer.Compare(g.open.rec, head.rec) == 0 {
 		g.extend(head)
@@ -141,13 +194,9 @@ func (g *Groups) join(ctx context.Context, buf *scratch, head, tail equals, firs
 		done = g.put(done, g.open)
 		g.begin(tail)
 	}
-	size := g.recordSize()
-	out := buf.recs[2*size-len(done):]
+	out := reduced[2*g.recordSize()-len(done):]
 	copy(out, done)
-	at := g.kept
-	g.kept += int64(len(out) / size)
-	g.turns.pass(first+n, nil)
-	return at, out, nil
+	return out
 }
 
 // begin makes e the group that the next block may continue.

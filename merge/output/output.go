@@ -3,7 +3,7 @@
 // An Output is a file that appears under its name when it is complete and durable; until Commit whatever stood there is
 // untouched, and after Abort, an error or a crash nothing else is left. A Sink writes records to it, or to a stream:
 // blocks in any order, a header before them, through a compressor. Its Kind says what can be done about what has been
-// written. A set is several files and their index. Window, Offset, Unique and Observe are BlockWriters that do
+// written. A set is several files and their index. Window, Offset, Groups and Observe are BlockWriters that do
 // something on the way to a sink.
 package output
 
