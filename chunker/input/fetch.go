@@ -136,13 +136,7 @@ func (r *Requests) freeBuffers() {
 	r.buffers = nil
 }
 
-// join has a fetcher share the requests, and leave has it do so no more.
-func (r *Requests) join(f *fetcher) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fetchers[f] = true
-}
-
+// leave has a fetcher share the requests no more.
 func (r *Requests) leave(f *fetcher) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,9 +266,12 @@ func (f *fetcher) find(first, end int64) (from *piece, n int64) {
 
 // begin has the fetcher get its share of the requests from now on, before it takes one. It does nothing on nil.
 func (f *fetcher) begin() {
-	if f != nil && f.left > 0 {
-		f.from.join(f)
+	if f == nil || f.left == 0 {
+		return
 	}
+	f.from.mu.Lock()
+	defer f.from.mu.Unlock()
+	f.from.fetchers[f] = true
 }
 
 // Ahead fetches what there is memory for.
