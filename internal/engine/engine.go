@@ -213,7 +213,15 @@ func (r *Run) mergeOptions() merge.Options {
 	}
 }
 
-// store writes a sorted chunk. last: there is no other use for it.
+// sortTo sorts a chunk and writes it. last: there is no other use for it.
+func (r *Run) sortTo(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
+	if err := chunk.Sort(ctx); err != nil {
+		return err
+	}
+	return r.store(ctx, chunk, w, last)
+}
+
+// store writes a sorted chunk.
 func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
 	err := chunk.Store(ctx, r.Facts.First(), last, w)
 	r.noteChunk(chunk.Stats())

@@ -136,10 +136,7 @@ func (m *merging) storeOnly(ctx context.Context, chunk device.Chunk) error {
 	m.inCore()
 	m.endStage()
 	m.meter.begin(plan.StageWrite, atOutput, m.r.Input.Bytes())
-	if err := chunk.Sort(ctx); err != nil {
-		return err
-	}
-	return m.r.store(ctx, chunk, m.to, true)
+	return m.r.sortTo(ctx, chunk, m.to, true)
 }
 
 // inCore enters that one chunk holds everything, which may not have been known before.

@@ -123,10 +123,7 @@ func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, par
 	}
 	group.Go(func() error {
 		defer p.r.pool.put(chunk)
-		if err := chunk.Sort(ctx); err != nil {
-			return err
-		}
-		return p.r.store(ctx, chunk, w, false)
+		return p.r.sortTo(ctx, chunk, w, false)
 	})
 	return nil
 }

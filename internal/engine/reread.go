@@ -105,15 +105,8 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 		return false, err
 	}
 	loaded(n)
-	if err := chunk.Sort(ctx); err != nil {
-		return false, err
-	}
-	to := device.BlockWriter(p.r.Output)
-	if p.taken > 0 {
-		to = output.Offset(p.taken, to)
-	}
 	more = last < math.MaxUint64 && p.taken+n < p.all && p.due(n+1) > n
-	err = p.r.store(ctx, chunk, to, !more)
+	err = p.r.sortTo(ctx, chunk, output.Offset(p.taken, p.r.Output), !more)
 	p.low, p.taken = last+1, p.taken+n
 	return more && !p.enough(), err
 }

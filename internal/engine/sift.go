@@ -44,9 +44,7 @@ func (r *Run) sortStrays(ctx context.Context, kinds ...*sift.Strays) error {
 		if err != nil {
 			return err
 		}
-		if err = chunk.Sort(ctx); err == nil {
-			err = r.store(ctx, chunk, strays, true)
-		}
+		err = r.sortTo(ctx, chunk, strays, true)
 		r.pool.put(chunk)
 		if err != nil {
 			return err

@@ -65,10 +65,7 @@ func (r *Run) mergeShares(ctx context.Context, chunks []device.Chunk) error {
 	var inputs []merge.Stored
 	for _, c := range chunks {
 		inputs = append(inputs, func(ctx context.Context, w device.BlockWriter) error {
-			if err := c.Sort(ctx); err != nil {
-				return err
-			}
-			return r.store(ctx, c, w, false)
+			return r.sortTo(ctx, c, w, false)
 		})
 	}
 	opt := r.mergeOptions()
