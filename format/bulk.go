@@ -103,7 +103,7 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 		return
 	}
 	whole := min(len(dst), max(len(recs)-p.start-8+stride, 0)/stride)
-	first, up, mask := pointer(recs[p.start:]), p.up&63, p.mask
+	first, up, mask := unsafe.Pointer(unsafe.SliceData(recs[p.start:])), p.up&63, p.mask
 	switch {
 	case p.size == 8 && stride == 8 && p.bigEndian == hostBigEndian:
 		copy(bytesOf(dst[:whole]), recs)
@@ -200,8 +200,6 @@ func putNumbers(dst []byte, numbers []uint64, size, stride int) {
 	}
 }
 
-func bytesOf(numbers []uint64) []byte { return unsafe.Slice((*byte)(pointer(numbers)), 8*len(numbers)) }
-
-func pointer[T byte | uint32 | uint64](s []T) unsafe.Pointer {
-	return unsafe.Pointer(unsafe.SliceData(s))
+func bytesOf(numbers []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 8*len(numbers))
 }

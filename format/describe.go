@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // ForeignName is what kind of file begins with first, its first DetectBytes, for example "a Parquet file", where that
@@ -47,19 +48,49 @@ func ReadArray(r io.Reader) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	dt, records, err := parseNpyText(text)
+	a, err := parseNpyText(text)
 	if err != nil {
 		return nil, err
 	}
-	a := &Array{DType: dt.text, HeaderBytes: size, Records: records, RecordSize: dt.size, Columns: dt.columns}
-	a.Fields = dt.fields
-	if dt.columns > 0 { // all are as the first is
-		a.Fields = slices.Repeat(dt.fields, min(dt.columns, shownColumns))
+	a.HeaderBytes = size
+	if a.Columns > 0 { // all are as the first is
+		a.Fields = slices.Repeat(a.Fields, min(a.Columns, shownColumns))
 		for i := range a.Fields {
-			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(dt.size/dt.columns)
+			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(a.RecordSize/a.Columns)
 		}
 	}
 	return a, nil
+}
+
+// column resolves COLUMN[:desc], the first column being 0, or OFFSET:TYPE[:desc], in a record whose values are of one
+// type and follow each other, as in a row of an array of two dimensions.
+func (a *Array) column(key string) (Field, error) {
+	number, direction, _ := strings.Cut(key, ":")
+	if strings.Contains(key, ":") && direction != "desc" && direction != "asc" {
+		return ParseField(key)
+	}
+	at, err := strconv.Atoi(number)
+	switch {
+	case err != nil || at < 0 || at >= a.Columns:
+		return Field{}, fmt.Errorf("key %q: there is no such column: a record has the columns 0 to %d", key, a.Columns-1)
+	case a.Fields[0].Why != "":
+		return Field{}, fmt.Errorf("key %q: %s", key, a.Fields[0].Why)
+	}
+	f := a.Fields[0].Field
+	f.Offset, f.Desc = f.Offset+at*f.Type.Size, direction == "desc"
+	return f, nil
+}
+
+// columnLayout is that of records by keys, which may be left out where there is one column.
+func (a *Array) columnLayout(s Spec) (Layout, error) {
+	if len(s.Keys) == 0 && a.Columns == 1 {
+		s.Keys = []string{"0"}
+	}
+	if len(s.Keys) == 0 {
+		return Layout{}, fmt.Errorf("a record has %d columns, so give those to sort by, the first deciding, "+
+			"as Record.Keys COLUMN[:desc], from 0 to %d", a.Columns, a.Columns-1)
+	}
+	return s.keyedLayout(a.RecordSize, a.column)
 }
 
 // Number is where a value of the field stands on the number line, from its part of a normalized key: the value of a

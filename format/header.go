@@ -116,6 +116,18 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		name, h.records, size, records, hint)
 }
 
+// PartialRecordError says that an input ends within a record: it was cut short, or the record size is wrong.
+type PartialRecordError struct {
+	File       string
+	Byte       int64 // where the partial record begins (decompressed), from 0 behind the bytes that are skipped
+	Bytes      int64 // how many it has
+	RecordSize int
+
+	Text string // what is wrong, and what may be the cause
+}
+
+func (e *PartialRecordError) Error() string { return e.File + ": " + e.Text }
+
 // partial is the error of a file that ends with a part of a record, with what may be the cause.
 func (h *Header) partial(name string, fileBytes, rest int64) error {
 	after, hint := "", "the file was cut short, or is no "+h.format+" file"

@@ -34,15 +34,15 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	dt, shape, err := parseNpyText(text)
+	a, err := parseNpyText(text)
 	if err != nil {
 		return nil, fmt.Errorf("npy header at byte 8: %w", err)
 	}
-	layout, err := s.npyLayout(dt)
+	layout, err := s.npyLayout(a)
 	if err != nil {
 		return nil, err
 	}
-	return &Header{format: "npy", layout: layout, size: size, records: shape, dtype: dt.text, columns: dt.columns}, nil
+	return &Header{format: "npy", layout: layout, size: size, records: a.Records, dtype: a.DType, columns: a.Columns}, nil
 }
 
 // readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
@@ -84,39 +84,40 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 // npyLengthBytes is how wide the length is: 2 in version 1, else 4.
 func npyLengthBytes(major byte) int { return 2 * min(int(major), 2) }
 
-func parseNpyText(text string) (dt dtype, records int64, err error) {
+func parseNpyText(text string) (*Array, error) {
 	v, err := parseLiteral(text)
 	if err != nil {
-		return dtype{}, 0, err
+		return nil, err
 	}
 	dict, ok := v.(map[string]any)
 	if !ok {
-		return dtype{}, 0, errors.New("it is not a dictionary")
+		return nil, errors.New("it is not a dictionary")
 	}
 	fortran, ok := dict["fortran_order"].(bool)
 	if !ok {
-		return dtype{}, 0, errors.New("it has no 'fortran_order' of True or False")
+		return nil, errors.New("it has no 'fortran_order' of True or False")
 	}
 	records, columns, err := npyShape(dict["shape"])
 	if err != nil {
-		return dtype{}, 0, err
+		return nil, err
 	}
 	if fortran && columns > 1 {
-		return dtype{}, 0, errors.New("the array is in Fortran order, so that its rows do not lie together: " +
+		return nil, errors.New("the array is in Fortran order, so that its rows do not lie together: " +
 			"save numpy.ascontiguousarray of it")
 	}
 	descr, ok := dict["descr"]
 	if !ok {
-		return dtype{}, 0, errors.New("it has no 'descr'")
+		return nil, errors.New("it has no 'descr'")
 	}
-	dt, err = parseDtype(descr)
+	a, err := parseDtype(descr)
 	if err == nil && len(dict["shape"].([]any)) == 2 {
-		dt, err = dt.inColumns(columns)
+		err = a.inColumns(columns)
 	}
-	if err == nil && dt.size > 0 && records > (1<<62)/int64(dt.size) {
+	if err == nil && records > (1<<62)/int64(a.RecordSize) {
 		err = fmt.Errorf("shape %.99s is impossibly large", pyRepr(dict["shape"], true))
 	}
-	return dt, records, err
+	a.Records = records
+	return a, err
 }
 
 // npyShape is (records,) or (records, columns); of one dimension there is one column.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// dtype is a NumPy data type: a scalar, or a structure of named fields.
+// A NumPy data type, which a header has, is a scalar, or a structure of named fields.
 //
 //	dtype               key type
 //	u1 … u8, i1 … i8    unsigned and signed numbers
@@ -20,15 +20,9 @@ import (
 //	UN                  N characters by their code points
 //	f12, f16, c         payload only: they have no key type
 //	O                   an error: the file holds pickled objects, not records
-type dtype struct {
-	text   string       // as Python writes it
-	size   int          // bytes
-	fields []ArrayField // of a structure, nested ones by dotted names; a scalar is one without a name, padding is none
-
-	columns int // of an array of two dimensions, whose rows are the records; 0: it has one dimension
-}
-
-// Names and fields are bounded, and with them the work that a header can cause.
+//
+// Nested fields have dotted names. A scalar is one without a name, padding is none. Names and fields are bounded, and
+// with them the work that a header can cause.
 const (
 	maxNpyFields = 1 << 14
 	maxNpyName   = 1 << 10 // bytes
@@ -43,30 +37,29 @@ var npyNumbers = map[string]Kind{
 
 const npyPayloads = " f12 f16 c8 c16 c24 c32 "
 
-func parseDtype(descr any) (dtype, error) {
-	d := dtype{text: pyRepr(descr, false)}
-	var err error
-	d.size, err = d.add("", 0, descr)
-	if err == nil && (d.size < 1 || d.size > MaxRecordSize) {
-		err = fmt.Errorf("dtype %.99s has %d bytes: a record has from 1 to %d", d.text, d.size, MaxRecordSize)
+func parseDtype(descr any) (a *Array, err error) {
+	a = &Array{DType: pyRepr(descr, false)}
+	a.RecordSize, err = a.add("", 0, descr)
+	if err == nil && (a.RecordSize < 1 || a.RecordSize > MaxRecordSize) {
+		err = fmt.Errorf("dtype %.99s has %d bytes: a record has from 1 to %d", a.DType, a.RecordSize, MaxRecordSize)
 	}
-	return d, err
+	return a, err
 }
 
 // add adds what descr says, at a place in the record, and gives its size in bytes.
-func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
+func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 	switch descr := descr.(type) {
 	case string:
 		f := ArrayField{Name: name, Field: Field{Offset: offset}}
 		size, err = f.parse(descr)
-		d.fields = append(d.fields, f)
-		if len(d.fields) > maxNpyFields || len(name) > maxNpyName {
+		a.Fields = append(a.Fields, f)
+		if len(a.Fields) > maxNpyFields || len(name) > maxNpyName {
 			return 0, fmt.Errorf("more than %d fields, or a name of more than %d bytes", maxNpyFields, maxNpyName)
 		}
 		return size, err
 	case []any:
 		for _, item := range descr {
-			n, err := d.addField(name, offset+size, item)
+			n, err := a.addField(name, offset+size, item)
 			if err != nil {
 				return 0, err
 			}
@@ -80,7 +73,7 @@ func (d *dtype) add(name string, offset int, descr any) (size int, err error) {
 }
 
 // addField adds a field of a structure: (name, type) or (name, type, shape).
-func (d *dtype) addField(structure string, offset int, item any) (size int, err error) {
+func (a *Array) addField(structure string, offset int, item any) (size int, err error) {
 	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
 		return 0, fmt.Errorf("field %.99s is not (name, type) or (name, type, shape)", pyRepr(item, true))
@@ -89,21 +82,21 @@ func (d *dtype) addField(structure string, offset int, item any) (size int, err 
 	if err != nil {
 		return 0, err
 	}
-	full, before, count := strings.TrimPrefix(structure+"."+name, "."), len(d.fields), 1
-	size, err = d.add(full, offset, entry[1])
+	full, before, count := strings.TrimPrefix(structure+"."+name, "."), len(a.Fields), 1
+	size, err = a.add(full, offset, entry[1])
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
 		why := fmt.Sprintf("field %.99q is an array: give the element as Record.Keys OFFSET:TYPE", name)
-		if inside := d.fields[before:]; len(inside) == 1 && inside[0].Why == "" {
+		if inside := a.Fields[before:]; len(inside) == 1 && inside[0].Why == "" {
 			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].Type)
 		}
-		d.fields = append(d.fields[:before], ArrayField{Name: full, Field: Field{Offset: offset}, Why: why})
+		a.Fields = append(a.Fields[:before], ArrayField{Name: full, Field: Field{Offset: offset}, Why: why})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("field %.99q: %w", name, err)
 	}
 	if name == "" { // padding
-		d.fields = d.fields[:before]
+		a.Fields = a.Fields[:before]
 	}
 	return size * count, nil
 }
@@ -144,17 +137,17 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	return size, nil
 }
 
-// inColumns is the type of the rows of an array of two dimensions.
-func (d dtype) inColumns(n int64) (dtype, error) {
+// inColumns makes the records of an array of two dimensions its rows.
+func (a *Array) inColumns(n int64) error {
 	switch {
-	case !d.isScalar():
-		return d, errors.New("an array of two dimensions cannot be sorted by fields: save it with one dimension, " +
+	case !a.isScalar():
+		return errors.New("an array of two dimensions cannot be sorted by fields: save it with one dimension, " +
 			"or its numbers without names")
-	case n < 1 || n > int64(MaxRecordSize/max(d.size, 1)):
-		return d, fmt.Errorf("a row has %d columns of %d bytes: a record has from 1 to %d bytes", n, d.size, MaxRecordSize)
+	case n < 1 || n > int64(MaxRecordSize/max(a.RecordSize, 1)):
+		return fmt.Errorf("a row has %d columns of %d bytes: a record has from 1 to %d bytes", n, a.RecordSize, MaxRecordSize)
 	}
-	d.columns, d.size = int(n), d.size*int(n)
-	return d, nil
+	a.Columns, a.RecordSize = int(n), a.RecordSize*int(n)
+	return nil
 }
 
 // countedDtype is a dtype, as Python writes it, with one more field.
@@ -212,37 +205,37 @@ func elements(shape any) (int, error) {
 }
 
 // npyLayout resolves the keys against the fields of the array.
-func (s Spec) npyLayout(d dtype) (Layout, error) {
+func (s Spec) npyLayout(a *Array) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
-		if err == nil && d.isScalar() && strings.HasPrefix(d.text, "'|V") && d.fields[0].Type.Size == t.Size {
-			d.fields[0].Type = t // which a V does not tell
+		if err == nil && a.isScalar() && strings.HasPrefix(a.DType, "'|V") && a.Fields[0].Type.Size == t.Size {
+			a.Fields[0].Type = t // which a V does not tell
 		}
-		if err != nil || !d.isScalar() || d.fields[0].Type != t {
+		if err != nil || !a.isScalar() || a.Fields[0].Type != t {
 			return Layout{}, fmt.Errorf("the array has dtype %.99s, not Record.Type %s: leave Record.Type out",
-				d.text, s.Type)
+				a.DType, s.Type)
 		}
 	}
 	switch {
-	case d.columns > 0:
-		return columns{d.columns, d.fields[0]}.layout(s, d.size)
+	case a.Columns > 0:
+		return a.columnLayout(s)
 	case len(s.Keys) > 0:
-		return s.keyedLayout(d.size, d.resolve)
-	case !d.isScalar():
+		return s.keyedLayout(a.RecordSize, a.resolve)
+	case !a.isScalar():
 		return Layout{}, fmt.Errorf("records have several fields, so give the key as Record.Keys NAME[:desc]; "+
-			"the fields are %s", d.names())
-	case d.fields[0].Why != "":
-		return Layout{}, errors.New(d.fields[0].Why)
+			"the fields are %s", a.names())
+	case a.Fields[0].Why != "":
+		return Layout{}, errors.New(a.Fields[0].Why)
 	}
-	l := Layout{RecordSize: d.size, Key: []Field{d.fields[0].Field}}
+	l := Layout{RecordSize: a.RecordSize, Key: []Field{a.Fields[0].Field}}
 	return l, l.Validate()
 }
 
-func (d dtype) isScalar() bool { return len(d.fields) == 1 && d.fields[0].Name == "" }
+func (a *Array) isScalar() bool { return len(a.Fields) == 1 && a.Fields[0].Name == "" }
 
 // resolve reads NAME[:desc] or OFFSET:TYPE[:desc]. A name may have colons itself.
-func (d dtype) resolve(key string) (Field, error) {
-	for _, f := range d.fields {
+func (a *Array) resolve(key string) (Field, error) {
+	for _, f := range a.Fields {
 		rest, ok := strings.CutPrefix(key, f.Name)
 		if !ok || f.Name == "" || rest != "" && rest != ":desc" && rest != ":asc" {
 			continue
@@ -256,14 +249,14 @@ func (d dtype) resolve(key string) (Field, error) {
 	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
 		return ParseField(key)
 	}
-	if d.isScalar() {
+	if a.isScalar() {
 		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: "+
-			"leave Record.Keys out, or use OFFSET:TYPE[:desc]", key, d.text)
+			"leave Record.Keys out, or use OFFSET:TYPE[:desc]", key, a.DType)
 	}
-	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, d.names())
+	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, a.names())
 }
 
-func (d dtype) names() string { return listed(d.fields, func(f ArrayField) string { return f.Name }) }
+func (a *Array) names() string { return listed(a.Fields, func(f ArrayField) string { return f.Name }) }
 
 // listed are the names of all, the first dozen of them.
 func listed[T any](all []T, name func(T) string) string {

@@ -30,6 +30,12 @@ type Spec struct {
 // gensort's records: http://www.ordinal.com/gensort.html
 var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes, Size: 10}}}}
 
+// LayoutError says that a description of records contradicts itself or lacks something, with every fault that it has.
+type LayoutError struct{ Faults []error }
+
+func (e *LayoutError) Error() string   { return errors.Join(e.Faults...).Error() }
+func (e *LayoutError) Unwrap() []error { return e.Faults }
+
 // Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
 func (s Spec) Validate() error {
 	faults := s.combinationFaults()

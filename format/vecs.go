@@ -29,7 +29,9 @@ func (s Spec) readVecs(r io.Reader) (*Header, error) {
 	if most := (MaxRecordSize - vecsDimension) / t.Size; n < 1 || n > most {
 		return nil, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?", n, most, s.Format)
 	}
-	layout, err := columns{n, ArrayField{Field: Field{Offset: vecsDimension, Type: t}}}.layout(s, vecsDimension+n*t.Size)
+	first := ArrayField{Field: Field{Offset: vecsDimension, Type: t}}
+	vectors := Array{RecordSize: vecsDimension + n*t.Size, Columns: n, Fields: []ArrayField{first}}
+	layout, err := vectors.columnLayout(s)
 	return &Header{format: s.Format, layout: layout, records: -1, begin: dimension}, err
 }
 
