@@ -90,10 +90,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	view, err := bench.FindView(f.table)
-	if err != nil {
-		return err
-	}
+	view, _ := bench.FindView(f.table)              // which the flag has checked
 	f.scope.Memory, _ = extsort.ParseMemory("100%") // 0 where it is not known
 	cases, err := view.Cases(info, f.scope)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,15 +40,11 @@ func (a *app) devices(asJSON bool) error {
 
 // deviceRows tell of a device. What extsort tune has not measured is left out.
 func deviceRows(d device.Info) []row {
-	memory := "the host's"
-	if d.MemoryBytes > 0 {
-		memory = humanBytes(d.MemoryBytes)
-	}
 	measured := func(r float64) string { return when(r > 0, "%s", rate(int64(r), 1)) }
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
-		{"   memory", memory},
+		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", humanBytes(d.MemoryBytes)), "the host's")},
 		{"   chunk", largestChunk(d)},
 		{"   link", measured(d.LinkRate)},
 		{"   sort u64", measured(d.SortRate)},
@@ -60,15 +57,12 @@ func largestChunk(info device.Info) string {
 	if info.Kind == device.CPU || info.UnifiedMemory {
 		return "as large as -S allows"
 	}
+	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
 	d, err := opencl.Open(info.Index, opencl.Options{})
 	if err != nil {
 		return ""
 	}
 	defer d.Close()
-	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
-	if err != nil {
-		return ""
-	}
-	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
+	keyer, _ := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8})) // which is valid
 	return "up to " + plural(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging), "record") + " of u64"
 }

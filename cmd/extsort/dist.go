@@ -238,13 +238,10 @@ func distStatus(a *app) *cobra.Command {
 			if f.json {
 				return json.NewEncoder(a.out).Encode(s)
 			}
-			next := "nothing: the output is " + w.Plan.Output
-			if s.Next != "" {
-				next = "extsort dist " + s.Next + " " + args[0]
-			}
+			next := when(s.Next != "", "extsort dist %s %s", s.Next, args[0])
 			writeRows(a.out, []row{
 				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "to be done")},
-				{"parts", done(s.Parts, s.Left)}, {"next", next},
+				{"parts", done(s.Parts, s.Left)}, {"next", cmp.Or(next, "nothing: the output is "+w.Plan.Output)},
 			})
 			return nil
 		}))

@@ -105,22 +105,17 @@ func helpCommand() *cobra.Command {
 	return verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
 		"  extsort help\n  extsort help gen\n  extsort help dist run", nil,
 		func(cmd *cobra.Command, args []string) error {
-			about := cmd.Root()
-			for i, name := range args {
-				at := slices.IndexFunc(about.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-				if at < 0 && i > 0 && !about.HasSubCommands() {
-					return errors.New("help: name one verb")
-				}
-				if other := otherVerbs[name]; at < 0 && other != "" {
-					return fmt.Errorf("help: there is no verb %q: %s does that", name, other)
-				}
-				if at < 0 {
-					return fmt.Errorf("help: there is no verb %q: %s --help lists them", name, about.CommandPath())
-				}
-				about = about.Commands()[at]
+			about, rest, _ := cmd.Root().Find(args) // what is not found is the rest
+			switch {
+			case len(rest) == 0:
+				about.HelpFunc()(about, []string{"--help"})
+				return nil
+			case about.HasParent() && !about.HasSubCommands():
+				return errors.New("help: name one verb")
+			case otherVerbs[rest[0]] != "":
+				return fmt.Errorf("help: there is no verb %q: %s does that", rest[0], otherVerbs[rest[0]])
 			}
-			about.HelpFunc()(about, []string{"--help"})
-			return nil
+			return fmt.Errorf("help: there is no verb %q: %s --help lists them", rest[0], about.CommandPath())
 		})
 }
 

@@ -107,11 +107,9 @@ func writeInfo(w io.Writer, r *info.Report) {
 }
 
 func infoSize(r *info.Report) string {
-	data := ""
-	if r.Compression != "" {
-		data = ", compressed by " + r.Compression
-		data += when(r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
-	}
+	packed := r.Compression != ""
+	data := when(packed, ", compressed by %s", r.Compression) +
+		when(packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
 	switch {
 	case r.Bytes >= 0:
 		return plural(r.Bytes, "byte") + when(r.Bytes >= 1024, " (%s)", humanBytes(r.Bytes)) + data
@@ -142,10 +140,7 @@ func infoRecords(r *info.Report) string {
 	if r.RecordSize == 0 {
 		return ""
 	}
-	count := "not counted"
-	if r.Records >= 0 {
-		count = humanize.Comma(r.Records)
-	}
+	count := cmp.Or(when(r.Records >= 0, "%s", humanize.Comma(r.Records)), "not counted")
 	return count + ", " + plural(r.RecordSize, "byte") + " each" +
 		when(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
 }
@@ -154,17 +149,10 @@ func scanRows(s *info.Scan) []row {
 	if s == nil || s.Records == 0 {
 		return nil
 	}
-	looked := "all records"
-	if !s.All {
-		where := when(s.Start, "the first %s", plural(s.Records, "record")) +
-			when(!s.Start, "%s from all over", plural(s.Records, "record"))
-		looked = where + " (--all looks at all)"
-	}
-	equal := humanize.Comma(s.EqualNeighbours) + " equal the record before"
-	if !s.Sorted {
-		equal += fmt.Sprintf("; in a sample of %s %s came before", plural(s.SampleKeys, "key"),
-			humanize.Comma(s.SampleDuplicates))
-	}
+	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(!s.Start, " from all over")
+	looked := cmp.Or(when(!s.All, "%s (--all looks at all)", some), "all records")
+	equal := humanize.Comma(s.EqualNeighbours) + " equal the record before" + when(!s.Sorted,
+		"; in a sample of %s %s came before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
 	return []row{
 		{"  looked at", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
 		{"  NaNs", when(s.NaNs > 0, "%s", plural(s.NaNs, "record"))},

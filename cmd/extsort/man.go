@@ -59,10 +59,7 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 			fmt.Fprintf(w, ".SS %q\n", title)
 			last = title
 		}
-		value := ""
-		if f.Value.Type() != "bool" {
-			value = " " + f.Value.Type()
-		}
+		value := when(f.Value.Type() != "bool", " %s", f.Value.Type())
 		usage := f.Usage + when(f.DefValue != "" && f.DefValue != "false", " (default %s)", f.DefValue)
 		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(flagName(f)+value), roff(usage))
 	})

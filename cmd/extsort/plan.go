@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,10 +207,7 @@ func planCheckpoint(p *extsort.SortPlan) string {
 		return ""
 	}
 	part := func(done int64) float64 { return 100 * float64(done) / float64(max(p.Records, 1)) }
-	stage := "sort runs"
-	if c.Records == p.Records {
-		stage = "merge"
-	}
+	stage := cmp.Or(when(c.Records == p.Records, "merge"), "sort runs")
 	return fmt.Sprintf("%s: ", c.Folder) + when(c.Runs == 0, "nothing is done yet") +
 		when(c.Runs > 0, "%s with %.0f %% of the records are done, %s in it", plural(c.Runs, "run"), part(c.Records),
 			humanBytes(c.StoredBytes)) +

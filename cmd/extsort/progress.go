@@ -33,10 +33,7 @@ func standing(s extsort.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
 	}
-	of := ""
-	if s.Total > 0 {
-		of = fmt.Sprintf(" of %s (%d%%)", humanBytes(s.Total), 100*s.Done/s.Total)
-	}
+	of := when(s.Total > 0, " of %s (%d%%)", humanBytes(s.Total), 100*s.Done/max(s.Total, 1))
 	return fmt.Sprintf("phase %d of %d, %s: %s%s in %s, %s", s.PhaseIndex, s.Phases, s.Phase, humanBytes(s.Done), of,
 		seconds(s.Elapsed.Seconds()), rate(s.Done, s.Elapsed.Seconds())) +
 		when(s.Remaining > 0, ", %v left", s.Remaining)
