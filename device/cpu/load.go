@@ -12,10 +12,10 @@ import (
 
 // Load reads and scatters in one go, unit by unit.
 func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
-	return e.load(ctx, src, nil)
+	return e.load(ctx, src, &selection[K]{span: ^K(0)})
 }
 
-// load is Load of what is selected; nil: everything.
+// load is Load of what is selected.
 func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
 	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
@@ -29,8 +29,7 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	low, high := s.bounds()
-	e.leaves = e.collect(l.workers, l.buckets, leaf[K]{low: low, high: high}, e.order)
+	e.leaves = e.collect(l.workers, l.buckets, leaf[K]{low: s.low, high: s.high()}, e.order)
 	e.stats.Records = l.loaded.Load()
 	return e.stats.Records, nil
 }
@@ -39,7 +38,7 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 type loading[K radix.Element, E arena.Word] struct {
 	engine *engine[K, E]
 	*intake
-	selection *selection[K] // nil: everything
+	selection *selection[K]
 	workers   int
 	buckets   radix.Buckets[K]
 }
@@ -63,9 +62,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 			return l.work(ctx, i, recs, first)
 		})
 		if err == nil { // workers that were not admitted again may have left some
-			err = e.each(ctx, 1, func(ctx context.Context, i int, _ *worker[K, E]) error {
-				return l.work(ctx, i, nil, 0)
-			})
+			err = l.work(ctx, 0, nil, 0)
 		}
 		if err == nil {
 			more, err = l.makeRoom()

@@ -15,7 +15,7 @@ func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high 
 	if e.sizes.keptRecords > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
-	s := &selection[K]{low: K(low), span: K(high) - K(low)}
+	s := &selection[K]{low: K(low), span: K(high) - K(low), shrinks: true}
 	records, err = e.load(ctx, src, s)
 	if s.high() == K(high) {
 		return records, high, err
@@ -25,31 +25,23 @@ func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high 
 
 // selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them.
 // Where there is no room for all, the buckets with the greatest elements are dropped, with what they hold by
-// then, and span shrinks.
+// then, and span shrinks, if that is wanted.
 type selection[E radix.Element] struct {
 	low, span E
+	shrinks   bool
 }
 
 // high is the greatest element that is taken.
 func (s *selection[E]) high() E { return s.low + s.span }
 
-// bounds are the least and the greatest element that is taken. They are those of all on nil.
-func (s *selection[E]) bounds() (low, high E) {
-	if s == nil {
-		return 0, ^E(0)
-	}
-	return s.low, s.high()
-}
-
-// takesAll reports whether all is taken. It is true on nil.
-func (s *selection[E]) takesAll() bool { return s == nil || s.span == ^E(0) }
+func (s *selection[E]) takesAll() bool { return s.span == ^E(0) }
 
 // minEstimateSample is the least sample that tells how many elements will be selected.
 const minEstimateSample = 1 << 8
 
-// begin estimates how many elements there will be. It does nothing on nil.
+// begin estimates how many elements there will be, if not all are taken.
 func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E) {
-	if s == nil {
+	if s.takesAll() {
 		return
 	}
 	prefixes, selected := in.sample(opt), 0
@@ -67,24 +59,23 @@ func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix fu
 // cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. The sample stays as it
 // is: it may be the source's own.
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
-	least, greatest := s.bounds()
 	if !s.takesAll() {
 		sample = slices.Clone(sample)
 		sample = sample[:radix.Within(sample, s.low, s.span)]
 	}
 	if len(sample) == 0 {
-		return nil, least, greatest
+		return nil, s.low, s.high()
 	}
 	low, high = radix.MinMax(sample)
 	low, high = widen(low, high, len(sample))
-	return sample, max(low, least), min(high, greatest)
+	return sample, max(low, s.low), min(high, s.high())
 }
 
 // makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source of a selection
 // has more than there is room for. It reports whether there is more to read. REQUIRES: no worker adds to buckets.
 func (l *loading[K, E]) makeRoom() (more bool, err error) {
 	s := l.selection
-	if s == nil || l.delivered.Load() >= l.src.Records() {
+	if !s.shrinks || l.delivered.Load() >= l.src.Records() {
 		return false, nil
 	}
 	cut := l.firstToDrop()
