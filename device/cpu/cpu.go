@@ -36,13 +36,13 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/cpuid/v2"
 
@@ -67,7 +67,7 @@ func New() *Device { return &Device{} }
 // Info describes the processor.
 func (*Device) Info() device.Info {
 	return device.Info{
-		Name:       processorName(),
+		Name:       cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH),
 		Driver:     "Go " + runtime.Version()[len("go"):],
 		Kind:       device.CPU,
 		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
@@ -108,13 +108,6 @@ func (*Device) BlockBytes(opt device.ChunkOptions, records int64) int {
 	s := newSizes(opt, records)
 	return s.out * s.record
 }
-
-var processorName = sync.OnceValue(func() string {
-	if name := cpuid.CPU.BrandName; name != "" {
-		return name
-	}
-	return runtime.GOARCH
-})
 
 // MaxRecords is the largest chunk within memoryBytes: where that is enough to count in, any number that there can be.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {

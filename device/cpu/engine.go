@@ -18,10 +18,10 @@ type engine[K radix.Element, E arena.Word] struct {
 	opt     device.ChunkOptions
 	kind    kind[K, E]
 	pool    *pool.Pool[E]
-	kept    *arena.Memory // of the records that elements refer to, or nil
-	order   *order        // of the records that are moved whole, or nil
-	workers []*worker[K, E]
-	leaves  []leaf[K] // in order
+	kept    *arena.Memory   // of the records that elements refer to, or nil
+	order   *order          // of the records that are moved whole, or nil
+	workers []*worker[K, E] // those that were needed so far
+	leaves  []leaf[K]       // in order
 	stats   device.Stats
 }
 
@@ -89,17 +89,17 @@ type leaf[K radix.Element] struct {
 
 func newEngine[K radix.Element, E arena.Word](opt device.ChunkOptions, s sizes) (*engine[K, E], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
-	return &engine[K, E]{sizes: s, opt: opt, pool: p, workers: make([]*worker[K, E], s.workers)}, err
+	return &engine[K, E]{sizes: s, opt: opt, pool: p}, err
 }
 
 // makeWorkers makes the scratch of workers where it is not there yet.
-func (e *engine[K, E]) makeWorkers(workers int) (err error) {
-	for i, w := range e.workers[:workers] {
-		if w == nil {
-			if e.workers[i], err = e.newWorker(); err != nil {
-				return err
-			}
+func (e *engine[K, E]) makeWorkers(workers int) error {
+	for len(e.workers) < workers {
+		w, err := e.newWorker()
+		if err != nil {
+			return err
 		}
+		e.workers = append(e.workers, w)
 	}
 	return nil
 }
@@ -171,32 +171,26 @@ func (e *engine[K, E]) Sort(ctx context.Context) error {
 	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.count > int64(e.sizes.leaf) && !l.done })
 }
 
-// Stats tells of the work since the last Load.
 func (e *engine[K, E]) Stats() device.Stats { return e.stats }
 
 // countPasses enters the radix passes of the workers into the stats.
 func (e *engine[K, E]) countPasses() {
 	passes := 0
 	for _, w := range e.workers {
-		if w != nil {
-			passes = max(passes, w.radix.Passes)
-		}
+		passes = max(passes, w.radix.Passes)
 	}
 	e.stats.Passes = passes + 1
 }
 
 // freeWorkers gives the scratch of all workers back.
 func (e *engine[K, E]) freeWorkers() (err error) {
-	for i, w := range e.workers {
-		if w != nil {
-			err = errors.Join(err, w.memory.Free())
-		}
-		e.workers[i] = nil
+	for _, w := range e.workers {
+		err = errors.Join(err, w.memory.Free())
 	}
+	e.workers = nil
 	return err
 }
 
-// Close gives the memory back.
 func (e *engine[K, E]) Close() error {
 	e.leaves = nil
 	return errors.Join(e.kept.Free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())

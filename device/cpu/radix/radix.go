@@ -106,10 +106,9 @@ func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 		insertionSort(dst)
 		return
 	}
-	if r.sortCells(dst, tmp, blocks, s) {
-		return
+	if !r.sortCells(dst, tmp, blocks, s) {
+		r.sortByDigits(dst, tmp, blocks, s)
 	}
-	r.sortByDigits(dst, tmp, blocks, s)
 }
 
 // sortByDigits is sort by passes, for any elements.
@@ -148,12 +147,9 @@ func (r *Sorter[E]) SortBits(a, tmp []E, low E, shift uint, width int) {
 func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 	if len(a) <= smallSort {
 		insertionSort(a)
-		return
+	} else if !slices.IsSorted(a) {
+		r.Sort(a, tmp, [][]E{a}, SpanOf(MinMax(a)))
 	}
-	if slices.IsSorted(a) {
-		return
-	}
-	r.Sort(a, tmp, [][]E{a}, SpanOf(MinMax(a)))
 }
 
 // reorder makes the passes of p over the elements of blocks and leaves the result in dst. Digits that are the same
