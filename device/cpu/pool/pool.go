@@ -160,12 +160,7 @@ func (p *Pool[E]) DiscardUntouched() {
 // Push appends a block to l.
 func (p *Pool[E]) Push(l *List, block uint32) {
 	p.Next[block] = None
-	if l.Head == None {
-		l.Head = block
-	} else {
-		p.Next[l.Tail] = block
-	}
-	l.Tail = block
+	p.Join(l, List{block, block})
 }
 
 // Join appends the blocks of m to l.
