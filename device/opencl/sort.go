@@ -3,12 +3,12 @@
 package opencl
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
 
 	"github.com/extsort/extsort/device/opencl/cl"
-	"github.com/extsort/extsort/format"
 )
 
 // Kernels whose work-items stride through the data run with this many at most: enough for any device's units.
@@ -39,9 +39,7 @@ func (c *chunk) strided(kernel string, n int64, args ...any) error {
 
 // identity reports whether bare keys are normalized as they stand, so that nothing need be done to them.
 func (c *chunk) identity() bool {
-	f := c.shape.layout.Key[0]
-	return c.shape.bare && f.Type.Kind == format.Unsigned && !f.Type.BigEndian && !f.Desc &&
-		f.Type.Size == c.shape.wordWidth() && c.engine.dev.LittleEndian
+	return c.shape.bare && c.opt.Keyer.Identity() && c.shape.size == c.shape.wordWidth()
 }
 
 // rawKeys is where bare records are uploaded to.
@@ -89,23 +87,15 @@ func (c *chunk) sortBits(varying uint64) error {
 
 // survey finds for each of the words of the key which bits are not the same in all records.
 func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
-	found := make([]byte, 16*words) // the OR and the AND of each word
-	for at := 8; at < len(found); at += 16 {
-		binary.NativeEndian.PutUint64(found[at:], ^uint64(0))
-	}
+	found := bytes.Repeat(binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words) // OR and AND of each
 	if err := c.onBits("survey", found, args...); err != nil {
 		return nil, err
 	}
 	varying := make([]uint64, words)
 	for i := range varying {
-		varying[i] = surveyed(found[16*i:]) &^ surveyed(found[16*i+8:])
+		varying[i] = binary.LittleEndian.Uint64(found[16*i:]) &^ binary.LittleEndian.Uint64(found[16*i+8:])
 	}
 	return varying, nil
-}
-
-// surveyed puts the two halves together that the kernel keeps, low half first on any device.
-func surveyed(b []byte) uint64 {
-	return uint64(binary.NativeEndian.Uint32(b)) | uint64(binary.NativeEndian.Uint32(b[4:]))<<32
 }
 
 // onBits runs a kernel that goes over all records and changes what is in memory.bits.

@@ -26,7 +26,6 @@ type Device struct {
 	LocalBytes                    int64 // local memory of a work-group
 	Units                         int   // compute units
 	MaxGroup                      int   // work-items in a work-group
-	LittleEndian                  bool
 	Extensions                    []string
 
 	raw *binding.Device
@@ -75,9 +74,8 @@ func describe(raw *binding.Device) (*Device, error) {
 		MemoryBytes: q.number(C.CL_DEVICE_GLOBAL_MEM_SIZE), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
 		UnifiedMemory: q.number(C.CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
 		LocalBytes:    q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
-		MaxGroup:     int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
-		LittleEndian: q.number(C.CL_DEVICE_ENDIAN_LITTLE) != 0,
-		Extensions:   strings.Fields(q.text(C.CL_DEVICE_EXTENSIONS)),
+		MaxGroup:   int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+		Extensions: strings.Fields(q.text(C.CL_DEVICE_EXTENSIONS)),
 	}
 	if q.number(C.CL_DEVICE_AVAILABLE) == 0 && q.err == nil {
 		q.err = binding.ErrDeviceNotAvailable
