@@ -113,5 +113,5 @@ func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 	if a.build(b, p); b.err != nil {
 		return nil, fmt.Errorf("%s: %w", a.name, b.err)
 	}
-	return &Sorter{ctx: ctx, p: p, build: a.build, engines: map[variant]built{}, scratch: map[string]*cl.Buffer{}}, nil
+	return &Sorter{ctx: ctx, p: p, build: a.build, engines: map[variant]engine{}, scratch: map[string]*cl.Buffer{}}, nil
 }

@@ -16,7 +16,7 @@
 //	count-scan-reorder  Harada & Howes  8 bits a pass; with DigitBits 4 the published form
 //	onesweep            Adinets & Merrill  the fastest of them where rank.cl's ballots work, see Ranking
 //	hybrid              Stehle & Jacobsen  by the leading bits, then each bucket in local memory, where a sample shows
-//	                    the keys to be spread evenly (hybrid.go for keys alone, tail.go for pairs); else it is onesweep,
+//	                    the keys to be spread evenly (hybrid for keys alone, tail for pairs); else it is onesweep,
 //	                    without the passes that few keys need (window.go)
 //	split               Dillhoff  local buckets of DigitBits; with DigitBits 1 the form without
 //	tile                Koppelman on Satish, Harris & Garland

@@ -18,7 +18,8 @@ type Sorter struct {
 	trace func(kernel string, e *cl.Event) // may be nil
 
 	mu      sync.Mutex
-	engines map[variant]built
+	engines map[variant]engine
+	used    []*builder // of the engines
 
 	sorting sync.Mutex // held while a sort queues its commands
 	scratch map[string]*cl.Buffer
@@ -28,11 +29,6 @@ type Sorter struct {
 type engine interface {
 	// sort queues the commands that sort r.d; errors stick to r.
 	sort(r *run, fromBit, toBit int)
-}
-
-type built struct {
-	engine
-	builder *builder
 }
 
 // Build builds the kernels for such data, which Sort else does at its first use.
@@ -67,7 +63,7 @@ func (s *Sorter) engine(v variant) (engine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.engines[v]; ok {
-		return e.engine, nil
+		return e, nil
 	}
 	b := &builder{ctx: s.ctx, v: v}
 	e := s.build(b, s.p)
@@ -75,7 +71,7 @@ func (s *Sorter) engine(v variant) (engine, error) {
 		b.release()
 		return nil, b.err
 	}
-	s.engines[v] = built{e, b}
+	s.engines[v], s.used = e, append(s.used, b)
 	return e, nil
 }
 
@@ -87,8 +83,8 @@ func (s *Sorter) Trace(f func(kernel string, e *cl.Event)) { s.trace = f }
 func (s *Sorter) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.engines {
-		e.builder.release()
+	for _, b := range s.used {
+		b.release()
 	}
 	for _, b := range s.scratch {
 		b.Release()
