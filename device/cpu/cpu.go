@@ -11,7 +11,7 @@
 //
 // With the index in their low bits elements are all different, so that an unstable sort of integers gives the
 // stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
-// sorted in their turn (ties.go). The records themselves stay where they were loaded and are moved once, at Store.
+// sorted in their turn (records.go). The records themselves stay where they were loaded and are moved once, at Store.
 //
 // The steps of a chunk touch memory as little as can be:
 //

@@ -24,9 +24,6 @@ type List struct{ Head, Tail uint32 }
 var Empty = List{None, None}
 
 // Pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
-//
-// Blocks are handed out by zones, each for a range of the keys, so that what was sorted first can be given back to the
-// system first.
 type Pool[E arena.Word] struct {
 	Memory *arena.Memory
 	Elems  []E
