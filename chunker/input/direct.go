@@ -16,7 +16,7 @@ func GoPast(all []*Input, queue *spill.Queue) {
 	if slices.ContainsFunc(all, func(in *Input) bool { return in.at == nil || in.at.file == nil || in.requests != nil }) {
 		return
 	}
-	requests := &Requests{fetchers: map[*fetcher]bool{}, queue: queue, free: 1, most: queue.Ahead()}
+	requests := &Requests{fetchers: map[*fetcher]bool{}, queue: queue, most: queue.Ahead()}
 	for _, in := range all {
 		if in.direct = spill.Direct(in.at.file, os.O_RDONLY); in.direct != nil {
 			in.close = append(in.close, in.direct)

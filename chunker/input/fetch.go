@@ -23,12 +23,6 @@ type Requests struct {
 	queue    *spill.Queue    // that has the memory; nil: it has none
 }
 
-// buffer is the memory of a request.
-type buffer struct {
-	bytes []byte
-	from  *arena.Memory // nil: the queue
-}
-
 const (
 	// With less memory than plan.RemoteRequests need, they get smaller, and then fewer.
 	minRequestBytes = 256 << 10
@@ -56,41 +50,38 @@ func (r *Requests) Allow(bytes int64) {
 	r.freeBuffers()
 }
 
-// take gives the memory of a request; nil: there is none for a fetcher that has so many already.
-func (r *Requests) take(has int) *buffer {
+// take gives the memory of a request, and what gives it back; nil: a fetcher that has so many already gets none.
+func (r *Requests) take(has int) (memory []byte, give func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.free <= 0 || has >= max(1, r.most/max(len(r.fetchers), 1)) {
-		return nil
+	switch {
+	case has >= max(1, r.most/max(len(r.fetchers), 1)):
+		return nil, nil
+	case r.queue != nil:
+		memory = r.queue.TakeAhead()
+		return memory, func() { r.queue.GiveAhead(memory) }
+	case r.free <= 0:
+		return nil, nil
 	}
-	if r.queue != nil {
-		if memory := r.queue.TakeAhead(); memory != nil {
-			return &buffer{bytes: memory}
-		}
-		return nil
-	}
-	memory, err := (*arena.Memory)(nil), error(nil)
+	buffer, err := (*arena.Memory)(nil), error(nil)
 	if last := len(r.buffers) - 1; last >= 0 {
-		memory, r.buffers = r.buffers[last], r.buffers[:last]
-	} else if memory, err = arena.Alloc(int(r.bytes)); err != nil {
-		return nil
+		buffer, r.buffers = r.buffers[last], r.buffers[:last]
+	} else if buffer, err = arena.Alloc(int(r.bytes)); err != nil {
+		return nil, nil
 	}
 	r.free--
-	return &buffer{memory.Bytes(), memory}
+	return buffer.Bytes(), func() { r.give(buffer) }
 }
 
-func (r *Requests) give(b *buffer) {
-	if b.from == nil {
-		r.queue.GiveAhead(b.bytes)
-		return
-	}
+// give keeps a buffer for the next request, or frees it.
+func (r *Requests) give(buffer *arena.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free++
-	if len(r.fetchers) > 0 && int64(len(b.bytes)) == r.bytes {
-		r.buffers = append(r.buffers, b.from)
+	if len(r.fetchers) > 0 && int64(len(buffer.Bytes())) == r.bytes {
+		r.buffers = append(r.buffers, buffer)
 	} else {
-		b.from.Free()
+		buffer.Free()
 	}
 }
 
@@ -180,10 +171,10 @@ type request func(memory []byte, first, most int64) (n int64, read func() (recs 
 // piece is records that one request fetches.
 type piece struct {
 	first, records int64
-	left           int64   // that no reader has
-	buffer         *buffer // that they are in
+	left           int64 // that no reader has
 	recs           []byte
-	readers        int // of the buffer
+	give           func() // gives back the memory that they are in
+	readers        int    // of that
 	done           chan struct{}
 	err            error
 }
@@ -285,16 +276,16 @@ func (f *fetcher) Ahead() {
 func (f *fetcher) ahead() {
 	f.begin()
 	for f.next < f.records {
-		buffer := f.from.take(len(f.pieces))
-		if buffer == nil {
+		memory, give := f.from.take(len(f.pieces))
+		if memory == nil {
 			return
 		}
-		n, read := f.request(buffer.bytes, f.next, f.records-f.next)
+		n, read := f.request(memory, f.next, f.records-f.next)
 		if n == 0 { // a record is larger than a request
-			f.from.give(buffer)
+			give()
 			return
 		}
-		p := &piece{first: f.next, records: n, left: n, buffer: buffer, done: make(chan struct{})}
+		p := &piece{first: f.next, records: n, left: n, give: give, done: make(chan struct{})}
 		f.pieces, f.next = append(f.pieces, p), f.next+n
 		f.from.do(func() {
 			defer close(p.done)
@@ -319,7 +310,7 @@ func (f *fetcher) release(from *piece, n int64) {
 		f.drop(from)
 	case i >= 0 && from.left == 0:
 		f.pieces = slices.Delete(f.pieces, i, i+1)
-		f.from.give(from.buffer)
+		from.give()
 	}
 }
 
@@ -340,7 +331,7 @@ func (f *fetcher) giveUp() {
 func (f *fetcher) drop(p *piece) {
 	go func() {
 		<-p.done
-		f.from.give(p.buffer)
+		p.give()
 	}()
 }
 
