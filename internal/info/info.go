@@ -7,7 +7,7 @@
 //	source.go    the file as bytes that can be read
 //	sizes.go     which record sizes the bytes speak for
 //	records.go   the first, a middle and the last record, field by field
-//	scan.go      order, extremes, duplicates, NaNs; histogram.go
+//	scan.go      order, extremes, duplicates, NaNs, a histogram
 package info
 
 import (
