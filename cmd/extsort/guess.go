@@ -101,10 +101,7 @@ func typeName(s string) string {
 		name = name[:i+1]
 	}
 	base, bigEndian := strings.CutSuffix(name, "be")
-	if short := otherTypeNames[base]; short != "" {
-		base = short
-	}
-	name = shortTypeName.Replace(base) + when(bigEndian, "be")
+	name = shortTypeName.Replace(cmp.Or(otherTypeNames[base], base)) + when(bigEndian, "be")
 	if _, err := format.ParseType(name); err != nil {
 		return s
 	}

@@ -117,9 +117,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if p.Runs == 0 {
 		p.Runs = int(max((p.Bytes()+r.RunBytes-1)/r.RunBytes, 1))
 	}
-	if p.Parts == 0 {
-		p.Parts = p.Runs
-	}
+	p.Parts = cmp.Or(p.Parts, p.Runs)
 	if max(p.Runs, p.Parts) > MaxTasks {
 		return nil, fmt.Errorf("%d runs and %d parts: at most %d of each can be planned (larger runs: --run-size)",
 			p.Runs, p.Parts, MaxTasks)
