@@ -29,11 +29,12 @@ func handle[T any](wrapper *T) unsafe.Pointer {
 // Installed reports whether libOpenCL is there, without asking it for platforms.
 func Installed() bool { return C.isInstalled() != 0 }
 
-// flush submits what has been queued, without waiting for it (the binding's Flush calls clFinish).
-func flush(q *binding.CommandQueue) error {
-	err := asError(C.clFlush(C.cl_command_queue(handle(q))))
+// Flush hands the queued commands to the device without waiting for them (the binding's Flush calls clFinish). A
+// command that another queue waits for must have been flushed.
+func (q *Queue) Flush() error {
+	err := asError(C.clFlush(C.cl_command_queue(handle(q.raw))))
 	runtime.KeepAlive(q)
-	return err
+	return failure("flush", err)
 }
 
 // asError makes an error of the code of a command or of our own calls, as the binding does of its own.

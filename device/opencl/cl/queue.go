@@ -28,10 +28,6 @@ func (c *Context) NewQueue() (*Queue, error) {
 	return &Queue{raw: raw}, nil
 }
 
-// Flush hands the queued commands to the device without waiting for them. A command that another queue waits for
-// must have been flushed.
-func (q *Queue) Flush() error { return failure("flush", flush(q.raw)) }
-
 // Finish waits until all queued commands are done.
 func (q *Queue) Finish() error { return failure("finish", q.raw.Finish()) }
 
