@@ -24,7 +24,7 @@
 //	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits, and hands it to the
 //	       writer while other workers do the next buckets (store.go). Where it drains, it gives the memory of
 //	       neighbouring buckets back to the system when they have been written.
-//	Select is Load of the least keys of a source, as many as there is room for (select.go).
+//	Select is Load of the least keys of a source, as many as there is room for (load.go).
 //	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
 //
 // These steps are written once, for an engine of keys that buckets are cut by and words that are moved (engine.go).
