@@ -216,13 +216,17 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 // together does n things, of which several are under way at the same time: most of them wait for an answer of a store.
 // After an error the others end soon, or do not begin. It gives the first one, in their order, of those that came.
 func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(plan.RemoteRequests)
+	within, cancel := context.WithCancel(ctx) // one of errgroup would have the error of one as the cause of the others'
+	defer cancel()
 	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(plan.RemoteRequests)
 	for i := 0; i < n && within.Err() == nil; i++ {
 		group.Go(func() error {
-			errs[i] = do(within, i)
-			return errs[i]
+			if errs[i] = do(within, i); errs[i] != nil {
+				cancel()
+			}
+			return nil
 		})
 	}
 	group.Wait()
