@@ -2,7 +2,7 @@ package plan
 
 import (
 	"math"
-	"slices"
+	"sort"
 )
 
 const (
@@ -91,17 +91,11 @@ func (f *Facts) strays() float64 {
 func longestRise(keys []uint64) int {
 	var least []uint64 // least[n] is the least last key of a part of n+1 keys
 	for _, key := range keys {
-		at, _ := slices.BinarySearchFunc(least, key, func(e, key uint64) int {
-			if e <= key {
-				return -1
-			}
-			return 1
-		})
-		if at == len(least) {
+		if last := len(least) - 1; last < 0 || key >= least[last] { // as most are where it is asked for
 			least = append(least, key)
-		} else {
-			least[at] = key
+			continue
 		}
+		least[sort.Search(len(least), func(n int) bool { return least[n] > key })] = key
 	}
 	return len(least)
 }
