@@ -365,6 +365,9 @@ func RequestsOf(all []*Input) *Requests {
 	return nil
 }
 
+// ErrChanged is the error of an input that is read twice and is not the second time what it was.
+var ErrChanged = errors.New("the input changed while it was read")
+
 // Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when
 // it was opened have been read. What is written within the same tick of the file system's clock as something before it
 // was opened cannot be told.

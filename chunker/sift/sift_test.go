@@ -211,7 +211,7 @@ func TestSiftTooMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	recs[8*700+7]++ // no part of a key
-	if err := s.Write(context.Background(), src(), device.Discard); !errors.Is(err, errChanged) {
+	if err := s.Write(context.Background(), src(), device.Discard); !errors.Is(err, input.ErrChanged) {
 		t.Errorf("the input changed: %v", err)
 	}
 }

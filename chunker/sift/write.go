@@ -3,17 +3,15 @@ package sift
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 )
 
-// errChanged is the error of data that are not what they were at the first reading.
-var errChanged = errors.New("the input changed while it was read")
-
-// Write reads the data again and writes all records in order. The strays have to be sorted.
+// Write reads the data again and writes all records in order; input.ErrChanged where they are not what they were. The
+// strays have to be sorted.
 func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWriter) error {
 	after := len(s.blocks)
 	for i := len(s.blocks) - 1; i >= 0; i-- {
@@ -79,11 +77,11 @@ func (m *merger) write(ctx context.Context, v *view) error {
 	s := m.sieve
 	i := int(v.first / int64(s.opt.BlockRecords))
 	if i >= len(s.blocks) {
-		return errChanged
+		return input.ErrChanged
 	}
 	b := &s.blocks[i]
 	if v.n != b.records || v.sum != b.sum {
-		return errChanged
+		return input.ErrChanged
 	}
 	if b.stay == 0 {
 		return nil

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
@@ -30,7 +30,7 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	r.restart()
 	err := copyOrdered(ctx, r, r.Output)
 	if err == errDisorder {
-		return errors.New("the input changed while it was read")
+		return input.ErrChanged
 	}
 	return err
 }
