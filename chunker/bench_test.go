@@ -10,6 +10,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // BenchmarkClassify sends random keys to parts by a table of digits and between splitters.
@@ -48,7 +49,7 @@ func BenchmarkScatter(b *testing.B) {
 	for _, spec := range []format.Spec{{Type: "u32"}, {Type: "u64"}, {RecordSize: 12, Keys: []string{"0:u64"}},
 		{RecordSize: 16, Keys: []string{"0:u64"}}, {RecordSize: 24, Keys: []string{"0:u64"}}, {RecordSize: 100,
 			Keys: []string{"0:u64"}}} {
-		k := mustKeyer(b, spec)
+		k := formattest.Keyer(b, spec)
 		size := k.Layout().RecordSize
 		n := len(recs) / size
 		keys := make([]uint64, 1<<12)

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // window is what the decompressors of these tests may look back to.
@@ -31,19 +32,6 @@ func numbered(first, n int) []byte {
 		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
 	}
 	return recs
-}
-
-func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 func writeFile(t testing.TB, data []byte) string {
@@ -199,7 +187,7 @@ func TestDatasetCut(t *testing.T) {
 			for _, ahead := range []int{0, 1, 10, 5000} { // records that a sample has read before
 				d := o.open(t)
 				if ahead > 0 {
-					if _, err := d.Sample(mustKeyer(t, words), ahead); err != nil {
+					if _, err := d.Sample(formattest.Keyer(t, words), ahead); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -223,7 +211,7 @@ func TestDatasetSplit(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 7, 999, 5000} {
 			d := o.open(t)
-			if _, err := d.Sample(mustKeyer(t, words), 20); err != nil {
+			if _, err := d.Sample(formattest.Keyer(t, words), 20); err != nil {
 				t.Fatal(err)
 			}
 			sources := d.Split(n)
@@ -253,7 +241,7 @@ func TestDatasetSplit(t *testing.T) {
 func TestDatasetSample(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 5, 16, 17, 100, 999, 1000, 4000} {
-			sample, err := o.open(t).Sample(mustKeyer(t, words), n)
+			sample, err := o.open(t).Sample(formattest.Keyer(t, words), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +280,7 @@ func TestDatasetRecords(t *testing.T) {
 func prefixesOf(t *testing.T, recs []byte) []uint64 {
 	t.Helper()
 	prefixes := make([]uint64, len(recs)/8)
-	mustKeyer(t, words).Prefixes(prefixes, recs)
+	formattest.Keyer(t, words).Prefixes(prefixes, recs)
 	return prefixes
 }
 
@@ -306,7 +294,7 @@ func TestEmptyDatasets(t *testing.T) {
 		"part":  scatterAll(t, nil, NewClassifier(nil, 1), 2)[0],
 	}
 	for name, d := range empty {
-		sample, err := d.Sample(mustKeyer(t, words), 10)
+		sample, err := d.Sample(formattest.Keyer(t, words), 10)
 		if err != nil || len(sample.Prefixes) != 0 {
 			t.Errorf("%s: sample of %d keys, error %v", name, len(sample.Prefixes), err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...string) *spill.Spill {
@@ -24,7 +25,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec),
+	s, err := spill.New(spill.Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, spec),
 		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	parts, err := Scatter(context.Background(), mustKeyer(t, words), d, c, newTestSpill(t, words, nil),
+	parts, err := Scatter(context.Background(), formattest.Keyer(t, words), d, c, newTestSpill(t, words, nil),
 		plan.Scatter{Workers: workers, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestScatter(t *testing.T) {
 	r := seeded(t)
 	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}},
 		{RecordSize: 16, Keys: []string{"0:u64"}}, words, {Type: "u32be"}} {
-		k := mustKeyer(t, spec)
+		k := formattest.Keyer(t, spec)
 		size := k.Layout().RecordSize
 		for _, distinct := range []uint64{1, 2, 20, 1 << 60} {
 			for _, n := range []int{0, 1, 21, 22, 5000} {
@@ -129,7 +130,7 @@ func TestPartOfWideKeys(t *testing.T) {
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			parts, err := Scatter(context.Background(), mustKeyer(t, spec), d, NewClassifier(nil, 1),
+			parts, err := Scatter(context.Background(), formattest.Keyer(t, spec), d, NewClassifier(nil, 1),
 				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes})
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +151,7 @@ func classifierOf(splitters ...uint64) *Classifier {
 
 // TestPartSample tells the keys of a part to the device that sorts it.
 func TestPartSample(t *testing.T) {
-	k := mustKeyer(t, words)
+	k := formattest.Keyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
 	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
 		plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes})
@@ -210,7 +211,7 @@ func TestScatterErrors(t *testing.T) {
 		recs = binary.LittleEndian.AppendUint64(recs, r.Uint64())
 	}
 	c := NewClassifier([]uint64{1 << 61, 1 << 62, 1 << 63}, 3)
-	k := mustKeyer(t, words)
+	k := formattest.Keyer(t, words)
 
 	full := newTestSpill(t, words, narrowStore{})
 	_, err := Scatter(context.Background(), k, openData(t, words, []string{writeFile(t, recs)}, nil), c, full,

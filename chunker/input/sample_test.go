@@ -9,20 +9,8 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
-
-func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
 
 func TestSampleCountsSteps(t *testing.T) {
 	for _, c := range []struct {
@@ -43,7 +31,7 @@ func TestSampleCountsSteps(t *testing.T) {
 // TestSampleOfLargeRecords reads few of them, and one at a time.
 func TestSampleOfLargeRecords(t *testing.T) {
 	const size, records = 1 << 20, 5000
-	k := mustKeyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
+	k := formattest.Keyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
 	read := 0
 	sample, err := SampleRecords(k, records, 1<<14, SampleTogether, func(p []byte, first int64) error {
 		if len(p) > size || first < 0 || first >= records {
@@ -61,7 +49,7 @@ func TestSampleOfLargeRecords(t *testing.T) {
 
 // TestSampleReadsOnce reads each place of a sample once, whoever reads it, and has all of a small dataset.
 func TestSampleReadsOnce(t *testing.T) {
-	k := mustKeyer(t, format.Spec{Type: "u64"})
+	k := formattest.Keyer(t, format.Spec{Type: "u64"})
 	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {
 		for _, readers := range []int{1, 3, maxSampleReaders} {
 			var read atomic.Int64

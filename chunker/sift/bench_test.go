@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // BenchmarkSift chooses what stays of a block of 64-bit keys, of which one in 128 is anywhere.
 func BenchmarkSift(b *testing.B) {
 	const n = 1 << 15
-	k := keyer(b, format.Spec{RecordSize: 8, Keys: []string{"0:u64"}})
+	k := formattest.Keyer(b, format.Spec{RecordSize: 8, Keys: []string{"0:u64"}})
 	g, err := format.NewGenerator(k.Layout(), "nearly-sorted", 1, n)
 	if err != nil {
 		b.Fatal(err)

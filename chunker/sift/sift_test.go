@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // keyed is records of a key and their index, so that the stable order is the only right one.
@@ -22,19 +23,6 @@ func keyed(keys []uint32) []byte {
 		recs = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(recs, key), uint32(i))
 	}
 	return recs
-}
-
-func keyer(t testing.TB, spec format.Spec) *format.Keyer {
-	t.Helper()
-	header, err := spec.ReadHeader(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 // sorted is the stable order of records by their keys, made the plain way.
@@ -104,7 +92,7 @@ func TestSift(t *testing.T) {
 		"random":           {func(_ int, r *rand.Rand) uint32 { return r.Uint32() }, n},
 		"two sorted files": {func(i int, _ *rand.Rand) uint32 { return uint32(i % (n / 2)) }, n / 2},
 	}
-	k := keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
+	k := formattest.Keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
@@ -147,7 +135,7 @@ func TestSiftKeys(t *testing.T) {
 		{RecordSize: 3, Keys: []string{"0:u24"}},
 	} {
 		t.Run(fmt.Sprint(spec.Keys), func(t *testing.T) {
-			k := keyer(t, spec)
+			k := formattest.Keyer(t, spec)
 			r := rand.New(rand.NewPCG(3, 4))
 			recs := make([]byte, 3000*spec.RecordSize)
 			for i := range recs {
@@ -170,7 +158,7 @@ func TestSiftKeys(t *testing.T) {
 func FuzzSift(f *testing.F) {
 	f.Add([]byte{1, 2, 9, 3, 4, 5, 5, 9, 5}, uint8(4))
 	f.Add([]byte{5, 9, 5, 5, 6, 7, 8, 1, 2, 5}, uint8(3))
-	k := keyer(f, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
+	k := formattest.Keyer(f, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
 	f.Fuzz(func(t *testing.T, data []byte, block uint8) {
 		keys := make([]uint32, len(data))
 		for i, b := range data {
@@ -186,7 +174,7 @@ func FuzzSift(f *testing.F) {
 
 // TestSiftTooMany sifts data with more strays than there is memory for, and data that change between the readings.
 func TestSiftTooMany(t *testing.T) {
-	k := keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
+	k := formattest.Keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
 	keys := make([]uint32, 1000)
 	for i := range keys {
 		keys[i] = uint32(i)

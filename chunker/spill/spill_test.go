@@ -20,6 +20,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 var words = format.Spec{Type: "u64"}
@@ -31,19 +32,6 @@ func numbered(first, n int) []byte {
 		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
 	}
 	return recs
-}
-
-func mustKeyer(t testing.TB, spec format.Spec) *format.Keyer {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
 }
 
 // newTestQueue is a queue whose requests are smaller than blocks may be.
@@ -66,7 +54,7 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 	if len(folders) == 0 {
 		folders = []string{t.TempDir()}
 	}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, spec),
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, spec),
 		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +207,7 @@ func TestSpill(t *testing.T) {
 
 func testSpill(t *testing.T, opt Options) {
 	folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-	opt.Folders, opt.Keyer, opt.ExpectBytes, opt.Workers = folders, mustKeyer(t, words), 4000, 2
+	opt.Folders, opt.Keyer, opt.ExpectBytes, opt.Workers = folders, formattest.Keyer(t, words), 4000, 2
 	s, err := New(opt)
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +305,7 @@ func TestWritersAvoidEachOther(t *testing.T) {
 
 // TestSpillOfLittle expects fewer bytes than it has files.
 func TestSpillOfLittle(t *testing.T) {
-	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: mustKeyer(t, words), ExpectBytes: 8,
+	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: formattest.Keyer(t, words), ExpectBytes: 8,
 		Workers: 16})
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +329,7 @@ func TestSpillFullFolder(t *testing.T) {
 func testFullFolder(t *testing.T, full error, says string, queue *Queue) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: mustKeyer(t, words), Workers: 2,
+	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, words), Workers: 2,
 		Queue: queue})
 	if err != nil {
 		t.Fatal(err)
@@ -373,7 +361,7 @@ func testFullFolder(t *testing.T, full error, says string, queue *Queue) {
 // TestSpillSaysWhatItNeeds counts what is expected in all where that is known.
 func TestSpillSaysWhatItNeeds(t *testing.T) {
 	s, err := New(Options{Store: &memoryStore{room: 1}, Folders: []string{t.TempDir()}, Codec: "none",
-		Keyer: mustKeyer(t, words), ExpectBytes: 3 << 20})
+		Keyer: formattest.Keyer(t, words), ExpectBytes: 3 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +392,7 @@ func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
-		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: mustKeyer(t, words)})
+		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: formattest.Keyer(t, words)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -431,7 +419,7 @@ func TestSpillDamage(t *testing.T) {
 
 // TestShortBlock reads blocks that have fewer bytes than were written, in each of the ways that there are.
 func TestShortBlock(t *testing.T) {
-	run := MemoryRun(mustKeyer(t, words), numbered(0, 20), 10)
+	run := MemoryRun(formattest.Keyer(t, words), numbered(0, 20), 10)
 	read := run.read
 	run.read = func(b *Block, dst []byte) ([]byte, error) {
 		recs, err := read(b, dst)
@@ -475,7 +463,7 @@ func TestRunWriterIndex(t *testing.T) {
 }
 
 func TestSpillFolders(t *testing.T) {
-	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: mustKeyer(t, words)}
+	opt := Options{Folders: []string{t.TempDir() + "/missing"}, Keyer: formattest.Keyer(t, words)}
 	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "missing") ||
 		!strings.Contains(err.Error(), "Options.TempDirs") {
 		t.Errorf("a folder that does not exist: %v", err)
@@ -498,7 +486,7 @@ func TestCodecChoice(t *testing.T) {
 	for i := range len(sorted) / 8 {
 		binary.LittleEndian.PutUint64(sorted[8*i:], uint64(i)<<30+uint64(r.Uint32())>>2)
 	}
-	long := mustKeyer(t, format.Spec{RecordSize: 129, Keys: []string{"0:u64"}})
+	long := formattest.Keyer(t, format.Spec{RecordSize: 129, Keys: []string{"0:u64"}})
 	for _, c := range []struct {
 		name, codec string
 		layout      *format.Keyer
@@ -515,7 +503,7 @@ func TestCodecChoice(t *testing.T) {
 		{name: "none", codec: "none", recs: sorted, want: "none"},
 		{name: "zstd", codec: "zstd", recs: sorted, want: "zstd"},
 	} {
-		k := mustKeyer(t, words)
+		k := formattest.Keyer(t, words)
 		if c.layout != nil {
 			k = c.layout
 		}
@@ -542,7 +530,7 @@ func TestCodecChoice(t *testing.T) {
 			t.Errorf("%s: blocks are compressed by %s, want %s", c.name, got, c.want)
 		}
 	}
-	zstd := choiceOf(mustKeyer(t, words), "zstd", 1)
+	zstd := choiceOf(formattest.Keyer(t, words), "zstd", 1)
 	if packed, codec := zstd.compress(new([]byte), random, zstd.choose(random)); codec.String() != "none" ||
 		len(packed) != len(random) {
 		t.Errorf("a block that does not become smaller is stored by %s", codec)
@@ -552,7 +540,7 @@ func TestCodecChoice(t *testing.T) {
 // TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, the more the
 // more workers there are.
 func TestCodecGain(t *testing.T) {
-	k := mustKeyer(t, words)
+	k := formattest.Keyer(t, words)
 	gain := func(coders int) float64 {
 		return choiceOf(k, "auto", coders).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5,
 			seconds: 4e-10 * (1 << 40)})
@@ -568,7 +556,7 @@ func TestCodecGain(t *testing.T) {
 
 // TestCodecFollowsTheDisk compresses before a slow disk what is as well left alone before a fast one.
 func TestCodecFollowsTheDisk(t *testing.T) {
-	k := mustKeyer(t, words)
+	k := formattest.Keyer(t, words)
 	half := &trial{codec: format.S2, in: 1 << 30, out: 1 << 29, seconds: 1}
 	for rate, pays := range map[float64]bool{0: false, 1e8: true, 5e9: false} {
 		opt := Options{Codec: "auto", Coders: 1, Keyer: k, DiskBytes: rate}
@@ -604,7 +592,7 @@ func TestCodecBeyond(t *testing.T) {
 		{"delta", -1, true, true, "delta"},
 		{"none", -1, false, false, "none"},
 	} {
-		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: mustKeyer(t, words),
+		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: formattest.Keyer(t, words),
 			ExpectBytes: c.expected, CachedBytes: cached, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -656,7 +644,7 @@ func TestInMemory(t *testing.T) {
 func TestBlocksAreReadAhead(t *testing.T) {
 	for _, codec := range []string{"none", "delta"} {
 		store, queue := &memoryStore{}, newTestQueue(t)
-		s, err := New(Options{Store: store, Folders: []string{t.TempDir()}, Codec: codec, Keyer: mustKeyer(t, words),
+		s, err := New(Options{Store: store, Folders: []string{t.TempDir()}, Codec: codec, Keyer: formattest.Keyer(t, words),
 			Queue: queue})
 		if err != nil {
 			t.Fatal(err)

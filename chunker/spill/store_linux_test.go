@@ -4,6 +4,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestReleaseInLongStretches gives space back at once where a long stretch is released, and not before.
@@ -43,7 +45,7 @@ func storedBytes(t *testing.T, f *os.File) int64 {
 // for all, else at the end.
 func TestRoomIsGivenBack(t *testing.T) {
 	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
-		k := mustKeyer(t, words)
+		k := formattest.Keyer(t, words)
 		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1,
 			Queue: newTestQueue(t), ExpectBytes: expect})
 		if err != nil {

@@ -15,6 +15,7 @@ var layers = []string{"format", "device", "chunker", "merge", "engine", "root", 
 // house names every package and its layer.
 var house = []struct{ folder, layer string }{
 	{"format", "format"},
+	{"format/formattest", "format"},
 
 	{"device", "device"},
 	{"device/arena", "device"},
@@ -94,7 +95,8 @@ var never = []struct {
 		from: []string{"device", "device/cpu/...", "device/opencl/...", "chunker/...", "merge/...",
 			"internal/engine", "."},
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
-			modulePath + "/chunker/input/pipe/pipetest", modulePath + "/internal/remote/remotetest"},
+			modulePath + "/chunker/input/pipe/pipetest", modulePath + "/format/formattest",
+			modulePath + "/internal/remote/remotetest"},
 		reason: "tools are no part of a sort",
 	},
 	{
