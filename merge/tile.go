@@ -24,7 +24,7 @@ type tiler struct {
 func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	t := &tiler{keyer: k, size: k.Layout().RecordSize, refs: !isWord(k)}
 	for i := range t.scratch {
-		t.scratch[i].keys, memory = memory[:n], memory[n:]
+		t.scratch[i].keys, memory = memory[:n:n], memory[n:]
 		if t.refs {
 			t.scratch[i].refs, memory = arena.View[ref](arena.ByteView(memory[:n])), memory[n:]
 		}
@@ -49,20 +49,12 @@ func (t *tiler) merge(inputs []stretch) sequence {
 	}
 	t.offsets = append(t.offsets, n)
 	for i := range t.scratch {
-		t.scratch[i].keys = grown(t.scratch[i].keys, n)
+		t.scratch[i].keys = slices.Grow(t.scratch[i].keys[:0], n)[:n]
 		if t.refs {
-			t.scratch[i].refs = grown(t.scratch[i].refs, n)
+			t.scratch[i].refs = slices.Grow(t.scratch[i].refs[:0], n)[:n]
 		}
 	}
 	return t.build(0, len(inputs), 0)
-}
-
-// grown is s with at least n elements, whose values do not matter.
-func grown[E any](s []E, n int) []E {
-	if len(s) < n {
-		return make([]E, n)
-	}
-	return s
 }
 
 // build merges inputs from to to, into the scratch memory for the odd or even levels, at the place that these records
