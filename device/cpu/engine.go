@@ -123,15 +123,6 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	return w, nil
 }
 
-// each runs f for some workers, see each.
-func (e *engine[K, E]) each(
-	ctx context.Context, workers int, f func(ctx context.Context, i int, w *worker[K, E]) error,
-) error {
-	return device.Each(ctx, workers, func(ctx context.Context, i int) error {
-		return f(ctx, i, e.workers[i])
-	})
-}
-
 // equalPiece is how many elements of a leaf without blocks are made at a time.
 const equalPiece = 512
 

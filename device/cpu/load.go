@@ -56,7 +56,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 		if e.order != nil {
 			e.order.reading = 0
 		}
-		err := e.each(ctx, l.workers, func(ctx context.Context, i int, _ *worker[K, E]) error {
+		err := device.Each(ctx, l.workers, func(ctx context.Context, i int) error {
 			if i > 0 {
 				return l.work(ctx, i, nil, 0)
 			}
@@ -72,8 +72,8 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.each(ctx, l.workers, func(_ context.Context, _ int, w *worker[K, E]) error {
-		w.scatter.Finish()
+	return device.Each(ctx, l.workers, func(_ context.Context, i int) error {
+		e.workers[i].scatter.Finish()
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu/pool"
 	"github.com/extsort/extsort/device/cpu/radix"
@@ -220,7 +221,7 @@ func (e *engine[K, E]) eachPiece(
 ) error {
 	var found sync.WaitGroup // the starts of all shares
 	found.Add(workers)
-	return e.each(ctx, workers, func(ctx context.Context, i int, w *worker[K, E]) error {
+	return device.Each(ctx, workers, func(ctx context.Context, i int) error {
 		start := sync.OnceFunc(func() { found.Done(); found.Wait() })
 		defer start()
 		from := l.count * int64(i) / int64(workers)
@@ -230,7 +231,7 @@ func (e *engine[K, E]) eachPiece(
 				return ctx.Err()
 			}
 			piece = piece[:min(int64(len(piece)), left)]
-			f(i, w, piece)
+			f(i, e.workers[i], piece)
 			if left -= int64(len(piece)); left == 0 {
 				break
 			}
