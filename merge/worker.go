@@ -41,7 +41,7 @@ type worker struct {
 	tile  int // records to merge at a time
 	tiler *tiler
 	cut   *searcher
-	out   *emitter
+	out   *device.Emitter
 	space []stretch // for lists that emit makes, so that a merge leaves no garbage
 }
 
@@ -52,7 +52,7 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	return &worker{
 		opt: opt, size: opt.recordSize(), tile: tile, cut: newSearcher(opt.Keyer),
 		tiler: newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
-		out:   &emitter{w: w, size: opt.recordSize(), buf: memory[scratch:][:0:opt.BlockBytes]},
+		out:   &device.Emitter{To: w, Size: opt.recordSize(), Buf: memory[scratch:][:0:opt.BlockBytes]},
 	}
 }
 
@@ -72,11 +72,11 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 	if w.opt.Limit >= 0 {
 		left = max(0, min(left, w.opt.Limit-s.first)) // the last span may begin beyond the limit
 	}
-	w.out.first, w.out.left, w.out.buf = s.first, left, w.out.buf[:0]
+	w.out.First, w.out.Left, w.out.Buf = s.first, left, w.out.Buf[:0]
 	if err := w.emit(ctx, s.stretches); err != nil {
 		return err
 	}
-	return w.out.flush(ctx)
+	return w.out.Flush(ctx)
 }
 
 // emit merges the stretches, in tiles if they are too much for one.
@@ -85,12 +85,12 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	for _, s := range stretches {
 		records += len(s.keys)
 	}
-	if records == 0 || w.out.left == 0 {
+	if records == 0 || w.out.Left == 0 {
 		return nil
 	}
 	if inOrder(w.opt.Keyer, stretches) {
 		for _, s := range stretches {
-			if err := w.out.copy(ctx, s.recs); err != nil {
+			if err := w.out.Add(ctx, s.recs); err != nil {
 				return err
 			}
 		}
@@ -126,8 +126,8 @@ func inOrder(k *format.Keyer, stretches []stretch) bool {
 // emitTile merges the stretches, and puts their records where they are to be as far as the limit goes.
 func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 	merged := w.tiler.merge(stretches)
-	for at := 0; at < len(merged.keys) && w.out.left > 0; {
-		dst, err := w.out.room(ctx, len(merged.keys)-at)
+	for at := 0; at < len(merged.keys) && w.out.Left > 0; {
+		dst, err := w.out.Room(ctx, len(merged.keys)-at)
 		if err != nil {
 			return err
 		}
@@ -136,63 +136,4 @@ func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 		at += n
 	}
 	return nil
-}
-
-// emitter collects records into blocks and writes them.
-type emitter struct {
-	w     device.BlockWriter
-	size  int    // record size
-	first int64  // index of the first record in buf
-	left  int64  // records that may follow what is in buf
-	buf   []byte // its capacity is the size of a block
-}
-
-// room makes place for up to n more records, at least one if any may come, and returns it.
-func (e *emitter) room(ctx context.Context, n int) ([]byte, error) {
-	if len(e.buf) == cap(e.buf) {
-		if err := e.flush(ctx); err != nil {
-			return nil, err
-		}
-	}
-	n = int(min(int64(n), e.left, int64((cap(e.buf)-len(e.buf))/e.size)))
-	at := len(e.buf)
-	e.buf = e.buf[:at+n*e.size]
-	e.left -= int64(n)
-	return e.buf[at:], nil
-}
-
-// copy appends records. What fills a block is written from where it lies.
-func (e *emitter) copy(ctx context.Context, recs []byte) error {
-	recs = recs[:min(int64(len(recs)), e.left*int64(e.size))]
-	for len(recs) > 0 {
-		if len(e.buf) == 0 && len(recs) >= cap(e.buf) {
-			if err := e.write(ctx, recs[:cap(e.buf)]); err != nil {
-				return err
-			}
-			recs = recs[cap(e.buf):]
-			e.left -= int64(cap(e.buf) / e.size)
-			continue
-		}
-		dst, err := e.room(ctx, len(recs)/e.size)
-		if err != nil {
-			return err
-		}
-		recs = recs[copy(dst, recs):]
-	}
-	return nil
-}
-
-func (e *emitter) flush(ctx context.Context) error {
-	if len(e.buf) == 0 {
-		return nil
-	}
-	err := e.write(ctx, e.buf)
-	e.buf = e.buf[:0]
-	return err
-}
-
-func (e *emitter) write(ctx context.Context, recs []byte) error {
-	err := e.w.WriteBlock(ctx, e.first, recs)
-	e.first += int64(len(recs) / e.size)
-	return err
 }

@@ -21,7 +21,7 @@ func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWrit
 		}
 	}
 	return device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
-		m := &merger{sieve: s, to: w, out: make([]byte, 0, s.opt.BlockRecords*s.size)}
+		m := &merger{s, device.Emitter{To: w, Size: s.size, Buf: make([]byte, 0, s.opt.BlockRecords*s.size)}}
 		for {
 			v, err := s.view(ctx, src)
 			if v == nil || err != nil {
@@ -68,9 +68,7 @@ func (s *Strays) upTo(key []byte, orEqual bool) int64 {
 // merger writes the records of a block that stay, with the strays between them.
 type merger struct {
 	sieve *Sieve
-	to    device.BlockWriter
-	out   []byte
-	first int64 // index in the output of the first record in out
+	out   device.Emitter
 }
 
 func (m *merger) write(ctx context.Context, v *view) error {
@@ -90,11 +88,11 @@ func (m *merger) write(ctx context.Context, v *view) error {
 		return fmt.Errorf("internal error: %d records of a block stay, where %d did", len(v.stay), b.stay)
 	}
 	at, end := s.placeOf(i), s.placeOf(b.after)
-	m.first, m.out = at.output(), m.out[:0]
+	m.out.First, m.out.Left, m.out.Buf = at.output(), end.output()-at.output(), m.out.Buf[:0]
 	if err := m.merge(ctx, v, at, end); err != nil {
 		return err
 	}
-	return m.flush(ctx)
+	return m.out.Flush(ctx)
 }
 
 // merge puts out what lies between two places.
@@ -106,7 +104,7 @@ func (m *merger) merge(ctx context.Context, v *view, at, end place) error {
 		if err := m.putStaying(ctx, v, v.stay[next:until]); err != nil {
 			return err
 		}
-		if err := m.put(ctx, rec); err != nil {
+		if err := m.out.Add(ctx, rec); err != nil {
 			return err
 		}
 		next = until
@@ -153,34 +151,10 @@ func (m *merger) putStaying(ctx context.Context, v *view, stay []int32) error {
 	for len(stay) > 0 {
 		n := together(stay)
 		from := int(stay[0]) * m.sieve.size
-		if err := m.put(ctx, v.recs[from:from+n*m.sieve.size]); err != nil {
+		if err := m.out.Add(ctx, v.recs[from:from+n*m.sieve.size]); err != nil {
 			return err
 		}
 		stay = stay[n:]
 	}
 	return nil
-}
-
-// put puts out records.
-func (m *merger) put(ctx context.Context, recs []byte) error {
-	for len(recs) > 0 {
-		n := copy(m.out[len(m.out):cap(m.out)], recs)
-		m.out, recs = m.out[:len(m.out)+n], recs[n:]
-		if len(m.out) == cap(m.out) {
-			if err := m.flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (m *merger) flush(ctx context.Context) error {
-	if len(m.out) == 0 {
-		return nil
-	}
-	err := m.to.WriteBlock(ctx, m.first, m.out)
-	m.first += int64(len(m.out) / m.sieve.size)
-	m.out = m.out[:0]
-	return err
 }

@@ -146,25 +146,24 @@ func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to
 
 // storeDone writes records of a leaf that is done, by way of out.
 func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
-	first, left, n := t.first, t.count, 0 // n: records in out
+	size := e.sizes.record
+	block := min(e.sizes.out*size, len(out)/size*size)
+	b := device.Emitter{To: to, Size: size, First: t.first, Left: t.count, Buf: out[:0:block]}
 	for piece := range e.pieces(&t.leaves[0], t.skip) {
-		for len(piece) > 0 && left > 0 {
-			some := piece[:min(int64(len(piece)), left, int64(e.sizes.out-n))]
-			moved(out[n*e.sizes.record:], e.kind.records(out[n*e.sizes.record:], some))
-			piece, left, n = piece[len(some):], left-int64(len(some)), n+len(some)
-			if n < e.sizes.out && left > 0 {
-				continue
-			}
-			if err := to.WriteBlock(ctx, first, out[:n*e.sizes.record]); err != nil {
+		for len(piece) > 0 && b.Left > 0 {
+			dst, err := b.Room(ctx, len(piece))
+			if err != nil {
 				return err
 			}
-			first, n = first+int64(n), 0
+			n := len(dst) / size
+			moved(dst, e.kind.records(dst, piece[:n]))
+			piece = piece[n:]
 		}
-		if left == 0 {
+		if b.Left == 0 {
 			break
 		}
 	}
-	return nil
+	return b.Flush(ctx)
 }
 
 // moved puts recs at the start of dst, where they may be already.
