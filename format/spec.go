@@ -38,36 +38,28 @@ func (e *LayoutError) Unwrap() []error { return e.Faults }
 
 // Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
 func (s Spec) Validate() error {
-	faults := s.combinationFaults()
-	if !slices.Contains([]string{"", "first", "last", "total"}, s.NaN) {
-		faults = append(faults, fmt.Errorf("Record.NaN %q: use first, last or total", s.NaN))
-	}
-	if s.RecordSize < 0 || s.RecordSize > MaxRecordSize {
-		faults = append(faults, fmt.Errorf("Record.RecordSize %d: a record has from 1 to %d bytes",
-			s.RecordSize, MaxRecordSize))
-	}
-	if s.Type != "" {
-		if _, err := ParseType(s.Type); err != nil {
-			faults = append(faults, fmt.Errorf("Record.Type: %w", err))
+	var faults []error
+	fault := func(when bool, text string, args ...any) {
+		if when {
+			faults = append(faults, fmt.Errorf(text, args...))
 		}
 	}
-	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
-		if _, err := s.rawLayout(); err != nil {
-			faults = append(faults, err)
-		}
-	}
+	s.checkCombination(fault)
+	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN),
+		"Record.NaN %q: use first, last or total", s.NaN)
+	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, "Record.RecordSize %d: a record has from 1 to %d bytes",
+		s.RecordSize, MaxRecordSize)
+	_, err := ParseType(s.Type)
+	fault(s.Type != "" && err != nil, "Record.Type: %w", err)
+	_, err = s.rawLayout()
+	fault(s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" && err != nil, "%w", err)
 	if len(faults) == 0 {
 		return nil
 	}
 	return &LayoutError{faults}
 }
 
-func (s Spec) combinationFaults() (faults []error) {
-	fault := func(when bool, text string, args ...any) {
-		if when {
-			faults = append(faults, fmt.Errorf(text, args...))
-		}
-	}
+func (s Spec) checkCombination(fault func(when bool, text string, args ...any)) {
 	switch s.Format {
 	case "":
 		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
@@ -98,7 +90,6 @@ func (s Spec) combinationFaults() (faults []error) {
 	fault(s.Format != "npz" && s.Member != "", "Record.Member is for an archive of arrays: add Record.Format npz")
 	fault(s.Format != "" && s.RecordSize != 0,
 		"Record.Format %s excludes Record.RecordSize: the format has its own record size", s.Format)
-	return faults
 }
 
 // rawLayout is the layout of bare keys or raw records.
