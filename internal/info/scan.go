@@ -273,11 +273,7 @@ func (s *sample) add(key []byte) {
 
 // duplicates is how many keys equal another one before.
 func (s *sample) duplicates() int64 {
-	all := make([][]byte, s.len())
-	for i := range all {
-		all[i] = s.key(i)
-	}
-	slices.SortFunc(all, bytes.Compare)
+	all := slices.SortedFunc(slices.Chunk(s.keys, s.keySize), bytes.Compare)
 	return int64(s.len() - len(slices.CompactFunc(all, bytes.Equal)))
 }
 
@@ -285,8 +281,8 @@ func (s *sample) duplicates() int64 {
 func histogram(f format.Field, s *sample) []Bin {
 	values := make([]float64, 0, s.len())
 	least, most := math.Inf(1), math.Inf(-1)
-	for i := range s.len() {
-		if x := f.Number(s.key(i)[:f.Type.Size]); !math.IsNaN(x) && !math.IsInf(x, 0) {
+	for key := range slices.Chunk(s.keys, s.keySize) {
+		if x := f.Number(key[:f.Type.Size]); !math.IsNaN(x) && !math.IsInf(x, 0) {
 			values = append(values, x)
 			least, most = min(least, x), max(most, x)
 		}
