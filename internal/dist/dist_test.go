@@ -376,7 +376,7 @@ func TestCancelledTaskLeavesNothing(t *testing.T) {
 	if err := c.Run(ctx, partOf(0, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if names := filesBelow(t, c.Plan.path(runsFolder)); len(names) > 0 {
+	if names := filesBelow(t, c.Plan.path(runs.folder)); len(names) > 0 {
 		t.Errorf("%v is left over", names)
 	}
 }

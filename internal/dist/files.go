@@ -23,9 +23,6 @@ import (
 const (
 	planName     = "plan.json"
 	manifestName = "manifest.json"
-	runsFolder   = "runs"
-	cutsFolder   = "cuts"
-	recordFolder = "parts"
 	partPrefix   = "part-"
 )
 
@@ -35,7 +32,7 @@ func (p *Plan) path(names ...string) string {
 
 // makeFolders refuses objects that are there already: a part never replaces one.
 func (p *Plan) makeFolders(ctx context.Context) error {
-	folders := []string{p.folder, p.path(runsFolder), p.path(cutsFolder), p.path(recordFolder)}
+	folders := []string{p.folder, p.path(runs.folder), p.path(cuts.folder), p.path(parts.folder)}
 	if name, _ := p.partFile(0); remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
@@ -73,7 +70,7 @@ func (p *Plan) file(of kind, k int) (name string, offset int64) {
 	return p.partFile(k)
 }
 
-func (p *Plan) runFile(k int) string { return p.path(runsFolder, number(k)) }
+func (p *Plan) runFile(k int) string { return p.path(runs.folder, number(k)) }
 
 // partFile is where part k is, and where it begins there.
 func (p *Plan) partFile(k int) (name string, offset int64) {
@@ -164,9 +161,9 @@ type Record struct {
 type kind struct{ name, folder string }
 
 var (
-	runs  = kind{"run", runsFolder}
-	cuts  = kind{"cut", cutsFolder}
-	parts = kind{"merge", recordFolder}
+	runs  = kind{"run", "runs"}
+	cuts  = kind{"cut", "cuts"}
+	parts = kind{"merge", "parts"}
 )
 
 func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, number(k)+".json") }

@@ -31,7 +31,7 @@ func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, par
 	}
 	data := make([]byte, n*size)
 	generator.Fill(data, 0)
-	if err := os.Mkdir(p.path(runsFolder), 0o777); err != nil {
+	if err := os.Mkdir(p.path("runs"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	var all [][]byte
