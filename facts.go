@@ -63,7 +63,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Remote: in.Remote() || opt.faults.remote, InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
-			Beside: opt.beside(in), Remade: opt.remakes(),
+			Beside: opt.beside(in), Remade: opt.remake() != nil,
 			MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
 			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,

@@ -36,10 +36,7 @@ func (o *Options) validateForm(check func(ok bool, format string, args ...any)) 
 // split says how the output is cut into files.
 func (o *Options) split() output.Split { return output.Split{Files: o.SplitFiles, Bytes: o.SplitBytes} }
 
-// remakes reports whether something is sorted in place of the records.
-func (o *Options) remakes() bool { return o.Argsort != "" || o.Shuffle }
-
-// remake says what that is; nil: the records are.
+// remake says what is sorted in place of the records; nil: they are.
 func (o *Options) remake() func(format.Layout) (*chunker.Remaking, error) {
 	switch {
 	case o.Argsort != "":
