@@ -189,11 +189,8 @@ func (a *app) bars(when string) *bars {
 }
 
 func tellProgress(a *app) {
-	line := "starting"
-	if b := a.running.Load(); b != nil {
-		line = standing(b.Snapshot())
-	}
-	fmt.Fprintf(a.stderr, "extsort: %s\n", line)
+	b := cmp.Or(a.running.Load(), &bars{})
+	fmt.Fprintf(a.stderr, "extsort: %s\n", standing(b.Snapshot()))
 }
 
 func (f *reportFlags) shown() string {
