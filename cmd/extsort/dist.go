@@ -21,18 +21,6 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// distFlags are the flags of all verbs below dist; each has some of them.
-type distFlags struct {
-	request dist.Request
-	into    string
-	opt     extsort.Options // what a task may use
-	part    string
-	keep    bool
-	json    bool
-	output  string
-	simulation
-}
-
 const distLong = `Sort over many machines that share a file system, by the tasks of a scheduler
 that is there already: each is a command that may be run again, and what is done
 is not done twice. extsort dist VERB --help tells more.
@@ -88,12 +76,11 @@ func distVerb(use, about, example string, groups []group,
 }
 
 func distPlan(a *app) *cobra.Command {
-	f := distFlags{request: dist.Request{RunBytes: 16 << 30}}
-	r := &f.request
+	r, into, sim := &dist.Request{RunBytes: 16 << 30}, "", &simulation{}
 	to := newGroup("Output: one of -o, --into")
 	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR, or an object below "+
 		"s3://BUCKET/PREFIX; otherwise --into")
-	to.add(single(&f.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
+	to.add(single(&into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
 	order := newGroup("Order")
 	addOrder(order, &r.Reverse, &r.Record)
 	tasks := newGroup("Tasks")
@@ -109,19 +96,20 @@ func distPlan(a *app) *cobra.Command {
 			"https://HOST/FILE).",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
-		[]group{recordGroup(&r.Record), order, to, tasks, f.simulation.group()},
-		func(ctx context.Context, args []string) error { return planDist(ctx, a, &f, args[0], args[1:]) })
+		[]group{recordGroup(&r.Record), order, to, tasks, sim.group()},
+		func(ctx context.Context, args []string) error {
+			if r.Inputs = args[1:]; into != "" {
+				if r.Output != "" {
+					return errors.New("-o and --into contradict each other: a file for each part, or one for all")
+				}
+				r.Output, r.OneFile = into, true
+			}
+			return planDist(ctx, a, sim, args[0], *r)
+		})
 }
 
-func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []string) error {
-	r := f.request
-	if r.Inputs = files; f.into != "" {
-		if r.Output != "" {
-			return errors.New("-o and --into contradict each other: a file for each part, or one for all")
-		}
-		r.Output, r.OneFile = f.into, true
-	}
-	if err := cmp.Or(validateRecord(r.Record), f.simulation.validate()); err != nil {
+func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dist.Request) error {
+	if err := cmp.Or(validateRecord(r.Record), sim.validate()); err != nil {
 		return err
 	}
 	p, err := dist.Make(ctx, folder, r)
@@ -129,7 +117,7 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 		return err
 	}
 	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
-	simulated, err := f.simulation.run(ctx, p, cost)
+	simulated, err := sim.run(ctx, p, cost)
 	if err != nil {
 		return err
 	}
@@ -148,8 +136,8 @@ func planDist(ctx context.Context, a *app, f *distFlags, folder string, files []
 	return nil
 }
 
-// worked is what a verb does with a plan that is there, and the resources that the flags give. DIR is the last operand.
-func (f *distFlags) worked(a *app,
+// worked is what a verb does with a plan that is there, and resources for tasks. DIR is the last operand.
+func worked(a *app, opt *extsort.Options,
 	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		p, err := dist.Read(args[len(args)-1])
@@ -157,27 +145,28 @@ func (f *distFlags) worked(a *app,
 			return err
 		}
 		tell := func(line string) { fmt.Fprintln(a.notes, "extsort: "+line) }
-		return do(ctx, &dist.Worker{Plan: p, Options: f.opt, Tell: tell}, args)
+		return do(ctx, &dist.Worker{Plan: p, Options: *opt, Tell: tell}, args)
 	}
 }
 
-func (f *distFlags) partGroup(usage string) group {
+func partGroup(part *string, usage string) group {
 	g := newGroup("Which tasks")
-	g.add(single(&f.part, "K/N"), "part", usage)
+	g.add(single(part, "K/N"), "part", usage)
 	return g
 }
 
 // distTask is run, cut or merge.
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, extsort.Part) error) *cobra.Command {
-	var f distFlags
-	share := f.partGroup("do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, " +
+	var opt extsort.Options
+	part := ""
+	share := partGroup(&part, "do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
 		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
 	return distVerb(name+" [flags] DIR", about+" What is done already is\nnot done again.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
-		[]group{share, resourceGroup(&f.opt)},
-		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		[]group{share, resourceGroup(&opt)},
+		worked(a, &opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
-			s, err := f.tasksOf(tasks[name])
+			s, err := tasksOf(tasks[name], part)
 			if err != nil {
 				return err
 			}
@@ -185,15 +174,15 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		}))
 }
 
-// tasksOf are those that this one does of so many: all unless it is said.
-func (f *distFlags) tasksOf(n int) (extsort.Part, error) {
-	switch f.part {
+// tasksOf are those that this one does of so many: all unless the text says which.
+func tasksOf(n int, text string) (extsort.Part, error) {
+	switch text {
 	case "":
 		return extsort.Part{N: 1}, nil
 	case "auto":
 		return dist.Detect(n, os.Getenv)
 	}
-	part, err := parsePart(f.part)
+	part, err := parsePart(text)
 	if err != nil {
 		err = fmt.Errorf("--part: %w", err)
 	}
@@ -201,23 +190,23 @@ func (f *distFlags) tasksOf(n int) (extsort.Part, error) {
 }
 
 func distVerify(a *app) *cobra.Command {
-	var f distFlags
-	g := f.partGroup("only read the parts of this share, and compare them with their records; otherwise complete the " +
-		"output by what the tasks have summed up")
-	g.flags.BoolVar(&f.keep, "keep-runs", false, "keep the files of the runs")
+	part, keep := "", false
+	g := partGroup(&part, "only read the parts of this share, and compare them with their records; otherwise complete "+
+		"the output by what the tasks have summed up")
+	g.flags.BoolVar(&keep, "keep-runs", false, "keep the files of the runs")
 	return distVerb("verify [flags] DIR",
 		"Make sure that the parts follow each other and have all records that went in,\nby what their tasks have summed "+
 			"up. Then give the output of --into its name, and\nremove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
-		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			s, err := f.tasksOf(w.Plan.Parts)
+		worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
+			s, err := tasksOf(w.Plan.Parts, part)
 			if err != nil {
 				return err
 			}
-			if f.part != "" {
+			if part != "" {
 				return w.ReadBack(ctx, s)
 			}
-			m, err := w.Verify(ctx, f.keep)
+			m, err := w.Verify(ctx, keep)
 			if err == nil {
 				fmt.Fprintf(a.out, "%s: %s in order, checksum %s\n", m.Output, plural(m.Records, "record"), m.Checksum)
 			}
@@ -226,16 +215,16 @@ func distVerify(a *app) *cobra.Command {
 }
 
 func distStatus(a *app) *cobra.Command {
-	var f distFlags
+	asJSON := false
 	g := newGroup("Form")
-	g.flags.BoolVar(&f.json, "json", false, "as one JSON object")
+	g.flags.BoolVar(&asJSON, "json", false, "as one JSON object")
 	return distVerb("status [flags] DIR", "Tell which tasks are done, and what is due.", "  extsort dist status plan",
-		[]group{g}, f.worked(a, func(ctx context.Context, w *dist.Worker, args []string) error {
+		[]group{g}, worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
 			}
-			if f.json {
+			if asJSON {
 				return json.NewEncoder(a.out).Encode(s)
 			}
 			next := when(s.Next != "", "extsort dist %s %s", s.Next, args[0])
@@ -266,7 +255,7 @@ func distScript(a *app) *cobra.Command {
 			"the workers of each, and a GPU where -d names one.\nIt is there to be read and changed; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
 		[]group{g},
-		new(distFlags).worked(a, func(_ context.Context, w *dist.Worker, args []string) error {
+		worked(a, &extsort.Options{}, func(_ context.Context, w *dist.Worker, args []string) error {
 			text, err := w.Plan.Script(args[0], use)
 			fmt.Fprint(a.out, text)
 			return err
@@ -274,22 +263,22 @@ func distScript(a *app) *cobra.Command {
 }
 
 func distCat(a *app) *cobra.Command {
-	var f distFlags
+	to := ""
 	g := newGroup("Output")
-	g.add(single(&f.output, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
+	g.add(single(&to, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
 		"output")
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
-		f.worked(a, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			if err := a.checkOutput(f.output); err != nil {
+		worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
+			if err := a.checkOutput(to); err != nil {
 				return err
 			}
-			if remote.Is(f.output) {
-				return w.Plan.CatTo(ctx, f.output)
+			if remote.Is(to) {
+				return w.Plan.CatTo(ctx, to)
 			}
-			if f.output == "" || f.output == "-" {
+			if to == "" || to == "-" {
 				return w.Plan.Cat(ctx, a.stdout)
 			}
-			return output.WriteFile(ctx, f.output, func(to io.Writer) error { return w.Plan.Cat(ctx, to) })
+			return output.WriteFile(ctx, to, func(file io.Writer) error { return w.Plan.Cat(ctx, file) })
 		}))
 }
