@@ -67,7 +67,14 @@ type volume struct {
 	end    atomic.Int64
 	full   atomic.Bool
 	busy   atomic.Int32 // writers
+
+	reserving sync.Mutex
+	reserved  int64 // bytes from the start of the file that there is room for
 }
+
+// maxReserve bounds the room that a file gets beyond what is written now, in bytes. Long stretches keep the blocks of
+// several files apart on the disk, which is told of fewer when they are given back.
+const maxReserve = 64 << 20
 
 // maxVolumes bounds the files in one folder.
 const maxVolumes = 32
@@ -228,12 +235,29 @@ func (v *volume) write(stored []byte, offset, fresh int64, done *errgroup.Group)
 		_, err := v.file.WriteAt(stored, offset)
 		return err
 	}
-	if fresh > 0 {
-		if err := v.file.(uncacheable).Allocate(offset, fresh); err != nil {
-			return err
-		}
+	if err := v.reserve(offset + fresh); err != nil {
+		return err
 	}
 	return v.behind.write(v.file, stored, offset, done)
+}
+
+// reserve makes room for the bytes before end, and for as many as were written so far where the disk has it.
+func (v *volume) reserve(end int64) error {
+	v.reserving.Lock()
+	defer v.reserving.Unlock()
+	need := end - v.reserved
+	if need <= 0 {
+		return nil
+	}
+	bytes := max(need, min(v.reserved, maxReserve))
+	err := v.file.(uncacheable).Allocate(v.reserved, bytes)
+	if err != nil && bytes > need {
+		bytes, err = need, v.file.(uncacheable).Allocate(v.reserved, need)
+	}
+	if err == nil {
+		v.reserved += bytes
+	}
+	return err
 }
 
 func (v *volume) read(stored []byte, offset int64) error {

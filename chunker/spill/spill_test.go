@@ -693,3 +693,45 @@ func TestBlocksAreReadAhead(t *testing.T) {
 		}
 	}
 }
+
+// roomyFile has room for some bytes, which are asked for in turn.
+type roomyFile struct {
+	File
+	t              *testing.T
+	room, reserved int64
+	asked          int
+}
+
+func (f *roomyFile) Uncache() bool { return true }
+
+func (f *roomyFile) Allocate(offset, bytes int64) error {
+	if f.asked++; offset != f.reserved || bytes <= 0 {
+		f.t.Errorf("room for %d bytes is asked for at %d, where %d are reserved", bytes, offset, f.reserved)
+	}
+	if offset+bytes > f.room {
+		return syscall.ENOSPC
+	}
+	f.reserved += bytes
+	return nil
+}
+
+// TestReserveAhead has a file ask rarely for room, and use all that there is.
+func TestReserveAhead(t *testing.T) {
+	const step = 100 << 10
+	f := &roomyFile{t: t, room: 4*maxReserve + step/2}
+	v := &volume{file: f}
+	for end := int64(step); end <= f.room; end += step {
+		if err := v.reserve(end); err != nil || f.reserved < end {
+			t.Fatalf("there is room for %d bytes, not for %d: %d are reserved, %v", f.room, end, f.reserved, err)
+		}
+	}
+	if used := f.reserved; v.reserve(step) != nil || f.reserved != used {
+		t.Errorf("what there was room for made them %d", f.reserved)
+	}
+	if most := 3 * maxReserve / step; f.asked > most {
+		t.Errorf("room was asked for %d times", f.asked)
+	}
+	if err := v.reserve(f.room + 1); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("more than there is room for: %v", err)
+	}
+}
