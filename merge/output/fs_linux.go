@@ -68,3 +68,6 @@ func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsi
 func writeBehind(f *os.File, offset, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
 }
+
+// syncData makes what was written to f durable, but not what need not be known to read it.
+func syncData(f *os.File) error { return os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd()))) }

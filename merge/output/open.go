@@ -37,6 +37,7 @@ func WriteFile(ctx context.Context, name string, write func(io.Writer) error) er
 // OpenKept is Open with the file of before. Where there is none it makes one, and enters its name. kept may be nil.
 func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
 	o := &Output{fault: fault, name: name, kept: kept, unmap: func() {}, behind: writeBehind}
+	o.early.least = earlyBytes
 	info, err := o.resolve()
 	switch {
 	case err != nil:

@@ -54,6 +54,7 @@ type Output struct {
 	size     atomic.Int64                      // bytes that Write has written
 	written  spill.Stretches                   // and not yet on their way to the disk
 	behind   func(f *os.File, offset, n int64) // sends them there
+	early    early
 }
 
 // attempt does an operation on the file system, unless it is to fail.
@@ -138,6 +139,7 @@ func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 func (o *Output) wrote(offset int64, n int) {
 	if from, to := o.written.Collect(offset, offset+int64(n), writeBehindBytes); from < to {
 		o.behind(o.file, from, to-from)
+		o.early.add(o, to-from)
 	}
 }
 
@@ -204,7 +206,7 @@ func (o *Output) complete() error {
 		}
 		keepOwner(o.file, o.replaces) // afterwards: to change the mode of somebody else's file takes a right of its own
 	}
-	err := o.do("sync output", o.file.Sync)
+	err := errors.Join(o.early.syncs.Wait(), o.do("sync output", o.file.Sync))
 	if err == nil && o.Complete != nil {
 		err = o.Complete(o.file)
 	}
@@ -259,6 +261,7 @@ func (o *Output) rename() error {
 
 func (o *Output) close() error {
 	file := o.file
+	_ = o.early.syncs.Wait() // which an output that is complete was asked for
 	o.file = nil
 	if file == nil {
 		return nil

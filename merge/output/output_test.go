@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -320,6 +321,48 @@ func TestWriteBehind(t *testing.T) {
 		}
 		if err := out.Abort(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestSyncEarly makes an output durable while it is written, and gives it up when that fails.
+func TestSyncEarly(t *testing.T) {
+	const blocks = 20
+	for _, fails := range []int64{0, 1, 3} {
+		name := filepath.Join(t.TempDir(), "out")
+		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var syncs atomic.Int64
+		out, err := Open(t.Context(), name, func(operation string) error {
+			if operation == "sync output early" && syncs.Add(1) == fails {
+				return errInjected
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.early.least = 2 * writeBehindBytes
+		want := bytes.Repeat([]byte("new"), writeBehindBytes)
+		for i := range int64(blocks) {
+			if _, err := out.WriteAt(want, i*int64(len(want))); err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 1 {
+				out.early.busy.Lock() // one is always at an end before the next may begin
+				out.early.busy.Unlock()
+			}
+		}
+		err = out.Commit(blocks * int64(len(want)))
+		got, _ := os.ReadFile(name)
+		switch n := syncs.Load(); {
+		case fails > 0 && (!errors.Is(err, errInjected) || string(got) != "old"):
+			t.Errorf("sync %d fails: %d bytes, error %v", fails, len(got), err)
+		case fails == 0 && (err != nil || !bytes.Equal(got, bytes.Repeat(want, blocks))):
+			t.Errorf("%d bytes, error %v", len(got), err)
+		case n < 3 || n > blocks*3/2:
+			t.Errorf("%d early syncs of %d bytes", n, blocks*len(want))
 		}
 	}
 }
