@@ -47,7 +47,7 @@ func (p *Part) Split(n int) []device.Source {
 
 // Sample reads records at evenly spread places.
 func (p *Part) Sample(k *format.Keyer, n int) (plan.Sample, error) {
-	return input.SampleRecords(k, p.Records(), n, input.SampleTogether, (&spill.Reader{Run: p.Run}).ReadRecords)
+	return input.SampleRecords(k, p.Records(), n, input.SampleTogether, 1, (&spill.Reader{Run: p.Run}).ReadRecords)
 }
 
 // Check reports no fault: every block that was read has been checked.

@@ -15,6 +15,7 @@ package device
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -222,24 +223,38 @@ func Each(ctx context.Context, workers int, f func(ctx context.Context, i int) e
 	return group.Wait()
 }
 
-// Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of blockRecords
-// at most. When w fails it has been given all records before those, but no more are read.
-func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
-	return Each(ctx, workers, func(ctx context.Context, _ int) error {
-		return copyBlocks(ctx, src, max(blockRecords, 1), size, w)
+// InOrder has workers take tasks in order, so that the one with the lowest is never behind another: it waits for
+// nobody, and writers may wait for those before them.
+func InOrder(ctx context.Context, workers, tasks int, do func(ctx context.Context, worker, task int) error) error {
+	var claimed atomic.Int64
+	return Each(ctx, workers, func(ctx context.Context, worker int) error {
+		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(ctx, worker, i); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-func copyBlocks(ctx context.Context, src Source, records, size int, w BlockWriter) error {
-	buffer := make([]byte, records*size)
-	for ctx.Err() == nil {
-		first, n, err := src.Next(records, func(int64, int) []byte { return buffer })
-		if err != nil || n == 0 {
-			return err
+// Copy gives all records of a source, which have size bytes, to w: by several workers at a time, blocks of blockRecords
+// at most. When w fails it has been given all records before those, but no more are read.
+func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
+	blockRecords = max(blockRecords, 1)
+	return Each(ctx, workers, func(ctx context.Context, _ int) error {
+		buffer := make([]byte, blockRecords*size)
+		for ctx.Err() == nil {
+			first, n, err := src.Next(blockRecords, func(int64, int) []byte { return buffer })
+			if err != nil || n == 0 {
+				return err
+			}
+			if err := w.WriteBlock(ctx, first, buffer[:n*size]); err != nil {
+				return err
+			}
 		}
-		if err := w.WriteBlock(ctx, first, buffer[:n*size]); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+		return ctx.Err()
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -87,7 +86,7 @@ func (f *Files) Close() error {
 // Sample is the keys of up to n records from places spread evenly over the files.
 func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	readers, together := sampleReadersOf(f.size, f.requests != nil)
-	return SampleRecords(k, f.Records(), n, together, slices.Repeat([]readRecords{f.ReadRecords}, readers)...)
+	return SampleRecords(k, f.Records(), n, together, readers, f.ReadRecords)
 }
 
 // section is the source of n records from index first on. Several may be read at the same time.

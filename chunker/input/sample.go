@@ -1,11 +1,10 @@
 package input
 
 import (
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
+	"context"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -32,12 +31,10 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 	return max(1, min(readers, 1<<20/size)), together
 }
 
-// readRecords fills p with the records from index first on.
-type readRecords func(p []byte, first int64) error
-
 // SampleRecords reads n records at evenly spread places, so many together, or fewer that are large, or all that there
-// are. Each of reads is called by one goroutine.
-func SampleRecords(k *format.Keyer, records int64, n, together int, reads ...readRecords) (plan.Sample, error) {
+// are. read fills p with the records from index first on, and is called by so many readers at a time.
+func SampleRecords(k *format.Keyer, records int64, n, together, readers int,
+	read func(p []byte, first int64) error) (plan.Sample, error) {
 	size := k.Layout().RecordSize
 	n = plan.SampleLimit(n, size)
 	group := min(together, max(1, 4096/size), n)
@@ -49,26 +46,16 @@ func SampleRecords(k *format.Keyer, records int64, n, together int, reads ...rea
 		at = func(i int) int64 { return int64(i) * int64(group) }
 	}
 	all := make([]uint64, min(int64(places)*int64(group), records))
-	var next atomic.Int64
-	var readers errgroup.Group
-	for _, read := range reads[:min(len(reads), places)] {
-		readers.Go(func() error {
-			buffer := make([]byte, group*size)
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= places {
-					return nil
-				}
-				prefixes := all[i*group : min((i+1)*group, len(all))]
-				recs := buffer[:len(prefixes)*size]
-				if err := read(recs, at(i)); err != nil {
-					return err
-				}
-				k.Prefixes(prefixes, recs)
-			}
-		})
-	}
-	if err := readers.Wait(); err != nil {
+	readers = min(readers, places)
+	buffers := make([]byte, readers*group*size)
+	err := device.InOrder(context.Background(), readers, places, func(_ context.Context, reader, i int) error {
+		prefixes := all[i*group : min((i+1)*group, len(all))]
+		recs := buffers[reader*group*size:][:len(prefixes)*size]
+		err := read(recs, at(i))
+		k.Prefixes(prefixes, recs)
+		return err
+	})
+	if err != nil {
 		return plan.Sample{}, err
 	}
 	return plan.NewSample(all), nil

@@ -219,7 +219,7 @@ func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.Blo
 	if err := h.makeWorkers(workers); err != nil {
 		return err
 	}
-	return inOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
+	return device.InOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
 		first := int64(i) * block
 		return w.WriteBlock(ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)))
 	})

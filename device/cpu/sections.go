@@ -137,7 +137,7 @@ func (s *sections) Store(ctx context.Context, limit int64, _ bool, w device.Bloc
 	limit = limited(limit, s.stats.Records)
 	block := int64(s.out)
 	tasks := int((limit + block - 1) / block)
-	return inOrder(ctx, s.workers, tasks, func(ctx context.Context, worker, task int) error {
+	return device.InOrder(ctx, s.workers, tasks, func(ctx context.Context, worker, task int) error {
 		out := s.outs[worker*s.out*s.record:]
 		first := int64(task) * block
 		count := min(block, limit-first)

@@ -47,7 +47,7 @@ func (e *engine[K, E]) release(t task[K], left []atomic.Int64) {
 	}
 }
 
-// inOrder has workers do tasks, see inOrder.
+// inOrder has workers do tasks, see device.InOrder.
 func (e *engine[K, E]) inOrder(
 	ctx context.Context, tasks int, do func(ctx context.Context, w *worker[K, E], task int) error,
 ) error {
@@ -55,27 +55,8 @@ func (e *engine[K, E]) inOrder(
 	if err := e.makeWorkers(workers); err != nil {
 		return err
 	}
-	return inOrder(ctx, workers, tasks, func(ctx context.Context, worker, i int) error {
+	return device.InOrder(ctx, workers, tasks, func(ctx context.Context, worker, i int) error {
 		return do(ctx, e.workers[worker], i)
-	})
-}
-
-// inOrder has workers take tasks in order, so that the one with the lowest is never behind another: it waits
-// for nobody, and writers may wait for those before them.
-func inOrder(
-	ctx context.Context, workers, tasks int, do func(ctx context.Context, worker, task int) error,
-) error {
-	var claimed atomic.Int64
-	return device.Each(ctx, workers, func(ctx context.Context, worker int) error {
-		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := do(ctx, worker, i); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 
