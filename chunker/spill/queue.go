@@ -14,8 +14,9 @@ import (
 // Queue is the memory of the requests by which the input, spill and the output go past the page cache: each needs some
 // of its own, since the disk takes it from there. Half of them read, so that neither way waits for the other.
 type Queue struct {
+	RequestBytes int // memory of one request
+
 	memory        *arena.Memory
-	requestBytes  int
 	reads, writes chan []byte
 	ahead         chan struct{} // as many as hold what nobody has asked for
 	flying        sync.WaitGroup
@@ -31,7 +32,7 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 		return nil, err
 	}
 	reads := requests / 2
-	q := &Queue{memory: memory, requestBytes: requestBytes,
+	q := &Queue{memory: memory, RequestBytes: requestBytes,
 		reads: make(chan []byte, reads), writes: make(chan []byte, requests-reads),
 		ahead: make(chan struct{}, max(reads-askedReads, 0))}
 	all := memory.Bytes()
@@ -46,9 +47,6 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 	}
 	return q, nil
 }
-
-// RequestBytes is the memory of one request.
-func (q *Queue) RequestBytes() int { return q.requestBytes }
 
 // Writers is how many requests write.
 func (q *Queue) Writers() int { return cap(q.writes) }
@@ -131,7 +129,7 @@ const readsAtOnce = 4
 
 // write takes a copy of a block. done is told when the last of it is in the file, or has failed.
 func (b *behind) write(file File, block []byte, offset int64, done *errgroup.Group) error {
-	for at := 0; at < len(block); at += b.RequestBytes() {
+	for at := 0; at < len(block); at += b.RequestBytes {
 		memory := b.TakeWrite()
 		n := aligned(copy(memory, block[at:]))
 		b.flying.Add(1)
@@ -188,7 +186,7 @@ func (a *blocksAhead) begin() {
 	for ; a.next < a.to; a.next++ {
 		b := &a.run.blocks[a.next]
 		v := a.spill.volumes[b.Volume]
-		if v.behind == nil || aligned(b.Bytes) > int64(v.behind.RequestBytes()) {
+		if v.behind == nil || aligned(b.Bytes) > int64(v.behind.RequestBytes) {
 			continue
 		}
 		memory := v.behind.TakeAhead()

@@ -59,8 +59,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 		w.Abort()
 		return nil, err
 	}
-	run := w.spill.run(w.blocks)
-	run.Origin = w.origin
+	run := w.spill.run(w.origin, w.blocks)
 	if c := w.spill.opt.Checkpoint; c != nil && w.origin.Records > 0 {
 		return run, c.keep(run, w.replaces, w.spill)
 	}
@@ -73,16 +72,14 @@ func (w *RunWriter) Abort() { w.spill.release(w.blocks) }
 // Kept is the runs that a checkpoint has, in the order of their origins.
 func (s *Spill) Kept() (runs []*Run) {
 	for _, kept := range s.opt.Checkpoint.kept.runs {
-		run := s.run(kept.Blocks)
-		run.Origin = kept.Origin
-		runs = append(runs, run)
+		runs = append(runs, s.run(kept.Origin, kept.Blocks))
 	}
 	return runs
 }
 
-// run is the run of blocks. In a checkpoint they stay until another run replaces them.
-func (s *Spill) run(blocks []Block) *Run {
-	run := &Run{keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
+// run is the run of blocks, of records from there. In a checkpoint they stay until another run replaces them.
+func (s *Spill) run(o Origin, blocks []Block) *Run {
+	run := &Run{Origin: o, keyer: s.opt.Keyer, blocks: blocks, read: s.get, close: func() error { return nil }}
 	if s.behind != nil {
 		run.atOnce, run.from = readsAtOnce, s
 	}
@@ -127,5 +124,5 @@ func (s *Spill) Join(all []*Appender) (*Run, error) {
 	for i := range blocks {
 		blocks[i].First, first = first, first+int64(blocks[i].Records)
 	}
-	return s.run(blocks), nil
+	return s.run(Origin{}, blocks), nil
 }

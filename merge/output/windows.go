@@ -47,7 +47,7 @@ func goPast(o *Output, queue *spill.Queue) {
 
 // WriteAt takes a copy of p. REQUIRES: it lies within one window, and nobody else writes there.
 func (w *windows) WriteAt(p []byte, offset int64) (n int, err error) {
-	from := int(offset % int64(w.queue.RequestBytes()))
+	from := int(offset % int64(w.queue.RequestBytes))
 	at := offset - int64(from)
 	one := w.window(at)
 	if n = len(p); one.inMemory {
@@ -58,7 +58,7 @@ func (w *windows) WriteAt(p []byte, offset int64) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one.pieces, one.bytes = append(one.pieces, [2]int{from, from + n}), one.bytes+n
-	if one.bytes < w.queue.RequestBytes() {
+	if one.bytes < w.queue.RequestBytes {
 		return n, nil
 	}
 	delete(w.begun, at)
