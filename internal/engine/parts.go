@@ -27,12 +27,9 @@ func (p *Parts) Cuts(ctx context.Context, from, to, n int64) ([][]int64, error) 
 		return nil, err
 	}
 	var ranks []int64
-	for k := from; k < to; k++ {
-		first, end := input.Part{K: k, N: n}.Of(total)
-		if k == from {
-			ranks = append(ranks, first)
-		}
-		ranks = append(ranks, end)
+	for k := from; k <= to; k++ {
+		first, _ := input.Part{K: k, N: n}.Of(total)
+		ranks = append(ranks, first)
 	}
 	return merge.Cuts(ctx, p.Keyer, p.sorted(), ranks, p.WholeKeys)
 }
