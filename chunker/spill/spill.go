@@ -172,17 +172,16 @@ type extent struct {
 	next, end int64 // bytes in the file
 }
 
-// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes, all of which are
-// fresh. What stays unused of one costs nothing: it is only a range of offsets.
-func (s *Spill) place(e *extent, size, least int64) (volume int, offset, fresh int64) {
+// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes. What stays unused of
+// one costs nothing: it is only a range of offsets.
+func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	if e.end-e.next < size {
 		i, v := s.pick()
-		fresh = max(size, least)
-		end := v.end.Add(fresh)
-		*e = extent{volume: i, next: end - fresh, end: end}
+		end := v.end.Add(max(size, least))
+		*e = extent{volume: i, next: end - max(size, least), end: end}
 	}
 	e.next += size
-	return e.volume, e.next - size, fresh
+	return e.volume, e.next - size
 }
 
 // put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
@@ -212,10 +211,9 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *errgroup.Group) (
 func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *errgroup.Group) error {
 	size := aligned(len(stored))
 	for {
-		var fresh int64
-		b.Volume, b.Offset, fresh = s.place(e, size, least)
+		b.Volume, b.Offset = s.place(e, size, least)
 		v := s.volumes[b.Volume]
-		err := v.write(stored, b.Offset, fresh, done)
+		err := v.write(stored, b.Offset, e.end, done)
 		if err == nil {
 			s.written.Add(int64(len(stored)))
 			return nil
@@ -227,21 +225,21 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *err
 	}
 }
 
-// write stores a block, the first of so many fresh bytes if there are any.
-func (v *volume) write(stored []byte, offset, fresh int64, done *errgroup.Group) error {
+// write stores a block of an extent that ends there.
+func (v *volume) write(stored []byte, offset, end int64, done *errgroup.Group) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
 	if v.behind == nil {
 		_, err := v.file.WriteAt(stored, offset)
 		return err
 	}
-	if err := v.reserve(offset + fresh); err != nil {
+	if err := v.reserve(end); err != nil {
 		return err
 	}
 	return v.behind.write(v.file, stored, offset, done)
 }
 
-// reserve makes room for the bytes before end, and for as many as were written so far where the disk has it.
+// reserve makes room for the bytes before end and, where the disk has it, for as many as there is room for already.
 func (v *volume) reserve(end int64) error {
 	v.reserving.Lock()
 	defer v.reserving.Unlock()
