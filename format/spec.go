@@ -51,8 +51,10 @@ func (s Spec) Validate() error {
 		s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
 	fault(s.Type != "" && err != nil, "Record.Type: %w", err)
-	_, err = s.rawLayout()
-	fault(s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" && err != nil, "%w", err)
+	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
+		_, err = s.rawLayout()
+		fault(err != nil, "%w", err)
+	}
 	if len(faults) == 0 {
 		return nil
 	}
