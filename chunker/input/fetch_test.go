@@ -16,15 +16,15 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestFetcher reads records by several readers, each about in order, with more and less memory than they need.
-func TestFetcher(t *testing.T) {
+// TestWindow reads records by several readers, each about in order, with more and less memory than they need.
+func TestWindow(t *testing.T) {
 	const size, records = 24, 100_000
 	data := make([]byte, size*records)
 	rand.NewChaCha8([32]byte{1}).Read(data)
 	for _, memory := range []int64{minRequestBytes, 4 * minRequestBytes, plan.RemoteRequests * minRequestBytes} {
 		r := newRequests()
 		r.Allow(memory)
-		f := newFetcher(r, size, records, func(p []byte, first int64) error {
+		f := r.window(size, records, func(p []byte, first int64) error {
 			copy(p, data[first*size:])
 			return nil
 		})
@@ -40,7 +40,7 @@ func TestFetcher(t *testing.T) {
 						return
 					}
 					n = min(n, records-first)
-					if err := f.ReadRecords(got[first*size:][:n*size], first); err != nil {
+					if err := f.Read(got[first*size:][:n*size], first, first+n); err != nil {
 						t.Error(err)
 					}
 				}
@@ -58,12 +58,12 @@ func TestFetcher(t *testing.T) {
 func TestLend(t *testing.T) {
 	r := newRequests()
 	r.Allow(4 * minRequestBytes)
-	f := newFetcher(r, 1, minRequestBytes, func([]byte, int64) error { return nil })
+	f := r.window(1, minRequestBytes, func([]byte, int64) error { return nil })
 	f.Ahead()
 	if r.Lend(1) {
 		t.Error("lent what readers need")
 	}
-	if err := f.ReadRecords(make([]byte, minRequestBytes), 0); err != nil {
+	if err := f.Read(make([]byte, minRequestBytes), 0, minRequestBytes); err != nil {
 		t.Fatal(err)
 	}
 	const much = minRequestBytes + 1 // two requests
@@ -72,11 +72,11 @@ func TestLend(t *testing.T) {
 			t.Errorf("lent the %d. time: %v", i+1, !want)
 		}
 	}
-	second := newFetcher(r, 1, minRequestBytes, func([]byte, int64) error { return nil })
-	if second.Ahead(); len(second.pieces) > 0 {
+	second := r.window(1, minRequestBytes, func([]byte, int64) error { return nil })
+	if second.Ahead(); r.free != 0 {
 		t.Error("fetched with memory that was lent")
 	}
-	second.giveUp()
+	second.GiveUp()
 	r.Return(much)
 	if !r.Lend(1) || r.Lend(much) || !r.Lend(1) {
 		t.Error("what came back is not lent as it was")
@@ -92,13 +92,13 @@ func TestGivenUp(t *testing.T) {
 	r.Allow(4 * minRequestBytes)
 	answered, asked := make(chan struct{}), make(chan int64, 100)
 	boom := errors.New("boom")
-	f := newFetcher(r, 1, 1<<30, func(_ []byte, first int64) error {
+	f := r.window(1, 1<<30, func(_ []byte, first int64) error {
 		asked <- first
 		<-answered
 		return boom
 	})
 	read := make(chan error)
-	go func() { read <- f.ReadRecords(make([]byte, 1000), 0) }()
+	go func() { read <- f.Read(make([]byte, 1000), 0, 1000) }()
 	for range 4 {
 		<-asked
 	}
@@ -116,13 +116,13 @@ func allGivenBack(t *testing.T, r *Requests) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
-		free, kept, fetchers := r.free == r.most, len(r.buffers), len(r.fetchers)
+		free, kept, windows := r.free == r.most, len(r.buffers), len(r.windows)
 		r.mu.Unlock()
-		if free && kept == 0 && fetchers == 0 {
+		if free && kept == 0 && windows == 0 {
 			return
 		}
 		if time.Now().After(until) {
-			t.Fatalf("all requests are over: %v; %d have memory; %d fetchers", free, kept, fetchers)
+			t.Fatalf("all requests are over: %v; %d have memory; %d windows", free, kept, windows)
 		}
 	}
 }
@@ -199,7 +199,8 @@ func TestGoPast(t *testing.T) {
 			t.Error(err)
 		}
 		for range queue.Ahead() {
-			for queue.TakeAhead() == nil { // what was given up is given back when it has been read
+			memory, _ := queue.TakeAhead()
+			for ; memory == nil; memory, _ = queue.TakeAhead() { // what was given up is given back when it has been read
 				time.Sleep(time.Millisecond)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
@@ -51,7 +52,7 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 	}
 	f.cut += n
 	s := f.section(f.cut-n, n)
-	s.fetched.begin()
+	f.fetched().join(s.fetched)
 	return s, nil
 }
 
@@ -61,7 +62,7 @@ func (f *Files) Split(n int) []device.Source {
 	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
 		s := f.section(first, n)
 		if i < plan.RemoteReaders {
-			s.fetched.begin()
+			f.fetched().join(s.fetched)
 		}
 		return s
 	})
@@ -93,9 +94,9 @@ func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 func (f *Files) section(first, n int64) *section {
 	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 	if by := f.fetched(); by != nil {
-		s.fetched = newFetcher(by, f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+		s.fetched = by.window(f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
 		if by.queue != nil {
-			s.fetched.request = f.pastCache(first)
+			f.goPast(s.fetched, first)
 		}
 	}
 	return s
@@ -138,8 +139,8 @@ type section struct {
 	readRecords    func(p []byte, first int64) error
 
 	ahead   *ahead
-	asked   atomic.Int64 // for records up to this one
-	fetched *fetcher     // nil: the system reads ahead
+	asked   atomic.Int64  // for records up to this one
+	fetched *spill.Window // nil: the system reads ahead
 }
 
 func (s *section) Records() int64 { return s.records }
@@ -152,7 +153,7 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 	}
 	p := place(at, n)[:n*s.size]
 	if s.fetched != nil {
-		return at, n, s.fetched.ReadRecords(p, at)
+		return at, n, s.fetched.Read(p, at, at+int64(n))
 	}
 	if end := at + int64(n); s.ahead.fromDisk() {
 		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))

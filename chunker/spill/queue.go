@@ -61,26 +61,20 @@ func (q *Queue) Read(read func(memory []byte)) {
 // Ahead is how many requests may read what nobody has asked for.
 func (q *Queue) Ahead() int { return cap(q.ahead) }
 
-// TakeAhead gives memory to read that into; nil: there is none.
-func (q *Queue) TakeAhead() []byte {
+// TakeAhead gives memory to read that into, and what gives it back when it has been asked for; nil: there is none.
+func (q *Queue) TakeAhead() (memory []byte, give func()) {
 	select {
 	case q.ahead <- struct{}{}:
 	default:
-		return nil
+		return nil, nil
 	}
 	select {
-	case memory := <-q.reads:
-		return memory
+	case memory = <-q.reads:
+		return memory, func() { <-q.ahead; q.reads <- memory }
 	default:
 		<-q.ahead
-		return nil
+		return nil, nil
 	}
-}
-
-// GiveAhead gives it back when it has been asked for.
-func (q *Queue) GiveAhead(memory []byte) {
-	<-q.ahead
-	q.reads <- memory
 }
 
 // TakeWrite waits for memory to write from.
@@ -89,8 +83,14 @@ func (q *Queue) TakeWrite() []byte { return <-q.writes }
 // GiveWrite gives it back when it has been written.
 func (q *Queue) GiveWrite(memory []byte) { q.writes <- memory }
 
-// Go does a request while its caller goes on.
-func (q *Queue) Go(request func()) { q.flying.Go(request) }
+// Go does a request while its caller goes on, also on nil.
+func (q *Queue) Go(request func()) {
+	if q == nil {
+		go request()
+	} else {
+		q.flying.Go(request)
+	}
+}
 
 // wait waits until no request that Go does is under way. It does nothing on nil. REQUIRES: nobody begins one.
 func (q *Queue) wait() {
@@ -164,64 +164,25 @@ func (b *behind) read(file File, p []byte, offset int64) (err error) {
 	return err
 }
 
-// blocksAhead reads blocks of a run ahead of whoever reads them, each once and about in order, past the page cache.
-type blocksAhead struct {
-	spill *Spill
-	run   *Run
-
-	mu       sync.Mutex
-	next, to int              // the first block that nobody has asked for, and where they end
-	fetched  map[int]*fetched // blocks that nobody has read
-}
-
-// fetched is a block that a request reads.
-type fetched struct {
-	memory []byte
-	done   chan struct{}
-	err    error
-}
-
-// begin asks for what there is memory for. REQUIRES: a.mu is held.
-func (a *blocksAhead) begin() {
-	for ; a.next < a.to; a.next++ {
-		b := &a.run.blocks[a.next]
-		v := a.spill.volumes[b.Volume]
-		if v.behind == nil || aligned(b.Bytes) > int64(v.behind.RequestBytes) {
-			continue
-		}
-		memory := v.behind.TakeAhead()
-		if memory == nil {
-			return
-		}
-		f := &fetched{memory: memory, done: make(chan struct{})}
-		a.fetched[a.next] = f
-		v.behind.Go(func() {
-			defer close(f.done)
-			if n, err := v.file.ReadAt(memory[:aligned(b.Bytes)], b.Offset); n < b.Bytes {
-				f.err = err
+// ahead has the blocks of a run up to one be read ahead, past the page cache.
+func (s *Spill) ahead(blocks []Block, from, to int) *Window {
+	return &Window{next: int64(from), Units: int64(to), Queue: s.behind.Queue,
+		Take:  func(int) ([]byte, func()) { return s.behind.TakeAhead() },
+		Leave: func() {},
+		Request: func(memory []byte, i, _ int64) (int64, func() ([]byte, error)) {
+			b := &blocks[i]
+			v := s.volumes[b.Volume]
+			if v.behind == nil || aligned(b.Bytes) > int64(len(memory)) {
+				return 1, nil
 			}
-		})
+			return 1, func() ([]byte, error) {
+				n, err := v.file.ReadAt(memory[:aligned(b.Bytes)], b.Offset)
+				if n >= b.Bytes {
+					err = nil
+				}
+				return memory, err
+			}
+		},
+		Now: func(p []byte, i int64) error { return s.volumes[blocks[i].Volume].read(p, blocks[i].Offset) },
 	}
-}
-
-// read is that of a Run.
-func (a *blocksAhead) read(b *Block, dst []byte) ([]byte, error) {
-	i := a.run.blockOf(b.First)
-	a.mu.Lock()
-	a.begin()
-	f := a.fetched[i]
-	delete(a.fetched, i)
-	a.next = max(a.next, i+1)
-	a.mu.Unlock()
-	if f == nil {
-		return a.spill.get(b, dst)
-	}
-	recs, err := a.spill.decode(b, dst, func(stored []byte) error {
-		<-f.done
-		copy(stored, f.memory)
-		return f.err
-	})
-	<-f.done
-	a.spill.behind.GiveAhead(f.memory)
-	return recs, err
 }

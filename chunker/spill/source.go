@@ -16,8 +16,8 @@ import (
 type runSource struct {
 	run      *Run
 	from, to int
-	base     int64 // index in the run of the first record
-	ahead    *blocksAhead
+	base     int64   // index in the run of the first record
+	ahead    *Window // nil: none is read ahead
 
 	mu     sync.Mutex
 	at     int64  // the next record of the run
@@ -29,9 +29,12 @@ func (r *Run) Source(i, j int) device.Source {
 	base := endOf(r.blocks[:i])
 	s := &runSource{run: r, from: i, to: j, base: base, at: base}
 	if r.from != nil {
-		s.ahead = &blocksAhead{spill: r.from, run: r, next: i, to: j, fetched: map[int]*fetched{}}
 		ahead := *r
-		ahead.read, s.run = s.ahead.read, &ahead
+		s.run, s.ahead = &ahead, r.from.ahead(r.blocks, i, j)
+		ahead.read = func(b *Block, dst []byte) ([]byte, error) {
+			i := int64(r.blockOf(b.First))
+			return r.from.decode(b, dst, func(stored []byte) error { return s.ahead.Read(stored, i, i+1) })
+		}
 	}
 	s.reader.Run = s.run
 	return s
@@ -40,9 +43,7 @@ func (r *Run) Source(i, j int) device.Source {
 // ReadAhead has requests read what there is memory for. See input.ReadAhead.
 func (s *runSource) ReadAhead(context.Context, int64) {
 	if s.ahead != nil {
-		s.ahead.mu.Lock()
-		defer s.ahead.mu.Unlock()
-		s.ahead.begin()
+		s.ahead.Ahead()
 	}
 }
 
