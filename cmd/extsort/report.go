@@ -163,7 +163,8 @@ var doings = map[string]string{
 	plan.StageRuns: "reading and sorting chunks, and spilling them", plan.StageMerge: "merging what was spilled",
 	plan.StagePartition: "reading the input, and spilling it by key range", plan.StageParts: "sorting what was spilled",
 	plan.StageFinish: "the disk, until the output was safe on it", plan.StageVerify: "verifying the output",
-	plan.StageCheck: "reading the input, to check it", plan.StageCopy: "copying the input, which is in order",
+	plan.StageCheck: "reading the input, to check it", plan.StageCopy: "copying what is in order",
+	plan.StageSift: "reading the input, and taking out what is out of order",
 }
 
 // limitedBy tells what took the longest, and how much of the time.
@@ -203,12 +204,7 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 }
 
 // known is a time, or a dash where there is none.
-func known(s float64) string {
-	if s == 0 {
-		return "-"
-	}
-	return seconds(s)
-}
+func known(s float64) string { return cmp.Or(when(s != 0, "%s", seconds(s)), "-") }
 
 // The helpers below put figures into words.
 
