@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -17,8 +16,6 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/profile"
-	"github.com/extsort/extsort/internal/remote"
-	"github.com/extsort/extsort/merge/output"
 )
 
 const distLong = `Sort over many machines that share a file system, by the tasks of a scheduler
@@ -273,12 +270,9 @@ func distCat(a *app) *cobra.Command {
 			if err := a.checkOutput(to); err != nil {
 				return err
 			}
-			if remote.Is(to) {
-				return w.Plan.CatTo(ctx, to)
-			}
 			if to == "" || to == "-" {
 				return w.Plan.Cat(ctx, a.stdout)
 			}
-			return output.WriteFile(ctx, to, func(file io.Writer) error { return w.Plan.Cat(ctx, file) })
+			return w.Plan.CatTo(ctx, to)
 		}))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -100,13 +99,8 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 		return nil, err
 	}
 	to := a.stdout
-	switch {
-	case remote.Is(f.output):
-		if to, err = remote.Create(ctx, f.output, remotePart, remoteParts); err != nil {
-			return nil, err
-		}
-	case f.output != "" && f.output != "-":
-		if to, err = output.Open(ctx, f.output, nil); err != nil {
+	if f.output != "" && f.output != "-" {
+		if to, err = output.Create(ctx, f.output, remotePart, remoteParts); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/merge/output"
 )
 
 const (
@@ -75,7 +76,7 @@ func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// CatTo makes one object of the parts. The store copies them where they are in it and large enough for that; else they
+// CatTo makes one file or object of the parts. A store copies those that are in it and large enough for that; else they
 // go through here.
 func (p *Plan) CatTo(ctx context.Context, name string) error {
 	size, parallel := plan.UploadParts(catBytes, p.Bytes())
@@ -83,18 +84,18 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	if copies { // without memory
 		size, parallel = remote.MinPart, plan.RemoteRequests
 	}
-	object, err := remote.Create(ctx, name, size, parallel)
+	out, err := output.Create(ctx, name, size, parallel)
 	if err != nil {
 		return err
 	}
-	var to io.Writer = object
+	var to io.Writer = out
 	if !copies {
-		to = struct{ io.Writer }{object} // which has no Copy
+		to = struct{ io.Writer }{out} // which has no Copy
 	}
 	if err = p.Cat(ctx, to); err != nil {
-		return errors.Join(err, object.Abort())
+		return errors.Join(err, out.Abort())
 	}
-	return object.Commit(-1)
+	return out.Commit(-1)
 }
 
 func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) error {

@@ -14,12 +14,28 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
 // error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
 func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
 	return OpenKept(ctx, name, fault, nil)
+}
+
+// Whole is an output that appears when it is complete: an Output, or an object of a store.
+type Whole interface {
+	io.Writer
+	Commit(size int64) error // negative: all that was written
+	Abort() error
+}
+
+// Create begins a file, or an object that is sent in parts of a size, so many at a time.
+func Create(ctx context.Context, name string, part, parallel int) (Whole, error) {
+	if remote.Is(name) {
+		return remote.Create(ctx, name, part, parallel)
+	}
+	return Open(ctx, name, nil)
 }
 
 // WriteFile makes a file of what write writes; after an error there is none, or the one that was there before.

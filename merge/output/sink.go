@@ -70,12 +70,6 @@ func (s *Sink) Commit(records int64) error {
 	return nil
 }
 
-// whole is an output that appears when it is complete: an Output, or an object of a store.
-type whole interface {
-	Commit(size int64) error // negative: all that was written
-	Abort() error
-}
-
 // NewSink makes a sink of an Output that holds nothing yet, of another output that appears whole, or of any stream.
 // After an error an output is given up.
 func NewSink(to io.Writer, opt Options) (*Sink, error) {
@@ -108,7 +102,7 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
 func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes)}
-	end.whole, _ = to.(whole)
+	end.whole, _ = to.(Whole)
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
 		return nil, errors.Join(err, end.abort())
@@ -182,7 +176,7 @@ type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
 	to         io.Writer   // stays open
-	whole      whole       // the same, if it is one; nil: a stream that the caller gave
+	whole      Whole       // the same, if it is one; nil: a stream that the caller gave
 	closed     atomic.Bool // lets no more bytes through
 }
 
