@@ -10,9 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/remote"
 )
 
 // Input is one opened file or stream whose header has been read.
@@ -58,58 +56,33 @@ type Kind struct {
 
 // openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
 // can be read at them; everything else is a stream.
-func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (*Input, error) {
-	windowBytes := o.windowBytes
+func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input, err error) {
+	c, err := s.open(ctx, o.stdin)
+	if err != nil {
+		return nil, err
+	}
+	if s.isRemote() {
+		c.at.requests = o.requests
+	}
 	switch {
-	case s.At != nil:
-		return openSource(kind, s, windowBytes, nil)
-	case s.Reader != nil:
-		return openReader(ctx, kind, s.Name, s.Reader, windowBytes, false)
-	case s.IsStdin():
-		return openReader(ctx, kind, shownStdin, o.stdin, windowBytes, false)
-	case s.isRemote():
-		object, err := remote.Open(ctx, s.Name)
-		if err != nil {
-			return nil, err
-		}
-		s = Source{Name: object.Name, At: object, Size: object.Size, Version: object.Stamp()}
-		return openSource(kind, s, windowBytes, o.requests)
-	}
-	file, err := OpenNamed(ctx, s.Name)
-	if err != nil {
-		return nil, err
-	}
-	in, err := openReader(ctx, kind, s.Name, file, windowBytes, o.mapped)
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	if in.file != nil && in.file.from == nil {
-		return in, file.Close()
-	}
-	in.close = append(in.close, file)
-	return in, nil
-}
-
-func openSource(kind Kind, s Source, windowBytes int64, requests *Requests) (*Input, error) {
-	f, err := newPlaced(s)
-	if err != nil {
-		return nil, err
-	}
-	f.requests = requests
-	return openPlaced(kind, f, windowBytes, false)
-}
-
-// openReader reads a regular file at offsets, also where the shell has made it standard input (< file).
-func openReader(ctx context.Context, kind Kind, shown string, r io.Reader, windowBytes int64,
-	mapped bool) (*Input, error) {
-	switch f := newRegular(shown, r); {
-	case f != nil:
-		return openPlaced(kind, f, windowBytes, mapped)
+	case c.at != nil:
+		in, err = openPlaced(kind, c.at, o.windowBytes, o.mapped && c.file != nil)
 	case kind.Format == "npz":
-		return nil, noArchive(shown)
+		err = noArchive(c.Name)
+	default:
+		in, err = openStream(kind, c.Name, c.Stream, o.windowBytes)
 	}
-	return openStream(kind, shown, pipe.NewReader(ctx, r), windowBytes)
+	switch {
+	case err != nil:
+		c.Close()
+		return nil, err
+	case c.file == nil:
+		return in, nil
+	case in.file != nil && in.file.from == nil:
+		return in, c.Close()
+	}
+	in.close = append(in.close, c)
+	return in, nil
 }
 
 // openPlaced opens what has offsets, as a stream if it is compressed or a member of an archive.

@@ -54,15 +54,6 @@ func newRegular(shown string, r io.Reader) *placed {
 		first: first[:n]}
 }
 
-// Section is what can be read at offsets of a file, from where it is read now; nil: r can be read in sequence only.
-func Section(as format.Recognition, r io.Reader) (section *io.SectionReader, compressed bool) {
-	f := newRegular("", r)
-	if f == nil {
-		return nil, false
-	}
-	return io.NewSectionReader(f, 0, f.bytes), as.Compression(f.first) != format.None
-}
-
 // skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
 func (f *placed) skip(n int64, keep bool) (kept []byte, err error) {
 	if f.bytes < n {

@@ -1,11 +1,13 @@
 package input
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote"
@@ -56,6 +58,60 @@ func Stat(opened any) (os.FileInfo, error) {
 		return file.Stat()
 	}
 	return nil, os.ErrInvalid
+}
+
+// Content is what a source has, before anybody knows what that is.
+type Content struct {
+	Name   string        // for people
+	Stream io.ReadCloser // nil: it can be read at offsets
+
+	at   *placed  // nil: it can be read in sequence only
+	file *os.File // that Close closes; nil: none
+}
+
+// OpenContent opens a file, an object, or stdin for "-".
+func OpenContent(ctx context.Context, name string, stdin io.Reader) (*Content, error) {
+	return Source{Name: name}.open(ctx, stdin)
+}
+
+// open opens a source, a regular file to be read at offsets also where the shell has made it standard input (< file).
+func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err error) {
+	c, r := &Content{Name: s.Name}, s.Reader
+	switch {
+	case s.At != nil:
+		c.at, err = newPlaced(s)
+		return c, err
+	case s.isRemote():
+		object, err := remote.Open(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		return Source{Name: object.Name, At: object, Size: object.Size, Version: object.Stamp()}.open(ctx, nil)
+	case s.IsStdin():
+		c.Name, r = shownStdin, stdin
+	case r == nil:
+		if c.file, err = OpenNamed(ctx, s.Name); err != nil {
+			return nil, err
+		}
+		r = c.file
+	}
+	if c.at = newRegular(c.Name, r); c.at == nil {
+		c.Stream = pipe.NewReader(ctx, r)
+	}
+	return c, nil
+}
+
+// Section is all that can be read at offsets, and whether it is compressed. REQUIRES: there is no Stream.
+func (c *Content) Section(as format.Recognition) (section *io.SectionReader, compressed bool) {
+	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.at.first) != format.None
+}
+
+// Close closes the file, if the source was the name of one.
+func (c *Content) Close() error {
+	if c.file == nil {
+		return nil
+	}
+	return c.file.Close()
 }
 
 // newPlaced is what a source has at offsets.

@@ -96,7 +96,7 @@ func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Repo
 	if err != nil {
 		return nil, err
 	}
-	defer src.close()
+	defer src.Close() // which was only read
 	l := &look{Options: opt, src: src, report: &Report{
 		File: src.name, Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}

@@ -107,7 +107,7 @@ func TestHeaderIsGuessed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer src.close()
+	defer src.Close()
 	if at, err := headerOf(src, 20); at != 0 || err != nil {
 		t.Errorf("random bytes begin at %d, %v", at, err)
 	}
@@ -430,7 +430,7 @@ func TestASampleReadsLittle(t *testing.T) {
 		if spec.Type == "u64" && l.report.Scan.Records < 100_000 {
 			t.Errorf("only %d records are looked at", l.report.Scan.Records)
 		}
-		src.close()
+		src.Close()
 	}
 }
 

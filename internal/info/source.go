@@ -9,9 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/remote"
 )
 
 const (
@@ -34,63 +32,27 @@ type source struct {
 
 	members []format.Member // of an archive of arrays, of which one that was chosen is the data
 
-	file io.Closer // nil: it is not ours
+	io.Closer
 }
 
-// open opens a file, or stdin for "-", and reads its head.
+// open opens a file or an object, or stdin for "-", and reads its head: that of a stream as it comes.
 func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*source, error) {
-	if remote.Is(name) {
-		return openRemote(ctx, name, opt)
-	}
-	s := &source{name: name, bytes: -1, data: -1}
-	r := stdin
-	if name == input.Stdin {
-		s.name = "standard input"
-	} else {
-		file, err := input.OpenNamed(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		r, s.file = file, file
-	}
-	if err := s.begin(ctx, r, opt); err != nil {
-		s.close()
-		return nil, fmt.Errorf("read %s: %w", s.name, err)
-	}
-	return s, nil
-}
-
-func openRemote(ctx context.Context, name string, opt *Options) (*source, error) {
-	object, err := remote.Open(ctx, name)
+	content, err := input.OpenContent(ctx, name, stdin)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: object.Name, data: -1}
-	first := make([]byte, min(object.Size, format.DetectBytes))
-	if _, err = object.ReadAt(first, 0); err == nil {
-		section := io.NewSectionReader(object, 0, object.Size)
-		err = s.beginSection(section, opt.Recognition.Compression(first) != format.None, opt)
+	s := &source{name: content.Name, bytes: -1, data: -1, Closer: content}
+	if content.Stream != nil {
+		err = s.beginStream(content.Stream, opt)
+	} else {
+		section, compressed := content.Section(opt.Recognition)
+		err = s.beginSection(section, compressed, opt)
 	}
 	if err != nil {
+		s.Close()
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	return s, nil
-}
-
-func (s *source) close() {
-	if s.file != nil {
-		_ = s.file.Close() // nothing was written
-	}
-}
-
-// begin reads the head of a regular file at its place, also where the shell has made it standard input, and of what is
-// compressed or no file as a stream.
-func (s *source) begin(ctx context.Context, r io.Reader, opt *Options) error {
-	section, compressed := input.Section(opt.Recognition, r)
-	if section == nil {
-		return s.beginStream(pipe.NewReader(ctx, r), opt)
-	}
-	return s.beginSection(section, compressed, opt)
 }
 
 func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *Options) error {
