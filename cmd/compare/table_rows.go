@@ -113,7 +113,8 @@ func (v version) auto() string                  { return v.Name + " auto" }
 func (v version) forced(strategy string) string { return v.Name + " " + strategy }
 func (v version) redirected() string            { return v.Name + " > out" }
 
-// forcible are the strategies that --strategy takes and one device can follow.
+// forcible are the strategies that --strategy takes and one device can follow. Sift is none of them: of data that are
+// far from in order it reads all in vain, and another strategy sorts them.
 var forcible = []string{"merge", "partition", "reread"}
 
 // entrants are all that run in a row: the yardsticks, each version, the last one with each strategy forced, and in

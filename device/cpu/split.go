@@ -39,7 +39,7 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 	return nil
 }
 
-// split cuts a leaf into parts, not more than most, or has its keys hold later bits of the records', if they tie.
+// split cuts a leaf into parts, most at most. Keys that all tie are made anew, of bits of the records that come later.
 func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int) ([]leaf[K], error) {
 	if l.counted > 0 {
 		return s.around(ctx, l, workers)

@@ -342,7 +342,7 @@ func TestMaxRecords(t *testing.T) {
 	}
 }
 
-// brokenSource fails after some records, brokenWriter after some blocks.
+// brokenSource fails where its records end.
 type brokenSource struct{ memorySource }
 
 var errBroken = errors.New("broken")

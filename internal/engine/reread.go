@@ -117,9 +117,9 @@ func (p *passes) enough() bool {
 	return limit > 0 && p.r.Output.Records() >= limit
 }
 
-// high is the greatest prefix that the next pass is to take: the passes to come share what is left. Where a limit is
-// all that the first asks for, it takes its share. A key is never cut: a pass takes all of its records or none, unless
-// it is the first of the pass.
+// high is the greatest prefix that the next pass is to take: the passes to come share what is left. Where only the
+// first records are wanted, the first pass takes just its share. One pass takes all records of a prefix: one at the cut
+// is left to the next pass, unless no lesser one of the sample is left.
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
 	left, share := float64(len(p.keys)-from), float64(len(p.keys))*p.share

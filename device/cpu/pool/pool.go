@@ -34,7 +34,7 @@ type Pool[E arena.Word] struct {
 	Next []uint32 // the block after this one in its list
 	Used []uint32 // elements in this block, from its start
 
-	Fresh  atomic.Int64 // blocks from here on have not been used since reset
+	Fresh  atomic.Int64 // blocks from here on have not been used since Reset
 	Extent int          // blocks that a zone gets at a time
 	Zones  []Zone
 }
@@ -122,7 +122,7 @@ func (p *Pool[E]) Free(zone int, block uint32) {
 }
 
 // Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
-// time before reset.
+// time before Reset.
 func (p *Pool[E]) Release(zone int) {
 	z := &p.Zones[zone]
 	if z.Lent {
@@ -136,7 +136,7 @@ func (p *Pool[E]) Release(zone int) {
 	z.Extents = z.Extents[:0]
 }
 
-// Available is the number of blocks that take can give. REQUIRES: no worker takes or frees blocks meanwhile.
+// Available is the number of blocks that Take can give. REQUIRES: no worker takes or frees blocks meanwhile.
 func (p *Pool[E]) Available() int64 {
 	n := max(0, int64(p.Blocks)-p.Fresh.Load())
 	for i := range p.Zones {
@@ -145,10 +145,10 @@ func (p *Pool[E]) Available() int64 {
 	return n
 }
 
-// Touched is the number of blocks that have been handed out since reset, at the start of the memory.
+// Touched is the number of blocks that have been handed out since Reset, at the start of the memory.
 func (p *Pool[E]) Touched() int64 { return min(p.Fresh.Load(), int64(p.Blocks)) }
 
-// DiscardUntouched gives back what was handed out before reset, and not since.
+// DiscardUntouched gives back what was handed out before Reset, and not since.
 func (p *Pool[E]) DiscardUntouched() {
 	bytes := p.Memory.Bytes()
 	p.Memory.Discard(int(p.Touched())*(len(bytes)/p.Blocks), len(bytes))

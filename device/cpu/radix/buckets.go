@@ -8,7 +8,7 @@ import (
 // the last one those above.
 //
 // Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells,
-// and each cell has its own map to buckets, see fittedBuckets.
+// and each cell has its own map to buckets, see FittedBuckets.
 //
 // number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes
 // from the start.

@@ -25,7 +25,7 @@ const (
 // to[b] goes on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size
 // of a block, the block is full, and a new one is taken before the next copy. So all that the loop over the
 // elements needs is in one word, of which buckets with a majority key use the upper part as well: there the key is
-// counted (see majorityKeys).
+// counted (see MajorityKeys).
 //
 // scatter_amd64.s knows where the fields are.
 type combiner[E arena.Word] struct {
