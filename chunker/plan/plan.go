@@ -225,7 +225,8 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 }
 
 // weigh returns the strategies in the order in which they are to be tried: the possible ones first, then the cheapest.
-// One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge.
+// One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge. Those that
+// Queue.of lets write past the page cache come in the second list, where that is what a write costs.
 func (c *chooser) weigh() []Candidate {
 	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread()}
 	if c.past = c.sizes.Queue.Output; c.past {
@@ -271,7 +272,7 @@ func (c *chooser) obeys(asked *Candidate) bool {
 	case asked.Strategy == Merge:
 		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
 	}
-	return true
+	return asked.Possible || asked.Strategy == Partition || asked.Strategy == Spread
 }
 
 // preferInCore leaves out what spills where one chunk holds everything.

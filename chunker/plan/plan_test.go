@@ -488,6 +488,16 @@ func TestAllAreWeighed(t *testing.T) {
 	}
 }
 
+// A strategy of which nothing more is known is taken where it is asked for and possible.
+func TestForcedStrategiesArePossible(t *testing.T) {
+	c := newChooser(factsOf(t, 1<<30, gib), DefaultProfile())
+	for _, possible := range []bool{false, true} {
+		if c.obeys(&Candidate{Strategy: "another", Possible: possible}) != possible {
+			t.Errorf("possible: %t, taken: %t", possible, !possible)
+		}
+	}
+}
+
 // TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of everything.
 func TestIndexOfSpill(t *testing.T) {
 	all := Divide(factsOf(t, 1<<37, 64*gib)).indexBytes
