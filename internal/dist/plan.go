@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -134,7 +135,7 @@ func (r *Request) validate() error {
 	switch {
 	case len(r.Inputs) == 0:
 		return errors.New("dist plan: name the inputs behind the folder of the plan")
-	case r.Record.Format == "npy" || r.Record.Format == "sosd":
+	case r.Record.Validate() == nil && !slices.Contains([]string{"", "gensort"}, r.Record.Format):
 		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
 	case r.OneFile && remote.Is(r.Output):
 		return errors.New("--into: an object cannot be written by many machines: write one for each part by -o, and join " +
