@@ -43,8 +43,7 @@ func keyer(t testing.TB, s string) *Keyer {
 // the sizes of machine words, and composed, overlapping and huge keys.
 func layouts() []string {
 	var all []string
-	for _, name := range strings.Fields(
-		"u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64 ucs1 ucs2 ucs5") {
+	for _, name := range slices.Concat(NumberTypes, []string{"ucs1", "ucs2", "ucs5"}) {
 		for _, suffix := range []string{"", "be", ":desc", "be:desc"} {
 			t, _ := ParseType(strings.TrimSuffix(name+suffix, ":desc"))
 			all = append(all, fmt.Sprintf("%d 0:%s%s", t.Size, name, suffix), fmt.Sprintf("%d 3:%s%s", t.Size+5, name, suffix))

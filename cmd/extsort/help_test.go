@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort/format"
 )
 
 // outputOf is what a command line prints; it must end well.
@@ -52,6 +56,23 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	t.Setenv("COLUMNS", "200")
 	if wide := outputOf(t, "--help"); strings.Count(wide, "\n") >= strings.Count(narrow, "\n") {
 		t.Errorf("200 columns take as many lines as 80")
+	}
+}
+
+// The help and the page about records name every type, the help in the order of their list.
+func TestHelpNamesAllTypes(t *testing.T) {
+	if all := strings.Join(format.NumberTypes, " "); !strings.Contains(strings.Join(strings.Fields(helpTypes), " "), all) {
+		t.Errorf("the help does not list %s", all)
+	}
+	page, err := os.ReadFile("../../docs/records.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := strings.Join(regexp.MustCompile("(?m)^\\| `.*?` \\|").FindAllString(string(page), -1), "")
+	for _, name := range format.NumberTypes {
+		if !regexp.MustCompile("[` ]" + name + "[` ]").MatchString(table) {
+			t.Errorf("docs/records.md has no row for %s", name)
+		}
 	}
 }
 

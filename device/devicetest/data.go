@@ -3,6 +3,7 @@ package devicetest
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,8 +27,8 @@ func layouts() map[string]format.Layout {
 		"fields":  records(40, "32:u8", "0:i128", "16:f64be:desc", "24:u32"),
 		"whole24": format.Whole(24),
 	}
-	for _, name := range strings.Fields("u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64 " +
-		"ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9") {
+	others := strings.Fields("ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9")
+	for _, name := range slices.Concat(format.NumberTypes, others) {
 		for _, variant := range []string{"", "be", ":desc", "be:desc"} {
 			if strings.HasPrefix(name, "bytes") && strings.HasPrefix(variant, "be") {
 				continue
