@@ -51,7 +51,7 @@ func everyWay() map[string]func(context.Context, Options) error {
 		"merge": func(ctx context.Context, opt Options) error { _, err := mergeAs(ctx, opt); return err },
 		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, checkOptions(opt)); return err },
 	}
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		ways["sort by "+string(strategy)] = func(ctx context.Context, opt Options) error {
 			opt.Strategy = strategy
 			_, err := Sort(ctx, opt)

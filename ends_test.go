@@ -61,7 +61,7 @@ func TestSink(t *testing.T) {
 	want := reference(t, k.layout(t), data, Options{})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		for _, c := range []struct {
 			ctx  context.Context
 			sink keptSink

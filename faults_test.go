@@ -212,7 +212,7 @@ func TestCancelled(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
 	cause := errors.New("the user has had enough")
-	for _, strategy := range []Strategy{MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		for _, after := range []int64{0, 700, 3000} {
 			opt := small(Options{Record: k.spec, Strategy: strategy, Workers: 2,
 				Inputs: []string{writeFile(t, k.make(t, "uniform", 4000, r))}})

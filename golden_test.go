@@ -35,7 +35,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+		for _, strategy := range anyStrategy {
 			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
 			opt.Inputs = []string{filepath.Join("testdata", cmp.Or(c.from, c.file))}
 			opt.Output = filepath.Join(t.TempDir(), "out")

@@ -166,7 +166,7 @@ func TestTooLittleToMerge(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in")
 	writeGenerated(t, in, kind{spec: spec}.layout(t), "uniform", 24<<20)
 	const least = 19 // MiB
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		for _, piped := range []bool{false, true} {
 			for _, limit := range []int64{MinMemory, 17 << 20, (least - 1) << 20, least << 20} {
 				store := &faultStore{&injector{failAt: -1}}

@@ -111,7 +111,7 @@ func TestSortStructured(t *testing.T) {
 func TestSortInPlace(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("gensort")
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		data := k.make(t, "uniform", 2000, r)
 		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}})
 		opt.Output = opt.Inputs[0]
@@ -280,7 +280,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestSortIntoBrokenPipe(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, rand.New(rand.NewPCG(1, 1)))
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		for _, compress := range []string{"none", "gzip", "zstd", "s2"} {
 			for _, after := range []int{0, 1000, 20000} {
 				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3,
@@ -298,7 +298,7 @@ func TestSortIntoBrokenPipe(t *testing.T) {
 func TestPlan(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, seeded(t))
-	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+	for _, strategy := range anyStrategy {
 		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() +
 			"/out"})
 		plan, err := Plan(t.Context(), opt)

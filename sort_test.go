@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -23,6 +24,20 @@ const (
 	testChunkRecords = 512
 	testBlockBytes   = 1 << 10
 )
+
+// anyStrategy are those that can be asked for on one device: each gives the same bytes.
+var anyStrategy = []Strategy{Auto, MergeRuns, Partition, Reread, Sift}
+
+// TestAnyStrategyIsTested holds that these are all but Spread, which needs several devices.
+func TestAnyStrategyIsTested(t *testing.T) {
+	for _, strategy := range append(slices.Clone(plan.Strategies), Auto) {
+		opt := Options{Record: Keys(U64), Strategy: strategy}
+		accepted := opt.validate() == nil
+		if tested := strategy == Spread || slices.Contains(anyStrategy, strategy); accepted != tested {
+			t.Errorf("%s: options accept it: %t, it is tested: %t", strategy, accepted, tested)
+		}
+	}
+}
 
 // small makes chunks and blocks small.
 func small(opt Options) Options {
@@ -35,7 +50,7 @@ func variant(opt Options, size int, r *rand.Rand) Options {
 	opt.MemoryBytes = int64(MinMemory + r.IntN(32<<20))
 	opt.Workers = 1 + r.IntN(4)
 	opt.BatchSize = []int{0, 2, 3, 7}[r.IntN(4)]
-	opt.Strategy = []Strategy{Auto, MergeRuns, Partition, Reread, Sift}[r.IntN(5)]
+	opt.Strategy = anyStrategy[r.IntN(len(anyStrategy))]
 	opt.SpillCompress = []string{"auto", "none", "delta", "s2", "zstd"}[r.IntN(5)]
 	opt.Verify = r.IntN(3) == 0
 	opt.faults.blockBytes = 3 * size << r.IntN(8)
@@ -242,7 +257,7 @@ func TestSortBoundaries(t *testing.T) {
 			testChunkRecords + 1, 2 * testChunkRecords, 2*testChunkRecords + 1, 3*testChunkRecords - 1} {
 			data := k.make(t, "uniform", n, r)
 			want := reference(t, k.layout(t), data, Options{})
-			for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Sift} {
+			for _, strategy := range anyStrategy {
 				file := small(Options{Record: k.spec, Strategy: strategy, BatchSize: 2, Verify: true,
 					Inputs: []string{writeFile(t, data)}})
 				checkSort(t, k, data, want, file)
