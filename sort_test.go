@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -18,6 +19,14 @@ import (
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
+
+// TestMain collects garbage less often: the tests make much of it, and to collect it was a third of their time.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(m.Run())
+}
 
 // The chunks and blocks of most tests: a few thousand records are then many chunks of several blocks.
 const (
