@@ -80,7 +80,7 @@ func pick(rows []row, patterns []string) []row {
 	if len(patterns) == 0 {
 		return rows
 	}
-	return slices.DeleteFunc(rows, func(r row) bool {
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
 		return !slices.ContainsFunc(patterns, func(p string) bool { return rowPattern(p).matches(r.name()) })
 	})
 }

@@ -61,6 +61,10 @@ func TestRowPatterns(t *testing.T) {
 			t.Errorf("%s picks %d rows, want %d", pattern, len(got), want)
 		}
 	}
+	all := allRows([]string{"ext4"})
+	if pick(all, []string{"no such row"}); all[0].name() != "u64/in-core/ext4" {
+		t.Errorf("the first of all rows is %s once none was picked, and so the message names it", all[0].name())
+	}
 	for _, pattern := range []string{"", "[", "a/b/c/d"} {
 		if rowPattern(pattern).valid() {
 			t.Errorf("%q is said to be a pattern", pattern)
