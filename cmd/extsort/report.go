@@ -204,7 +204,12 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 }
 
 // known is a time, or a dash where there is none.
-func known(s float64) string { return cmp.Or(when(s != 0, "%s", seconds(s)), "-") }
+func known(s float64) string {
+	if s == 0 {
+		return "-"
+	}
+	return seconds(s)
+}
 
 // The helpers below put figures into words.
 
