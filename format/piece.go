@@ -25,7 +25,7 @@ type piece struct {
 }
 
 // newPiece is bytes at to at+n of the normalized form of field f.
-// REQUIRES: 1 ≤ n ≤ 8, within f; for numbers at is a multiple of 8; n is all of a float, one little-endian character.
+// REQUIRES: 1 ≤ n ≤ 8, within f; at of numbers is a multiple of 8; n is all of a float or little-endian character.
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
 	p := piece{start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)), size: n, up: up, mask: ^uint64(0) >> up}
