@@ -156,12 +156,8 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	}
 	e.order.reset(l.buckets.Count(), l.workers)
 	majority := radix.MajorityKeys(sample, l.buckets, e.sizes.maxEqualities(), 0)
-	zones, ahead := len(e.pool.Zones), 1
-	if zones == 1 {
-		ahead = radix.BlocksAhead
-	}
 	for _, w := range e.workers[:l.workers] {
-		w.scatter.Reset(l.buckets.Count(), 0, zones, ahead, majority)
+		w.scatter.Reset(l.buckets.Count(), 0, len(e.pool.Zones), radix.BlocksAhead, majority)
 		w.radix.Passes = 0
 	}
 }

@@ -191,26 +191,38 @@ func (l *leaf[K]) joins(next *leaf[K]) bool {
 // leafSample is how many keys of a leaf tell how to cut it.
 const leafSample = 8192
 
+// surveyed is what a worker has seen of a leaf.
+type surveyed[K radix.Element] struct {
+	low, high K
+	sample    []K
+	next      int      // of the worker's keys, from the next one on, to sample
+	_         [64]byte // no worker waits for a cache line that another one writes
+}
+
 // survey gives the least and the greatest key of a leaf, and some from places all over it.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
-	var mu sync.Mutex
-	low, high = ^K(0), K(0)
+	seen := make([]surveyed[K], workers)
 	step := int(l.count/leafSample) + 1
-	sample = make([]K, 0, int(l.count)/step+workers)
-	next := make([]int, workers) // of the worker's keys, from the next one on, to sample
+	for i := range seen {
+		seen[i].low, seen[i].sample = ^K(0), make([]K, 0, int(l.count)/(step*workers)+2)
+	}
 	err = s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
+		mine := &seen[i]
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			keys := s.engine.kind.keysOf(w, elems, l.from)
 			least, greatest := radix.MinMax(keys)
-			mu.Lock()
-			low, high = min(low, least), max(high, greatest)
-			for ; next[i] < len(keys); next[i] += step {
-				sample = append(sample, keys[next[i]])
+			mine.low, mine.high = min(mine.low, least), max(mine.high, greatest)
+			for ; mine.next < len(keys); mine.next += step {
+				mine.sample = append(mine.sample, keys[mine.next])
 			}
-			mu.Unlock()
-			next[i] -= len(keys)
+			mine.next -= len(keys)
 		}
 	})
+	low = ^K(0)
+	for _, mine := range seen {
+		low, high = min(low, mine.low), max(high, mine.high)
+		sample = append(sample, mine.sample...)
+	}
 	return sample, low, high, err
 }
 

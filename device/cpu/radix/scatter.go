@@ -7,8 +7,7 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// BlocksAhead is how many blocks a worker takes at a time where all its buckets share a zone: the blocks of small
-// chunks are small and many, and the workers would wait for each other at the zone's lock.
+// BlocksAhead is how many blocks of a zone a worker takes at a time at most, see takeBlock.
 const BlocksAhead = 16
 
 // Scatterer is what one worker needs to distribute elements into the buckets of their keys.
@@ -22,9 +21,11 @@ type Scatterer[K Element, E arena.Word] struct {
 
 	used     int    // buckets in use
 	recycled uint32 // the first of the blocks to use before more of the pool
+	from     int    // the zone of recycled, or of the last block
 	zone     int    // that the blocks of the first bucket come from
 	zones    int    // that the buckets are spread over
-	ahead    int    // blocks that are taken at a time
+	ahead    int    // blocks that are taken at a time at most
+	taking   int    // that are taken the next time
 
 	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
 	counts   []int64 // how often it came
@@ -49,10 +50,11 @@ func NewScatterer[K Element, E arena.Word](
 }
 
 // Reset empties the first buckets, which are all that may be used until the next time. Their blocks come from zones
-// from zone on, ahead at a time: 1 where there are several zones. Keys that are majority, if not nil, are counted.
-// Blocks to recycle, which work that was cancelled leaves, are dropped.
+// from zone on, ahead at a time at most. Keys that are majority, if not nil, are counted. Blocks to recycle, which work
+// that was cancelled leaves, are dropped.
 func (s *Scatterer[K, E]) Reset(buckets, zone, zones, ahead int, majority []K) {
-	s.used, s.zone, s.zones, s.ahead, s.recycled = buckets, zone, zones, ahead, pool.None
+	s.used, s.zone, s.zones = buckets, zone, zones
+	s.recycled, s.from, s.ahead, s.taking = pool.None, zone, ahead, 1
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
 	for bucket := range buckets {
 		s.empty(bucket)
@@ -119,9 +121,16 @@ func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 // ZoneOf is the zone of a bucket.
 func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
 
+// takeBlock takes twice as many blocks at a time as long as they are of one zone: where keys come nearly in order, or
+// there is one zone, the workers would wait for each other at its lock.
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
+	if zone := s.ZoneOf(bucket); zone != s.from {
+		s.GiveBack()
+		s.from, s.taking = zone, 1
+	}
 	if s.recycled == pool.None {
-		s.recycled = s.pool.Take(s.ZoneOf(bucket), s.ahead)
+		s.recycled = s.pool.Take(s.from, s.taking)
+		s.taking = min(2*s.taking, s.ahead)
 	}
 	block := s.recycled
 	s.recycled = s.pool.Next[block]
@@ -195,6 +204,8 @@ func (s *Scatterer[K, E]) Recycle(block uint32) {
 
 // GiveBack frees the blocks that were not used.
 func (s *Scatterer[K, E]) GiveBack() {
-	s.pool.Free(s.zone, s.recycled)
-	s.recycled = pool.None
+	if s.recycled != pool.None {
+		s.pool.Free(s.from, s.recycled)
+		s.recycled = pool.None
+	}
 }
