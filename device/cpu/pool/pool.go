@@ -84,28 +84,37 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
-// takeOf gives a chain of the zone, which gets an extent if it has no block left, or none.
+// takeOf gives a chain of the zone, which gets an extent if it has no block left, or none. Blocks that were never used
+// are linked when others can have the lock again.
 func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
+	first, n := p.claim(z, most)
+	for i := range n {
+		p.Next[first+i] = first + i + 1
+	}
+	if n > 0 {
+		p.Next[first+n-1] = None
+	}
+	return first
+}
+
+// claim gives a chain of blocks that were freed or, where there are none, the first of n that were never used.
+func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	b := z.takeOwn(p.Next)
-	if b == None {
+	if z.freed != None {
+		return z.takeFreed(p.Next, most), 0
+	}
+	if z.fresh == z.end {
 		from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
 		if from >= int64(p.Blocks) {
-			return None
+			return None, 0
 		}
 		z.Extents = append(z.Extents, uint32(from))
 		z.fresh, z.end = uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks)))
-		b = z.takeOwn(p.Next)
 	}
-	chain := List{b, b}
-	for n := 1; n < most && b != None; n++ {
-		if b = z.takeOwn(p.Next); b != None {
-			p.Push(&chain, b)
-		}
-	}
-	p.Next[chain.Tail] = None
-	return chain.Head
+	first, n = z.fresh, min(uint32(most), z.end-z.fresh)
+	z.fresh += n
+	return first, n
 }
 
 // Free gives a block and those after it to a zone.
@@ -242,25 +251,31 @@ type Zone struct {
 	Lent       bool
 }
 
-// takeOwn gives a block that was freed or never used, or none. next is the pool's. REQUIRES: z.mu is held.
-func (z *Zone) takeOwn(next []uint32) uint32 {
-	switch b := z.freed; {
-	case b != None:
-		z.freed = next[b]
+// takeFreed gives a chain of at most so many blocks that were freed. REQUIRES: z.mu is held, and there is one.
+func (z *Zone) takeFreed(next []uint32, most int) uint32 {
+	first := z.freed
+	last := first
+	z.freeCount--
+	for n := 1; n < most && next[last] != None; n++ {
+		last = next[last]
 		z.freeCount--
-		return b
-	case z.fresh < z.end:
-		z.fresh++
-		return z.fresh - 1
 	}
-	return None
+	z.freed, next[last] = next[last], None
+	return first
 }
 
 // lend gives a block to another zone, or none.
 func (z *Zone) lend(next []uint32) uint32 {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	b := z.takeOwn(next)
+	b := None
+	switch {
+	case z.freed != None:
+		b = z.takeFreed(next, 1)
+	case z.fresh < z.end:
+		b = z.fresh
+		z.fresh++
+	}
 	z.Lent = z.Lent || b != None
 	return b
 }
