@@ -69,6 +69,10 @@ type worker[K radix.Element, E arena.Word] struct {
 	blocks  [][]E    // of a leaf
 	window  *records // what a reference is
 	radix   radix.Sorter[K]
+
+	low, high K   // of the keys that it has surveyed
+	sample    []K // some of them
+	next      int // of its keys, from the next one on, to sample
 }
 
 // leaf is a bucket that is not cut further, or a part of one.

@@ -191,37 +191,27 @@ func (l *leaf[K]) joins(next *leaf[K]) bool {
 // leafSample is how many keys of a leaf tell how to cut it.
 const leafSample = 8192
 
-// surveyed is what a worker has seen of a leaf.
-type surveyed[K radix.Element] struct {
-	low, high K
-	sample    []K
-	next      int      // of the worker's keys, from the next one on, to sample
-	_         [64]byte // no worker waits for a cache line that another one writes
-}
-
-// survey gives the least and the greatest key of a leaf, and some from places all over it.
+// survey gives the least and the greatest key of a leaf, and some from places all over it. Workers do not wait for each
+// other meanwhile: the pieces of a small chunk are small and many.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
-	seen := make([]surveyed[K], workers)
 	step := int(l.count/leafSample) + 1
-	for i := range seen {
-		seen[i].low, seen[i].sample = ^K(0), make([]K, 0, int(l.count)/(step*workers)+2)
+	for _, w := range s.engine.workers[:workers] {
+		w.low, w.high, w.sample, w.next = ^K(0), 0, w.sample[:0], 0
 	}
-	err = s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
-		mine := &seen[i]
+	err = s.engine.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			keys := s.engine.kind.keysOf(w, elems, l.from)
 			least, greatest := radix.MinMax(keys)
-			mine.low, mine.high = min(mine.low, least), max(mine.high, greatest)
-			for ; mine.next < len(keys); mine.next += step {
-				mine.sample = append(mine.sample, keys[mine.next])
+			w.low, w.high = min(w.low, least), max(w.high, greatest)
+			for ; w.next < len(keys); w.next += step {
+				w.sample = append(w.sample, keys[w.next])
 			}
-			mine.next -= len(keys)
+			w.next -= len(keys)
 		}
 	})
 	low = ^K(0)
-	for _, mine := range seen {
-		low, high = min(low, mine.low), max(high, mine.high)
-		sample = append(sample, mine.sample...)
+	for _, w := range s.engine.workers[:workers] {
+		low, high, sample = min(low, w.low), max(high, w.high), append(sample, w.sample...)
 	}
 	return sample, low, high, err
 }

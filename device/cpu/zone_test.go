@@ -149,7 +149,7 @@ func TestDrainZones(t *testing.T) {
 func heldExtents(c zonedChunk) int {
 	n := 0
 	for _, zone := range slices.Compact(c.used()) {
-		if z := &c.zones[zone]; !z.Lent && len(z.Extents) > 0 {
+		if z := &c.zones[zone]; !z.Lent.Load() && len(z.Extents) > 0 {
 			n++
 		}
 	}

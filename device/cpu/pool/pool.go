@@ -63,7 +63,8 @@ func (p *Pool[E]) Reset() {
 	p.Fresh.Store(0)
 	for i := range p.Zones {
 		z := &p.Zones[i]
-		z.fresh, z.end, z.freed, z.freeCount, z.Extents, z.Lent = 0, 0, None, 0, z.Extents[:0], false
+		z.fresh, z.end, z.freed, z.freeCount, z.Extents = 0, 0, None, 0, z.Extents[:0]
+		z.Lent.Store(false)
 	}
 }
 
@@ -76,16 +77,15 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 		return first
 	}
 	for i := range p.Zones {
-		if b := p.Zones[i].lend(p.Next); b != None {
-			p.Next[b] = None
+		if b := p.takeOf(&p.Zones[i], 1); b != None {
+			p.Zones[i].Lent.Store(true)
 			return b
 		}
 	}
 	panic(ErrFull) // the sizes of the chunk are wrong
 }
 
-// takeOf gives a chain of the zone, which gets an extent if it has no block left, or none. Blocks that were never used
-// are linked when others can have the lock again.
+// takeOf gives a chain of the zone or none. Blocks that were never used are linked when others can have the lock again.
 func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	first, n := p.claim(z, most)
 	for i := range n {
@@ -97,7 +97,8 @@ func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	return first
 }
 
-// claim gives a chain of blocks that were freed or, where there are none, the first of n that were never used.
+// claim gives a chain of blocks that were freed or, where there are none, the first of n that were never used. A zone
+// that has neither gets an extent.
 func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -134,7 +135,7 @@ func (p *Pool[E]) Free(zone int, block uint32) {
 // time before Reset.
 func (p *Pool[E]) Release(zone int) {
 	z := &p.Zones[zone]
-	if z.Lent {
+	if z.Lent.Load() {
 		return
 	}
 	bytes := p.Memory.Bytes()
@@ -248,34 +249,16 @@ type Zone struct {
 	freed      uint32     // the first block of those that were freed
 	freeCount  int64      // how many those are
 	Extents    []uint32   // their first blocks
-	Lent       bool
+	Lent       atomic.Bool
 }
 
 // takeFreed gives a chain of at most so many blocks that were freed. REQUIRES: z.mu is held, and there is one.
 func (z *Zone) takeFreed(next []uint32, most int) uint32 {
-	first := z.freed
-	last := first
-	z.freeCount--
-	for n := 1; n < most && next[last] != None; n++ {
+	first, last, n := z.freed, z.freed, 1
+	for ; n < most && next[last] != None; n++ {
 		last = next[last]
-		z.freeCount--
 	}
+	z.freeCount -= int64(n)
 	z.freed, next[last] = next[last], None
 	return first
-}
-
-// lend gives a block to another zone, or none.
-func (z *Zone) lend(next []uint32) uint32 {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	b := None
-	switch {
-	case z.freed != None:
-		b = z.takeFreed(next, 1)
-	case z.fresh < z.end:
-		b = z.fresh
-		z.fresh++
-	}
-	z.Lent = z.Lent || b != None
-	return b
 }

@@ -26,8 +26,8 @@ func TestZonesLend(t *testing.T) {
 	if n := len(slices.Compact(given)); n != blocks || p.Available() != 0 {
 		t.Errorf("%d of %d blocks were given, %d are left", n, blocks, p.Available())
 	}
-	if !p.Zones[1].Lent || !p.Zones[2].Lent || p.Zones[0].Lent {
-		t.Errorf("lent: %t, %t, %t", p.Zones[0].Lent, p.Zones[1].Lent, p.Zones[2].Lent)
+	if !p.Zones[1].Lent.Load() || !p.Zones[2].Lent.Load() || p.Zones[0].Lent.Load() {
+		t.Errorf("lent: %t, %t, %t", p.Zones[0].Lent.Load(), p.Zones[1].Lent.Load(), p.Zones[2].Lent.Load())
 	}
 }
 
