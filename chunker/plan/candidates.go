@@ -27,9 +27,6 @@ func (c *chooser) written() float64 {
 // longer where requests past the page cache read ahead and write behind.
 const besideShare = 0.25
 
-// begunPart is the part of the last stage in which the disk writes the output already.
-const begunPart = 0.5
-
 // finished adds what it takes that some records are written to the disk and some spilled: the last stage waits
 // for what does not fit into memory, and another makes the output durable, which the disk began to write before.
 func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
@@ -39,7 +36,7 @@ func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 		if c.past {
 			dirty = 0
 		}
-		begun := begunPart * last.Seconds / c.prices[waits]
+		begun := last.Seconds / c.prices[waits] // what the disk takes of it meanwhile
 		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
 	}
 	disk := work{waits: c.waits(written, spilled), rereads: a.fetched}.cost(c.prices)
@@ -283,9 +280,12 @@ func (c *chooser) merge() Candidate {
 	if c.f.Reversed() {
 		last[merges], last[follows] = 0, 0 // runs that do not overlap are only joined
 	}
-	touched := min(n, float64(a.ChunkRecords))
+	touched, sorted := min(n, float64(a.ChunkRecords)), n
+	if c.f.strays() >= 0 {
+		sorted *= 2 // the keys of a chunk are close together: buckets that are cut by a sample of all are cut again
+	}
 	a.Stages = []Stage{
-		c.stage(StageRuns, work{reads: n, touches: touched, sorts: n, stores: stored, packs: packed, starts: 1}),
+		c.stage(StageRuns, work{reads: n, touches: touched, sorts: sorted, stores: stored, packs: packed, starts: 1}),
 		c.stage(StageMerge, last),
 	}
 	return c.finished(a, c.written(), (1+again)*stored)

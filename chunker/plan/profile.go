@@ -93,6 +93,7 @@ const (
 	touches         // records of the first chunk, whose memory nobody has touched
 	sorts           // records sorted
 	scatters        // records sent to their parts
+	sifts           // records that are looked at for what is out of order
 	merges          // records times levels of two-way merges
 	follows         // records that a merge moves by references
 	stores          // records written to spill, while the input is read
@@ -126,10 +127,11 @@ const (
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	spill := size / p.SpillBytes / min(n, p.Spillers)
+	scatter := p.Scatter + ScatterCopies*size/p.CopyBytes // and to tell what is out of order takes as long
 	pr := work{
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
-		scatters: (p.Scatter + ScatterCopies*size/p.CopyBytes) / n,
+		scatters: scatter / n, sifts: scatter / math.Pow(n, p.SortPower),
 		stores:   spill, fetches: spill, packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), starts: p.Start, syncs: p.Sync,

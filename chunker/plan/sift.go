@@ -63,7 +63,7 @@ func (c *chooser) sift() Candidate {
 	n := c.known()
 	strays = min(max(strays, 0), n)
 	a.Stages = []Stage{
-		c.stage(StageSift, work{reads: n, scatters: n, touches: 2 * strays, sorts: strays, starts: 1}),
+		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * strays, sorts: strays, starts: 1}),
 		c.stage(StageCopy, work{reads: n, scatters: n, writes: n}),
 	}
 	return c.finished(a, n, 0)

@@ -119,8 +119,9 @@ func (t *trials) processor(ctx context.Context, p *plan.Profile) {
 
 // sort is the seconds in which workers sort a record.
 func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
-	k, recs := t.data(size, keySize, "uniform", trialBytes, 1)
-	run := spill.MemoryRun(k, recs, unitBytes/size)
+	const enough = 8 << 20 // for a worker among several: less takes as long to begin as to do
+	k, recs := t.data(size, keySize, "uniform", max(trialBytes, enough*int64(min(workers, 32))), 1)
+	run := spill.MemoryRun(k, recs, unitBytes/16/size) // no block is read by several workers, who would wait
 	opt := device.ChunkOptions{Keyer: k, Records: run.Records(), BlockBytes: blockBytes, Workers: workers}
 	chunk, err := cpu.New().NewChunk(ctx, opt)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
@@ -203,13 +204,13 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 	for i := range block {
 		block[i] = byte(i * i >> 8) // nothing that a disk need not write
 	}
-	write, sync, bytes := math.Inf(1), 0.0, int64(0)
+	write, sync, bytes := 0.0, 0.0, int64(0)
 	for start := time.Now(); t.err == nil && bytes < diskMost && time.Since(start) < diskTime; bytes += diskStep {
 		from := time.Now()
 		for at := bytes; at < bytes+diskStep && t.err == nil; at += blockBytes {
 			_, t.err = file.WriteAt(block, at)
 		}
-		write = min(write, time.Since(from).Seconds())
+		write += time.Since(from).Seconds()
 		from = time.Now()
 		t.err = cmp.Or(t.err, file.Sync(), ctx.Err())
 		sync += time.Since(from).Seconds()
@@ -217,7 +218,7 @@ func (t *trials) files(ctx context.Context, p *plan.Profile, folder string, firs
 	d.Write = float64(bytes) / max(sync, 1e-3)
 	d.Folder, _ = filepath.Abs(folder)
 	if first {
-		t.cache(ctx, p, file.Name(), diskStep/write)
+		t.cache(ctx, p, file.Name(), float64(bytes)/write)
 	}
 	if t.err == nil && spill.Uncache(file) { // else it would be the page cache that is read
 		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, false), t.disk(ctx, file, bytes, true)/2
