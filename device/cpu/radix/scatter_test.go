@@ -179,6 +179,45 @@ func TestCountersAreEmptied(t *testing.T) {
 	}
 }
 
+// TestBlocksAhead has the buckets of two zones filled in order and by turns: each block is of its bucket's zone, and what
+// was taken ahead of the other goes back to it.
+func TestBlocksAhead(t *testing.T) {
+	const block, blocks = 64, 1 << 13
+	for name, next := range map[string]func(i int) uint64{
+		"in order": func(i int) uint64 { return uint64(4 * i / (block * blocks / 4)) },
+		"by turns": func(i int) uint64 { return uint64(i / (4 * block) % 4) },
+	} {
+		p, err := pool.New[uint64](blocks, block, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Memory.Free()
+		sc, _ := NewScatterer[uint64](p, make([]byte, 1<<16), 4, LineBytes)
+		b := NewBuckets[uint64](0, 3, 4, 0)
+		sc.Reset(b.Count(), 0, len(p.Zones), BlocksAhead, nil)
+		elems := make([]uint64, block*blocks/4)
+		for i := range elems {
+			elems[i] = next(i)
+		}
+		sc.Add(&b, elems, elems)
+		sc.Finish()
+		if free := p.Available(); free != blocks-blocks/4 {
+			t.Errorf("%s: %d blocks are free, want %d", name, free, blocks-blocks/4)
+		}
+		for bucket, list := range sc.Lists[:4] {
+			if n := p.Count(list); n != int64(len(elems)/4) {
+				t.Errorf("%s: bucket %d has %d elements, want %d", name, bucket, n, len(elems)/4)
+			}
+			for at := list.Head; at != pool.None; at = p.Next[at] {
+				zone := &p.Zones[sc.ZoneOf(bucket)]
+				if !slices.Contains(zone.Extents, at/uint32(p.Extent)*uint32(p.Extent)) {
+					t.Fatalf("%s: block %d of bucket %d is not of its zone", name, at, bucket)
+				}
+			}
+		}
+	}
+}
+
 // dense has elements from low to high on both sides of a center: as many at each of several distances, each half of the
 // one before.
 func dense[E Element](r *rand.Rand, low, high, center E) []E {
