@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -122,13 +123,17 @@ func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type keyed struct{ key, rec []byte }
-	var all []keyed
-	for at := 0; at < len(recs); at += l.RecordSize {
-		rec := recs[at : at+l.RecordSize]
-		all = append(all, keyed{keyer.Append(nil, rec), rec})
+	type keyed struct {
+		key, rec []byte
+		at       int
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return bytes.Compare(a.key, b.key) })
+	all, keys := make([]keyed, 0, len(recs)/l.RecordSize), []byte(nil)
+	for at := 0; at < len(recs); at += l.RecordSize {
+		rec, start := recs[at:at+l.RecordSize], len(keys)
+		keys = keyer.Append(keys, rec)
+		all = append(all, keyed{keys[start:len(keys):len(keys)], rec, at})
+	}
+	slices.SortFunc(all, func(a, b keyed) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
 	if opt.Unique {
 		all = slices.CompactFunc(all, func(a, b keyed) bool { return bytes.Equal(a.key, b.key) })
 	}
@@ -138,7 +143,7 @@ func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	if opt.Limit > 0 {
 		all = all[:min(int64(len(all)), opt.Limit)]
 	}
-	sorted := []byte{}
+	sorted := make([]byte, 0, len(all)*l.RecordSize)
 	for _, k := range all {
 		sorted = append(sorted, k.rec...)
 	}
