@@ -58,18 +58,17 @@ type kind[K radix.Element, E arena.Word] interface {
 
 // worker is the scratch of one goroutine.
 type worker[K radix.Element, E arena.Word] struct {
-	memory  *arena.Memory // of what follows
-	a, b    []K           // the keys of a leaf, or references to its elements, and room for as many
-	keys    []K           // of a batch of elements
-	recs    []E           // the elements of a leaf in the order of the input, where they are not keys
-	elems   []E           // a batch of them
-	scatter *radix.Scatterer[K, E]
-	unit    []byte   // records on their way in
-	out     []byte   // records on their way out
-	blocks  [][]E    // of a leaf
-	window  *records // what a reference is
-	radix   radix.Sorter[K]
-
+	memory    *arena.Memory // of what follows
+	a, b      []K           // the keys of a leaf, or references to its elements, and room for as many
+	keys      []K           // of a batch of elements
+	recs      []E           // the elements of a leaf in the order of the input, where they are not keys
+	elems     []E           // a batch of them
+	scatter   *radix.Scatterer[K, E]
+	unit      []byte   // records on their way in
+	out       []byte   // records on their way out
+	blocks    [][]E    // of a leaf
+	window    *records // what a reference is
+	radix     radix.Sorter[K]
 	low, high K   // of the keys that it has surveyed
 	sample    []K // some of them
 	next      int // of its keys, from the next one on, to sample

@@ -102,6 +102,7 @@ func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first
 }
 
 func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
+	left := 0
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
 		if s := l.selection; !s.takesAll() {
 			kept := 0
@@ -110,11 +111,12 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 			} else {
 				kept = radix.Within(keys, s.low, s.span)
 			}
-			l.leaveOut(int64(len(keys) - kept))
+			left += len(keys) - kept
 			keys, elems = keys[:kept], elems[:kept]
 		}
 		w.scatter.Add(&l.buckets, keys, elems)
 	})
+	l.leaveOut(int64(left)) // once a unit: all workers count together
 }
 
 // eachBatch calls f with the elements of a unit and their keys, some at a time.

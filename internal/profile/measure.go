@@ -119,8 +119,8 @@ func (t *trials) processor(ctx context.Context, p *plan.Profile) {
 
 // sort is the seconds in which workers sort a record.
 func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
-	const enough = 8 << 20 // for a worker among several: less takes as long to begin as to do
-	k, recs := t.data(size, keySize, "uniform", max(trialBytes, enough*int64(min(workers, 32))), 1)
+	bytes := trialBytes / 2 * int64(min(max(workers, 2), 32)) // for each, what takes longer to do than to begin
+	k, recs := t.data(size, keySize, "uniform", bytes, 1)
 	run := spill.MemoryRun(k, recs, unitBytes/16/size) // no block is read by several workers, who would wait
 	opt := device.ChunkOptions{Keyer: k, Records: run.Records(), BlockBytes: blockBytes, Workers: workers}
 	chunk, err := cpu.New().NewChunk(ctx, opt)

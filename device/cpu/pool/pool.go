@@ -97,8 +97,7 @@ func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	return first
 }
 
-// claim gives a chain of blocks that were freed or, where there are none, the first of n that were never used. A zone
-// that has neither gets an extent.
+// claim gives a chain of freed blocks or else the first of n that were never used, of a new extent if it has to be.
 func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
