@@ -132,7 +132,7 @@ func (p *Profile) price(f *Facts, workers int) work {
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
 		scatters: scatter / n, sifts: scatter / math.Pow(n, p.SortPower),
-		stores:   spill, fetches: spill, packs: p.Pack / n,
+		stores: spill, fetches: spill, packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), starts: p.Start, syncs: p.Sync,
 		waits: 1 / p.on(f, f.Output.Disk).Write,
