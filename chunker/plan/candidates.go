@@ -28,7 +28,7 @@ func (c *chooser) written() float64 {
 const besideShare = 0.25
 
 // finished adds what it takes that some records are written to the disk and some spilled: the last stage waits
-// for what does not fit into memory, and another makes the output durable, which the disk began to write before.
+// for what does not fit into memory, and another makes the output durable, which the disk takes since the last began.
 func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
 	if c.f.Output.OnDisk {
@@ -36,8 +36,7 @@ func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
 		if c.past {
 			dirty = 0
 		}
-		begun := last.Seconds / c.prices[waits] // what the disk takes of it meanwhile
-		finish.Seconds = work{syncs: 1, waits: max(0, dirty-begun)}.cost(c.prices)
+		finish.Seconds = work{syncs: 1, waits: max(0, dirty-last.Seconds/c.prices[waits])}.cost(c.prices)
 	}
 	disk := work{waits: c.waits(written, spilled), rereads: a.fetched}.cost(c.prices)
 	if c.past {

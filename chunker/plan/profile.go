@@ -127,11 +127,11 @@ const (
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	spill := size / p.SpillBytes / min(n, p.Spillers)
-	scatter := p.Scatter + ScatterCopies*size/p.CopyBytes // and to tell what is out of order takes as long
+	scatter := p.Scatter + ScatterCopies*size/p.CopyBytes
 	pr := work{
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
-		scatters: scatter / n, sifts: scatter / math.Pow(n, p.SortPower),
+		scatters: scatter / n, sifts: siftScatters * scatter / math.Pow(n, p.SortPower),
 		stores: spill, fetches: spill, packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), starts: p.Start, syncs: p.Sync,

@@ -19,8 +19,8 @@ const (
 	siftEntryBytes = 160
 	siftIndexShare = 8
 
-	// strayShare is the part of the memory that strays take; what sorts them has the rest.
-	strayShare = 4
+	strayShare   = 4   // the part of the memory that strays take; what sorts them has the rest
+	siftScatters = 1.5 // records that are sent to their parts in the time in which one is sifted
 
 	// strayDeviations is how many standard deviations more strays than the sample's a plan expects.
 	strayDeviations = 2
@@ -64,7 +64,7 @@ func (c *chooser) sift() Candidate {
 	strays = min(max(strays, 0), n)
 	a.Stages = []Stage{
 		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * strays, sorts: strays, starts: 1}),
-		c.stage(StageCopy, work{reads: n, scatters: n, writes: n}),
+		c.stage(StageCopy, work{reads: n, sifts: n, writes: n}),
 	}
 	return c.finished(a, n, 0)
 }

@@ -179,8 +179,8 @@ func TestCountersAreEmptied(t *testing.T) {
 	}
 }
 
-// TestBlocksAhead has the buckets of two zones filled in order and by turns: each block is of its bucket's zone, and what
-// was taken ahead of the other goes back to it.
+// TestBlocksAhead has the buckets of two zones filled in order and by turns: each block is of its bucket's zone, and
+// what was taken ahead of the other goes back to it.
 func TestBlocksAhead(t *testing.T) {
 	const block, blocks = 64, 1 << 13
 	for name, next := range map[string]func(i int) uint64{
