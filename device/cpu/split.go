@@ -196,7 +196,7 @@ const leafSample = 8192
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
 	step := int(l.count/leafSample) + 1
 	for _, w := range s.engine.workers[:workers] {
-		w.low, w.high, w.sample, w.next = ^K(0), 0, w.sample[:0], 0
+		w.low, w.high, w.sample, w.next = ^K(0), 0, nil, 0
 	}
 	err = s.engine.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
@@ -211,7 +211,7 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 	})
 	low = ^K(0)
 	for _, w := range s.engine.workers[:workers] {
-		low, high, sample = min(low, w.low), max(high, w.high), append(sample, w.sample...)
+		low, high, sample, w.sample = min(low, w.low), max(high, w.high), append(sample, w.sample...), nil
 	}
 	return sample, low, high, err
 }
