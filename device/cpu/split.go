@@ -191,12 +191,12 @@ func (l *leaf[K]) joins(next *leaf[K]) bool {
 // leafSample is how many keys of a leaf tell how to cut it.
 const leafSample = 8192
 
-// survey gives the least and the greatest key of a leaf, and some from places all over it. Workers do not wait for each
-// other meanwhile: the pieces of a small chunk are small and many.
+// survey gives the least and the greatest key of a leaf, and some from places all over it, until the next one. Workers
+// do not wait for each other meanwhile: the pieces of a small chunk are small and many.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
 	step := int(l.count/leafSample) + 1
 	for _, w := range s.engine.workers[:workers] {
-		w.low, w.high, w.sample, w.next = ^K(0), 0, nil, 0
+		w.low, w.high, w.sample, w.next = ^K(0), 0, w.sample[:0], 0
 	}
 	err = s.engine.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
@@ -209,11 +209,12 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 			w.next -= len(keys)
 		}
 	})
-	low = ^K(0)
-	for _, w := range s.engine.workers[:workers] {
-		low, high, sample, w.sample = min(low, w.low), max(high, w.high), append(sample, w.sample...), nil
+	first := s.engine.workers[0]
+	for _, w := range s.engine.workers[1:workers] {
+		first.low, first.high = min(first.low, w.low), max(first.high, w.high)
+		first.sample = append(first.sample, w.sample...)
 	}
-	return sample, low, high, err
+	return first.sample, first.low, first.high, err
 }
 
 // eachPiece calls f for all elements of a leaf by several workers, each with a share of them: consecutive ones in the
