@@ -280,7 +280,7 @@ func (c *chooser) merge() Candidate {
 		last[merges], last[follows] = 0, 0 // runs that do not overlap are only joined
 	}
 	touched, sorted := min(n, float64(a.ChunkRecords)), n
-	if c.f.strays() >= 0 {
+	if c.strays >= 0 {
 		sorted *= 2 // the keys of a chunk are close together: buckets that are cut by a sample of all are cut again
 	}
 	a.Stages = []Stage{

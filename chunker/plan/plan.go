@@ -210,12 +210,13 @@ type chooser struct {
 	sizes     Sizes
 	capacity  int64 // records that fit a chunk on every device
 	prices    work
-	past      bool  // what is weighed writes the output past the page cache
-	leastRoom int64 // of what the strategies need that are left out for lack of room; 0: none is
+	strays    float64 // records that are out of order, see Facts.strays
+	past      bool    // what is weighed writes the output past the page cache
+	leastRoom int64   // of what the strategies need that are left out for lack of room; 0: none is
 }
 
 func newChooser(f *Facts, profile *Profile) *chooser {
-	c := &chooser{f: f, profile: profile, sizes: Divide(f)}
+	c := &chooser{f: f, profile: profile, sizes: Divide(f), strays: f.strays()}
 	c.divide(1)
 	if f.Records < 0 || f.Records > c.capacity || len(f.Devices) > 1 {
 		c.divide(slotsOnGPU)

@@ -46,22 +46,21 @@ func (c *chooser) sift() Candidate {
 	var index int64
 	a.Together, index = c.sizes.siftBlock(c.f)
 	memory := c.sizes.Budget.Chunks() - index - int64(a.Together)*((workers+siftBlocks)*(size+siftBytes)+workers*size)
-	strays := c.f.strays()
 	a.ChunkRecords = max(memory, 0) / strayShare / size
 	switch {
 	case !c.f.canSift():
 		a.Why = "needs the host's processors, files that it can read twice and all of the output"
-	case strays < 0:
+	case c.strays < 0:
 		a.Why = "the sample is far from in order"
 	default:
 		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))
 		a.ChunkRecords = min(a.ChunkRecords, room, c.capacity)
-		if a.Possible = strays <= float64(a.ChunkRecords); !a.Possible {
+		if a.Possible = c.strays <= float64(a.ChunkRecords); !a.Possible {
 			a.Why = "memory is too little for what is out of order"
 		}
 	}
 	n := c.known()
-	strays = min(max(strays, 0), n)
+	strays := min(max(c.strays, 0), n)
 	a.Stages = []Stage{
 		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * strays, sorts: strays, starts: 1}),
 		c.stage(StageCopy, work{reads: n, sifts: n, writes: n}),
