@@ -317,6 +317,15 @@ func (c *chooser) scatter(chunk int64) (s Scatter, parts, fit, passes int) {
 func (c *chooser) partition() Candidate {
 	a := Candidate{Strategy: Partition, ChunkRecords: c.capacity, Possible: true,
 		Why: "one pass to partition, one to sort the parts"}
+	switch limit := c.f.Asked.Limit; {
+	case limit > 0 && (c.f.Records < 0 || limit < c.f.Records):
+		a.Possible, a.Why = false, "would spill everything for a few records"
+	case !c.sizes.Merges(c.f):
+		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
+	}
+	if c.f.Records < 0 {
+		return c.partitionStream(a)
+	}
 	var scatter Scatter
 	var fit, levels int
 	scatter, a.Chunks, fit, levels = c.scatter(a.ChunkRecords)
@@ -329,17 +338,9 @@ func (c *chooser) partition() Candidate {
 	n := c.known()
 	a.Temp, a.fetched = int64(passes)*c.f.bytes(), passes*n
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
-	if passes > 1 {
+	if passes > 1 && a.Possible {
 		a.Why = fmt.Sprintf("%.0f passes to partition, since memory has room for %d parts at a time, and one to sort them",
 			passes, fit)
-	}
-	switch {
-	case c.f.Records < 0:
-		a.Possible, a.Why, a.Temp, a.Room = false, "needs a sample of all of the input", -1, -1
-	case c.f.Asked.Limit > 0 && c.f.Asked.Limit < c.f.Records:
-		a.Possible, a.Why = false, "would spill everything for a few records"
-	case !c.sizes.Merges(c.f):
-		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
 	}
 	parts := work{
 		scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,

@@ -115,17 +115,11 @@ const (
 	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
 	partFill = 0.85
 
-	// partsOfStream is the number of parts when the size of the input is not known.
-	partsOfStream = 64
-
 	minScatterBlock = 4 << 10 // a page
 )
 
 // PartsOf is the number of parts for records in chunks of a capacity.
 func PartsOf(records, capacity int64) int {
-	if records < 0 {
-		return partsOfStream
-	}
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
@@ -144,6 +138,9 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
+	if records < 0 {
+		opt.Workers = 1 // a stream is read in order
+	}
 	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*opt.Workers) > memory {
 		opt.UnitBytes /= 2
 	}

@@ -69,6 +69,9 @@ type Spill struct {
 	Disk    Disk  // of the first folder
 }
 
+// lacks reports whether there is too little room for so many bytes.
+func (s *Spill) lacks(bytes int64) bool { return s.Free >= 0 && bytes > s.Free }
+
 // Disk is the rates of a disk, in bytes/s, of as many requests as a sort has in flight; 0: not measured.
 type Disk struct {
 	ID     string  `json:"-"`           // tells it from others; "": not known

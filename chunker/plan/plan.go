@@ -233,7 +233,7 @@ func (c *chooser) weigh() []Candidate {
 	if c.past = c.sizes.Queue.Output; c.past {
 		c.prices[writes] = c.profile.copies(c.f, c.sizes.Workers)
 	}
-	all = append(all, c.sift(), c.merge(), c.partition())
+	all = append(all, c.sift(), c.partition(), c.merge())
 	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
@@ -264,7 +264,7 @@ func (a *Candidate) rank() int {
 // obeys reports whether the strategy that was asked for can be taken.
 func (c *chooser) obeys(asked *Candidate) bool {
 	switch {
-	case c.lacksRoom(asked):
+	case c.f.Spill.lacks(asked.Room):
 		return false
 	case asked.Strategy == Reread:
 		return c.f.canReread() && c.f.staysCached()
@@ -289,13 +289,10 @@ func preferInCore(all []Candidate) {
 	}
 }
 
-// lacksRoom reports whether there is too little room for what a strategy spills.
-func (c *chooser) lacksRoom(a *Candidate) bool { return c.f.Spill.Free >= 0 && a.Room > c.f.Spill.Free }
-
 // leaveOutOfRoom leaves out the strategies for whose spill there is too little room.
 func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
-		if a := &all[i]; a.Possible && c.lacksRoom(a) {
+		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.Room) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
 				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)

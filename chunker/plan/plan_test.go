@@ -625,3 +625,36 @@ func TestQueue(t *testing.T) {
 		}
 	}
 }
+
+// TestDrift: samples of one distribution are alike, those of two are not.
+func TestDrift(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	sample := func(n int, least, values uint64) []uint64 {
+		keys := make([]uint64, n)
+		for i := range keys {
+			keys[i] = least + r.Uint64N(values)
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	much := sample(SampleKeys, 0, 1000)
+	for name, c := range map[string]struct {
+		keys   []uint64
+		drifts bool
+	}{
+		"the same":       {much, false},
+		"another":        {sample(SampleKeys, 0, 1000), false},
+		"fewer":          {sample(2000, 0, 1000), false},
+		"a little later": {sample(SampleKeys, 20, 1000), false},
+		"later":          {sample(SampleKeys, 100, 1000), true},
+		"nearer":         {sample(SampleKeys, 0, 900), true},
+		"wider":          {sample(SampleKeys, 0, 1150), true},
+		"much later":     {sample(SampleKeys, 5000, 1), true},
+		"one":            {[]uint64{500}, true},
+		"none":           {nil, true},
+	} {
+		if Drift(much, c.keys) != c.drifts || Drift(c.keys, much) != c.drifts {
+			t.Errorf("%s: drift %t and %t, not %t", name, Drift(much, c.keys), Drift(c.keys, much), c.drifts)
+		}
+	}
+}

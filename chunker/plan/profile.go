@@ -127,11 +127,14 @@ const (
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	spill := size / p.SpillBytes / min(n, p.Spillers)
-	scatter := p.Scatter + ScatterCopies*size/p.CopyBytes
+	scatter, readers := p.Scatter+ScatterCopies*size/p.CopyBytes, n
+	if !f.Seekable { // one worker keeps the order
+		readers = 1
+	}
 	pr := work{
 		touches: p.touch(f, size, n),
 		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
-		scatters: scatter / n, sifts: siftScatters * scatter / math.Pow(n, p.SortPower),
+		scatters: scatter / readers, sifts: siftScatters * scatter / math.Pow(n, p.SortPower),
 		stores: spill, fetches: spill, packs: p.Pack / n,
 		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
 		writes: size / p.WriteBytes / min(n, p.Writers), starts: p.Start, syncs: p.Sync,
@@ -142,7 +145,7 @@ func (p *Profile) price(f *Facts, workers int) work {
 		pr[stores], pr[rereads] = spill+size*store, size*fetch
 	}
 	if !MovesWords(int(size)) {
-		pr[scatters] += p.Plain / n
+		pr[scatters] += p.Plain / readers
 	}
 	if pr[merges] = p.Merge / n; !bare(f) {
 		pr[merges], pr[follows] = p.Refer/n, (p.Follow+size/p.CopyBytes)/n

@@ -32,7 +32,11 @@ type merging struct {
 	meter     *Meter // the run's, unless this is the work of a part
 	at        int64  // index of the record that the next chunk begins with
 	left      int64  // records that are not yet in a chunk; negative: not known
+	most      int    // runs that are made for now; 0: all
 	kept      int64  // bytes of memory of a chunk that is merged from there
+
+	next   device.Source // of the chunk that follows the most runs; nil: there is none, or it has not been cut
+	origin spill.Origin  // of its records
 
 	done []*spill.Run // of a checkpoint, whose records are not yet passed over
 
@@ -47,6 +51,11 @@ func (m *merging) run(ctx context.Context) error {
 	if err != nil || len(m.runs) == 0 {
 		return err
 	}
+	return m.finish(ctx)
+}
+
+// finish merges the runs that have been sorted.
+func (m *merging) finish(ctx context.Context) error {
 	if err := m.r.pool.closeFree(); err != nil {
 		return err
 	}
@@ -68,7 +77,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		m.inCore()
 		return err
 	}
-	for i := len(m.runs); src != nil && err == nil; i++ {
+	for i := len(m.runs); src != nil && err == nil && (m.most == 0 || i < m.most); i++ {
 		var chunk device.Chunk
 		if chunk, err = m.load(groupCtx, src, &origin); err != nil {
 			break
@@ -88,6 +97,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		group.Go(func() error { return m.sortRun(groupCtx, chunk, of, i, last) })
 		group.Go(func() error { input.ReadAhead(groupCtx, next, m.r.Facts.ReadAhead()); return nil })
 	}
+	m.next, m.origin = src, origin
 	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
 	if failed := group.Wait(); failed != nil {
 		return failed
@@ -97,6 +107,9 @@ func (m *merging) sortRuns(ctx context.Context) error {
 
 // cut cuts the records of the next chunk; nil: there are none.
 func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
+	if src, m.next = m.next, nil; src != nil {
+		return src, m.origin, nil
+	}
 	most, err := m.passOver(m.candidate.NextChunk(m.left))
 	if err == nil {
 		src, err = m.data.Cut(most)

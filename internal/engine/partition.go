@@ -18,6 +18,9 @@ import (
 // are partitioned in their turn.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &partitioning{r: r, candidate: c, meter: r.Meter}
+	if r.Input.Data.Records() < 0 {
+		return p.sortStream(ctx)
+	}
 	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Sorted(), c.Chunks, r.Output)
 }
 

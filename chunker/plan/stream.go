@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"fmt"
+	"sort"
+)
+
+// likelyChunks is for how many chunks a stream is planned of which nobody knows how long it is. Where there are few,
+// either way is fast.
+const likelyChunks = 32
+
+// partsOfStream is the number of its parts: more are small where it is short, fewer too large sooner.
+const partsOfStream = 128
+
+// partitionStream is a partition by the keys of the first chunk, where a stream of likely length gains by it. Whether
+// its keys stay what they are at its start is seen when that chunk is there.
+func (c *chooser) partitionStream(a Candidate) Candidate {
+	a.Chunks, a.Temp, a.Room = partsOfStream, -1, -1
+	a.Stages = []Stage{c.stage(StagePartition, work{}), c.stage(StageParts, work{})}
+	if !a.Possible {
+		return a
+	}
+	likely := *c.f
+	likely.Records = likelyChunks * c.capacity
+	switch guess := newChooser(&likely, c.profile); {
+	case !c.f.Sample.Enough || guess.strays >= 0:
+		a.Possible, a.Why = false, "needs keys that come in any order"
+	case guess.partition().Seconds > guess.merge().Seconds:
+		a.Possible, a.Why = false, fmt.Sprintf("would take longer than a merge, if there are %d chunks", likelyChunks)
+	default:
+		a.Why = "one pass to partition by the keys of the first chunk, one to sort the parts"
+	}
+	return a
+}
+
+// maxDrift is the distance of two distributions from which on the one says too little of the other: parts would hold
+// that much more or less than their share. Samples of the same distribution are a fifth of it apart.
+const maxDrift = 1.0 / 16
+
+// Drift reports whether the keys of two samples in order are distributed differently: by the greatest difference of the
+// shares of keys up to any (the statistic of Kolmogorov and Smirnov).
+func Drift(a, b []uint64) bool { return exceeds(a, b) || exceeds(b, a) }
+
+// exceeds reports whether a has a share of keys up to one of its keys that is by maxDrift greater than that of b.
+func exceeds(a, b []uint64) bool {
+	for i, key := range a {
+		upTo := sort.Search(len(b), func(j int) bool { return b[j] > key })
+		if float64(i+1)/float64(len(a))-float64(upTo)/float64(max(len(b), 1)) > maxDrift {
+			return true
+		}
+	}
+	return false
+}
