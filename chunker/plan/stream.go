@@ -5,8 +5,7 @@ import (
 	"sort"
 )
 
-// likelyChunks is for how many chunks a stream is planned of which nobody knows how long it is. Where there are few,
-// either way is fast.
+// likelyChunks is how many a stream is planned for: where they are fewer, either way is fast.
 const likelyChunks = 32
 
 // partsOfStream is the number of its parts: more are small where it is short, fewer too large sooner.
@@ -33,8 +32,7 @@ func (c *chooser) partitionStream(a Candidate) Candidate {
 	return a
 }
 
-// maxDrift is the distance of two distributions from which on the one says too little of the other: parts would hold
-// that much more or less than their share. Samples of the same distribution are a fifth of it apart.
+// maxDrift is how far apart two samples may be of which one tells of the other. Those of the same keys are by a fifth.
 const maxDrift = 1.0 / 16
 
 // Drift reports whether the keys of two samples in order are distributed differently: by the greatest difference of the

@@ -53,9 +53,6 @@ type resumed struct {
 	sources []device.Source
 }
 
-// Records is not known.
-func (*resumed) Records() int64 { return -1 }
-
 // Split gives one source of all records.
 func (d *resumed) Split(int) []device.Source { return []device.Source{d} }
 
