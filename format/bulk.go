@@ -72,17 +72,10 @@ func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, end int
 
 // column sets dst to the values of the piece in consecutive records of stride bytes.
 func (p *piece) column(dst []uint64, recs []byte, stride int) {
-	p.gather(dst, recs, stride)
-	switch {
-	case p.spread != 0:
+	if p.gather(dst, recs, stride); p.spread != 0 {
 		up, spread, flip := p.up&63, p.spread, p.flip
 		for i, v := range dst {
-			dst[i] = v ^ uint64(int64(v<<up)>>63)&spread ^ flip
-		}
-	case p.flip != 0:
-		flip := p.flip
-		for i := range dst {
-			dst[i] ^= flip
+			dst[i] = v ^ uint64(int64((v^flip)<<up)>>63)&spread
 		}
 	}
 	p.turnBy(dst, p.turn)
@@ -97,33 +90,34 @@ func (p *piece) turnBy(numbers []uint64, n uint64) {
 	}
 }
 
-// gather sets dst to the raw numbers of the piece. A load may reach into the next record, but not past the last.
+// gather sets dst to the numbers of the piece, flipped. A load may reach into the next record, but not past the last.
 func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	if len(dst) == 0 {
 		return
 	}
 	whole := min(len(dst), max(len(recs)-p.start-8+stride, 0)/stride)
-	first, up, mask := unsafe.Pointer(unsafe.SliceData(recs[p.start:])), p.up&63, p.mask
+	first, up, mask, flip := unsafe.Pointer(unsafe.SliceData(recs[p.start:])), p.up&63, p.mask, p.flip
 	switch {
-	case p.size == 8 && stride == 8 && p.bigEndian == hostBigEndian:
+	case p.size == 8 && stride == 8 && flip == 0 && p.bigEndian == hostBigEndian:
 		copy(bytesOf(dst[:whole]), recs)
 	case p.bigEndian:
 		for i := range dst[:whole] {
-			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:]) >> up
+			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:])>>up ^ flip
 		}
 	default:
 		for i := range dst[:whole] {
-			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:]) & mask
+			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:])&mask ^ flip
 		}
 	}
 	for i := whole; i < len(dst); i++ {
-		dst[i] = p.raw(recs[i*stride:])
+		dst[i] = p.raw(recs[i*stride:]) ^ flip
 	}
 }
 
 // eightAt are the 8 bytes that begin at bytes after first. Who calls it has checked that they are there: in a loop, a
 // check of each would take as long as all else.
 func eightAt(first unsafe.Pointer, at int) *[8]byte { return (*[8]byte)(unsafe.Add(first, at)) }
+func fourAt(first unsafe.Pointer, at int) *[4]byte  { return (*[4]byte)(unsafe.Add(first, at)) }
 
 // Records is the inverse of Prefixes: it rebuilds the records from their keys.
 // REQUIRES: the layout IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize.
@@ -138,14 +132,18 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
 	}
 	k.requireRecords(len(keys), dst)
-	size := k.layout.RecordSize
+	size, p := k.layout.RecordSize, &k.pieces[0]
+	if p.turn|p.spread == 0 && !p.bigEndian {
+		putNumbers(dst, keys, T(p.flip), size, size)
+		return
+	}
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
 		for i, v := range keys[:n] {
 			block[i] = uint64(v)
 		}
-		k.pieces[0].scatter(dst[:n*size], block[:n], size)
+		p.scatter(dst[:n*size], block[:n], size)
 		dst, keys = dst[n*size:], keys[n:]
 	}
 }
@@ -165,41 +163,43 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 			numbers[i] = bits.ReverseBytes64(v << up)
 		}
 	}
-	if stride == 8 && size == 8 && !hostBigEndian {
-		copy(recs, bytesOf(numbers))
-		return
-	}
-	putNumbers(recs[p.start:], numbers, size, stride)
+	putNumbers(recs[p.start:], numbers, 0, size, stride)
 }
 
-// putNumbers writes the low size bytes of each number, at distances of stride bytes.
-func putNumbers(dst []byte, numbers []uint64, size, stride int) {
-	switch size {
-	case 1:
+// putNumbers writes the low size bytes of each number, with some bits flipped, at distances of stride bytes.
+func putNumbers[T uint32 | uint64](dst []byte, numbers []T, flip T, size, stride int) {
+	if len(numbers) == 0 {
+		return
+	}
+	first := unsafe.Pointer(unsafe.SliceData(dst[:(len(numbers)-1)*stride+size]))
+	switch {
+	case size == 8 && stride == 8 && flip == 0 && !hostBigEndian:
+		copy(dst, bytesOf(numbers))
+	case size == 8:
 		for i, v := range numbers {
-			dst[i*stride] = byte(v)
+			binary.LittleEndian.PutUint64(eightAt(first, i*stride)[:], uint64(v^flip))
 		}
-	case 2:
+	case size == 4:
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint16(dst[i*stride:], uint16(v))
+			binary.LittleEndian.PutUint32(fourAt(first, i*stride)[:], uint32(v^flip))
 		}
-	case 4:
+	case size == 2:
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint32(dst[i*stride:], uint32(v))
+			binary.LittleEndian.PutUint16(dst[i*stride:], uint16(v^flip))
 		}
-	case 8:
+	case size == 1:
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint64(dst[i*stride:], v)
+			dst[i*stride] = byte(v ^ flip)
 		}
 	default:
 		for i, v := range numbers {
 			var b [8]byte
-			binary.LittleEndian.PutUint64(b[:], v)
+			binary.LittleEndian.PutUint64(b[:], uint64(v^flip))
 			copy(dst[i*stride:][:size], b[:])
 		}
 	}
 }
 
-func bytesOf(numbers []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), 8*len(numbers))
+func bytesOf[T uint32 | uint64](numbers []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(T(0))))
 }
