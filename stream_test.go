@@ -11,7 +11,7 @@ import (
 )
 
 // chunkOfStream is how many records the chunks of these tests have: enough that two samples of them are alike.
-const chunkOfStream = 120_000
+const chunkOfStream = 80_000
 
 // streamOf is n keys with so many values from least on, and where each stood.
 func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
@@ -29,28 +29,28 @@ func TestStreamStrategies(t *testing.T) {
 	t.Setenv("EXTSORT_PROFILE", "default")
 	r := seeded(t)
 	k := kind{name: "u64 and its place", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}}
-	much := func(n int) []byte { return streamOf(r, n, 1<<40, 1<<40) }
-	uniform := much(3 * chunkOfStream)
-	later := slices.Concat(much(chunkOfStream), streamOf(r, 2*chunkOfStream, 1<<41, 1<<20))
-	soon := slices.Concat(much(chunkOfStream/2), streamOf(r, 2*chunkOfStream, 1<<41, 1<<20))
+	const most = plan.RunsOfStream * chunkOfStream // records that are only merged
+	uniform := streamOf(r, most+1, 1<<40, 1<<40)
+	later := slices.Concat(uniform, streamOf(r, 2*chunkOfStream, 1<<41, 1<<20))
+	soon := slices.Concat(uniform[:16*3*chunkOfStream], streamOf(r, most, 1<<41, 1<<20))
 	for name, c := range map[string]struct {
 		data  []byte
 		asked Strategy
 		ran   Strategy
 	}{
-		"nothing":                   {nil, Auto, plan.InCore},
-		"a chunk":                   {uniform[:16*chunkOfStream], Auto, plan.InCore},
-		"a record more":             {uniform[:16*chunkOfStream+16], Auto, Partition},
-		"two chunks":                {uniform[:2*16*chunkOfStream], Auto, Partition},
-		"three chunks":              {uniform, Auto, Partition},
-		"few keys":                  {streamOf(r, 2*chunkOfStream, 9, 3), Auto, Partition},
-		"one key":                   {streamOf(r, 2*chunkOfStream, 9, 1), Auto, MergeRuns},
-		"other keys from chunk two": {later, Auto, Partition},
-		"other keys in chunk one":   {soon, Auto, MergeRuns},
-		"the same, by partition":    {soon, Partition, Partition},
-		"a chunk, by partition":     {uniform[:16*chunkOfStream], Partition, plan.InCore},
-		"two chunks, by partition":  {uniform[:2*16*chunkOfStream], Partition, Partition},
-		"two chunks, by merge":      {uniform[:2*16*chunkOfStream], MergeRuns, MergeRuns},
+		"nothing":                       {nil, Auto, plan.InCore},
+		"a chunk":                       {uniform[:16*chunkOfStream], Auto, plan.InCore},
+		"a record more":                 {uniform[:16*chunkOfStream+16], Auto, MergeRuns},
+		"all that is merged":            {uniform[:16*most], Auto, MergeRuns},
+		"a record more than that":       {uniform, Auto, Partition},
+		"few keys":                      {streamOf(r, most+1, 9, 3), Auto, Partition},
+		"one key":                       {streamOf(r, most+1, 9, 1), Auto, MergeRuns},
+		"other keys, later":             {later, Auto, Partition},
+		"other keys, soon":              {soon, Auto, MergeRuns},
+		"the same, by partition":        {soon, Partition, Partition},
+		"a chunk, by partition":         {uniform[:16*chunkOfStream], Partition, plan.InCore},
+		"a record more, by partition":   {uniform[:16*chunkOfStream+16], Partition, Partition},
+		"more than is merged, by merge": {uniform, MergeRuns, MergeRuns},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opt := Options{Record: k.spec, Stdin: &dribble{data: c.data, most: 700_000}, Strategy: c.asked, Workers: 2,

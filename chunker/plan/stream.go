@@ -11,8 +11,11 @@ const likelyChunks = 32
 // partsOfStream is the number of its parts: more are small where it is short, fewer too large sooner.
 const partsOfStream = 128
 
-// partitionStream is a partition by the keys of the first chunk, where a stream of likely length gains by it. Whether
-// its keys stay what they are at its start is seen when that chunk is there.
+// RunsOfStream is how many chunks become runs before a stream is taken to be so long that a partition is worth it.
+const RunsOfStream = 8
+
+// partitionStream is a partition by the keys of the first chunks, where a stream of likely length gains by it. Whether
+// the keys stay what they are at its start, and more of them come, is seen when those are there.
 func (c *chooser) partitionStream(a Candidate) Candidate {
 	a.Chunks, a.Temp, a.Room = partsOfStream, -1, -1
 	a.Stages = []Stage{c.stage(StagePartition, work{}), c.stage(StageParts, work{})}
@@ -27,7 +30,7 @@ func (c *chooser) partitionStream(a Candidate) Candidate {
 	case guess.partition().Seconds > guess.merge().Seconds:
 		a.Possible, a.Why = false, fmt.Sprintf("would take longer than a merge, if there are %d chunks", likelyChunks)
 	default:
-		a.Why = "one pass to partition by the keys of the first chunk, one to sort the parts"
+		a.Why = "one pass to partition by the keys of the first chunks, one to sort the parts"
 	}
 	return a
 }

@@ -4,46 +4,72 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 )
 
-// sortStream partitions a stream of which nobody knows how long it is. What fits one chunk is sorted in core. Else
-// the first chunk becomes a run, whose keys cut the parts; where they are not those of the stream's start, what comes
-// cannot be known, and is sorted into more runs, which are merged.
-func (p *partitioning) sortStream(ctx context.Context) (err error) {
-	r := p.r
-	m := &merging{r: r, candidate: p.candidate, data: r.Input.Data, to: r.Output, meter: p.meter, most: 1}
+// sortStream sorts a stream of which nobody knows how long it is: the first chunks into runs, which are merged if that
+// was all. Else their keys cut the parts to which they and what follows are sent. Where these are not those of the
+// stream's start, what comes cannot be known, and is sorted into more runs.
+func (p *partitioning) sortStream(ctx context.Context) error {
+	m := &merging{r: p.r, candidate: p.candidate, data: p.r.Input.Data, to: p.r.Output, meter: p.meter}
 	m.beginRuns()
-	if err = m.sortRuns(ctx); err == nil && len(m.runs) > 0 {
-		first := &chunker.Part{Run: m.runs[0]}
-		var sample plan.Sample
-		if sample, err = first.Sample(r.Input.Keyer, plan.SampleKeys); err == nil {
-			return p.goOn(ctx, m, first, sample.Sorted())
-		}
+	asked := p.r.Facts.Asked.Strategy == plan.Partition
+	if m.most = plan.RunsOfStream; asked {
+		m.most = 1
 	}
-	m.endStage()
+	err := m.sortRuns(ctx)
+	if err != nil || len(m.runs) == 0 {
+		m.endStage()
+		return err
+	}
+	why := "the input ends after so few chunks that they are merged"
+	if m.next != nil {
+		keys, err := m.sample()
+		if err != nil {
+			return err
+		}
+		if asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
+			m.endStage()
+			return p.goOn(ctx, m, keys)
+		}
+		why = "the keys of the first chunks are not those of the input's start"
+	}
+	p.r.change(plan.Partition, plan.Merge, why)
+	p.r.Result.Strategy, m.most = plan.Merge, 0
+	err = m.sortRuns(ctx)
+	if m.endStage(); err == nil {
+		err = m.finish(ctx)
+	}
 	return err
 }
 
-// goOn sorts what follows the first run, whose keys in order it is told, with it.
-func (p *partitioning) goOn(ctx context.Context, m *merging, first *chunker.Part, keys []uint64) error {
-	r := p.r
-	if r.Facts.Asked.Strategy != plan.Partition && plan.Drift(r.Facts.Sample.Sorted(), keys) {
-		r.change(plan.Partition, plan.Merge, "the keys of the first chunk are not those of the stream's start")
-		r.Result.Strategy, m.most = plan.Merge, 0
-		err := m.sortRuns(ctx)
-		if m.endStage(); err == nil {
-			err = m.finish(ctx)
+// sample is the keys of some records of all runs, in order.
+func (m *merging) sample() (keys []uint64, err error) {
+	for _, run := range m.runs {
+		part := &chunker.Part{Run: run}
+		sample, err := part.Sample(m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
+		if err != nil {
+			return nil, err
 		}
-		return err
+		keys = append(keys, sample.Prefixes...)
 	}
-	m.endStage()
-	all := &resumed{r.Input.Data, []device.Source{first.Source(0, len(first.Blocks())), m.next}}
-	err := p.sort(ctx, all, keys, p.candidate.Chunks, r.Output)
-	return errors.Join(err, first.Close())
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// goOn partitions the records of the runs, whose keys it is told, and what follows them.
+func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) (err error) {
+	all := &resumed{Dataset: m.data}
+	for _, run := range m.runs {
+		all.sources = append(all.sources, run.Source(0, len(run.Blocks())))
+		defer func() { err = errors.Join(err, run.Close()) }()
+	}
+	all.sources = append(all.sources, m.next)
+	return p.sort(ctx, all, keys, p.candidate.Chunks, p.r.Output)
 }
 
 // resumed is a stream from its start on, of which some records have been read: sources give those and what has been
