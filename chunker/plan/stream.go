@@ -19,12 +19,10 @@ const RunsOfStream = 8
 func (c *chooser) partitionStream(a Candidate) Candidate {
 	a.Chunks, a.Temp, a.Room = partsOfStream, -1, -1
 	a.Stages = []Stage{c.stage(StagePartition, work{}), c.stage(StageParts, work{})}
-	if !a.Possible {
-		return a
-	}
 	likely := *c.f
 	likely.Records = likelyChunks * c.capacity
 	switch guess := newChooser(&likely, c.profile); {
+	case !a.Possible:
 	case !c.f.Sample.Enough || guess.strays >= 0:
 		a.Possible, a.Why = false, "needs keys that come in any order"
 	case guess.partition().Seconds > guess.merge().Seconds:

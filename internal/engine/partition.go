@@ -38,8 +38,6 @@ func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, keys []ui
 	if err != nil {
 		return err
 	}
-	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
-	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 	return p.sortParts(ctx, split, w)
 }
 
@@ -62,6 +60,8 @@ func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys [
 
 // sortParts sorts the parts that fit a chunk, several at a time, and between them those that do not.
 func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w device.BlockWriter) error {
+	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
+	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 	group, groupCtx := errgroup.WithContext(ctx)
 	base := int64(0)
 	var src device.Source // of the next part

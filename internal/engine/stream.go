@@ -21,8 +21,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 	if m.most = plan.RunsOfStream; asked {
 		m.most = 1
 	}
-	err := m.sortRuns(ctx)
-	if err != nil || len(m.runs) == 0 {
+	if err := m.sortRuns(ctx); err != nil || len(m.runs) == 0 {
 		m.endStage()
 		return err
 	}
@@ -40,7 +39,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 	}
 	p.r.change(plan.Partition, plan.Merge, why)
 	p.r.Result.Strategy, m.most = plan.Merge, 0
-	err = m.sortRuns(ctx)
+	err := m.sortRuns(ctx)
 	if m.endStage(); err == nil {
 		err = m.finish(ctx)
 	}
@@ -50,8 +49,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 // sample is the keys of some records of all runs, in order.
 func (m *merging) sample() (keys []uint64, err error) {
 	for _, run := range m.runs {
-		part := &chunker.Part{Run: run}
-		sample, err := part.Sample(m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
+		sample, err := (&chunker.Part{Run: run}).Sample(m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
 		if err != nil {
 			return nil, err
 		}
@@ -62,14 +60,20 @@ func (m *merging) sample() (keys []uint64, err error) {
 }
 
 // goOn partitions the records of the runs, whose keys it is told, and what follows them.
-func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) (err error) {
+func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) error {
 	all := &resumed{Dataset: m.data}
 	for _, run := range m.runs {
 		all.sources = append(all.sources, run.Source(0, len(run.Blocks())))
-		defer func() { err = errors.Join(err, run.Close()) }()
 	}
 	all.sources = append(all.sources, m.next)
-	return p.sort(ctx, all, keys, p.candidate.Chunks, p.r.Output)
+	parts, err := p.scatter(ctx, all, keys, p.candidate.Chunks)
+	for _, run := range m.runs {
+		err = errors.Join(err, run.Close())
+	}
+	if err == nil {
+		err = p.sortParts(ctx, parts, p.r.Output)
+	}
+	return err
 }
 
 // resumed is a stream from its start on, of which some records have been read: sources give those and what has been
@@ -92,12 +96,10 @@ func (d *resumed) Next(most int, place func(first int64, n int) []byte) (int64, 
 			continue
 		}
 		rest, err := d.Dataset.Cut(math.MaxInt64)
-		if err != nil {
+		if rest == nil || err != nil {
 			return 0, 0, err
 		}
-		if rest != nil {
-			d.sources = append(d.sources, rest)
-		}
+		d.sources = append(d.sources, rest)
 	}
 	return 0, 0, nil
 }
