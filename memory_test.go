@@ -38,6 +38,7 @@ var memoryCases = []struct {
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
 	{name: "pipe", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310},
+	{name: "least memory, pipe", spec: format.Spec{Type: "u64"}, piped: true, mib: 160, limit: 16, spill: 185},
 	{name: "least memory, pipe, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, piped: true, mib: 160,
 		limit: 16, spill: 175},
 	{name: "keep", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 240, spill: 150},
