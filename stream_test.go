@@ -23,8 +23,8 @@ func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	return recs
 }
 
-// TestStreamStrategies has streams of a length that nobody knows: one that fits a chunk is sorted in core, others are
-// partitioned by the keys of the first chunk, unless these are not those of the start.
+// TestStreamStrategies has streams of a length that nobody knows: one that fits a chunk is sorted in core, a few chunks
+// are merged, and more are partitioned by the keys of these, unless they are not those of the start.
 func TestStreamStrategies(t *testing.T) {
 	t.Setenv("EXTSORT_PROFILE", "default")
 	r := seeded(t)

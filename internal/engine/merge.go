@@ -46,16 +46,16 @@ type merging struct {
 
 func (m *merging) run(ctx context.Context) error {
 	m.beginRuns()
+	return m.finish(ctx)
+}
+
+// finish sorts the chunks that are left and merges all runs.
+func (m *merging) finish(ctx context.Context) error {
 	err := m.sortRuns(ctx)
 	m.endStage()
 	if err != nil || len(m.runs) == 0 {
 		return err
 	}
-	return m.finish(ctx)
-}
-
-// finish merges the runs that have been sorted.
-func (m *merging) finish(ctx context.Context) error {
 	if err := m.r.pool.closeFree(); err != nil {
 		return err
 	}

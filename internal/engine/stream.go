@@ -28,22 +28,17 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 	why := "the input ends after so few chunks that they are merged"
 	if m.next != nil {
 		keys, err := m.sample()
-		if err != nil {
+		if err != nil || asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
+			if m.endStage(); err == nil {
+				err = p.goOn(ctx, m, keys)
+			}
 			return err
-		}
-		if asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
-			m.endStage()
-			return p.goOn(ctx, m, keys)
 		}
 		why = "the keys of the first chunks are not those of the input's start"
 	}
 	p.r.change(plan.Partition, plan.Merge, why)
 	p.r.Result.Strategy, m.most = plan.Merge, 0
-	err := m.sortRuns(ctx)
-	if m.endStage(); err == nil {
-		err = m.finish(ctx)
-	}
-	return err
+	return m.finish(ctx)
 }
 
 // sample is the keys of some records of all runs, in order.
