@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDrawings redraws the pictures of docs/how-it-works in a copy and compares them. The script itself fails if a label
-// leaves its box or covers another one.
+// TestDrawings redraws the pictures of docs/how-it-works in a copy and compares them. The script itself fails if a
+// label leaves its box or covers another one.
 func TestDrawings(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skipf("no awk: %v", err)
