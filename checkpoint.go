@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -29,13 +30,13 @@ func (o *Options) validateCheckpoint() error {
 	_, redirected := output.Descriptor(o.Output)
 	switch {
 	case o.toStdout() || redirected:
-		return errors.New("checkpoint: needs an output file (Options.Output)")
+		return fmt.Errorf("checkpoint: needs an output file (%v)", option.Output)
 	case slices.ContainsFunc(o.sources(), isOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
 	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
-		return errors.New("checkpoint: needs the Version of each of Options.Sources that has At")
+		return fmt.Errorf("checkpoint: needs the Version of each of %v that has At", option.Sources)
 	case len(o.TempDirs) > 0:
-		return errors.New("checkpoint: spill goes there, and not to a temporary folder (Options.TempDirs)")
+		return fmt.Errorf("checkpoint: spill goes there, and not to a temporary folder (%v)", option.TempDirs)
 	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
 		return fmt.Errorf("checkpoint: keeps what strategy merge makes, and nothing of strategy %s", o.Strategy)
 	}
@@ -88,18 +89,18 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},
-		{"Record.Format", cmp.Or(o.Record.Format, "none")},
-		{"Options.Unique", strconv.FormatBool(o.Unique)},
+		{string(option.Format), cmp.Or(o.Record.Format, "none")},
+		{string(option.Unique), strconv.FormatBool(o.Unique)},
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
-		{"Options.Argsort", cmp.Or(o.Argsort, "none")},
+		{string(option.Argsort), cmp.Or(o.Argsort, "none")},
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
 		{"the split", fmt.Sprint(o.SplitFiles, o.SplitBytes)},
-		{"Record.NaN", cmp.Or(o.Record.NaN, "total")},
-		{"Options.Part", o.Part.String()},
-		{"Options.Limit", strconv.FormatInt(o.Limit, 10)},
-		{"Options.SkipBytes", strconv.FormatInt(o.SkipBytes, 10)},
-		{"Options.KeepHeader", strconv.FormatBool(o.KeepHeader)},
-		{"Options.Verify", strconv.FormatBool(o.Verify)},
+		{string(option.NaN), cmp.Or(o.Record.NaN, "total")},
+		{string(option.Part), o.Part.String()},
+		{string(option.Limit), strconv.FormatInt(o.Limit, 10)},
+		{string(option.SkipBytes), strconv.FormatInt(o.SkipBytes, 10)},
+		{string(option.KeepHeader), strconv.FormatBool(o.KeepHeader)},
+		{string(option.Verify), strconv.FormatBool(o.Verify)},
 		{"the output", out},
 		{"its compression", codec.String()},
 		{"the number of inputs", strconv.Itoa(len(files))},

@@ -5,11 +5,15 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // The errors that a program may want to tell apart, by errors.As or errors.AsType. Others are wrapped, and name the
 // operation, the file and the byte.
 type (
+	// OptionError says that an option has a value that cannot be used. Its Field is the option.
+	OptionError = option.Error
+
 	// LayoutError says that Options.Record contradicts itself or lacks something.
 	LayoutError = format.LayoutError
 

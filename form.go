@@ -6,6 +6,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -13,24 +14,27 @@ import (
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
 // validateForm reports what cannot be written in place of the records.
-func (o *Options) validateForm(check func(ok bool, format string, args ...any)) {
-	check(slices.Contains([]string{"", "first", "last"}, o.Keep), "Options.Keep %q: use first or last", o.Keep)
-	check(o.Unique || o.Keep == "", "Options.Keep: needs Options.Unique: it is for equal keys of which one stays")
-	check(o.Unique || !o.Count, "Options.Count: needs Options.Unique: it is for equal keys of which one stays")
-	check(!o.Unique || !o.Duplicates, "Options.Unique and Options.Duplicates contradict each other: one record of each "+
-		"key, or of those that occur more than once")
-	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, "Options.Argsort %q: use u32 or u64", o.Argsort)
-	check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify,
-		"Options.Argsort writes bare indexes: leave Options.Count, Options.KeepHeader and Options.Verify out")
-	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify,
-		"a shuffle has no order by keys: it cannot be had with Options.Unique, Options.Duplicates, Options.Argsort, "+
-			"Options.Reverse or Options.Verify")
+func (o *Options) validateForm(check func(ok bool, f option.Field, format string, args ...any)) {
+	check(slices.Contains([]string{"", "first", "last"}, o.Keep), option.Keep, " %q: use first or last",
+		o.Keep)
+	check(o.Unique || o.Keep == "", option.Keep, ": needs %v: it is for equal keys of which one stays",
+		option.Unique)
+	check(o.Unique || !o.Count, option.Count, ": needs %v: it is for equal keys of which one stays",
+		option.Unique)
+	check(!o.Unique || !o.Duplicates, option.Unique, " and %v contradict each other: one record of each "+
+		"key, or of those that occur more than once", option.Duplicates)
+	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
+	check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort, " writes bare "+
+		"indexes: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
+	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify, "",
+		"a shuffle has no order by keys: it cannot be had with %v, %v, %v, %v or %v", option.Unique,
+		option.Duplicates, option.Argsort, option.Reverse, option.Verify)
 	_, redirected := output.Descriptor(o.Output)
-	check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0,
+	check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0, "",
 		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)
-	check(o.SplitFiles == 0 || o.SplitBytes == 0, "split: into so many files, or into files of that size, not both")
-	check(o.split() == output.Split{} || !o.toStdout() && !redirected,
-		"split: needs a name for its files (Options.Output)")
+	check(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: into so many files, or into files of that size, not both")
+	check(o.split() == output.Split{} || !o.toStdout() && !redirected, "", "split: needs a name for "+
+		"its files (%v)", option.Output)
 }
 
 // split says how the output is cut into files.

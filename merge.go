@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/fields"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -85,7 +86,7 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 func (s *session) prepareMerge() error {
 	if in := s.run.Input.Overwritten(); in != nil {
 		return fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with Options.Output", in.Name)
+			"give another output, or it with %v", in.Name, option.Output)
 	}
 	s.opt.Limit = s.run.Input.LimitOfPart(s.opt.Limit)
 	s.run.Facts = factsOf(&s.opt, s.run.Input)
@@ -102,8 +103,8 @@ func (s *session) checkWindows() error {
 	if windows <= s.opt.MemoryBytes/2 {
 		return nil
 	}
-	text := "too little for the windows of the inputs, which zstd --long made: decompress them first, or raise " +
-		"Options.MemoryBytes, to " + humanize.IBytes(uint64(2*windows)) + " at least"
+	text := fmt.Sprintf("too little for the windows of the inputs, which zstd --long made: decompress them first, "+
+		"or raise %v, to %s at least", option.MemoryBytes, humanize.IBytes(uint64(2*windows)))
 	return &MemoryError{Limit: s.opt.MemoryBytes, Least: 2 * windows, Text: text}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -132,29 +133,31 @@ type faults struct {
 func (o *Options) validate() error {
 	_, err := format.ParseCompression(o.Compress, o.Output)
 	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), o.validatePart(), err}
-	check := func(ok bool, format string, args ...any) {
+	check := func(ok bool, f option.Field, format string, args ...any) {
 		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, option.Errorf(f, format, args...))
 		}
 	}
-	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread, Sift}, o.Strategy),
-		"Options.Strategy %q: use auto, merge, partition, spread, reread or sift", o.Strategy)
-	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress),
-		"Options.SpillCompress %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
-	check(o.Limit >= NoRecords, "Options.Limit %d: must be at least 1", o.Limit)
-	check(o.SkipBytes >= 0, "Options.SkipBytes %d: must not be negative", o.SkipBytes)
-	check(!o.KeepHeader || o.SkipBytes > 0, "Options.KeepHeader: needs Options.SkipBytes N, the bytes that it has")
-	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, "Options.KeepHeader: %d bytes are more than can be kept, %d",
-		o.SkipBytes, MaxKeptHeader)
-	check(o.Workers >= 0, "Options.Workers %d: must be at least 1", o.Workers)
-	check(o.BatchSize == 0 || o.BatchSize >= 2, "Options.BatchSize %d: must be at least 2", o.BatchSize)
+	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread, Sift}, o.Strategy), option.Strategy,
+		" %q: use auto, merge, partition, spread, reread or sift", o.Strategy)
+	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress), option.SpillCompress,
+		" %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
+	check(o.Limit >= NoRecords, option.Limit, " %d: must be at least 1", o.Limit)
+	check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
+	check(!o.KeepHeader || o.SkipBytes > 0, option.KeepHeader, ": needs %v N, the bytes that it has",
+		option.SkipBytes)
+	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than "+
+		"can be kept, %d", o.SkipBytes, MaxKeptHeader)
+	check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
+	check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
-		least := "raise Options.MemoryBytes, to " + humanize.IBytes(MinMemory) + " at least"
+		least := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, humanize.IBytes(MinMemory))
 		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
 	}
-	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, "Options.Sink: is the output: leave Output and Stdout empty")
-	check(o.DigitBits >= 0, "Options.DigitBits %d: must be at least 1", o.DigitBits)
-	check(o.DeviceMemory >= 0, "Options.DeviceMemory %d: must not be negative", o.DeviceMemory)
+	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink, ": is the output: leave "+
+		"Output and Stdout empty")
+	check(o.DigitBits >= 0, option.DigitBits, " %d: must be at least 1", o.DigitBits)
+	check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
 	o.validateForm(check)
 	return errors.Join(append(faults, o.validateCheckpoint())...)
 }

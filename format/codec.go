@@ -12,6 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/pgzip"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Compression is a way to compress a stream or a block.
@@ -93,15 +95,15 @@ func (d *decompressor) explain(err error) error {
 		return err
 	}
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise Options.MemoryBytes: %w",
-			d.windowBytes>>20, err)
+		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise %v: %w",
+			d.windowBytes>>20, option.MemoryBytes, err)
 	}
 	hint, cutShort := "", errors.Is(err, io.ErrUnexpectedEOF)
 	if cutShort {
 		err = fmt.Errorf("it was cut short or is damaged, get it whole again: %w", err)
 	}
 	if d.source.err == nil && !(cutShort && d.begun) {
-		hint = fmt.Sprintf(" (if this is not %v: Options.Decompress none)", d.compression)
+		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.compression, option.Decompress)
 	}
 	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // ForeignName is what kind of file begins with first, its first DetectBytes, for example "a Parquet file", where that
@@ -87,8 +89,8 @@ func (a *Array) columnLayout(s Spec) (Layout, error) {
 		s.Keys = []string{"0"}
 	}
 	if len(s.Keys) == 0 {
-		return Layout{}, fmt.Errorf("a record has %d columns, so give those to sort by, the first deciding, "+
-			"as Record.Keys COLUMN[:desc], from 0 to %d", a.Columns, a.Columns-1)
+		return Layout{}, fmt.Errorf("a record has %d columns, so give those to sort by, the first "+
+			"deciding, as %v COLUMN[:desc], from 0 to %d", a.Columns, option.Keys, a.Columns-1)
 	}
 	return s.keyedLayout(a.RecordSize, a.column)
 }

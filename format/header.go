@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Header is what stands before the records of a file, and what it says about them. Raw files and gensort have
@@ -77,11 +79,11 @@ func (h *Header) WithCount() (*Header, error) {
 	counted.layout.RecordSize += 8
 	switch h.format {
 	case "sosd":
-		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by Record.Type, "+
-			"with Options.SkipBytes 8", h.name)
+		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by %v, "+
+			"with %v 8", h.name, option.Type, option.SkipBytes)
 	case "fvecs", "ivecs", "bvecs":
-		return nil, fmt.Errorf("%s: a %s file has vectors alone, and no place for counts: sort it by Record.RecordSize %d "+
-			"Record.Keys OFFSET:TYPE", h.name, h.format, h.layout.RecordSize)
+		return nil, fmt.Errorf("%s: a %s file has vectors alone, and no place for counts: sort it by %v %d "+
+			"%v OFFSET:TYPE", h.name, h.format, option.RecordSize, h.layout.RecordSize, option.Keys)
 	case "npy":
 		dtype, err := countedDtype(h.dtype, h.columns)
 		if err != nil {
@@ -135,7 +137,8 @@ func (h *Header) partial(name string, fileBytes, rest int64) error {
 		after = fmt.Sprintf(" after the header of %d", h.size)
 	}
 	if h.format == "" {
-		hint = "check Record.RecordSize or Record.Type, whether the file was cut short, or has a header (Options.SkipBytes)"
+		hint = fmt.Sprintf("check %v or %v, whether the file was cut short, or has a header (%v)",
+			option.RecordSize, option.Type, option.SkipBytes)
 	}
 	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, fmt.Sprintf(
 		"partial last record at byte %d: %d bytes%s are not a multiple of the record size %d (remainder %d); %s",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // MaxRecordSize bounds a record, so that a block of a few records always fits the buffers.
@@ -78,7 +80,7 @@ func ParseField(s string) (Field, error) {
 	case !ok:
 		return Field{}, fmt.Errorf("key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s)
 	case strings.Contains(rest, ","):
-		return Field{}, fmt.Errorf("key %q: give each field as Record.Keys OFFSET:TYPE of its own", s)
+		return Field{}, fmt.Errorf("key %q: give each field as %v OFFSET:TYPE of its own", s, option.Keys)
 	case notNumber != nil || at < 0:
 		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, offset)
 	case err != nil:

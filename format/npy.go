@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // A .npy file (numpy.lib.format, versions 1.0, 2.0 and 3.0):
@@ -143,7 +145,8 @@ func npyShape(v any) (records, columns int64, err error) {
 // newNpy is the header of an array that is made of bare keys.
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
-		return nil, errors.New("Record.Format npy needs the type of the array to be made: add Record.Type TYPE")
+		return nil, option.Errorf(option.Format, " npy needs the type of the array to be made: add %v TYPE",
+			option.Type)
 	}
 	t, err := ParseType(s.Type)
 	if err != nil {

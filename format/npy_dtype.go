@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // A NumPy data type, which a header has, is a scalar, or a structure of named fields.
@@ -86,7 +88,7 @@ func (a *Array) addField(structure string, offset int, item any) (size int, err 
 	size, err = a.add(full, offset, entry[1])
 	if err == nil && len(entry) == 3 { // what is in it is in the record many times
 		count, err = elements(entry[2])
-		why := fmt.Sprintf("field %.99q is an array: give the element as Record.Keys OFFSET:TYPE", name)
+		why := fmt.Sprintf("field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys)
 		if inside := a.Fields[before:]; len(inside) == 1 && inside[0].Why == "" {
 			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].Type)
 		}
@@ -132,7 +134,7 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	}
 	if f.Type.Size == 0 {
 		f.Why = "dtype " + pyRepr(s, false) +
-			" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give Record.Keys OFFSET:TYPE"
+			fmt.Sprintf(" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE", option.Keys)
 	}
 	return size, nil
 }
@@ -212,8 +214,8 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 			a.Fields[0].Type = t // which a V does not tell
 		}
 		if err != nil || !a.isScalar() || a.Fields[0].Type != t {
-			return Layout{}, fmt.Errorf("the array has dtype %.99s, not Record.Type %s: leave Record.Type out",
-				a.DType, s.Type)
+			return Layout{}, fmt.Errorf("the array has dtype %.99s, not %v %s: leave %v out", a.DType,
+				option.Type, s.Type, option.Type)
 		}
 	}
 	switch {
@@ -222,8 +224,8 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	case len(s.Keys) > 0:
 		return s.keyedLayout(a.RecordSize, a.resolve)
 	case !a.isScalar():
-		return Layout{}, fmt.Errorf("records have several fields, so give the key as Record.Keys NAME[:desc]; "+
-			"the fields are %s", a.names())
+		return Layout{}, fmt.Errorf("records have several fields, so give the key as %v NAME[:desc]; the "+
+			"fields are %s", option.Keys, a.names())
 	case a.Fields[0].Why != "":
 		return Layout{}, errors.New(a.Fields[0].Why)
 	}
@@ -250,8 +252,8 @@ func (a *Array) resolve(key string) (Field, error) {
 		return ParseField(key)
 	}
 	if a.isScalar() {
-		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: "+
-			"leave Record.Keys out, or use OFFSET:TYPE[:desc]", key, a.DType)
+		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave %v out, or use "+
+			"OFFSET:TYPE[:desc]", key, a.DType, option.Keys)
 	}
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, a.names())
 }
@@ -282,7 +284,8 @@ func npyDescr(t Type) (string, error) {
 		name = "V2"
 	}
 	if _, ok := npyNumbers[name]; !ok && t.Kind != UCS && t.Kind != Brain {
-		return "", fmt.Errorf("NumPy has no type of %d bits for Record.Type %v: use another format", 8*t.Size, t)
+		return "", fmt.Errorf("NumPy has no type of %d bits for %v %v: use another format", 8*t.Size,
+			option.Type, t)
 	}
 	switch {
 	case t.Size == 1:

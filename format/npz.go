@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // NpzMagic is what an .npz file begins with: a Zip archive of .npy files, as numpy.savez writes it.
@@ -80,7 +82,8 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 	}
 	has := listed(all, func(m Member) string { return m.Name })
 	if name == "" {
-		return nil, fmt.Errorf("the archive has %d arrays, so choose one by Record.Member NAME: %s", len(all), has)
+		return nil, fmt.Errorf("the archive has %d arrays, so choose one by %v NAME: %s", len(all),
+			option.Member, has)
 	}
 	return nil, fmt.Errorf("there is no array %.99q in the archive; it has %s", name, has)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 var (
@@ -31,10 +33,10 @@ func ParseCompression(s, name string) (Compression, error) {
 	case s == "zst":
 		return Zstd, nil
 	case s != "":
-		return None, fmt.Errorf("Options.Compress %q: use none, gzip, zstd or s2", s)
+		return None, option.Errorf(option.Compress, " %q: use none, gzip, zstd or s2", s)
 	case slices.Contains(foreignSuffixes, suffix):
-		return None, fmt.Errorf("Options.Output %s: nothing is written as %s: use .zst, or Options.Compress none "+
-			"to write it uncompressed under that name", name, suffix)
+		return None, option.Errorf(option.Output, " %s: nothing is written as %s: use .zst, or %v none to "+
+			"write it uncompressed under that name", name, suffix, option.Compress)
 	default:
 		return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
 	}
@@ -90,15 +92,15 @@ var Decompressions = slices.Concat([]string{"auto"}, compressionNames[:Delta])
 func (r Recognition) Validate(s Spec) error {
 	var faults []error
 	if r.Decompress != "" && !slices.Contains(Decompressions, r.Decompress) {
-		faults = append(faults, fmt.Errorf("Options.Decompress %q: use auto, none, gzip, zstd, s2, lz4 or bzip2",
-			r.Decompress))
+		faults = append(faults, option.Errorf(option.Decompress, " %q: use auto, none, gzip, zstd, s2, lz4 "+
+			"or bzip2", r.Decompress))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
-		faults = append(faults, fmt.Errorf("Options.Raw and Options.Decompress %s contradict each other: leave one out",
-			r.Decompress))
+		faults = append(faults, option.Errorf(option.Raw, " and %v %s contradict each other: leave one out",
+			option.Decompress, r.Decompress))
 	}
 	if r.Raw && !s.isRaw() {
-		faults = append(faults, fmt.Errorf("Options.Raw and Record.Format %s contradict each other: the format has a header",
-			s.Format))
+		faults = append(faults, option.Errorf(option.Raw, " and %v %s contradict each other: the format "+
+			"has a header", option.Format, s.Format))
 	}
 	return errors.Join(faults...)
 }
@@ -122,8 +124,8 @@ func (r Recognition) CheckPacked(first []byte) error {
 		return nil
 	}
 	if f := recognise(foreignCompressions, first); f != nil {
-		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); "+
-			"or Options.Decompress none to sort its bytes as they are", f.name, f.name)
+		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or "+
+			"%v none to sort its bytes as they are", f.name, f.name, option.Decompress)
 	}
 	return nil
 }
@@ -134,8 +136,8 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		return nil
 	}
 	if f := recognise(containers, first); f != nil {
-		return fmt.Errorf("this is %s: %s; or Options.Raw to sort its bytes as they are",
-			f.name, cmp.Or(f.hint, exportHint))
+		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", f.name,
+			f.advice(), option.Raw)
 	}
 	return nil
 }
@@ -151,8 +153,9 @@ func (r Recognition) SosdDoubt(s Spec, first []byte, fileBytes int64) string {
 		binary.LittleEndian.Uint64(first) != uint64(keys/known) {
 		return ""
 	}
-	return fmt.Sprintf("its first 8 bytes are the number of keys after them, as in a sosd file, and are sorted as keys: "+
-		"if they are not, use Record.Format sosd Record.Type %s (Options.Raw: no warning)", s.Type)
+	return fmt.Sprintf("its first 8 bytes are the number of keys after them, as in a sosd file, and are "+
+		"sorted as keys: if they are not, use %v sosd %v %s (%v: no warning)", option.Format, option.Type,
+		s.Type, option.Raw)
 }
 
 // foreign is a kind of file that is known by its first bytes.
@@ -161,6 +164,21 @@ type foreign struct {
 	name  string
 	hint  string // what to do; "": exportHint
 }
+
+// advice says how the records of the file can be sorted. Names of options are not known before the program begins, so
+// that the tables have none.
+func (f *foreign) advice() string {
+	switch f.magic {
+	case npyMagic:
+		return fmt.Sprintf("%v npy", option.Format)
+	case zipMagic:
+		return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format)
+	}
+	return cmp.Or(f.hint, exportHint)
+}
+
+// zipMagic begins a Zip archive. Its version and its method are small.
+const zipMagic = "PK\x03\x04?\x00???\x00"
 
 const exportHint = "have a program that reads it write plain records"
 
@@ -173,9 +191,8 @@ var foreignCompressions = []foreign{
 // offset of the first record, of Zip that the version and the method are small, of Avro the first key, of NetCDF that
 // it has dimensions.
 var containers = []foreign{
-	{npyMagic, "a NumPy array", "Record.Format npy"},
-	{"PK\x03\x04?\x00???\x00", "a Zip archive, as NumPy's .npz is",
-		"of arrays Record.Format npz; else extract what is in it"},
+	{npyMagic, "a NumPy array", ""},
+	{zipMagic, "a Zip archive, as NumPy's .npz is", ""},
 	{"PAR1\x15?\x15", "a Parquet file", ""},
 	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
 	{"ARROW1\x00\x00", "an Arrow or Feather file", ""},

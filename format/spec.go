@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Spec is the description of a record as a user gives it: the flags -f, -t, -R and -k of the command, each
@@ -39,21 +41,25 @@ func (e *LayoutError) Unwrap() []error { return e.Faults }
 // Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
 func (s Spec) Validate() error {
 	var faults []error
-	fault := func(when bool, text string, args ...any) {
+	fault := func(when bool, f option.Field, text string, args ...any) {
 		if when {
-			faults = append(faults, fmt.Errorf(text, args...))
+			faults = append(faults, option.Errorf(f, text, args...))
 		}
 	}
 	s.checkCombination(fault)
-	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN),
-		"Record.NaN %q: use first, last or total", s.NaN)
-	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, "Record.RecordSize %d: a record has from 1 to %d bytes",
-		s.RecordSize, MaxRecordSize)
+	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN, " %q: use first, "+
+		"last or total", s.NaN)
+	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, option.RecordSize, " %d: a record has from 1 "+
+		"to %d bytes", s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
-	fault(s.Type != "" && err != nil, "Record.Type: %w", err)
+	if s.Type != "" && err != nil {
+		faults = append(faults, fmt.Errorf("%v: %w", option.Type, err))
+	}
 	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
 		_, err = s.rawLayout()
-		fault(err != nil, "%w", err)
+		if err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if len(faults) == 0 {
 		return nil
@@ -61,37 +67,40 @@ func (s Spec) Validate() error {
 	return &LayoutError{faults}
 }
 
-func (s Spec) checkCombination(fault func(when bool, text string, args ...any)) {
+func (s Spec) checkCombination(fault func(when bool, f option.Field, text string, args ...any)) {
 	switch s.Format {
 	case "":
-		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0,
-			"nothing says what a record is: give Record.Type TYPE for bare keys, "+
-				"Record.RecordSize BYTES [Record.Keys OFFSET:TYPE] for records, or Record.Format gensort, npy, fvecs or sosd")
-		fault(s.Type != "" && s.RecordSize != 0, "Record.Type %s and Record.RecordSize %d exclude each other: leave one out",
-			s.Type, s.RecordSize)
-		fault(s.Type != "" && len(s.Keys) > 0,
-			"Record.Keys needs Record.RecordSize: with Record.Type %s the whole record is the key", s.Type)
-		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0,
-			"Record.Keys needs the record size: add Record.RecordSize BYTES")
+		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0, "", "nothing says what a record "+
+			"is: give %v TYPE for bare keys, %v BYTES [%v OFFSET:TYPE] for records, or %v gensort, npy, "+
+			"fvecs or sosd", option.Type, option.RecordSize, option.Keys, option.Format)
+		fault(s.Type != "" && s.RecordSize != 0, option.Type, " %s and %v %d exclude each other: leave one "+
+			"out", s.Type, option.RecordSize, s.RecordSize)
+		fault(s.Type != "" && len(s.Keys) > 0, option.Keys, " needs %v: with %v %s the whole record is the "+
+			"key", option.RecordSize, option.Type, s.Type)
+		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, option.Keys, " needs the record size: "+
+			"add %v BYTES", option.RecordSize)
 	case "gensort":
-		fault(s.Type != "", "Record.Format gensort excludes Record.Type: its key is bytes 0 to 9")
-		fault(len(s.Keys) > 0, "Record.Format gensort excludes Record.Keys: its key is bytes 0 to 9; for another key use "+
-			"Record.RecordSize 100 Record.Keys OFFSET:TYPE")
+		fault(s.Type != "", option.Format, " gensort excludes %v: its key is bytes 0 to 9", option.Type)
+		fault(len(s.Keys) > 0, option.Format, " gensort excludes %v: its key is bytes 0 to 9; for another "+
+			"key use %v 100 %v OFFSET:TYPE", option.Keys, option.RecordSize, option.Keys)
 	case "npy", "npz":
-		fault(s.Type != "" && len(s.Keys) > 0, "Record.Type and Record.Keys exclude each other: leave one out")
+		fault(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v exclude each other: leave one out",
+			option.Keys)
 	case "sosd":
-		fault(s.Type != "u32" && s.Type != "u64",
-			"Record.Format sosd needs the type of its keys: Record.Type u32 or Record.Type u64")
-		fault(len(s.Keys) > 0, "Record.Format sosd excludes Record.Keys: its records are bare keys")
+		fault(s.Type != "u32" && s.Type != "u64", option.Format, " sosd needs the type of its keys: %v u32 "+
+			"or %v u64", option.Type, option.Type)
+		fault(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are bare keys", option.Keys)
 	case "fvecs", "ivecs", "bvecs":
-		fault(s.Type != "", "Record.Format %s excludes Record.Type: it says what the values are", s.Format)
+		fault(s.Type != "", option.Format, " %s excludes %v: it says what the values are", s.Format,
+			option.Type)
 	default:
-		fault(true, "unknown format %q: use gensort, npy, npz, fvecs, bvecs, ivecs or sosd, or Record.Type or "+
-			"Record.RecordSize for raw records", s.Format)
+		fault(true, "", "unknown format %q: use gensort, npy, npz, fvecs, bvecs, ivecs or sosd, or %v "+
+			"or %v for raw records", s.Format, option.Type, option.RecordSize)
 	}
-	fault(s.Format != "npz" && s.Member != "", "Record.Member is for an archive of arrays: add Record.Format npz")
-	fault(s.Format != "" && s.RecordSize != 0,
-		"Record.Format %s excludes Record.RecordSize: the format has its own record size", s.Format)
+	fault(s.Format != "npz" && s.Member != "", option.Member, " is for an archive of arrays: add %v npz",
+		option.Format)
+	fault(s.Format != "" && s.RecordSize != 0, option.Format, " %s excludes %v: the format has its own "+
+		"record size", s.Format, option.RecordSize)
 }
 
 // rawLayout is the layout of bare keys or raw records.
@@ -103,8 +112,8 @@ func (s Spec) rawLayout() (Layout, error) {
 		t, err := ParseType(s.Type)
 		return Bare(t), err
 	case s.RecordSize > MaxKeyBytes:
-		return Layout{}, fmt.Errorf("Record.RecordSize %d without Record.Keys compares whole records, which works up to "+
-			"%d bytes: add Record.Keys OFFSET:TYPE", s.RecordSize, MaxKeyBytes)
+		return Layout{}, option.Errorf(option.RecordSize, " %d without %v compares whole records, which "+
+			"works up to %d bytes: add %v OFFSET:TYPE", s.RecordSize, option.Keys, MaxKeyBytes, option.Keys)
 	}
 	return Whole(s.RecordSize), nil
 }
@@ -164,7 +173,7 @@ func (s Spec) NewHeader() (*Header, error) {
 	case "gensort":
 		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
 	case "npz", "fvecs", "ivecs", "bvecs":
-		return nil, fmt.Errorf("Record.Format %s can be sorted, but not made", s.Format)
+		return nil, option.Errorf(option.Format, " %s can be sorted, but not made", s.Format)
 	}
 	l, err := s.rawLayout()
 	return &Header{layout: l.withNaN(s.NaN), records: -1}, err

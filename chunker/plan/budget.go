@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Budget says what the memory limit is for. The lines add up to the limit.
@@ -270,14 +271,14 @@ func (e *MemoryError) Error() string {
 
 // TooLittle is the error of a memory limit that is too little, with the least that is enough.
 func TooLittle(f *Facts) error {
-	workers, advice, least := "one worker", "raise Options.MemoryBytes", leastMemory(f)
+	workers, advice, least := "one worker", fmt.Sprintf("raise %v", option.MemoryBytes), leastMemory(f)
 	if least > f.Asked.MemoryBytes {
-		advice = fmt.Sprintf("raise Options.MemoryBytes, to %d MiB at least", least>>20)
+		advice = fmt.Sprintf("raise %v, to %d MiB at least", option.MemoryBytes, least>>20)
 	} else {
 		least = 0
 	}
 	if s := Divide(f); s.Workers > 1 {
-		workers, advice = fmt.Sprintf("%d workers", s.Workers), advice+", or lower Options.Workers"
+		workers, advice = fmt.Sprintf("%d workers", s.Workers), fmt.Sprintf("%s, or lower %v", advice, option.Workers)
 	}
 	return &MemoryError{f.Asked.MemoryBytes, least,
 		fmt.Sprintf("too little to sort records of %d bytes with %s (%s)", f.recordSize(), workers, advice)}

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 const (
@@ -47,12 +48,12 @@ func (e *RoomError) Error() string { return e.text }
 
 // NoRoom is the error of temporary folders that have too little room together, beside that of the output.
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
-	beside, advice := "", "name another with Options.TempDirs, or several"
+	beside, advice := "", fmt.Sprintf("name another with %v, or several", option.TempDirs)
 	if output > 0 {
 		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
 	}
 	if kept {
-		advice = "make room, or name another with Options.Checkpoint"
+		advice = fmt.Sprintf("make room, or name another with %v", option.Checkpoint)
 	}
 	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least, but only %s are free%s (%s)",
 		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside,

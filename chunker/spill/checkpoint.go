@@ -17,6 +17,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Checkpoint keeps finished runs in a folder, so that a sort that was killed can go on from them: the files of spill,
@@ -106,8 +107,8 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 			if c.kept.output != "" {
 				left = "; what it has written is " + c.kept.output
 			}
-			return atCheckpoint(c.folder, errAnew("it is of another sort: %s was %s, and is %s now%s",
-				was[i][0], was[i][1], now[i][1], left))
+			return atCheckpoint(c.folder, errAnew("it is of another sort: %v was %s, and is %s now%s",
+				option.Field(was[i][0]), was[i][1], now[i][1], left))
 		}
 	}
 	if was == nil && err == nil && c.kept.db != nil && !c.kept.db.IsReadOnly() {

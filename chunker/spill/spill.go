@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Options says where spill goes and how.
@@ -124,9 +125,9 @@ func (s *Spill) createVolumes() error {
 		folder := opt.Folders[i%len(opt.Folders)]
 		file, err := opt.Store.Create(folder)
 		if err != nil {
-			advice := "name another with Options.TempDirs"
+			advice := fmt.Sprintf("name another with %v", option.TempDirs)
 			if errors.Is(err, syscall.EMFILE) {
-				advice = "raise ulimit -n, or lower Options.Workers"
+				advice = fmt.Sprintf("raise ulimit -n, or lower %v", option.Workers)
 			}
 			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 		}
@@ -316,7 +317,7 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		least = "at least "
 	}
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
-	advice := "name another with Options.TempDirs, or several"
+	advice := fmt.Sprintf("name another with %v, or several", option.TempDirs)
 	if s.opt.Checkpoint != nil {
 		advice = "make room, and run the same command again"
 	}

@@ -4,40 +4,56 @@ import (
 	"cmp"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
-// flagOf are the flags of fields of the library that have another name than these.
-var flagOf = map[string]string{
-	"Options.Devices": "-d", "Options.MemoryBytes": "-S", "Options.Output": "-o", "Options.TempDirs": "-T",
-	"Options.Unique": "-u", "Options.Workers": "--parallel",
-	"Record.Format": "-f", "Record.Keys": "-k", "Record.NaN": "--nan", "Record.RecordSize": "-R", "Record.Type": "-t",
+// Messages of the library name its options. Here they name flags.
+func init() { option.Rename(flagFor) }
+
+// flagOf has the flags of options whose name is not that of the option.
+var flagOf = map[option.Field]string{
+	option.MemoryBytes: "-S",
+	option.Output:      "-o",
+	option.TempDirs:    "-T",
+	option.Unique:      "-u",
+	option.Workers:     "--parallel",
+
+	option.Format:     "-f",
+	option.Keys:       "-k",
+	option.NaN:        "--nan",
+	option.RecordSize: "-R",
+	option.Type:       "-t",
+
+	"Options.Devices": "-d",
 }
 
-// flagFor is the flag of a field: of SpillCompress --spill-compress.
-func flagFor(field string) string {
-	_, name, _ := strings.Cut(field, ".")
-	return cmp.Or(flagOf[field], "--"+strings.ToLower(betweenWords().ReplaceAllString(name, "$1-$2")))
+// flagFor returns the flag of an option: --spill-compress for Options.SpillCompress. Any other text stays as it is.
+func flagFor(f option.Field) string {
+	if !optionNames()[f] {
+		return string(f)
+	}
+	_, name, _ := strings.Cut(string(f), ".")
+	return cmp.Or(flagOf[f], "--"+strings.ToLower(betweenWords().ReplaceAllString(name, "$1-$2")))
 }
 
 var betweenWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("([a-z])([A-Z])") })
 
-// fieldsToFlags puts messages of the library into the words of whoever types flags. Most runs have none.
-var fieldsToFlags = sync.OnceValue(func() *strings.Replacer {
-	var names, pairs []string
-	for prefix, of := range map[string]any{"Options.": extsort.Options{}, "Record.": format.Spec{}} {
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
-			names = append(names, prefix+field.Name)
+// optionNames returns the names of all options.
+var optionNames = sync.OnceValue(func() map[option.Field]bool {
+	names := map[option.Field]bool{}
+	kinds := map[string]reflect.Type{
+		"Options.": reflect.TypeFor[extsort.Options](),
+		"Record.":  reflect.TypeFor[format.Spec](),
+	}
+	for prefix, kind := range kinds {
+		for _, field := range reflect.VisibleFields(kind) {
+			names[option.Field(prefix+field.Name)] = true
 		}
 	}
-	slices.Sort(names)
-	for _, field := range slices.Backward(names) { // of two that begin alike the longer first
-		pairs = append(pairs, field, flagFor(field))
-	}
-	return strings.NewReplacer(pairs...)
+	return names
 })

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
-// TestFieldsToFlags: the fields of the library are flags, but for those that only a program has, and an error has flags
-// in their place.
-func TestFieldsToFlags(t *testing.T) {
+// TestFieldsAreFlags checks that each option of the library is a flag, unless only programs have it, and that messages
+// name the flag.
+func TestFieldsAreFlags(t *testing.T) {
 	programs := " Inputs Sources Stdin Record Stdout Sink SplitFiles SplitBytes Shuffle Seed Progress Verified " +
 		"Warn Logger "
 	flags := (&app{}).sortCommand().Flags()
@@ -24,7 +28,7 @@ func TestFieldsToFlags(t *testing.T) {
 			if !field.IsExported() || strings.Contains(programs, " "+field.Name+" ") {
 				continue
 			}
-			name := strings.TrimLeft(flagFor(prefix+field.Name), "-")
+			name := strings.TrimLeft(option.Field(prefix+field.Name).String(), "-")
 			if seen++; flags.Lookup(name) == nil && (len(name) > 1 || flags.ShorthandLookup(name) == nil) {
 				t.Errorf("%s%s: there is no flag %s", prefix, field.Name, name)
 			}
@@ -33,8 +37,67 @@ func TestFieldsToFlags(t *testing.T) {
 	if seen < 25 {
 		t.Errorf("only %d fields were looked at", seen)
 	}
-	err := errors.Join(errors.New("raise Options.MemoryBytes"), format.Spec{Type: "u8", RecordSize: 2}.Validate())
+	err := errors.Join(fmt.Errorf("raise %v", option.MemoryBytes), format.Spec{Type: "u8", RecordSize: 2}.Validate())
 	if got, want := errorLine(err), "raise -S; -t u8 and -R 2 exclude each other: leave one out"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	invalid, ok := errors.AsType[*extsort.OptionError](err)
+	if !ok || invalid.Field != option.Type {
+		t.Errorf("the error is about the option %v, want %v", invalid, option.Type)
+	}
+}
+
+// TestNamesOfFilesStay checks that files named like options keep their names in messages, reports and plans.
+func TestNamesOfFilesStay(t *testing.T) {
+	for name := range optionNames() {
+		name := string(name) + ".bin"
+		for _, args := range [][]string{
+			{"-t", "u64", name},
+			{"-t", "u64", "--stats=json", name},
+			{"-t", "u64", "-T", name, "keys"},
+			{"-f", "npy", name},
+			{"-t", "u64", "-o", name + "/out", name},
+			{"plan", "-t", "u64", "--stats=json", name},
+		} {
+			if _, text := runCommand(t, args...); !strings.Contains(text, name) {
+				t.Errorf("%q: the name is not in %q", args, text)
+			}
+		}
+	}
+
+	for _, name := range []string{"Record.Type.bin", "Options.MemoryBytes", "Options.Output", "Record.Keys"} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if err := os.WriteFile(name, make([]byte, 4096), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, text := runCommand(t, "-t", "u64", "-c", "--stats=json", name)
+			if code != exitDone {
+				t.Errorf("check: %s", text)
+			}
+			code, text = runCommand(t, "plan", "-t", "u64", "-T", ".", "-o", name+".out", name)
+			if code != exitDone || !strings.Contains(text, name+".out") {
+				t.Errorf("plan: %q", text)
+			}
+			if err := os.WriteFile(name, append([]byte{1}, make([]byte, 15)...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, text = runCommand(t, "-t", "u64", "-c", name)
+			if code != exitDisorder || !strings.Contains(text, "extsort: "+name+": record 2 ") {
+				t.Errorf("check: %q", text)
+			}
+			code, text = runCommand(t, "dist", "plan", "--runs", "2", "-t", "u64", "-o", name+".d", name, name+".plan")
+			if code != exitDone && !strings.Contains(text, name) {
+				t.Errorf("dist plan: %q", text)
+			}
+		})
+	}
+}
+
+// runCommand runs the command and returns its exit status and all that it writes.
+func runCommand(t *testing.T, args ...string) (code int, text string) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &problems)
+	return code, out.String() + problems.String()
 }

@@ -93,7 +93,7 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  columns", when(r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1)},
 		{"  dtype", when(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
 		{"  layout", r.Layout},
-		{"  problem", fieldsToFlags().Replace(r.Problem)},
+		{"  problem", r.Problem},
 	}, scanRows(r.Scan)...))
 	writeSizes(w, r)
 	writeMembers(w, r.Members)
@@ -229,7 +229,7 @@ func writeMembers(w io.Writer, members []info.Member) {
 	for _, m := range members {
 		shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Shape), " ", " x "), "[]")
 		lines = append(lines, []string{m.Name, plural(m.Bytes, "byte"), shape, "--member " + m.Name,
-			cmp.Or(m.DType, fieldsToFlags().Replace(m.Problem))})
+			cmp.Or(m.DType, m.Problem)})
 	}
 	fmt.Fprintln(w)
 	writeColumns(w, lines)
@@ -244,7 +244,7 @@ func writeFields(w io.Writer, r *info.Report) {
 	for _, f := range r.Fields {
 		cells := []string{f.Name, strconv.Itoa(f.Offset), f.Type, "-k " + f.Name}
 		if f.Type == "" {
-			cells = []string{f.Name, strconv.Itoa(f.Offset), "-", fieldsToFlags().Replace(f.Reason)}
+			cells = []string{f.Name, strconv.Itoa(f.Offset), "-", f.Reason}
 		}
 		lines = append(lines, cells)
 	}

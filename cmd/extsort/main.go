@@ -87,7 +87,7 @@ func printError(w io.Writer, err error) { fmt.Fprintf(w, "extsort: %s\n", errorL
 
 // errorLine is an error on one line. Several faults that were joined are set side by side.
 func errorLine(err error) string {
-	lines := strings.FieldsFunc(fieldsToFlags().Replace(err.Error()), func(r rune) bool { return r == '\n' || r == '\r' })
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
 	}

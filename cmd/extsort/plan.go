@@ -224,7 +224,7 @@ func writeConsidered(w io.Writer, p *extsort.SortPlan) {
 		case p.Records >= 0:
 			text = known(c.Seconds)
 		}
-		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", fieldsToFlags().Replace(c.Why))})
+		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", c.Why)})
 	}
 	fmt.Fprintln(w, "\nconsidered")
 	writeRows(w, rows)

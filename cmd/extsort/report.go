@@ -35,7 +35,7 @@ func writeObject(w io.Writer, v any, failed error) error {
 	if err == nil && v != nil {
 		var rest []byte
 		rest, err = json.Marshal(v)
-		line = append(append(line[:len(line)-1], ','), fieldsToFlags().Replace(string(rest[1:]))...)
+		line = append(append(line[:len(line)-1], ','), string(rest[1:])...)
 	}
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))
@@ -151,7 +151,7 @@ func writeStats(w io.Writer, r *extsort.Report) {
 		}
 	}
 	for _, c := range d.Changes {
-		rows = append(rows, row{"changed", fieldsToFlags().Replace(c.String())})
+		rows = append(rows, row{"changed", c.String()})
 	}
 	writeRows(w, rows)
 }
@@ -194,7 +194,7 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 	}
 	writeTable(w, lines)
 	for _, c := range d.Changes {
-		fmt.Fprintf(w, "changed: %s\n", fieldsToFlags().Replace(c.String()))
+		fmt.Fprintf(w, "changed: %s\n", c.String())
 	}
 	if len(d.Plan.Considered) > 0 { // -m: there was nothing to choose
 		fmt.Fprintln(w)

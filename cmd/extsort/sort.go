@@ -151,7 +151,7 @@ func (f *sortFlags) options(a *app, files []string) extsort.Options {
 
 // warn tells of what goes on, but not as asked.
 func (a *app) warn(message string) {
-	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", fieldsToFlags().Replace(message))
+	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message)
 }
 
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,

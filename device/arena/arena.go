@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/internal/option"
 )
 
 // align is what the start of every arena is a multiple of, in bytes: a cache line, so that the line-wise stores
@@ -40,8 +42,8 @@ func Alloc(bytes int) (*Memory, error) {
 	}
 	m, err := reserve(bytes)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %s of memory: %w (lower Options.MemoryBytes, or raise ulimit -v)",
-			humanize.IBytes(uint64(bytes)), err)
+		return nil, fmt.Errorf("allocate %s of memory: %w (lower %v, or raise ulimit -v)",
+			humanize.IBytes(uint64(bytes)), err, option.MemoryBytes)
 	}
 	return m, nil
 }

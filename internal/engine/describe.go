@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Describe is what a plan needs to know of a device for records of these facts.
@@ -43,12 +43,12 @@ func DescribeInfo(info device.Info, maxMemory int64) plan.Device {
 // CanSort says why a device cannot sort by an algorithm, or with digits of so many bits.
 func CanSort(info device.Info, algorithm string, digitBits int) error {
 	if algorithm != "" && !slices.Contains(info.Algorithms, algorithm) {
-		return fmt.Errorf("Options.Algorithm %q: device %d (%s) has %s",
-			algorithm, info.Index, info.Name, strings.Join(info.Algorithms, ", "))
+		return option.Errorf(option.Algorithm, " %q: device %d (%s) has %s", algorithm, info.Index, info.Name,
+			strings.Join(info.Algorithms, ", "))
 	}
 	if digitBits > 0 && info.Kind == device.CPU {
-		return fmt.Errorf("Options.DigitBits %d: device %d (%s) chooses its digits by the data; name an OpenCL device",
-			digitBits, info.Index, info.Name)
+		return option.Errorf(option.DigitBits, " %d: device %d (%s) chooses its digits by the data; name "+
+			"an OpenCL device", digitBits, info.Index, info.Name)
 	}
 	return nil
 }

@@ -41,29 +41,60 @@ func textsOf(t *testing.T, see func(where, text string)) {
 	}
 }
 
-// TestMessagesNameFields holds that a program which sorts by the library is not told of flags, and that the command,
-// which puts flags in the place of fields, is told of fields that have one (see TestFieldsToFlags there).
+// TestMessagesNameFields checks that messages of the library name options by constants of package option, which the
+// command renders as flags (see TestFieldsAreFlags there): no text contains the name of a field or of a flag.
 func TestMessagesNameFields(t *testing.T) {
+	textsOf(t, func(where, text string) {
+		for _, found := range flagInText.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(found[1], "-") {
+				t.Errorf("%s: %q names the flag %s: name the option", where, text, found[1])
+			}
+		}
+		if field := fieldInText.FindString(text); field != "" && !strings.HasPrefix(where, "internal/option/") {
+			t.Errorf("%s: %q names the field %s: use its constant of package option", where, text, field)
+		}
+	})
+}
+
+// TestOptionsAreFields checks that the constants of package option are fields that have a flag, that each of them is
+// used, and that package option has no other texts.
+func TestOptionsAreFields(t *testing.T) {
 	kinds := map[string]reflect.Type{
 		"Options": reflect.TypeFor[extsort.Options](), "Record": reflect.TypeFor[format.Spec](),
 	}
 	programs := strings.Fields("Inputs Stdin Record Stdout SplitFiles SplitBytes Shuffle Seed Progress Warn Logger")
-	seen := 0
+	uses := map[string]int{}
+	names := map[string]bool{}
+	for _, f := range goFiles(t) {
+		for node := range ast.Preorder(f.parse(t, 0)) {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok || f.isTest() {
+				continue
+			}
+			if of, ok := selector.X.(*ast.Ident); ok && of.Name == "option" {
+				uses[selector.Sel.Name]++
+			}
+		}
+	}
 	textsOf(t, func(where, text string) {
-		for _, found := range flagInText.FindAllStringSubmatch(text, -1) {
-			if strings.HasPrefix(found[1], "-") {
-				t.Errorf("%s: %q names the flag %s: name the field", where, text, found[1])
-			}
+		field := fieldInText.FindString(text)
+		if !strings.HasPrefix(where, "internal/option/") || field == "" {
+			return
 		}
-		for _, field := range fieldInText.FindAllString(text, -1) {
-			kind, name, _ := strings.Cut(field, ".")
-			if _, ok := kinds[kind].FieldByName(name); !ok || slices.Contains(programs, name) {
-				t.Errorf("%s: %q: there is no field %s, or no flag for it", where, text, field)
-			}
-			seen++
+		kind, name, _ := strings.Cut(text, ".")
+		if _, ok := kinds[kind].FieldByName(name); !ok || field != text || slices.Contains(programs, name) {
+			t.Errorf("%s: %q: there is no such field, or no flag for it", where, text)
 		}
+		names[name] = true
 	})
-	if seen < 40 {
-		t.Errorf("only %d fields were seen", seen)
+	seen := 0
+	for name := range names {
+		if uses[name] == 0 {
+			t.Errorf("option.%s is not used", name)
+		}
+		seen += uses[name]
+	}
+	if len(names) < 30 || seen < 80 {
+		t.Errorf("only %d options were seen, in %d places", len(names), seen)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/option"
 )
 
 const (
@@ -107,8 +108,8 @@ func (u *Upload) buffer() error {
 		return nil
 	}
 	if len(u.tags) == MaxParts {
-		return fmt.Errorf("an object has %d parts at most, and these are of %d bytes: raise Options.MemoryBytes for larger "+
-			"ones", MaxParts, u.part)
+		return fmt.Errorf("an object has %d parts at most, and these are of %d bytes: raise %v for larger "+
+			"ones", MaxParts, u.part, option.MemoryBytes)
 	}
 	if err := u.await(); err != nil || u.filled.memory != nil {
 		return err

@@ -1,0 +1,77 @@
+// Package option names the options of the library in messages.
+//
+// A message names an option by its Field, never by a word of its own. A program that calls the library reads
+// Options.MemoryBytes. A program with words of its own, such as the command's -S, gives them to Rename once, before
+// any message is made. So no finished message is ever searched for names: it may contain the names of files.
+package option
+
+import "fmt"
+
+// A Field is an option: a field of extsort.Options or of format.Spec, which is Options.Record.
+type Field string
+
+// The options that messages name.
+const (
+	Algorithm     Field = "Options.Algorithm"
+	Argsort       Field = "Options.Argsort"
+	BatchSize     Field = "Options.BatchSize"
+	Checkpoint    Field = "Options.Checkpoint"
+	Compress      Field = "Options.Compress"
+	Count         Field = "Options.Count"
+	Decompress    Field = "Options.Decompress"
+	DeviceMemory  Field = "Options.DeviceMemory"
+	DigitBits     Field = "Options.DigitBits"
+	Duplicates    Field = "Options.Duplicates"
+	Keep          Field = "Options.Keep"
+	KeepHeader    Field = "Options.KeepHeader"
+	Limit         Field = "Options.Limit"
+	MemoryBytes   Field = "Options.MemoryBytes"
+	Output        Field = "Options.Output"
+	Part          Field = "Options.Part"
+	Raw           Field = "Options.Raw"
+	Reverse       Field = "Options.Reverse"
+	Sink          Field = "Options.Sink"
+	SkipBytes     Field = "Options.SkipBytes"
+	Sources       Field = "Options.Sources"
+	SpillCompress Field = "Options.SpillCompress"
+	Strategy      Field = "Options.Strategy"
+	TempDirs      Field = "Options.TempDirs"
+	Unique        Field = "Options.Unique"
+	Verify        Field = "Options.Verify"
+	Workers       Field = "Options.Workers"
+
+	Format     Field = "Record.Format"
+	Keys       Field = "Record.Keys"
+	Member     Field = "Record.Member"
+	NaN        Field = "Record.NaN"
+	RecordSize Field = "Record.RecordSize"
+	Type       Field = "Record.Type"
+)
+
+// rename returns what messages call a field. It is set before the first message.
+var rename = func(f Field) string { return string(f) }
+
+// Rename sets what messages call each field. It must be called before any other use of the library: from an init
+// function.
+func Rename(name func(Field) string) { rename = name }
+
+// String returns what messages call the field.
+func (f Field) String() string { return rename(f) }
+
+// Error says that an option has a value that cannot be used.
+type Error struct {
+	Field Field  // such as Options.Strategy or Record.Type; empty: several options contradict each other
+	Text  string // the message: it names the option, the problem and what to do
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Errorf returns an *Error. Its message is the name of the field, if any, followed by the formatted text. The text
+// therefore begins with a space or a colon.
+func Errorf(f Field, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	if f != "" {
+		text = f.String() + text
+	}
+	return &Error{Field: f, Text: text}
+}
