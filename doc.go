@@ -44,5 +44,5 @@
 //	cmd/extsort      the command
 //
 // A run is three steps: [Sort] gathers the facts (facts.go: inputs, a sample, devices, disks), chunker/plan chooses a
-// plan from them and a profile of the machine, and internal/engine runs it. docs/architecture.md has the drawings.
+// plan from them and a profile of the machine, and internal/engine runs it. docs/dev/architecture.md has the drawings.
 package extsort
