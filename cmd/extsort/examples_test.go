@@ -29,7 +29,7 @@ import (
 var updateExamples = flag.Bool("update", false, "write what the examples of the pages print into them")
 
 // unrunPages have commands that need a network, other machines, GPUs or hours, or the tag s3 (see TestRemoteExamples).
-var unrunPages = []string{"install.md", "gpu.md", "performance.md", "reliability.md", "remote.md"}
+var unrunPages = []string{"install.md", "gpu.md", "performance.md", "how-it-is-tested.md", "remote.md"}
 
 func TestExamples(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {
