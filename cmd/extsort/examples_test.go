@@ -2,8 +2,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,33 +173,4 @@ func TestExamplesCanFail(t *testing.T) {
 			t.Errorf("%q: matches %v", want, got)
 		}
 	}
-}
-
-// TestPagesHaveNoDeadLinks holds that what the pages link to is there.
-func TestPagesHaveNoDeadLinks(t *testing.T) {
-	link, blocks := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), regexp.MustCompile("(?s)\n```.*?\n```")
-	pages, _ := filepath.Glob("../../docs/*.md")
-	found := map[string]bool{}
-	for _, name := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range link.FindAllStringSubmatch(blocks.ReplaceAllString(string(text), ""), -1) {
-			found[fmt.Sprint(filepath.Base(name), ": ", match[1])] = exists(filepath.Join(filepath.Dir(name), match[1]))
-		}
-	}
-	for _, where := range slices.Sorted(maps.Keys(found)) {
-		if !found[where] {
-			t.Errorf("%s is not there", where)
-		}
-	}
-	if len(found) < 20 {
-		t.Errorf("only %d links were seen", len(found))
-	}
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }

@@ -10,42 +10,56 @@ import (
 	"testing"
 )
 
-// program is what a block of a page is in that is no whole program.
+// program completes a block that is only statements.
 const program = `package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"os"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
 )
 
+var (
+	_ = binary.LittleEndian
+	_ = os.ReadFile
+	_ extsort.Options
+	_ format.Spec
+)
+
 func main() {
 	ctx := context.Background()
+	_ = ctx
 	BLOCK
 }
 `
 
-// TestProgramsOfPages builds the Go programs of the pages and has each sort a file.
+// goBlock matches a Go program on a page. The comment before it says what it prints, if it does not sort log.bin or
+// keys.bin into sorted.bin.
+var goBlock = regexp.MustCompile("(?s)\n(?:<!-- prints: ([^\n]*) -->\n)?```go\n(.*?)\n```")
+
+// TestProgramsOfPages builds and runs the Go programs on the pages.
 func TestProgramsOfPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
 	}
 	t.Parallel()
-	block, ran := regexp.MustCompile("(?s)\n```go\n(.*?)\n```"), 0
+	ran := 0
 	pages, _ := filepath.Glob("../../docs/*.md")
 	for _, name := range append(pages, "../../README.md") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range block.FindAllStringSubmatch(string(text), -1) {
-			source := match[1]
+		for _, match := range goBlock.FindAllStringSubmatch(string(text), -1) {
+			prints, source := match[1], match[2]
 			if !strings.HasPrefix(source, "package main") {
 				source = strings.Replace(program, "BLOCK", source, 1)
 			}
-			t.Run(filepath.Base(name), func(t *testing.T) { runProgram(t, source) })
+			t.Run(filepath.Base(name), func(t *testing.T) { runProgram(t, source, prints) })
 			ran++
 		}
 	}
@@ -54,8 +68,10 @@ func TestProgramsOfPages(t *testing.T) {
 	}
 }
 
-// runProgram sorts records of 16 bytes by it, which may be in log.bin or keys.bin.
-func runProgram(t *testing.T, source string) {
+// runProgram builds and runs a program in a directory with the inputs log.bin and keys.bin, 1000 records of 16 bytes
+// each. A program that does not say what it prints must sort one of them into sorted.bin. A program that does finds a
+// million sorted 64-bit keys in sorted.bin.
+func runProgram(t *testing.T, source, prints string) {
 	dir := t.TempDir()
 	main := filepath.Join(dir, "main.go")
 	write := func(name string, data []byte) {
@@ -80,9 +96,19 @@ func runProgram(t *testing.T, source string) {
 	}
 	mustRun(t, dir, "gen", "-R", "16", "-k", "0:u64", "-n", "1000", "-o", "log.bin")
 	mustRun(t, dir, "gen", "-R", "16", "-k", "0:u64", "-n", "1000", "-o", "keys.bin")
+	if prints != "" {
+		mustRun(t, dir, "gen", "-t", "u64", "-n", "1000000", "-o", "unsorted.bin")
+		mustRun(t, dir, "-t", "u64", "-o", "sorted.bin", "unsorted.bin")
+	}
 	cmd := exec.Command(binary)
 	cmd.Dir = dir
 	said, err := cmd.CombinedOutput()
+	if prints != "" {
+		if err != nil || strings.TrimSpace(string(said)) != prints {
+			t.Errorf("%v: printed %q, want %q\n%s", err, said, prints, source)
+		}
+		return
+	}
 	if err != nil || !strings.HasPrefix(string(said), "1000 records by in-core") {
 		t.Errorf("%v: %q\n%s", err, said, source)
 	}
