@@ -63,7 +63,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Remote: in.Remote() || opt.faults.remote, InPlace: in.Overwritten() != nil,
 		Asked: plan.Asked{
 			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
-			Beside: opt.beside(in), Remade: opt.remake() != nil,
+			Beside: opt.beside(in), Remade: opt.remake() != nil, ReadSize: in.ReadSize(),
 			MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
 			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
 			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
@@ -84,7 +84,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 		return nil, err
 	}
 	size := in.Keyer.Layout().RecordSize
-	f.Sample.Enough = len(f.Sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, size)/2
+	f.Sample.Enough = len(f.Sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, in.ReadSize())/2
 	bytes := f.Records * int64(size)
 	if bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) && f.Asked.ChunkRecords == 0 {
 		return f, nil // to ask the machine and the disks takes longer than to sort so little
@@ -96,7 +96,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 			f.Disk = diskOf(s.Name)
 		}
 		if f.ReadRate = opt.faults.readBytes; f.ReadRate == 0 {
-			f.ReadRate, f.FromDisk = profile.ReadRate(in.Files, size, p.IsDisk)
+			f.ReadRate, f.FromDisk = profile.ReadRate(in.Files, p.IsDisk)
 		}
 	}
 	return f, nil

@@ -122,3 +122,24 @@ func recordsInOrder(recs []byte, size int) []byte {
 	})
 	return slices.Concat(all...)
 }
+
+// TestArgsortOfLargeInput indexes an input that is large enough for a trial read, of records larger than a key and its
+// index.
+func TestArgsortOfLargeInput(t *testing.T) {
+	k := plainKinds[3]
+	recs := k.make(400_000, 1<<20, seeded(t))
+	at, _ := k.selected(recs, Options{})
+	var want []byte
+	for _, p := range at {
+		want = binary.LittleEndian.AppendUint32(want, uint32(p))
+	}
+	opt := Options{Record: k.spec, Argsort: "u32", Inputs: []string{writeFile(t, recs)}}
+	opt.faults.chunkRecords = 100_000
+	if _, err := Plan(t.Context(), opt); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := sortToBytes(t, opt)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %d are due: %v", len(got), len(want), err)
+	}
+}

@@ -27,7 +27,8 @@ type Source interface {
 	// Next claims the next n ≤ max records, n ≥ 1, asks place for the memory to put them in (n·RecordSize
 	// bytes for the records from index first on, counted from 0 in each Source) and reads them into it.
 	// A Source that does not know how many records will come asks for max and may then deliver fewer; the
-	// result n counts. place is called at most once. n is 0 at the end of the source.
+	// result n counts. place is called at most once. n is 0 at the end of the source. Any block may be short, and
+	// another Source of the same records may cut other blocks: FullBlocks is for callers that need equal ones.
 	Next(max int, place func(first int64, n int) []byte) (first int64, n int, err error)
 
 	// Records is the number of records the source has in all, or -1 when that is not known before the end.

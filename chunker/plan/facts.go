@@ -37,6 +37,7 @@ type Asked struct {
 	Unique      bool  // fewer records are written than read: one for all with equal keys, at most
 	Beside      int   // bytes that are written beside each record; negative: a part of it is written
 	Remade      bool  // what is sorted is made of the records as they are read
+	ReadSize    int   // bytes of a record as it is read; differs from that of the Keyer where Remade
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int

@@ -26,10 +26,15 @@ const (
 	strayDeviations = 2
 )
 
-// siftBlock is how many records are sifted together: of a huge input more, since what is known of each block is kept.
+// siftBlock returns how many records are sifted together, and the memory that the index of all such blocks takes. A
+// huge input has larger blocks, so that the index stays small. Records that are transformed as they are read come in
+// blocks of RemadeBytes, and larger ones would have to be pieced together.
 func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
-	for bytes := min(s.BlockBytes, siftBlockBytes); ; bytes *= 2 {
-		records = max(bytes/f.recordSize(), 1)
+	records = max(min(s.BlockBytes, siftBlockBytes)/f.recordSize(), 1)
+	if f.Asked.Remade {
+		records = max(min(records, RemadeBytes/f.Asked.ReadSize), 1)
+	}
+	for ; ; records *= 2 {
 		blocks := f.Records/int64(records) + 1
 		index = blocks * int64(siftEntryBytes+3*f.Keyer.KeySize())
 		if index <= s.Budget.Chunks()/siftIndexShare || blocks == 1 {

@@ -72,6 +72,7 @@ func (s *Sieve) Close() error { return errors.Join(s.Early.memory.Free(), s.Late
 
 // Read finds the strays of src. It fails with ErrTooMany if they are more than there is memory for.
 func (s *Sieve) Read(ctx context.Context, src device.Source) error {
+	src = device.FullBlocks(src, s.size)
 	err := device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
 		for {
 			v, err := s.view(ctx, src)

@@ -20,6 +20,7 @@ func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWrit
 			after = i
 		}
 	}
+	src = device.FullBlocks(src, s.size)
 	return device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
 		m := &merger{s, device.Emitter{To: w, Size: s.size, Buf: make([]byte, 0, s.opt.BlockRecords*s.size)}}
 		for {

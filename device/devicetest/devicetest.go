@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"Prefixes", testPrefixes},
 		{"Samples", testSamples},
 		{"UnknownSize", testUnknownSize},
+		{"ShortBlocks", testShortBlocks},
 		{"Full", testFull},
 		{"Limit", testLimit},
 		{"Blocks", testBlocks},
@@ -77,6 +78,7 @@ type Case struct {
 	Block   int      // BlockBytes; 0: 64 KiB
 	Workers int      // 0: 3, so that a machine with one processor interleaves too
 	Units   []int    // as in Source
+	Short   []int    // as in Source
 	Limit   int64    // -1: all. The zero Case writes nothing
 }
 
@@ -109,7 +111,7 @@ func checkOn(t testing.TB, chunk device.Chunk, c Case) {
 	t.Helper()
 	size := c.Layout.RecordSize
 	n := int64(len(c.Recs) / size)
-	load(t, chunk, &Source{Recs: c.Recs, Size: size, Units: c.Units}, n)
+	load(t, chunk, &Source{Recs: c.Recs, Size: size, Units: c.Units, Short: c.Short}, n)
 	got := store(t, chunk, c.Limit, size)
 	want := Sorted(c.Layout, c.Recs)
 	if c.Limit >= 0 {

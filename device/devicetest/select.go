@@ -37,6 +37,8 @@ func testSelect(t *testing.T, d device.Device) {
 						checkSelect(t, d, c, capacity, dist == "uniform" && l.RecordSize > 2)
 					}
 				}
+				c := Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 5000), Short: []int{1000, 37}}
+				checkSelect(t, d, c, n/3, dist == "uniform" && l.RecordSize > 2)
 			})
 		}
 	}
@@ -61,7 +63,7 @@ func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold
 		if end := at + int(capacity)*11/10; end < len(prefixes) {
 			high = max(low, prefixes[end])
 		}
-		src := &SampledSource{Source{Recs: c.Recs, Size: size}, sample}
+		src := &SampledSource{Source{Recs: c.Recs, Size: size, Short: c.Short}, sample}
 		n, last, err := chunk.Select(context.Background(), src, low, high)
 		if errors.Is(err, errors.ErrUnsupported) && !d.Capabilities(device.ChunkOptions{Keyer: k}).Selects {
 			t.Skip("the device leaves nothing out")

@@ -152,6 +152,21 @@ func testUnknownSize(t *testing.T, d device.Device) {
 	}
 }
 
+// testShortBlocks has sources that know their size and deliver less than a device has room for.
+func testShortBlocks(t *testing.T, d device.Device) {
+	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16,
+		"rec7": records(7, "3:u16be:desc", "0:i8")} {
+		for _, dist := range []string{"uniform", "equal"} {
+			for _, short := range [][]int{{1 << 30}, {1, 7, 1000, 3}, {4095}} {
+				t.Run(fmt.Sprintf("%s/%s/short=%d", name, dist, short), func(t *testing.T) {
+					recs := Distributions[dist](l, fewer(50_000), random())
+					Check(t, d, Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 500), Short: short, Limit: -1})
+				})
+			}
+		}
+	}
+}
+
 func testLimit(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		for _, dist := range []string{"uniform", "equal", "low"} {

@@ -17,6 +17,10 @@ type Source struct {
 	// device wants, and delivers Units[0], Units[1] … records, again and again.
 	Units []int
 
+	// Short, if not empty, makes it a source that knows its size and cuts blocks short: it claims and delivers at most
+	// Short[0], Short[1] … records, again and again.
+	Short []int
+
 	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at every call.
 	FailAt int
 	Err    error
@@ -56,6 +60,9 @@ func (s *Source) claim(limit int) (call int, first int64, n int) {
 	s.begin()
 	first = s.at
 	n = int(min(int64(limit), int64(len(s.Recs)/s.Size)-first))
+	if len(s.Short) > 0 {
+		n = min(n, max(1, s.Short[(s.calls-1)%len(s.Short)]))
+	}
 	s.at += int64(n)
 	return s.calls, first, n
 }

@@ -98,6 +98,9 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	return in, nil
 }
 
+// ReadSize returns the bytes of a record as it is read from the files, before it is transformed.
+func (in *Input) ReadSize() int { return in.Header.Layout().RecordSize }
+
 // Bytes is the number of record bytes that have been read.
 func (in *Input) Bytes() int64 { return in.records.Load() * int64(in.size) }
 

@@ -234,7 +234,7 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 	defer in[0].Close()
 	cached := func(float64) bool { return false }
 	// A file just written may be read faster than others in the page cache, which are not to be taken for a disk's.
-	rate, _ := ReadRate(in, 8, cached)
+	rate, _ := ReadRate(in, cached)
 	p.ReadBytes, p.WriteBytes = min(rate, p.ReadBytes), write
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 }

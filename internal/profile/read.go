@@ -21,7 +21,8 @@ const (
 // been stopped on the way. But a disk has not much to do with one of them: what it gives when it is asked ahead, as a
 // sort does, a stretch tells, and that may be as much as a page cache gives. 0: it cannot be read, or is too little to
 // tell.
-func ReadRate(files []*input.Input, recordSize int, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
+func ReadRate(files []*input.Input, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
+	recordSize := files[0].Header.Layout().RecordSize
 	sources := chunker.NewDataset(files).Split(trialReads)
 	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
 		return 0, false

@@ -1,0 +1,65 @@
+package device_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
+)
+
+// TestFullBlocks reads a source that cuts its blocks short, by several workers: every block but the last is full, and
+// its records have their places.
+func TestFullBlocks(t *testing.T) {
+	const (
+		size         = 4
+		records      = 10_007
+		blockRecords = 64
+	)
+	var recs []byte
+	for i := range records {
+		recs = binary.LittleEndian.AppendUint32(recs, uint32(i))
+	}
+	for _, short := range [][]int{nil, {1}, {63, 1}, {64}, {1000}, {7, 40, 2}} {
+		src := device.FullBlocks(&devicetest.Source{Recs: recs, Size: size, Short: short}, size)
+		if src.Records() != records {
+			t.Fatalf("%d records, due are %d", src.Records(), records)
+		}
+		got := make([]byte, len(recs))
+		err := device.Each(t.Context(), 4, func(context.Context, int) error {
+			for {
+				var block []byte
+				first, n, err := src.Next(blockRecords, func(first int64, n int) []byte {
+					block = make([]byte, n*size)
+					return block
+				})
+				if n == 0 || err != nil {
+					return err
+				}
+				if first%blockRecords != 0 || n != blockRecords && first+int64(n) != records {
+					t.Errorf("short blocks %v: a block of %d records at %d", short, n, first)
+				}
+				copy(got[first*size:], block)
+			}
+		})
+		if err != nil || !bytes.Equal(got, recs) {
+			t.Errorf("short blocks %v: the records are not the same (%v)", short, err)
+		}
+	}
+}
+
+// TestFullBlocksFail has a source fail in its third read, in the middle of a block: that call and all later ones fail.
+func TestFullBlocksFail(t *testing.T) {
+	broken := errors.New("broken")
+	source := devicetest.Source{Recs: make([]byte, 4000), Size: 4, Short: []int{10}, FailAt: 3, Err: broken}
+	src := device.FullBlocks(&source, 4)
+	for range 3 {
+		_, n, err := src.Next(40, func(int64, int) []byte { return make([]byte, 160) })
+		if n != 0 || !errors.Is(err, broken) {
+			t.Fatalf("%d records, %v", n, err)
+		}
+	}
+}
