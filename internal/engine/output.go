@@ -125,24 +125,25 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	return r.waiting.NewRun(spill.Origin{}), nil
 }
 
-// Shape is what a record of the output is, its bytes, and the header before all of them.
+// Shape returns the header of the output, and the size and the Keyer of its records. If only a part of each record is
+// written, it has no key, and the Keyer takes its first byte for one.
 func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
-	header, keyer, size = in.Header, in.Keyer, in.size
-	if f.To > 0 {
-		size = f.To - f.From
-	}
+	header = in.Header
+	layout := in.Keyer.Layout()
 	if f.Bare {
 		header = &format.Header{}
 	}
+	if f.To > 0 {
+		layout = format.Layout{RecordSize: f.To - f.From, Key: []format.Field{{Type: format.Type{Size: 1}}}}
+	}
 	if f.Groups.Count {
-		size += output.CountBytes
-		layout := in.Keyer.Layout()
-		layout.RecordSize = size
-		if keyer, err = format.NewKeyer(layout); err == nil {
-			header, err = in.Header.WithCount()
+		layout.RecordSize += output.CountBytes
+		if header, err = in.Header.WithCount(); err != nil {
+			return nil, nil, 0, err
 		}
 	}
-	return header, keyer, size, err
+	keyer, err = format.NewKeyer(layout)
+	return header, keyer, layout.RecordSize, err
 }
 
 // open opens the file, that of before if a checkpoint has one. What is written in order, or without doubles, is written
