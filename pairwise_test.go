@@ -55,8 +55,8 @@ var contradictions = []contradiction{
 	{"split=files|bytes", "output=pipe|sink"},
 }
 
-// TestOptionsPairwise sorts with every pair of options that go together, in as few sorts as that takes, and compares the
-// output with that of an independent reference.
+// TestOptionsPairwise sorts with every pair of options that go together, in as few sorts as that takes. It
+// compares each output with that of an independent reference.
 func TestOptionsPairwise(t *testing.T) {
 	rows := newCrossing(t, axes, contradictions).cover()
 	t.Logf("%d sorts", len(rows))
