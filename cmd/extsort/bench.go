@@ -14,7 +14,6 @@ import (
 	"github.com/extsort/extsort/device/bench/plot"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge/output"
 )
 
 // benchFlags say what to time and how to show it.
@@ -26,6 +25,8 @@ type benchFlags struct {
 	from   []string
 	format string
 	svg    string
+
+	plot *sideFile // of svg
 }
 
 func (f *benchFlags) groups() []group {
@@ -64,6 +65,10 @@ func (a *app) benchCommand() *cobra.Command {
 		cmd.Long += fmt.Sprintf("  %s\n    %s\n", v.Name, v.About)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.openPlot(cmd.Context(), a); err != nil {
+			return err
+		}
+		defer f.plot.drop()
 		if f.from != nil {
 			return a.showFigures(cmd, &f)
 		}
@@ -82,7 +87,7 @@ func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.showBench(cmd.Context(), report, f)
+	return a.showBench(report, f)
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
@@ -105,7 +110,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if report.Results, err = bench.Run(ctx, bed, cases, a.benchOptions(f, len(cases))); err != nil {
 		return err
 	}
-	if err := a.showBench(ctx, report, f); err != nil {
+	if err := a.showBench(report, f); err != nil {
 		return err
 	}
 	if n := report.Failed(); n > 0 {
@@ -130,15 +135,28 @@ func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	return opt
 }
 
-func (a *app) showBench(ctx context.Context, report bench.Report, f *benchFlags) error {
+func (a *app) showBench(report bench.Report, f *benchFlags) error {
 	write := report.WriteText
 	if f.format == "json" {
 		write = report.WriteJSON
 	}
-	if err := write(a.out); err != nil || f.svg == "" {
+	if err := write(a.out); err != nil || f.plot == nil {
 		return err
 	}
-	return output.WriteFile(ctx, f.svg, func(w io.Writer) error { return plot.WriteSVG(w, report) })
+	return f.plot.write(func(w io.Writer) error { return plot.WriteSVG(w, report) })
+}
+
+// openPlot opens the file of --svg, if there is one.
+func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
+	if f.svg == "" {
+		return nil
+	}
+	taken := []place{{role: "the output", stream: a.stdout}}
+	for _, name := range f.from {
+		taken = append(taken, place{role: "read by --from", name: name})
+	}
+	f.plot, err = openSide(ctx, "--svg", f.svg, taken...)
+	return err
 }
 
 // pickDevice is the device that word means; for none, the first GPU, or the CPU.

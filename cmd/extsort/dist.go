@@ -109,12 +109,19 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	if err := cmp.Or(validateRecord(r.Record), sim.validate()); err != nil {
 		return err
 	}
+	if err := sim.checkPlot(a, folder, r); err != nil {
+		return err
+	}
 	p, err := dist.Make(ctx, folder, r)
 	if err != nil {
 		return err
 	}
+	if err := sim.openPlot(ctx); err != nil { // it may be in the folder that Make has made
+		return err
+	}
+	defer sim.plot.drop()
 	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
-	simulated, err := sim.run(ctx, p, cost)
+	simulated, err := sim.run(p, cost)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,8 @@ type reportFlags struct {
 	explain  bool
 	quiet    bool
 
-	result any // of the run, for JSON; nil: it did not come so far
+	side   *sideFile // of json:FILE; nil: there is none, or it is not open yet
+	result any       // of the run, for JSON; nil: it did not come so far
 }
 
 func (f *reportFlags) group(opt *extsort.Options) group {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/merge/output"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -84,12 +83,16 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 	if assumed {
 		f.opt.Output = assumedOutput(files)
 	}
+	if err := f.report.open(ctx, f.places(a, files)); err != nil {
+		return err
+	}
+	defer f.report.side.drop()
 	p, err := f.plan(ctx, f.options(a, files))
 	if err != nil {
 		return placed(err, f.opt.SkipBytes)
 	}
 	if file, ok := f.report.json(); file != "" {
-		return output.WriteFile(ctx, file, func(w io.Writer) error { return writeObject(w, p, nil) })
+		return f.report.side.write(func(w io.Writer) error { return writeObject(w, p, nil) })
 	} else if ok {
 		return writeObject(a.out, p, nil)
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/merge/output"
 )
 
 // writeObject writes an object, or nothing for nil, as one line of JSON behind a head, with which the JSON of each
@@ -49,9 +48,18 @@ func (f *reportFlags) json() (file string, ok bool) {
 	return file, form == "json"
 }
 
+// open opens the file of --stats=json:FILE, if there is one.
+func (f *reportFlags) open(ctx context.Context, taken []place) (err error) {
+	if file, _ := f.json(); file != "" {
+		f.side, err = openSide(ctx, "--stats=json", file, taken...)
+	}
+	return err
+}
+
 // last writes the JSON of a run that is over. On standard error it is the last line, after that of an error.
 func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
 	file, ok := f.json()
+	defer f.side.drop()
 	if !ok || ctx.Err() != nil { // a signal came, of which the process dies
 		return failed
 	}
@@ -60,8 +68,11 @@ func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
 		shown = nil // a verdict, which the report has
 	}
 	if file != "" {
+		if f.side == nil { // the run failed before the file was opened
+			return failed
+		}
 		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
-		return errors.Join(failed, output.WriteFile(ctx, file, write))
+		return errors.Join(failed, f.side.write(write))
 	}
 	a.afterError = func() error { return writeObject(a.stderr, f.result, shown) }
 	return failed

@@ -23,7 +23,7 @@ func shuffleCommand(a *app) *cobra.Command {
 			if drawn {
 				f.opt.Seed = rand.Uint64()
 			}
-			return f.shuffle(cmd.Context(), a, files, drawn)
+			return f.report.last(cmd.Context(), a, f.shuffle(cmd.Context(), a, files, drawn))
 		})
 }
 
@@ -43,6 +43,9 @@ func (f *sortFlags) shuffleGroups() []group {
 func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, drawn bool) error {
 	files, err := f.named(operands, a.stdin)
 	if err != nil {
+		return err
+	}
+	if err := f.report.open(ctx, f.places(a, files)); err != nil {
 		return err
 	}
 	f.guess(files)

@@ -13,13 +13,13 @@ import (
 
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/dist/simulate"
-	"github.com/extsort/extsort/merge/output"
 )
 
 // simulation is a cluster that a plan is tried on.
 type simulation struct {
 	cluster simulate.Cluster
 	svg     string
+	plot    *sideFile // of svg
 	flags   *pflag.FlagSet
 }
 
@@ -82,8 +82,32 @@ func (s *simulation) validate() (err error) {
 	return err
 }
 
+// checkPlot refuses a file for --svg that is needed for something else.
+func (s *simulation) checkPlot(a *app, folder string, r dist.Request) error {
+	if s.svg == "" {
+		return nil
+	}
+	taken := []place{
+		{role: "the plan", name: dist.PlanFile(folder)},
+		{role: "the output", name: r.Output},
+		{role: "the report", stream: a.stdout},
+	}
+	for _, name := range r.Inputs {
+		taken = append(taken, place{role: "an input", name: name})
+	}
+	return checkSide("--svg", s.svg, taken...)
+}
+
+// openPlot opens the file of --svg, if there is one.
+func (s *simulation) openPlot(ctx context.Context) (err error) {
+	if s.svg != "" {
+		s.plot, err = openSide(ctx, "--svg", s.svg)
+	}
+	return err
+}
+
 // run simulates a plan, and tells what came out, beside what the cost model says.
-func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) ([]row, error) {
+func (s *simulation) run(p *dist.Plan, cost dist.Estimate) ([]row, error) {
 	c := &s.cluster
 	if c.Nodes == 0 {
 		return nil, nil
@@ -93,7 +117,7 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		IndexEvery: p.IndexEvery, KeyBytes: dist.KeyBytes(p),
 	}, *c)
 	if err == nil && s.svg != "" {
-		err = output.WriteFile(ctx, s.svg, func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
+		err = s.plot.write(func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
 	}
 	if err != nil {
 		return nil, err

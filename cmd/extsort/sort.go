@@ -67,6 +67,9 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	if err != nil {
 		return err
 	}
+	if err := f.report.open(ctx, f.places(a, files)); err != nil {
+		return err
+	}
 	f.guess(files)
 	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), f.contradictions(files)); err != nil {
 		return err
@@ -87,6 +90,39 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 		})
 	}
 	return a.produce(ctx, f, opt, extsort.Sort)
+}
+
+// places returns the files that a run reads or writes, without the report.
+func (f *sortFlags) places(a *app, files []string) []place {
+	var all []place
+	for _, name := range files {
+		all = append(all, inputPlace(a, name))
+	}
+	if len(files) == 0 {
+		all = append(all, inputPlace(a, "-"))
+	}
+	if f.files0 != "" {
+		all = append(all, place{role: "the list of inputs", name: f.files0})
+	}
+	if f.opt.Checkpoint != "" {
+		all = append(all, place{role: "in the folder of --checkpoint", name: f.opt.Checkpoint, within: true})
+	}
+	switch split := f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0; {
+	case f.mode.checking():
+	case f.opt.Output == "" || isStandard(f.opt.Output, 1):
+		all = append(all, place{role: "the output", stream: a.stdout})
+	default:
+		all = append(all, place{role: "the output", name: f.opt.Output, set: split})
+	}
+	return all
+}
+
+func inputPlace(a *app, name string) place {
+	p := place{role: "an input", name: name}
+	if isStandard(name, 0) {
+		p.stream = a.stdin
+	}
+	return p
 }
 
 func (f *sortFlags) contradictions(files []string) error {
@@ -115,6 +151,10 @@ func (f *sortFlags) contradictions(files []string) error {
 	}
 	fault(f.opt.Checkpoint != "" && (f.mode.checking() || f.mode.merge),
 		"checkpoint: only a sort keeps one, no check or merge")
+	if inFolder(f.opt.Output, f.opt.Checkpoint) {
+		fault(true, "-o %s: is in the folder of --checkpoint, which is removed at the end: name another output",
+			f.opt.Output)
+	}
 	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort contradict each other: without -m the inputs are sorted")
 	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
 	if !f.mode.join {
@@ -160,8 +200,15 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" && opt.Warn != nil {
 		opt.Warn(doubt)
 	}
-	if err := a.checkOutput(opt.Output, opt.Inputs...); err != nil {
+	inputs := opt.Inputs
+	if len(inputs) == 0 {
+		inputs = []string{"-"}
+	}
+	if err := a.checkOutput(opt.Output, inputs...); err != nil {
 		return err
+	}
+	if f.files0 != "" && sameFile(f.files0, opt.Output) {
+		return fmt.Errorf("-o %s: is the list of --files0-from, too: name another output", opt.Output)
 	}
 	progress := a.bars(f.report.shown())
 	opt.Progress = progress

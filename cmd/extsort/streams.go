@@ -35,13 +35,10 @@ func (a *app) checkInput(files []string) error {
 // checkOutput guards against binary records on a terminal and an input that the shell has emptied for them, and warns
 // where nobody gets them. Output "-" was asked for by name, and may be a terminal.
 func (a *app) checkOutput(name string, inputs ...string) error {
-	if out, ok := a.stdout.(*os.File); ok && name == "" {
-		to, err := out.Stat()
+	if name == "" || isStandard(name, 1) {
 		for _, input := range inputs {
-			from, missing := os.Stat(input)
-			if err == nil && missing == nil && to.Mode().IsRegular() && to.Size() == 0 && os.SameFile(to, from) {
-				return fmt.Errorf("%s is standard output, too: the shell has emptied it (-o %s sorts a file onto itself)",
-					input, input)
+			if inputPlace(a, input).isEmptied(a.stdout) {
+				return emptied(input)
 			}
 		}
 	}
@@ -54,6 +51,33 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 			"give -o FILE, or redirect it (>/dev/null drops them without a warning)")
 	}
 	return nil
+}
+
+// isEmptied reports whether a place is the file of standard output, and empty.
+func (p place) isEmptied(stdout any) bool {
+	out, ok := stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	to, err := out.Stat()
+	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 {
+		return false
+	}
+	if in, ok := p.stream.(*os.File); ok {
+		from, err := in.Stat()
+		return err == nil && os.SameFile(to, from)
+	}
+	from, err := os.Stat(p.name)
+	return err == nil && os.SameFile(to, from)
+}
+
+func emptied(input string) error {
+	if isStandard(input, 0) {
+		return errors.New("standard input and standard output are the same file: the shell has emptied it " +
+			"(extsort -o FILE FILE sorts a file onto itself)")
+	}
+	return fmt.Errorf("%s is standard output, too: the shell has emptied it (-o %s sorts a file onto itself)",
+		input, input)
 }
 
 // misnamed is a warning of an output whose suffix promises what will not be in it, or "".

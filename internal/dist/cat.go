@@ -79,6 +79,9 @@ func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
 // CatTo makes one file or object of the parts. A store copies those that are in it and large enough for that; else they
 // go through here.
 func (p *Plan) CatTo(ctx context.Context, name string) error {
+	if err := p.checkCat(name); err != nil {
+		return err
+	}
 	size, parallel := plan.UploadParts(catBytes, p.Bytes())
 	copies := remote.SameStore(p.Output, name) && p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
 	if copies { // without memory
@@ -96,6 +99,25 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 		return errors.Join(err, out.Abort())
 	}
 	return out.Commit(-1)
+}
+
+// checkCat refuses a name that means a part or the plan.
+func (p *Plan) checkCat(name string) error {
+	to, err := os.Stat(name)
+	if err != nil {
+		return nil // it is new, an object, or cannot be opened
+	}
+	taken := []string{p.path(planName)}
+	for k := range p.Parts {
+		part, _ := p.partFile(k)
+		taken = append(taken, part)
+	}
+	for _, other := range taken {
+		if from, err := os.Stat(other); err == nil && os.SameFile(from, to) {
+			return fmt.Errorf("-o %s: is %s, which is part of the sort: name another output", name, other)
+		}
+	}
+	return nil
 }
 
 func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) error {

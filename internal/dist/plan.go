@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -65,6 +67,9 @@ type Request struct {
 
 // MaxTasks bounds the runs and the parts of a plan, since the cut has a number for each pair of them.
 const MaxTasks = 10_000
+
+// PlanFile returns the name of the file that has the plan of a folder.
+func PlanFile(folder string) string { return filepath.Join(folder, planName) }
 
 // Make makes the plan that is asked for and keeps it in folder, which must be new or empty, or have the same plan.
 func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
@@ -160,9 +165,23 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another",
 			in.Name)
 	}
+	if p.isPart(name) {
+		return fmt.Errorf("%s: has the name of a part in the output %s, which would replace it: name another output",
+			in.Name, p.Output)
+	}
 	p.Inputs = append(p.Inputs, File{name, in.Stamp(), in.Records})
 	p.Records += in.Records
 	return nil
+}
+
+// isPart reports whether a file would be replaced by a part of the output.
+func (p *Plan) isPart(name string) bool {
+	if p.OneFile || !strings.HasPrefix(filepath.Base(name), partPrefix) {
+		return false
+	}
+	folder, err := os.Stat(filepath.Dir(name))
+	output, missing := os.Stat(p.Output)
+	return err == nil && missing == nil && os.SameFile(folder, output)
 }
 
 // fingerprint is that of all that tasks depend on.

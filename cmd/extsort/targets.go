@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// A place is a file that a command reads or writes, by the name that the user gave or by an open standard stream.
+type place struct {
+	role   string // such as "an input"
+	name   string
+	stream any  // a.stdin or a.stdout; nil: name has the file
+	set    bool // the file is split: several files are named after it
+	within bool // name is a directory, and its files are meant
+}
+
+// A sideFile is a file that a command writes in addition to its result: a report or a plot. It is opened before the
+// work begins, so that a mistake is found at once, and has its name when all of it is written.
+type sideFile struct{ out *output.Output }
+
+// openSide opens the file that a flag names. It refuses a file that the command reads, or writes for another purpose.
+func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile, error) {
+	if err := checkSide(flag, name, taken...); err != nil {
+		return nil, err
+	}
+	out, err := output.Open(ctx, name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return &sideFile{out}, nil
+}
+
+// checkSide refuses what openSide does, and opens nothing.
+func checkSide(flag, name string, taken ...place) error {
+	for _, p := range taken {
+		if p.isFile(name) {
+			return fmt.Errorf("%s: %s is also %s: name another file", flag, name, p.role)
+		}
+	}
+	return nil
+}
+
+// write writes the file and gives it its name; after an error there is none, or the one that was there before.
+func (s *sideFile) write(write func(io.Writer) error) error {
+	out := s.out
+	s.out = nil
+	if err := write(out); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return out.Commit(-1)
+}
+
+// drop gives the file up, unless it was written. s may be nil.
+func (s *sideFile) drop() {
+	if s == nil || s.out == nil {
+		return
+	}
+	_ = s.out.Abort() // nothing was written that anybody could miss
+	s.out = nil
+}
+
+// isFile reports whether a name means the file of the place. Terminals and /dev/null may have several purposes.
+func (p place) isFile(name string) bool {
+	switch {
+	case p.within:
+		return inFolder(name, p.name)
+	case p.set:
+		return inSet(name, p.name)
+	case p.stream == nil:
+		return sameFile(p.name, name)
+	}
+	stream, ok := p.stream.(*os.File)
+	if !ok {
+		return false
+	}
+	open, err := stream.Stat()
+	there, missing := os.Stat(name)
+	return err == nil && missing == nil && shared(open, there)
+}
+
+// sameFile reports whether two names mean one file, also one that does not exist yet.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" || strings.Contains(a, "://") || strings.Contains(b, "://") {
+		return a == b && a != ""
+	}
+	first, err := os.Stat(a)
+	second, missing := os.Stat(b)
+	if err == nil && missing == nil {
+		return shared(first, second)
+	}
+	if (err == nil) != (missing == nil) {
+		return false
+	}
+	return sameName(realName(a), realName(b))
+}
+
+func shared(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Mode()&fs.ModeCharDevice == 0
+}
+
+// sameName compares names as file systems do by default.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// maxLinks is how many symbolic links are followed.
+const maxLinks = 40
+
+// realName returns the path of a file without symbolic links. The file need not exist: a link that leads nowhere is
+// followed, and the directory is resolved.
+func realName(name string) string {
+	for range maxLinks {
+		link, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(link) {
+			folder, _ := filepath.Split(name)
+			link = folder + link
+		}
+		name = link
+	}
+	folder, base := filepath.Split(name)
+	if real, err := filepath.EvalSymlinks(folder + "."); err == nil {
+		folder = real
+	}
+	if full, err := filepath.Abs(folder); err == nil {
+		folder = full
+	}
+	return filepath.Join(folder, base)
+}
+
+// inFolder reports whether a name means a file of a directory. Either may be empty.
+func inFolder(name, folder string) bool {
+	if name == "" || folder == "" {
+		return false
+	}
+	return sameName(filepath.Dir(realName(name)), realName(folder))
+}
+
+// inSet reports whether a name means a file of the set that --split makes of an output: OUTPUT.000, OUTPUT.001 and so
+// on, or OUTPUT.index.
+func inSet(name, of string) bool {
+	stem := strings.TrimSuffix(of, compressedSuffix(of))
+	real, stem := realName(name), realName(stem)
+	if !sameName(filepath.Dir(real), filepath.Dir(stem)) {
+		return false
+	}
+	prefix := filepath.Base(stem) + "."
+	base := filepath.Base(real)
+	if len(base) <= len(prefix) || !sameName(base[:len(prefix)], prefix) {
+		return false
+	}
+	rest := strings.TrimSuffix(base[len(prefix):], compressedSuffix(base))
+	return rest == "index" || len(rest) >= 3 && strings.Trim(rest, "0123456789") == ""
+}
+
+// compressedSuffix returns the suffix of a name that stands for a compression, or "".
+func compressedSuffix(name string) string {
+	if codec, _ := format.ParseCompression("", name); codec == format.None {
+		return ""
+	}
+	return filepath.Ext(name)
+}
