@@ -79,7 +79,7 @@ func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
 // CatTo makes one file or object of the parts. A store copies those that are in it and large enough for that; else they
 // go through here.
 func (p *Plan) CatTo(ctx context.Context, name string) error {
-	if err := p.checkCat(name); err != nil {
+	if err := checkCat(p, name); err != nil {
 		return err
 	}
 	size, parallel := plan.UploadParts(catBytes, p.Bytes())
@@ -102,7 +102,7 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 }
 
 // checkCat refuses a name that means a part or the plan.
-func (p *Plan) checkCat(name string) error {
+func checkCat(p *Plan, name string) error {
 	to, err := os.Stat(name)
 	if err != nil {
 		return nil // it is new, an object, or cannot be opened

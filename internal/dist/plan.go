@@ -165,7 +165,7 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another",
 			in.Name)
 	}
-	if p.isPart(name) {
+	if isPart(p, name) {
 		return fmt.Errorf("%s: has the name of a part in the output %s, which would replace it: name another output",
 			in.Name, p.Output)
 	}
@@ -175,7 +175,7 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 }
 
 // isPart reports whether a file would be replaced by a part of the output.
-func (p *Plan) isPart(name string) bool {
+func isPart(p *Plan, name string) bool {
 	if p.OneFile || !strings.HasPrefix(filepath.Base(name), partPrefix) {
 		return false
 	}
