@@ -448,10 +448,12 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 			return d
 		}
 	}
-	made, err := Plan(t.Context(), m.options(t, f))
+	s, err := prepare(t.Context(), m.options(t, f), true) // as Sort does, which reads pipes
 	if err != nil {
 		return planned{err: err.Error()}
 	}
+	defer s.close()
+	made := s.run.Plan
 	p := planned{
 		device: made.Device, chunkRecords: made.ChunkRecords,
 		temp: made.TempBytes, stored: made.StoredBytes, kept: made.KeptBytes,

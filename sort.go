@@ -6,15 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish. It ends soon after ctx is
@@ -53,14 +58,47 @@ func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	return s.report(), err
 }
 
-// Plan tells what Sort would do with these options. It reads a sample of the input but no standard input, and writes
-// nothing.
+// Plan returns what Sort would do with these options. It reads a sample of each input file and writes nothing. It
+// reads no pipe, whose bytes would be missing in the sort: neither a FIFO, nor a Source with a Reader, nor standard
+// input that is no file. The plan then assumes random keys in random order.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
+	opt, err := opt.withoutPipes()
+	if err != nil {
+		return nil, err
+	}
 	s, err := prepare(ctx, opt, true)
 	if err != nil {
 		return nil, err
 	}
 	return s.run.Plan, s.close()
+}
+
+// withoutPipes puts sources that need not be read in the place of pipes.
+func (o Options) withoutPipes() (Options, error) {
+	sources := o.sources()
+	isPipe := func(s input.Source) bool { return s.IsConsumed(cmp.Or[io.Reader](o.Stdin, os.Stdin)) }
+	if !slices.ContainsFunc(sources, isPipe) {
+		return o, nil
+	}
+	if !slices.Contains([]string{"", "gensort"}, o.Record.Format) {
+		return o, fmt.Errorf("a plan does not read a pipe, which has the header of %v %s: name a file",
+			option.Format, o.Record.Format)
+	}
+	o.Inputs, o.Sources = nil, nil
+	for _, s := range sources {
+		if isPipe(s) {
+			s = s.Unread()
+		}
+		o.Sources = append(o.Sources, Source(s))
+	}
+	wrap := o.faults.wrapDataset
+	o.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
+		if wrap != nil {
+			d = wrap(d)
+		}
+		return chunker.Imagined(d, -1)
+	}
+	return o, nil
 }
 
 // PlanFor is Plan for an input that is not there: so many records with uniformly random keys in random order, in a file

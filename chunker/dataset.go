@@ -43,8 +43,8 @@ func NewDataset(inputs []*input.Input) Dataset {
 	return input.NewFiles(inputs)
 }
 
-// Imagined is a dataset that is nowhere: so many records with random keys in random order. Only what a plan needs is
-// known of it; the rest is another's.
+// Imagined returns a dataset that does not exist: the number of records, or -1 if it is not known, with random keys in
+// random order. It has only what a plan needs; d has the rest.
 func Imagined(d Dataset, records int64) Dataset { return &imagined{d, records} }
 
 type imagined struct {
@@ -56,7 +56,10 @@ func (d *imagined) Records() int64 { return d.records }
 
 func (d *imagined) Sample(k *format.Keyer, n int) (plan.Sample, error) {
 	n = plan.SampleLimit(n, k.Layout().RecordSize)
-	prefixes, chance := make([]uint64, min(int64(n), d.records)), rand.New(rand.NewPCG(1, 1))
+	if d.records >= 0 {
+		n = int(min(int64(n), d.records))
+	}
+	prefixes, chance := make([]uint64, n), rand.New(rand.NewPCG(1, 1))
 	for i := range prefixes {
 		prefixes[i] = chance.Uint64() >> (64 - k.PrefixBits())
 	}

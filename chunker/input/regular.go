@@ -50,7 +50,7 @@ func newRegular(shown string, r io.Reader) *placed {
 	if err != nil && err != io.EOF {
 		return nil
 	}
-	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: info.Size() - start,
+	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: max(info.Size()-start, 0),
 		first: first[:n]}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -35,6 +36,36 @@ func Named(names ...string) []Source {
 
 // IsStdin reports whether a source stands for standard input.
 func (s *Source) IsStdin() bool { return s.Name == Stdin && s.At == nil && s.Reader == nil }
+
+// IsConsumed reports whether reading a source takes its bytes away from whoever reads next: a pipe, but no file.
+func (s *Source) IsConsumed(stdin io.Reader) bool {
+	switch {
+	case s.At != nil || s.isRemote():
+		return false
+	case s.Reader != nil:
+		return newRegular(s.Name, s.Reader) == nil
+	case s.Name == Stdin:
+		return newRegular(s.Name, stdin) == nil
+	}
+	info, err := os.Stat(s.Name)
+	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
+}
+
+// Unread returns a source in place of one that must not be read: its bytes are zeros without an end.
+func (s *Source) Unread() Source {
+	name := s.Name
+	if s.IsStdin() {
+		name = shownStdin
+	}
+	return Source{Name: name, Reader: zeros{}}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
 
 // isRemote reports whether a source is an object of a store or a file of a server.
 func (s *Source) isRemote() bool { return s.At == nil && s.Reader == nil && remote.Is(s.Name) }

@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 )
 
@@ -100,15 +102,30 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)
 		return nil
 	}
-	writePlan(a.out, p, f, assumed)
+	writePlan(a.out, p, f, assumed, len(f.pipes(a, files)) > 0)
 	return nil
 }
 
-func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed bool) {
+// pipes returns the inputs that a plan does not read, since their bytes would be missing in the sort.
+func (f *planFlags) pipes(a *app, files []string) []string {
+	if f.made.records+f.made.bytes > 0 {
+		return nil
+	}
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+		source := input.Source{Name: name}
+		return !source.IsConsumed(a.stdin)
+	})
+}
+
+func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed, pipe bool) {
 	opt, size := &f.opt, int64(p.RecordSize)
 	writeRows(w, []row{
 		{"records", planRecords(p)},
 		{"assumed", when(f.made.records+f.made.bytes > 0, "random keys in random order, in a file on a disk")},
+		{"assumed", when(pipe, "random keys in random order: a plan does not read a pipe")},
 		{"layout", p.Layout},
 		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included") +
 			when(p.UnusedMemory > 0, ", of which %s are left alone: to touch them takes longer than it saves",
