@@ -3,6 +3,7 @@ package extsort
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -300,6 +301,151 @@ func TestCheckpointIsDamaged(t *testing.T) {
 		}
 		if text := err.Error(); !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") {
 			t.Errorf("%s: the error is: %v", name, err)
+		}
+	}
+}
+
+// keptFile is the file that the last merge of a sort has written to; "": none is kept.
+func keptFile(t *testing.T, opt Options) string {
+	t.Helper()
+	for _, name := range leftIn(t, filepath.Dir(opt.Output)) {
+		if strings.Contains(name, ".extsort-") {
+			return filepath.Join(filepath.Dir(opt.Output), name)
+		}
+	}
+	return ""
+}
+
+// TestKeptOutputIsDamaged cuts what is kept of an output, changes bytes of it, and puts other files in its place: each
+// time the output has the right bytes, what is damaged is written again, and what is not stays.
+func TestKeptOutputIsDamaged(t *testing.T) {
+	r := seeded(t)
+	flip := func(at, n int) func(*testing.T, string, []byte) error {
+		return func(_ *testing.T, name string, content []byte) error {
+			changed := slices.Clone(content)
+			for i := at; i < at+n; i++ {
+				changed[i] ^= byte(1 + r.IntN(255))
+			}
+			return os.WriteFile(name, changed, 0o600)
+		}
+	}
+	type attack struct {
+		what  string
+		do    func(t *testing.T, name string, content []byte) error
+		whole bool // all is written again, without a word
+	}
+	cut := func(size int64) func(*testing.T, string, []byte) error {
+		return func(_ *testing.T, name string, _ []byte) error { return os.Truncate(name, size) }
+	}
+	var victim string
+	attacks := []attack{
+		{"nothing", func(*testing.T, string, []byte) error { return nil }, false},
+		{"removed", func(_ *testing.T, name string, _ []byte) error { return os.Remove(name) }, true},
+		{"a copy", func(_ *testing.T, name string, content []byte) error {
+			return errors.Join(os.Remove(name), os.WriteFile(name, content, 0o644), os.Chmod(name, 0o644))
+		}, false},
+		{"zeros", func(_ *testing.T, name string, content []byte) error {
+			return errors.Join(os.Truncate(name, 0), os.Truncate(name, int64(len(content))))
+		}, false},
+		{"a link", func(t *testing.T, name string, content []byte) error {
+			victim = filepath.Join(t.TempDir(), "victim")
+			return errors.Join(os.WriteFile(victim, content, 0o644), os.Remove(name), os.Symlink(victim, name))
+		}, true},
+		{"another name", func(t *testing.T, name string, content []byte) error {
+			victim = filepath.Join(filepath.Dir(filepath.Dir(name)), "victim")
+			return os.Link(name, victim)
+		}, true},
+		{"stretches swapped", func(_ *testing.T, name string, content []byte) error {
+			return os.WriteFile(name, slices.Concat(content[320:640], content[:320], content[640:]), 0o600)
+		}, false},
+	}
+	for range effort(12) {
+		size := 8 * int64(3000)
+		at := r.Int64N(size)
+		attacks = append(attacks,
+			attack{fmt.Sprint("cut at ", at), cut(at), false},
+			attack{fmt.Sprint("changed at ", at), flip(int(at), 1), false},
+			attack{fmt.Sprint("much changed from ", at), flip(int(at), int(min(size-at, 1+r.Int64N(5000)))), false})
+	}
+	for _, a := range attacks {
+		opt, want := cutOff(t, 3000)
+		victim = ""
+		name := keptFile(t, opt)
+		content, err := os.ReadFile(name)
+		if err = errors.Join(err, a.do(t, name, content)); err != nil {
+			t.Fatal(err)
+		}
+		var before []byte
+		if victim != "" {
+			before, _ = os.ReadFile(victim)
+		}
+		var warnings []string
+		opt.Warn = func(message string) { warnings = append(warnings, message) }
+		report, err := Sort(t.Context(), opt)
+		if err != nil || report.RecordsOut != 3000 {
+			t.Errorf("%s: the report says %+v, %v", a.what, report, err)
+		}
+		checkKept(t, opt, want, a.what)
+		if victim != "" {
+			if after, err := os.ReadFile(victim); !bytes.Equal(before, after) {
+				t.Errorf("%s: another file was written to: %v", a.what, err)
+			}
+			os.Remove(victim)
+		}
+		for _, warning := range warnings {
+			if a.whole || a.what == "nothing" || a.what == "a copy" || !strings.Contains(warning, "are damaged, and are written again") {
+				t.Errorf("%s: the warning is %q", a.what, warning)
+			}
+		}
+		if a.what == "zeros" && len(warnings) != 1 {
+			t.Errorf("%s: the warnings are %q", a.what, warnings)
+		}
+	}
+}
+
+// TestKeptOutputOfOtherRecords damages the kept output of sorts whose output has other records than the input, or a
+// header: what is verified is what the file has.
+func TestKeptOutputOfOtherRecords(t *testing.T) {
+	r := seeded(t)
+	for what, change := range map[string]func(o *Options){
+		"argsort": func(o *Options) { o.Argsort = "u64" },
+		"limit":   func(o *Options) { o.Limit = 2500 },
+		"reverse": func(o *Options) { o.Reverse = true },
+	} {
+		kept := 0
+		for range effort(8) {
+			opt := keptSort(t, kindNamed("u64"), kindNamed("u64").make(t, "uniform", 3000, r), Options{Workers: 1 + r.IntN(3)})
+			change(&opt)
+			plain := opt
+			plain.Checkpoint, plain.Output = "", filepath.Join(t.TempDir(), "plain")
+			if _, err := Sort(t.Context(), plain); err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(plain.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.faults.output = func(operation string) error {
+				if operation == "rename output" {
+					return errInjected
+				}
+				return nil
+			}
+			if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+				t.Fatal(err)
+			}
+			opt.faults.output = nil
+			if name := keptFile(t, opt); name != "" {
+				kept++
+				damage(t, name, r)
+			}
+			if _, err := Sort(t.Context(), opt); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			checkKept(t, opt, want, what)
+		}
+		if kept == 0 {
+			t.Errorf("%s: no output was kept", what)
 		}
 	}
 }

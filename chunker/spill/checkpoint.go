@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,12 +37,6 @@ type Checkpoint struct {
 	failed     atomic.Bool // something in the background
 }
 
-// Names in the folder of a checkpoint.
-const (
-	manifestName = "manifest"
-	spillPrefix  = "spill-"
-)
-
 // OpenCheckpoint makes a checkpoint, whose folder a crash may not take away, or goes on with it. Nobody else may work
 // there meanwhile. readOnly: it only reads what is finished, if anything is.
 func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
@@ -58,7 +52,7 @@ func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
 		err = checkOurs(folder)
 	}
 	if err == nil {
-		err = undamaged(func() error { return c.kept.open(filepath.Join(folder, manifestName), readOnly) })
+		err = c.kept.open(folder, readOnly)
 	}
 	if readOnly && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -86,42 +80,61 @@ func errAnew(reason string, args ...any) error {
 func checkOurs(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
-		if name := e.Name(); name != manifestName && !strings.HasPrefix(name, spillPrefix) {
-			return fmt.Errorf("%s there is of no checkpoint: name an empty folder, or one that is not there yet", name)
+		if !isOurs(e.Name()) || !e.Type().IsRegular() && e.Name() == manifestName {
+			return fmt.Errorf("%q there is of no checkpoint: name an empty folder, or one that is not there yet", e.Name())
 		}
 	}
 	return err
 }
 
+// isOurs reports whether a file with that name may be in the folder of a checkpoint. A network file system or FUSE gives
+// a file that is removed while it is open another name, which may outlive a crash.
+func isOurs(name string) bool {
+	known := []string{manifestName, newManifest, lockName, removedLock}
+	prefixes := []string{spillPrefix, runIndexPrefix, ".nfs", ".fuse_hidden"}
+	hasPrefix := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.Contains(known, name) || slices.ContainsFunc(prefixes, hasPrefix)
+}
+
 // Identify refuses to go on with what is of another sort. The last thing, which all inputs make, is not compared where
 // the output is complete: it may be one of them by now.
 func (c *Checkpoint) Identify(now Identity, output string) error {
-	was, err := c.kept.identity, c.findComplete(output)
+	id := newKeptIdentity(now)
+	was, err := c.kept.Identity, c.findComplete(output)
 	if err == nil && c.complete {
-		now = now[:len(now)-1]
+		id = id[:len(id)-1]
 	}
-	for i := range min(len(was), len(now)) {
-		if was[i] != now[i] && !(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.complete)) {
+	for i := range min(len(was), len(id)) {
+		if was[i] != id[i] && !(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.Complete)) {
 			c.complete = false
 			left := ""
-			if c.kept.output != "" {
-				left = "; what it has written is " + c.kept.output
+			if c.kept.Output != nil {
+				left = "; what it has written is " + string(c.kept.Output.Name)
 			}
 			return atCheckpoint(c.folder, errAnew("it is of another sort: %v was %s, and is %s now%s",
-				option.Field(was[i][0]), was[i][1], now[i][1], left))
+				option.Field(was[i][0]), was[i][1], id[i][1], left))
 		}
 	}
-	if was == nil && err == nil && c.kept.db != nil && !c.kept.db.IsReadOnly() {
-		err = c.kept.put(identityKey, now)
+	if was == nil && err == nil && c.kept.writable() {
+		err = c.enter(func(k *kept) { k.Identity = id })
 	}
 	return atCheckpoint(c.folder, err)
+}
+
+// enter changes the manifest, durably.
+func (c *Checkpoint) enter(change func(k *kept)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := c.kept.kept
+	change(&next)
+	return c.kept.put(next)
 }
 
 // findComplete finds out whether a run before has given the output its name, and makes that durable.
 func (c *Checkpoint) findComplete(output string) error {
 	name, missing := filepath.EvalSymlinks(output)
 	info, err := os.Stat(name)
-	if missing != nil || err != nil || Stamp(info) != c.kept.complete {
+	if missing != nil || err != nil || Stamp(info) != c.kept.Complete {
 		return nil
 	}
 	err = SyncNames(filepath.Dir(name))
@@ -138,8 +151,7 @@ func Stamp(info fs.FileInfo) string {
 func (c *Checkpoint) SetComplete(file *os.File) error {
 	info, err := file.Stat()
 	if err == nil {
-		c.kept.complete = Stamp(info)
-		err = c.kept.put(completeKey, c.kept.complete)
+		err = c.enter(func(k *kept) { k.Complete = Stamp(info) })
 	}
 	return atCheckpoint(c.folder, err)
 }
@@ -151,16 +163,14 @@ func (c *Checkpoint) Finish() { c.complete = true }
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.runs), Complete: c.complete}
-	for _, run := range c.kept.runs {
+	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.Runs), Complete: c.complete}
+	for _, run := range c.kept.Runs {
 		s.Records += run.Records
 		for i := range run.Blocks {
 			s.StoredBytes += aligned(run.Blocks[i].Bytes)
 		}
 	}
-	if c.kept.written != nil {
-		s.Written = c.kept.written.Records
-	}
+	s.Written = c.kept.Written.Records()
 	return s
 }
 
@@ -197,7 +207,7 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 		if err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			err = c.kept.putRun(&keptRun{run.Origin, run.blocks})
+			err = c.kept.putRun(&keptRun{Origin: run.Origin, Blocks: run.blocks})
 		}
 		if err != nil {
 			c.failed.Store(true)
@@ -246,21 +256,23 @@ func (c *Checkpoint) Folder() string {
 	return whole
 }
 
-// Output is the file that the last merge writes to, in the folder of the output; "": there is none yet. From now on
-// the caller sees to it.
-func (c *Checkpoint) Output() string {
+// Output is the file that the last merge writes to; nil: there is none yet. From now on the caller sees to it.
+func (c *Checkpoint) Output() *KeptOutput {
 	c.handedOver = true
-	return c.kept.output
+	return c.kept.Output
 }
 
 // SetOutput enters that file, of which nothing is written.
-func (c *Checkpoint) SetOutput(name string) error {
-	c.kept.output, c.kept.written = name, nil
-	return atCheckpoint(c.folder, c.kept.put(outputKey, name, writtenKey))
+func (c *Checkpoint) SetOutput(output KeptOutput) error {
+	return atCheckpoint(c.folder, c.enter(func(k *kept) { k.Output, k.Written = &output, nil }))
 }
 
 // Written is how far the last merge had come; nil: nothing is written.
-func (c *Checkpoint) Written() *Written { return c.kept.written }
+func (c *Checkpoint) Written() *Written {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept.Written
+}
 
 // SetWritten enters how far it has come, when sync has made that durable. While something else is being entered it
 // waits, or else reports false and does nothing.
@@ -269,7 +281,7 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 		if err := sync(); err != nil {
 			return err
 		}
-		return atCheckpoint(c.folder, c.kept.put(writtenKey, w))
+		return atCheckpoint(c.folder, c.enter(func(k *kept) { k.Written = w }))
 	}
 	if wait {
 		c.background.Go(enter)
@@ -281,34 +293,45 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 // Close lets others work in the folder, and removes it if nothing in it is worth to be kept. REQUIRES: its files of
 // spill are closed.
 func (c *Checkpoint) Close() error {
-	if c.kept.db == nil {
-		return nil
-	}
 	_ = c.Wait() // the sort knows what went wrong
-	nothing := len(c.kept.runs) == 0 && (c.handedOver || c.kept.output == "")
-	if (c.complete || nothing) && !c.kept.db.IsReadOnly() {
+	nothing := len(c.kept.Runs) == 0 && (c.handedOver || c.kept.Output == nil)
+	if (c.complete || nothing) && c.kept.writable() {
 		return c.remove()
 	}
-	return c.kept.db.Close()
+	return c.kept.close()
 }
 
-// remove removes the checkpoint, the manifest last: until then it names a complete output, and no run that is gone. A
-// sort that is killed meanwhile has nothing left to do the next time but this.
+// remove removes the checkpoint, the manifest after all else: until then it names a complete output, and no run that is
+// gone. A sort that is killed meanwhile has nothing left to do the next time but this. No file is open when it is
+// removed, and the lock is removed last.
 func (c *Checkpoint) remove() error {
 	err := c.kept.forgetRuns()
-	if runtime.GOOS == "windows" { // which removes no open file
-		c.kept.db.Close()
-	}
-	defer c.kept.db.Close()
 	entries, unread := os.ReadDir(c.folder)
 	var all errgroup.Group // to free the space of a large file takes a while
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), spillPrefix) {
-			all.Go(func() error { return os.Remove(filepath.Join(c.folder, e.Name())) })
+		if name := e.Name(); name != manifestName && name != lockName {
+			all.Go(func() error { return removeIfThere(filepath.Join(c.folder, name)) })
 		}
 	}
 	if err = errors.Join(err, unread, all.Wait(), SyncNames(c.folder)); err == nil {
-		err = errors.Join(os.Remove(filepath.Join(c.folder, manifestName)), os.Remove(c.folder))
+		err = removeFile(filepath.Join(c.folder, manifestName))
+	}
+	if err != nil {
+		return atCheckpoint(c.folder, errors.Join(err, c.kept.close()))
+	}
+	if err = c.kept.lock.remove(); err == nil {
+		err = removeFile(c.folder)
+	}
+	if _, used := os.Lstat(filepath.Join(c.folder, lockName)); used == nil {
+		err = nil // another process has begun to work there
 	}
 	return atCheckpoint(c.folder, err)
+}
+
+func removeIfThere(name string) error {
+	err := removeFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

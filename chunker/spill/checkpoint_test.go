@@ -2,8 +2,10 @@ package spill
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,7 +22,7 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	stuck := filepath.Join(folder, spillPrefix+"1")
 	file, err := os.Create(out)
 	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), c.kept.putRun(&keptRun{}),
-		c.SetOutput(out), c.SetComplete(file), file.Close(), os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
+		c.SetOutput(KeptOutput{Name: RawName(out)}), c.SetComplete(file), file.Close(), os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	c.Finish()
@@ -71,11 +73,11 @@ func TestCheckpointIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestManifestIsMadeWhole: no part of a manifest ever stands under its name. What a crash leaves of one that was being
-// made is in nobody's way, and goes with the folder; something else under that name is refused, and stays.
+// TestManifestIsMadeWhole: what a crash leaves of a manifest that was being made is in nobody's way, and goes with the
+// folder; something else under that name is refused, and stays.
 func TestManifestIsMadeWhole(t *testing.T) {
 	folder := t.TempDir()
-	manifest, part := filepath.Join(folder, manifestName), filepath.Join(folder, spillPrefix+"PART")
+	part := filepath.Join(folder, newManifest)
 	if err := os.WriteFile(part, make([]byte, 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +85,10 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.SetOutput("out"), c.Close()); err != nil {
+	if err := errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	prepare(manifest) // as a process does that was about to when the first one did
-	if c, err = OpenCheckpoint(folder, false); err != nil || c.Output() != "out" {
+	if c, err = OpenCheckpoint(folder, false); err != nil || c.Output().Name != "out" {
 		t.Fatalf("the output is lost, %v", err)
 	}
 	c.Finish()
@@ -98,6 +99,7 @@ func TestManifestIsMadeWhole(t *testing.T) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 	const text = "shopping: a manifest of somebody else"
+	manifest := filepath.Join(folder, manifestName)
 	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(manifest, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -109,14 +111,201 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	}
 }
 
-// TestManifestOfAnotherShape: a value that is whole, but not of its key, is damage as well.
-func TestManifestOfAnotherShape(t *testing.T) {
-	name := filepath.Join(t.TempDir(), manifestName)
-	var m manifest
-	if err := errors.Join(m.open(name, false), m.put(identityKey, 5), m.db.Close()); err != nil {
+// filledCheckpoint makes a checkpoint with everything that one can have.
+func filledCheckpoint(t *testing.T, folder string) {
+	t.Helper()
+	c, err := OpenCheckpoint(folder, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.open(name, true); err == nil || !strings.Contains(err.Error(), "its manifest is damaged") {
-		t.Errorf("the error is: %v", err)
+	written := &Written{Of: []RunRecords{{0, 40}, {40, 9}}}
+	written = written.With(Stretch{Records: 20, Taken: []int64{19, 1}, Sum: SumOf([]byte("a"))}, 8)
+	blocks := []Block{{Records: 40, Bytes: 320, Sum: 77, Key: []byte("01234567")}}
+	err = errors.Join(
+		c.Identify(Identity{{"the output", "/a/na\xffme"}, {"the sample", "x"}}, "/missing"),
+		c.kept.putRun(&keptRun{Origin: Origin{Records: 40}, Blocks: blocks}),
+		c.kept.putRun(&keptRun{Origin: Origin{First: 40, Records: 9}, Blocks: blocks}),
+		c.SetOutput(KeptOutput{Name: ".na\xffme", Inode: 7, Mode: 0o600}),
+	)
+	c.SetWritten(written, func() error { return nil }, true)
+	if err = errors.Join(err, c.Wait(), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedManifest cuts the manifest and the index of a run at every byte, changes every byte, and adds some: each
+// time there is one line that says so and what to do, and all stays as it is. The whole files have what was entered.
+func TestDamagedManifest(t *testing.T) {
+	folder := t.TempDir()
+	filledCheckpoint(t, folder)
+	c, err := OpenCheckpoint(folder, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := c.Output(); len(c.kept.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
+		string(c.kept.Runs[0].Blocks[0].Key) != "01234567" || c.kept.Identity[0][1] != "/a/na\xffme" {
+		t.Errorf("the checkpoint has %+v", c.kept.kept)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{manifestName, c.kept.Runs[1].indexName()} {
+		t.Run(name, func(t *testing.T) { damageEverywhere(t, folder, name) })
+	}
+	again, err := OpenCheckpoint(folder, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(folder, c.kept.Runs[1].indexName())); err != nil {
+		t.Fatal(err)
+	}
+	checkDamaged(t, folder, "removed")
+}
+
+func damageEverywhere(t *testing.T, folder, name string) {
+	t.Helper()
+	name = filepath.Join(folder, name)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, text []byte) {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checkDamaged(t, folder, what)
+	}
+	for i := range whole {
+		try(fmt.Sprint("cut at ", i), whole[:i])
+		for _, mask := range []byte{1, 0x20, 0x80, 0xff} {
+			changed := slices.Clone(whole)
+			changed[i] ^= mask
+			try(fmt.Sprintf("byte %d changed by %#x", i, mask), changed)
+		}
+	}
+	try("longer", append(slices.Clone(whole), ' '))
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkDamaged(t *testing.T, folder, what string) {
+	t.Helper()
+	_, err := OpenCheckpoint(folder, false)
+	if err == nil {
+		t.Fatalf("%s: there is no error", what)
+	}
+	text := err.Error()
+	if !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") || strings.Contains(text, "\n") {
+		t.Errorf("%s: the error is: %v", what, err)
+	}
+}
+
+// TestManifestOfAnotherShape: a manifest that is whole, but has a value of another type, is damage as well.
+func TestManifestOfAnotherShape(t *testing.T) {
+	for _, body := range []string{`[]`, `{"identity":5}`, `{"runs":[null]}`,
+		`{"written":{"Of":[{"First":0,"Records":1}],"Stretches":[{"Records":1,"Taken":[]}]}}`} {
+		folder := t.TempDir()
+		text := fmt.Sprintf(manifestHeader, manifestVersion, checksum([]byte(body)), len(body)) + body
+		if err := os.WriteFile(filepath.Join(folder, manifestName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checkDamaged(t, folder, body)
+	}
+}
+
+// TestNothingOpenIsRemoved: on NFS and FUSE a file that is removed while it is open gets another name in the folder,
+// which then cannot be removed.
+func TestNothingOpenIsRemoved(t *testing.T) {
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip(err)
+	}
+	folder := filepath.Join(t.TempDir(), "kept")
+	filledCheckpoint(t, folder)
+	removed := 0
+	removeFile = func(name string) error {
+		removed++
+		descriptors, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, d := range descriptors {
+			if open, _ := os.Readlink("/proc/self/fd/" + d.Name()); open == name && name != folder {
+				t.Errorf("%s is removed while it is open", name)
+			}
+		}
+		return os.Remove(name)
+	}
+	defer func() { removeFile = os.Remove }()
+	leftOver := filepath.Join(folder, ".nfs0001")
+	c, err := OpenCheckpoint(folder, false)
+	if err = errors.Join(err, os.WriteFile(leftOver, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	spilled, err := c.Create("")
+	if err = errors.Join(err, spilled.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c.Finish()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) || removed < 6 {
+		t.Errorf("the folder is still there, or %d files were removed: %v", removed, err)
+	}
+}
+
+// TestStretchSums: the sum of bytes does not depend on where they are cut, and changes with every bit and their order.
+func TestStretchSums(t *testing.T) {
+	p := make([]byte, 300)
+	for i := range p {
+		p[i] = byte(i * 7)
+	}
+	want := SumOf(p)
+	for i := range p {
+		for j := i; j <= len(p); j += 17 {
+			sum := SumOf(p[:i]).Join(SumOf(p[i:j]), int64(j-i)).Join(SumOf(p[j:]), int64(len(p)-j))
+			if sum != want {
+				t.Fatalf("cut at %d and %d the sum is another one", i, j)
+			}
+		}
+		q := slices.Clone(p)
+		q[i] ^= 1 << (i % 8)
+		if SumOf(q) == want {
+			t.Errorf("byte %d is changed, and the sum is the same", i)
+		}
+	}
+	if swapped := SumOf(p[100:200]).Join(SumOf(p[:100]), 100).Join(SumOf(p[200:]), 100); swapped == want {
+		t.Error("in another order the sum is the same")
+	}
+	var read StretchSum
+	if text, err := want.MarshalText(); err != nil || read.UnmarshalText(text) != nil || read != want {
+		t.Errorf("%s is read as %+v, %v", text, read, err)
+	}
+}
+
+// TestStretchesAreFew: however many are entered, a few are kept, and their sums are right.
+func TestStretchesAreFew(t *testing.T) {
+	var w = &Written{Of: []RunRecords{{0, 1000}}}
+	data := make([]byte, 1000)
+	for i := range data {
+		data[i] = byte(i * i)
+	}
+	for i := range 500 {
+		sum := SumOf(data[2*i : 2*i+2])
+		w = w.With(Stretch{Records: int64(2*i + 2), Taken: []int64{int64(2*i + 2)}, Sum: sum}, 1)
+	}
+	if len(w.Stretches) > maxStretches || len(w.Stretches) < maxStretches/2 || w.Records() != 1000 {
+		t.Errorf("there are %d stretches, up to record %d", len(w.Stretches), w.Records())
+	}
+	from := int64(0)
+	for _, s := range w.Stretches {
+		if s.Sum != SumOf(data[from:s.Records]) || s.Taken[0] != s.Records {
+			t.Errorf("stretch from %d: %+v", from, s)
+		}
+		from = s.Records
 	}
 }

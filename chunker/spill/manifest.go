@@ -1,19 +1,17 @@
 package spill
 
 import (
-	"crypto/rand"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"time"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
-	"go.etcd.io/bbolt"
-	database "go.etcd.io/bbolt/errors"
 
 	"github.com/extsort/extsort/format"
 )
@@ -27,173 +25,311 @@ type Origin struct {
 // Identity tells one sort from others: what each thing is called, and what it is.
 type Identity [][2]string
 
-// Written is how far the last merge has come: the output has so many records, the first ones of the order.
-type Written struct {
-	Records int64
-	Of      []RunPart // the runs that are merged
+// manifest lists what a checkpoint has kept. Its file is written whole under another name, made durable and renamed:
+// after a crash it is the one from before or the new one. A manifest looks like this:
+//
+//	extsort-checkpoint 4 XXH3 LENGTH\n   the version, and the checksum and the length of the JSON
+//	{"identity":[…],"runs":[…],…}        kept, as JSON
+//
+// The blocks of a run are many and never change, so each run has an index file of its own, which is written once.
+// The manifest has the length and the checksum of each.
+type manifest struct {
+	folder string
+	lock   *folderLock // nil: there is no checkpoint
+	kept
 }
 
-// RunPart is a run and how many of its records are among those that are written.
-type RunPart struct{ First, Records, Written int64 }
+// kept is the content of a manifest.
+type kept struct {
+	Identity keptIdentity `json:"identity,omitempty"`
+	Runs     []*keptRun   `json:"runs,omitempty"`    // in the order of their origins
+	Output   *KeptOutput  `json:"output,omitempty"`  // nil: there is none yet
+	Written  *Written     `json:"written,omitempty"` // nil: nothing is written
+	Complete string       `json:"complete,omitempty"`
+}
 
-// manifest is what a checkpoint has, as a database: each change of it is durable as a whole, or not made. A value is in
-// JSON, behind its XXH3 in hexadecimal digits.
-type manifest struct {
-	db *bbolt.DB
-
-	identity Identity
-	runs     []*keptRun // in the order of their origins
-	output   string
-	written  *Written
-	complete string // the stamp of the output's file, from when on only its name may be missing
+// KeptOutput is the file that the last merge writes to, in the folder of the output.
+type KeptOutput struct {
+	Name  RawName     `json:"name"`
+	Inode uint64      `json:"inode,omitempty"` // 0: the system has none
+	Mode  fs.FileMode `json:"mode"`
 }
 
 type keptRun struct {
 	Origin
-	Blocks []Block
+	Index  indexFile
+	Blocks []Block `json:"-"` // in the index file
 }
 
-// The keys of values. Runs have others, which are in order.
-const (
-	identityKey = "identity"
-	outputKey   = "output"
-	writtenKey  = "written"
-	completeKey = "complete"
-)
-
-var bucket = []byte("checkpoint")
-
-// undamaged makes an error of the panics and faults of the database, which believes what its pages say.
-func undamaged(use func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = errAnew("its manifest is damaged: %v", fault)
-		}
-	}()
-	return use()
+// indexFile describes the file with the blocks of a run.
+type indexFile struct {
+	Bytes int
+	Sum   string // XXH3 in hexadecimal digits
 }
 
-// prepare makes the database under another name first, so that a crash leaves all of it or nothing. It needs no error:
-// where a file cannot have two names, the database is made in its place.
-func prepare(name string) {
-	part := filepath.Join(filepath.Dir(name), spillPrefix+rand.Text())
-	if db, err := bbolt.Open(part, 0o600, nil); err == nil && db.Close() == nil {
-		_ = os.Link(part, name) // which replaces nothing that another process has made meanwhile
+// RawName is a file name, which may be any bytes. In JSON it is a string where it is valid UTF-8, else an array of
+// numbers.
+type RawName string
+
+// MarshalJSON implements json.Marshaler.
+func (n RawName) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
 	}
-	_ = os.Remove(part)
+	numbers := make([]int, len(n))
+	for i := range len(n) {
+		numbers[i] = int(n[i])
+	}
+	return json.Marshal(numbers)
 }
 
-// lockTimeout is how long another process may hold the manifest: some systems take the lock of a killed process away
-// only after its parent has heard of its end.
-const lockTimeout = 2 * time.Second
-
-// open opens the database, which nobody else may write to meanwhile, and reads it.
-func (m *manifest) open(name string, readOnly bool) (err error) {
-	if _, missing := os.Lstat(name); missing != nil && !readOnly {
-		prepare(name)
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *RawName) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte("[")) {
+		return json.Unmarshal(text, (*string)(n))
 	}
-	m.db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: lockTimeout, ReadOnly: readOnly})
-	switch {
-	case errors.Is(err, database.ErrTimeout):
-		return errors.New("another process works there: wait for it, or name another folder")
-	case errors.Is(err, database.ErrInvalid), errors.Is(err, database.ErrChecksum),
-		errors.Is(err, database.ErrVersionMismatch):
-		return errAnew("its manifest is damaged: %w", err)
-	case err != nil:
+	var numbers []int
+	if err := json.Unmarshal(text, &numbers); err != nil {
 		return err
 	}
+	raw := make([]byte, len(numbers))
+	for i, number := range numbers {
+		raw[i] = byte(number)
+	}
+	*n = RawName(raw)
+	return nil
+}
+
+// keptIdentity is an Identity whose strings, some of which are file names, may be any bytes.
+type keptIdentity [][2]RawName
+
+func newKeptIdentity(id Identity) (kept keptIdentity) {
+	for _, pair := range id {
+		kept = append(kept, [2]RawName{RawName(pair[0]), RawName(pair[1])})
+	}
+	return kept
+}
+
+// Names of files in the folder of a checkpoint, or what they begin with.
+const (
+	manifestName   = "manifest"
+	newManifest    = "manifest-new" // until it is whole
+	lockName       = "lock"
+	removedLock    = "lock-removed" // while the folder is being removed
+	spillPrefix    = "spill-"
+	runIndexPrefix = "run-"
+)
+
+// manifestVersion changes with the form of the manifest and of what it lists.
+const manifestVersion = 4
+
+// manifestHeader is the form of the first line.
+const manifestHeader = "extsort-checkpoint %d %s %d\n"
+
+// open locks the folder, so that nobody else writes there meanwhile, and reads the manifest if there is one. After an
+// error the folder is not locked.
+func (m *manifest) open(folder string, readOnly bool) error {
+	lock, err := lockFolder(folder, readOnly)
+	if err != nil {
+		return err
+	}
+	m.folder, m.lock = folder, lock
 	if err = m.read(); err != nil {
-		m.db.Close()
+		m.close()
+		m.lock = nil
 	}
 	return err
 }
 
+func (m *manifest) close() error {
+	if m.lock == nil {
+		return nil
+	}
+	return m.lock.close()
+}
+
+// writable reports whether changes may be entered.
+func (m *manifest) writable() bool { return m.lock != nil && !m.lock.shared }
+
 func (m *manifest) read() error {
-	return m.db.View(func(tx *bbolt.Tx) error {
-		if tx.Bucket(bucket) == nil {
-			return nil
+	text, err := os.ReadFile(filepath.Join(m.folder, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if m.kept, err = decodeManifest(text); err != nil {
+		return err
+	}
+	for _, run := range m.Runs {
+		if err := run.readBlocks(m.folder); err != nil {
+			return err
 		}
-		return tx.Bucket(bucket).ForEach(func(key, value []byte) error {
-			sum, text := value[:min(len(value), 16)], value[min(len(value), 16):]
-			if string(sum) != checksum(text) {
-				return errAnew("its manifest is damaged: the checksum of %q is %s instead of %s", key, checksum(text), sum)
-			}
-			if err := json.Unmarshal(text, m.place(string(key))); err != nil { // the key may be another's
-				return errAnew("its manifest is damaged: %w", err)
-			}
-			return nil
-		})
-	})
+	}
+	return nil
+}
+
+// decodeManifest reads what encode gives.
+func decodeManifest(text []byte) (k kept, err error) {
+	line, body, _ := bytes.Cut(text, []byte("\n"))
+	var version, length int
+	var sum string
+	if _, err := fmt.Sscanf(string(line)+"\n", manifestHeader, &version, &sum, &length); err != nil {
+		return k, errAnew("its manifest is damaged, or of another version of extsort")
+	}
+	switch {
+	case string(line)+"\n" != fmt.Sprintf(manifestHeader, version, sum, length):
+		return k, errAnew("its manifest is damaged: its first line is malformed")
+	case version != manifestVersion:
+		return k, errAnew("its manifest is damaged, or of another version of extsort: %d instead of %d",
+			version, manifestVersion)
+	case len(body) != length:
+		return k, errAnew("its manifest is damaged: it has %d of %d bytes", len(body), length)
+	case checksum(body) != sum:
+		return k, errAnew("its manifest is damaged: its checksum is %s instead of %s", checksum(body), sum)
+	}
+	if err = json.Unmarshal(body, &k); err == nil {
+		err = k.check()
+	}
+	if err != nil {
+		return kept{}, errAnew("its manifest is damaged: %w", err)
+	}
+	return k, nil
+}
+
+// check reports what no checkpoint has, and would end the process if it were believed.
+func (k *kept) check() error {
+	if slices.Contains(k.Runs, nil) {
+		return errors.New("it has an empty run")
+	}
+	if k.Written == nil {
+		return nil
+	}
+	records := int64(0)
+	for _, s := range k.Written.Stretches {
+		if len(s.Taken) != len(k.Written.Of) || s.Records < records {
+			return errors.New("what is written of the output is not in order")
+		}
+		records = s.Records
+	}
+	return nil
+}
+
+func (k *kept) encode() ([]byte, error) {
+	body, err := json.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	header := fmt.Sprintf(manifestHeader, manifestVersion, checksum(body), len(body))
+	return append([]byte(header), body...), nil
 }
 
 func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text)) }
 
-// place is where the value of a key goes.
-func (m *manifest) place(key string) any {
-	known := map[string]any{
-		identityKey: &m.identity, outputKey: &m.output, writtenKey: &m.written, completeKey: &m.complete,
+// put makes the manifest one with that content, durably. After an error it is the one from before.
+func (m *manifest) put(next kept) error {
+	text, err := next.encode()
+	if err == nil {
+		err = writeDurably(filepath.Join(m.folder, newManifest), text)
 	}
-	if value := known[key]; value != nil {
-		return value
+	if err == nil {
+		err = os.Rename(filepath.Join(m.folder, newManifest), filepath.Join(m.folder, manifestName))
 	}
-	run := new(keptRun)
-	m.runs = append(m.runs, run)
-	return run
+	if err == nil {
+		err = SyncNames(m.folder)
+	}
+	if err == nil {
+		m.kept = next
+	}
+	return err
 }
 
-// put makes a value durable, and removes others.
-func (m *manifest) put(key string, value any, others ...string) error {
-	text, err := json.Marshal(value)
+// writeDurably makes a file, whose name a crash may take away. What the file system says when it is closed counts as
+// well.
+func writeDurably(name string, text []byte) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	update := func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(bucket)
-		if err != nil {
-			return err
-		}
-		for _, other := range others {
-			if err := b.Delete([]byte(other)); err != nil {
-				return err
-			}
-		}
-		return b.Put([]byte(key), append([]byte(checksum(text)), text...))
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
 	}
-	return undamaged(func() error { return m.db.Update(update) })
+	return errors.Join(err, file.Close())
 }
 
 // putRun enters a run, in place of those that it was merged from.
 func (m *manifest) putRun(run *keptRun) error {
-	var replaced []string
-	left := slices.DeleteFunc(slices.Clone(m.runs), func(r *keptRun) bool {
-		covered := run.First <= r.First && r.First+r.Records <= run.First+run.Records
-		if covered {
-			replaced = append(replaced, r.key())
-		}
-		return covered
-	})
-	if err := m.put(run.key(), run, replaced...); err != nil {
+	if err := run.writeBlocks(m.folder); err != nil {
 		return err
 	}
-	m.runs = append(left, run)
+	next := m.kept
+	var replaced []*keptRun
+	next.Runs = nil
+	for _, r := range m.Runs {
+		if run.First <= r.First && r.First+r.Records <= run.First+run.Records {
+			replaced = append(replaced, r)
+		} else {
+			next.Runs = append(next.Runs, r)
+		}
+	}
+	next.Runs = append(next.Runs, run)
+	slices.SortFunc(next.Runs, func(a, b *keptRun) int { return int(min(max(a.First-b.First, -1), 1)) })
+	if err := m.put(next); err != nil {
+		return err
+	}
+	for _, r := range replaced {
+		if r.indexName() != run.indexName() {
+			_ = os.Remove(filepath.Join(m.folder, r.indexName())) // else the end of the sort does
+		}
+	}
 	return nil
 }
 
 // forgetRuns leaves what tells a complete output.
 func (m *manifest) forgetRuns() error {
-	forgotten := []string{outputKey, writtenKey}
-	for _, run := range m.runs {
-		forgotten = append(forgotten, run.key())
-	}
-	return m.put(completeKey, m.complete, forgotten...)
+	return m.put(kept{Identity: m.Identity, Complete: m.Complete})
 }
 
-func (r *keptRun) key() string { return fmt.Sprintf("run %020d", r.First) }
+// indexName is the name of the file with the blocks of the run. It differs for different blocks, so that no file that the
+// manifest lists is written again.
+func (r *keptRun) indexName() string {
+	return fmt.Sprintf("%s%d-%s", runIndexPrefix, r.First, r.Index.Sum)
+}
+
+// writeBlocks makes the index file. Its name is durable when the manifest is.
+func (r *keptRun) writeBlocks(folder string) error {
+	text, err := json.Marshal(r.Blocks)
+	if err != nil {
+		return err
+	}
+	r.Index = indexFile{Bytes: len(text), Sum: checksum(text)}
+	return writeDurably(filepath.Join(folder, r.indexName()), text)
+}
+
+func (r *keptRun) readBlocks(folder string) error {
+	text, err := os.ReadFile(filepath.Join(folder, r.indexName()))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errAnew("its file %s is damaged: it is missing", r.indexName())
+	case err != nil:
+		return err
+	case len(text) != r.Index.Bytes:
+		return errAnew("its file %s is damaged: it has %d bytes instead of %d", r.indexName(), len(text), r.Index.Bytes)
+	case checksum(text) != r.Index.Sum:
+		return errAnew("its file %s is damaged: its checksum is %s instead of %s",
+			r.indexName(), checksum(text), r.Index.Sum)
+	}
+	if err := json.Unmarshal(text, &r.Blocks); err != nil {
+		return errAnew("its file %s is damaged: %w", r.indexName(), err)
+	}
+	return nil
+}
 
 // ends is where the last block of a run ends in each file of spill.
 func (m *manifest) ends() (ends []int64) {
-	for _, run := range m.runs {
+	for _, run := range m.Runs {
 		for i := range run.Blocks {
 			b := &run.Blocks[i]
 			ends = append(ends, make([]int64, max(b.Volume+1-len(ends), 0))...)

@@ -71,7 +71,7 @@ func (w *RunWriter) Abort() { w.spill.release(w.blocks) }
 
 // Kept is the runs that a checkpoint has, in the order of their origins.
 func (s *Spill) Kept() (runs []*Run) {
-	for _, kept := range s.opt.Checkpoint.kept.runs {
+	for _, kept := range s.opt.Checkpoint.kept.Runs {
 		runs = append(runs, s.run(kept.Origin, kept.Blocks))
 	}
 	return runs

@@ -26,14 +26,15 @@ type Output struct {
 	run     *Run
 	form    Form
 	header  *format.Header
-	keyer   *format.Keyer  // of what is written
-	groups  *output.Groups // in the chain, if there is one
-	sink    *output.Sink   // the last of the chain
-	file    *output.Output // nil: a stream that the caller gave
-	kept    *output.Kept   // the same, where a checkpoint keeps what is written; else nil
-	sent    int64          // records that a stream has, and is not to get again
-	records atomic.Int64   // that have reached the end
-	checked *orderWatch    // nil unless the output is verified as it passes
+	keyer   *format.Keyer                  // of what is written
+	groups  *output.Groups                 // in the chain, if there is one
+	sink    *output.Sink                   // the last of the chain
+	file    *output.Output                 // nil: a stream that the caller gave
+	kept    *output.Kept                   // the same, where a checkpoint keeps what is written; else nil
+	sent    int64                          // records that a stream has, and is not to get again
+	records atomic.Int64                   // that have reached the end
+	checked *orderWatch                    // nil unless the output is verified as it passes
+	sum     func(first int64, recs []byte) // gets what is written, by the last merge of a checkpoint; nil: nobody does
 	tell    func(first int64, recs []byte)
 }
 
@@ -151,7 +152,7 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	cp := o.run.Kept
 	if cp != nil && opt.Codec == format.None && !o.run.Facts.Asked.Unique {
-		o.kept = &output.Kept{Name: cp.Output(), Owner: cp.Folder()}
+		o.kept = &output.Kept{File: cp.Output(), Owner: cp.Folder()}
 	}
 	o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept)
 	if err == nil && cp != nil {
@@ -160,7 +161,7 @@ func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	if err != nil || o.kept == nil || o.kept.Begun {
 		return err
 	}
-	if err = cp.SetOutput(o.kept.Name); err != nil {
+	if err = cp.SetOutput(*o.kept.File); err != nil {
 		return errors.Join(err, o.file.Abort())
 	}
 	return nil
@@ -199,6 +200,9 @@ func (o *Output) filters() device.BlockWriter {
 func (o *Output) observe(first int64, recs []byte) error {
 	o.records.Add(int64(len(recs) / o.Size))
 	o.run.Meter.add(atOutput, len(recs))
+	if o.sum != nil {
+		o.sum(first, recs)
+	}
 	if o.checked != nil {
 		return o.checked.WriteBlock(context.Background(), first, recs)
 	}

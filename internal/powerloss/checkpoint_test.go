@@ -80,11 +80,16 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 	for name, leavesOut := range map[string]func(path string) bool{
 		"none":            nil,
 		"of spill":        func(path string) bool { return strings.HasPrefix(filepath.Base(path), "spill-") },
+		"of indexes":      func(path string) bool { return strings.HasPrefix(filepath.Base(path), "run-") },
+		"of the manifest": func(path string) bool { return filepath.Base(path) == "manifest-new" },
 		"of the folder":   func(path string) bool { return filepath.Base(path) == "kept" },
 		"of the folder's": func(path string) bool { return filepath.Base(path) == result },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrashed(t, keptJobs()[0], leavesOut)
+			if c.keeps == never {
+				c.keeps = c.entered[1] // when the first one is meant to be durable
+			}
 			c.judge(t, c.h.after(c.keeps, c.h.all(c.keeps)))
 			if (len(c.faults) == 0) != (leavesOut == nil) {
 				t.Errorf("the faults are %q", c.faults)
@@ -120,6 +125,8 @@ type crashed struct {
 	before []byte
 	times  map[bool]time.Time // when the output was changed: the new one, the old one
 	keeps  int                // the line from which on the manifest is durable and names a run
+
+	entered []int // the lines at which manifests that name a run got their name
 
 	on, anew, ended int // what the same command did after a crash
 }
@@ -158,23 +165,24 @@ func changed(name string) (last time.Time) {
 	return last
 }
 
-// findManifest finds out from when on the manifest names a run, durably: at once where the sort goes on with one. An
-// entry counts from its meta page on, which is one of the first two.
+// findManifest finds out from when on the manifest names a run, durably: at once where the sort goes on with one.
 func (c *crashed) findManifest() {
-	var manifest *file
-	for _, e := range c.h.effects {
-		for path, f := range e.names {
-			if filepath.Base(path) == "manifest" && f != nil {
-				manifest, c.keeps = f, never
-			}
+	runs := []byte(`"runs":[{`)
+	c.keeps = never
+	for path, f := range c.h.initial {
+		if filepath.Base(path) == "manifest" && bytes.Contains(f.before, runs) {
+			c.keeps = 0
 		}
 	}
-	named := false
+	named := map[*file]bool{}
 	for _, e := range c.h.effects {
-		if manifest != nil && e.file == manifest && c.keeps == never {
-			named = named || bytes.Contains(e.data, []byte("run 0"))
-			if named && e.data != nil && e.offset < 2*int64(os.Getpagesize()) {
-				c.keeps = e.durable
+		if e.file != nil && bytes.Contains(e.data, runs) {
+			named[e.file] = true
+		}
+		for path, f := range e.names {
+			if filepath.Base(path) == "manifest" && named[f] {
+				c.keeps = min(c.keeps, e.durable)
+				c.entered = append(c.entered, e.end)
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/extsort/extsort/chunker/spill"
 )
 
 // mayHave knows no limit.
@@ -20,6 +22,12 @@ func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 func closeCopy(*os.File) error { return nil }
 
 func keepOwner(*os.File, fs.FileInfo) {}
+
+// inodeOf knows no number of a file.
+func inodeOf(fs.FileInfo) uint64 { return 0 }
+
+// isKept reports whether a file may be the one that was kept.
+func isKept(info fs.FileInfo, _ *spill.KeptOutput) bool { return info.Mode().IsRegular() }
 
 // renamesOpen: a file has to be closed before it is renamed or removed.
 const renamesOpen = false

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/chunker/spill"
 )
 
 // mayHave reports that the process may write no file of that size. Not every file system says so before it is written.
@@ -69,6 +71,25 @@ func keepOwner(f *os.File, replaced fs.FileInfo) {
 	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
 		f.Chown(-1, int(stat.Gid))
 	}
+}
+
+// inodeOf is the number of a file in its file system.
+func inodeOf(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return stat.Ino
+}
+
+// isKept reports whether a file may be the one that was kept. A copy of it may be, as of a folder that was moved to
+// another disk, if nobody else may write to it. A file with several names is another one.
+func isKept(info fs.FileInfo, kept *spill.KeptOutput) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || stat.Nlink != 1 {
+		return false
+	}
+	return stat.Ino == kept.Inode || int(stat.Uid) == os.Geteuid() && info.Mode() == kept.Mode
 }
 
 // renamesOpen: a file may be renamed or removed while it is open, and so while it is locked.

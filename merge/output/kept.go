@@ -4,14 +4,16 @@ import (
 	"errors"
 	"os"
 	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker/spill"
 )
 
 // Kept is the file of an output that can be gone on with after a crash: until Commit it has a temporary name, by which
 // it can be opened again.
 type Kept struct {
-	Name  string // in the folder of the output; "": there is none yet
-	Owner string // what keeps it, and nobody else does
-	Begun bool   // it is that of before
+	File  *spill.KeptOutput // nil: there is none yet
+	Owner string            // what keeps it, and nobody else does
+	Begun bool              // it is that of before; what it holds has to be verified
 
 	hasRecords atomic.Bool
 }
@@ -21,21 +23,43 @@ func (k *Kept) Keep() { k.hasRecords.Store(true) }
 
 func (k *Kept) worth() bool { return k != nil && k.hasRecords.Load() }
 
-// openKept opens the file of before; errors.ErrUnsupported: there is none.
+// openKept opens the file of before; errors.ErrUnsupported: there is none, or another file has its name.
 func (o *Output) openKept() (*os.File, error) {
-	name := o.kept.Name
-	if name == "" {
+	before := o.kept.File
+	if before == nil {
 		_ = o.root.Remove(o.tempName(0)) // of an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
 	}
+	name := string(before.Name)
 	info, err := o.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || info.IsDir() {
+		return nil, errors.ErrUnsupported
+	}
+	if !isKept(info, before) {
+		_ = o.root.Remove(name) // which leaves other names of that file, and the target of a link
+		return nil, errors.ErrUnsupported
+	}
+	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := file.Stat(); err != nil || !os.SameFile(info, opened) {
+		file.Close()
 		return nil, errors.ErrUnsupported
 	}
 	o.temp = name
-	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
-	o.kept.Begun = err == nil
-	return file, err
+	o.kept.Begun = true
+	return file, nil
+}
+
+// noteKept describes the file of the output, so that it can be opened again.
+func (o *Output) noteKept() error {
+	info, err := o.file.Stat()
+	if err != nil {
+		return err
+	}
+	o.kept.File = &spill.KeptOutput{Name: spill.RawName(o.temp), Inode: inodeOf(info), Mode: info.Mode()}
+	return nil
 }
 
 // Sync makes what was written durable.

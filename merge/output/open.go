@@ -72,14 +72,14 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 			err = o.checkReplaceable()
 		}
 	}
+	if err == nil && kept != nil && !o.IsStream {
+		err = o.noteKept()
+	}
 	if err != nil {
 		o.Abort()
 		return nil, fmt.Errorf("create output %s: %w", name, advise(err))
 	}
 	o.at = o.file
-	if kept != nil {
-		kept.Name = o.temp
-	}
 	return o, nil
 }
 
