@@ -81,14 +81,15 @@ func checkOurs(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if !isOurs(e.Name()) || !e.Type().IsRegular() && e.Name() == manifestName {
-			return fmt.Errorf("%q there is of no checkpoint: name an empty folder, or one that is not there yet", e.Name())
+			return fmt.Errorf("%q there is of no checkpoint: name an empty folder, or one that is not there yet",
+				e.Name())
 		}
 	}
 	return err
 }
 
-// isOurs reports whether a file with that name may be in the folder of a checkpoint. A network file system or FUSE gives
-// a file that is removed while it is open another name, which may outlive a crash.
+// isOurs reports whether a file with that name may be in the folder of a checkpoint. A network file system or FUSE
+// gives a file that is removed while it is open another name, which may outlive a crash.
 func isOurs(name string) bool {
 	known := []string{manifestName, newManifest, lockName, removedLock}
 	prefixes := []string{spillPrefix, runIndexPrefix, ".nfs", ".fuse_hidden"}

@@ -22,7 +22,8 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	stuck := filepath.Join(folder, spillPrefix+"1")
 	file, err := os.Create(out)
 	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), c.kept.putRun(&keptRun{}),
-		c.SetOutput(KeptOutput{Name: RawName(out)}), c.SetComplete(file), file.Close(), os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
+		c.SetOutput(KeptOutput{Name: RawName(out)}), c.SetComplete(file), file.Close(),
+		os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	c.Finish()
@@ -85,7 +86,8 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close()); err != nil {
+	err = errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if c, err = OpenCheckpoint(folder, false); err != nil || c.Output().Name != "out" {
@@ -142,7 +144,8 @@ func TestDamagedManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := c.Output(); len(c.kept.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
+	out := c.Output()
+	if len(c.kept.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
 		string(c.kept.Runs[0].Blocks[0].Key) != "01234567" || c.kept.Identity[0][1] != "/a/na\xffme" {
 		t.Errorf("the checkpoint has %+v", c.kept.kept)
 	}
@@ -199,7 +202,8 @@ func checkDamaged(t *testing.T, folder, what string) {
 		t.Fatalf("%s: there is no error", what)
 	}
 	text := err.Error()
-	if !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") || strings.Contains(text, "\n") {
+	if !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") ||
+		strings.Contains(text, "\n") {
 		t.Errorf("%s: the error is: %v", what, err)
 	}
 }

@@ -292,8 +292,8 @@ func (m *manifest) forgetRuns() error {
 	return m.put(kept{Identity: m.Identity, Complete: m.Complete})
 }
 
-// indexName is the name of the file with the blocks of the run. It differs for different blocks, so that no file that the
-// manifest lists is written again.
+// indexName is the name of the file with the blocks of the run. It differs for different blocks, so that no file that
+// the manifest lists is written again.
 func (r *keptRun) indexName() string {
 	return fmt.Sprintf("%s%d-%s", runIndexPrefix, r.First, r.Index.Sum)
 }

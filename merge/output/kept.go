@@ -52,8 +52,8 @@ func (o *Output) openKept() (*os.File, error) {
 	return file, nil
 }
 
-// noteKept describes the file of the output, so that it can be opened again.
-func (o *Output) noteKept() error {
+// noteKept describes the file of an output that is kept, so that it can be opened again.
+func noteKept(o *Output) error {
 	info, err := o.file.Stat()
 	if err != nil {
 		return err

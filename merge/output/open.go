@@ -73,7 +73,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		}
 	}
 	if err == nil && kept != nil && !o.IsStream {
-		err = o.noteKept()
+		err = noteKept(o)
 	}
 	if err != nil {
 		o.Abort()
