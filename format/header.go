@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/extsort/extsort/internal/option"
 )
@@ -22,6 +24,7 @@ type Header struct {
 	dtype   string
 	columns int    // of an array of two dimensions
 	begin   []byte // of each record, if all begin alike
+	isOpen  bool   // a file without vectors: their dimension is not known
 	before  []byte // what comes before the header in the output
 }
 
@@ -181,20 +184,61 @@ var vecsTypes = map[string]Type{
 	"bvecs": {Kind: Unsigned, Size: 1},
 }
 
-// readVecs takes the dimension from the first vector. Header.Begun gives it back.
+// readVecs takes the dimension from the first vector. Header.Begun returns it. An empty file has no vectors, and so any
+// dimension.
 func (s Spec) readVecs(r io.Reader) (*Header, error) {
 	dimension := make([]byte, vecsDimension)
-	if err := readPart(r, dimension, "the dimension of the first vector"); err != nil {
-		return nil, err
+	read, err := io.ReadFull(r, dimension)
+	if err == io.EOF && read == 0 {
+		layout, err := s.vecsLayout(s.leastDimension())
+		return &Header{format: s.Format, layout: layout, records: -1, isOpen: true}, err
 	}
-	t, n := vecsTypes[s.Format], int(int32(binary.LittleEndian.Uint32(dimension)))
-	if most := (MaxRecordSize - vecsDimension) / t.Size; n < 1 || n > most {
-		return nil, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?", n, most, s.Format)
+	if err != nil {
+		return nil, partError(err, read, len(dimension), "the dimension of the first vector")
+	}
+	layout, err := s.vecsLayout(int(int32(binary.LittleEndian.Uint32(dimension))))
+	return &Header{format: s.Format, layout: layout, records: -1, begin: dimension}, err
+}
+
+// vecsLayout is the layout of vectors of a dimension.
+func (s Spec) vecsLayout(dimension int) (Layout, error) {
+	t := vecsTypes[s.Format]
+	if most := (MaxRecordSize - vecsDimension) / t.Size; dimension < 1 || dimension > most {
+		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?",
+			dimension, most, s.Format)
 	}
 	first := ArrayField{Field: Field{Offset: vecsDimension, Type: t}}
-	vectors := Array{RecordSize: vecsDimension + n*t.Size, Columns: n, Fields: []ArrayField{first}}
-	layout, err := vectors.columnLayout(s)
-	return &Header{format: s.Format, layout: layout, records: -1, begin: dimension}, err
+	vectors := Array{RecordSize: vecsDimension + dimension*t.Size, Columns: dimension, Fields: []ArrayField{first}}
+	return vectors.columnLayout(s)
+}
+
+// leastDimension is the least that vectors must have for all keys to lie within them.
+func (s Spec) leastDimension() int {
+	least := 1
+	size := vecsTypes[s.Format].Size
+	for _, key := range s.Keys {
+		column, _, _ := strings.Cut(key, ":")
+		if field, err := ParseField(key); err == nil {
+			values := field.Offset + field.Type.Size - vecsDimension
+			least = max(least, (values+size-1)/size)
+			continue
+		}
+		if number, err := strconv.Atoi(column); err == nil {
+			least = max(least, number+1)
+		}
+	}
+	return min(least, (MaxRecordSize-vecsDimension)/size)
+}
+
+// IsOpen reports whether the size of a record is not known, as the file is empty: see AdoptLayout.
+func (h *Header) IsOpen() bool { return h.isOpen }
+
+// AdoptLayout gives the header of an empty file of vectors the layout of another file of the same format: an empty file
+// has any dimension. It does nothing to other headers.
+func (h *Header) AdoptLayout(other *Header) {
+	if h.isOpen && !other.isOpen && h.format == other.format {
+		h.layout, h.isOpen = other.layout, false
+	}
 }
 
 // Begun is the beginning of the first record, where ReadHeader had to read it.
@@ -221,8 +265,14 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 // readPart fills b, a part of a header.
 func readPart(r io.Reader, b []byte, what string) error {
 	n, err := io.ReadFull(r, b)
+	return partError(err, n, len(b), what)
+}
+
+// partError is the error of a file that ends after some of the bytes of a part of its header, or another error as it
+// is.
+func partError(err error, read, size int, what string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", n, len(b), what, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", read, size, what, io.ErrUnexpectedEOF)
 	}
 	return err
 }

@@ -34,7 +34,15 @@ func TestVecs(t *testing.T) {
 
 		{Spec{Format: "fvecs"}, vectors(3, 12, 2), "3 columns, so give those to sort by"},
 		{Spec{Format: "fvecs", Keys: []string{"3"}}, vectors(3, 12, 2), "a record has the columns 0 to 2"},
-		{Spec{Format: "fvecs", Keys: []string{"0"}}, nil, "ends after 0 of the 4 bytes of the dimension"},
+		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(3, 12, 1)[:3], "ends after 3 of the 4 bytes of the dimension"},
+
+		{Spec{Format: "fvecs"}, nil, "8-byte records by 4:f32"},
+		{Spec{Format: "bvecs", Keys: []string{"0:desc", "9"}}, nil, "14-byte records by 4:u8:desc, 13:u8"},
+		{Spec{Format: "ivecs", Keys: []string{"6:u64"}}, nil, "16-byte records by 6:u64"},
+		{Spec{Format: "ivecs", Keys: []string{"0:u32"}}, nil, "8-byte records by 0:u32"},
+		{Spec{Format: "ivecs", Keys: []string{"-1"}}, nil, "there is no such column"},
+		{Spec{Format: "ivecs", Keys: []string{"999999999"}}, nil, "there is no such column"},
+
 		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(0, 0, 1), "a dimension of 0 at byte 0 cannot be"},
 		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(262144, 8, 1), "262144 at byte 0 cannot be, only 1 to 262143"},
 		{Spec{Format: "ivecs", Keys: []string{"0"}}, vectors(1<<31, 8, 1), "-2147483648 at byte 0"},

@@ -104,7 +104,14 @@ func (o *opener) joined(opened []opened) (all inputs, err error) {
 			one.in.Header.KeepBefore(one.in.skipped)
 		}
 		all = append(all, one.in)
-		faults = append(faults, all[0].Header.Compatible(one.in.Header))
+	}
+	if i := slices.IndexFunc(all, func(in *Input) bool { return !in.Header.IsOpen() }); i >= 0 {
+		for _, in := range all {
+			in.Header.AdoptLayout(all[i].Header)
+		}
+	}
+	for _, in := range all {
+		faults = append(faults, all[0].Header.Compatible(in.Header))
 	}
 	return all, errors.Join(append(faults, all.checkTotal())...)
 }
