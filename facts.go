@@ -137,19 +137,21 @@ func outputOf(opt *Options) plan.Output {
 	return o
 }
 
-// markReplaced finds the inputs that are a file which is the output, too, and whether it is written in its place.
+// markReplaced finds the inputs that are also the output, and whether it overwrites them in place: through a
+// descriptor, or because it is a disk.
 func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
 	_, redirected := output.Descriptor(opt.Output)
 	out, err := input.Stat(opt.Stdout)
 	if !opt.toStdout() {
 		out, err = os.Stat(opt.Output)
 	}
-	if err != nil || !out.Mode().IsRegular() {
+	if err != nil {
 		return
 	}
+	inPlace := redirected || opt.toStdout() || !out.Mode().IsRegular()
 	for i, opened := range files {
 		in, missing := sources[i].Stat(opt.Stdin)
-		opened.Replaced = missing == nil && os.SameFile(out, in)
-		opened.Overwritten = opened.Replaced && (redirected || opt.toStdout())
+		opened.Replaced = missing == nil && input.SameContent(out, in)
+		opened.Overwritten = opened.Replaced && inPlace
 	}
 }

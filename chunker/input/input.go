@@ -24,7 +24,7 @@ type Input struct {
 	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
 	Warning     string             // what the user may have overlooked; "": nothing
 	Replaced    bool               // it is the output, too
-	Overwritten bool               // that is written in its place, after all of it has been read
+	Overwritten bool               // the output is written over it in place, but not before the whole input has been read
 
 	at     *placed   // records at offsets, nil for a stream
 	stream io.Reader // records in sequence, decompressed
@@ -349,6 +349,19 @@ func (in *Input) Check(warn func(message string)) error {
 		return nil
 	}
 	return in.file.check(warn)
+}
+
+// CheckUnchanged returns an error if a file that is about to be overwritten is not as it was when it was opened. now
+// describes it.
+func (in *Input) CheckUnchanged(now os.FileInfo) error {
+	if in.file == nil || in.file.info == nil || !now.Mode().IsRegular() {
+		return nil
+	}
+	before := in.file.info
+	if now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) {
+		return nil
+	}
+	return fmt.Errorf("%s: the file changed while it was read, and was not overwritten; try again", in.Name)
 }
 
 // Close closes the input, once.

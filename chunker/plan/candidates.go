@@ -170,7 +170,7 @@ const SmallBytes = 64 << 20
 
 // canReread reports whether a chunk can take the records of a key range, and the input can be read again.
 func (f *Facts) canReread() bool {
-	return f.Records >= 0 && !f.Remote && f.onHost() && f.Devices[0].Selects && f.Seekable && !f.InPlace
+	return f.Records >= 0 && !f.Remote && f.onHost() && f.Devices[0].Selects && f.Seekable
 }
 
 // staysCached reports whether the page cache holds the input until it has been read several times.

@@ -34,6 +34,18 @@ const (
 // Strategies are those that a plan weighs.
 var Strategies = []Strategy{Copy, Sift, InCore, Spread, Reread, Merge, Partition}
 
+// readsAllFirst reports of each strategy whether it reads all of the input before it writes a record. Only such a
+// strategy may write over its input.
+var readsAllFirst = map[Strategy]bool{
+	Copy:      false,
+	Sift:      false,
+	InCore:    true,
+	Spread:    true,
+	Reread:    false,
+	Merge:     true,
+	Partition: true,
+}
+
 // The stages of a sort, as plans and reports name them.
 const (
 	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
@@ -234,6 +246,9 @@ func (c *chooser) weigh() []Candidate {
 		c.prices[writes] = c.profile.copies(c.f, c.sizes.Workers)
 	}
 	all = append(all, c.sift(), c.partition(), c.merge())
+	if c.f.InPlace {
+		leaveOutInPlace(all)
+	}
 	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
 	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
@@ -264,7 +279,7 @@ func (a *Candidate) rank() int {
 // obeys reports whether the strategy that was asked for can be taken.
 func (c *chooser) obeys(asked *Candidate) bool {
 	switch {
-	case c.f.Spill.lacks(asked.Room):
+	case c.f.Spill.lacks(asked.Room), c.f.InPlace && !readsAllFirst[asked.Strategy]:
 		return false
 	case asked.Strategy == Reread:
 		return c.f.canReread() && c.f.staysCached()
@@ -296,6 +311,15 @@ func (c *chooser) leaveOutOfRoom(all []Candidate) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
 				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
+		}
+	}
+}
+
+// leaveOutInPlace leaves out the strategies that would write over an input before they have read it.
+func leaveOutInPlace(all []Candidate) {
+	for i := range all {
+		if a := &all[i]; !readsAllFirst[a.Strategy] {
+			a.Possible, a.Why = false, "would write over the input before all of it is read"
 		}
 	}
 }

@@ -658,3 +658,33 @@ func TestDrift(t *testing.T) {
 		}
 	}
 }
+
+// TestStrategiesInPlace holds that each strategy declares whether it may write over its input, and that none is planned
+// that may not, also where it is asked for.
+func TestStrategiesInPlace(t *testing.T) {
+	for _, strategy := range append(slices.Clone(Strategies), Auto) {
+		if _, declared := readsAllFirst[strategy]; !declared && strategy != Auto {
+			t.Errorf("strategy %s does not declare whether it reads all of its input first", strategy)
+		}
+		if strategy == Spread {
+			continue // which needs several devices
+		}
+		for _, descents := range []int{0, 3, 1 << 9} {
+			for _, limit := range []int64{0, 10} {
+				f := factsOf(t, 1<<28, gib)
+				f.InPlace = true
+				f.Asked.Strategy, f.Asked.Limit = strategy, limit
+				f.Sample.Descents = descents
+				if descents < 1<<9 {
+					slices.Sort(f.Sample.Prefixes)
+				}
+				for _, c := range choose(t, f).Considered {
+					if c.Possible && !readsAllFirst[c.Strategy] {
+						t.Errorf("asked for %s, %d descents, limit %d: %s is possible: %s", strategy, descents, limit,
+							c.Strategy, c.Why)
+					}
+				}
+			}
+		}
+	}
+}

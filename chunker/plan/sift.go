@@ -75,7 +75,7 @@ func (c *chooser) sift() Candidate {
 
 // canSift reports whether an input can be read a second time, by the host, and all of it is wanted.
 func (f *Facts) canSift() bool {
-	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && !f.InPlace && f.Asked.Limit == 0
+	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && f.Asked.Limit == 0
 }
 
 // strays is how many records are out of order, as the sample has it and some more: those that are not in the longest

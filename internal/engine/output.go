@@ -91,6 +91,9 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if s.Queue.Output {
 		sink.Queue = r.queue
 	}
+	if r.Input.Overwritten() != nil {
+		sink.InPlace = r.mayOverwrite
+	}
 	if opt.Form.To == 0 { // else what is written has no key
 		sink.Keyer = o.keyer
 	}
@@ -175,8 +178,7 @@ func (o *Output) Records() int64 { return o.records.Load() }
 
 // CanRestart reports whether nothing has gone out that could not be taken back.
 func (o *Output) CanRestart() bool {
-	begun := o.records.Load() > 0 || len(o.header.Encode(0)) > 0
-	return o.sink.Kind != output.Stream || !begun
+	return o.sink.Kind != output.Stream || o.records.Load() == 0
 }
 
 // filters puts what is asked for before the end of the chain.
@@ -231,7 +233,7 @@ func (r *Run) Finish(ctx context.Context, err error) error {
 		err = r.complete(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, r.Output.sink.Abort())
+		return errors.Join(r.damaged(err), r.Output.sink.Abort())
 	}
 	return nil
 }

@@ -21,6 +21,12 @@ func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func closeCopy(*os.File) error { return nil }
 
+// appends reports whether the file was opened to append to it, which forbids WriteAt.
+func appends(f *os.File) bool {
+	_, err := f.WriteAt(nil, 0)
+	return err != nil
+}
+
 func keepOwner(*os.File, fs.FileInfo) {}
 
 // inodeOf knows no number of a file.

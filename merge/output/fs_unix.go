@@ -65,6 +65,17 @@ func closeCopy(f *os.File) error {
 	return errors.Join(err, closing)
 }
 
+// appends reports whether all that is written goes to the end of the file (>> FILE).
+func appends(f *os.File) bool {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var flags int
+	err = raw.Control(func(fd uintptr) { flags, _ = unix.FcntlInt(fd, unix.F_GETFL, 0) })
+	return err == nil && flags&unix.O_APPEND != 0
+}
+
 // keepOwner lets f belong to whom the file belongs that it is to replace, as far as this process may.
 func keepOwner(f *os.File, replaced fs.FileInfo) {
 	stat, ok := replaced.Sys().(*syscall.Stat_t)

@@ -90,7 +90,7 @@ const maxLinks = 40
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
-		_, o.IsStream = Descriptor(o.target)
+		_, o.IsStream = descriptor(o.target)
 		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
 		if errors.Is(err, fs.ErrNotExist) && !o.IsStream {
 			return nil, nil
@@ -140,9 +140,16 @@ func (o *Output) closeFolder() {
 	o.root, o.folder = nil, nil
 }
 
-// Descriptor reports whether name stands for an open file of this process, and for which. Such a file is written where
-// it is open, even if it is a regular one: the user redirected it.
+// Descriptor reports whether name leads, perhaps through symbolic links, to an open file of this process, and to which.
+// Such a file is written where it is open, even if it is a regular one: the user redirected it.
 func Descriptor(name string) (number int, ok bool) {
+	o := &Output{name: name}
+	_, _ = o.resolve() // an error is reported when the output is opened
+	return descriptor(o.target)
+}
+
+// descriptor is Descriptor for a name that is not a link.
+func descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
 	number, ok = map[string]int{"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}[name]
 	if ok {
@@ -159,7 +166,7 @@ func Descriptor(name string) (number int, ok bool) {
 
 func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
 	o.IsStream = true
-	number, open := Descriptor(o.target)
+	number, open := descriptor(o.target)
 	switch {
 	case open && number == 1:
 		o.file = os.Stdout // which stays open

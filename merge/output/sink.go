@@ -37,6 +37,11 @@ type Options struct {
 
 	Queue *spill.Queue // by which a file goes past the page cache; nil: it goes through it
 
+	// InPlace is set where a stream overwrites a file that is also an input. It is called before the first byte is
+	// written, with a description of the file if it is one, and returns an error unless the whole input has been read.
+	// When the output is complete, the rest of the old file is cut off.
+	InPlace func(now os.FileInfo) error
+
 	// Keep begins a run that keeps the records where a header must tell their number before the first of them, and it
 	// is not known; nil: then that is an error.
 	Keep func() (*spill.RunWriter, error)
@@ -60,7 +65,11 @@ type Sink struct {
 	Abort func() error // leaves no trace of the output, and does nothing after Commit
 
 	commit func(records int64) error
+	begun  func() bool // nil: nothing that is written before Commit is visible
 }
+
+// Begun reports whether a byte has been written to a stream.
+func (s *Sink) Begun() bool { return s.begun != nil && s.begun() }
 
 // Commit completes the output, which has that many records. After an error it is given up.
 func (s *Sink) Commit(records int64) error {
@@ -101,14 +110,15 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
 func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
-	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes)}
+	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes), inPlace: opt.InPlace, cut: opt.InPlace != nil}
 	end.whole, _ = to.(Whole)
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
 		return nil, errors.Join(err, end.abort())
 	}
-	stream := NewStreamSink(end.compressor, opt.RecordSize)
-	s := &Sink{BlockWriter: stream, Kind: Stream}
+	headed := &headedWriter{w: end.compressor}
+	stream := NewStreamSink(headed, opt.RecordSize)
+	s := &Sink{BlockWriter: stream, Kind: Stream, begun: end.begun.Load}
 	if end.whole != nil && (out == nil || !out.IsStream) {
 		s.Kind = Ordered
 	}
@@ -120,30 +130,58 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
 			return fmt.Errorf("the output's header says %d records, and %d came", opt.Records, records)
 		}
+		if err := headed.writeHeader(); err != nil {
+			return err
+		}
 		return end.commit()
 	}
-	if err := s.begin(end, opt); err != nil {
+	if err := s.begin(headed, opt); err != nil {
 		return nil, errors.Join(err, s.Abort())
 	}
 	return s, nil
 }
 
-// begin writes the header, or sees to it that it comes before the records when their number is known.
-func (s *Sink) begin(end *streamEnd, opt Options) error {
+// begin sets the header, which goes out with the first records. If it needs their number, they wait until it is known.
+func (s *Sink) begin(to *headedWriter, opt Options) error {
 	switch {
 	case len(opt.header(0)) == 0:
 		return nil
 	case opt.Records >= 0 || opt.fixedHeader():
-		_, err := end.compressor.Write(opt.header(max(opt.Records, 0)))
-		return err
+		to.header = opt.header(max(opt.Records, 0))
+		return nil
 	case opt.Keep == nil:
 		return errors.New("the header needs the number of records before the first one, and that is not known: " +
 			"write to a file")
 	}
 	return s.wait(opt.Keep, 1, func(records int64) error {
-		_, err := end.compressor.Write(opt.header(records))
-		return err
+		to.header = opt.header(records)
+		return nil
 	})
+}
+
+// headedWriter writes a header before the first bytes it gets, not earlier: until then nothing of the output is
+// written, and a file that is both an input and the output is intact.
+type headedWriter struct {
+	w      io.Writer
+	header []byte // nil once it is written
+}
+
+func (h *headedWriter) Write(p []byte) (int, error) {
+	if err := h.writeHeader(); err != nil {
+		return 0, err
+	}
+	return h.w.Write(p)
+}
+
+// writeHeader writes the header unless that has been done.
+func (h *headedWriter) writeHeader() error {
+	header := h.header
+	h.header = nil
+	if len(header) == 0 {
+		return nil
+	}
+	_, err := h.w.Write(header)
+	return err
 }
 
 // wait lets the records wait in a run until their number is known. Then begin is told it, and workers copy them.
@@ -178,6 +216,10 @@ type streamEnd struct {
 	to         io.Writer   // stays open
 	whole      Whole       // the same, if it is one; nil: a stream that the caller gave
 	closed     atomic.Bool // lets no more bytes through
+
+	inPlace func(os.FileInfo) error // as in Options; nil also once it has allowed the output
+	cut     bool                    // the rest of an old file is to be cut off
+	begun   atomic.Bool             // a byte has been written
 }
 
 // Write takes what the compressor makes.
@@ -185,12 +227,24 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 	if e.closed.Load() {
 		return 0, io.ErrClosedPipe
 	}
-	return e.last.Write(p)
+	if err := e.begin(); err != nil {
+		return 0, err
+	}
+	n, err := e.last.Write(p)
+	if n > 0 {
+		e.begun.Store(true)
+	}
+	return n, err
 }
 
 func (e *streamEnd) commit() error {
 	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil {
 		return err
+	}
+	if e.cut {
+		if err := e.cutOff(); err != nil {
+			return err
+		}
 	}
 	if e.whole != nil {
 		return e.whole.Commit(-1)
@@ -226,8 +280,7 @@ type StreamSink struct {
 	turns turns
 }
 
-// NewStreamSink makes a sink of records of recordSize bytes. What stands before the first record, the caller has
-// written to w.
+// NewStreamSink makes a sink of records of recordSize bytes.
 func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
 	return &StreamSink{w: w, size: recordSize}
 }

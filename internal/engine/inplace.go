@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+)
+
+// mayOverwrite returns an error unless all of the input has been read, and the inputs that the output overwrites are
+// what they were when they were opened. Strategies that write earlier are never planned for such an output; this makes
+// sure of it before the first byte is written.
+func (r *Run) mayOverwrite(now os.FileInfo) error {
+	if err := r.allRead(); err != nil || now == nil {
+		return err
+	}
+	for _, in := range r.Input.Files {
+		if !in.Overwritten {
+			continue
+		}
+		if err := in.CheckUnchanged(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allRead returns an error if a record of the input has not been read. Where no record is wanted, none has to be.
+func (r *Run) allRead() error {
+	in := r.Input
+	if r.Facts.Asked.Limit < 0 {
+		return nil
+	}
+	if n := in.Data.Records(); n >= 0 && in.Records() == n {
+		return nil
+	}
+	unread := true
+	if !in.Seekable() {
+		next, err := in.Data.Cut(1) // none is left at the end of a stream
+		if err != nil {
+			return err
+		}
+		unread = next != nil
+	}
+	if unread {
+		return fmt.Errorf("internal error: strategy %s would write over %s, which is an input, after %d of its %d records "+
+			"were read; nothing was written", r.Result.Strategy, in.Overwritten().Name, in.Records(), in.Data.Records())
+	}
+	return nil
+}
+
+// damaged adds to the error of a run that it has begun to overwrite an input.
+func (r *Run) damaged(err error) error {
+	in := r.Input.Overwritten()
+	if in == nil || !r.Output.sink.Begun() {
+		return err
+	}
+	return fmt.Errorf("%w; %s was being overwritten and is incomplete now", err, in.Name)
+}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+)
+
+// TestMayOverwrite allows to write over an input once all of it has been read, as a file and as a stream.
+func TestMayOverwrite(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, make([]byte, 8*1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kind := input.Kind{Spec: format.Spec{Type: "u64"}}
+	for how, sources := range map[string][]input.Source{
+		"file":   input.Named(name),
+		"stream": {{Reader: strings.NewReader(strings.Repeat("x", 8*1000))}},
+	} {
+		files, err := input.Open(t.Context(), kind, sources, nil, format.CommonWindow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[0].Overwritten = true
+		in, err := NewInput(files, &Meter{}, InputOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Data.Close()
+		r := &Run{Input: in, Facts: &plan.Facts{}}
+		src, err := in.Data.Cut(math.MaxInt64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 8*1000)
+		for read := 0; ; {
+			err := r.mayOverwrite(nil)
+			if (err == nil) != (read == 1000) {
+				t.Errorf("%s: after %d of 1000 records: %v", how, read, err)
+			}
+			if read == 1000 {
+				break
+			}
+			_, n, err := src.Next(500, func(_ int64, n int) []byte { return buf[:n*8] })
+			if read += n; err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Facts.Asked.Limit = -1
+		if err := r.mayOverwrite(nil); err != nil {
+			t.Errorf("%s: no record is wanted: %v", how, err)
+		}
+	}
+}
