@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/info"
+)
+
+// TestJSONPageNamesAllFields checks that docs/json.md names each field of the reports.
+func TestJSONPageNamesAllFields(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for section := range strings.SplitSeq(string(page), "\n## ") {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[title] = text
+	}
+
+	for title, kinds := range map[string][]reflect.Type{
+		"Sort and merge": {
+			reflect.TypeFor[extsort.Report](), reflect.TypeFor[extsort.Detail](), reflect.TypeFor[extsort.Phase](),
+			reflect.TypeFor[extsort.Change](),
+		},
+		"Check":                          {reflect.TypeFor[extsort.CheckReport]()},
+		"Plan":                           {reflect.TypeFor[extsort.SortPlan]()},
+		"Info, one object for each file": {reflect.TypeFor[info.Report]()},
+	} {
+		for _, kind := range kinds {
+			for _, field := range jsonFields(kind) {
+				if !strings.Contains(sections[title], "`"+field+"`") {
+					t.Errorf("docs/json.md, %s: %s is missing (of %v)", title, field, kind)
+				}
+			}
+		}
+	}
+}
+
+// jsonFields returns the names by which encoding/json writes the fields of a struct, those of embedded structs included.
+func jsonFields(kind reflect.Type) []string {
+	var names []string
+	for field := range kind.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			names = append(names, jsonFields(field.Type)...)
+		case name != "" && name != "-":
+			names = append(names, name)
+		}
+	}
+	return names
+}
