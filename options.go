@@ -199,6 +199,6 @@ func (o *Options) recognition() format.Recognition {
 // toStdout reports whether the records go to the stream that the caller gave.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
 
-// ParseMemory reads a memory limit: a size as format.ParseSize knows it, or a percentage of the memory that the machine
-// or its cgroup has.
+// ParseMemory reads a memory limit: a size as format.ParseLimit knows it, or a percentage of the memory of the machine
+// or its cgroup.
 func ParseMemory(s string) (int64, error) { return profile.ParseMemory(s) }

@@ -145,16 +145,36 @@ func TestCompatible(t *testing.T) {
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{
 		"0": 0, "1": 1, "512M": 512 << 20, "10KB": 10000, "10K": 10240, "10k": 10240, "10KiB": 10240, "1.5GiB": 3 << 29,
-		"1.5G": 3 << 29,
-		" 7 ":  7, "2T": 2 << 40, "3TB": 3e12, "100B": 100, "9223372036854775807": 1<<63 - 1, "4 MiB": 4 << 20,
+		"1.5G": 3 << 29, " 7 ": 7, "2T": 2 << 40, "3TB": 3e12, "100B": 100,
+		"2.0": 2, "0.25K": 256, "0.1KB": 100, "9007199254740993": 1<<53 + 1,
+		"9223372036854775807": 1<<63 - 1, "4 MiB": 4 << 20,
 	} {
 		if got, err := ParseSize(s); err != nil || got != want {
 			t.Errorf("ParseSize(%q) = %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "M", "-1", "5X", "1,000", "50%", "9223372036854775808", "16E", "1e3", "0x10", "12MM"} {
+	for _, s := range []string{"", "M", "-1", "5X", "1,000", "50%", "9223372036854775808", "16E", "1e3", "0x10", "12MM",
+		"1.9", "8.9B", "0.3K", "1.0001KB", ".", "1.2.3", "9223372036854775807.5", "1/2", "1,5K"} {
 		if got, err := ParseSize(s); err == nil {
 			t.Errorf("ParseSize(%q) = %d, want an error", s, got)
+		}
+	}
+	_, err := ParseSize("0.3K")
+	if want := `size "0.3K": it is 307.2 bytes, not a whole number of bytes`; err == nil || err.Error() != want {
+		t.Errorf("0.3K: %v, want %s", err, want)
+	}
+}
+
+// A limit is rounded down, but bytes without a unit have no fraction.
+func TestParseLimit(t *testing.T) {
+	for s, want := range map[string]int64{"1.1G": 1181116006, "0.3K": 307, "2.0": 2, "7": 7, "0.1KB": 100} {
+		if got, err := ParseLimit(s); err != nil || got != want {
+			t.Errorf("ParseLimit(%q) = %d, %v, want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"1.9", "1.9B", "", "1,5K", "8.5E"} {
+		if got, err := ParseLimit(s); err == nil {
+			t.Errorf("ParseLimit(%q) = %d, want an error", s, got)
 		}
 	}
 }

@@ -2,23 +2,63 @@ package format
 
 import (
 	"fmt"
-	"math"
+	"math/big"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 )
 
 // ParseSize reads a number of bytes: plain, or with K M G T P E for powers of 1024, or with a unit that says
-// itself what it means, KiB = 1024 and KB = 1000.
+// itself what it means, KiB = 1024 and KB = 1000. A fraction such as 1.5K must be a whole number of bytes.
 func ParseSize(s string) (int64, error) {
-	text := strings.TrimSpace(s)
-	if n := len(text); n > 1 && strings.ContainsRune("kmgtpeKMGTPE", rune(text[n-1])) {
-		text += "iB" // to humanize, K alone is 1000
+	bytes, _, err := parseSize(s)
+	if err == nil && !bytes.IsInt() {
+		return 0, fmt.Errorf("size %q: it is %s bytes, not a whole number of bytes", s, decimal(bytes))
 	}
-	n, err := humanize.ParseBytes(text)
-	if err != nil || strings.Contains(text, ",") || n > math.MaxInt64 {
-		return 0, fmt.Errorf("size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
+	return wholePart(bytes), err
+}
+
+// ParseLimit is ParseSize for a limit, which need not be exact: 1.1G, which is no whole number of bytes, is rounded
+// down. A fraction of a byte without a unit, such as 1.9, is an error all the same.
+func ParseLimit(s string) (int64, error) {
+	bytes, unit, err := parseSize(s)
+	if err == nil && unit == 1 {
+		return ParseSize(s)
+	}
+	return wholePart(bytes), err
+}
+
+// parseSize returns the exact number of bytes and the unit that s gives. The number is nil if err is not.
+func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
+	text := strings.TrimSpace(s)
+	digits := text[:len(text)-len(strings.TrimLeft(text, "0123456789."))]
+	suffix := text[len(digits):]
+	if len(suffix) == 1 && strings.ContainsAny(suffix, "kmgtpeKMGTPE") {
+		suffix += "iB" // to humanize, K alone is 1000
+	}
+
+	unit, badUnit := humanize.ParseBytes("1" + suffix)
+	bytes, ok := new(big.Rat).SetString(digits)
+	ok = ok && !strings.Contains(suffix, ",") // which humanize skips
+	if ok {
+		bytes.Mul(bytes, new(big.Rat).SetUint64(unit))
+	}
+	if !ok || badUnit != nil || !new(big.Int).Quo(bytes.Num(), bytes.Denom()).IsInt64() {
+		return nil, 0, fmt.Errorf("size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
 			"such as 512M", s)
 	}
-	return int64(n), nil
+	return bytes, unit, nil
+}
+
+// wholePart rounds towards 0. That of nil is 0.
+func wholePart(r *big.Rat) int64 {
+	if r == nil {
+		return 0
+	}
+	return new(big.Int).Quo(r.Num(), r.Denom()).Int64()
+}
+
+// decimal shows a number with at most three digits behind the point, without zeros at its end.
+func decimal(r *big.Rat) string {
+	return strings.TrimRight(r.FloatString(3), "0")
 }

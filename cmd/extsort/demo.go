@@ -29,7 +29,7 @@ type demoFlags struct {
 func (f *demoFlags) group() group {
 	f.size, f.opt.MemoryBytes, f.opt.Workers = 1<<30, 256<<20, processors
 	g := newGroup("Flags")
-	g.add(size(&f.size, "SIZE", parseSize), "size",
+	g.add(size(&f.size, "SIZE", parseByteLimit), "size",
 		"how much to sort; three times that must be free on the disk; otherwise 1G")
 	g.add(size(&f.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 256M")
 	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp")

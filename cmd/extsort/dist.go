@@ -82,7 +82,7 @@ func distPlan(a *app) *cobra.Command {
 	addOrder(order, &r.Reverse, &r.Record)
 	tasks := newGroup("Tasks")
 	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise as --run-size makes")
-	tasks.add(size(&r.RunBytes, "SIZE", parseSize), "run-size",
+	tasks.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
 		"about so many bytes for each run: fast where twice that fits memory; otherwise 16G")
 	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
 	tasks.flags.BoolVar(&r.NoIndex, "no-index", false,

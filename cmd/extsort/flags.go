@@ -118,7 +118,7 @@ func resourceGroup(opt *extsort.Options) group {
 		"keep finished work in DIR; the same command goes on from it")
 	addParallel(g, &opt.Workers)
 	addDevices(g, &opt.Devices)
-	g.add(size(&opt.DeviceMemory, "SIZE", parseSize), "device-memory",
+	g.add(size(&opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
 		"use no more than this of each device's memory; otherwise what is free")
 	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread", "sift"), "strategy",
 		"how chunks become output (reread: multi-pass; sift: nearly in order)")

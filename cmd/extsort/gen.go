@@ -32,7 +32,7 @@ func (f *genFlags) groups() []group {
 	f.dist, f.workers = "uniform", processors
 	g := newGroup("What to write")
 	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
-	g.add(size(&f.bytes, "SIZE", parseSize), "size", "so many bytes of records, rounded down to whole ones")
+	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "so many bytes of records, rounded down to whole ones")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
 	g.add(read(&f.seed, "N", parseSeed), "seed",
 		"start of the random numbers: the same seed gives the same bytes, on every machine; otherwise seed 0")

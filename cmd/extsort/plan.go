@@ -24,7 +24,7 @@ func (a *app) planCommand() *cobra.Command {
 	g := newGroup("In place of FILE")
 	g.add(size(&f.made.records, "COUNT", parseCount), "records,n",
 		"plan for so many records with random keys, in a file that need not be there")
-	g.add(size(&f.made.bytes, "SIZE", parseSize), "size", "plan for so many bytes of such")
+	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "plan for so many bytes of such")
 	return verb("plan [flags] [FILE ...]",
 		"Show what a sort with these flags would do and what that is expected to cost,\n"+
 			"and do nothing. Without -o it is taken to write a file beside the input.",

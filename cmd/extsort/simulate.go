@@ -32,12 +32,12 @@ func (s *simulation) group() group {
 	}
 	g.add(number(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on so many nodes; otherwise none")
 	g.add(number(&c.Slots, "N", 1), "slots", "tasks that a node has at once; otherwise 1")
-	g.add(size(&c.Store, "SIZE", parseSize), "store", "bytes/s of what all nodes share, each way; otherwise 20G")
+	g.add(size(&c.Store, "SIZE", parseByteLimit), "store", "bytes/s of what all nodes share, each way; otherwise 20G")
 	g.add(size(&c.Requests, "N", parseCount), "requests",
 		"requests/s that it answers, small ones and of 8 MiB, both ways together; otherwise any number")
-	g.add(size(&c.Network, "SIZE", parseSize), "network", "bytes/s of a node's network, each way; otherwise 3G")
-	g.add(size(&c.Disk, "SIZE", parseSize), "disk", "bytes/s of a node's disk, for spill; otherwise 2G")
-	g.add(size(&c.Processor, "SIZE", parseSize), "processor", "bytes/s that a node sorts or merges; otherwise 1G")
+	g.add(size(&c.Network, "SIZE", parseByteLimit), "network", "bytes/s of a node's network, each way; otherwise 3G")
+	g.add(size(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for spill; otherwise 2G")
+	g.add(size(&c.Processor, "SIZE", parseByteLimit), "processor", "bytes/s that a node sorts or merges; otherwise 1G")
 	g.add(size(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
 		"memory of a task: runs larger than half of it are spilled; otherwise 64G")
 	g.add(read(&c.Start, "TIME", parseTime), "start", "until a task that has a slot begins; otherwise 1s")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -120,34 +121,47 @@ func plain(s string) string {
 		return strconv.FormatInt(1<<exponent, 10) + parts[3]
 	}
 	digits := strings.ReplaceAll(parts[2], "_", "")
-	if n, err := strconv.ParseFloat(digits, 64); err == nil && strings.ContainsAny(digits, "eE") {
-		digits = strconv.FormatFloat(n, 'f', -1, 64)
+	if n, ok := new(big.Rat).SetString(digits); ok && n.IsInt() {
+		digits = n.Num().String()
+	} else if ok {
+		exact := n.FloatString(len(digits)) // no more digits than that follow the point
+		digits = strings.TrimRight(exact, "0")
 	}
 	return digits + parts[3]
 }
 
-// parseSize reads a number of bytes, with suffixes of powers of 1024.
-func parseSize(s string) (int64, error) {
-	n, err := format.ParseSize(plain(s))
-	if err != nil {
-		_, err = format.ParseSize(s) // which names it as it was given
-		err = cmp.Or(err, fmt.Errorf("size %q: too large", s))
+// parseSize reads a whole number of bytes, with suffixes of powers of 1024.
+func parseSize(s string) (int64, error) { return parsePlain(s, format.ParseSize) }
+
+// parseByteLimit is parseSize for a limit or a rate, which is rounded down to whole bytes.
+func parseByteLimit(s string) (int64, error) { return parsePlain(s, format.ParseLimit) }
+
+// parsePlain reads s by parse after its shorthand is written out.
+func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
+	n, err := parse(plain(s))
+	if err == nil {
+		return n, nil
 	}
-	return n, err
+	if _, asGiven := parse(s); asGiven != nil {
+		return 0, asGiven // which shows what the user wrote
+	}
+	return 0, err
 }
 
 // parseCount reads a number of records: k M G are thousands, Ki Mi Gi powers of 1024.
 func parseCount(s string) (int64, error) {
 	text := plain(s)
 	digits := strings.TrimRight(text, "kKmMgGtTpPeEi ")
-	number, bad := strconv.ParseFloat(digits, 64)
 	unit, badUnit := humanize.ParseBytes("1" + text[len(digits):])
-	n, err := humanize.ParseBytes(text)
-	if err = cmp.Or(err, bad, badUnit); err != nil || n > math.MaxInt64 || float64(n) != number*float64(unit) {
+	count, ok := new(big.Rat).SetString(digits)
+	if ok {
+		count.Mul(count, new(big.Rat).SetUint64(unit))
+	}
+	if !ok || badUnit != nil || strings.Trim(digits, "0123456789.") != "" || !count.IsInt() || !count.Num().IsInt64() {
 		return 0, fmt.Errorf("%q: want a number, plain, with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
 			"as 1e6 or as 2^24", s)
 	}
-	return int64(n), nil
+	return count.Num().Int64(), nil
 }
 
 // parseLimit reads how many records to write, which may be none.
@@ -196,7 +210,7 @@ func bytesOf(to *int) pflag.Value {
 
 // parseMemory reads a memory limit, and says at once that one is too small.
 func parseMemory(s string) (int64, error) {
-	n, err := extsort.ParseMemory(plain(s))
+	n, err := parsePlain(s, extsort.ParseMemory)
 	if err == nil && n < extsort.MinMemory {
 		err = fmt.Errorf("%q is %s: at least %s are needed", s, humanBytes(n), humanBytes(extsort.MinMemory))
 	}

@@ -41,11 +41,11 @@ func LimitMemory(limit, least int64, all func() int64) int64 {
 	}
 }
 
-// ParseMemory reads a size as format.ParseSize knows it, or a percentage of Memory.
+// ParseMemory reads a limit as format.ParseLimit knows it, or a percentage of Memory.
 func ParseMemory(s string) (int64, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {
-		return format.ParseSize(s)
+		return format.ParseLimit(s)
 	}
 	percent, err := strconv.ParseFloat(digits, 64)
 	if err != nil || percent <= 0 || percent > 100 {
