@@ -96,6 +96,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
 		{"the split", fmt.Sprint(o.SplitFiles, o.SplitBytes)},
 		{string(option.NaN), cmp.Or(o.Record.NaN, "total")},
+		{string(option.Float), cmp.Or(o.Record.Float, "total")},
 		{string(option.Part), o.Part.String()},
 		{string(option.Limit), strconv.FormatInt(o.Limit, 10)},
 		{string(option.SkipBytes), strconv.FormatInt(o.SkipBytes, 10)},

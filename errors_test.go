@@ -68,6 +68,8 @@ func TestMessagesNameFields(t *testing.T) {
 		"Options.Verify":        {Shuffle: true, Verify: true},
 		"Options.Workers":       {Workers: -1},
 		"Record.NaN":            {Record: format.Spec{Type: "f32", NaN: "up"}},
+		"Record.Float":          {Record: format.Spec{Type: "f32", Float: "rounded"}},
+		"Record.Float numeric":  {Record: format.Spec{Type: "f32", Float: "numeric", NaN: "total"}},
 		"Record.Type":           {Record: format.Spec{Type: "u33"}},
 	} {
 		opt.Stdin, opt.Stdout = bytes.NewReader(nil), io.Discard

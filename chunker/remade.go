@@ -32,7 +32,7 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Remaking{Layout: format.Layout{RecordSize: l.KeySize() + width}, from: l.RecordSize}
+	m := &Remaking{from: l.RecordSize}
 	if width < 8 {
 		m.MaxRecords = 1 << (8 * width)
 	}
@@ -42,6 +42,7 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 		m.Layout.Key = append(m.Layout.Key, f)
 		at += f.Type.Size
 	}
+	m.Layout.RecordSize = at + width
 	m.sample = func(d Dataset, n int) (plan.Sample, error) { return d.Sample(read, n) }
 	m.fill = func(dst, recs []byte, first int64) {
 		for ; len(recs) > 0; first++ {

@@ -72,6 +72,12 @@ func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, end int
 
 // column sets dst to the values of the piece in consecutive records of stride bytes.
 func (p *piece) column(dst []uint64, recs []byte, stride int) {
+	if p.wide != nil {
+		for i := range dst {
+			dst[i] = p.wide.value(recs[i*stride:])
+		}
+		return
+	}
 	if p.gather(dst, recs, stride); p.spread != 0 {
 		up, spread, flip := p.up&63, p.spread, p.flip
 		for i, v := range dst {
@@ -79,6 +85,9 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		}
 	}
 	p.turnBy(dst, p.turn)
+	if p.numeric != nil {
+		p.numeric.values(dst)
+	}
 }
 
 func (p *piece) turnBy(numbers []uint64, n uint64) {
@@ -149,6 +158,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 }
 
 // scatter is the inverse of column: it writes the piece to consecutive records of stride bytes. numbers are lost.
+// REQUIRES: the piece is neither wide nor numeric.
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size, up := p.size, p.up&63
 	p.turnBy(numbers, -p.turn)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/big"
 	"os"
 	"testing"
 )
@@ -103,6 +104,27 @@ func encodeNumber(t Type, v float64) ([]byte, bool) {
 		}
 	case t.Kind == Float && t.Size == 4:
 		b = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(v)))
+	case t.Kind == Extended:
+		exact := new(big.Float).SetFloat64(v)
+		low := uint64(0)
+		if exact.IsInf() {
+			low = 1 << 63
+		}
+		exponent := 0x7fff
+		if !exact.IsInf() {
+			mantissa := new(big.Float)
+			exponent = exact.MantExp(mantissa)
+			low, _ = mantissa.Abs(mantissa).SetMantExp(mantissa, 64).Uint64()
+			if exponent += 16382; v == 0 {
+				exponent = 0
+			}
+		}
+		if exact.Signbit() {
+			exponent |= 0x8000
+		}
+		b = binary.LittleEndian.AppendUint64(nil, low)
+		b = binary.LittleEndian.AppendUint16(b, uint16(exponent))
+		b = append(b, "padding"[:t.Size-10]...)
 	case t.Kind == Float:
 		b = binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
 	default:

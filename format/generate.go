@@ -18,7 +18,7 @@ import (
 // with the index. x and a hash chain that starts from it are a long string of bits, and the key fields are
 // filled from it, most significant first, by mappings that keep the order. So records of equal x have equal
 // keys, and "sorted" is in order whatever the fields are (unless fields overlap, when only the most
-// significant keep their bits). Integers and bytes take all their bits from the string; an f64 takes 54, an
+// significant keep their bits). Integers and bytes take all their bits from the string; an f64 and an f80 take 54, an
 // f32 25, an f16 12 and a bf16 9, as evenly spaced numbers from −1 to 1, and for "normal" as numbers of mean 0
 // and deviation 1.
 //
@@ -109,6 +109,10 @@ func (g *Generator) putKeys(recs []byte, xs []uint64) {
 		p := &g.keyer.pieces[i]
 		n := p.digits()
 		at -= n
+		if p.wide != nil {
+			g.putWide(recs, xs, p.wide, at)
+			continue
+		}
 		for j, x := range xs {
 			v := chainBits(x, at, n)
 			if p.isFloat() {
@@ -120,24 +124,57 @@ func (g *Generator) putKeys(recs []byte, xs []uint64) {
 	}
 }
 
+// wideDigits is how many bits of the string an Extended takes: as many as an f64.
+const wideDigits = 54
+
+// putWide fills an Extended and its padding, which is zeros. at is where it is in the string of bits.
+func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
+	if w.low {
+		return // the piece before it fills all
+	}
+	t := w.field.Type
+	for i, x := range xs {
+		high, low := wideBits(g.evenFloat(chainBits(x, at, wideDigits), wideDigits, w.field.Desc))
+		rec := recs[i*g.layout.RecordSize:]
+		clear(rec[w.field.Offset:][:t.Size])
+		if t.BigEndian {
+			binary.BigEndian.PutUint16(rec[w.start:], high)
+			binary.BigEndian.PutUint64(rec[w.start+2:], low)
+		} else {
+			binary.LittleEndian.PutUint64(rec[w.start:], low)
+			binary.LittleEndian.PutUint16(rec[w.start+8:], high)
+		}
+	}
+}
+
 func (p *piece) isFloat() bool { return p.fraction != 0 }
 
 // digits is how many bits of the string a piece takes: of a float one for the sign and those of its fraction.
 func (p *piece) digits() uint {
+	if p.wide != nil {
+		if p.wide.low {
+			return 0
+		}
+		return wideDigits
+	}
 	if !p.isFloat() {
 		return 64 - uint(p.up)
 	}
 	return p.fraction + 2
 }
 
-// floatBits is the bit pattern of the float that stands at place u of the evenly spaced ones.
-func (g *Generator) floatBits(p *piece, u uint64) uint64 {
-	digits := p.digits()
-	if p.flip == p.spread { // descending
+// evenFloat is the float at place u of the 2^digits evenly spaced ones.
+func (g *Generator) evenFloat(u uint64, digits uint, desc bool) float64 {
+	if desc {
 		u ^= lowBits(int(digits))
 	}
 	half := int64(1) << (digits - 1)
-	v := float64(int64(u)-half) * (g.scale / float64(half)) // exact: the factor is a power of two
+	return float64(int64(u)-half) * (g.scale / float64(half)) // exact: the factor is a power of two
+}
+
+// floatBits is the bit pattern of the float that stands at place u of the evenly spaced ones.
+func (g *Generator) floatBits(p *piece, u uint64) uint64 {
+	v := g.evenFloat(u, p.digits(), p.flip == p.spread)
 	bits := uint64(math.Float32bits(float32(v)))
 	switch p.fraction {
 	case 52:

@@ -13,10 +13,11 @@ import (
 //	field          byte order in the key   then
 //	Unsigned       big-endian              –
 //	Signed         big-endian              the sign bit is flipped
-//	Float, Brain   big-endian              all bits are flipped if the sign bit is set, else the sign bit is
+//	floats         big-endian              all bits are flipped if the sign bit is set, else the sign bit is
 //	UCS            each one big-endian     –
 //	Bytes          as it stands            –
 //	desc           –                       all bits of the field are inverted
+//	Numeric        –                       both zeros become one number, and all NaNs another
 //
 // Fields follow each other, most significant first. A Keyer is immutable and safe for concurrent use.
 type Keyer struct {
@@ -34,8 +35,8 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	k := &Keyer{layout: l}
 	k.plain = len(l.Key) == 1 && l.Key[0].Type.Kind == Bytes && !l.Key[0].Desc
 	for _, f := range l.Key {
-		for at := 0; at < f.Type.Size; at += f.Type.pieceBytes() {
-			n := min(f.Type.pieceBytes(), f.Type.Size-at)
+		for at := 0; at < f.Type.KeyBytes(); at += f.Type.pieceBytes() {
+			n := min(f.Type.pieceBytes(), f.Type.KeyBytes()-at)
 			p := newPiece(f, at, n)
 			k.keySize += n
 			p.end = 8 * k.keySize

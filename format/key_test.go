@@ -117,6 +117,9 @@ func compareField(f Field, a, b []byte) int {
 		c = totalOrder(a, b)
 	case Brain: // an f32 whose other half is 0
 		c = totalOrder(append(a, 0, 0), append(b, 0, 0))
+	case Extended:
+		padding := len(a) - 10
+		c = signAndMagnitude(a[padding:], b[padding:])
 	}
 	if f.Desc {
 		return -c
@@ -257,6 +260,20 @@ func totalOrder(a, b []byte) int {
 		return -c
 	}
 	return c
+}
+
+// signAndMagnitude orders numbers that are a sign and a magnitude, as floats of one format are.
+func signAndMagnitude(a, b []byte) int {
+	number := func(b []byte) *big.Int {
+		v := new(big.Int).SetBytes(b)
+		bits := uint(8 * len(b))
+		if negative := v.Bit(int(bits - 1)); negative != 0 {
+			v.SetBit(v, int(bits-1), 0)
+			return v.Not(v) // -0 is below 0
+		}
+		return v
+	}
+	return number(a).Cmp(number(b))
 }
 
 func compareRecords(l Layout, a, b []byte) int {

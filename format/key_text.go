@@ -28,8 +28,9 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 	differs = -1
 	var textsA, textsB []string
 	for i, f := range l.Key {
-		fieldA, fieldB := a[:f.Type.Size], b[:f.Type.Size]
-		a, b = a[f.Type.Size:], b[f.Type.Size:]
+		n := f.Type.KeyBytes()
+		fieldA, fieldB := a[:n], b[:n]
+		a, b = a[n:], b[n:]
 		same := 0
 		for same < len(fieldA) && fieldA[same] == fieldB[same] {
 			same++
@@ -49,14 +50,21 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 
 // text is a field's part of a normalized key, of long bytes those around a place.
 func (f Field) text(key []byte, around int) string {
+	isNaN := f.isNumeric() && f.IsNaN(key)
 	key = f.ascending(key)
 	switch {
+	case isNaN:
+		return "NaN"
 	case f.Type.Kind == Bytes:
 		return bytesText(key, around)
 	case f.Type.Kind == UCS:
 		return ucsText(key, around/ucsBytes)
 	case f.Type.IsFloat():
-		return f.Type.floatText(key)
+		text := f.Type.floatText(key)
+		if f.isNumeric() && text == "-0" {
+			return "0"
+		}
+		return text
 	case f.NaT && PrefixOf(key) == 0:
 		return "NaT"
 	}
@@ -69,12 +77,7 @@ func (f Field) text(key []byte, around int) string {
 
 // ascending is a part of a normalized key as it would be of an ascending field with its NaNs at both ends.
 func (f Field) ascending(key []byte) []byte {
-	key = slices.Clone(key)
-	if turn := f.turn(); turn != 0 {
-		var wide [8]byte
-		binary.BigEndian.PutUint64(wide[:], PrefixOf(key)-turn)
-		copy(key, wide[8-len(key):])
-	}
+	key = f.unturned(key)
 	if f.Desc {
 		invert(key)
 	}
@@ -90,6 +93,9 @@ func invert(b []byte) {
 // floatText has as many digits as tell numbers of the type apart.
 func (t Type) floatText(key []byte) string {
 	bits, value := t.float(key)
+	if t.Kind == Extended {
+		return wideText(binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]))
+	}
 	if math.IsNaN(value) {
 		return fmt.Sprintf("NaN(0x%x)", bits)
 	}
@@ -97,7 +103,8 @@ func (t Type) floatText(key []byte) string {
 	return strconv.FormatFloat(value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32))
 }
 
-// float is the float of a normalized key, ascending and not turned. The key is lost.
+// float is the float of a normalized key, ascending and not turned, and the first 64 of its bits. All of its bits
+// replace the key.
 func (t Type) float(key []byte) (bits uint64, value float64) {
 	if key[0] < 0x80 {
 		invert(key)
@@ -106,6 +113,9 @@ func (t Type) float(key []byte) (bits uint64, value float64) {
 	}
 	bits = PrefixOf(key)
 	switch {
+	case t.Kind == Extended:
+		_, value = wideValue(binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]))
+		return bits, value
 	case t.Size == 8:
 		return bits, math.Float64frombits(bits)
 	case t.Kind == Brain:

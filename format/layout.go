@@ -20,6 +20,9 @@ type Field struct {
 	Desc   bool // largest first
 	NaN    NaNOrder
 	NaT    bool // of a signed number: the least one is NumPy's NaT, and stands where NaN says
+
+	// Numeric has −0 equal +0, and all NaNs equal each other, of a float. NaNs are last where NaN is NaNTotal.
+	Numeric bool
 }
 
 // NaNOrder is where the NaNs of a float stand, or the NaT of a time, whatever the direction.
@@ -47,10 +50,21 @@ func (f Field) nans() (least, most uint64) {
 	return 0, 0
 }
 
+// isNumeric reports whether equal values of the field may have several bit patterns.
+func (f Field) isNumeric() bool { return f.Numeric && f.Type.IsFloat() }
+
+// nanOrder is where NaNs stand: equal ones have one place.
+func (f Field) nanOrder() NaNOrder {
+	if f.isNumeric() && f.NaN == NaNTotal {
+		return NaNLast
+	}
+	return f.NaN
+}
+
 // turn is by how much normalized keys are turned round so that all NaNs stand where they should.
 func (f Field) turn() uint64 {
 	least, most := f.nans()
-	switch f.NaN {
+	switch f.nanOrder() {
 	case NaNFirst:
 		return most
 	case NaNLast:
@@ -65,8 +79,44 @@ func (f Field) greatest() uint64 { return ^uint64(0) >> (64 - 8*min(f.Type.Size,
 // IsNaN reports whether a part of a normalized key is that of a NaN or a NaT.
 func (f Field) IsNaN(key []byte) bool {
 	least, most := f.nans()
-	at := (PrefixOf(key) - f.turn()) & f.greatest()
-	return at < least || f.greatest()-at < most
+	key = f.unturned(key)
+	if isBelow(key, least) {
+		return true
+	}
+	invert(key)
+	return isBelow(key, most)
+}
+
+// unturned is a copy of a part of a normalized key as it would be with NaNs in totalOrder.
+func (f Field) unturned(key []byte) []byte {
+	key = slices.Clone(key)
+	least, most := f.nans()
+	switch f.nanOrder() {
+	case NaNFirst: // k - n is ^(^k + n)
+		invert(key)
+		add(key, most)
+		invert(key)
+	case NaNLast:
+		add(key, least)
+	}
+	return key
+}
+
+// add adds n to a big-endian number, modulo what it can hold.
+func add(number []byte, n uint64) {
+	carry := uint64(0)
+	for i := len(number) - 1; i >= 0; i-- {
+		sum := uint64(number[i]) + n&0xff + carry
+		number[i] = byte(sum)
+		carry = sum >> 8
+		n >>= 8
+	}
+}
+
+// isBelow reports whether a big-endian number is less than n.
+func isBelow(number []byte, n uint64) bool {
+	high := number[:max(len(number)-8, 0)]
+	return !slices.ContainsFunc(high, func(c byte) bool { return c != 0 }) && PrefixOf(number[len(high):]) < n
 }
 
 // ParseField reads OFFSET:TYPE[:desc].
@@ -142,7 +192,7 @@ func (l Layout) Validate() error {
 func (l Layout) KeySize() int {
 	n := 0
 	for _, f := range l.Key {
-		n += f.Type.Size
+		n += f.Type.KeyBytes()
 	}
 	return n
 }
@@ -157,31 +207,40 @@ func (l Layout) Reverse() Layout {
 	return l
 }
 
-// MovesNaNs reports whether NaNs stand elsewhere than in totalOrder.
+// MovesNaNs reports whether floats have another order than totalOrder: NaNs stand elsewhere, or zeros are equal.
 func (l Layout) MovesNaNs() bool {
-	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.NaN != NaNTotal })
+	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal })
 }
 
-// withNaN is the layout with all NaNs where s says: first or last.
-func (l Layout) withNaN(s string) Layout {
-	order := map[string]NaNOrder{"first": NaNFirst, "last": NaNLast}[s]
+// isNumeric reports whether a field of the key isNumeric.
+func (l Layout) isNumeric() bool { return slices.ContainsFunc(l.Key, Field.isNumeric) }
+
+// withFloats is the layout with NaNs where nan says, first or last, and with all floats numeric if float says so.
+func (l Layout) withFloats(nan, float string) Layout {
+	order := map[string]NaNOrder{"first": NaNFirst, "last": NaNLast}[nan]
 	l.Key = slices.Clone(l.Key)
 	for i := range l.Key {
 		l.Key[i].NaN = order
+		l.Key[i].Numeric = float == "numeric"
 	}
 	return l
 }
 
 // IsBare reports whether the key is the whole record, so that equal keys are equal records
 // and a record can be rebuilt from its normalized key. Little-endian characters are not
-// bare, as the bytes of each are swapped.
+// bare, as the bytes of each are swapped, nor are padded floats, or those whose zeros are equal.
 func (l Layout) IsBare() bool {
+	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize && !l.Key[0].isNumeric()
+}
+
+// isOneValue reports whether a record is one number, or bytes.
+func (l Layout) isOneValue() bool {
 	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
 }
 
 // String describes the layout in a few words, as plans and reports show it.
 func (l Layout) String() string {
-	if l.IsBare() {
+	if l.isOneValue() {
 		return "bare " + strings.TrimPrefix(l.Key[0].String(), "0:")
 	}
 	keys := make([]string, len(l.Key))

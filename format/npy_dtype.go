@@ -15,12 +15,14 @@ import (
 //	dtype               key type
 //	u1 … u8, i1 … i8    unsigned and signed numbers
 //	f2, f4, f8          floats in totalOrder
+//	f12                 f80in96, which only x86 has
+//	f16                 f80in128 where the user says so: on ARM it is a type that is not known here
 //	<V2, >V2            bf16, as ml_dtypes writes bfloat16: V that says its byte order
 //	b1                  u8: False before True
 //	m8, M8              i64: NaT, the least number, comes first
 //	SN, VN              N bytes, as memcmp; an S is padded by zeros, so this is NumPy's order
 //	UN                  N characters by their code points
-//	f12, f16, c         payload only: they have no key type
+//	c                   payload only: it has no key type
 //	O                   an error: the file holds pickled objects, not records
 //
 // Nested fields have dotted names. A scalar is one without a name, padding is none. Names and fields are bounded, and
@@ -30,14 +32,22 @@ const (
 	maxNpyName   = 1 << 10 // bytes
 )
 
-// npyNumbers are the kinds of NumPy's types that are numbers.
-var npyNumbers = map[string]Kind{
-	"u1": Unsigned, "u2": Unsigned, "u4": Unsigned, "u8": Unsigned, "b1": Unsigned,
-	"i1": Signed, "i2": Signed, "i4": Signed, "i8": Signed, "m8": Signed, "M8": Signed,
-	"f2": Float, "f4": Float, "f8": Float,
-}
+// npyNumbers are NumPy's types that are numbers, little-endian.
+var npyNumbers = func() map[string]Type {
+	all := map[string]Type{"b1": {Unsigned, 1, false}, "m8": {Signed, 8, false}, "M8": {Signed, 8, false}}
+	for i := range numberTypes {
+		if n := &numberTypes[i]; n.npy != "" && n.npy != npyLongDouble {
+			all[n.npy] = n.typeOf(false)
+		}
+	}
+	return all
+}()
 
-const npyPayloads = " f12 f16 c8 c16 c24 c32 "
+// npyLongDouble is an f80in128 where x86 wrote it, and IEEE's float of 128 bits where an ARM processor did. Only the
+// user knows which.
+const npyLongDouble = "f16"
+
+const npyPayloads = " f16 c8 c16 c24 c32 "
 
 func parseDtype(descr any) (a *Array, err error) {
 	a = &Array{DType: pyRepr(descr, false)}
@@ -121,7 +131,8 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	bigEndian := size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)
 	switch {
 	case ok:
-		f.Type, f.NaT = Type{number, size, bigEndian}, strings.Contains("mM", kind[:1])
+		number.BigEndian = bigEndian
+		f.Type, f.NaT = number, strings.Contains("mM", kind[:1])
 	case kind == "V2" && s[0] != '|':
 		f.Type = Type{Brain, size, bigEndian}
 	case strings.Contains("SaV", kind[:1]):
@@ -135,6 +146,10 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	if f.Type.Size == 0 {
 		f.Why = "dtype " + pyRepr(s, false) +
 			fmt.Sprintf(" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE", option.Keys)
+	}
+	if kind == npyLongDouble {
+		f.Why = fmt.Sprintf("dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
+			pyRepr(s, false), option.Type, Type{Extended, size, bigEndian}, option.Keys)
 	}
 	return size, nil
 }
@@ -210,8 +225,8 @@ func elements(shape any) (int, error) {
 func (s Spec) npyLayout(a *Array) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
-		if err == nil && a.isScalar() && strings.HasPrefix(a.DType, "'|V") && a.Fields[0].Type.Size == t.Size {
-			a.Fields[0].Type = t // which a V does not tell
+		if err == nil && a.isScalar() && a.mayBe(t) {
+			a.Fields[0].Type, a.Fields[0].Why = t, "" // which the dtype does not say
 		}
 		if err != nil || !a.isScalar() || a.Fields[0].Type != t {
 			return Layout{}, fmt.Errorf("the array has dtype %.99s, not %v %s: leave %v out", a.DType,
@@ -231,6 +246,15 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	}
 	l := Layout{RecordSize: a.RecordSize, Key: []Field{a.Fields[0].Field}}
 	return l, l.Validate()
+}
+
+// mayBe reports whether the values of an array without fields may be of a type that its dtype leaves open: a V, or f16.
+func (a *Array) mayBe(t Type) bool {
+	if strings.HasPrefix(a.DType, "'|V") {
+		return a.Fields[0].Type.Size == t.Size
+	}
+	descr, err := npyDescr(t)
+	return err == nil && strings.HasSuffix(descr, npyLongDouble) && a.DType == pyRepr(descr, false)
 }
 
 func (a *Array) isScalar() bool { return len(a.Fields) == 1 && a.Fields[0].Name == "" }
@@ -274,18 +298,20 @@ func listed[T any](all []T, name func(T) string) string {
 
 // npyDescr is the dtype of a type of ours.
 func npyDescr(t Type) (string, error) {
-	name, order := t.String()[:1]+strconv.Itoa(t.Size), "<"
-	switch t.Kind {
-	case Bytes:
+	order := "<"
+	name := ""
+	switch n := t.number(); {
+	case t.Kind == Bytes:
 		return "|S" + strconv.Itoa(t.Size), nil
-	case UCS:
+	case t.Kind == UCS:
 		name = "U" + strconv.Itoa(t.Size/ucsBytes)
-	case Brain:
+	case t.Kind == Brain:
 		name = "V2"
-	}
-	if _, ok := npyNumbers[name]; !ok && t.Kind != UCS && t.Kind != Brain {
+	case n == nil || n.npy == "":
 		return "", fmt.Errorf("NumPy has no type of %d bits for %v %v: use another format", 8*t.Size,
 			option.Type, t)
+	default:
+		name = n.npy
 	}
 	switch {
 	case t.Size == 1:

@@ -55,7 +55,11 @@ func TestNpyLayouts(t *testing.T) {
 		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
 		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
 		{"'<u8'", []string{"name"}, "no fields with names"},
-		{"'<f16'", nil, "'<f16' has no order here"}, {"'<c8'", nil, "has no order"}, {"'<U0'", nil, "has 0 bytes"},
+		{"'<f12'", nil, "bare f80in96"}, {"'>f12'", nil, "bare f80in96be"},
+		{"'<f16'", nil, "if x86 wrote the array, give Record.Type f80in128 or Record.Keys OFFSET:f80in128"},
+		{"'<f16'", []string{"0:f80in128:desc"}, "bare f80in128:desc"},
+		{"[('a', '|u1'), ('n', '>f16')]", []string{"n"}, "OFFSET:f80in128be"},
+		{"'<c8'", nil, "has no order"}, {"'<U0'", nil, "has 0 bytes"},
 		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
 		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"},
 		{"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
@@ -226,6 +230,22 @@ func TestNpyVoids(t *testing.T) {
 	}
 }
 
+// TestNpyLongDoubles has -t say that x86 wrote an array, which its dtype does not say.
+func TestNpyLongDoubles(t *testing.T) {
+	file := npyFile(1, npyText("'>f16'"))
+	for typ, want := range map[string]string{"f80in128be": "bare f80in128be", "f80in128": "not Record.Type f80in128",
+		"u128be": "not Record.Type u128be", "": "give Record.Type f80in128be"} {
+		h, err := Spec{Format: "npy", Type: typ}.ReadHeader(strings.NewReader(file), "a.npy")
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = h.Layout().String()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("-t %q: %s, want %s", typ, got, want)
+		}
+	}
+}
+
 func TestNpyReadsNotAByteMore(t *testing.T) {
 	for major := range byte(3) {
 		r := strings.NewReader(npyFile(major+1, npyText("'<u8'")) + "data")
@@ -304,7 +324,8 @@ func TestNpyOutputOfAnInput(t *testing.T) {
 
 func TestMadeNpy(t *testing.T) {
 	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'",
-		"bytes10": "'|S10'", "f16": "'<f2'", "bf16": "'<V2'", "bf16be": "'>V2'", "ucs3be": "'>U3'"} {
+		"bytes10": "'|S10'", "f16": "'<f2'", "bf16": "'<V2'", "bf16be": "'>V2'", "ucs3be": "'>U3'",
+		"f80in96be": "'>f12'", "f80in128": "'<f16'"} {
 		h, err := Spec{Format: "npy", Type: typ}.NewHeader()
 		if err != nil || h.dtype != want || h.Size() != int64(len(h.Encode(12345))) {
 			t.Errorf("-t %s: %+v, %v", typ, h, err)

@@ -45,13 +45,24 @@ func NewPacker(l Layout) *Packer {
 		return nil
 	}
 	p := &Packer{size: l.RecordSize}
-	key := l.Key[0]
+	key := l.Key[0].invertible()
 	n := columnBytes(min(key.Type.Size, key.Type.pieceBytes()))
 	first := newPiece(key, 0, n)
 	p.columns = append(p.columns, first)
 	p.cover(0, first.start)
 	p.cover(first.start+n, l.RecordSize)
 	return p
+}
+
+// invertible is a field whose first piece can be turned back into bytes of the record, and has nearly the order of f.
+func (f Field) invertible() Field {
+	f.Numeric = false
+	if f.Type.Kind != Extended {
+		return f
+	}
+	first := min(f.Type.Place(0), f.Type.Place(7))
+	asDouble := Type{Kind: Float, Size: 8, BigEndian: f.Type.BigEndian}
+	return Field{Offset: f.Offset + first, Type: asDouble, Desc: f.Desc}
 }
 
 // columnBytes is the widest column in so many bytes.

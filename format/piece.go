@@ -12,6 +12,7 @@ import (
 //	narrow  to size bytes
 //	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
 //	turn    round by so many numbers (floats, where all NaNs are to be at one end)
+//	numeric zeros and NaNs to one number each (floats, where equal values are equal keys)
 type piece struct {
 	start, size int // in the record
 	end         int // in the key, in bits
@@ -22,10 +23,14 @@ type piece struct {
 	flip        uint64
 	turn        uint64
 	fraction    uint // bits of a float's
+
+	wide    *wideFloat     // makes the piece in place of all that
+	numeric *numericFloats // merges zeros and NaNs at the end; nil: all have places of their own
 }
 
 // newPiece is bytes at to at+n of the normalized form of field f.
-// REQUIRES: 1 ≤ n ≤ 8, within f; at of numbers is a multiple of 8; n is all of a float or little-endian character.
+// REQUIRES: 1 ≤ n ≤ 8, within f; at of numbers is a multiple of 8; n is all of a float of at most 8 bytes or of a
+// little-endian character.
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
 	p := piece{start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)), size: n, up: up, mask: ^uint64(0) >> up}
@@ -40,7 +45,14 @@ func newPiece(f Field, at, n int) piece {
 	if f.Desc {
 		p.flip ^= p.mask
 	}
+	if f.Type.Kind == Extended {
+		p.wide = &wideFloat{field: f, start: f.extendedStart(), low: at > 0}
+		return p
+	}
 	p.turn = f.turn()
+	if f.isNumeric() {
+		p.numeric = newNumericFloats(f, p.mask)
+	}
 	return p
 }
 
@@ -72,7 +84,16 @@ func (p *piece) shifts(end int) (left, right uint8) {
 	return uint8(max(end-p.end, 0)) & 63, uint8(max(p.end-end, 0)) & 63
 }
 
-func (p *piece) value(rec []byte) uint64 { return p.normalized(p.raw(rec)) }
+func (p *piece) value(rec []byte) uint64 {
+	if p.wide != nil {
+		return p.wide.value(rec)
+	}
+	v := p.normalized(p.raw(rec))
+	if p.numeric != nil {
+		v = p.numeric.value(v)
+	}
+	return v
+}
 
 func (p *piece) normalized(v uint64) uint64 {
 	return ((v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip) + p.turn) & p.mask

@@ -27,6 +27,7 @@ type Spec struct {
 	RecordSize int      // bytes
 	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc] or COLUMN[:desc]; most significant first
 	NaN        string   // first, last or total: where the NaNs of all fields stand, whatever the direction; "": total
+	Float      string   // total, or numeric: −0 equals +0, and all NaNs, which are last unless NaN is first; "": total
 }
 
 // gensort's records: http://www.ordinal.com/gensort.html
@@ -49,6 +50,9 @@ func (s Spec) Validate() error {
 	s.checkCombination(fault)
 	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN, " %q: use first, "+
 		"last or total", s.NaN)
+	fault(!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float, " %q: use total or numeric", s.Float)
+	fault(s.Float == "numeric" && s.NaN == "total", option.Float, " numeric excludes %v total: equal NaNs have one "+
+		"place, so give %[1]v first or last", option.NaN)
 	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, option.RecordSize, " %d: a record has from 1 "+
 		"to %d bytes", s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
@@ -153,7 +157,7 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read header of %s: %w", name, err)
 	}
-	h.name, h.layout = name, h.layout.withNaN(s.NaN)
+	h.name, h.layout = name, h.layout.withFloats(s.NaN, s.Float)
 	return h, nil
 }
 
@@ -176,7 +180,7 @@ func (s Spec) NewHeader() (*Header, error) {
 		return nil, option.Errorf(option.Format, " %s can be sorted, but not made", s.Format)
 	}
 	l, err := s.rawLayout()
-	return &Header{layout: l.withNaN(s.NaN), records: -1}, err
+	return &Header{layout: l.withFloats(s.NaN, s.Float), records: -1}, err
 }
 
 // Key adds a field to the key of raw records: a type at so many bytes from the beginning of the record.

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,8 +25,11 @@ type Summary struct {
 // NewSummary is the Summary of records of a layout.
 func NewSummary(l Layout, o Order, sum Checksum) Summary {
 	s := Summary{Records: o.Records, Duplicates: o.Duplicates, Checksum: sum.String(), Order: l.String()}
-	if l.MovesNaNs() {
-		s.Order += ", NaNs " + map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[0].NaN]
+	if i := slices.IndexFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal }); i >= 0 {
+		s.Order += ", NaNs " + map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[i].nanOrder()]
+	}
+	if l.isNumeric() {
+		s.Order += ", zeros and NaNs equal"
 	}
 	if first, last := o.Ends(); o.Records > 0 {
 		s.FirstKey, s.LastKey = hex.EncodeToString(first), hex.EncodeToString(last)

@@ -65,8 +65,8 @@ func TestSummariesAddUp(t *testing.T) {
 func TestSummariesOfOtherOrders(t *testing.T) {
 	f32 := Type{Kind: Float, Size: 4}
 	orders := map[string]Layout{
-		"bare f32": Bare(f32), "bare f32:desc": Bare(f32).Reverse(), "bare f32, NaNs last": Bare(f32).withNaN("last"),
-		"bare f32:desc, NaNs first": Bare(f32).withNaN("first").Reverse(),
+		"bare f32": Bare(f32), "bare f32:desc": Bare(f32).Reverse(), "bare f32, NaNs last": Bare(f32).withFloats("last", ""),
+		"bare f32:desc, NaNs first": Bare(f32).withFloats("first", "").Reverse(),
 	}
 	for name, l := range orders {
 		a := summaryOf(t, l, nil)

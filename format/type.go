@@ -16,28 +16,90 @@ const (
 	Signed               // two's complement integer
 	Float                // IEEE 754 binary float in totalOrder
 	Brain                // the more significant half of a 32-bit Float (bfloat16), in the same order
+	Extended             // 80-bit float of the x87, which has its leading bit, in 10 bytes or padded; in the same order
 	UCS                  // characters of 4 bytes each, by their code points
 	Bytes                // bytes compared as memcmp does
 )
 
-var kindNames = []string{"u", "i", "f", "bf"}
-
 // MaxKeyBytes bounds the width of one bytesN field and of a whole normalized key.
 const MaxKeyBytes = 1 << 16
+
+// extendedBytes is the size of an Extended without its padding.
+const extendedBytes = 10
 
 // Type is the type of one key field: how many bytes it has and how they are ordered.
 // The zero Type is invalid.
 type Type struct {
 	Kind      Kind
-	Size      int  // bytes
+	Size      int  // bytes, with padding
 	BigEndian bool // of numbers; Bytes has no byte order
 }
 
-// NumberTypes are the names of the types that are numbers, of which each, with "be" behind it, is big-endian.
-var NumberTypes = strings.Fields("u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64")
+// A numberType is a row of the table of numbers. Each one is little-endian; with "be" behind its name it is big-endian.
+type numberType struct {
+	name     string
+	kind     Kind
+	bits     int    // with padding
+	fraction uint   // bits of the fraction of a float; 0: it is none
+	npy      string // what NumPy calls it, without the byte order; "": it has no such type
+	aliases  string // what languages and programs call it, with blanks between them
+}
 
-// ParseType reads a type as the command line spells it: u8 … u128, u24, u40 and u48 among them, i8 … i128, f16, bf16,
-// f32, f64 and ucsN, which has N characters, each with an optional suffix "be", and bytesN.
+var numberTypes = []numberType{
+	{"u8", Unsigned, 8, 0, "u1", "uint8 uchar byte bool boolean"},
+	{"u16", Unsigned, 16, 0, "u2", "uint16 ushort"},
+	{"u24", Unsigned, 24, 0, "", "uint24"},
+	{"u32", Unsigned, 32, 0, "u4", "uint32 uint unsigned"},
+	{"u40", Unsigned, 40, 0, "", "uint40"},
+	{"u48", Unsigned, 48, 0, "", "uint48"},
+	{"u64", Unsigned, 64, 0, "u8", "uint64 ulong size_t usize"},
+	{"u128", Unsigned, 128, 0, "", "uint128"},
+	{"i8", Signed, 8, 0, "i1", "int8 s8 schar"},
+	{"i16", Signed, 16, 0, "i2", "int16 s16 short smallint"},
+	{"i24", Signed, 24, 0, "", "int24 s24 mediumint"},
+	{"i32", Signed, 32, 0, "i4", "int32 s32 int integer"},
+	{"i40", Signed, 40, 0, "", "int40 s40"},
+	{"i48", Signed, 48, 0, "", "int48 s48"},
+	{"i64", Signed, 64, 0, "i8", "int64 s64 long longlong bigint ssize_t isize"},
+	{"i128", Signed, 128, 0, "", "int128 s128"},
+	{"f16", Float, 16, 10, "f2", "float16 half"},
+	{"bf16", Brain, 16, 7, "", "bfloat16"},
+	{"f32", Float, 32, 23, "f4", "float32 float single"},
+	{"f64", Float, 64, 52, "f8", "float64 double"},
+	{"f80", Extended, 80, 63, "", "float80 extended"},
+	{"f80in96", Extended, 96, 63, "f12", "float96"},
+	{"f80in128", Extended, 128, 63, "f16", ""},
+}
+
+// NumberTypes are the names of the types that are numbers, of which each, with "be" behind it, is big-endian.
+var NumberTypes = numberNames(func(*numberType) bool { return true })
+
+// numberNames are the names of the numbers that are wanted.
+func numberNames(wanted func(n *numberType) bool) (names []string) {
+	for i := range numberTypes {
+		if n := &numberTypes[i]; wanted(n) {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// typeOf is the type of a row of the table.
+func (n *numberType) typeOf(bigEndian bool) Type {
+	return Type{Kind: n.kind, Size: n.bits / 8, BigEndian: bigEndian && n.bits > 8}
+}
+
+// number is the row of a type in the table of numbers; nil: it is none of them.
+func (t Type) number() *numberType {
+	i := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.kind == t.Kind && n.bits == 8*t.Size })
+	if i < 0 {
+		return nil
+	}
+	return &numberTypes[i]
+}
+
+// ParseType reads a type as the command line spells it: one of NumberTypes or ucsN, which has N characters, each with
+// an optional suffix "be", and bytesN.
 func ParseType(s string) (Type, error) {
 	if digits, ok := strings.CutPrefix(s, "bytes"); ok {
 		n, err := parseCount(s, "bytesN", digits, MaxKeyBytes)
@@ -48,13 +110,20 @@ func ParseType(s string) (Type, error) {
 		n, err := parseCount(s, "ucsN", digits, MaxKeyBytes/ucsBytes)
 		return Type{UCS, n * ucsBytes, bigEndian}, err
 	}
-	if !slices.Contains(NumberTypes, name) {
-		return Type{}, fmt.Errorf("unknown type %q: use %s (each also with be), ucsN or bytesN",
-			s, strings.Join(NumberTypes, " "))
+	at := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.name == name })
+	if at < 0 {
+		return Type{}, fmt.Errorf("unknown type %q: use %s", s, typeList())
 	}
-	letters := strings.TrimRight(name, "0123456789")
-	bits, err := strconv.Atoi(name[len(letters):])
-	return Type{Kind(slices.Index(kindNames, letters)), bits / 8, bigEndian && bits > 8}, err
+	return numberTypes[at].typeOf(bigEndian), nil
+}
+
+// typeList names all types in few words. There are signed integers of the same widths as unsigned ones.
+func typeList() string {
+	unsigned := numberNames(func(n *numberType) bool { return n.kind == Unsigned })
+	signed := numberNames(func(n *numberType) bool { return n.kind == Signed })
+	floats := numberNames(func(n *numberType) bool { return n.fraction > 0 })
+	return fmt.Sprintf("%s (%s to %s likewise) %s, each also with be, ucsN or bytesN",
+		strings.Join(unsigned, " "), signed[0], signed[len(signed)-1], strings.Join(floats, " "))
 }
 
 // ucsBytes is the size of a character.
@@ -72,13 +141,15 @@ func parseCount(s, form, digits string, most int) (int, error) {
 // String spells the type as ParseType reads it.
 func (t Type) String() string {
 	var name string
-	switch t.Kind {
-	case Bytes:
+	switch n := t.number(); {
+	case t.Kind == Bytes:
 		return "bytes" + strconv.Itoa(t.Size)
-	case UCS:
+	case t.Kind == UCS:
 		name = "ucs" + strconv.Itoa(t.Size/ucsBytes)
+	case n == nil: // which ParseType does not make
+		return fmt.Sprintf("number%d", 8*t.Size)
 	default:
-		name = kindNames[t.Kind] + strconv.Itoa(8*t.Size)
+		name = n.name
 	}
 	if t.BigEndian {
 		name += "be"
@@ -86,16 +157,21 @@ func (t Type) String() string {
 	return name
 }
 
+// KeyBytes is how many bytes of a normalized key the type has: its Size, but for padding, which is not compared.
+func (t Type) KeyBytes() int {
+	if t.Kind == Extended {
+		return extendedBytes
+	}
+	return t.Size
+}
+
 // IsFloat reports whether the type has NaNs and infinities.
-func (t Type) IsFloat() bool { return t.Kind == Float || t.Kind == Brain }
+func (t Type) IsFloat() bool { return t.Kind == Float || t.Kind == Brain || t.Kind == Extended }
 
 // fractionBits is how many bits of a float are its fraction; 0: it is none.
 func (t Type) fractionBits() uint {
-	switch t.Kind {
-	case Float:
-		return map[int]uint{2: 10, 4: 23, 8: 52}[t.Size]
-	case Brain:
-		return 7
+	if n := t.number(); n != nil {
+		return n.fraction
 	}
 	return 0
 }
@@ -103,14 +179,16 @@ func (t Type) fractionBits() uint {
 // littleEndian reports whether the bytes of the type stand in the opposite order to that of its normalized key.
 func (t Type) littleEndian() bool { return t.Kind != Bytes && !t.BigEndian && t.Size > 1 }
 
-// Place is where byte i of the normalized form of a value stands in the value.
+// Place is where byte i of the normalized form of a value stands in the value. Padding follows a little-endian number
+// and precedes a big-endian one.
 func (t Type) Place(i int) int {
-	word := t.Size
+	padding := t.Size - t.KeyBytes()
+	word := t.KeyBytes()
 	if t.Kind == UCS {
 		word = ucsBytes
 	}
 	if !t.littleEndian() {
-		return i
+		return padding + i
 	}
 	return i/word*word + word - 1 - i%word
 }

@@ -184,6 +184,8 @@ func addOrder(g group, reverse *bool, record *format.Spec) {
 	g.flags.BoolVarP(reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
 	g.add(oneOf(&record.NaN, "WHERE", "first", "last", "total"), "nan",
 		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+	g.add(oneOf(&record.Float, "ORDER", "total", "numeric"), "float",
+		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total")
 }
 
 func addDevices(g group, to *[]string) {

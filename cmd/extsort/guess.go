@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,32 +80,16 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	return nil
 }
 
-// otherTypeNames are what languages call the types.
-var otherTypeNames = map[string]string{"float": "f32", "double": "f64", "byte": "u8", "half": "f16"}
-
-var (
-	shortTypeName = strings.NewReplacer("uint", "u", "int", "i", "float", "f")
-	longTypeName  = strings.NewReplacer("u", "uint", "i", "int", "f", "float")
-)
-
 // typeName is a type as format.ParseType reads it, of one of the names that other programs have: uint64, Double, U64,
 // u32le, NumPy's <u8. What is none of these stays as it is.
 func typeName(s string) string {
-	if len(s) > 2 && strings.Contains("<>|=", s[:1]) && strings.Contains("uif", s[1:2]) { // which count bytes
-		if bytes, err := strconv.Atoi(s[2:]); err == nil && bytes > 0 && bytes&(bytes-1) == 0 {
-			s = s[1:2] + strconv.Itoa(8*bytes) + when(s[0] == '>', "be")
-		}
-	}
-	name := strings.ToLower(s)
-	if i := strings.LastIndexAny(name, "0123456789"); i >= 0 && name[i+1:] == "le" {
-		name = name[:i+1]
-	}
-	base, bigEndian := strings.CutSuffix(name, "be")
-	name = shortTypeName.Replace(cmp.Or(otherTypeNames[base], base)) + when(bigEndian, "be")
-	if _, err := format.ParseType(name); err != nil {
+	if _, err := format.ParseType(s); err == nil {
 		return s
 	}
-	return name
+	if t, ok := format.NamedType(s); ok {
+		return t.String()
+	}
+	return s
 }
 
 // parseTypeName reads the value of -t. GNU sort's -t has a separator.
@@ -137,36 +121,78 @@ func nearestType(spec format.Spec) string {
 		}
 	}
 	for _, word := range words {
-		if _, err := format.ParseType(word); err != nil {
-			if near := nearest(strings.ToLower(word), typeNames(bitsIn(word))); near != "" {
-				return typeName(near)
+		if _, err := format.ParseType(word); err != nil && word != "" {
+			if hint := typeHint(word); hint != "" {
+				return hint
 			}
 		}
 	}
 	return ""
 }
 
-// typeNames are names of the types whose bits are nearest to so many, and what others call them: who follows a hint to
-// a narrower type tears numbers apart. A word without a number can only be a name that has none.
-func typeNames(bits int) []string {
-	if bits == 0 {
-		return []string{"float", "double", "half", "byte"}
-	}
-	off := func(name string) int { return max(bitsIn(name)-bits, bits-bitsIn(name)) }
-	nearest := slices.MinFunc(format.NumberTypes, func(a, b string) int { return cmp.Compare(off(a), off(b)) })
-	var all []string
-	for _, name := range format.NumberTypes {
-		if bitsIn(name) == bitsIn(nearest) {
-			all = append(all, name, name+"be", longTypeName.Replace(name))
-		}
-	}
-	return all
+// ambiguousBytes is NumPy's name for N bytes where signed integers of N bits have nearly the same one.
+var ambiguousBytes = regexp.MustCompile(`^S([0-9]+)$`)
+
+// countlessTypes need a number behind their name, for which the hint has an example.
+var countlessTypes = map[string]string{
+	"bytes": "bytes10", "char": "bytes10", "string": "bytes10", "str": "bytes10", "ch": "bytes10", "ucs": "ucs10",
+	"fi": "FI4, which is i32be", "bi": "BI4, which is u32be",
 }
 
-// bitsIn is the number in the name of a type; 0: none.
-func bitsIn(name string) int {
-	bits, _ := strconv.Atoi(strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz"))
-	return bits
+// typeHint is the type that an unknown one may have been meant to be, or "". It has the kind, the width and the byte
+// order of the word: by another width or kind, numbers would be torn apart or put into another order.
+func typeHint(word string) string {
+	if parts := ambiguousBytes.FindStringSubmatch(word); parts != nil {
+		return "bytes" + parts[1] + " or i" + parts[1]
+	}
+	if example := countlessTypes[strings.ToLower(word)]; example != "" {
+		return example
+	}
+	lower := strings.TrimSuffix(strings.ToLower(word), "_t")
+	kind, number, order := typeParts(lower)
+	var like []string
+	for _, name := range append(format.TypeNames(), "bytes"+number, "ucs"+number, "char"+number) {
+		k, n, o := typeParts(name)
+		if k == kind && number != "" || len(kind) == 1 {
+			return "" // the kind is spelled right, and has no such width
+		}
+		if n == number && o == order {
+			like = append(like, name)
+		}
+	}
+	all := allNearest(lower, like)
+	if i := slices.IndexFunc(all, func(near string) bool { return sortedBytes(near) == sortedBytes(lower) }); i >= 0 {
+		all = all[i : i+1] // the same letters: unit64
+	}
+	hint := ""
+	for _, near := range all {
+		switch t, known := format.NamedType(near); {
+		case !known || hint == t.String():
+		case hint != "":
+			return "" // two types are as near
+		default:
+			hint = t.String()
+		}
+	}
+	return hint
+}
+
+func sortedBytes(s string) string {
+	b := []byte(s)
+	slices.Sort(b)
+	return string(b)
+}
+
+var typeForm = regexp.MustCompile(`^([^0-9]*)([0-9]*)(.*)$`)
+
+// typeParts are the kind, the width and the byte order in the name of a type; "": little-endian.
+func typeParts(name string) (kind, number, order string) {
+	parts := typeForm.FindStringSubmatch(name)
+	kind, number, order = parts[1], parts[2], parts[3]
+	if base, bigEndian := strings.CutSuffix(kind, "be"); bigEndian && number == "" && base != "" {
+		kind, order = base, "be"
+	}
+	return kind, number, strings.TrimPrefix(order, "le")
 }
 
 // otherFlagNames are what other programs call the flags.
@@ -232,9 +258,17 @@ func nearestFlag(flags *pflag.FlagSet, name string) string {
 	return nearest(name, known)
 }
 
-// nearest is the word that another abbreviates or misspells, or "": cobra's measure, which it has for commands. Of a
-// short word few letters may be wrong.
+// nearest is the word that another abbreviates or misspells, or "": the first of allNearest.
 func nearest(word string, words []string) string {
+	if all := allNearest(word, words); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// allNearest are the words that another abbreviates or misspells, all as near: cobra's measure, which it has for
+// commands. Of a short word few letters may be wrong.
+func allNearest(word string, words []string) []string {
 	var known cobra.Command
 	for _, w := range words {
 		known.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})
@@ -242,8 +276,8 @@ func nearest(word string, words []string) string {
 	for distance := range 3 {
 		known.SuggestionsMinimumDistance = distance
 		if near := known.SuggestionsFor(word); 2*distance < len(word) && len(word) > 1 && len(near) > 0 {
-			return near[0]
+			return near
 		}
 	}
-	return ""
+	return nil
 }

@@ -11,7 +11,14 @@ func TestTypesHaveOtherNames(t *testing.T) {
 		"u32": "u32", "uint64": "u64", "int64": "i64", "double": "f64", "float": "f32", "float64": "f64", "U64": "u64",
 		"<u8": "u64", ">f4": "f32be", "|u1": "u8", "=i2": "i16", "<f2": "f16", "<c16": "<c16",
 		"u32le": "u32", "UINT16BE": "u16be", "i8be": "i8be", "Bytes10": "bytes10", "byte": "u8", "floatbe": "f32be",
-		"int": "int", "u33": "u33", "": "", "table": "table",
+		"u33": "u33", "": "", "table": "table", "uint64_t": "u64", "int8_t": "i8", "uint16_t": "u16", "int24": "i24",
+		"int": "i32", "long": "i64", "short": "i16", "unsigned": "u32", "size_t": "u64", "bool": "u8", "s8": "i8",
+		"s16": "i16", "s24": "i24", "s32": "i32", "s64be": "i64be", "uuid": "bytes16", "UUID": "bytes16", "md5": "bytes16",
+		"sha1": "bytes20", "sha256": "bytes32", "char10": "bytes10", "S10": "bytes10", "|S8": "bytes8", "<U5": "ucs5",
+		"FI4": "i32be", "FI3": "i24be", "BI8": "u64be", "BI1": "u8", "BI7": "bytes7", "CH10": "bytes10", "ch3": "bytes3",
+		"float80": "f80", "float96": "f80in96", "<f12": "f80in96", ">f16": "f80in128be", "bfloat16be": "bf16be",
+		"longbe": "i64be", "doublele": "f64", "|b1": "u8", "<u3": "<u3", "<u16": "<u16", "S32": "S32", "FI7": "FI7",
+		"float128": "float128", "CH0": "CH0", "CH99999999999999999999": "CH99999999999999999999",
 	} {
 		if got := typeName(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
@@ -29,8 +36,14 @@ func TestTypesHaveOtherNames(t *testing.T) {
 
 func TestNearestType(t *testing.T) {
 	for name, want := range map[string]string{
-		"u65": "u64", "doubel": "f64", "flot32": "f32", "int63": "i64", "u46": "u48", "uint46": "u48",
-		"x": "", "text": "", "int": "", "<c16": "",
+		"doubel": "f64", "flot32": "f32", "unit64": "u64", "unit64_t": "u64", "uint64b": "", "itn32be": "i32be",
+		"byts10": "bytes10", "shrot": "i16", "duoble": "f64", "doubelbe": "f64be", "S32": "bytes32 or i32", "char": "bytes10",
+		"bytes": "bytes10", "FI": "FI4, which is i32be", "BI": "BI4, which is u32be", "CH": "bytes10",
+		"x": "", "text": "", "<c16": "", "unt32": "", "y64": "",
+
+		// Another width, kind or byte order would change what is sorted.
+		"u65": "", "int63": "", "u46": "", "uint46": "", "i56": "", "s56": "", "f24": "", "f128": "", "float128": "",
+		"u56be": "", "u80be": "", "u160be": "", "u80": "", "f48be": "", "FI7": "", "<u3": "",
 	} {
 		if got := nearestType(format.Spec{Type: name}); got != want {
 			t.Errorf("-t %s: did you mean %q? want %q", name, got, want)

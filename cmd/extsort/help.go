@@ -181,11 +181,12 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
   extsort -c -t u64 sorted.bin && echo in order`
 
 const helpTypes = `
-TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i32 i64 i128 f16 bf16 f32 f64, or
-ucsN, N characters of 4 bytes, which are little-endian, or with "be" big-endian
-(u32be), or bytesN: N bytes in the order of memcmp. Other names of these are
-understood: uint64, double, float, u32le.
-Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN.
+TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i24 i32 i40 i48 i64 i128 f16 bf16
+f32 f64 f80 f80in96 f80in128, or ucsN, N characters of 4 bytes, which are
+little-endian, or with "be" big-endian (u32be), or bytesN: N bytes in the order
+of memcmp. f80 is the long double of x86, in 10, 12 or 16 bytes. Other names are
+understood: uint64_t, int, double, u32le, uuid, char10, NumPy's <u8, DFSORT's FI4.
+Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN (--nan, --float).
 `
 
 const helpEnd = `

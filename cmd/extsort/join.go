@@ -22,7 +22,7 @@ func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 	switch {
 	case len(files) == 0:
 		return errors.New("--join: name the summaries of the parts, in their order")
-	case r.Type+r.Format+r.NaN != "" || r.RecordSize != 0 || len(r.Keys) > 0 || f.opt.Reverse:
+	case r.Type+r.Format+r.NaN+r.Float != "" || r.RecordSize != 0 || len(r.Keys) > 0 || f.opt.Reverse:
 		return errors.New("--join: leave out what a record is and its order: the summaries say that")
 	}
 	report, err := f.joined(ctx, files)

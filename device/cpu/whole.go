@@ -76,12 +76,12 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 }
 
 // keyBits is a record of whole words in which the bits of the key are set. Records have the same key if they are
-// the same there, as each value of a field has one key.
+// the same there. Those that differ there may have the same key as well, if zeros or NaNs are equal.
 func keyBits(l format.Layout) []uint64 {
 	bits := make([]uint64, l.RecordSize/8)
 	for _, f := range l.Key {
-		for i := range f.Type.Size {
-			arena.ByteView(bits)[f.Offset+i] = 0xff
+		for i := range f.Type.KeyBytes() {
+			arena.ByteView(bits)[f.Offset+f.Type.Place(i)] = 0xff
 		}
 	}
 	return bits
@@ -215,7 +215,8 @@ func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 	}
 }
 
-// sameKeys reports whether all records of a group have the same key, which is in the given bits of a record.
+// sameKeys reports whether all records of a group are the same in the bits of the key, and so have the same key. For
+// equal keys that look different, such as two zeros, it returns false, and settle finds that they are equal.
 func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
 	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
 	for k, key := range c.key {

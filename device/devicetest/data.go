@@ -95,7 +95,10 @@ func withKeys(l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int
 	for i := range n {
 		from := pick() * size
 		for _, f := range l.Key {
-			copy(recs[i*size+f.Offset:][:f.Type.Size], pool[from+f.Offset:])
+			for j := range f.Type.KeyBytes() { // without padding
+				at := f.Offset + f.Type.Place(j)
+				recs[i*size+at] = pool[from+at]
+			}
 		}
 	}
 	return recs
@@ -132,8 +135,8 @@ func inLastBytes(l format.Layout, n int, r *rand.Rand, value func() uint64) []by
 
 func putLow(l format.Layout, rec []byte, v uint64) {
 	f := l.Key[len(l.Key)-1]
-	for at := 0; at < min(8, f.Type.Size); at++ {
-		rec[f.Offset+f.Type.Place(f.Type.Size-1-at)] = byte(v >> (8 * at))
+	for at := 0; at < min(8, f.Type.KeyBytes()); at++ {
+		rec[f.Offset+f.Type.Place(f.Type.KeyBytes()-1-at)] = byte(v >> (8 * at))
 	}
 }
 

@@ -40,7 +40,7 @@ func signMasks(f format.Field) (negative, positive [2]byte) {
 	switch f.Type.Kind {
 	case format.Signed:
 		negative, positive = [2]byte{0x80, 0}, [2]byte{0x80, 0}
-	case format.Float, format.Brain:
+	case format.Float, format.Brain, format.Extended:
 		negative, positive = [2]byte{0xFF, 0xFF}, [2]byte{0x80, 0}
 	}
 	if f.Desc {
@@ -75,7 +75,7 @@ func keyTable(l format.Layout) (table []uint32) {
 	for _, f := range l.Key {
 		place := func(i int) uint32 { return uint32(f.Offset + f.Type.Place(i)) }
 		negative, positive := signMasks(f)
-		for j := range f.Type.Size {
+		for j := range f.Type.KeyBytes() {
 			mask := min(j, 1)
 			table = append(table, place(j), place(0), uint32(negative[mask]), uint32(positive[mask]))
 		}

@@ -159,7 +159,7 @@ func newScanner(h *format.Header) *scanner {
 			f.Offset = at
 			s.floats = append(s.floats, f)
 		}
-		at += f.Type.Size
+		at += f.Type.KeyBytes()
 	}
 	return s
 }
@@ -172,7 +172,7 @@ func (s *scanner) add(first int64, recs []byte) {
 		s.compare(i)
 		s.sample.add(s.key)
 		for _, f := range s.floats {
-			if f.IsNaN(s.key[f.Offset : f.Offset+f.Type.Size]) {
+			if f.IsNaN(s.key[f.Offset : f.Offset+f.Type.KeyBytes()]) {
 				s.out.NaNs++
 				break
 			}
@@ -282,7 +282,7 @@ func histogram(f format.Field, s *sample) []Bin {
 	values := make([]float64, 0, s.len())
 	least, most := math.Inf(1), math.Inf(-1)
 	for key := range slices.Chunk(s.keys, s.keySize) {
-		if x := f.Number(key[:f.Type.Size]); !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if x := f.Number(key[:f.Type.KeyBytes()]); !math.IsNaN(x) && !math.IsInf(x, 0) {
 			values = append(values, x)
 			least, most = min(least, x), max(most, x)
 		}

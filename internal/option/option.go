@@ -40,6 +40,7 @@ const (
 	Verify        Field = "Options.Verify"
 	Workers       Field = "Options.Workers"
 
+	Float      Field = "Record.Float"
 	Format     Field = "Record.Format"
 	Keys       Field = "Record.Keys"
 	Member     Field = "Record.Member"

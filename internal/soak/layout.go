@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -17,11 +18,24 @@ type layout struct {
 var numbers = []field{
 	{kind: 'u', size: 1}, {kind: 'u', size: 2}, {kind: 'u', size: 4}, {kind: 'u', size: 8}, {kind: 'u', size: 16},
 	{kind: 'i', size: 1}, {kind: 'i', size: 2}, {kind: 'i', size: 4}, {kind: 'i', size: 8}, {kind: 'i', size: 16},
-	{kind: 'f', size: 4}, {kind: 'f', size: 8},
+	{kind: 'u', size: 3}, {kind: 'u', size: 5}, {kind: 'u', size: 6},
+	{kind: 'i', size: 3}, {kind: 'i', size: 5}, {kind: 'i', size: 6},
+	{kind: 'f', size: 4}, {kind: 'f', size: 8}, {kind: 'x', size: 10}, {kind: 'x', size: 12}, {kind: 'x', size: 16},
 }
 
-// randomLayout is one of the ways to describe a record.
+// randomLayout is one of the ways to describe a record. The floats of one in four are numeric.
 func randomLayout(r *rand.Rand) layout {
+	l := describedLayout(r)
+	if slices.ContainsFunc(l.fields, field.isFloat) && r.IntN(4) == 0 {
+		l.flags = append(l.flags, "--float", "numeric")
+		for i := range l.fields {
+			l.fields[i].numeric = l.fields[i].isFloat()
+		}
+	}
+	return l
+}
+
+func describedLayout(r *rand.Rand) layout {
 	switch n := r.IntN(100); {
 	case n < 30:
 		return bareLayout(r)
@@ -109,7 +123,9 @@ func npyLayout(r *rand.Rand) layout {
 // npyType is a type that NumPy has, too.
 func npyType(r *rand.Rand) field {
 	for {
-		if f := randomType(r, 24); f.size <= 8 || f.kind == 'b' {
+		f := randomType(r, 24)
+		isPower := f.size <= 8 && f.size&(f.size-1) == 0
+		if isPower || f.kind == 'b' || f.kind == 'x' && f.size == 12 {
 			return f
 		}
 	}
@@ -120,6 +136,8 @@ func npyName(f field) string {
 	switch {
 	case f.kind == 'b':
 		return fmt.Sprint("|S", f.size)
+	case f.kind == 'x':
+		return map[bool]string{false: "<f12", true: ">f12"}[f.big]
 	case f.size == 1:
 		return fmt.Sprintf("|%c1", f.kind)
 	case f.big:

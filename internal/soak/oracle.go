@@ -49,7 +49,7 @@ func (o oracle) sorted(records []byte) []byte {
 // keys makes the keys of all records, each of width bytes.
 func (o oracle) keys(records []byte) (keys []byte, width int) {
 	for _, f := range o.fields {
-		width += f.size
+		width += f.width()
 	}
 	keys = make([]byte, 0, len(records)/o.size*width)
 	for at := 0; at < len(records); at += o.size {

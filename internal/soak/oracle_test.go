@@ -30,6 +30,10 @@ func TestKeys(t *testing.T) {
 		{"i16", field{kind: 'i', size: 2}, [][]byte{{0, 0x80}, {0xff, 0xff}, {0, 0}, {1, 0}, {0xff, 0x7f}}},
 		{"i8", field{kind: 'i', size: 1}, [][]byte{{0x80}, {0xff}, {0}, {0x7f}}},
 		{"bytes2", field{kind: 'b', size: 2}, [][]byte{{0, 9}, {1, 0}, {0x80, 0}, {0xff, 1}}},
+		{"i24", field{kind: 'i', size: 3}, [][]byte{{0, 0, 0x80}, {0xff, 0xff, 0xff}, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}}},
+		{"f80", field{kind: 'x', size: 10},
+			wideFloats("", math.Copysign(nan, -1), -inf, -2, -1, 0, 5e-324, 1, 1e300, inf, nan)},
+		{"f80in96", field{kind: 'x', size: 12}, wideFloats("~!", -inf, -2, math.Copysign(0, -1), 0, 3, nan)},
 		{"u16:desc", field{kind: 'u', size: 2, desc: true}, [][]byte{{0, 1}, {0xff, 0}, {1, 0}, {0, 0}}},
 	} {
 		if c.name != c.field.typeName() && c.name != c.field.flag()[2:] {
@@ -38,6 +42,39 @@ func TestKeys(t *testing.T) {
 		for i := range len(c.values) - 1 {
 			if compareKeys([]field{c.field}, c.values[i], c.values[i+1]) >= 0 {
 				t.Errorf("%s: %x is not before %x", c.name, c.values[i], c.values[i+1])
+			}
+		}
+	}
+}
+
+// wideFloats are floats of 80 bits, little-endian, before some padding.
+func wideFloats(padding string, values ...float64) (encoded [][]byte) {
+	for _, v := range values {
+		exponent, significand := extended(v)
+		b := binary.LittleEndian.AppendUint64(nil, significand)
+		b = binary.LittleEndian.AppendUint16(b, exponent)
+		encoded = append(encoded, append(b, padding...))
+	}
+	return encoded
+}
+
+// TestNumericKeys has zeros equal, and NaNs, which are last in both directions.
+func TestNumericKeys(t *testing.T) {
+	nan, zero := math.NaN(), math.Copysign(0, -1)
+	for _, desc := range []bool{false, true} {
+		for _, c := range []struct {
+			field  field
+			values [][]byte
+		}{
+			{field{kind: 'f', size: 8}, floats(zero, 0, nan, -nan, math.Inf(1))},
+			{field{kind: 'x', size: 10}, wideFloats("", zero, 0, nan, math.Copysign(nan, -1), math.Inf(1))},
+		} {
+			f := c.field
+			f.numeric, f.desc = true, desc
+			v, fields := c.values, []field{f}
+			equal := compareKeys(fields, v[0], v[1]) == 0 && compareKeys(fields, v[2], v[3]) == 0
+			if !equal || compareKeys(fields, v[4], v[2]) >= 0 || compareKeys(fields, v[0], v[4]) < 0 == desc {
+				t.Errorf("%v: the order is wrong", f)
 			}
 		}
 	}

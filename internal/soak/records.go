@@ -19,7 +19,10 @@ func randomRecords(r *rand.Rand, l layout, count int, distribution, order string
 		for at := 0; at < len(records); at += l.size {
 			record, from := records[at:at+l.size], choose()
 			for _, f := range l.fields {
-				copy(record[f.offset:f.offset+f.size], from[f.offset:])
+				for i := range f.width() { // without padding
+					at := f.offset + f.place(i)
+					record[at] = from[at]
+				}
 			}
 		}
 	}
@@ -53,7 +56,7 @@ func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 	case "zipf":
 		return fromTable(r, l.size, 10000)
 	case "narrow": // only the least digit varies
-		return fill(func(f field, to []byte) { to[f.place(f.size-1)] = byte(r.Uint32()) })
+		return fill(func(f field, to []byte) { to[f.place(f.width()-1)] = byte(r.Uint32()) })
 	case "special":
 		return fill(func(f field, to []byte) { special(r, f, to) })
 	case "normal":
@@ -80,11 +83,11 @@ func fromTable(r *rand.Rand, size, count int) func() []byte {
 func special(r *rand.Rand, f field, to []byte) {
 	first := []byte{0x00, 0x7f, 0x80, 0xff}[r.IntN(4)]
 	rest := []byte{0x00, 0x01, 0x80, 0xff}[r.IntN(4)]
-	for i := range to {
+	for i := range f.width() {
 		to[f.place(i)] = rest
 	}
 	to[f.place(0)] = first
-	if f.kind == 'f' && r.IntN(3) == 0 {
+	if f.isFloat() && r.IntN(3) == 0 {
 		values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 5e-324, -1e-45}
 		putNumber(f, to, values[r.IntN(len(values))])
 	}
@@ -101,13 +104,34 @@ func putNumber(f field, to []byte, v float64) {
 	switch {
 	case f.kind == 'f' && f.size == 4:
 		binary.BigEndian.PutUint32(digits[12:], math.Float32bits(float32(v)))
+	case f.kind == 'x':
+		exponent, significand := extended(v)
+		binary.BigEndian.PutUint16(digits[6:], exponent)
+		binary.BigEndian.PutUint64(digits[8:], significand)
 	case f.kind == 'f':
 		binary.BigEndian.PutUint64(digits[8:], math.Float64bits(v))
 	}
-	n := min(f.size, len(digits))
+	n := min(f.width(), len(digits))
 	for i := range n {
 		to[f.place(i)] = digits[len(digits)-n+i]
 	}
+}
+
+// extended is a float of 80 bits: the sign and the exponent, and the significand with its leading bit.
+func extended(v float64) (exponent uint16, significand uint64) {
+	if math.Signbit(v) {
+		exponent = 0x8000
+	}
+	switch {
+	case math.IsNaN(v):
+		return exponent | 0x7fff, 3 << 62
+	case math.IsInf(v, 0):
+		return exponent | 0x7fff, 1 << 63
+	case v == 0:
+		return exponent, 0
+	}
+	fraction, power := math.Frexp(math.Abs(v))
+	return exponent | uint16(power+16382), uint64(math.Ldexp(fraction, 64))
 }
 
 // inOrder brings records into an order that sorts may treat apart.

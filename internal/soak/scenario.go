@@ -217,6 +217,10 @@ func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 	if len(m.devices) == 0 || r.IntN(2) == 0 {
 		return
 	}
+	isNumeric := func(f field) bool { return f.numeric }
+	if slices.ContainsFunc(s.layout.fields, isNumeric) {
+		return // which only the processors sort
+	}
 	d := m.devices[r.IntN(len(m.devices))]
 	s.flags = append(s.flags, "-d", d.name)
 	if len(d.algorithms) == 0 || r.IntN(2) == 0 {

@@ -1,0 +1,128 @@
+package format
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// byteTypes are what people call bytes of a fixed number: identifiers and digests, whose order is that of their bytes.
+var byteTypes = map[string]int{
+	"uuid": 16, "guid": 16, "ulid": 16, "md5": 16, "sha1": 20, "sha224": 28, "sha256": 32, "sha384": 48, "sha512": 64,
+}
+
+var (
+	// numpyType is a type as NumPy writes it, with its byte order: <u8, >f4, |S10. It counts bytes, or characters of a U.
+	numpyType = regexp.MustCompile(`^([<>|=])([a-zA-Z])([0-9]+)$`)
+
+	// countedType is a type with its length in bytes: char10, NumPy's S10, and FI4, BI4 and CH10 of DFSORT.
+	countedType = regexp.MustCompile(`^(char|binary|S|a|V|CH|ch|BI|bi|FI|fi)([0-9]+)$`)
+)
+
+// NamedType reads a type by the name that another language or program has for it: uint64_t, Double, U64, u32le, NumPy's
+// <u8 and S10, DFSORT's FI4, uuid. It also knows the names of ParseType.
+func NamedType(name string) (t Type, ok bool) {
+	if t, err := ParseType(name); err == nil {
+		return t, true
+	}
+	if parts := numpyType.FindStringSubmatch(name); parts != nil {
+		return numpyNamed(parts[1], parts[2], parts[3])
+	}
+	if parts := countedType.FindStringSubmatch(name); parts != nil {
+		return countedNamed(parts[1], parts[2])
+	}
+
+	base := strings.ToLower(name)
+	if t, err := ParseType(base); err == nil {
+		return t, true
+	}
+	if size := byteTypes[base]; size > 0 {
+		return Type{Kind: Bytes, Size: size}, true
+	}
+	if t, ok := numberNamed(base, false); ok { // such as double, which ends with le
+		return t, true
+	}
+	if number, ok := strings.CutSuffix(base, "be"); ok {
+		return numberNamed(number, true)
+	}
+	return numberNamed(strings.TrimSuffix(base, "le"), false)
+}
+
+// numberNamed is the number with a name or an alias in lower case, behind which may stand _t, as in uint64_t.
+func numberNamed(name string, bigEndian bool) (t Type, ok bool) {
+	if strings.ContainsAny(name, "0123456789") {
+		name = strings.TrimSuffix(name, "_t")
+	}
+	for i := range numberTypes {
+		n := &numberTypes[i]
+		if n.name == name || slices.Contains(strings.Fields(n.aliases), name) {
+			return n.typeOf(bigEndian), true
+		}
+	}
+	return Type{}, false
+}
+
+// numpyNamed is the type of NumPy with a letter and a size. The byte order = is this machine's.
+func numpyNamed(order, letter, size string) (t Type, ok bool) {
+	count, err := strconv.Atoi(size)
+	bigEndian := order == ">" || order == "=" && hostBigEndian
+	switch {
+	case err != nil || count < 1 || count > MaxKeyBytes:
+		return Type{}, false
+	case strings.Contains("SaV", letter):
+		return Type{Kind: Bytes, Size: count}, true
+	case letter == "U":
+		return Type{UCS, count * ucsBytes, bigEndian}, count <= MaxKeyBytes/ucsBytes
+	case letter+size == "b1":
+		return Type{Kind: Unsigned, Size: 1}, true
+	}
+	for i := range numberTypes {
+		if n := &numberTypes[i]; n.npy == letter+size {
+			return n.typeOf(bigEndian), true
+		}
+	}
+	return Type{}, false
+}
+
+// countedNamed is the type with a word and its length in bytes. FI and BI of mainframes are big-endian, and a BI is in
+// the order of its bytes, so that any length has a type.
+func countedNamed(word, size string) (t Type, ok bool) {
+	count, err := strconv.Atoi(size)
+	if err != nil || count < 1 || count > MaxKeyBytes {
+		return Type{}, false
+	}
+	kind := Bytes
+	switch strings.ToUpper(word) {
+	case "FI":
+		kind = Signed
+	case "BI":
+		kind = Unsigned
+	case "S": // S32 may be 32 bytes or a signed integer of 32 bits
+		signed := Type{Kind: Signed, Size: count / 8}
+		return Type{Kind: Bytes, Size: count}, count%8 != 0 || signed.number() == nil
+	}
+	t = Type{Kind: kind, Size: count, BigEndian: kind != Bytes && count > 1}
+	if kind == Unsigned && t.number() == nil {
+		t = Type{Kind: Bytes, Size: count}
+	}
+	return t, t.Kind == Bytes || t.number() != nil
+}
+
+// TypeNames are all names of numbers, and of bytes of a fixed length, that NamedType knows, without those that count.
+func TypeNames() (names []string) {
+	for i := range numberTypes {
+		n := &numberTypes[i]
+		for _, name := range append(strings.Fields(n.aliases), n.name) {
+			names = append(names, name)
+			if n.bits > 8 {
+				names = append(names, name+"be", name+"le")
+			}
+		}
+	}
+	for name := range byteTypes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
