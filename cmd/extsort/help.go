@@ -185,7 +185,7 @@ TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i24 i32 i40 i48 i64 i128 f16 bf16
 f32 f64 f80 f80in96 f80in128, or ucsN, N characters of 4 bytes, which are
 little-endian, or with "be" big-endian (u32be), or bytesN: N bytes in the order
 of memcmp. f80 is the long double of x86, in 10, 12 or 16 bytes. Other names are
-understood: uint64_t, int, double, u32le, uuid, char10, NumPy's <u8, DFSORT's FI4.
+understood: uint64_t, int, double, u32le, uuid, char10, NumPy's <u8, FI4.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN (--nan, --float).
 `
 
