@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pierrec/lz4/v4"
 
@@ -43,8 +45,8 @@ func ParseCompression(s, name string) (Compression, error) {
 }
 
 // DetectBytes is how many of the first bytes of a stream Detect and Recognition want to see. A shorter stream is given
-// whole.
-const DetectBytes = 32
+// whole. A tar archive has its magic at byte 257, and text is known by some lines.
+const DetectBytes = 512
 
 // Detect recognises a compressed stream by its first bytes. Records may begin with any bytes, so it asks for
 // as much as each format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for
@@ -139,7 +141,30 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", f.name,
 			f.advice(), option.Raw)
 	}
+	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && looksLikeText(first) {
+		return fmt.Errorf("this is text, not binary numbers of type %s: sort sorts lines, %v lines of equal length; or %v "+
+			"to sort its bytes as they are", s.Type, option.RecordSize, option.Raw)
+	}
 	return nil
+}
+
+// TextDoubt returns a warning about text whose lines are not the records that s describes, or "". Text as numbers is an
+// error of CheckRecords instead.
+func (r Recognition) TextDoubt(s Spec, first []byte) string {
+	size := s.RecordSize
+	if t, err := ParseType(s.Type); err == nil && t.Kind == Bytes {
+		size = t.Size
+	}
+	if r.Raw || s.Format != "" || size == 0 || size > len(first) || !looksLikeText(first) {
+		return ""
+	}
+	for end := size; end <= min(len(first), DetectBytes); end += size {
+		if first[end-1] != '\n' {
+			return fmt.Sprintf("this is text, and its lines are not records of %d bytes each: sort sorts lines "+
+				"(%v: no warning)", size, option.Raw)
+		}
+	}
+	return ""
 }
 
 // isRaw reports whether the records have nothing before them.
@@ -158,6 +183,37 @@ func (r Recognition) SosdDoubt(s Spec, first []byte, fileBytes int64) string {
 		s.Type, option.Raw)
 }
 
+// minTextBytes is the length of the shortest text that is recognised: so few numbers may all be printable by chance.
+const minTextBytes = 8
+
+// looksLikeText reports whether first, the first DetectBytes of a file or all of it, can only be lines of text. Small
+// numbers are not: those of several bytes have zeros, and single bytes hardly ever are all printable with line breaks
+// among them. Of a whole file the last byte must be a line break, too.
+func looksLikeText(first []byte) bool {
+	if len(first) < minTextBytes {
+		return false
+	}
+	if len(first) < DetectBytes && first[len(first)-1] != '\n' {
+		return false
+	}
+	return IsText(first[:min(len(first), DetectBytes)])
+}
+
+// IsText reports whether the first bytes of a file are lines of text in UTF-8. Its last character may be cut.
+func IsText(first []byte) bool {
+	if !bytes.ContainsRune(first, '\n') {
+		return false
+	}
+	for len(first) > 0 {
+		r, n := utf8.DecodeRune(first)
+		if r == utf8.RuneError && len(first) >= utf8.UTFMax || r < ' ' && !strings.ContainsRune("\t\n\r\f", r) {
+			return false
+		}
+		first = first[n:]
+	}
+	return true
+}
+
 // foreign is a kind of file that is known by its first bytes.
 type foreign struct {
 	magic string // a question mark stands for any byte; six others at least
@@ -174,18 +230,30 @@ func (f *foreign) advice() string {
 	case zipMagic:
 		return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format)
 	}
+	if f.hint == frameHint {
+		return fmt.Sprintf("name what surrounds its records by %v and %v or %v", option.SkipBytes, option.Records,
+			option.SkipTail)
+	}
 	return cmp.Or(f.hint, exportHint)
 }
 
 // zipMagic begins a Zip archive. Its version and its method are small.
 const zipMagic = "PK\x03\x04?\x00???\x00"
 
-const exportHint = "have a program that reads it write plain records"
+const (
+	exportHint = "have a program that reads it write plain records"
+
+	// frameHint is for files whose records are binary and of equal length. advice puts the names of options in.
+	frameHint = "name what surrounds its records"
+)
 
 var foreignCompressions = []foreign{
 	{"\xfd7zXZ\x00", "xz", ""},
 	{"\x89LZO\x00\r\n\x1a\n", "lzop", ""},
 }
+
+// tarStart stands for the bytes of a tar archive that come before its magic: a name, modes and sizes.
+var tarStart = strings.Repeat("?", 257)
 
 // containers have more in them than records. Of Parquet the header of the first page is part of the magic, of ROOT the
 // offset of the first record, of Zip that the version and the method are small, of Avro the first key, of NetCDF that
@@ -208,6 +276,34 @@ var containers = []foreign{
 	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract what is in it"},
 	{"Rar!\x1a\x07", "a RAR archive", "extract what is in it"},
 	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "git lfs pull"},
+	{"RIFF????WAVE", "a WAV file", frameHint},
+	{"RF64????WAVE", "a WAV file", frameHint},
+	{"RIFF????AVI ", "an AVI file", ""},
+	{"RIFF????WEBP", "a WebP image", ""},
+	{"RIFF????RMID", "a MIDI file", ""},
+	{"RIFF????sfbk", "a SoundFont", ""},
+	{"LASF????????????????????\x01\x00", "a LAS file", frameHint},
+	{"LASF????????????????????\x01\x01", "a LAS file", frameHint},
+	{"LASF????????????????????\x01\x02", "a LAS file", frameHint},
+	{"LASF????????????????????\x01\x03", "a LAS file", frameHint},
+	{"LASF????????????????????\x01\x04", "a LAS file", frameHint},
+	{"PGCOPY\n\xff\r\n\x00", "a binary PostgreSQL COPY", frameHint},
+	{"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", "a pcap capture", ""},
+	{"\xa1\xb2\xc3\xd4\x00\x02\x00\x04", "a pcap capture", ""},
+	{"\x4d\x3c\xb2\xa1\x02\x00\x04\x00", "a pcap capture", ""},
+	{"\xa1\xb2\x3c\x4d\x00\x02\x00\x04", "a pcap capture", ""},
+	{"\n\r\r\n????\x4d\x3c\x2b\x1a", "a pcapng capture", ""},
+	{"\n\r\r\n????\x1a\x2b\x3c\x4d", "a pcapng capture", ""},
+	{"\x89PNG\r\n\x1a\n", "a PNG image", ""},
+	{"\x7fELF\x01\x01\x01", "an ELF program or library", ""},
+	{"\x7fELF\x01\x02\x01", "an ELF program or library", ""},
+	{"\x7fELF\x02\x01\x01", "an ELF program or library", ""},
+	{"\x7fELF\x02\x02\x01", "an ELF program or library", ""},
+	{"%PDF-?.", "a PDF document", ""},
+	{"BAM\x01???\x00@", "a BAM file", "samtools sort sorts it"},
+	{"BAM\x01\x00\x00\x00\x00", "a BAM file", "samtools sort sorts it"},
+	{tarStart + "ustar\x0000", "a tar archive", "extract what is in it"},
+	{tarStart + "ustar  \x00", "a tar archive", "extract what is in it"},
 }
 
 // recognise is what begins with those bytes, or nil.

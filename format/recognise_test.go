@@ -110,6 +110,22 @@ func TestContainersAreRecognised(t *testing.T) {
 		{"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive"},
 		{"Rar!\x1a\x07\x01\x00", "a RAR archive"},
 		{"version https://git-lfs.github.com", "a Git LFS pointer"},
+		{"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00", "a WAV file"},
+		{"RF64\xff\xff\xff\xffWAVEds64", "a WAV file"},
+		{"RIFF\x24\x08\x00\x00AVI LIST", "an AVI file"},
+		{"RIFF\x24\x08\x00\x00WEBPVP8 ", "a WebP image"},
+		{"LASF\x01\x00\x11\x00" + strings.Repeat("\x00", 16) + "\x01\x04PDAL", "a LAS file"},
+		{"PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02", "a binary PostgreSQL COPY"},
+		{"\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00", "a pcap capture"},
+		{"\xa1\xb2\x3c\x4d\x00\x02\x00\x04\x00\x00\x00\x00", "a pcap capture"},
+		{"\n\r\r\n\x1c\x00\x00\x00\x4d\x3c\x2b\x1a\x01\x00", "a pcapng capture"},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "a PNG image"},
+		{"\x7fELF\x02\x01\x01\x00\x00", "an ELF program"},
+		{"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF document"},
+		{"BAM\x01\x44\x01\x00\x00@HD\tVN:1.6", "a BAM file"},
+		{"BAM\x01\x00\x00\x00\x00\x01\x00\x00\x00", "a BAM file"},
+		{"notes.txt" + strings.Repeat("\x00", 248) + "ustar\x0000root", "a tar archive"},
+		{"notes.txt" + strings.Repeat("\x00", 248) + "ustar  \x00root", "a tar archive"},
 	} {
 		first := []byte(c.first + zeros)[:DetectBytes]
 		for _, spec := range []Spec{{Type: "u64"}, {RecordSize: 12}, {Format: "gensort"}} {
@@ -201,6 +217,61 @@ func TestWrongDetectionNamesTheFlag(t *testing.T) {
 		if want := fmt.Sprintf("(if this is not %v: Options.Decompress none)", c); c == None || err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q, %v: %v", first, c, err)
+		}
+	}
+}
+
+// TestText gives every kind of record lines of text, and numbers that nearly look like some.
+func TestText(t *testing.T) {
+	csv := "id,price\n" + strings.Repeat("17,2.50\n18,€3\n", 100)
+	small := make([]byte, 2*DetectBytes) // 0, 1, 2 … 99, as ages are
+	for i := range small {
+		small[i] = byte(i * 7 % 100)
+	}
+	for _, c := range []struct {
+		name   string
+		first  string
+		isText bool
+	}{
+		{"csv", csv, true},
+		{"a short file", "b,2\na,1\n", true},
+		{"a character that is cut", csv[:DetectBytes-1] + "€", true},
+		{"CRLF and tabs", "id\tprice\r\n1\t2\r\n", true},
+		{"no line breaks", strings.Repeat("CABACA", 100), false},
+		{"few letters", "CABACA", false},
+		{"few numbers with a line break", "C\nBACAxyz", false},
+		{"very few", "CA\n", false},
+		{"small u8", string(small), false},
+		{"small u16", strings.Repeat("a\x00\n\x00", 200), false},
+		{"Latin-1", strings.Repeat("caf\xe9\n", 100), false},
+		{"nothing", "", false},
+	} {
+		for _, typ := range []string{"u8", "u64", "f32be", "bytes5"} {
+			err := Recognition{}.CheckRecords(Spec{Type: typ}, []byte(c.first))
+			want := c.isText && typ != "bytes5"
+			if (err != nil) != want || want && !strings.Contains(err.Error(), "this is text, not binary numbers of type "+typ) {
+				t.Errorf("%s, %s: %v", c.name, typ, err)
+			}
+			if err := (Recognition{Raw: true}).CheckRecords(Spec{Type: typ}, []byte(c.first)); err != nil {
+				t.Errorf("%s, %s, raw: %v", c.name, typ, err)
+			}
+		}
+		for _, spec := range []Spec{{RecordSize: 5}, {RecordSize: 5, Keys: []string{"0:u32"}}, {Type: "bytes5"}} {
+			if err := (Recognition{}).CheckRecords(spec, []byte(c.first)); err != nil {
+				t.Errorf("%s, %+v: %v", c.name, spec, err)
+			}
+			if doubt := (Recognition{}).TextDoubt(spec, []byte(c.first)); (doubt != "") != c.isText {
+				t.Errorf("%s, %+v: %q", c.name, spec, doubt)
+			}
+			if doubt := (Recognition{Raw: true}).TextDoubt(spec, []byte(c.first)); doubt != "" {
+				t.Errorf("%s, %+v, raw: %q", c.name, spec, doubt)
+			}
+		}
+	}
+	lines := []byte(strings.Repeat("b,2\na,1\n", 100))
+	for _, spec := range []Spec{{RecordSize: 4}, {RecordSize: 8}, {Type: "bytes4"}, {RecordSize: 4096}, {Format: "gensort"}} {
+		if doubt := (Recognition{}).TextDoubt(spec, lines); doubt != "" {
+			t.Errorf("lines of 4 bytes, %+v: %q", spec, doubt)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (l *look) recognise() {
 	case l.sosdType() != "":
 		r.Container = "sosd"
 		l.Record = format.Spec{Format: "sosd", Type: l.sosdType()}
-	case isText(head):
+	case format.IsText(head):
 		r.Container = "text"
 	}
 	if len(l.Record.Keys) > 0 && !l.described() {

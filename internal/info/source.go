@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
@@ -151,19 +150,4 @@ func (s *source) known() int64 {
 		return int64(len(s.head))
 	}
 	return s.data
-}
-
-// isText reports whether bytes are lines of text.
-func isText(head []byte) bool {
-	if !bytes.ContainsAny(head, "\n") {
-		return false
-	}
-	for len(head) > 0 {
-		r, n := utf8.DecodeRune(head)
-		if r == utf8.RuneError && len(head) >= utf8.UTFMax || r < ' ' && !bytes.ContainsRune([]byte("\t\n\r\f"), r) {
-			return false
-		}
-		head = head[n:]
-	}
-	return true
 }
