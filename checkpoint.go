@@ -100,6 +100,8 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{string(option.Part), o.Part.String()},
 		{string(option.Limit), strconv.FormatInt(o.Limit, 10)},
 		{string(option.SkipBytes), strconv.FormatInt(o.SkipBytes, 10)},
+		{string(option.Records), strconv.FormatInt(o.Records, 10)},
+		{string(option.SkipTail), strconv.FormatInt(o.SkipTail, 10)},
 		{string(option.KeepHeader), strconv.FormatBool(o.KeepHeader)},
 		{string(option.Verify), strconv.FormatBool(o.Verify)},
 		{"the output", out},

@@ -31,9 +31,13 @@ var (
 // windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
 const windowsPart = 4
 
+// heldTails is how much of the tail of a stream is in memory: what is held back, and room to move it.
+const heldTails = 2
+
 // openInputs opens the inputs and settles what a record is.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
-	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Skip: opt.SkipBytes, Keep: opt.KeepHeader}
+	frame := input.Frame{Skip: opt.SkipBytes, Records: opt.Records, Tail: opt.SkipTail, Keep: opt.KeepHeader}
+	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Frame: frame}
 	sources := opt.sources()
 	files, err := input.Open(ctx, kind, sources, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
 	if err != nil {
@@ -41,8 +45,8 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine
 	}
 	markReplaced(opt, files, sources)
 	for _, file := range files {
-		if file.Warning != "" {
-			opt.Warn(file.Warning)
+		for _, message := range file.TakeWarnings() {
+			opt.Warn(message)
 		}
 	}
 	in, err := engine.NewInput(files, meter, engine.InputOptions{
@@ -71,7 +75,11 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},
 	}
 	for _, file := range in.Files {
-		f.Decoders = append(f.Decoders, format.CodecMemory(file.Compression, 0)+file.ExtraWindow)
+		decoder := format.CodecMemory(file.Compression, 0) + file.ExtraWindow
+		if !file.Seekable() {
+			decoder += heldTails * opt.SkipTail
+		}
+		f.Decoders = append(f.Decoders, decoder)
 	}
 	return f
 }

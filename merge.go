@@ -25,6 +25,8 @@ type MergeOptions struct {
 	Record     format.Spec
 	Raw        bool
 	SkipBytes  int64
+	Records    int64
+	SkipTail   int64
 	KeepHeader bool
 	Part       Part      // only this one of what the merge makes
 	Cuts       [][]int64 // with Part, what Cuts gave, so that it is not computed again
@@ -141,6 +143,8 @@ type CheckOptions struct {
 	Record     format.Spec
 	Raw        bool
 	SkipBytes  int64
+	Records    int64
+	SkipTail   int64
 	Part       Part
 	Decompress string
 

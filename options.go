@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -44,8 +45,8 @@ const MinMemory = 16 << 20
 // NoRecords is the Limit of an output without records: the inputs are opened, and no record is read.
 const NoRecords = -1
 
-// MaxKeptHeader is how many bytes before the records can be kept.
-const MaxKeptHeader = 1 << 20
+// MaxKeptHeader is how many bytes before the records, and how many behind them, can be kept.
+const MaxKeptHeader = input.MaxKept
 
 // MaxSplitFiles is the greatest number of files that an output is split into: all are open until they have their names.
 const MaxSplitFiles = output.MaxSetFiles
@@ -58,7 +59,9 @@ type Options struct {
 	Record     format.Spec // what a record is
 	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
 	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
-	KeepHeader bool        // those of the first input go first into the output; MaxKeptHeader at most
+	Records    int64       // each input has this many; the bytes behind them are skipped. 0: all; NoRecords: none
+	SkipTail   int64       // the last bytes of each input, decompressed, are no records
+	KeepHeader bool        // the output gets what is skipped of the first input; MaxKeptHeader on each side at most
 	Part       Part        // only this one of the inputs, all files, by position
 	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
 
@@ -143,11 +146,7 @@ func (o *Options) validate() error {
 	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress), option.SpillCompress,
 		" %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
 	check(o.Limit >= NoRecords, option.Limit, " %d: must be at least 1", o.Limit)
-	check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
-	check(!o.KeepHeader || o.SkipBytes > 0, option.KeepHeader, ": needs %v N, the bytes that it has",
-		option.SkipBytes)
-	check(!o.KeepHeader || o.SkipBytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than "+
-		"can be kept, %d", o.SkipBytes, MaxKeptHeader)
+	o.validateFrame(check)
 	check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
@@ -160,6 +159,24 @@ func (o *Options) validate() error {
 	check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
 	o.validateForm(check)
 	return errors.Join(append(faults, o.validateCheckpoint())...)
+}
+
+// validateFrame reports what cannot surround the records.
+func (o *Options) validateFrame(check func(ok bool, f option.Field, format string, args ...any)) {
+	check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
+	check(o.SkipTail >= 0, option.SkipTail, " %d: must not be negative", o.SkipTail)
+	check(o.Records >= NoRecords, option.Records, " %d: must not be negative", o.Records)
+	check(o.Records == 0 || !slices.Contains([]string{"npy", "npz", "sosd"}, o.Record.Format), option.Records,
+		": %v %s says how many records there are: use %v for bytes behind them", option.Format, o.Record.Format,
+		option.SkipTail)
+	check(o.SkipTail == 0 || o.Record.Format != "npz", option.SkipTail, ": an archive (%v npz) has no tail",
+		option.Format)
+	check(!o.KeepHeader || o.SkipBytes > 0 || o.SkipTail > 0 || o.Records != 0, option.KeepHeader,
+		": needs %v N, the bytes that it has, or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
+	for _, bytes := range []int64{o.SkipBytes, o.SkipTail} {
+		check(!o.KeepHeader || bytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than can be kept, %d",
+			bytes, MaxKeptHeader)
+	}
 }
 
 // withDefaults fills in what was left open.

@@ -31,7 +31,7 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 	defer cancel()
 	from, to := io.Pipe()
 	defer from.Close()
-	opt.Stdout = to
+	opt.Stdout, opt.KeepHeader = to, false // records alone have no frame
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
 		return err

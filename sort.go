@@ -113,7 +113,8 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	}
 	begin := bytes.NewReader(header.Encode(0))
 	opt.Inputs, opt.Sources = nil, []Source{{Name: "the input", At: begin, Size: begin.Size(), Version: "none"}}
-	opt.Raw, opt.Decompress, opt.SkipBytes, opt.KeepHeader = opt.Record.Format == "", "", 0, false
+	opt.Raw, opt.Decompress = opt.Record.Format == "", ""
+	opt.SkipBytes, opt.Records, opt.SkipTail, opt.KeepHeader = 0, 0, 0, false
 	records /= max(opt.Part.N, 1)
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
 	profile, diskOf := machineProfile()
@@ -199,6 +200,7 @@ func (s *session) openOutput(ctx context.Context) error {
 	o := engine.OutputOptions{
 		Stream: s.opt.Stdout, Fault: s.opt.faults.output, Codec: codec, Verify: s.opt.Verify, Form: s.opt.form(s.run.Input),
 		Split: s.opt.split(), Verified: s.opt.Verified,
+		StopsEarly: s.opt.Limit < 0 || s.opt.Limit > 0 && s.opt.merge != nil,
 	}
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output

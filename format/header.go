@@ -22,10 +22,11 @@ type Header struct {
 	size    int64 // bytes
 	records int64 // -1: not said
 	dtype   string
-	columns int    // of an array of two dimensions
-	begin   []byte // of each record, if all begin alike
-	isOpen  bool   // a file without vectors: their dimension is not known
-	before  []byte // what comes before the header in the output
+	columns int         // of an array of two dimensions
+	begin   []byte      // of each record, if all begin alike
+	isOpen  bool        // a file without vectors: their dimension is not known
+	before  []byte      // what comes before the header in the output
+	count   *CountField // in before; nil: it has none
 }
 
 // Layout is the layout of the records.
@@ -62,18 +63,27 @@ func (h *Header) describe() string {
 // on the number, so it can be written before the number is known and be overwritten in place afterwards.
 // What was given to KeepBefore comes before it.
 func (h *Header) Encode(records int64) []byte {
+	before := h.count.Put(h.before, records)
 	switch h.format {
 	case "npy":
-		return slices.Concat(h.before, encodeNpy(h.dtype, records, h.columns))
+		return slices.Concat(before, encodeNpy(h.dtype, records, h.columns))
 	case "sosd":
-		return binary.LittleEndian.AppendUint64(slices.Clone(h.before), uint64(records))
+		return binary.LittleEndian.AppendUint64(slices.Clone(before), uint64(records))
 	}
-	return h.before
+	return before
 }
 
 // KeepBefore has Encode begin with b: what comes before the records, or before the header of their format, in a file
-// of somebody's own.
-func (h *Header) KeepBefore(b []byte) { h.before = b }
+// of somebody's own. If it has a count field, Encode puts the number of records there; nil: it has none.
+func (h *Header) KeepBefore(b []byte, count *CountField) { h.before, h.count = b, count }
+
+// MaxRecords returns the greatest number of records that Encode can announce.
+func (h *Header) MaxRecords() int64 {
+	if h.count != nil {
+		return MaxCount
+	}
+	return math.MaxInt64
+}
 
 // WithCount is the header of an output each of whose records has 8 more bytes: a little-endian count. In an npy file it
 // is the field count, and the record, where it has no fields, the field value.
@@ -140,8 +150,8 @@ func (h *Header) partial(name string, fileBytes, rest int64) error {
 		after = fmt.Sprintf(" after the header of %d", h.size)
 	}
 	if h.format == "" {
-		hint = fmt.Sprintf("check %v or %v, whether the file was cut short, or has a header (%v)",
-			option.RecordSize, option.Type, option.SkipBytes)
+		hint = fmt.Sprintf("check %v or %v, a header (%v) or tail (%v, %v), or it was cut short", option.RecordSize,
+			option.Type, option.SkipBytes, option.Records, option.SkipTail)
 	}
 	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, fmt.Sprintf(
 		"partial last record at byte %d: %d bytes%s are not a multiple of the record size %d (remainder %d); %s",

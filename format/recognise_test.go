@@ -269,7 +269,9 @@ func TestText(t *testing.T) {
 		}
 	}
 	lines := []byte(strings.Repeat("b,2\na,1\n", 100))
-	for _, spec := range []Spec{{RecordSize: 4}, {RecordSize: 8}, {Type: "bytes4"}, {RecordSize: 4096}, {Format: "gensort"}} {
+	for _, spec := range []Spec{
+		{RecordSize: 4}, {RecordSize: 8}, {Type: "bytes4"}, {RecordSize: 4096}, {Format: "gensort"},
+	} {
 		if doubt := (Recognition{}).TextDoubt(spec, lines); doubt != "" {
 			t.Errorf("lines of 4 bytes, %+v: %q", spec, doubt)
 		}

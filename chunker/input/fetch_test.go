@@ -144,7 +144,7 @@ func TestGoPast(t *testing.T) {
 			if err := os.WriteFile(name, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			kind := Kind{Spec: format.Spec{RecordSize: size, Keys: []string{"0:u64"}}, Skip: 3}
+			kind := Kind{Spec: format.Spec{RecordSize: size, Keys: []string{"0:u64"}}, Frame: Frame{Skip: 3}}
 			in, err := Open(t.Context(), kind, Named(name), nil, format.CommonWindow)
 			if err != nil {
 				t.Fatal(err)

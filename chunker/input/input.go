@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // Input is one opened file or stream whose header has been read.
@@ -22,7 +23,6 @@ type Input struct {
 
 	Compression format.Compression // of a stream
 	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
-	Warning     string             // what the user may have overlooked; "": nothing
 	Replaced    bool               // it is the output, too
 	Overwritten bool               // the output is written over it in place, but not before the whole input has been read
 
@@ -35,8 +35,17 @@ type Input struct {
 	queued   *Requests // the same, where inputs go past the page cache; nil: they do not
 	direct   *os.File  // by which this one does; nil: that cannot be done
 
-	member  string // of an archive, which is read
-	skipped []byte // before the header, where it is kept
+	member string // of an archive, which is read
+
+	frame    Frame              // as it was asked for
+	isFirst  bool               // of all inputs
+	whole    int64              // see Whole
+	head     surroundings       // before the records
+	tail     surroundings       // behind them
+	count    *format.CountField // in the head, of the records; nil: none is known
+	toldHead bool               // that it differs from that of the first input
+	toldTail bool
+	warnings []string // see TakeWarnings
 }
 
 // Stdin is the name that stands for standard input, and shownStdin what messages call it.
@@ -49,9 +58,9 @@ const (
 type Kind struct {
 	format.Spec
 	format.Recognition
+	Frame
 
-	Skip int64 // bytes of each input that come before its records, and before the header of its format
-	Keep bool  // those of the first input come first in the output
+	first bool // of all inputs
 }
 
 // openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
@@ -171,15 +180,22 @@ func plainPathError(err error) error {
 
 // newFile maps a file, if that is wanted, and reads its header.
 func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
-	in = &Input{Name: f.shown, at: f, file: f, requests: f.requests, close: []io.Closer{f}}
+	in = &Input{Name: f.shown, at: f, file: f, requests: f.requests, close: []io.Closer{f}, frame: kind.Frame,
+		isFirst: kind.first}
 	if mapped {
 		err = f.mapWhole()
 	}
+	var head []byte
 	if err == nil {
-		err = in.lookAt(kind)
+		head, err = in.lookAt(kind)
 	}
 	if err == nil {
 		in.Header, err = kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
+	}
+	if err == nil && kind.Records != 0 {
+		if err = in.cutRecords(); err != nil {
+			err = fmt.Errorf("%s: %w", f.shown, err)
+		}
 	}
 	if err == nil {
 		in.Records, err = format.CheckSize(f.shown, in.Header, f.bytes)
@@ -188,26 +204,32 @@ func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
 		f.Close()
 		return nil, err
 	}
+	in.whole = in.Records
+	if kind.Keep {
+		in.noteHead(head)
+	}
 	return in, nil
 }
 
 // lookAt refuses what does not begin as records may, and has a warning of what only looks as if. What is skipped is not
-// looked at.
-func (in *Input) lookAt(kind Kind) error {
-	err := kind.CheckPacked(in.at.first)
+// looked at; it is returned if it is kept.
+func (in *Input) lookAt(kind Kind) (head []byte, err error) {
+	err = kind.CheckPacked(in.at.first)
 	if err == nil && kind.Skip > 0 {
-		in.skipped, err = in.at.skip(kind.Skip, kind.Keep)
+		head, err = in.at.skip(kind.Skip, kind.Keep)
+	}
+	if err == nil && kind.Records == 0 {
+		err = in.cutTail(kind.Tail)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", in.Name, err)
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	if doubt := kind.SosdDoubt(kind.Spec, in.at.first, in.at.bytes); doubt != "" {
-		in.Warning = in.Name + ": " + doubt
-	}
+	in.warn(kind.SosdDoubt(kind.Spec, in.at.first, in.at.bytes))
+	in.warn(kind.TextDoubt(kind.Spec, in.at.first))
 	if err = kind.CheckRecords(kind.Spec, in.at.first); err != nil {
-		return fmt.Errorf("%s: %w", in.Name, err)
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	return nil
+	return head, nil
 }
 
 // streamBuffer is enough to look at the first bytes of a stream. Records are read in pieces that are larger, and so
@@ -215,25 +237,30 @@ func (in *Input) lookAt(kind Kind) error {
 const streamBuffer = 16 << 10
 
 func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64) (*Input, error) {
-	in := &Input{Name: name, close: []io.Closer{source}}
+	in := &Input{Name: name, close: []io.Closer{source}, frame: kind.Frame, isFirst: kind.first, whole: -1}
+	if kind.Tail > MaxKept {
+		in.Close()
+		return nil, fmt.Errorf("%s: it is read in sequence, and no more than %d bytes can be skipped behind its records: "+
+			"use %v, or make a plain file of it", name, MaxKept, option.Records)
+	}
 	buffered := bufio.NewReaderSize(&movingReader{r: source}, streamBuffer)
-	first, err := buffered.Peek(format.DetectBytes)
+	begins, err := buffered.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	begin := &checked{Reader: buffered, kind: kind, in: in}
 	in.stream, err = buffered, nil
-	if c := kind.Compression(first); c != format.None {
-		window := min(format.Window(c, first), windowBytes)
+	if c := kind.Compression(begins); c != format.None {
+		window := min(format.Window(c, begins), windowBytes)
 		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)
 		begin.Reader, in.stream = bufio.NewReaderSize(decoder, format.DetectBytes), begin
 		in.close = append(in.close, decoder)
 	} else {
-		err = kind.CheckPacked(first)
+		err = kind.CheckPacked(begins)
 	}
-	if err == nil && (in.Compression == format.None || kind.Keep) {
+	if err == nil && (in.Compression == format.None || kind.Keep && kind.first) {
 		err = begin.look()
 	}
 	if err != nil {
@@ -249,6 +276,15 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	if begun := in.Header.Begun(); begun != nil {
 		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
 	}
+	if kind.hasTail() {
+		in.stream = in.withoutTail(in.stream)
+	}
+	if kind.Records != 0 {
+		in.Records = max(kind.Records, 0)
+	}
+	if kind.Keep && begin.done {
+		in.noteHead(begin.head)
+	}
 	return in, nil
 }
 
@@ -258,6 +294,7 @@ type checked struct {
 	*bufio.Reader
 	kind Kind
 	in   *Input
+	head []byte // that was skipped, if it is kept
 	done bool
 }
 
@@ -274,12 +311,31 @@ func (c *checked) Read(p []byte) (int, error) {
 func (c *checked) look() (err error) {
 	c.done = true
 	if c.kind.Skip > 0 {
-		if c.in.skipped, err = skip(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
+		if c.head, err = skip(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
 			return err
 		}
 	}
 	first, _ := c.Peek(format.DetectBytes) // the reader repeats its error
+	c.in.warn(c.kind.TextDoubt(c.kind.Spec, first))
+	if c.in.Header != nil && c.kind.Keep { // else openStream notes it, when it has the header
+		c.in.noteHead(c.head)
+		c.head = nil
+	}
 	return c.kind.CheckRecords(c.kind.Spec, first)
+}
+
+// warn keeps a warning about the input; "" is none.
+func (in *Input) warn(doubt string) {
+	if doubt != "" {
+		in.warnings = append(in.warnings, in.Name+": "+doubt)
+	}
+}
+
+// TakeWarnings returns what the user may have overlooked, and has not been warned of.
+func (in *Input) TakeWarnings() []string {
+	warnings := in.warnings
+	in.warnings = nil
+	return warnings
 }
 
 // skip reads past n bytes, and gives them if they are to be kept.
@@ -345,6 +401,9 @@ var ErrChanged = errors.New("the input changed while it was read")
 // it was opened have been read. What is written within the same tick of the file system's clock as something before it
 // was opened cannot be told.
 func (in *Input) Check(warn func(message string)) error {
+	for _, message := range in.TakeWarnings() {
+		warn(message)
+	}
 	if in.file == nil || in.Overwritten {
 		return nil
 	}

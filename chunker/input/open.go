@@ -101,7 +101,7 @@ func (o *opener) joined(opened []opened) (all inputs, err error) {
 			continue
 		}
 		if i == 0 && o.kind.Keep {
-			one.in.Header.KeepBefore(one.in.skipped)
+			one.in.Header.KeepBefore(one.in.head.kept, one.in.count)
 		}
 		all = append(all, one.in)
 	}
@@ -113,13 +113,16 @@ func (o *opener) joined(opened []opened) (all inputs, err error) {
 	for _, in := range all {
 		faults = append(faults, all[0].Header.Compatible(in.Header))
 	}
-	return all, errors.Join(append(faults, all.checkTotal())...)
+	if err = errors.Join(append(faults, all.checkTotal())...); err == nil {
+		all.compareFrames()
+	}
+	return all, err
 }
 
 // open opens source i.
 func (o *opener) open(ctx context.Context, i int, s Source) opened {
 	kind := o.kind
-	kind.Keep = kind.Keep && i == 0
+	kind.first = i == 0
 	if s.At != nil || s.Reader != nil {
 		s.Name = cmp.Or(s.Name, fmt.Sprintf("input %d", i+1))
 	}
@@ -148,6 +151,7 @@ func (all inputs) checkTotal() error {
 }
 
 func (all inputs) Check(warn func(message string)) error {
+	all.compareFrames()
 	return joinErrors(all, func(in *Input) error { return in.Check(warn) })
 }
 

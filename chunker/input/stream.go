@@ -154,7 +154,11 @@ func (in *Input) checkEnd(bytes int64) error {
 		_, err := format.CheckSize(in.Name, in.Header, in.Header.Size()+bytes)
 		return err
 	}
-	if got := bytes / size; in.Records >= 0 && got != in.Records {
+	got := bytes / size
+	if in.frame.Records != 0 && got != in.Records {
+		return fmt.Errorf("%s: %w", in.Name, tooFewRecords(got, in.Records))
+	}
+	if in.Records >= 0 && got != in.Records {
 		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)
 	}
 	return nil
@@ -200,7 +204,10 @@ func (s *sequence) Read(p []byte) (int, error) {
 		return n, nil
 	case errors.Is(err, io.EOF):
 		s.r = io.MultiReader() // whose end can be read again
-		return n, cmp.Or(s.input.checkEnd(s.read), s.input.closeStream(), io.EOF)
+		if err = s.input.checkEnd(s.read); err == nil && s.input.stream != nil {
+			s.input.whole = s.read / int64(s.input.Header.Layout().RecordSize)
+		}
+		return n, cmp.Or(err, s.input.closeStream(), io.EOF)
 	}
 	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Offset(0)+s.read, err)
 }

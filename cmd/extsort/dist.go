@@ -80,6 +80,8 @@ func distPlan(a *app) *cobra.Command {
 	to.add(single(&into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
 	order := newGroup("Order")
 	addOrder(order, &r.Reverse, &r.Record)
+	inputs := newGroup("Inputs")
+	skipping(inputs, &r.SkipBytes, &r.InputRecords, &r.SkipTail)
 	tasks := newGroup("Tasks")
 	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise as --run-size makes")
 	tasks.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
@@ -93,7 +95,7 @@ func distPlan(a *app) *cobra.Command {
 			"https://HOST/FILE).",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
-		[]group{recordGroup(&r.Record), order, to, tasks, sim.group()},
+		[]group{recordGroup(&r.Record), inputs, order, to, tasks, sim.group()},
 		func(ctx context.Context, args []string) error {
 			if r.Inputs = args[1:]; into != "" {
 				if r.Output != "" {

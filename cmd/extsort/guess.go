@@ -200,7 +200,7 @@ var otherFlagNames = map[string]string{
 	"memory": "buffer-size", "mem": "buffer-size", "threads": "parallel", "workers": "parallel", "jobs": "parallel",
 	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
 	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
-	"dtype": "type", "records": "count", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
+	"dtype": "type", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
 	"header": "skip-bytes", "compress-program": "spill-compress", "dedup": "unique", "distinct": "unique", "sum": "verify",
 }
 

@@ -30,7 +30,7 @@ func (f *infoFlags) groups() []group {
 	how.flags.BoolVar(&f.all, "all", false, "look at every record, not only at a sample from all over the file")
 	how.flags.BoolVar(&f.json, "json", false, "one JSON object for each FILE, on a line")
 	inputs := newGroup("Inputs")
-	skipping(inputs, &f.opt)
+	skipping(inputs, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
 	return []group{recordGroup(&f.opt.Record), recognising(inputs, &f.opt), how}
 }
 
@@ -73,7 +73,7 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 func (f *infoFlags) options() (info.Options, error) {
 	r := f.opt.Record
 	opt := info.Options{
-		Record: r, SkipBytes: f.opt.SkipBytes, All: f.all,
+		Record: r, SkipBytes: f.opt.SkipBytes, Records: f.opt.Records, SkipTail: f.opt.SkipTail, All: f.all,
 		Recognition: format.Recognition{Raw: f.opt.Raw, Decompress: f.opt.Decompress},
 	}
 	err := opt.Recognition.Validate(r)
@@ -197,8 +197,9 @@ func writeSizes(w io.Writer, r *info.Report) {
 		fmt.Fprintf(w, "a header of %s before the records, as it seems: --skip-bytes %d\n",
 			plural(likely.Header, "byte"), likely.Header)
 	case likely.LeftOver > 0:
-		fmt.Fprintf(w, "left over: a header of %d, %d, %d … bytes before the records (--skip-bytes), or the last one was "+
-			"cut short\n", likely.LeftOver, likely.LeftOver+int64(likely.RecordSize), likely.LeftOver+2*int64(likely.RecordSize))
+		fmt.Fprintf(w, "left over: %d, %d, %d … bytes before the records (--skip-bytes) or behind them (--records, "+
+			"--skip-tail), or the last one was cut short\n",
+			likely.LeftOver, likely.LeftOver+int64(likely.RecordSize), likely.LeftOver+2*int64(likely.RecordSize))
 	}
 }
 

@@ -19,15 +19,21 @@ func (f *sortFlags) inputGroup() group {
 	g.add(read(&f.opt.Part, "K/N", parsePart), "part",
 		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
 			"otherwise all")
-	skipping(g, &f.opt)
+	skipping(g, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
 	g.flags.BoolVar(&f.opt.KeepHeader, "keep-header", false,
-		"with --skip-bytes: begin the output with those of the first input")
+		"begin and end the output with the skipped bytes of the first input; the count in .fbin, .u8bin, .ibin and IDX "+
+			"headers is set")
 	return recognising(g, &f.opt)
 }
 
-func skipping(g group, opt *extsort.Options) {
-	g.add(read(&opt.SkipBytes, "N", parseSize), "skip-bytes",
+// skipping adds the flags for bytes that surround the records of each input.
+func skipping(g group, skip, records, tail *int64) {
+	g.add(read(skip, "N", parseSize), "skip-bytes",
 		"drop the first N bytes of each input, decompressed; places count from behind them; otherwise none")
+	g.add(read(records, "N", parseLimit), "records",
+		"each input has N records behind its header, and what follows them is dropped; otherwise all")
+	g.add(read(tail, "N", parseSize), "skip-tail",
+		"drop the last N bytes of each input, decompressed; otherwise none")
 }
 
 func recognising(g group, opt *extsort.Options) group {

@@ -23,7 +23,8 @@ func (a *app) planCommand() *cobra.Command {
 	var f planFlags
 	g := newGroup("In place of FILE")
 	g.add(size(&f.made.records, "COUNT", parseCount), "records,n",
-		"plan for so many records with random keys, in a file that need not be there")
+		"plan for so many records with random keys, in a file that need not be there; with FILE each has COUNT records "+
+			"behind its header, as in a sort")
 	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "plan for so many bytes of such")
 	return verb("plan [flags] [FILE ...]",
 		"Show what a sort with these flags would do and what that is expected to cost,\n"+
@@ -42,11 +43,15 @@ type planFlags struct {
 
 // plan plans for the inputs or, where there are none, for as many records as are said.
 func (f *planFlags) plan(ctx context.Context, opt extsort.Options) (*extsort.SortPlan, error) {
+	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
+		opt.Records = f.made.records
+		f.made.records = 0
+	}
 	if f.made.records+f.made.bytes == 0 {
 		return extsort.Plan(ctx, opt)
 	}
 	if len(opt.Inputs) > 0 {
-		return nil, fmt.Errorf("plan: --size and -n are for a file that is not there: leave them out, or %s", opt.Inputs[0])
+		return nil, fmt.Errorf("plan: --size is for a file that is not there: leave it out, or %s", opt.Inputs[0])
 	}
 	f.made.record = opt.Record
 	_, records, err := f.made.data()

@@ -41,6 +41,11 @@ type Plan struct {
 	OneFile     bool        `json:"one_file"`
 	IndexEvery  int64       `json:"index_every,omitempty"` // records of a run; 0: runs have no index
 
+	// What surrounds the records of each input, as in extsort.Options.
+	SkipBytes    int64 `json:"skip_bytes,omitempty"`
+	InputRecords int64 `json:"input_records,omitempty"`
+	SkipTail     int64 `json:"skip_tail,omitempty"`
+
 	folder string
 	keyer  *format.Keyer
 }
@@ -63,6 +68,10 @@ type Request struct {
 	Output   string
 	OneFile  bool
 	NoIndex  bool // beside runs
+
+	SkipBytes    int64 // as in extsort.Options, as the next two
+	InputRecords int64
+	SkipTail     int64
 }
 
 // MaxTasks bounds the runs and the parts of a plan, since the cut has a number for each pair of them.
@@ -103,12 +112,14 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	}
 	p := &Plan{
 		Schema: schema, Record: r.Record, Reverse: r.Reverse, Runs: r.Runs, Parts: r.Parts, OneFile: r.OneFile,
+		SkipBytes: r.SkipBytes, InputRecords: r.InputRecords, SkipTail: r.SkipTail,
 	}
 	var err error
 	if p.Output, err = absolute(r.Output); err != nil {
 		return nil, err
 	}
-	kind := input.Kind{Spec: r.Record}
+	frame := input.Frame{Skip: r.SkipBytes, Records: r.InputRecords, Tail: r.SkipTail}
+	kind := input.Kind{Spec: r.Record, Frame: frame}
 	files, err := input.Open(ctx, kind, input.Named(r.Inputs...), nil, format.CommonWindow)
 	if err != nil {
 		return nil, err

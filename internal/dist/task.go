@@ -140,6 +140,7 @@ func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
 	}
 	opt := w.Options
 	opt.Record, opt.Reverse, opt.Part = p.Record, p.Reverse, partOf(k, p.Runs)
+	opt.SkipBytes, opt.Records, opt.SkipTail = p.SkipBytes, p.InputRecords, p.SkipTail
 	for _, f := range p.Inputs {
 		opt.Inputs = append(opt.Inputs, f.Name)
 	}

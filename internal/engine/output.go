@@ -55,6 +55,8 @@ type OutputOptions struct {
 	Form   Form
 	Split  output.Split // of the file
 
+	StopsEarly bool // not all inputs are read to their ends
+
 	Verified func(first int64, recs []byte) // gets what was verified; nil: nobody does
 }
 
@@ -66,6 +68,9 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	set, s := opt.Split != output.Split{}, &r.Plan.Sizes
 	if err := r.openQueue(); err != nil {
+		return err
+	}
+	if err := o.checkTail(opt.StopsEarly, set && opt.Codec != format.None); err != nil {
 		return err
 	}
 	switch {
@@ -86,7 +91,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	sink := output.Options{
 		RecordSize: o.Size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
 		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
-		Keep: o.wait,
+		Keep: o.wait, MaxRecords: o.header.MaxRecords(), Tail: o.tail,
 	}
 	if s.Queue.Output {
 		sink.Queue = r.queue
@@ -235,6 +240,7 @@ func (r *Run) Finish(ctx context.Context, err error) error {
 	if err != nil {
 		return errors.Join(r.damaged(err), r.Output.sink.Abort())
 	}
+	r.warnOfFrame()
 	return nil
 }
 

@@ -26,6 +26,8 @@ type Options struct {
 	Record      format.Spec // what a record is; the zero Spec: as the file says, or not known. REQUIRES: valid
 	Recognition format.Recognition
 	SkipBytes   int64 // at the beginning, decompressed, that are none of the data: places count from behind them
+	Records     int64 // the number of records; the bytes behind them are not looked at. 0: not given; negative: none
+	SkipTail    int64 // bytes at the end, decompressed, that are none of the data
 	All         bool  // look at every record
 }
 
@@ -197,6 +199,10 @@ func (l *look) readHeader() {
 		return
 	}
 	l.header = header
+	if l.Records != 0 {
+		l.note(src.clip(header.Size(), max(l.Records, 0), int64(header.Layout().RecordSize)))
+		r.DataBytes = src.data
+	}
 	r.HeaderBytes, r.RecordSize, r.Layout = header.Size(), header.Layout().RecordSize, header.Layout().String()
 	l.countRecords(header.Records())
 	if src.data >= 0 {

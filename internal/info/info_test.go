@@ -373,6 +373,12 @@ func TestSkippedBytes(t *testing.T) {
 		want := lookAt(t, data, Options{Record: spec})
 		for _, skip := range []int64{1, 7, 5000} {
 			long, opt := append(make([]byte, skip), data...), Options{Record: spec, SkipBytes: skip}
+			if skip > 1 {
+				long, opt.SkipTail = append(long, make([]byte, skip-1)...), skip-1
+			}
+			if skip == 5000 && spec.RecordSize > 0 {
+				opt.Records, opt.SkipTail = 500, 0
+			}
 			stream, err := Look(t.Context(), "-", bytes.NewReader(long), opt)
 			if err != nil {
 				t.Fatal(err)

@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 const (
@@ -62,7 +64,10 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 	if archive, err := s.beginMember(section, opt); archive || err != nil {
 		return err
 	}
-	s.data = max(s.bytes-opt.SkipBytes, 0)
+	s.data = max(s.bytes-opt.SkipBytes-opt.SkipTail, 0)
+	if behind := max(s.bytes-opt.SkipBytes, 0); behind < opt.SkipTail {
+		s.fault = fmt.Errorf("it has %d bytes, fewer than the %d to skip behind its records", behind, opt.SkipTail)
+	}
 	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
 	s.head = make([]byte, min(s.data, headBytes))
 	n, err := s.at.ReadAt(s.head, 0)
@@ -112,6 +117,13 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	}
 	s.codec = how.Compression(first)
 	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
+	if opt.SkipTail > input.MaxKept {
+		return fmt.Errorf("it is read in sequence, and no more than %d bytes can be skipped behind its records",
+			input.MaxKept)
+	}
+	if opt.SkipTail > 0 {
+		s.rest = input.HoldBack(s.rest, opt.SkipTail, func([]byte) {})
+	}
 	if _, err = io.CopyN(io.Discard, s.rest, opt.SkipBytes); err == nil {
 		s.head, err = io.ReadAll(io.LimitReader(s.rest, headBytes))
 	}
@@ -142,6 +154,25 @@ func (s *source) read(p []byte, from int64) (ok bool, err error) {
 		err = fmt.Errorf("read %s at byte %d: %w", s.name, from+int64(n), err)
 	}
 	return n == len(p), err
+}
+
+// clip ends the data behind a number of records.
+func (s *source) clip(header, records, size int64) error {
+	if s.data >= 0 && (s.data-header)/size < records {
+		return fmt.Errorf("it has %d records, fewer than the %d of %v", (s.data-header)/size, records, option.Records)
+	}
+	if records > (math.MaxInt64-header)/size {
+		return nil
+	}
+	end := header + records*size
+	s.head = s.head[:min(int64(len(s.head)), end)]
+	if s.data >= 0 {
+		s.data = end
+	}
+	if s.rest != nil {
+		s.rest = io.LimitReader(s.rest, end-int64(len(s.head)))
+	}
+	return nil
 }
 
 // known is how many bytes read can give.

@@ -54,7 +54,7 @@ type setFile struct {
 func NewSet(ctx context.Context, name string, fault func(operation string) error, split Split,
 	opt Options) (*Sink, error) {
 	s := &set{split: split, opt: opt, fault: fault}
-	sink := &Sink{BlockWriter: s, Kind: Ordered, Abort: s.abort, commit: s.commit}
+	sink := &Sink{BlockWriter: s, Kind: Ordered, Abort: s.abort, commit: s.commit, Files: s.count}
 	if opt.Compression != format.None && !opt.fixedHeader() {
 		return nil, fmt.Errorf("create output %s: compressed files cannot be split whose header has the number of records: "+
 			"write them uncompressed, and compress them afterwards", name)
@@ -256,6 +256,9 @@ func (f *setFile) finish() error {
 	return f.Sink.Commit(f.records)
 }
 
+// count is the number of files, when all records have been written.
+func (s *set) count() int { return max(s.begun, s.split.Files) }
+
 // commit makes all files durable, and names them.
 func (s *set) commit(records int64) error {
 	if err := s.turns.finish(records); err != nil {
@@ -266,7 +269,7 @@ func (s *set) commit(records int64) error {
 	if s.opt.Compression != format.None {
 		finishing.SetLimit(1)
 	}
-	count := max(s.begun, s.split.Files)
+	count := s.count()
 	var err error
 	for i := 0; i < count && err == nil; i++ {
 		if i == len(s.files) {

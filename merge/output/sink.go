@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Options struct {
 	Keyer       *format.Keyer              // of them, for a set: it is cut where the key changes; nil: anywhere
 	Records     int64                      // how many will come; negative: not known
 	Header      func(records int64) []byte // what stands before them, of the same size for any number; nil: nothing
+	MaxRecords  int64                      // the greatest number that Header can announce; 0: any
+	Tail        func() ([]byte, error)     // returns the bytes behind the records, when all are written; nil: none
 	Compression format.Compression
 	Writers     int   // that write blocks at the same time
 	Compressors int   // goroutines that compress
@@ -54,6 +57,23 @@ func (o *Options) header(records int64) []byte {
 	return o.Header(records)
 }
 
+// checkCount reports more records than the header can announce.
+func (o *Options) checkCount(records int64) error {
+	if o.MaxRecords > 0 && records > o.MaxRecords {
+		return fmt.Errorf("the kept header has room for a count of at most %d records, and the output has %d: "+
+			"write it without the header", o.MaxRecords, records)
+	}
+	return nil
+}
+
+// tail returns the bytes behind the records.
+func (o *Options) tail() ([]byte, error) {
+	if o.Tail == nil {
+		return nil, nil
+	}
+	return o.Tail()
+}
+
 // fixedHeader reports whether what stands before the records is the same for any number of them.
 func (o *Options) fixedHeader() bool { return bytes.Equal(o.header(0), o.header(1)) }
 
@@ -63,6 +83,7 @@ type Sink struct {
 
 	Kind  Kind         // what can be done about what has been written
 	Abort func() error // leaves no trace of the output, and does nothing after Commit
+	Files func() int   // the number of files of a set; nil: it is none
 
 	commit func(records int64) error
 	begun  func() bool // nil: nothing that is written before Commit is visible
@@ -87,6 +108,9 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 		return newStream(to, out, opt)
 	}
 	header := int64(len(opt.header(0)))
+	if err := opt.checkCount(opt.Records); err != nil {
+		return nil, errors.Join(err, out.Abort())
+	}
 	if opt.Records >= 0 {
 		if err := out.Reserve(header+opt.Records*int64(opt.RecordSize), opt.Writers); err != nil {
 			return nil, errors.Join(err, out.Abort())
@@ -100,10 +124,18 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 			return err
 		}),
 		commit: func(records int64) error {
+			tail, err := opt.tail()
+			if err = cmp.Or(err, opt.checkCount(records)); err != nil {
+				return err
+			}
+			end := header + records*int64(opt.RecordSize)
 			if _, err := out.WriteAt(opt.header(records), 0); err != nil {
 				return err
 			}
-			return out.Commit(header + records*int64(opt.RecordSize))
+			if _, err := out.WriteAt(tail, end); err != nil {
+				return err
+			}
+			return out.Commit(end + int64(len(tail)))
 		},
 	}, nil
 }
@@ -133,6 +165,13 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		if err := headed.writeHeader(); err != nil {
 			return err
 		}
+		tail, err := opt.tail()
+		if err == nil && len(tail) > 0 {
+			_, err = end.compressor.Write(tail)
+		}
+		if err != nil {
+			return err
+		}
 		return end.commit()
 	}
 	if err := s.begin(headed, opt); err != nil {
@@ -147,6 +186,9 @@ func (s *Sink) begin(to *headedWriter, opt Options) error {
 	case len(opt.header(0)) == 0:
 		return nil
 	case opt.Records >= 0 || opt.fixedHeader():
+		if err := opt.checkCount(opt.Records); err != nil {
+			return err
+		}
 		to.header = opt.header(max(opt.Records, 0))
 		return nil
 	case opt.Keep == nil:
@@ -154,6 +196,9 @@ func (s *Sink) begin(to *headedWriter, opt Options) error {
 			"write to a file")
 	}
 	return s.wait(opt.Keep, 1, func(records int64) error {
+		if err := opt.checkCount(records); err != nil {
+			return err
+		}
 		to.header = opt.header(records)
 		return nil
 	})

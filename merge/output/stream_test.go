@@ -2,9 +2,17 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
 )
 
 // brokenStream fails at a call, from 1.
@@ -71,4 +79,66 @@ func TestStreamSinkWritesOnce(t *testing.T) {
 	if err := s.WriteBlock(t.Context(), 2, []byte("z")); err == nil || to.Len() != 3 || s.turns.next != 3 {
 		t.Errorf("record 2 was written twice: %v, %d bytes", err, to.Len())
 	}
+}
+
+// TestCountsThatDoNotFit writes as many records as a header can announce, and one more: known before, or at the end.
+func TestCountsThatDoNotFit(t *testing.T) {
+	for _, records := range []int64{2, 3} {
+		for _, known := range []bool{true, false} {
+			for _, isFile := range []bool{true, false} {
+				name := filepath.Join(t.TempDir(), "out")
+				var to io.Writer = &bytes.Buffer{}
+				if isFile {
+					out, err := Open(t.Context(), name, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					to = out
+				}
+				opt := Options{RecordSize: 1, Records: -1, MaxRecords: 2,
+					Header: func(records int64) []byte { return []byte{byte('0' + records)} },
+					Tail:   func() ([]byte, error) { return []byte("tail"), nil },
+					Keep:   func() (*spill.RunWriter, error) { return newRun(t), nil }}
+				if known {
+					opt.Records = records
+				}
+				sink, err := NewSink(to, opt)
+				if err == nil {
+					err = sink.WriteBlock(t.Context(), 0, []byte("abc"[:records]))
+					err = cmp.Or(err, sink.Commit(records))
+				}
+				if records > 2 {
+					if err == nil || !strings.Contains(err.Error(), "at most 2 records, and the output has 3") {
+						t.Errorf("known %t, a file %t: %v", known, isFile, err)
+					}
+					continue
+				}
+				got, want := []byte(nil), "2abtail"
+				if buffer, ok := to.(*bytes.Buffer); ok {
+					got = buffer.Bytes()
+				} else {
+					got, _ = os.ReadFile(name)
+				}
+				if err != nil || string(got) != want {
+					t.Errorf("known %t, a file %t: %q, %v", known, isFile, got, err)
+				}
+			}
+		}
+	}
+}
+
+// newRun begins a run of records of one byte.
+func newRun(t *testing.T) *spill.RunWriter {
+	t.Helper()
+	keyer, err := format.NewKeyer(format.Whole(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := spill.New(spill.Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: keyer, ExpectBytes: -1,
+		Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s.NewRun(spill.Origin{})
 }

@@ -1,0 +1,84 @@
+package format
+
+import (
+	"encoding/binary"
+	"math"
+	"path/filepath"
+	"slices"
+)
+
+// CountField is where the bytes before the records of a file store the number of records.
+type CountField struct {
+	at    int // of its 4 bytes
+	order binary.ByteOrder
+}
+
+// MaxCount is the greatest number of records that a CountField can store.
+const MaxCount = math.MaxUint32
+
+// Put returns a copy of the bytes before the records in which the field has another number. On nil it returns b.
+func (c *CountField) Put(b []byte, records int64) []byte {
+	if c == nil {
+		return b
+	}
+	b = slices.Clone(b)
+	c.order.PutUint32(b[c.at:], uint32(records))
+	return b
+}
+
+// FindCount returns the count field of a header of a recognised kind, or nil. It is in front of records of recordSize
+// bytes in a file called name. records is their number; negative: it is not known yet.
+func FindCount(header []byte, recordSize int, records int64, name string) *CountField {
+	for _, find := range []func([]byte, int, int64, string) *CountField{findIDX, findVectors} {
+		if field := find(header, recordSize, records, name); field != nil {
+			return field
+		}
+	}
+	return nil
+}
+
+// An IDX file, as those of MNIST:
+//
+//	00  zeros  2 bytes
+//	02  type   08 … 0e
+//	03  D      number of dimensions
+//	04  sizes  D × u32be; the first is the number of records
+var idxTypeBytes = map[byte]int64{0x08: 1, 0x09: 1, 0x0b: 2, 0x0c: 4, 0x0d: 4, 0x0e: 8}
+
+func findIDX(header []byte, recordSize int, records int64, _ string) *CountField {
+	if len(header) < 8 || header[0]|header[1] != 0 || len(header) != 4+4*int(header[3]) {
+		return nil
+	}
+	size := idxTypeBytes[header[2]]
+	for at := 8; at < len(header) && size <= MaxRecordSize; at += 4 {
+		size *= int64(binary.BigEndian.Uint32(header[at:]))
+	}
+	count := int64(binary.BigEndian.Uint32(header[4:]))
+	if size == 0 || size != int64(recordSize) || records >= 0 && records != count {
+		return nil
+	}
+	return &CountField{at: 4, order: binary.BigEndian}
+}
+
+// A file of vectors, as those of the BIGANN benchmarks, whose name says what the values are:
+//
+//	00  count      u32le
+//	04  dimension  u32le
+var vectorValueBytes = map[string]int64{".fbin": 4, ".ibin": 4, ".u8bin": 1, ".i8bin": 1}
+
+func findVectors(header []byte, recordSize int, records int64, name string) *CountField {
+	if len(header) != 8 {
+		return nil
+	}
+	suffix := filepath.Ext(name)
+	if slices.Contains(compressionSuffixes, suffix) || slices.Contains(foreignSuffixes, suffix) {
+		suffix = filepath.Ext(name[:len(name)-len(suffix)])
+	}
+	count, dimension := binary.LittleEndian.Uint32(header), binary.LittleEndian.Uint32(header[4:])
+	value := vectorValueBytes[suffix]
+	fits := value > 0 && dimension > 0 && value*int64(dimension) == int64(recordSize)
+	if !fits || records >= 0 && records != int64(count) {
+		return nil
+	}
+	return &CountField{at: 0, order: binary.LittleEndian}
+}

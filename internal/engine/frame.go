@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/extsort/extsort/chunker/input"
+)
+
+// framed returns the input whose surroundings the output keeps, or nil.
+func (o *Output) framed() *input.Input {
+	if first := o.run.Input.Files[0]; first.KeepsFrame() && !o.form.Bare {
+		return first
+	}
+	return nil
+}
+
+// tail returns the bytes behind the records of the first input, if they are kept.
+func (o *Output) tail() ([]byte, error) {
+	first := o.framed()
+	if first == nil {
+		return nil, nil
+	}
+	tail, known := first.KeptTail()
+	if !known {
+		return nil, fmt.Errorf("%s: the bytes behind its records are not known, as it was not read to its end; "+
+			"the output is not kept", first.Name)
+	}
+	return tail, nil
+}
+
+// checkTail reports an output that needs the tail of a stream before the stream ends. stopsEarly says that it is not
+// read to its end, compressedSet that several files are completed one after another.
+func (o *Output) checkTail(stopsEarly, compressedSet bool) error {
+	first := o.framed()
+	if first == nil || !stopsEarly && !compressedSet {
+		return nil
+	}
+	if _, known := first.KeptTail(); known {
+		return nil
+	}
+	return fmt.Errorf("%s: the bytes behind its records are known only at its end, too late for this output: "+
+		"make a plain file of it", first.Name)
+}
+
+// warnOfFrame warns of a kept header that was made for other records than those behind it.
+func (r *Run) warnOfFrame() {
+	first := r.Output.framed()
+	if first == nil {
+		return
+	}
+	had, hadSize := first.Whole(), first.Header.Layout().RecordSize
+	has, hasSize := r.Output.Records(), r.Output.Size
+	switch {
+	case hadSize != hasSize:
+		r.Warn(fmt.Sprintf("the kept header of %s is not true any more: it was made for records of %s, and the output has "+
+			"those of %d", first.Name, english.Plural(hadSize, "byte", ""), hasSize))
+	case first.CanCount(): // its count is that of the output
+	case r.Output.sink.Files != nil && r.Output.sink.Files() > 1:
+		r.Warn(fmt.Sprintf("the kept header of %s may not be true any more: each file of the output has fewer records",
+			first.Name))
+	case had != has:
+		r.Warn(fmt.Sprintf("the kept header of %s may not be true any more: it was made for %s records, and the output "+
+			"has %s", first.Name, counted(had), humanize.Comma(has)))
+	}
+}
+
+// counted writes a number of records; negative: it is not known.
+func counted(records int64) string {
+	if records < 0 {
+		return "more"
+	}
+	return humanize.Comma(records)
+}
