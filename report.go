@@ -104,15 +104,19 @@ type Progress interface {
 	End()
 }
 
-// Snapshot is how far a run is.
+// Snapshot says how far a run is. Each phase processes about all bytes of the input, so that the bytes of all phases
+// are a multiple of those.
 type Snapshot struct {
-	Phase      string // that is running; "" before the first
-	PhaseIndex int    // it is the PhaseIndex-th, from 1
-	Phases     int    // of these, as planned
-	Done       int64  // bytes of all phases
-	Total      int64  // of these; -1: not known
-	Elapsed    time.Duration
-	Remaining  time.Duration // at the rate so far, to the second; -1: not known
+	Phase        string // the running phase; "" before the first
+	PhaseIndex   int    // its number, from 1
+	Phases       int    // the number of phases, as planned
+	PhaseDone    int64  // bytes of the running phase
+	PhaseTotal   int64  // its size in bytes; -1: not known
+	PhaseElapsed time.Duration
+	Done         int64 // bytes of all phases so far
+	Total        int64 // bytes of all phases; -1: not known
+	Elapsed      time.Duration
+	Remaining    time.Duration // at the rate so far, to the second; -1: not known
 }
 
 // Tracker is a Progress that can be asked at any time how far the run is. The zero value is ready for one run.

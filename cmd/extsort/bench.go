@@ -122,7 +122,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 // benchOptions has each case named on a terminal while it is timed.
 func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	opt := bench.Options{Runs: f.runs}
-	if isTerminal(a.stderr) {
+	if barColumns(a.stderr) > 0 {
 		done := 0
 		opt.OnCase = func(c bench.Case) {
 			done++

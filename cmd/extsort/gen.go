@@ -26,10 +26,11 @@ type genFlags struct {
 	seed     uint64
 	workers  int
 	progress string
+	tells    bool // at the end, what was written
 }
 
 func (f *genFlags) groups() []group {
-	f.dist, f.workers = "uniform", processors
+	f.dist, f.workers, f.tells = "uniform", processors, true
 	g := newGroup("What to write")
 	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
 	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "so many bytes of records, rounded down to whole ones")
@@ -82,11 +83,19 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 		defer progress.Add(int64(len(block)))
 		return sink.WriteBlock(ctx, first, block)
 	})
-	made := input.ReaderSource(generated{generator, int64(size)}, 0, records, size)
-	if err := device.Copy(ctx, made, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
+	source := input.ReaderSource(generated{generator, int64(size)}, 0, records, size)
+	if err := device.Copy(ctx, source, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
-	return sink.Commit(records)
+	if err := sink.Commit(records); err != nil {
+		return err
+	}
+	made := progress.Snapshot()
+	progress.Close()
+	if f.tells {
+		progress.Done("generated", made.Done, made.Elapsed.Seconds())
+	}
+	return nil
 }
 
 // What gen writes to a store goes in such parts, so many at a time.

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/extsort/extsort"
 )
 
-// bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, the
-// bytes of all phases and the time that is left. It is the extsort.Progress of the command, and a ticker shows what it
+// bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, its
+// bytes and the time that is left. It is the extsort.Progress of the command, and a ticker shows what it
 // has counted.
 type bars struct {
 	extsort.Tracker
@@ -24,19 +26,43 @@ type bars struct {
 	quick time.Duration // a run that ends sooner shows nothing, so that small sorts stay quiet
 	tick  time.Duration
 
-	running bool   // a phase is; Begin and End are called by one goroutine at a time
-	stop    func() // ends the drawing; nil: nothing is drawn
+	shown   atomic.Bool // something was drawn
+	running bool        // a phase is; Begin and End are called by one goroutine at a time
+	stop    func()      // ends the drawing; nil: nothing is drawn
 }
 
-// standing is how far a run is, as one line.
+// standing describes how far a run is, in one line. Bytes are those of the running phase. Each phase processes all of
+// the input, so that they compare with the size of the file.
 func standing(s extsort.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
 	}
-	of := when(s.Total > 0, " of %s (%d%%)", humanBytes(s.Total), 100*s.Done/max(s.Total, 1))
-	return fmt.Sprintf("phase %d of %d, %s: %s%s in %s, %s", s.PhaseIndex, s.Phases, s.Phase, humanBytes(s.Done), of,
-		seconds(s.Elapsed.Seconds()), rate(s.Done, s.Elapsed.Seconds())) +
-		when(s.Remaining > 0, ", %v left", s.Remaining)
+	line := fmt.Sprintf("phase %d of %d, %s", s.PhaseIndex, s.Phases, s.Phase)
+	if moved := phaseBytes(s); moved != "" {
+		line += ": " + moved
+	}
+	if s.Total > 0 {
+		line += fmt.Sprintf(" (%d%% in all)", 100*s.Done/s.Total)
+	}
+	line += " after " + seconds(s.Elapsed.Seconds())
+	if s.PhaseDone > 0 {
+		line += ", " + rate(s.PhaseDone, s.PhaseElapsed.Seconds())
+	}
+	if s.Remaining > 0 {
+		line += fmt.Sprintf(", %v left", s.Remaining)
+	}
+	return line
+}
+
+// phaseBytes returns the bytes of the running phase, such as "150 MiB of 600 MiB"; "": no bytes pass in it.
+func phaseBytes(s extsort.Snapshot) string {
+	switch {
+	case s.PhaseTotal > 0:
+		return humanBytes(s.PhaseDone) + " of " + humanBytes(s.PhaseTotal)
+	case s.PhaseTotal < 0:
+		return humanBytes(s.PhaseDone)
+	}
+	return ""
 }
 
 // newBars makes bars that draw on w, a terminal of so many columns; 0: it is none, and each showing is one more line
@@ -74,13 +100,14 @@ func (b *bars) Write(p []byte) (int, error) {
 // End completes the running phase, if there is one. In a log that is told.
 func (b *bars) End() {
 	b.Tracker.End()
-	if b.running && b.wide == 0 {
+	if b.running && b.wide == 0 && b.w != io.Discard {
+		b.shown.Store(true)
 		fmt.Fprintln(b.w, standing(b.Snapshot()))
 	}
 	b.running = false
 }
 
-// Close ends the last phase and the run. Another one may begin.
+// Close ends the last phase and the run, and removes the bar. Another run may begin.
 func (b *bars) Close() {
 	b.End()
 	if b.stop != nil {
@@ -90,47 +117,67 @@ func (b *bars) Close() {
 	b.Expect(nil)
 }
 
+// Done writes the last line of a run that showed a bar or lines, after Close: what was done with the bytes of the file,
+// in how many seconds.
+func (b *bars) Done(what string, bytes int64, took float64) {
+	if !b.shown.Swap(false) {
+		return
+	}
+	span := seconds(took)
+	if took >= 1 && took < 100 {
+		span = fmt.Sprintf("%.1f s", took)
+	}
+	fmt.Fprintf(b.w, "%s %s in %s\n", what, humanBytes(bytes), span)
+}
+
 func (b *bars) show(ctx context.Context) {
 	ticks := time.Tick(b.tick)
-	var line drawn
-	for over := false; !over; {
+	line := drawn{w: b.w, columns: b.wide}
+	defer line.clear()
+	for {
 		select {
 		case <-ticks:
 		case <-ctx.Done():
-			over = true
+			return
 		}
 		s := b.Snapshot()
 		switch {
-		case b.wide == 0 && !over:
+		case b.wide == 0:
+			b.shown.Store(true)
 			fmt.Fprintln(b.w, standing(s))
-		case b.wide > 0 && s.Elapsed >= b.quick:
-			line.draw(b.w, b.wide, s, over)
+		case s.Elapsed >= b.quick:
+			b.shown.Store(true)
+			line.draw(s)
 		}
 	}
 }
 
-// drawn is the bar that stands on the terminal.
+// drawn is the line on the terminal: a bar of all phases, and text.
 type drawn struct {
+	w       io.Writer
+	columns int
+
+	any   bool                     // something is on it
 	bar   *progressbar.ProgressBar // nil: none yet
-	total int64                    // that it has; -1: not known
+	width int                      // of the bar
+	total int64                    // of the bar; -1: not known
 }
 
-// draw moves the bar. It is full only at the end, as a full bar does not move any more.
-func (d *drawn) draw(w io.Writer, columns int, s extsort.Snapshot, over bool) {
-	if d.bar == nil || (d.total < 0) != (s.Total < 0) {
-		d.bar, d.total = newBar(w, columns, s.Total), s.Total
+// draw moves the bar. A full bar would not move any more, so that it is full only when it is removed.
+func (d *drawn) draw(s extsort.Snapshot) {
+	text := describe(s, d.columns)
+	d.any = true
+	width := d.columns - 1 - barEdges - utf8.RuneCountInString(text)
+	width = min(width, maxBar)
+	if width < minBar {
+		fmt.Fprintf(d.w, "\r%-*.*s", max(d.columns-1, 0), max(d.columns-1, 0), inAll(s)+text)
+		return
+	}
+
+	if d.bar == nil || (d.total < 0) != (s.Total < 0) || width != d.width {
+		d.clear()
+		d.bar, d.total, d.width = newBar(d.w, width, s.Total), s.Total, width
 		d.bar.StartWithoutRender()
-	}
-	text := fmt.Sprintf("%d/%d %-11s", s.PhaseIndex, s.Phases, s.Phase)
-	if left := s.Remaining; left >= 0 && !over {
-		text += fmt.Sprintf(" %9v left", left)
-	} else {
-		text += fmt.Sprintf(" %9v     ", s.Elapsed.Round(time.Second))
-	}
-	if columns >= texts+amounts {
-		moved := humanBytes(s.Done) + when(s.Total > 0, "/%s", humanBytes(s.Total)) +
-			", " + rate(s.Done, s.Elapsed.Seconds())
-		text += fmt.Sprintf(" %*s", amounts-2, moved)
 	}
 	d.bar.Describe(text)
 	done := s.Done
@@ -138,25 +185,78 @@ func (d *drawn) draw(w io.Writer, columns int, s extsort.Snapshot, over bool) {
 		d.bar.ChangeMax64(max(s.Total, 1))
 		d.total = s.Total
 	}
-	if s.Total >= 0 && !over {
+	if s.Total >= 0 {
 		done = min(done, max(s.Total, 1)-1)
 	}
-	_ = d.bar.Set64(done) // a bar that stops moving is no fault of the run
-	if over {
-		fmt.Fprintln(w)
+	_ = d.bar.Set64(done) // a bar that stops moving does not fail the run
+}
+
+// clear removes the line.
+func (d *drawn) clear() {
+	if d.any {
+		fmt.Fprintf(d.w, "\r%*s\r", d.columns-1, "")
 	}
 }
 
-const texts, amounts = 40, 32 // columns beside the bar, those for amounts apart
+// Columns of a terminal: from which on the line has each part, and those of a bar. Its edges are the percentage and
+// what surrounds it.
+const (
+	columnsForPhase   = 52 // the number of the phase
+	columnsForAmounts = 90 // bytes and rate
+	minBar, maxBar    = 5, 60
+	barEdges          = 12
+)
 
-// newBar makes a bar that fits a terminal of so many columns. The amounts are ours: the bar's own rate is that of the
-// last moment, and wrong where its total changes.
-func newBar(w io.Writer, columns int, totalBytes int64) *progressbar.ProgressBar {
+// describe returns the text of the line, which has the same width throughout a run: the phase, the remaining time or,
+// while that is not known, the time so far, and the bytes of the phase.
+func describe(s extsort.Snapshot, columns int) string {
+	span, left := s.Remaining, " left"
+	if span < 0 {
+		span, left = s.Elapsed.Round(time.Second), ""
+	}
+	if columns < columnsForPhase {
+		return fmt.Sprintf("%-11.11s %4.4s%-5s", s.Phase, roughly(span), left)
+	}
+	text := fmt.Sprintf("%d/%d %-11s %9v%-5s", s.PhaseIndex, s.Phases, s.Phase, span, left)
+	if columns >= columnsForAmounts {
+		amounts := phaseBytes(s)
+		if s.PhaseDone > 0 {
+			amounts += ", " + rate(s.PhaseDone, s.PhaseElapsed.Seconds())
+		}
+		text += fmt.Sprintf(" %35s", amounts)
+	}
+	return text
+}
+
+// roughly shortens a time to one unit: 45s, 12m, 3h, 9d.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0fh", d.Hours())
+	}
+	return fmt.Sprintf("%.0fd", d.Hours()/24)
+}
+
+// inAll returns the progress of a line that has no room for a bar.
+func inAll(s extsort.Snapshot) string {
+	if s.Total <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d%% ", 100*s.Done/s.Total)
+}
+
+// newBar makes a bar of a width. The amounts are ours: the bar's own rate is that of the last moment, and wrong where
+// its total changes.
+func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(cmp.Or(totalBytes, 1),
 		progressbar.OptionSetWriter(onlyWriter{w}),
 		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionSetWidth(min(max(columns-texts-amounts, 5), 60)),
+		progressbar.OptionSetWidth(width),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetSpinnerChangeInterval(0), // otherwise it goes on spinning after its end
 	)

@@ -100,7 +100,7 @@ func TestReportsFitATerminal(t *testing.T) {
 }
 
 func TestABarFitsATerminal(t *testing.T) {
-	for _, columns := range []uint16{80, 200} {
+	for _, columns := range []uint16{40, 52, 80, 200} {
 		text := onTerminal(t, columns, func(tty *os.File) {
 			b := (&app{stderr: tty}).bars("auto")
 			b.quick, b.tick = 0, time.Millisecond
@@ -111,13 +111,31 @@ func TestABarFitsATerminal(t *testing.T) {
 			}
 			b.Close()
 		})
-		if !strings.Contains(text, "1/1 sort runs") || strings.Contains(text, "\x1b[3") {
+		if !strings.Contains(text, "sort runs") || strings.Contains(text, "\x1b[3") {
 			t.Errorf("%q", text)
 		}
 		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
 			if width := len([]rune(line)); width >= int(columns) {
 				t.Errorf("%d of %d columns: %q", width, columns, line)
 			}
+		}
+	}
+}
+
+// TestADumbTerminalHasNoBar checks that nothing is drawn where the cursor cannot be moved.
+func TestADumbTerminalHasNoBar(t *testing.T) {
+	for term, want := range map[string]bool{"dumb": false, "xterm": true} {
+		t.Setenv("TERM", term)
+		text := onTerminal(t, 80, func(tty *os.File) {
+			b := (&app{stderr: tty}).bars("auto")
+			b.quick, b.tick = 0, time.Millisecond
+			b.Begin("sort runs", 100)
+			time.Sleep(50 * time.Millisecond)
+			b.Close()
+			b.Done("sorted", 600<<20, 3.1)
+		})
+		if (text != "") != want || want && !strings.HasSuffix(text, "\rsorted 600 MiB in 3.1 s\r\n") {
+			t.Errorf("TERM=%s shows %q", term, text)
 		}
 	}
 }

@@ -54,10 +54,13 @@ func TestALogHasALineForEachPhase(t *testing.T) {
 	b.Begin("finish", -1)
 	b.Close()
 	b.Close() // a second time does nothing
+	b.Done("sorted", 1<<20, 3.1)
+	b.Done("sorted", 1<<20, 3.1) // as well
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	want := []string{
-		"phase 1 of 3, sort runs: 1.0 MiB of 4.0 MiB (25%)", "phase 2 of 3, merge: 4.0 MiB of 4.0 MiB (100%)",
-		"phase 3 of 3, finish: 4.0 MiB of 4.0 MiB (100%)",
+		"phase 1 of 3, sort runs: 1.0 MiB of 1.0 MiB (25% in all) after ",
+		"phase 2 of 3, merge: 3.0 MiB of 3.0 MiB (100% in all) after ",
+		"phase 3 of 3, finish (100% in all) after ", "sorted 1.0 MiB in 3.1 s",
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines, want %d: %q", len(lines), len(want), out.String())
@@ -110,17 +113,20 @@ func TestStanding(t *testing.T) {
 	}{
 		"before": {plan, func(*bars) {}, "starting"},
 		"half of two": {plan, func(b *bars) { b.Begin("read", 100); b.Add(50) },
-			"phase 1 of 2, read: 50 B of 200 B (25%)"},
+			"phase 1 of 2, read: 50 B of 100 B (25% in all) after"},
 		"more than announced": {nil, func(b *bars) { b.Begin("read", 100); b.Add(160) },
-			"phase 1 of 1, read: 160 B of 160 B (100%)"},
-		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "phase 1 of 2, read: 2.0 KiB in"},
+			"phase 1 of 1, read: 160 B of 160 B (100% in all) after"},
+		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "phase 1 of 2, read: 2.0 KiB after"},
+		"length not known later": {plan,
+			func(b *bars) { b.Begin("read", -1); b.Add(2048); b.Begin("merge", -1); b.Add(1024) },
+			"phase 2 of 2, merge: 1.0 KiB after"},
 		"known afterwards": {plan, func(b *bars) { b.Begin("read", -1); b.Add(300); b.Begin("merge", 300) },
-			"phase 2 of 2, merge: 300 B of 600 B (50%)"},
+			"phase 2 of 2, merge: 0 B of 300 B (50% in all) after"},
 		"not in the plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Begin("copy", 50) },
-			"phase 2 of 2, copy: 100 B of 150 B (66%)"},
+			"phase 2 of 2, copy: 0 B of 50 B (66% in all) after"},
 		"another plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Expect(plan); b.Begin("read", 100) },
-			"phase 1 of 2, read: 0 B of 200 B (0%)"},
-		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "phase 1 of 1, read: 0 B in"},
+			"phase 1 of 2, read: 0 B of 100 B (0% in all) after"},
+		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "phase 1 of 1, read after"},
 	} {
 		b := newBars(&lockedBuffer{}, 80)
 		b.quick = time.Hour
@@ -133,34 +139,46 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestBarsFitTheTerminal holds that no showing is wider than the terminal, however large the amounts.
+// TestBarsFitTheTerminal checks that no line is wider than the terminal, however large the amounts, and that nothing is
+// left of it at the end.
 func TestBarsFitTheTerminal(t *testing.T) {
-	for _, columns := range []int{60, 80, 100, 200} {
+	for columns := 1; columns <= 210; columns++ {
 		for _, total := range []int64{-1, 1, 123 << 30, 987_654 << 30} {
 			var out lockedBuffer
-			var d drawn
+			d := drawn{w: &out, columns: columns}
 			for part := range int64(4) {
 				s := extsort.Snapshot{Phase: "sort runs", PhaseIndex: 1, Phases: 3, Done: total / 4 * part, Total: total,
+					PhaseDone: total / 8 * part, PhaseTotal: total / 2, PhaseElapsed: time.Hour,
 					Elapsed: 7 * time.Hour, Remaining: 21 * time.Hour}
 				if total < 0 {
-					s.Done, s.Remaining = 987<<40*part, -1
+					s.Done, s.PhaseDone, s.PhaseTotal, s.Remaining = 987<<40*part, 987<<40*part, -1, -1
 				}
-				d.draw(&out, columns, s, part == 3)
+				d.draw(s)
 			}
-			checkWidth(t, fmt.Sprint(total), out.String(), columns)
+			d.clear()
+			shown := out.String()
+			checkWidth(t, fmt.Sprint(total), shown, columns)
+			if columns >= 40 && total > 1 && (!strings.Contains(shown, "sort runs") || !strings.Contains(shown, "|") ||
+				!strings.Contains(shown, "left") || !strings.Contains(shown, "75%")) {
+				t.Errorf("%d of %d columns: a bar lacks something: %q", total, columns, shown)
+			}
 		}
 	}
 }
 
-// checkWidth finds lines that would be wrapped, and what is no text.
+// checkWidth finds lines that would be wrapped, lines that stay, and colours.
 func checkWidth(t *testing.T, what, shown string, columns int) {
 	t.Helper()
-	if strings.Count(shown, "\n") != 1 || !strings.HasSuffix(shown, "\n") || strings.Contains(shown, "\x1b[3") {
-		t.Errorf("%s at %d columns: not one line without colours: %q", what, columns, shown)
+	if strings.Contains(shown, "\n") || !strings.HasSuffix(shown, "\r") || strings.Contains(shown, "\x1b[3") {
+		t.Errorf("%s at %d columns: not one line without colours that goes: %q", what, columns, shown)
 	}
-	for line := range strings.FieldsFuncSeq(shown, func(r rune) bool { return r == '\r' || r == '\n' }) {
+	lines := strings.FieldsFunc(shown, func(r rune) bool { return r == '\r' })
+	for _, line := range lines {
 		if n := len([]rune(line)); n >= columns {
 			t.Errorf("%s: %d of %d columns: %q", what, n, columns, line)
 		}
+	}
+	if columns > 1 && strings.TrimSpace(lines[len(lines)-1]) != "" {
+		t.Errorf("%s at %d columns: %q stays", what, columns, lines[len(lines)-1])
 	}
 }

@@ -220,19 +220,39 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 		return fmt.Errorf("%w (without -m it is sorted)", err)
 	}
 	if err == nil {
+		progress.Done(f.doing(), report.BytesRead, report.Seconds)
 		f.report.write(a, report)
 	}
 	return err
 }
 
+// doing returns what a run has done, for its last line.
+func (f *sortFlags) doing() string {
+	switch {
+	case f.mode.merge:
+		return "merged"
+	case f.opt.Shuffle:
+		return "shuffled"
+	}
+	return "sorted"
+}
+
 func (a *app) bars(when string) *bars {
-	w, width := a.stderr, terminalColumns(a.stderr)
+	w, width := a.stderr, barColumns(a.stderr)
 	if when == "never" || when == "auto" && width == 0 {
 		w, width = io.Discard, 0
 	}
 	b := newBars(w, width)
 	a.running.Store(b)
 	return b
+}
+
+// barColumns returns the width of a terminal on which a bar can be drawn; 0: it is none, or cannot move its cursor.
+func barColumns(w io.Writer) int {
+	if os.Getenv("TERM") == "dumb" {
+		return 0
+	}
+	return terminalColumns(w)
 }
 
 func tellProgress(a *app) {
@@ -285,7 +305,11 @@ func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) erro
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := extsort.Check(ctx, opt)
 	err = placed(err, opt.SkipBytes)
+	read := progress.Snapshot()
 	progress.Close()
+	if err == nil {
+		progress.Done("checked", read.Done, read.Elapsed.Seconds())
+	}
 	if _, ok := errors.AsType[*extsort.DisorderError](err); report == nil || err != nil && !ok {
 		return err
 	}

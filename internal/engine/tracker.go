@@ -26,10 +26,12 @@ type Tracker struct {
 
 // Snapshot is how far a run is.
 type Snapshot struct {
-	Phase              string
-	PhaseIndex, Phases int
-	Done, Total        int64
-	Elapsed, Remaining time.Duration
+	Phase                 string
+	PhaseIndex, Phases    int
+	PhaseDone, PhaseTotal int64
+	PhaseElapsed          time.Duration
+	Done, Total           int64
+	Elapsed, Remaining    time.Duration
 }
 
 // Expect tells which stages a run will have, and begins to count anew.
@@ -63,19 +65,20 @@ func (t *Tracker) End() {
 	t.running = false
 }
 
-// Snapshot is how far the run is. What follows the running stage is taken from the plan; a stage of a length that is
-// not known, after others, is one that no records pass, such as waiting for the disk.
+// Snapshot returns how far the run is. What follows the running stage is taken from the plan. The total is not known
+// while a stage of unknown length runs, whether it is the first or a later one: a stream is read in several stages.
 func (t *Tracker) Snapshot() Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	added := t.added.Load()
 	s := Snapshot{Phase: t.stage.Name, PhaseIndex: t.number, Phases: t.number, Done: t.before + added, Remaining: -1}
 	if t.number > 0 {
-		s.Elapsed = time.Since(t.start)
+		s.Elapsed, s.PhaseElapsed = time.Since(t.start), time.Since(t.began)
 	}
-	s.Total = t.before + max(t.stage.Bytes, added)
-	if t.stage.Bytes < 0 && t.before == 0 && t.running {
-		s.Total = -1
+	s.PhaseDone, s.PhaseTotal = added, max(t.stage.Bytes, added)
+	s.Total = t.before + s.PhaseTotal
+	if t.stage.Bytes < 0 && t.running && !t.waits() {
+		s.PhaseTotal, s.Total = -1, -1
 	}
 	for i, stage := range t.expected {
 		if stage.Name == t.stage.Name {
@@ -89,6 +92,9 @@ func (t *Tracker) Snapshot() Snapshot {
 	return s
 }
 
+// waits reports whether no bytes pass in the running stage: it waits for the disk.
+func (t *Tracker) waits() bool { return t.stage.Name == plan.StageFinish }
+
 // remaining is the time that is left at the rate so far: stages take the parts of it that a plan predicts or, where it
 // predicts nothing, those of their bytes. Of a stage that no bytes pass nobody knows how far it is.
 func (t *Tracker) remaining(s *Snapshot, added int64) time.Duration {
@@ -97,7 +103,7 @@ func (t *Tracker) remaining(s *Snapshot, added int64) time.Duration {
 		done, all = float64(s.Done), float64(s.Total)
 	}
 	took := s.Elapsed
-	if t.running && t.stage.Bytes < 0 && t.before > 0 {
+	if t.running && t.waits() {
 		took = t.began.Sub(t.start)
 	}
 	return max(time.Duration(float64(took)*all/done)-s.Elapsed, 0).Round(time.Second)

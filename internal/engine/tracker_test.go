@@ -25,7 +25,7 @@ func TestTracker(t *testing.T) {
 		tracker.Begin("merge", 100)
 		tracker.Add(50)
 		time.Sleep(time.Minute)
-		want := Snapshot{"merge", 2, 3, 150, 200, time.Minute, 20 * time.Second}
+		want := Snapshot{"merge", 2, 3, 50, 100, time.Minute, 150, 200, time.Minute, 20 * time.Second}
 		if s := tracker.Snapshot(); s != want {
 			t.Errorf("%+v, want %+v", s, want)
 		}
@@ -56,9 +56,42 @@ func TestTracker(t *testing.T) {
 		tracker.Expect(nil)
 		tracker.Begin("read", -1)
 		tracker.Add(10)
-		want = Snapshot{"read", 1, 1, 10, -1, 0, -1}
+		want = Snapshot{"read", 1, 1, 10, -1, 0, 10, -1, 0, -1}
 		if s := tracker.Snapshot(); s != want {
 			t.Errorf("%+v, want %+v", s, want)
+		}
+	})
+}
+
+// TestTrackerOfAStream checks that no time is predicted while a stage of unknown length runs, also after others.
+func TestTrackerOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tracker Tracker
+		tracker.Expect([]plan.Stage{{Name: plan.StageRead, Bytes: -1}, {Name: plan.StagePartition, Bytes: -1},
+			{Name: plan.StageParts, Bytes: -1}, {Name: plan.StageFinish}})
+		for i, step := range []struct {
+			stage      string
+			size       int64
+			done       int64
+			phase, all int64
+			remaining  time.Duration
+			seconds    time.Duration
+		}{
+			{plan.StageRead, -1, 100, -1, -1, -1, 10 * time.Second},
+			{plan.StagePartition, -1, 300, -1, -1, -1, 30 * time.Second},
+			{plan.StageParts, 400, 200, 400, 800, 20 * time.Second, 20 * time.Second},
+			{plan.StageParts, 400, 200, 400, 800, 0, 20 * time.Second},
+			{plan.StageFinish, -1, 0, 0, 800, 0, 0},
+		} {
+			if tracker.Snapshot().Phase != step.stage {
+				tracker.Begin(step.stage, step.size)
+			}
+			tracker.Add(step.done)
+			time.Sleep(step.seconds)
+			s := tracker.Snapshot()
+			if s.PhaseTotal != step.phase || s.Total != step.all || s.Remaining != step.remaining {
+				t.Errorf("step %d: %+v", i, s)
+			}
 		}
 	})
 }
