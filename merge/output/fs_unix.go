@@ -76,14 +76,6 @@ func appends(f *os.File) bool {
 	return err == nil && flags&unix.O_APPEND != 0
 }
 
-// keepOwner lets f belong to whom the file belongs that it is to replace, as far as this process may.
-func keepOwner(f *os.File, replaced fs.FileInfo) {
-	stat, ok := replaced.Sys().(*syscall.Stat_t)
-	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
-		f.Chown(-1, int(stat.Gid))
-	}
-}
-
 // inodeOf is the number of a file in its file system.
 func inodeOf(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -66,7 +66,8 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 	default:
 		o.replaces = info
 		if err = o.checkWritable(); err == nil {
-			err = o.create(info.Mode().Perm())
+			o.access = accessOf(o.target, info)
+			err = o.create(0o600) // until it is complete
 		}
 		if err == nil {
 			err = o.checkReplaceable()

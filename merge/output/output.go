@@ -46,6 +46,7 @@ type Output struct {
 	unlocked bool        // no lock tells others that this run lives
 	kept     *Kept       // nil: nothing is left of an output that is given up
 	replaces fs.FileInfo // nil: nothing stands under the name
+	access   *access     // that the file is to have; nil: that of a new one
 	held     bool        // a set gives it its name
 	file     *os.File
 	at       io.WriterAt                       // file, or what is written to in its place since Reserve
@@ -199,12 +200,10 @@ func (o *Output) complete() error {
 	if err := o.do("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
 		return err
 	}
-	if o.replaces != nil {
-		mode := o.replaces.Mode().Perm()
-		if err := o.do("set mode of output", func() error { return o.file.Chmod(mode) }); err != nil {
+	if o.access != nil {
+		if err := o.do("set mode of output", func() error { return o.access.giveTo(o.file) }); err != nil {
 			return err
 		}
-		keepOwner(o.file, o.replaces) // afterwards: to change the mode of somebody else's file takes a right of its own
 	}
 	err := errors.Join(o.early.syncs.Wait(), o.do("sync output", o.file.Sync))
 	if err == nil && o.Complete != nil {

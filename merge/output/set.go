@@ -144,6 +144,9 @@ func (s *set) openNext(ctx context.Context) error {
 		opt.Records = min(s.eachOf(), max(opt.Records-int64(i)*s.eachOf(), 0))
 	}
 	out.held = true
+	if out.access == nil {
+		out.access = s.index.access
+	}
 	sink, err := NewSink(out, opt)
 	if err == nil {
 		s.files = append(s.files, &setFile{Sink: sink, out: out})
