@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 )
@@ -40,7 +41,22 @@ func (o *Output) tempName(i int) string {
 }
 
 func (o *Output) numbered(n uint32) string {
-	return fmt.Sprintf(".%.200s.extsort-%08x%08x", o.base, host(), n)
+	return fmt.Sprintf(".%s.extsort-%08x%08x", shortened(o.base), host(), n)
+}
+
+// maxBaseBytes is how much of a name others have that are made of it: file systems allow 255 bytes, and not characters.
+const maxBaseBytes = 200
+
+// shortened is the begin of a name, without a part of a character at its end.
+func shortened(name string) string {
+	if len(name) <= maxBaseBytes {
+		return name
+	}
+	end := maxBaseBytes
+	for end > maxBaseBytes-utf8.UTFMax && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
 }
 
 // removeLeftovers removes what runs to the same output left that were killed while their file had a temporary name. It

@@ -29,7 +29,8 @@ type set struct {
 	names setNames
 	fault func(operation string) error
 
-	index *Output
+	index    *Output
+	hidIndex bool // that of the old set has another name meanwhile
 
 	turns  turns // whose turn it is may touch what follows
 	files  []*setFile

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
@@ -29,7 +30,8 @@ type Index struct {
 
 // IndexEntry is one file of a set.
 type IndexEntry struct {
-	Name     string `json:"name"` // in the folder of the index
+	Name     string `json:"name"`                  // in the folder of the index
+	RawName  []byte `json:"name_base64,omitempty"` // the same, where it is not UTF-8, which JSON cannot have
 	Records  int64  `json:"records"`
 	Bytes    int64  `json:"bytes"`               // of the file
 	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "": there is none, or no key
@@ -40,7 +42,7 @@ type IndexEntry struct {
 type setNames struct {
 	stem, suffix string
 	digits       int
-	before       []string // files of a set that stands there, as its index says
+	before       []string // files of a set that stands there, as its index says, or that was being named
 }
 
 // minDigits is how many digits the number of a file has at least.
@@ -59,8 +61,7 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 		return n, fmt.Errorf("create output %s: it is a folder", name)
 	}
 	if err := n.readBefore(); err != nil {
-		return n, fmt.Errorf("create output %s: %s stands there and is no index of files: "+
-			"remove it, or name another output", name, n.index())
+		return n, fmt.Errorf("create output %s: %w", name, err)
 	}
 	entries, _ := os.ReadDir(folder + ".") // what cannot be listed, nobody takes for a part of the set
 	for _, entry := range entries {
@@ -72,25 +73,63 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 	return n, nil
 }
 
-// readBefore reads the index that stands there, if one does.
+// newEntry is the entry of a file.
+func newEntry(name string) IndexEntry {
+	entry := IndexEntry{Name: name}
+	if !utf8.ValidString(name) {
+		entry.RawName = []byte(name)
+	}
+	return entry
+}
+
+// file is the name of the file.
+func (e *IndexEntry) file() string {
+	if len(e.RawName) > 0 {
+		return string(e.RawName)
+	}
+	return e.Name
+}
+
+// readBefore finds the files of the set that stands there, or of one whose naming was interrupted.
 func (n *setNames) readBefore() error {
-	text, err := os.ReadFile(n.index())
+	n.before = nil
+	if err := n.read(n.index()); err != nil {
+		return err
+	}
+	return n.read(n.journal())
+}
+
+// read adds the files that an index lists, if there is one of that name.
+func (n *setNames) read(name string) error {
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, advise(err))
+	}
 	var index Index
-	if err == nil {
-		err = json.Unmarshal(text, &index)
+	err = json.Unmarshal(text, &index)
+	if err != nil || index.Schema != SetSchema {
+		return fmt.Errorf("%s stands there and is no index of files: remove it, or name another output", name)
 	}
-	if err == nil && index.Schema != SetSchema {
-		err = errors.ErrUnsupported
-	}
-	for _, entry := range index.Files {
-		if n.has(entry.Name) {
-			n.before = append(n.before, entry.Name)
+	for i := range index.Files {
+		if file := index.Files[i].file(); n.has(file) && !slices.Contains(n.before, file) {
+			n.before = append(n.before, file)
 		}
 	}
-	return err
+	return nil
+}
+
+// journal is the name of a file that is there while the set is named. It lists the files of the old and of the new one.
+func (n *setNames) journal() string { return n.hidden("naming") }
+
+// oldIndex is the name of the index of the old set meanwhile.
+func (n *setNames) oldIndex() string { return n.hidden("old-index") }
+
+func (n *setNames) hidden(what string) string {
+	folder, base := filepath.Split(n.stem)
+	return folder + "." + shortened(base) + ".extsort-" + what
 }
 
 func (n *setNames) index() string { return n.stem + ".index" }
@@ -111,7 +150,8 @@ func (s *set) writeIndex() error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, `{"schema":%d,"records":%d,"files":[`, SetSchema, s.placed)
 	for i, f := range s.files {
-		entry := IndexEntry{Name: filepath.Base(f.out.name), Records: f.records, Bytes: f.out.size.Load()}
+		entry := newEntry(filepath.Base(f.out.name))
+		entry.Records, entry.Bytes = f.records, f.out.size.Load()
 		if f.key != nil {
 			entry.FirstKey, entry.First = hex.EncodeToString(f.key), s.opt.Keyer.Layout().KeyText(f.key)
 		}
@@ -130,17 +170,16 @@ func (s *set) writeIndex() error {
 }
 
 // appear names the files, and at last the index: where that stands, the set is whole. After an error none of them has
-// its name; what they had replaced by then is lost.
+// its name. The old set is as it was, unless one of its files was replaced by then.
 func (s *set) appear() error {
 	err := s.writeIndex()
-	named := 0
 	if err == nil {
-		named, err = s.nameAll()
+		err = s.tempNames()
+	}
+	if err == nil {
+		err = s.nameAll()
 	}
 	if err != nil {
-		for _, f := range s.files[:named] {
-			err = errors.Join(err, f.out.root.Remove(f.out.base))
-		}
 		return fmt.Errorf("finish output %s: %w", s.names.stem, err)
 	}
 	for _, f := range s.files {
@@ -149,17 +188,110 @@ func (s *set) appear() error {
 	return errors.Join(err, settle(s.index))
 }
 
-// nameAll does so as far as it can, and says how many files have their names.
-func (s *set) nameAll() (named int, err error) {
+// tempNames gives the files temporary names. What can fail for lack of room in the folder does so here.
+func (s *set) tempNames() error {
+	all := []*Output{s.index}
+	for _, f := range s.files {
+		all = append(all, f.out)
+	}
+	for _, o := range all {
+		if o.temp != "" {
+			continue
+		}
+		give := func(name string) error { return link(o.file, o.folder, name) }
+		if err := o.nameTemp("link output", give); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameAll renames the files. A journal tells the next run which ones they are, should this one be killed meanwhile. Of
+// several commands that write the same set one does so at a time: the last one's is there, whole.
+func (s *set) nameAll() error {
+	if err := s.index.do("lock folder", func() error { return lockNaming(s.index.folder) }); err != nil {
+		return err
+	}
+	if err := s.names.readBefore(); err != nil { // it may be another one by now
+		return err
+	}
+	if err := s.writeJournal(); err != nil {
+		return errors.Join(err, removeIfThere(s.names.journal()))
+	}
+	named, err := s.renameAll()
+	if err == nil {
+		_ = os.Remove(s.names.oldIndex())
+		_ = os.Remove(s.names.journal()) // which lists files of this set only, should it stay
+		return nil
+	}
+	for _, f := range s.files[:named] {
+		err = errors.Join(err, f.out.root.Remove(f.out.base))
+	}
+	if named > 0 && len(s.names.before) > 0 {
+		return err // the journal says which files are left
+	}
+	if s.hidIndex {
+		err = errors.Join(err, os.Rename(s.names.oldIndex(), s.names.index()))
+	}
+	return errors.Join(err, removeIfThere(s.names.journal()))
+}
+
+// writeJournal makes the journal, durably.
+func (s *set) writeJournal() error {
+	journal := Index{Schema: SetSchema}
+	for _, name := range s.names.before {
+		journal.Files = append(journal.Files, newEntry(name))
+	}
+	for _, f := range s.files {
+		journal.Files = append(journal.Files, newEntry(filepath.Base(f.out.name)))
+	}
+	text, err := json.Marshal(journal)
+	if err != nil {
+		return err
+	}
+	err = s.index.do("write journal", func() error { return replaceFile(s.names.journal(), text) })
+	if err != nil {
+		return err
+	}
+	return s.syncFolder()
+}
+
+// replaceFile makes a file of this user, which is whole or as before.
+func replaceFile(name string, text []byte) error {
+	temp := name + "-new"
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
+}
+
+func removeIfThere(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (s *set) syncFolder() error {
 	index := s.index
-	sync := func() error { return index.do("sync folder", func() error { return spill.SyncFolder(index.folder) }) }
-	if index.replaces != nil {
-		if err = index.do("remove old index", func() error { return index.root.Remove(index.base) }); err != nil {
-			return 0, err
-		}
-		if err = sync(); err != nil {
-			return 0, err
-		}
+	return index.do("sync folder", func() error { return spill.SyncFolder(index.folder) })
+}
+
+// renameAll does so as far as it can, and says how many files have their names.
+func (s *set) renameAll() (named int, err error) {
+	if err = s.hideOldIndex(); err != nil {
+		return 0, err
 	}
 	stale := slices.Clone(s.names.before)
 	for _, f := range s.files {
@@ -170,13 +302,26 @@ func (s *set) nameAll() (named int, err error) {
 		stale = slices.DeleteFunc(stale, func(name string) bool { return name == filepath.Base(f.out.name) })
 	}
 	for _, name := range stale {
-		err = os.Remove(filepath.Join(filepath.Dir(s.names.stem), name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err = removeIfThere(filepath.Join(filepath.Dir(s.names.stem), name)); err != nil {
 			return named, err
 		}
 	}
-	if err = sync(); err == nil {
-		err = appear(index)
+	if err = s.syncFolder(); err == nil {
+		err = appear(s.index)
 	}
 	return named, err
+}
+
+// hideOldIndex takes the index of the old set away, durably.
+func (s *set) hideOldIndex() error {
+	hide := func() error { return os.Rename(s.names.index(), s.names.oldIndex()) }
+	err := s.index.do("remove old index", hide)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.hidIndex = true
+	return s.syncFolder()
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func readSet(t *testing.T, stem string, header int) (files [][]byte) {
 	}
 	total := int64(0)
 	for _, entry := range index.Files {
-		file := content(t, filepath.Join(filepath.Dir(stem), entry.Name))
+		file := content(t, filepath.Join(filepath.Dir(stem), entry.file()))
 		recs := []byte(file[header:])
 		first, key := "", ""
 		if len(recs) > 0 {
@@ -160,15 +161,27 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 					}
 				}
 				fault := &faults{named: named, failAt: failAt}
-				err := writeSet(stem, fault.step, "xyz", Split{Files: 2})
+				renamed := 0 // or about to be
+				err := writeSet(stem, func(operation string) error {
+					err := fault.step(operation)
+					if err == nil && operation == "rename output" {
+						renamed++
+					}
+					return err
+				}, "xyz", Split{Files: 2})
 				list := names(t, folder)
-				switch whole := slices.Equal(list, []string{"out.000", "out.001", "out.index"}); {
+				whole := slices.Equal(list, []string{"out.000", "out.001", "out.index"})
+				hasIndex := slices.Contains(list, "out.index")
+				switch {
 				case err == nil && whole && len(readSet(t, stem, 0)) == 2:
 				case err != nil && whole && strings.Contains(err.Error(), "it is complete"):
 				case err != nil && len(list) == 0 && !exists:
-				case err != nil && len(list) == 5 && exists && string(slices.Concat(readSet(t, stem, 0)...)) == "abcd":
-				case err != nil && exists && !slices.Contains(list, "out.index") &&
-					slices.Contains([]string{"sync folder", "link output", "rename output", "close output"}, fault.failed):
+				case err != nil && len(list) == 5 && hasIndex && string(slices.Concat(readSet(t, stem, 0)...)) == "abcd":
+				case err != nil && exists && !hasIndex && renamed > 0: // one was replaced
+					if err := writeSet(stem, nil, "xyz", Split{Files: 2}); err != nil {
+						t.Errorf("operation %d (%s) failed, and then another set cannot be written: %v",
+							failAt, fault.failed, err)
+					}
 				default:
 					t.Errorf("operation %d (%s) failed, the folder has %q: %v", failAt, fault.failed, list, err)
 				}
@@ -180,6 +193,96 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestKilledSetIsWrittenAgain takes a copy of the folder before each operation, as a kill leaves it: there is the old
+// set, the new one, or none that is whole, and the same command always makes the new one.
+func TestKilledSetIsWrittenAgain(t *testing.T) {
+	for _, stemName := range []string{"out", "o\xffut", strings.Repeat("ü", 120)} {
+		folder := t.TempDir()
+		stem := filepath.Join(folder, stemName)
+		if err := writeSet(stem, nil, "abcd", Split{Bytes: 1}); err != nil {
+			t.Fatal(err)
+		}
+		var copies []string
+		err := writeSet(stem, func(string) error {
+			copies = append(copies, filepath.Join(t.TempDir(), "copy"))
+			return copyFolder(t, copies[len(copies)-1], folder)
+		}, "xyz", Split{Files: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		incomplete := 0
+		for i, killed := range copies {
+			stem := filepath.Join(killed, stemName)
+			if _, err := os.Stat(stem + ".index"); err != nil {
+				incomplete++
+			} else if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "abcd" && all != "xyz" {
+				t.Errorf("before operation %d the set has %q", i, all)
+			}
+			if err := writeSet(stem, nil, "xyz", Split{Files: 2}); err != nil {
+				t.Errorf("before operation %d: %v", i, err)
+				continue
+			}
+			if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "xyz" {
+				t.Errorf("before operation %d: the set has %q", i, all)
+			}
+			if left := slices.DeleteFunc(names(t, killed), isTemp); len(left) != 3 {
+				t.Errorf("before operation %d: %q is left", i, left)
+			}
+		}
+		if incomplete == 0 {
+			t.Error("the set was never incomplete")
+		}
+	}
+}
+
+// copyFolder copies files, whose names may be any bytes.
+func copyFolder(t *testing.T, to, from string) error {
+	t.Helper()
+	err := os.Mkdir(to, 0o700)
+	for _, name := range names(t, from) {
+		err = errors.Join(err, os.WriteFile(filepath.Join(to, name), []byte(content(t, filepath.Join(from, name))), 0o600))
+	}
+	return err
+}
+
+var temp = regexp.MustCompile(`\.extsort-[0-9a-f]{16}$`)
+
+// isTemp reports whether a name is a temporary one of a file, which a later run removes if it knows that it may.
+func isTemp(name string) bool { return temp.MatchString(name) }
+
+// TestSetsAtOnce writes the same set by several commands at once: the files are those of one of them.
+func TestSetsAtOnce(t *testing.T) {
+	stem := filepath.Join(t.TempDir(), "out")
+	for range 20 {
+		var writing sync.WaitGroup
+		for i := range 4 {
+			writing.Go(func() {
+				recs := strings.Repeat(string(rune('a'+i)), 3) + strings.Repeat(string(rune('p'+i)), 3)
+				if err := writeSet(stem, nil, recs, Split{Files: 1 + i%2}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		writing.Wait()
+		all := slices.Concat(readSet(t, stem, 0)...)
+		if len(all) != 6 || all[5]-all[0] != 'p'-'a' {
+			t.Fatalf("the set has %q", all)
+		}
+	}
+}
+
+// TestSetIndexCannotBeRead: an error of reading is not taken for an index of somebody else.
+func TestSetIndexCannotBeRead(t *testing.T) {
+	stem := filepath.Join(t.TempDir(), "out")
+	if err := os.Mkdir(stem+".index", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := writeSet(stem, nil, "abc", Split{Files: 2})
+	if err == nil || strings.Contains(err.Error(), "is no index") || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("the error is: %v", err)
 	}
 }
 
