@@ -46,13 +46,16 @@ func (s *scenario) arguments() []string {
 	for i := range s.spills {
 		args = append(args, "-T", fmt.Sprint("spill", i))
 	}
-	if name := s.outputName(); name != "" && s.output.where != "redirect" {
+	if name := s.outputName(); name != "" && s.output.where != "redirect" && s.output.where != "over" {
 		args = append(args, "-o", name)
+	}
+	if s.dashed {
+		args = append(args, "--")
 	}
 	for i, in := range s.inputs {
 		switch {
 		case in.stdin == "":
-			args = append(args, "data/"+in.name(i))
+			args = append(args, s.dataFolder()+"/"+in.name(i))
 		case in.isNamed || len(s.inputs) > 1:
 			args = append(args, "-")
 		}
@@ -64,14 +67,16 @@ func (s *scenario) arguments() []string {
 func (s *scenario) outputName() string {
 	switch s.output.where {
 	case "input":
-		return "data/" + s.inputs[0].name(0)
+		return s.dataFolder() + "/" + s.inputs[0].name(0)
+	case "over":
+		return s.dataFolder() + "/" + s.inputs[s.output.over].name(s.output.over)
 	case "redirect":
 		return "result/redirected"
 	case "file":
 		if s.output.asked {
-			return "result/out"
+			return "result/" + s.output.odd + "out"
 		}
-		return "result/out" + suffixes[s.output.kind]
+		return "result/" + s.output.odd + "out" + suffixes[s.output.kind]
 	}
 	return ""
 }
@@ -117,7 +122,7 @@ func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err 
 		if in.stdin == "" {
 			continue
 		}
-		f, err := os.Open(folder + "/data/" + in.name(i))
+		f, err := os.Open(folder + "/" + s.dataFolder() + "/" + in.name(i))
 		if err != nil {
 			return files, err
 		}
@@ -126,8 +131,12 @@ func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err 
 			cmd.Stdin = &ragged{f, rand.New(rand.NewPCG(s.seed, 0))}
 		}
 	}
-	if s.output.where == "redirect" {
-		f, err := os.Create(folder + "/" + s.outputName())
+	if s.output.where == "redirect" || s.output.where == "over" {
+		flag := os.O_RDWR | os.O_CREATE
+		if s.output.where == "redirect" {
+			flag |= os.O_TRUNC
+		}
+		f, err := os.OpenFile(folder+"/"+s.outputName(), flag, 0o600)
 		if err != nil {
 			return files, err
 		}
@@ -157,24 +166,31 @@ func closeAll(files []*os.File) {
 func (s *scenario) commandLine(command string) string {
 	words := []string{"TMPDIR=$PWD/tmp", command}
 	for _, arg := range s.arguments() {
-		if strings.ContainsAny(arg, " '\"$") || arg == "" {
-			arg = "'" + arg + "'"
-		}
-		words = append(words, arg)
+		words = append(words, quoted(arg))
 	}
 	for i, in := range s.inputs {
 		switch in.stdin {
 		case "pipe":
-			words = append([]string{"cat data/" + in.name(i) + " |"}, words...)
+			words = append([]string{"cat ./" + quoted(s.dataFolder()+"/"+in.name(i)) + " |"}, words...)
 		case "file":
-			words = append(words, "< data/"+in.name(i))
+			words = append(words, "< "+quoted(s.dataFolder()+"/"+in.name(i)))
 		}
 	}
 	switch s.output.where {
 	case "pipe":
 		words = append(words, "| cat > piped")
 	case "redirect":
-		words = append(words, "> "+s.outputName())
+		words = append(words, "> "+quoted(s.outputName()))
+	case "over":
+		words = append(words, "1<> "+quoted(s.outputName()))
 	}
 	return strings.Join(words, " ") + "\n"
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \n'\"$*\\%") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

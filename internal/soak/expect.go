@@ -19,6 +19,17 @@ func (s *scenario) records() []byte {
 
 // expected is the output byte for byte, not compressed.
 func (s *scenario) expected() []byte {
+	if !s.keptHeader {
+		return s.expectedRecords()
+	}
+	return slices.Concat(s.inputs[0].before, s.expectedRecords())
+}
+
+// expectedRecords are those of the output, behind their own header.
+func (s *scenario) expectedRecords() []byte {
+	if s.form != "" {
+		return s.expectedForm()
+	}
 	records := s.records()
 	if s.verb == "sort" {
 		from, to := bounds(s, records)
@@ -67,6 +78,7 @@ var refusals = []struct {
 	may  func(s *scenario) bool
 }{
 	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != "" }},
+	{"is an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
 	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
 }
 
@@ -104,7 +116,8 @@ func (s *scenario) judgeCheck(o outcome) error {
 	case !disordered || o.exit != 1:
 		return fmt.Errorf("the check ended with %v, and the first disorder is record %d: %t", o.status(), at, disordered)
 	}
-	want := len(s.layout.header(0)) + at*s.layout.size
+	in := s.inputs[0]
+	want := len(s.file(in)) - len(in.records) + at*s.layout.size
 	match := disorderLine.FindSubmatch(o.stderr)
 	if match == nil {
 		return fmt.Errorf("the check says no byte: %s", o.stderr)

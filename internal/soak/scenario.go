@@ -21,6 +21,11 @@ type scenario struct {
 	limit                   int  // 0: none
 	part, parts             int  // 0 parts: the whole
 
+	form       string // in place of the records: argsort u32, argsort u64, count or duplicates; "": none
+	isLong     bool   // the input is a stream that is longer than the memory limit
+	keptHeader bool   // the bytes before the records of the first input come first
+	dashed     bool   // names of inputs begin with a dash
+
 	inputs []input
 	output output
 	spills int // folders of -T
@@ -38,18 +43,23 @@ type input struct {
 	stdin    string // "", pipe or file
 	isNamed  bool   // "-" stands for standard input
 	suffixed bool
+	odd      string // begins its name
+	header   int    // bytes of a header that another program wrote; 0: it is as the output's
+	before   []byte // comes before all of it
 }
 
 func (in input) name(i int) string {
 	if in.suffixed {
-		return fmt.Sprint("in", i, suffixes[in.kind])
+		return fmt.Sprint(in.odd, "in", i, suffixes[in.kind])
 	}
-	return fmt.Sprint("in", i)
+	return fmt.Sprint(in.odd, "in", i)
 }
 
 // output is where the result goes.
 type output struct {
-	where string // file, input (the file that is the first input), pipe or redirect
+	where string // file, input (the file that is the first input), over (an input, in place), pipe or redirect
+	over  int    // which input that is
+	odd   string // begins the name of the file
 	kind  string // of compression
 	asked bool   // by --compress, not by a suffix
 	old   []byte // what a file had before; nil: there was none
@@ -77,9 +87,15 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.reverse, s.unique = r.IntN(5) == 0, r.IntN(5) == 0
 	s.faulty = s.verb != "sort" && r.IntN(3) == 0
 	s.count = randomCount(r, s.layout.size, most)
+	if s.isLong = s.verb == "sort" && r.IntN(10) == 0; s.isLong {
+		s.count = min(min(most, 20<<20+r.IntN(60<<20))/s.layout.size, maxRecords)
+	}
 	s.chooseInputs(r)
 	s.chooseOutput(r)
 	s.chooseFlags(r, m)
+	s.chooseForm(r)
+	s.chooseHeaders(r)
+	s.chooseNames(r)
 	s.chooseSignal(r)
 	s.chooseCheckpoint(r)
 	choosePart(s, r)
@@ -112,7 +128,7 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 	s.shape = distribution + "/" + order
 	records := randomRecords(r, s.layout, s.count, distribution, order)
 	n := 1
-	if s.verb != "check" && r.IntN(2) == 0 {
+	if s.verb != "check" && !s.isLong && r.IntN(2) == 0 {
 		n = skewed(r, 1, 6)
 		if s.verb == "merge" {
 			n = skewed(r, 1, 20)
@@ -128,6 +144,9 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 	}
 	if r.IntN(3) == 0 {
 		s.inputs[r.IntN(n)].stdin = []string{"pipe", "pipe", "file"}[r.IntN(3)]
+	}
+	if s.isLong {
+		s.inputs[0].stdin = "pipe"
 	}
 }
 
@@ -165,13 +184,17 @@ func (s *scenario) order() oracle {
 
 func (s *scenario) chooseOutput(r *rand.Rand) {
 	out := &s.output
-	out.where = []string{"file", "file", "file", "input", "pipe", "redirect"}[r.IntN(6)]
+	out.where = []string{"file", "file", "file", "input", "pipe", "redirect", "over"}[r.IntN(7)]
+	out.over = r.IntN(len(s.inputs))
 	if s.verb == "check" {
 		out.where = "pipe"
 		return
 	}
 	if out.where == "input" && s.inputs[0].stdin != "" {
 		out.where = "file"
+	}
+	if out.where == "over" && s.inputs[out.over].stdin == "pipe" {
+		out.where = "redirect"
 	}
 	if out.where == "input" && s.inputs[0].suffixed {
 		out.kind = s.inputs[0].kind
@@ -194,7 +217,8 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	}
 	flag(s.reverse, "-r")
 	flag(s.unique, "-u")
-	flag(r.IntN(3) > 0, "-S", []string{"16M", "16M", "17M", "20M", "24M", "32M", "64M", "256M", "1G"}[r.IntN(9)])
+	flag(s.isLong, "-S", "16M")
+	flag(!s.isLong && r.IntN(3) > 0, "-S", []string{"16M", "16M", "17M", "20M", "24M", "32M", "64M", "256M", "1G"}[r.IntN(9)])
 	flag(r.IntN(2) == 0, "--parallel", fmt.Sprint(1+r.IntN(8)))
 	s.spills = r.IntN(4)
 	if s.verb == "check" {
@@ -265,7 +289,8 @@ func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 func choosePart(s *scenario, r *rand.Rand) {
 	whole := func(in input) bool { return in.kind != "" || in.stdin != "" }
 	of := s.verb == "sort" || s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
-	if !of || s.output.where == "input" || slices.ContainsFunc(s.inputs, whole) || r.IntN(3) > 0 {
+	replaced := s.output.where == "input" || s.output.where == "over"
+	if !of || s.form != "" || replaced || slices.ContainsFunc(s.inputs, whole) || r.IntN(3) > 0 {
 		return
 	}
 	s.parts = 1 + r.IntN(8)

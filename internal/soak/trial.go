@@ -51,12 +51,12 @@ func (t *tally) add(other tally) {
 func newTrial(s *scenario, command, folder string) (*trial, error) {
 	t := &trial{scenario: s, command: command, folder: folder}
 	for _, in := range s.inputs {
-		t.files = append(t.files, compress(in.kind, s.layout.encode(in.records), in.streams))
+		t.files = append(t.files, compress(in.kind, s.file(in), in.streams))
 	}
 	if s.verb != "check" {
 		t.want = s.expected()
 	}
-	for _, name := range append(t.emptyFolders(), "data", "result") {
+	for _, name := range append(t.emptyFolders(), s.dataFolder(), "result") {
 		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (t *trial) emptyFolders() []string {
 func (t *trial) reset() error {
 	var faults []error
 	for i, in := range t.inputs {
-		faults = append(faults, os.WriteFile(filepath.Join(t.folder, "data", in.name(i)), t.files[i], 0o600))
+		faults = append(faults, os.WriteFile(filepath.Join(t.folder, t.dataFolder(), in.name(i)), t.files[i], 0o600))
 	}
 	if t.output.where != "file" {
 		return errors.Join(faults...)
@@ -164,6 +164,11 @@ func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, erro
 // judge looks at a run that nothing disturbed.
 func (t *trial) judge(o outcome) error {
 	switch _, disordered := t.isDisordered(); {
+	case t.verb == "merge" && t.output.where == "over":
+		if !t.isRefusal(o) {
+			return fmt.Errorf("a merge over an input ended with %s: %s", o.status(), o.stderr)
+		}
+		return t.isOld()
 	case t.verb == "check":
 		return t.judgeCheck(o)
 	case t.verb == "merge" && disordered:
@@ -197,6 +202,9 @@ func (t *trial) judgeStopped(o outcome) error {
 		t.tally.killed++
 	default:
 		t.tally.terminated++
+	}
+	if t.output.where == "over" {
+		return nil // a run that is ended while it writes leaves a part of the output
 	}
 	if t.output.where == "pipe" {
 		isRaw := t.layout.container == "" && (t.output.kind == "" || t.output.kind == "none")
@@ -247,15 +255,15 @@ func (t *trial) judgeFolders() error {
 	var inputs []string
 	for i, in := range t.inputs {
 		inputs = append(inputs, in.name(i))
-		if i == 0 && t.output.where == "input" {
+		if i == 0 && t.output.where == "input" || i == t.output.over && t.output.where == "over" {
 			continue
 		}
-		got, err := os.ReadFile(filepath.Join(t.folder, "data", in.name(i)))
+		got, err := os.ReadFile(filepath.Join(t.folder, t.dataFolder(), in.name(i)))
 		if err != nil || !bytes.Equal(got, t.files[i]) {
 			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
 		}
 	}
-	return cmp.Or(t.hasOnly("data", inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
+	return cmp.Or(t.hasOnly(t.dataFolder(), inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
 }
 
 // hasOnly holds that a folder has no files but those named.
@@ -274,7 +282,7 @@ func (t *trial) hasOnly(folder string, names ...string) error {
 }
 
 // ofOutput is the name that a file has for a moment before it replaces another.
-var ofOutput = regexp.MustCompile(`^\..+\.extsort-[0-9a-f]{16}$`)
+var ofOutput = regexp.MustCompile(`(?s)^\..+\.extsort-[0-9a-f]{16}$`)
 
 // removeOfDriver removes what the compiler of NVIDIA's driver leaves in TMPDIR when it is killed.
 func removeOfDriver(folder string) {
@@ -292,6 +300,8 @@ func (t *trial) isOld() error {
 		return nil
 	case "input":
 		old = append([]byte{}, t.files[0]...) // a file also where it is empty: nil is none
+	case "over":
+		old = append([]byte{}, t.files[t.output.over]...)
 	}
 	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
 	if errors.Is(err, fs.ErrNotExist) && old == nil {

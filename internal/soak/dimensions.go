@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// oddNames are beginnings of file names that some program takes for something else.
+var oddNames = []string{
+	"with blanks ", "two\nlines", "\xff\xfe\x80", "Options.Sink", "Record.Type.bin", "'quoted\"", "%s%d", "*", "$HOME",
+	strings.Repeat("ü", 110),
+}
+
+// chooseNames gives files and their folder odd names now and then.
+func (s *scenario) chooseNames(r *rand.Rand) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	s.dashed = r.IntN(2) == 0
+	for i := range s.inputs {
+		s.inputs[i].odd = oddNames[r.IntN(len(oddNames))]
+	}
+	s.output.odd = oddNames[r.IntN(len(oddNames))]
+}
+
+// dataFolder has the inputs. Their names begin with a dash if it does.
+func (s *scenario) dataFolder() string {
+	if s.dashed {
+		return "-data"
+	}
+	return "data"
+}
+
+// foreignHeaders are the sizes of headers of arrays as other programs write them.
+var foreignHeaders = []int{80, 96, 128, 1024}
+
+// chooseHeaders has arrays with other headers than ours, and files with bytes of somebody else before the records.
+func (s *scenario) chooseHeaders(r *rand.Rand) {
+	for i := range s.inputs {
+		if s.layout.container == "npy" && r.IntN(2) == 0 {
+			s.inputs[i].header = foreignHeaders[r.IntN(len(foreignHeaders))]
+		}
+	}
+	if s.verb == "check" || r.IntN(8) > 0 {
+		return
+	}
+	skip := 1 + skewed(r, 0, 3000)
+	for i := range s.inputs {
+		s.inputs[i].before = append([]byte{'h'}, randomBytes(r, skip-1)...)
+	}
+	s.flags = append(s.flags, "--skip-bytes", fmt.Sprint(skip))
+	if s.keptHeader = !strings.HasPrefix(s.form, "argsort") && r.IntN(2) == 0; s.keptHeader {
+		s.flags = append(s.flags, "--keep-header")
+	}
+}
+
+// file is what an input has on disk, not compressed.
+func (s *scenario) file(in input) []byte {
+	header := s.layout.header(len(in.records) / s.layout.size)
+	if foreign := paddedNpyHeader(header, in.header); foreign != nil {
+		header = foreign
+	}
+	return slices.Concat(in.before, header, in.records)
+}
+
+// paddedNpyHeader is an array's header with other padding, so that it has so many bytes; nil: it does not fit.
+func paddedNpyHeader(header []byte, size int) []byte {
+	const prefix = 10 // magic, version and length
+	if size == 0 || len(header) < prefix {
+		return nil
+	}
+	text := bytes.TrimRight(header[prefix:], " \n")
+	padding := size - prefix - len(text) - 1
+	if padding < 0 {
+		return nil
+	}
+	padded := binary.LittleEndian.AppendUint16(slices.Clone(header[:prefix-2]), uint16(size-prefix))
+	return append(append(append(padded, text...), bytes.Repeat([]byte{' '}, padding)...), '\n')
+}
+
+// chooseForm writes something in place of the records now and then.
+func (s *scenario) chooseForm(r *rand.Rand) {
+	if s.verb != "sort" || r.IntN(4) > 0 {
+		return
+	}
+	switch choice := r.IntN(3); {
+	case choice == 0:
+		s.form = []string{"argsort u32", "argsort u64"}[r.IntN(2)]
+		s.flags = append(s.flags, "--argsort", strings.TrimPrefix(s.form, "argsort "))
+		s.flags = slices.DeleteFunc(s.flags, func(flag string) bool { return flag == "--verify" })
+	case choice == 1 && s.unique && s.layout.container == "":
+		s.form = "count"
+		s.flags = append(s.flags, "--count")
+	case !s.unique:
+		s.form = "duplicates"
+		s.flags = append(s.flags, "--duplicates")
+	}
+}
+
+// indexBytes is what is added to each record where indexes are written: they go the way of the records.
+const indexBytes = 8
+
+// indexed adds to each record its index.
+func indexed(records []byte, size int) (all []byte) {
+	for i := 0; i*size < len(records); i++ {
+		all = append(all, records[i*size:(i+1)*size]...)
+		all = binary.LittleEndian.AppendUint64(all, uint64(i))
+	}
+	return all
+}
+
+// inForm is what is written of sorted records; with indexes those of indexed.
+func (s *scenario) inForm(o oracle, sorted []byte) []byte {
+	var out []byte
+	count := 0
+	for from := 0; from < len(sorted); {
+		to := from + o.size
+		if s.unique || s.form == "duplicates" {
+			for to < len(sorted) && compareKeys(o.fields, sorted[from:from+o.size], sorted[to:to+o.size]) == 0 {
+				to += o.size
+			}
+		}
+		n := (to - from) / o.size
+		record := sorted[from : from+o.size]
+		from = to
+		switch s.form {
+		case "duplicates":
+			if n < 2 {
+				continue
+			}
+			out = append(out, record...)
+		case "count":
+			out = binary.LittleEndian.AppendUint64(append(out, record...), uint64(n))
+		case "argsort u32":
+			out = append(out, record[o.size-indexBytes:o.size-4]...)
+		case "argsort u64":
+			out = append(out, record[o.size-indexBytes:]...)
+		}
+		if count++; count == s.limit {
+			break
+		}
+	}
+	return out
+}
+
+// expectedForm is the output where something is written in place of the records.
+func (s *scenario) expectedForm() []byte {
+	o, records := s.order(), s.records()
+	isIndex := strings.HasPrefix(s.form, "argsort")
+	if isIndex {
+		records = indexed(records, o.size)
+		o.size += indexBytes
+	}
+	out := s.inForm(o, o.sorted(records))
+	if isIndex || s.form == "count" {
+		return out
+	}
+	return s.layout.encode(out)
+}
