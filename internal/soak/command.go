@@ -55,7 +55,7 @@ func (s *scenario) arguments() []string {
 	for i, in := range s.inputs {
 		switch {
 		case in.stdin == "":
-			args = append(args, s.dataFolder()+"/"+in.name(i))
+			args = append(args, dataFolder(s)+"/"+in.name(i))
 		case in.isNamed || len(s.inputs) > 1:
 			args = append(args, "-")
 		}
@@ -67,9 +67,9 @@ func (s *scenario) arguments() []string {
 func (s *scenario) outputName() string {
 	switch s.output.where {
 	case "input":
-		return s.dataFolder() + "/" + s.inputs[0].name(0)
+		return dataFolder(s) + "/" + s.inputs[0].name(0)
 	case "over":
-		return s.dataFolder() + "/" + s.inputs[s.output.over].name(s.output.over)
+		return dataFolder(s) + "/" + s.inputs[s.output.over].name(s.output.over)
 	case "redirect":
 		return "result/redirected"
 	case "file":
@@ -122,7 +122,7 @@ func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err 
 		if in.stdin == "" {
 			continue
 		}
-		f, err := os.Open(folder + "/" + s.dataFolder() + "/" + in.name(i))
+		f, err := os.Open(folder + "/" + dataFolder(s) + "/" + in.name(i))
 		if err != nil {
 			return files, err
 		}
@@ -171,9 +171,9 @@ func (s *scenario) commandLine(command string) string {
 	for i, in := range s.inputs {
 		switch in.stdin {
 		case "pipe":
-			words = append([]string{"cat ./" + quoted(s.dataFolder()+"/"+in.name(i)) + " |"}, words...)
+			words = append([]string{"cat ./" + quoted(dataFolder(s)+"/"+in.name(i)) + " |"}, words...)
 		case "file":
-			words = append(words, "< "+quoted(s.dataFolder()+"/"+in.name(i)))
+			words = append(words, "< "+quoted(dataFolder(s)+"/"+in.name(i)))
 		}
 	}
 	switch s.output.where {

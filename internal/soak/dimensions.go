@@ -16,7 +16,7 @@ var oddNames = []string{
 }
 
 // chooseNames gives files and their folder odd names now and then.
-func (s *scenario) chooseNames(r *rand.Rand) {
+func chooseNames(s *scenario, r *rand.Rand) {
 	if r.IntN(4) > 0 {
 		return
 	}
@@ -28,7 +28,7 @@ func (s *scenario) chooseNames(r *rand.Rand) {
 }
 
 // dataFolder has the inputs. Their names begin with a dash if it does.
-func (s *scenario) dataFolder() string {
+func dataFolder(s *scenario) string {
 	if s.dashed {
 		return "-data"
 	}
@@ -39,7 +39,7 @@ func (s *scenario) dataFolder() string {
 var foreignHeaders = []int{80, 96, 128, 1024}
 
 // chooseHeaders has arrays with other headers than ours, and files with bytes of somebody else before the records.
-func (s *scenario) chooseHeaders(r *rand.Rand) {
+func chooseHeaders(s *scenario, r *rand.Rand) {
 	for i := range s.inputs {
 		if s.layout.container == "npy" && r.IntN(2) == 0 {
 			s.inputs[i].header = foreignHeaders[r.IntN(len(foreignHeaders))]
@@ -58,8 +58,8 @@ func (s *scenario) chooseHeaders(r *rand.Rand) {
 	}
 }
 
-// file is what an input has on disk, not compressed.
-func (s *scenario) file(in input) []byte {
+// fileOf is what an input has on disk, not compressed.
+func fileOf(s *scenario, in input) []byte {
 	header := s.layout.header(len(in.records) / s.layout.size)
 	if foreign := paddedNpyHeader(header, in.header); foreign != nil {
 		header = foreign
@@ -83,7 +83,7 @@ func paddedNpyHeader(header []byte, size int) []byte {
 }
 
 // chooseForm writes something in place of the records now and then.
-func (s *scenario) chooseForm(r *rand.Rand) {
+func chooseForm(s *scenario, r *rand.Rand) {
 	if s.verb != "sort" || r.IntN(4) > 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func indexed(records []byte, size int) (all []byte) {
 }
 
 // inForm is what is written of sorted records; with indexes those of indexed.
-func (s *scenario) inForm(o oracle, sorted []byte) []byte {
+func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	var out []byte
 	count := 0
 	for from := 0; from < len(sorted); {
@@ -148,14 +148,14 @@ func (s *scenario) inForm(o oracle, sorted []byte) []byte {
 }
 
 // expectedForm is the output where something is written in place of the records.
-func (s *scenario) expectedForm() []byte {
+func expectedForm(s *scenario) []byte {
 	o, records := s.order(), s.records()
 	isIndex := strings.HasPrefix(s.form, "argsort")
 	if isIndex {
 		records = indexed(records, o.size)
 		o.size += indexBytes
 	}
-	out := s.inForm(o, o.sorted(records))
+	out := inForm(s, o, o.sorted(records))
 	if isIndex || s.form == "count" {
 		return out
 	}

@@ -20,15 +20,15 @@ func (s *scenario) records() []byte {
 // expected is the output byte for byte, not compressed.
 func (s *scenario) expected() []byte {
 	if !s.keptHeader {
-		return s.expectedRecords()
+		return expectedRecords(s)
 	}
-	return slices.Concat(s.inputs[0].before, s.expectedRecords())
+	return slices.Concat(s.inputs[0].before, expectedRecords(s))
 }
 
 // expectedRecords are those of the output, behind their own header.
-func (s *scenario) expectedRecords() []byte {
+func expectedRecords(s *scenario) []byte {
 	if s.form != "" {
-		return s.expectedForm()
+		return expectedForm(s)
 	}
 	records := s.records()
 	if s.verb == "sort" {
@@ -117,7 +117,7 @@ func (s *scenario) judgeCheck(o outcome) error {
 		return fmt.Errorf("the check ended with %v, and the first disorder is record %d: %t", o.status(), at, disordered)
 	}
 	in := s.inputs[0]
-	want := len(s.file(in)) - len(in.records) + at*s.layout.size
+	want := len(fileOf(s, in)) - len(in.records) + at*s.layout.size
 	match := disorderLine.FindSubmatch(o.stderr)
 	if match == nil {
 		return fmt.Errorf("the check says no byte: %s", o.stderr)

@@ -51,12 +51,12 @@ func (t *tally) add(other tally) {
 func newTrial(s *scenario, command, folder string) (*trial, error) {
 	t := &trial{scenario: s, command: command, folder: folder}
 	for _, in := range s.inputs {
-		t.files = append(t.files, compress(in.kind, s.file(in), in.streams))
+		t.files = append(t.files, compress(in.kind, fileOf(s, in), in.streams))
 	}
 	if s.verb != "check" {
 		t.want = s.expected()
 	}
-	for _, name := range append(t.emptyFolders(), s.dataFolder(), "result") {
+	for _, name := range append(t.emptyFolders(), dataFolder(s), "result") {
 		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (t *trial) emptyFolders() []string {
 func (t *trial) reset() error {
 	var faults []error
 	for i, in := range t.inputs {
-		faults = append(faults, os.WriteFile(filepath.Join(t.folder, t.dataFolder(), in.name(i)), t.files[i], 0o600))
+		faults = append(faults, os.WriteFile(filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)), t.files[i], 0o600))
 	}
 	if t.output.where != "file" {
 		return errors.Join(faults...)
@@ -258,12 +258,12 @@ func (t *trial) judgeFolders() error {
 		if i == 0 && t.output.where == "input" || i == t.output.over && t.output.where == "over" {
 			continue
 		}
-		got, err := os.ReadFile(filepath.Join(t.folder, t.dataFolder(), in.name(i)))
+		got, err := os.ReadFile(filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)))
 		if err != nil || !bytes.Equal(got, t.files[i]) {
 			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
 		}
 	}
-	return cmp.Or(t.hasOnly(t.dataFolder(), inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
+	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
 }
 
 // hasOnly holds that a folder has no files but those named.
