@@ -218,7 +218,8 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	flag(s.reverse, "-r")
 	flag(s.unique, "-u")
 	flag(s.isLong, "-S", "16M")
-	flag(!s.isLong && r.IntN(3) > 0, "-S", []string{"16M", "16M", "17M", "20M", "24M", "32M", "64M", "256M", "1G"}[r.IntN(9)])
+	memory := []string{"16M", "16M", "17M", "20M", "24M", "32M", "64M", "256M", "1G"}[r.IntN(9)]
+	flag(!s.isLong && r.IntN(3) > 0, "-S", memory)
 	flag(r.IntN(2) == 0, "--parallel", fmt.Sprint(1+r.IntN(8)))
 	s.spills = r.IntN(4)
 	if s.verb == "check" {
