@@ -14,29 +14,38 @@ type Part struct {
 
 	AllEqual bool // all records have the same key, and are in order as they are
 
-	cut int // blocks that Cut has given out
+	cut  int           // blocks that Cut has given out
+	rest *spill.Cursor // of the blocks that follow these; nil: none was cut
+	next *spill.Block  // the first of them
 }
 
 // Cut returns the next whole blocks that have maxRecords at most, but at least one block.
 func (p *Part) Cut(maxRecords int64) (device.Source, error) {
-	i, j := p.cut, p.cut
-	blocks := p.Blocks()
-	for records := int64(0); j < len(blocks); j++ {
-		records += int64(blocks[j].Records)
-		if records > maxRecords && j > i {
-			break
-		}
-	}
-	if i == j {
+	if p.cut == p.Blocks() {
 		return nil, nil
 	}
-	p.cut = j
-	return p.Source(i, j), nil
+	var err error
+	if p.rest == nil {
+		p.rest = p.Cursor(0, p.Blocks())
+		p.next, err = p.rest.Next()
+	}
+	i := p.cut
+	for records := int64(0); err == nil && p.next != nil; p.cut++ {
+		records += int64(p.next.Records)
+		if records > maxRecords && p.cut > i {
+			break
+		}
+		p.next, err = p.rest.Next()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.Source(i, p.cut), nil
 }
 
 // Split cuts the part at the borders of blocks.
 func (p *Part) Split(n int) []device.Source {
-	blocks := int64(len(p.Blocks()))
+	blocks := int64(p.Blocks())
 	if blocks == 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package chunker
 
 import (
-	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -53,13 +52,11 @@ func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, e
 		pieces[i] = &s.pieces[p]
 		part.AllEqual = part.AllEqual && !s.differ[p]
 	}
-	if part.Run, err = store.Join(pieces); err != nil {
+	sameKeys := false
+	if part.Run, sameKeys, err = store.Join(pieces); err != nil {
 		return nil, err
 	}
-	blocks := part.Run.Blocks()
-	for i := range blocks {
-		part.AllEqual = part.AllEqual && bytes.Equal(blocks[i].Key, blocks[0].Key)
-	}
+	part.AllEqual = part.AllEqual && sameKeys
 	return part, nil
 }
 

@@ -108,7 +108,8 @@ func BenchmarkUnique(b *testing.B) {
 		b.Run("key=u64/dist="+dist, func(b *testing.B) {
 			k := keyer(b, bare(b, "u64"))
 			recs := make([]byte, 1<<20)
-			if _, err := sortedRuns(k, 1, len(recs)/8, dist)[0].ReadBlock(0, recs); err != nil {
+			run := sortedRuns(k, 1, len(recs)/8, dist)[0]
+			if err := (&spill.Reader{Run: run}).ReadRecords(recs, 0); err != nil {
 				b.Fatal(err)
 			}
 			b.SetBytes(int64(len(recs)))

@@ -15,7 +15,7 @@ type span struct {
 }
 
 func newSpan(first int64, stretches []stretch) *span {
-	s := &span{first: first}
+	s := &span{first: first, stretches: make([]stretch, 0, len(stretches))}
 	for _, in := range stretches {
 		s.add(in)
 	}

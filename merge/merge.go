@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/spill"
@@ -25,10 +26,7 @@ func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWr
 	for _, b := range buffers {
 		m.free <- b
 	}
-	if err = m.checkIndexes(buffers); err == nil {
-		err = m.run(ctx, w)
-	}
-	return errors.Join(err, memory.Free())
+	return errors.Join(m.run(ctx, w), memory.Free())
 }
 
 // merging is one merge of runs: loaders read blocks in the order of the forecast, the dispatcher cuts what is in
@@ -36,7 +34,7 @@ func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWr
 type merging struct {
 	opt        *Options
 	runs       []*spill.Run
-	order      []place
+	order      *forecast
 	spanBlocks int // blocks that begin in one span
 
 	free   chan []byte   // memory for blocks
@@ -51,8 +49,16 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merging{opt: opt, runs: runs, order: forecast(runs), spanBlocks: spanBlocks, enough: make(chan struct{})}
-	buffers = min(buffers, len(m.order))
+	m := &merging{opt: opt, runs: runs, spanBlocks: spanBlocks, enough: make(chan struct{})}
+	blocks := 0
+	for _, run := range runs {
+		blocks += run.Blocks()
+	}
+	buffers = min(buffers, blocks)
+	// Loaders ask for as many places as there are buffers beyond the one that the cutter asks for.
+	if m.order, err = newForecast(runs, buffers+2); err != nil {
+		return nil, err
+	}
 	m.free, m.loaded = make(chan []byte, buffers), make([]chan *block, buffers)
 	for i := range m.loaded {
 		m.loaded[i] = make(chan *block, 1)
@@ -62,31 +68,11 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 
 func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(m.opt.Workers+1, len(m.order)) {
+	for range min(m.opt.Workers+1, m.order.blocks) {
 		group.Go(func() error { return m.load(ctx) })
 	}
 	start(ctx, group, m.opt, len(m.runs), m.advance, m.enough, w)
 	return group.Wait()
-}
-
-// checkIndexes makes sure that the blocks of every run follow each other in order, on which the forecast relies. Where
-// they do not it reads one, to name the record.
-func (m *merging) checkIndexes(buffers [][]byte) error {
-	for r, run := range m.runs {
-		blocks := run.Blocks()
-		for b := 1; b < len(blocks); b++ {
-			if bytes.Compare(blocks[b-1].Key, blocks[b].Key) <= 0 {
-				continue
-			}
-			p := place{int32(r), int32(b - 1)}
-			blk, err := m.read(p, buffers[0])
-			if err != nil {
-				return err
-			}
-			return m.check(p, blk)
-		}
-	}
-	return nil
 }
 
 // load reads blocks as long as there is memory for them. A loader claims its block only when it has memory, so
@@ -98,10 +84,14 @@ func (m *merging) load(ctx context.Context) error {
 			return err
 		}
 		rank := int(m.claims.Add(1)) - 1
-		if rank >= len(m.order) {
+		if rank >= m.order.blocks {
 			return nil
 		}
-		b, err := m.read(m.order[rank], buf)
+		p, err := m.order.at(rank)
+		if err != nil {
+			return err
+		}
+		b, err := m.read(p, buf)
 		if err != nil {
 			return err
 		}
@@ -109,32 +99,30 @@ func (m *merging) load(ctx context.Context) error {
 	}
 }
 
-func (m *merging) read(p place, buf []byte) (*block, error) {
-	at := &m.runs[p.run].Blocks()[p.block]
-	recs, err := m.runs[p.run].Take(int(p.block), buf[:at.Records*m.opt.recordSize()])
+func (m *merging) read(p *place, buf []byte) (*block, error) {
+	at := &p.block
+	recs, err := m.runs[p.run].Take(p.index, at, buf[:at.Records*m.opt.recordSize()])
 	if err != nil {
 		return nil, err // which says where
 	}
-	b := newBlock(m.opt.Keyer, int(p.run), at.First, recs, buf, m.free)
-	if m.opt.CheckOrder {
+	b := newBlock(m.opt.Keyer, p.run, at.First, recs, buf, m.free)
+	if m.opt.CheckOrder || p.falls() {
 		err = m.check(p, b)
 	}
 	return b, err
 }
 
 // check makes sure that the records of b are in order, and that the next block of the run continues it.
-func (m *merging) check(p place, b *block) error {
+func (m *merging) check(p *place, b *block) error {
 	if err := b.disorder(m.opt.Keyer); err != nil {
 		return err
 	}
-	blocks := m.runs[p.run].Blocks()
-	if int(p.block)+1 == len(blocks) {
+	if p.last {
 		return nil
 	}
-	next := &blocks[p.block+1]
 	last := m.opt.Keyer.Append(nil, b.recs[len(b.recs)-m.opt.recordSize():])
-	if bytes.Compare(last, next.Key) > 0 {
-		return &DisorderError{b.input, next.First, next.Key, last}
+	if bytes.Compare(last, p.nextKey) > 0 {
+		return &DisorderError{b.input, p.next, slices.Clone(p.nextKey), last}
 	}
 	return nil
 }
@@ -142,7 +130,7 @@ func (m *merging) check(p place, b *block) error {
 // advance adds the blocks of one span: it is cut at every spanBlocks-th block of the forecast, as soon as the blocks
 // before the cut are in memory.
 func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
-	for range min(m.spanBlocks, len(m.order)-m.taken) {
+	for range min(m.spanBlocks, m.order.blocks-m.taken) {
 		select {
 		case b := <-m.loaded[m.taken%len(m.loaded)]:
 			c.add(b)
@@ -151,11 +139,14 @@ func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int
 			return nil, 0, context.Cause(ctx)
 		}
 	}
-	if m.taken == len(m.order) {
+	if m.taken == m.order.blocks {
 		return nil, -1, nil
 	}
-	p := m.order[m.taken]
-	return keyOf(m.runs, p), int(p.run), nil
+	p, err := m.order.at(m.taken)
+	if err != nil {
+		return nil, 0, err
+	}
+	return p.block.Key, p.run, nil
 }
 
 // takeBuffer waits for a free buffer; nil: none is needed any more.

@@ -211,11 +211,12 @@ func TestMergeLimit(t *testing.T) {
 		list := make([]*spill.Run, len(runs))
 		for i, recs := range runs {
 			var err error
-			list[i], err = spill.SortedRun(k, int64(len(recs)/16), 50, func(p []byte, first int64) error {
+			from := spill.Sorted{Records: int64(len(recs) / 16), Seen: func([]byte) {}}
+			from.ReadRecords = func(p []byte, first int64) error {
 				read.Add(int64(copy(p, recs[first*16:])))
 				return nil
-			}, func([]byte) {})
-			if err != nil {
+			}
+			if list[i], err = from.Run(k, 50, i%2 == 0); err != nil {
 				t.Fatal(err)
 			}
 		}

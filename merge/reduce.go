@@ -30,13 +30,25 @@ func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 // Reduce merges runs until fanIn are left: all of MergeLevels but its last merge.
 func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
+	return reduce(ctx, opt, runs, fanIn, fanIn, newRun, plan.MergeGroup)
+}
+
+// ReduceTo merges runs, fanIn at a time, until no more than most are left, or than fanIn: more will follow.
+func ReduceTo(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
+	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
+	full := func(_, fanIn int) int { return fanIn }
+	return reduce(ctx, opt, runs, fanIn, max(most, fanIn), newRun, full)
+}
+
+func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
+	newRun func(group []*spill.Run) *spill.RunWriter, size func(runs, fanIn int) int) (left []*spill.Run, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
 		return runs, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
 			"give it more memory or files", len(runs), fanIn)
 	}
 	left = slices.Clone(runs)
-	for len(left) > fanIn {
-		from, to := nextGroup(left, fanIn)
+	for len(left) > most {
+		from, to := nextGroup(left, size(len(left), fanIn))
 		group := slices.Clone(left[from:to])
 		merged, err := mergeGroup(ctx, opt, group, runs, newRun(group))
 		if err != nil {
@@ -53,10 +65,8 @@ func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	return left, nil
 }
 
-// nextGroup chooses the neighbours to merge next: of all groups of the size that plan.MergeGroup gives, the one with
-// the fewest records.
-func nextGroup(runs []*spill.Run, fanIn int) (from, to int) {
-	size := plan.MergeGroup(len(runs), fanIn)
+// nextGroup chooses the neighbours to merge next: of all groups of a size, the one with the fewest records.
+func nextGroup(runs []*spill.Run, size int) (from, to int) {
 	var records int64
 	for _, r := range runs[:size] {
 		records += r.Records()

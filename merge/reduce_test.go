@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
@@ -78,7 +79,7 @@ func TestReduceMovesLittle(t *testing.T) {
 	for _, n := range []int{900, 5, 900, 3, 4, 900} {
 		runs = append(runs, spill.MemoryRun(k, make([]byte, n), 100))
 	}
-	if from, to := nextGroup(runs, 5); from != 3 || to != 5 {
+	if from, to := nextGroup(runs, plan.MergeGroup(len(runs), 5)); from != 3 || to != 5 {
 		t.Errorf("runs %d to %d are merged first; 3 to 5 are the smallest pair", from, to)
 	}
 }

@@ -49,7 +49,7 @@ type Sizes struct {
 	Slots        int   // chunks in flight on each GPU
 	ChunkBytes   int64 // host memory of a chunk
 
-	indexBytes int64 // of spill
+	IndexBytes int64 // for the indexes of runs and parts, beyond which they go to a file
 }
 
 const (
@@ -102,8 +102,8 @@ func Divide(f *Facts) Sizes {
 	}
 	b = b.with("pipe", s.PipeBytes)
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
-	s.indexBytes = min(indexBytes(f, s.BlockBytes, b.Chunks()), b.Chunks())
-	b = b.with("index of spill", s.indexBytes)
+	s.IndexBytes = indexShare(f, s.BlockBytes, b.Chunks())
+	b = b.with("index of spill", s.IndexBytes)
 	coders := func(n int) int64 { return SpillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
 	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
@@ -203,21 +203,37 @@ func decoderBytes(f *Facts) (bytes int64) {
 }
 
 // chooseBlock chooses blocks that are as large as disks like them, but so small that a merge of many runs has buffers
-// enough; larger ones where the index of a huge input would else take more than an eighth of the memory.
+// enough.
 func chooseBlock(f *Facts, bytes int64, workers int) int {
 	size, block := f.recordSize(), maxBlockBytes
 	for block > minBlockBytes && int64(block)*int64(64+8*workers) > bytes {
 		block /= 2
 	}
 	block = max(block/size, 1) * size
-	for indexBytes(f, block, bytes) > bytes/8 && int64(block) < bytes/32 {
-		block *= 2
-	}
 	if f.Asked.BlockBytes > 0 {
 		block = max(f.Asked.BlockBytes/size, 1) * size
 	}
 	return block
 }
+
+const (
+	// An index takes an indexPart of the memory at most, and of data whose size is not known a streamPart: a large one is
+	// in a file, which costs next to nothing.
+	indexPart      = 8
+	streamPart     = 16
+	maxStreamIndex = 2 << 20
+)
+
+// indexShare is the memory of the index of spill.
+func indexShare(f *Facts, block int, memory int64) int64 {
+	if f.Records < 0 {
+		return min(memory/streamPart, maxStreamIndex)
+	}
+	return min(indexBytes(f, block, memory), memory/indexPart)
+}
+
+// IndexEntryBytes is the memory of a block's entry in the index of a run.
+func IndexEntryBytes(keyBytes int) int64 { return int64(blockEntryBytes + keyBytes) }
 
 // indexBytes is the memory of the index of all blocks, if everything is spilled that may be: keys that are counted are
 // not, and of a chunk only the first records of a limit. A chunk takes more than half of the memory.
@@ -235,7 +251,7 @@ func indexBytes(f *Facts, block int, memory int64) int64 {
 }
 
 func indexEntries(f *Facts, blocks int64) int64 {
-	return blocks * int64(blockEntryBytes+f.Keyer.KeySize())
+	return blocks * IndexEntryBytes(f.Keyer.KeySize())
 }
 
 // fewRuns are so few that to merge more at once, by fewer workers, takes less than the levels that it saves.

@@ -116,6 +116,10 @@ const (
 	partFill = 0.85
 
 	minScatterBlock = 4 << 10 // a page
+
+	// LeastStored is the number of entries of an index that are worth a write. A writer keeps fewer in memory, whatever
+	// the share of the indexes.
+	LeastStored = 8
 )
 
 // PartsOf is the number of parts for records in chunks of a capacity.
@@ -134,7 +138,7 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 }
 
 // fitParts does so for parts of which as many as possible are filled: every worker has a block of each in memory, and
-// the smaller the blocks, the larger their index.
+// the smaller the blocks, the larger their index, which is in a file but for its share of the memory.
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
@@ -148,13 +152,14 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	if len(f.Devices) > 0 && f.Devices[0].Host {
 		largest = min(largest, MaxUnitBytes)
 	}
-	reserved := s.indexBytes
 	for fit = parts; ; fit -= max(fit/8, 1) {
 		for block := largest; ; block /= 2 {
 			opt.BlockBytes = max(block/size, 1) * size
 			opt.Sections = opt.sections(f, records*int64(size), fit)
-			index := indexEntries(f, records*int64(size)/int64(opt.BlockBytes)+int64(fit*opt.Sections))
-			if index <= reserved+memory/8 && opt.Memory(fit)+index <= reserved+memory || fit <= 2 {
+			blocks := records*int64(size)/int64(opt.BlockBytes) + int64(fit*opt.Sections)
+			index := indexEntries(f, min(blocks, int64(fit*opt.Workers*LeastStored)))
+			index = max(index, min(indexEntries(f, blocks), s.IndexBytes))
+			if opt.Memory(fit)+index <= s.IndexBytes+memory || fit <= 2 {
 				return opt, fit
 			}
 			if block <= minScatterBlock {

@@ -165,7 +165,7 @@ func TestLeastMemory(t *testing.T) {
 // as planned, and the last can stay unless there are very many.
 func TestCuts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	capacity := newChooser(factsOf(t, -1, 40*mib), DefaultProfile()).capacity
+	capacity := newChooser(factsOf(t, 1, 40*mib), DefaultProfile()).capacity
 	for range 2000 {
 		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
 		f := factsOf(t, n, 40*mib)
@@ -500,7 +500,7 @@ func TestForcedStrategiesArePossible(t *testing.T) {
 
 // TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of everything.
 func TestIndexOfSpill(t *testing.T) {
-	all := Divide(factsOf(t, 1<<37, 64*gib)).indexBytes
+	all := indexBytes(factsOf(t, 1<<37, 64*gib), Divide(factsOf(t, 1<<37, 64*gib)).BlockBytes, 60*gib)
 	for _, c := range []struct {
 		name     string
 		change   func(f *Facts)

@@ -29,6 +29,7 @@ type Checkpoint struct {
 	kept   manifest
 	ends   []int64    // of what is kept in the files of spill, when it was opened
 	files  []*os.File // of spill
+	index  *os.File   // of the indexes of runs; nil: none is in a file
 
 	handedOver bool // the file of the output
 	complete   bool // that file has its name
@@ -167,9 +168,7 @@ func (c *Checkpoint) State() *plan.Checkpoint {
 	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.Runs), Complete: c.complete}
 	for _, run := range c.kept.Runs {
 		s.Records += run.Records
-		for i := range run.Blocks {
-			s.StoredBytes += aligned(run.Blocks[i].Bytes)
-		}
+		s.StoredBytes += run.storedBytes()
 	}
 	s.Written = c.kept.Written.Records()
 	return s
@@ -196,6 +195,31 @@ func (c *Checkpoint) Create(string) (File, error) {
 	return keptFile{&diskFile{file: file}}, file.Truncate(c.ends[n])
 }
 
+// indexEnd is where the last index of a finished run ends in the file that has them.
+func (c *Checkpoint) indexEnd() (end int64) {
+	for _, run := range c.kept.Runs {
+		if run.Long != nil {
+			end = max(end, run.Long.End)
+		}
+	}
+	return end
+}
+
+// createIndex opens the file of the indexes, without what follows those of the finished runs in it.
+func (c *Checkpoint) createIndex(string) (File, error) {
+	file, err := os.OpenFile(filepath.Join(c.folder, longIndexes), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if end := c.indexEnd(); end > 0 { // else the runs that are being finished may have entries there
+		err = file.Truncate(end)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.index = file
+	return keptFile{&diskFile{file: file}}, err
+}
+
 // keptFile is a file of spill that keeps its name when it is closed.
 type keptFile struct{ *diskFile }
 
@@ -204,18 +228,20 @@ func (f keptFile) Close() error { return f.file.Close() }
 // keep enters a run when its blocks are durable, and then gives back the space of those that it was merged from.
 func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	c.background.Go(func() error {
-		err := c.sync(run.blocks)
+		err := c.sync(run)
 		if err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			err = c.kept.putRun(&keptRun{Origin: run.Origin, Blocks: run.blocks})
+			err = c.kept.putRun(newKeptRun(run))
 		}
 		if err != nil {
 			c.failed.Store(true)
 			return atCheckpoint(c.folder, err)
 		}
 		for _, run := range replaced {
-			s.release(run.blocks)
+			if err := s.release(run); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -225,16 +251,19 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	return nil
 }
 
-// sync makes blocks durable, and the names of their files.
-func (c *Checkpoint) sync(blocks []Block) error {
-	files := map[int]bool{}
-	for i := range blocks {
-		files[blocks[i].Volume] = true
-	}
+// sync makes the blocks and the index of a run durable, and the names of their files.
+func (c *Checkpoint) sync(run *Run) error {
 	var all errgroup.Group
-	for i := range files {
-		all.Go(c.files[i].Sync)
+	for i, end := range run.ends {
+		if end > 0 {
+			all.Go(c.files[i].Sync)
+		}
 	}
+	c.mu.Lock()
+	if c.index != nil {
+		all.Go(c.index.Sync)
+	}
+	c.mu.Unlock()
 	all.Go(func() error { return SyncNames(c.folder) })
 	return all.Wait()
 }

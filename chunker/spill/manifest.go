@@ -55,10 +55,75 @@ type KeptOutput struct {
 	Mode  fs.FileMode `json:"mode"`
 }
 
+// keptRun is a run whose index has a file of its own, or is in the one for long indexes.
 type keptRun struct {
 	Origin
 	Index  indexFile
-	Blocks []Block `json:"-"` // in the index file
+	Blocks []Block    `json:"-"`          // in the index file
+	Long   *keptIndex `json:",omitempty"` // the index in place of Blocks; nil: it is not long
+}
+
+// keptIndex is a long index of a run in the file that has those of all runs, and what it says in all.
+type keptIndex struct {
+	Regions []int64 // offsets, see index
+	Entries int
+	End     int64 // of the regions in the file
+
+	Records int64
+	Largest int     // records in the largest block
+	Stored  int64   // bytes of the blocks in the files of spill
+	Ends    []int64 // where the last block ends in each of them
+}
+
+// newKeptRun is what a manifest has of a run. REQUIRES: its index is in memory or in a file as a whole.
+func newKeptRun(run *Run) *keptRun {
+	kept := &keptRun{Origin: run.Origin}
+	if len(run.indexes) == 0 {
+		return kept
+	}
+	x := run.indexes[0]
+	if x.stored == 0 {
+		kept.Blocks = x.tail
+		return kept
+	}
+	last := len(x.regions) - 1
+	kept.Long = &keptIndex{
+		Regions: x.regions, Entries: x.stored, End: x.regions[last] + x.in.regionBytes(firstRegion<<last),
+		Records: run.records, Largest: run.largest, Stored: run.stored, Ends: run.ends,
+	}
+	return kept
+}
+
+// keptRun is a run of a checkpoint.
+func (s *Spill) keptRun(kept *keptRun) *Run {
+	run := s.newRun(kept.Origin)
+	x := &index{in: &s.index, tail: kept.Blocks}
+	run.indexes = []*index{x}
+	if k := kept.Long; k != nil {
+		x.regions, x.stored = k.Regions, k.Entries
+		run.largest, run.stored, run.ends = k.Largest, k.Stored, k.Ends
+		run.add(indexPiece{entries: x, n: k.Entries}, k.Records)
+		return run
+	}
+	s.index.grow(len(kept.Blocks))
+	for i := range kept.Blocks {
+		run.count(&kept.Blocks[i])
+	}
+	records := run.records
+	run.records = 0
+	run.add(indexPiece{entries: x, n: len(kept.Blocks)}, records)
+	return run
+}
+
+// storedBytes is what the blocks take in the files of spill.
+func (r *keptRun) storedBytes() (bytes int64) {
+	if r.Long != nil {
+		return r.Long.Stored
+	}
+	for i := range r.Blocks {
+		bytes += aligned(r.Blocks[i].Bytes)
+	}
+	return bytes
 }
 
 // indexFile describes the file with the blocks of a run.
@@ -117,6 +182,7 @@ const (
 	lockName       = "lock"
 	removedLock    = "lock-removed" // while the folder is being removed
 	spillPrefix    = "spill-"
+	longIndexes    = spillPrefix + "index"
 	runIndexPrefix = "run-"
 )
 
@@ -300,6 +366,9 @@ func (r *keptRun) indexName() string {
 
 // writeBlocks makes the index file. Its name is durable when the manifest is.
 func (r *keptRun) writeBlocks(folder string) error {
+	if r.Long != nil {
+		return nil
+	}
 	text, err := json.Marshal(r.Blocks)
 	if err != nil {
 		return err
@@ -309,6 +378,9 @@ func (r *keptRun) writeBlocks(folder string) error {
 }
 
 func (r *keptRun) readBlocks(folder string) error {
+	if r.Long != nil {
+		return nil // every entry is checked when it is read
+	}
 	text, err := os.ReadFile(filepath.Join(folder, r.indexName()))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -332,8 +404,12 @@ func (m *manifest) ends() (ends []int64) {
 	for _, run := range m.Runs {
 		for i := range run.Blocks {
 			b := &run.Blocks[i]
-			ends = append(ends, make([]int64, max(b.Volume+1-len(ends), 0))...)
-			ends[b.Volume] = max(ends[b.Volume], b.Offset+aligned(b.Bytes))
+			ends = endAt(ends, b.Volume, b.Offset+aligned(b.Bytes))
+		}
+		if run.Long != nil {
+			for volume, end := range run.Long.Ends {
+				ends = endAt(ends, volume, end)
+			}
 		}
 	}
 	return ends

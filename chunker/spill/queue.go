@@ -165,12 +165,15 @@ func (b *behind) read(file File, p []byte, offset int64) (err error) {
 }
 
 // ahead has the blocks of a run up to one be read ahead, past the page cache.
-func (s *Spill) ahead(blocks []Block, from, to int) *Window {
+func (s *Spill) ahead(run *Run, from, to int) *Window {
 	return &Window{next: int64(from), Units: int64(to), Queue: s.behind.Queue,
 		Take:  func(int) ([]byte, func()) { return s.behind.TakeAhead() },
 		Leave: func() {},
 		Request: func(memory []byte, i, _ int64) (int64, func() ([]byte, error)) {
-			b := &blocks[i]
+			b, err := run.entry(int(i))
+			if err != nil { // who asks for the block meets it again
+				return 1, nil
+			}
 			v := s.volumes[b.Volume]
 			if v.behind == nil || aligned(b.Bytes) > int64(len(memory)) {
 				return 1, nil
@@ -183,6 +186,12 @@ func (s *Spill) ahead(blocks []Block, from, to int) *Window {
 				return memory, err
 			}
 		},
-		Now: func(p []byte, i int64) error { return s.volumes[blocks[i].Volume].read(p, blocks[i].Offset) },
+		Now: func(p []byte, i int64) error {
+			b, err := run.entry(int(i))
+			if err != nil {
+				return err
+			}
+			return s.volumes[b.Volume].read(p, b.Offset)
+		},
 	}
 }

@@ -30,6 +30,7 @@ type Options struct {
 	Checkpoint *Checkpoint // the Store, where it keeps runs whose origin is known; else nil
 
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
+	IndexBytes  int64 // of memory for the indexes of runs, beyond which they go to a file; 0: all stay in memory
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
 	Queue *Queue // by which spill goes past the page cache; nil: it goes through it
@@ -51,6 +52,7 @@ type Spill struct {
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
 	mu      sync.Mutex // of leaveOut
+	index   indexStore
 
 	coder       *format.BlockCoder
 	buffers     chan []byte // of compressed blocks: who codes a block waits for one
@@ -88,6 +90,9 @@ func New(opt Options) (*Spill, error) {
 		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
 	}
 	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= free/2}
+	if err := s.initIndex(); err != nil {
+		return nil, err
+	}
 	s.initCodecs()
 	if opt.Queue != nil {
 		s.behind = &behind{Queue: opt.Queue}
@@ -96,6 +101,34 @@ func New(opt Options) (*Spill, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// initIndex has the indexes of runs go to a file of their own where they are longer than memory has room for.
+func (s *Spill) initIndex() (err error) {
+	folder := s.opt.Folders[0]
+	s.index.keyBytes, s.index.limit, s.index.where = s.opt.Keyer.KeySize(), s.opt.IndexBytes, folder
+	s.index.create = func() (File, error) { return s.createFile(folder, s.opt.Store.Create) }
+	if c := s.opt.Checkpoint; c != nil {
+		s.index.kept, s.index.end = true, c.indexEnd()
+		s.index.create = func() (File, error) { return s.createFile(folder, c.createIndex) }
+	}
+	if s.index.end > 0 {
+		s.index.file, err = s.index.create()
+	}
+	return err
+}
+
+// createFile makes a file in a folder.
+func (s *Spill) createFile(folder string, create func(folder string) (File, error)) (File, error) {
+	file, err := create(folder)
+	if err == nil {
+		return file, nil
+	}
+	advice := fmt.Sprintf("name another with %v", option.TempDirs)
+	if errors.Is(err, syscall.EMFILE) {
+		advice = fmt.Sprintf("raise ulimit -n, or lower %v", option.Workers)
+	}
+	return nil, fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
 }
 
 func (s *Spill) initCodecs() {
@@ -123,13 +156,9 @@ func (s *Spill) createVolumes() error {
 	}
 	for i := range each * len(opt.Folders) {
 		folder := opt.Folders[i%len(opt.Folders)]
-		file, err := opt.Store.Create(folder)
+		file, err := s.createFile(folder, opt.Store.Create)
 		if err != nil {
-			advice := fmt.Sprintf("name another with %v", option.TempDirs)
-			if errors.Is(err, syscall.EMFILE) {
-				advice = fmt.Sprintf("raise ulimit -n, or lower %v", option.Workers)
-			}
-			return fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
+			return err
 		}
 		v := &volume{folder: folder, file: file}
 		if f, ok := file.(uncacheable); ok && s.behind != nil && f.Uncache() {
@@ -163,7 +192,7 @@ func (s *Spill) Close() error {
 		closing.Go(v.file.Close)
 	}
 	s.volumes = nil
-	return closing.Wait()
+	return errors.Join(closing.Wait(), s.index.close())
 }
 
 // extent is a stretch of one volume that is filled by blocks which will be given back together: only long stretches
@@ -368,21 +397,43 @@ func (s *Spill) check(b *Block, stored []byte, err error) error {
 // aligned is the room that a block of stored bytes takes in a file.
 func aligned(bytes int) int64 { return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1) }
 
-// release gives the space of blocks back. What lies on a disk only keeps it until the end where there is room enough: a
-// file system that tells its disk of free blocks at once (mount option discard) waits for it. In the page cache it is
-// memory, which the output needs.
-func (s *Spill) release(blocks []Block) {
-	for i := range blocks {
-		s.drop(&blocks[i])
+// IndexIsFull reports whether the indexes of runs, and the runs themselves, have all the memory that is theirs.
+func (s *Spill) IndexIsFull(runs int) bool {
+	return s.opt.IndexBytes > 0 && int64(runs)*runBytes > s.opt.IndexBytes
+}
+
+// runBytes is the memory of a run whose index is in a file.
+const runBytes = 768
+
+// release gives back the space of a run, of the blocks that were not taken, and of its index. What lies on a disk only
+// keeps it until the end where there is room enough: a file system that tells its disk of free blocks at once (mount
+// option discard) waits for it. In the page cache it is memory, which the output needs.
+func (s *Spill) release(run *Run) error {
+	from := int(run.taken.Swap(int64(run.blocks)))
+	defer func() {
+		for _, x := range run.indexes {
+			x.release()
+		}
+		run.indexes = nil
+	}()
+	if len(s.volumes) == 0 || s.behind != nil && s.roomy {
+		return nil
+	}
+	c := run.Cursor(min(from, run.blocks), run.blocks)
+	for {
+		b, err := c.Next()
+		if b == nil || err != nil {
+			return err
+		}
+		s.drop(b)
 	}
 }
 
-// drop gives the space of a block back, once.
+// drop gives the space of a block back.
 func (s *Spill) drop(b *Block) {
-	if b.taken || len(s.volumes) == 0 {
+	if len(s.volumes) == 0 {
 		return
 	}
-	b.taken = true
 	if v := s.volumes[b.Volume]; v.behind == nil || !s.roomy {
 		v.file.Release(b.Offset, aligned(b.Bytes))
 	}

@@ -183,14 +183,27 @@ func writeRun(s *Spill, recs []byte, perBlock int) (*Run, error) {
 
 func readRun(r *Run) ([]byte, error) {
 	var all []byte
-	for i := range r.Blocks() {
-		recs, err := r.ReadBlock(i, make([]byte, r.BlockBytes(i)))
+	c := r.Cursor(0, r.Blocks())
+	for {
+		b, err := c.Next()
+		if b == nil || err != nil {
+			return all, err
+		}
+		recs, err := r.ReadBlock(b, make([]byte, r.BlockBytes(b)))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, recs...)
 	}
-	return all, nil
+}
+
+func entryOf(t testing.TB, r *Run, i int) *Block {
+	t.Helper()
+	b, err := r.entry(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // TestSpill writes runs to real folders and to memory, with every compression, through the page cache and past it, and
@@ -223,7 +236,7 @@ func testSpill(t *testing.T, opt Options) {
 			t.Errorf("codec %q: %d bytes of %d, error %v", opt.Codec, len(got), len(want), err)
 		}
 		loaded := make([]byte, 8*n)
-		err = run.readBlocks(0, len(run.Blocks()), loaded)
+		_, _, err = run.Source(0, run.Blocks()).Next(n, func(int64, int) []byte { return loaded })
 		if err != nil || !bytes.Equal(loaded, want) {
 			t.Errorf("codec %q: several blocks: %d of %d bytes are right, error %v", opt.Codec, same(loaded, want), 8*n, err)
 		}
@@ -400,18 +413,18 @@ func TestSpillDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := run.Blocks()[1]
+		b := entryOf(t, run, 1)
 		store.files[0].data[b.Offset+int64(b.Bytes)/2] ^= 4
-		if _, err := run.ReadBlock(0, make([]byte, run.BlockBytes(0))); err != nil {
+		if _, err := run.ReadBlock(entryOf(t, run, 0), make([]byte, run.BlockBytes(b))); err != nil {
 			t.Errorf("%s: the block that is whole: %v", codec, err)
 		}
-		_, err = run.ReadBlock(1, make([]byte, run.BlockBytes(1)))
+		_, err = run.ReadBlock(b, make([]byte, run.BlockBytes(b)))
 		if err == nil || !strings.Contains(err.Error(), folder) ||
 			!strings.Contains(err.Error(), fmt.Sprintf("byte %d is damaged", b.Offset)) {
 			t.Errorf("%s: the error is: %v", codec, err)
 		}
 		store.files[0].data = store.files[0].data[:b.Offset]
-		if _, err = run.ReadBlock(1, make([]byte, run.BlockBytes(1))); err == nil {
+		if _, err = run.ReadBlock(b, make([]byte, run.BlockBytes(b))); err == nil {
 			t.Errorf("%s: no error from a spill that is cut short", codec)
 		}
 	}
@@ -427,8 +440,8 @@ func TestShortBlock(t *testing.T) {
 	}
 	room := make([]byte, 20*8)
 	place := func(first int64, n int) []byte { return room[first*8:][:n*8] }
-	_, readErr := run.ReadBlock(1, room)
-	_, takeErr := run.Take(1, room)
+	_, readErr := run.ReadBlock(entryOf(t, run, 1), room)
+	_, takeErr := run.Take(1, entryOf(t, run, 1), room)
 	_, _, wholeErr := run.Source(0, 2).Next(20, place)
 	_, _, pieceErr := run.Source(0, 2).Next(5, place)
 	for i, err := range []error{readErr, takeErr, wholeErr, pieceErr} {
@@ -655,7 +668,7 @@ func TestBlocksAreReadAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for last := range 3 {
-			damaged := run.Blocks()[100]
+			damaged := entryOf(t, run, 100)
 			if last == 2 {
 				store.files[damaged.Volume].data[damaged.Offset] ^= 1
 			}

@@ -61,11 +61,13 @@ func TestRoomIsGivenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run, err := s.Join([]*Appender{&a})
+		run, _, err := s.Join([]*Appender{&a})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.release(run.Blocks())
+		if err := s.release(run); err != nil {
+			t.Fatal(err)
+		}
 		kept := int64(0)
 		for _, v := range s.volumes {
 			kept += storedBytes(t, v.file.(*diskFile).file)

@@ -182,6 +182,9 @@ func (r *Run) openQueue() (err error) {
 	return err
 }
 
+// leastIndexBytes are for the index of what a plan did not expect to spill.
+const leastIndexBytes = 64 << 10
+
 // Spill makes the temporary files, once.
 func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
@@ -191,7 +194,8 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
-		ExpectBytes: expectBytes, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
+		ExpectBytes: expectBytes, IndexBytes: max(s.IndexBytes, leastIndexBytes),
+		CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
 		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err

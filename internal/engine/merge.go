@@ -67,7 +67,7 @@ func (m *merging) finish(ctx context.Context) error {
 // been written.
 func (m *merging) sortRuns(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
-	defer group.Wait() // gives the context back
+	defer func() { group.Wait() }() // gives the context back
 	m.left = m.data.Records()
 	if err := m.resume(); err != nil {
 		return err
@@ -78,6 +78,16 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		return err
 	}
 	for i := len(m.runs); src != nil && err == nil && (m.most == 0 || i < m.most); i++ {
+		if m.tooMany(i) {
+			if err = group.Wait(); err == nil {
+				err = m.mergeSome(ctx)
+			}
+			if err != nil {
+				break
+			}
+			group, groupCtx = errgroup.WithContext(ctx)
+			i = len(m.runs)
+		}
 		var chunk device.Chunk
 		if chunk, err = m.load(groupCtx, src, &origin); err != nil {
 			break
@@ -102,6 +112,28 @@ func (m *merging) sortRuns(ctx context.Context) error {
 	if failed := group.Wait(); failed != nil {
 		return failed
 	}
+	return err
+}
+
+// tooMany reports whether the runs themselves take more memory than is theirs, although their indexes are in a file.
+// It is never so where one more level of merging could take a few times as many.
+func (m *merging) tooMany(runs int) bool {
+	return m.most == 0 && runs >= fewLevels*m.r.Plan.Sizes.FanIn && m.r.spill.IndexIsFull(runs)
+}
+
+// fewLevels is how many times its fan-in the runs of a merge are at least before some are merged while others still
+// come: until then that can wait.
+const fewLevels = 4
+
+// mergeSome merges runs before all of them are there, to half as many. REQUIRES: no chunk is in use.
+func (m *merging) mergeSome(ctx context.Context) error {
+	if err := m.r.pool.closeFree(); err != nil {
+		return err
+	}
+	slices.SortFunc(m.runs, func(a, b *spill.Run) int { return cmp.Compare(a.Origin.First, b.Origin.First) })
+	s, opt := &m.r.Plan.Sizes, m.r.mergeOptions()
+	runs, err := merge.ReduceTo(ctx, opt, m.runs, s.FanIn, len(m.runs)/2, m.r.spill.NewMerged)
+	m.runs = runs
 	return err
 }
 

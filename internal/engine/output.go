@@ -122,7 +122,8 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 // memory that the sort has, and a checkpoint keeps nothing of it.
 func (o *Output) wait() (*spill.RunWriter, error) {
 	r := o.run
-	opt := spill.Options{Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: "none", Keyer: o.keyer, ExpectBytes: -1,
+	opt := spill.Options{Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: "none", Keyer: o.keyer,
+		ExpectBytes: -1, IndexBytes: leastIndexBytes,
 		Workers: r.Plan.Sizes.Workers}
 	if r.Kept != nil {
 		opt.Store = nil

@@ -28,8 +28,11 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	}
 	s := &r.Plan.Sizes
 	runs := make([]*spill.Run, len(r.Input.Files))
+	blocks := r.Input.Data.Records()/int64(s.BlockBytes/r.Input.size) + int64(len(runs))
+	inMemory := blocks*plan.IndexEntryBytes(r.Input.Keyer.KeySize()) <= s.IndexBytes
 	for i, file := range r.Input.Files {
-		run, err := spill.SortedRun(r.Input.Keyer, file.Records, s.BlockBytes/r.Input.size, file.ReadRecords, r.Input.see)
+		sorted := spill.Sorted{Records: file.Records, ReadRecords: file.ReadRecords, Seen: r.Input.see}
+		run, err := sorted.Run(r.Input.Keyer, s.BlockBytes/r.Input.size, inMemory)
 		if err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (m *merging) sample() (keys []uint64, err error) {
 func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) error {
 	all := &resumed{Dataset: m.data}
 	for _, run := range m.runs {
-		all.sources = append(all.sources, run.Source(0, len(run.Blocks())))
+		all.sources = append(all.sources, run.Source(0, run.Blocks()))
 	}
 	all.sources = append(all.sources, m.next)
 	parts, err := p.scatter(ctx, all, keys, p.candidate.Chunks)

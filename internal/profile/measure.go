@@ -129,7 +129,7 @@ func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
 	}
 	defer chunk.Close()
 	return t.least(func() error {
-		if _, err := chunk.Load(ctx, run.Source(0, len(run.Blocks()))); err != nil {
+		if _, err := chunk.Load(ctx, run.Source(0, run.Blocks())); err != nil {
 			return err
 		}
 		return cmp.Or(chunk.Sort(ctx), chunk.Store(ctx, -1, false, device.Discard))
