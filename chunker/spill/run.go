@@ -162,8 +162,7 @@ func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 }
 
 // Take is ReadBlock of block i for the last time: the block's storage is given back, so that what is written next can
-// have its memory in the page cache. REQUIRES: each block is taken once, and when it is, those before it are taken, too,
-// or are being taken.
+// have its memory in the page cache. REQUIRES: each block is taken once, and those before it are taken, or being taken.
 func (r *Run) Take(i int, b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.ReadBlock(b, dst)
 	if err == nil && r.drop != nil {
