@@ -22,7 +22,8 @@
 // [Keyer.Identity] holds the records are their own keys, and their memory may be sorted as it is.
 //
 // Floats are in IEEE 754 totalOrder: −NaN < −Inf < … < −0 < +0 < … < +Inf < +NaN. No two bit patterns are
-// equal, so equal keys are equal bytes.
+// equal, so equal keys are equal bytes. Exceptions are the padding of an [Extended] float, which is not compared, and
+// fields that are Numeric: there −0 equals +0 and all NaNs are equal, so records cannot be rebuilt from their keys.
 //
 // # Containers
 //

@@ -5,6 +5,7 @@ package opencl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -146,6 +147,9 @@ func (e *engine) stagingBytes(hostBytes int64) int64 {
 func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
+	}
+	if opt.Keyer.Layout().MovesNaNs() {
+		return nil, errors.New("OpenCL chunk: the kernels sort floats in totalOrder only")
 	}
 	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, e.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {

@@ -189,6 +189,11 @@ var layouts = []struct {
 	{"characters within", 21, []string{"4:ucs3:desc", "0:ucs1be"}},
 	{"overlap", 12, []string{"2:u32", "0:u64be:desc"}},
 	{"gensort", 100, []string{"0:bytes10"}},
+	{"i24", 3, []string{"0:i24"}},
+	{"i40be", 5, []string{"0:i40be:desc"}},
+	{"f80", 10, []string{"0:f80"}},
+	{"f80 with padding", 16, []string{"0:f80in128:desc"}},
+	{"f80 behind padding", 17, []string{"2:f80in96be", "0:i16"}},
 	{"three words", 33, []string{"9:bytes9", "0:f64", "20:i32"}},
 }
 
@@ -209,6 +214,21 @@ func TestLayouts(t *testing.T) {
 					t.Error("the order is not that of slices.SortStableFunc")
 				}
 			})
+		}
+	}
+}
+
+// A device refuses an order of floats that its kernels do not know.
+func TestFloatsInAnotherOrder(t *testing.T) {
+	d := open(t, Options{})
+	f64 := format.Type{Kind: format.Float, Size: 8}
+	for _, field := range []format.Field{{Type: f64, Numeric: true}, {Type: f64, NaN: format.NaNLast}} {
+		k, err := format.NewKeyer(format.Layout{RecordSize: 8, Key: []format.Field{field}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: 10}); err == nil {
+			t.Errorf("%+v: no error", field)
 		}
 	}
 }
