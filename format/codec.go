@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/pgzip"
@@ -102,7 +101,7 @@ func (d *decompressor) explain(err error) error {
 	if cutShort {
 		err = fmt.Errorf("it was cut short or is damaged, get it whole again: %w", err)
 	}
-	if d.source.err == nil && !(cutShort && d.begun) {
+	if d.source.err == nil && !(cutShort && d.begun) && !errors.Is(err, errTrailing) {
 		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.compression, option.Decompress)
 	}
 	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)
@@ -111,7 +110,7 @@ func (d *decompressor) explain(err error) error {
 func (d *decompressor) open() error {
 	switch d.compression {
 	case Gzip:
-		z, err := gzip.NewReader(&d.source)
+		z, err := newGzipReader(&d.source)
 		if err != nil {
 			return err
 		}

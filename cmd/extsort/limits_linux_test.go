@@ -231,3 +231,24 @@ func TestKilledBetweenLinkAndRename(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 }
+
+// TestFirstProcessIsTerminated sends SIGTERM to the first process of a container, which the system does not end: it
+// says so in one line, and has the exit status that a shell shows for the signal.
+func TestFirstProcessIsTerminated(t *testing.T) {
+	if status, _, said := shell(t, `unshare -rpf true`); status != 0 {
+		t.Skip("no processes of one's own here:", said)
+	}
+	const script = `cd "$1" && mkfifo in && { sleep 60 > in & } && writer=$!
+		unshare -rpf sh -c 'exec extsort -t u64 -o out - < in' & container=$!
+		begun() { first=$(ps -o pid= --ppid $container | tr -d " ") && grep -q extsort /proc/$first/comm; }
+		until begun 2> /dev/null; do sleep 0.05; done
+		sleep 0.5
+		kill -TERM $first
+		wait $container; status=$?
+		kill $writer
+		exit $status`
+	status, _, said := shell(t, script, t.TempDir())
+	if status != 143 || said != "extsort: stopped by signal: terminated\n" {
+		t.Errorf("exit %d: %s", status, said)
+	}
+}

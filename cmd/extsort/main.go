@@ -68,6 +68,9 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	var caught interruption
 	switch {
 	case errors.As(context.Cause(ctx), &caught):
+		if os.Getpid() == 1 { // else the parent says so
+			printError(stderr, caught)
+		}
 		return dieOf(caught.signal)
 	case err == nil:
 		return exitDone

@@ -45,11 +45,14 @@ func tellWhenAsked(a *app) (stop func()) {
 
 // dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
 // shell stops its loop after Ctrl-C only when the command died of it. Should the signal not kill, the status
-// that a shell shows for it is returned.
+// that a shell shows for it is returned. The first process of a container does not die of a signal.
 func dieOf(s os.Signal) int {
 	number, ok := s.(syscall.Signal)
 	if !ok {
 		return exitError
+	}
+	if os.Getpid() == 1 {
+		return 128 + int(number)
 	}
 	signal.Reset(number)
 	if number == syscall.SIGQUIT && !systemHandles(number) {
