@@ -41,9 +41,9 @@ func (f *benchFlags) groups() []group {
 		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
 	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 	what.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform")
-	what.add(size(&f.scope.Min, "COUNT", parseCount), "min", "from so many keys, as 1000, 1M or 2^20")
-	what.add(size(&f.scope.Max, "COUNT", parseCount), "max", "to so many keys, by powers of two")
-	what.add(number(&f.runs, "N", 1), "runs", "take the median of so many runs; otherwise 5")
+	what.add(size(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20")
+	what.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys, in powers of two")
+	what.add(number(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5")
 	what.add(listOf(&f.from, "FILES", notEmpty), "from",
 		"time nothing: show figures that --format json wrote, joined into one")
 	how := newGroup("How to show it")

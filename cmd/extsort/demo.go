@@ -35,7 +35,7 @@ func (f *demoFlags) group() group {
 	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp")
 	addDevices(g, &f.opt.Devices)
 	addParallel(g, &f.opt.Workers)
-	addProgress(g, &f.progress, "progress bars on standard error; auto is only on a terminal")
+	addProgress(g, &f.progress, "show progress on standard error; auto shows it only on a terminal")
 	return g
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/extsort/extsort/internal/profile"
 )
 
-const distLong = `Sort over many machines that share a file system, by the tasks of a scheduler
-that is there already: each is a command that may be run again, and what is done
-is not done twice. extsort dist VERB --help tells more.
+const distLong = `Sort on many machines that share a file system. Your scheduler runs the tasks:
+each is a command that can be run again and skips finished work. See also
+extsort dist VERB --help.
 
 Usage:
   extsort dist plan [flags] DIR FILE ...   plan the sort of FILEs in DIR
@@ -28,11 +28,11 @@ Usage:
   extsort dist cut --part K/N DIR          find where runs are cut for parts
   extsort dist merge --part K/N DIR        merge parts of the output
   extsort dist verify DIR                  verify and complete the output
-  extsort dist status DIR                  tell how far it is
+  extsort dist status DIR                  show the progress
   extsort dist script SCHEDULER DIR        print a script with all tasks
   extsort dist cat DIR                     write the parts one after the other
 
-Exit status: 0 done, 75 worth another try, 2 anything else wrong.`
+Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 
 func distCommand(a *app) *cobra.Command {
 	cmd := verb("dist VERB [flags] DIR", "", `  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
@@ -83,12 +83,12 @@ func distPlan(a *app) *cobra.Command {
 	inputs := newGroup("Inputs")
 	skipping(inputs, &r.SkipBytes, &r.InputRecords, &r.SkipTail)
 	tasks := newGroup("Tasks")
-	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise as --run-size makes")
+	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
 	tasks.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
-		"about so many bytes for each run: fast where twice that fits memory; otherwise 16G")
+		"approximate size of each run; fast if twice that size fits in memory; otherwise 16G")
 	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
 	tasks.flags.BoolVar(&r.NoIndex, "no-index", false,
-		"have no index of keys beside each run: cuts are found by single records of the runs")
+		"write no index of keys with each run: cuts are found by reading single records")
 	return distVerb("plan [flags] DIR FILE ...",
 		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
 			"records in regular files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+
@@ -167,7 +167,7 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 	part := ""
 	share := partGroup(&part, "do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
 		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
-	return distVerb(name+" [flags] DIR", about+" What is done already is\nnot done again.",
+	return distVerb(name+" [flags] DIR", about+" Finished tasks\nare skipped.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
 		[]group{share, resourceGroup(&opt)},
 		worked(a, &opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
@@ -197,12 +197,12 @@ func tasksOf(n int, text string) (extsort.Part, error) {
 
 func distVerify(a *app) *cobra.Command {
 	part, keep := "", false
-	g := partGroup(&part, "only read the parts of this share, and compare them with their records; otherwise complete "+
-		"the output by what the tasks have summed up")
+	g := partGroup(&part, "only read the parts of this share and compare their checksums; otherwise join "+
+		"the checksums of all tasks and complete the output")
 	g.flags.BoolVar(&keep, "keep-runs", false, "keep the files of the runs")
 	return distVerb("verify [flags] DIR",
-		"Make sure that the parts follow each other and have all records that went in,\nby what their tasks have summed "+
-			"up. Then give the output of --into its name, and\nremove the runs.",
+		"Check that the parts follow each other and contain all records of the inputs, by\nthe checksums of their "+
+			"tasks. Then rename the output of --into and remove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
 		worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, part)
@@ -224,7 +224,7 @@ func distStatus(a *app) *cobra.Command {
 	asJSON := false
 	g := newGroup("Form")
 	g.flags.BoolVar(&asJSON, "json", false, "as one JSON object")
-	return distVerb("status [flags] DIR", "Tell which tasks are done, and what is due.", "  extsort dist status plan",
+	return distVerb("status [flags] DIR", "Show which tasks are done and which are due.", "  extsort dist status plan",
 		[]group{g}, worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
@@ -253,7 +253,7 @@ func distScript(a *app) *cobra.Command {
 	g.add(number(&use.Tasks, "N", 1), "tasks",
 		"share the runs among N tasks, and the parts; otherwise a task for each, and at most 1000")
 	g.add(read(&use.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"have tasks use so much memory; otherwise half of what the machine or its cgroup has")
+		"memory of each task; otherwise half of the machine's or cgroup's")
 	addParallel(g, &use.Workers)
 	addDevices(g, &use.Devices)
 	return distVerb("script [flags] SCHEDULER DIR",

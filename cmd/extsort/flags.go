@@ -37,11 +37,11 @@ func (g group) add(v pflag.Value, name, usage string) *pflag.Flag {
 }
 
 func recordGroup(spec *format.Spec) group {
-	g := newGroup("What a record is: one of -t, -R, -f")
+	g := newGroup("Record layout: one of -t, -R, -f")
 	g.add(&value[string]{to: &spec.Type, kind: "TYPE", once: true, parse: parseTypeName},
-		"type,t", "bare keys: one record is one TYPE (see below)")
+		"type,t", "plain numbers: each record is one TYPE (see below)")
 	g.add(bytesOf(&spec.RecordSize), "record-size,R",
-		"records of so many bytes; with no -k they are compared whole, as bytes")
+		"record size in bytes; without -k, records are compared whole, byte by byte")
 	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(spec.Keys, keyName(text)), err
@@ -49,7 +49,7 @@ func recordGroup(spec *format.Spec) group {
 	g.add(single(&spec.Format, "FORMAT"), "format,f",
 		"gensort: 100-byte records; npy: NumPy array; npz: an archive of such; fvecs, bvecs or ivecs: vectors; "+
 			"sosd, with -t: count and keys")
-	g.add(single(&spec.Member, "NAME"), "member", "the array of an npz archive that is taken; otherwise the only one")
+	g.add(single(&spec.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one")
 	return g
 }
 
@@ -74,27 +74,27 @@ func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
 	addOrder(g, &opt.Reverse, &opt.Record)
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
-		"of equal keys write only the first record; with -c, equal neighbours are disorder")
+		"write only the first record of each key; with -c, repeated keys are disorder")
 	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
-		"with -u: which record of equal keys is written; otherwise first")
+		"with -u: which record of each key to write; otherwise first")
 	g.flags.BoolVar(&opt.Count, "count", false,
-		"with -u: write behind each record how many there were, as a little-endian u64")
+		"with -u: append to each record the number of records with its key, as a little-endian u64")
 	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
-		"in place of the records write their indexes, from 0 over all inputs, little-endian; otherwise the records")
+		"write the positions of the records in the input instead of the records, from 0, little-endian; otherwise records")
 	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
 		"write only the first record of each key that occurs more than once")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",
-		"write only the first N records of the order, without sorting the rest; otherwise all")
-	g.flags.BoolP("stable", "s", false, "accepted as in GNU sort: sorting is always stable")
+		"write only the first N records of the result, without sorting the rest; otherwise all")
+	g.flags.BoolP("stable", "s", false, "accepted for compatibility with GNU sort: sorting is always stable")
 	return g
 }
 
 func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
 	g.add(single(name, "FILE"), "output,o",
-		"write to FILE, whole or not at all; FILE may be an input; otherwise standard output")
+		"write to FILE, completely or not at all; FILE can be an input; otherwise standard output")
 	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "zst", "s2"), "compress",
-		"compress the output, as do the suffixes .gz .zst .s2 of FILE; otherwise by the suffix")
+		"compress the output; otherwise by the suffix of FILE: .gz, .zst or .s2")
 	return g
 }
 
@@ -113,21 +113,21 @@ func resourceGroup(opt *extsort.Options) group {
 	g.add(size(&opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"host memory for the whole run, at least 16M, also as 50% of the machine's; otherwise half of it")
 	g.add(many(&opt.TempDirs, "DIR"), "temporary-directory,T",
-		"put spill into DIR; repeatable, used in parallel; otherwise TMPDIR, else /var/tmp")
+		"directory for temporary data; repeatable, used in parallel; otherwise TMPDIR, else /var/tmp")
 	g.add(single(&opt.Checkpoint, "DIR"), "checkpoint",
-		"keep finished work in DIR; the same command goes on from it")
+		"keep finished work in DIR; the same command resumes from it")
 	addParallel(g, &opt.Workers)
 	addDevices(g, &opt.Devices)
 	g.add(size(&opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
-		"use no more than this of each device's memory; otherwise what is free")
+		"limit of the memory used on each device; otherwise all free memory")
 	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread", "sift"), "strategy",
 		"how chunks become output (reread: multi-pass; sift: nearly in order)")
 	g.add(single(&opt.Algorithm, "NAME"), "algorithm",
 		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice")
 	g.add(number(&opt.DigitBits, "N", 1), "digit-bits",
-		"sort by N bits in each pass, on OpenCL devices; otherwise the device's choice")
+		"sort by N bits in each pass on OpenCL devices; otherwise the device's choice")
 	g.add(oneOf(&opt.SpillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress",
-		"compression of spill")
+		"compression of temporary data")
 	g.add(number(&opt.BatchSize, "N", 2), "batch-size",
 		"merge at most N runs at once; otherwise as memory and open files allow")
 	return g
@@ -146,13 +146,13 @@ type reportFlags struct {
 
 func (f *reportFlags) group(opt *extsort.Options) group {
 	g := newGroup("Reports, all on standard error")
-	addProgress(g, &f.progress, "how far it is; auto is only on a terminal")
+	addProgress(g, &f.progress, "show progress; auto shows it only on a terminal")
 	g.flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no warnings, only errors")
 	g.add(&value[string]{to: &f.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}, parse: parseStats},
-		"stats", "tell what was done, how long it took and what it needed").NoOptDefVal = "text"
-	g.flags.BoolVar(&f.explain, "explain", false, "set what the plan predicted beside what was measured")
+		"stats", "print what was done, the time of each phase and the resources used").NoOptDefVal = "text"
+	g.flags.BoolVar(&f.explain, "explain", false, "compare the plan's predictions with the measured times")
 	g.flags.BoolVar(&opt.Verify, "verify", false,
-		"make sure that the output is in order and has the records that were read")
+		"check that the output is in order and contains the records that were read")
 	return g
 }
 
@@ -168,9 +168,9 @@ func (f *modeFlags) group() group {
 	g := newGroup("Instead of sorting")
 	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
-	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but say nothing: only the exit status tells")
+	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but silent: only the exit status shows the result")
 	g.flags.BoolVar(&f.join, "join", false,
-		"with -c: FILEs are the JSON of checks of parts; check that these follow each other, and add them up")
+		"with -c: FILEs are JSON reports of parts; check that the parts follow each other, and add them up")
 	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
 	return g
 }
@@ -183,7 +183,7 @@ func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" 
 func addOrder(g group, reverse *bool, record *format.Spec) {
 	g.flags.BoolVarP(reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
 	g.add(oneOf(&record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs of all float fields stand, also with -r and :desc; otherwise total, by their signs")
+		"where NaNs sort in all float fields, also with -r and :desc; otherwise total, by their signs")
 	g.add(oneOf(&record.Float, "ORDER", "total", "numeric"), "float",
 		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total")
 }

@@ -32,14 +32,14 @@ type genFlags struct {
 func (f *genFlags) groups() []group {
 	f.dist, f.workers, f.tells = "uniform", processors, true
 	g := newGroup("What to write")
-	g.add(size(&f.records, "COUNT", parseCount), "count,n", "so many records")
-	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "so many bytes of records, rounded down to whole ones")
+	g.add(size(&f.records, "COUNT", parseCount), "count,n", "number of records")
+	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
 	g.add(read(&f.seed, "N", parseSeed), "seed",
 		"start of the random numbers: the same seed gives the same bytes, on every machine; otherwise seed 0")
 	how := newGroup("How")
 	addParallel(how, &f.workers)
-	addProgress(how, &f.progress, "progress bars on standard error; auto is only on a terminal")
+	addProgress(how, &f.progress, "show progress on standard error; auto shows it only on a terminal")
 	return []group{recordGroup(&f.record), g, outputGroup(&f.output, &f.compress), how}
 }
 

@@ -102,7 +102,7 @@ const leastColumns = 60
 
 // helpCommand is --help as a verb, also for another verb.
 func helpCommand() *cobra.Command {
-	return verb("help [VERB]", "Tell how extsort or one of its verbs is used, as --help does.",
+	return verb("help [VERB]", "Show how to use extsort or one of its verbs, as --help does.",
 		"  extsort help\n  extsort help gen\n  extsort help dist run", nil,
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // what is not found is the rest
@@ -120,12 +120,12 @@ func helpCommand() *cobra.Command {
 }
 
 // firstLines is what somebody gets who types nothing but the name.
-const firstLines = `extsort sorts files of fixed-size binary records. Say what a record is:
+const firstLines = `extsort sorts files of fixed-size binary records. Describe a record:
   extsort -t u64 -o sorted.bin keys.bin           64-bit numbers
   extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes each, by a field
   extsort -k price -o sorted.npy trades.npy       a NumPy array, by a field
-  extsort demo                                    a tour that makes its own data
-extsort -h has the usual flags, --help all of them.
+  extsort demo                                    a tour with data of its own
+extsort -h lists the usual flags, --help all of them.
 `
 
 const rootShort = `Sort large files of fixed-size binary records.
@@ -136,42 +136,42 @@ Usage:
   extsort -m [flags] FILE ...  merge files that are sorted
   extsort VERB [flags]         info, shuffle, gen, plan, devices, dist, help
 
-  -t TYPE             bare keys: u8 to u128, i8 to i128, f32, f64, bytesN
-  -R BYTES            records of so many bytes
-  -k OFFSET:TYPE      a key in them (npy: NAME), :desc largest first; repeatable
+  -t TYPE             plain numbers: u8 to u128, i8 to i128, f32, f64, bytesN
+  -R BYTES            the record size
+  -k OFFSET:TYPE      a key (npy: NAME); :desc for largest first; repeatable
   -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
-  -o FILE             write to FILE, whole or not at all
-  -r, -u, --limit N, --nan last  reverse; one of equal keys; first N; NaNs last
+  -o FILE             write to FILE, completely or not at all
+  -r, -u, --limit N, --nan last  reverse; one per key; first N; NaNs last
   -S SIZE             memory, at least 16M; otherwise half of the machine's
-  -T DIR              where spill goes; otherwise TMPDIR or /var/tmp
-  --verify, --stats   make sure of the result; tell what was done
+  -T DIR              for temporary data; otherwise TMPDIR or /var/tmp
+  --verify, --stats   check the result; report what was done
 
 Example: extsort -t u64 -o sorted.bin keys.bin
-extsort --help has all flags, extsort man | man -l - too, extsort demo a tour.
+extsort --help lists all flags, extsort man | man -l - is the manual.
 `
 
 const rootLong = `
-Sort large files of fixed-size binary records, out of core, on a GPU when there
-is one.
+Sort large files of fixed-size binary records within a memory limit, on a GPU if
+there is one.
 
 Usage:
   extsort [flags] [FILE ...]       sort FILEs ("-" or none: standard input)
-  extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: say nothing)
+  extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: silently)
   extsort -m [flags] FILE ...      merge files that are already sorted
-  extsort info [flags] FILE ...    tell what is in files
+  extsort info [flags] FILE ...    show what files contain
   extsort shuffle [FILE ...]       put records into a random order
   extsort gen [flags]              write test data
-  extsort plan [flags] [FILE ...]  show what a sort would do, and do nothing
+  extsort plan [flags] [FILE ...]  predict how a sort would run
   extsort devices                  list the devices a sort can use
   extsort bench [flags]            time the algorithms on a device
-  extsort tune [flags]             find a device's best parameters, keep them
-  extsort dist VERB [flags] DIR    sort over many machines, by a scheduler
+  extsort tune [flags]             measure this machine for better plans
+  extsort dist VERB [flags] DIR    sort on many machines, by a scheduler
   extsort demo                     the tour: generate, sort, verify, report
-  extsort help [VERB]              tell this, or the same of a verb
+  extsort help [VERB]              show this help, or help for a verb
   extsort version                  print the version
   extsort man                      write the manual page, as roff
   extsort completion SHELL         print a completion script for a shell
-A file named like a verb is given as ./gen. -h is shorter than this.`
+For a file named like a verb, write ./gen. -h prints a shorter help.`
 
 const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64-bit keys
   extsort -R 100 -k 0:bytes10 -S 2G in -o out  by the first ten bytes, in 2 GiB
@@ -190,19 +190,19 @@ Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN (--nan, --float).
 `
 
 const helpEnd = `
-SIZE is in bytes, or has a suffix K M G T (powers of 1024; KB, KiB ... as they
-say). N and COUNT are numbers of records, or have k M G (thousands) or Ki Mi Gi
-(powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
-A FILE that is a NumPy array, or an .npz archive of arrays (--member), is taken
-as one where neither -t, -R nor -f is given. Inputs compressed by gzip, zstd,
-s2, snappy, lz4 or bzip2 are recognised by their first bytes and read
+SIZE is in bytes, or has a suffix K M G T (powers of 1024; also KB, KiB ...).
+N and COUNT are numbers of records, or have a suffix k M G (powers of 1000) or
+Ki Mi Gi (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
+NumPy arrays and .npz archives (--member) are recognised if -t, -R and -f are
+not given. Inputs compressed by gzip, zstd,
+s2, snappy, lz4 or bzip2 are recognised by their first bytes
 (--decompress); files of other formats (.xz, Parquet, Arrow, HDF5, FITS ...) are
-refused under -t and -R (--raw: sorted).
-A FILE may be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and that of -o an
-object, where the build has it (-tags s3, as releases have).
+refused with -t and -R, unless --raw is given.
+Inputs can be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs
+objects, if extsort was built with -tags s3, as releases are.
 
-SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) shows how far a run is.
+SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) prints one line of progress.
 
-Exit status: 0 done, 1 a check found disorder, 2 anything else wrong; from dist
-also 75, worth another try.
+Exit status: 0 success, 1 a check found disorder, 2 any other error; dist also
+uses 75: a temporary error, run the command again.
 `

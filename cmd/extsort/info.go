@@ -37,9 +37,9 @@ func (f *infoFlags) groups() []group {
 func infoCommand(a *app) *cobra.Command {
 	var f infoFlags
 	return verb("info [flags] FILE ...",
-		"Tell what is in files: what they are, how large their records may be, the fields\n"+
+		"Show what files contain: their format, likely record sizes, and the fields\n"+
 			"of NumPy arrays. With a description of the record (-t, -R and -k, or -f) also\n"+
-			"whether they are in order, and what the keys are like.",
+			"their order and the distribution of their keys.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
 		f.groups(), func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, &f, files) })
 }

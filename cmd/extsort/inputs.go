@@ -15,32 +15,32 @@ import (
 func (f *sortFlags) inputGroup() group {
 	g := newGroup("Inputs")
 	g.add(single(&f.files0, "F"), "files0-from",
-		"read the names of the inputs, each ended by a NUL, from F (- is standard input); otherwise the operands")
+		"read input names from F (- is standard input), each terminated by a NUL; otherwise the operands")
 	g.add(read(&f.opt.Part, "K/N", parsePart), "part",
 		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
 			"otherwise all")
 	skipping(g, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
 	g.flags.BoolVar(&f.opt.KeepHeader, "keep-header", false,
-		"begin and end the output with the skipped bytes of the first input; the count in .fbin, .u8bin, .ibin and IDX "+
-			"headers is set")
+		"copy the skipped bytes of the first input to the output; updates the count in .fbin, .u8bin, .ibin and IDX "+
+			"headers")
 	return recognising(g, &f.opt)
 }
 
 // skipping adds the flags for bytes that surround the records of each input.
 func skipping(g group, skip, records, tail *int64) {
 	g.add(read(skip, "N", parseSize), "skip-bytes",
-		"drop the first N bytes of each input, decompressed; places count from behind them; otherwise none")
+		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none")
 	g.add(read(records, "N", parseLimit), "records",
-		"each input has N records behind its header, and what follows them is dropped; otherwise all")
+		"number of records in each input; ignore the bytes that follow them; otherwise all")
 	g.add(read(tail, "N", parseSize), "skip-tail",
-		"drop the last N bytes of each input, decompressed; otherwise none")
+		"skip the last N bytes of each input, after decompression; otherwise none")
 }
 
 func recognising(g group, opt *extsort.Options) group {
 	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
 		"decompress each input; auto goes by its first bytes; otherwise auto")
 	g.flags.BoolVar(&opt.Raw, "raw", false,
-		"sort bytes as they are, also those that look like a compressed file or one of another format")
+		"sort the bytes as they are, even if they look like a compressed file or another format")
 	return g
 }
 

@@ -23,12 +23,12 @@ func (a *app) planCommand() *cobra.Command {
 	var f planFlags
 	g := newGroup("In place of FILE")
 	g.add(size(&f.made.records, "COUNT", parseCount), "records,n",
-		"plan for so many records with random keys, in a file that need not be there; with FILE each has COUNT records "+
-			"behind its header, as in a sort")
-	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "plan for so many bytes of such")
+		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
+			"in a sort")
+	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records")
 	return verb("plan [flags] [FILE ...]",
-		"Show what a sort with these flags would do and what that is expected to cost,\n"+
-			"and do nothing. Without -o it is taken to write a file beside the input.",
+		"Show how a sort with these flags would run and what it would need, without\n"+
+			"sorting. Without -o, the plan assumes an output file next to the input.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
 		append([]group{g}, f.groups()...),

@@ -15,8 +15,8 @@ import (
 func shuffleCommand(a *app) *cobra.Command {
 	var f sortFlags
 	return verb("shuffle [flags] [FILE ...]",
-		"Put records into a uniformly random order, out of core where they do not fit\nmemory. The order depends on their "+
-			"number and the seed alone, neither on what is\nin them nor on memory, threads or devices.",
+		"Put records into a uniformly random order, also if they do not fit in memory.\nThe order depends only on "+
+			"their number and the seed.",
 		"  extsort shuffle -R 3073 --seed 7 -o shuffled.bin train.bin\n  extsort shuffle --limit 1000 -o sample.npy all.npy",
 		f.shuffleGroups(), func(cmd *cobra.Command, files []string) error {
 			drawn := !cmd.Flags().Changed("seed")
@@ -30,7 +30,7 @@ func shuffleCommand(a *app) *cobra.Command {
 func (f *sortFlags) shuffleGroups() []group {
 	g := newGroup("Order")
 	g.add(read(&f.opt.Seed, "N", parseSeed), "seed",
-		"start of the random numbers: the same seed gives the same order; otherwise one by chance, which is told")
+		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed")
 	g.add(read(&f.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the order, a random sample; otherwise all")
 	return []group{

@@ -30,13 +30,13 @@ func (s *simulation) group() group {
 		Latency: 500 * time.Microsecond, Stragglers: 10, MTBF: 365 * 24 * time.Hour, Repair: 10 * time.Minute,
 		Losses: map[int]time.Duration{}, Seed: 1,
 	}
-	g.add(number(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on so many nodes; otherwise none")
+	g.add(number(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on NODES nodes; otherwise none")
 	g.add(number(&c.Slots, "N", 1), "slots", "tasks that a node has at once; otherwise 1")
-	g.add(size(&c.Store, "SIZE", parseByteLimit), "store", "bytes/s of what all nodes share, each way; otherwise 20G")
+	g.add(size(&c.Store, "SIZE", parseByteLimit), "store", "bytes/s of the shared storage, each way; otherwise 20G")
 	g.add(size(&c.Requests, "N", parseCount), "requests",
 		"requests/s that it answers, small ones and of 8 MiB, both ways together; otherwise any number")
 	g.add(size(&c.Network, "SIZE", parseByteLimit), "network", "bytes/s of a node's network, each way; otherwise 3G")
-	g.add(size(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for spill; otherwise 2G")
+	g.add(size(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for temporary data; otherwise 2G")
 	g.add(size(&c.Processor, "SIZE", parseByteLimit), "processor", "bytes/s that a node sorts or merges; otherwise 1G")
 	g.add(size(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
 		"memory of a task: runs larger than half of it are spilled; otherwise 64G")
@@ -47,7 +47,7 @@ func (s *simulation) group() group {
 	g.add(read(&c.MTBF, "TIME", parseTime), "mtbf", "mean time between failures of a node; otherwise a year")
 	g.add(read(&c.Repair, "TIME", parseTime), "repair", "until a node that failed is back; otherwise 10m")
 	g.add(read(&c.Losses, "NODE@TIME", s.parseLoss), "lose",
-		"have a node, from 0, fail at a time; repeatable; otherwise by chance")
+		"let node NODE, from 0, fail at TIME; repeatable; otherwise at random")
 	g.add(read(&c.Seed, "SEED", parseSeed), "seed", "what chance starts from; otherwise 1")
 	g.add(single(&s.svg, "FILE"), "svg", "draw what each node does, and when, into FILE; otherwise nothing")
 	return g

@@ -45,22 +45,22 @@ func (f *tuneFlags) groups() []group {
 	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
 	g.add(size(&f.count, "COUNT", parseCount), "count,n",
-		"sort so many keys, as 1M or 2^24; otherwise what keeps the device busy")
+		"number of keys to sort, such as 1M or 2^24; otherwise enough to keep the device busy")
 	g.add(many(&f.folders, "DIR"), "temporary-directory,T",
-		"measure the disk of DIR, where spill or output go: some seconds, in which 768M are written and read at most; "+
+		"measure the disk of DIR; takes some seconds and up to 768M of space; "+
 			"repeatable; otherwise TMPDIR, else /var/tmp")
-	kept := newGroup("What is kept")
-	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show what is kept, and what plans it changes")
-	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove what is kept of this machine and its devices")
+	kept := newGroup("Stored measurements")
+	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show the stored measurements and how they change plans")
+	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove the stored measurements of this machine and its devices")
 	return []group{g, kept}
 }
 
 func (a *app) tuneCommand() *cobra.Command {
 	var f tuneFlags
 	return verb("tune [flags]",
-		"Measure this machine and its disks, by which sorts are planned, and find the\n"+
-			"best parameters of the sorts for a GPU or another OpenCL device. All is kept\n"+
-			"under the user's cache folder, where later sorts find it.",
+		"Measure this machine and its disks, so that plans fit it, and find the best\n"+
+			"parameters for a GPU or another OpenCL device. The results are stored in the\n"+
+			"user's cache directory, where later sorts find them.",
 		"  extsort tune\n  extsort tune -T /scratch -T /data\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n"+
 			"  extsort tune --reset",
 		f.groups(), func(cmd *cobra.Command, _ []string) error {
