@@ -168,9 +168,9 @@ func (f *modeFlags) group() group {
 	g := newGroup("Instead of sorting")
 	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
-	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but silent: only the exit status shows the result")
+	g.flags.BoolVarP(&f.checkQuiet, "check-quiet", "C", false, "like -c, but silent: see the exit status")
 	g.flags.BoolVar(&f.join, "join", false,
-		"with -c: FILEs are JSON reports of parts; check that the parts follow each other, and add them up")
+		"with -c: FILEs are JSON reports of parts; check that they follow each other, and add them up")
 	g.flags.BoolVarP(&f.merge, "merge", "m", false, "merge FILEs that are already sorted")
 	return g
 }

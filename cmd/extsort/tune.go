@@ -51,7 +51,7 @@ func (f *tuneFlags) groups() []group {
 			"repeatable; otherwise TMPDIR, else /var/tmp")
 	kept := newGroup("Stored measurements")
 	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show the stored measurements and how they change plans")
-	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove the stored measurements of this machine and its devices")
+	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove those of this machine and its devices")
 	return []group{g, kept}
 }
 
