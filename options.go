@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -200,6 +201,7 @@ func (o Options) withDefaults() Options {
 func (o *Options) warn() func(message string) {
 	told, logger := o.Warn, o.Logger
 	return func(message string) {
+		message = strings.ReplaceAll(message, "\n", "; ") // several errors that were joined
 		if told != nil {
 			told(message)
 		}

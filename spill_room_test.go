@@ -161,7 +161,7 @@ func TestOutputTakesRoomOfSpill(t *testing.T) {
 		opt.Output, opt.Limit, opt.Stdout = c.output, c.limit, &bytes.Buffer{}
 		report, err := Plan(t.Context(), opt)
 		if c.want == "" {
-			if says := "are free, beside 3.8 MiB that the output takes of the same disk"; err == nil ||
+			if says := " and 3.8 MiB for the output on the same disk, but only "; err == nil ||
 				!strings.Contains(err.Error(), says) {
 				t.Errorf("output %q: error %v", c.output, err)
 			}

@@ -279,6 +279,10 @@ func (a *Array) resolve(key string) (Field, error) {
 		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave %v out, or use "+
 			"OFFSET:TYPE[:desc]", key, a.DType, option.Keys)
 	}
+	if strings.Contains(key, ",") {
+		return Field{}, fmt.Errorf("key %q: give each field as %v NAME of its own; the fields are %s", key, option.Keys,
+			a.names())
+	}
 	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, a.names())
 }
 

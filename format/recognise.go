@@ -81,6 +81,20 @@ func isLZ4(first []byte) bool {
 	return ok || errors.Is(err, lz4.ErrInvalidFrameDescriptor)
 }
 
+// isLegacyLZ4 reports whether a file begins as lz4 -l writes it, and the Linux kernel: 02 21 4c 18, then the size of a
+// block that decompresses to 8 MiB at most. An empty file has no block.
+func isLegacyLZ4(first []byte) bool {
+	const most = 8<<20 + 8<<20/255 + 16
+	if !bytes.HasPrefix(first, []byte("\x02\x21\x4c\x18")) {
+		return false
+	}
+	if len(first) < 8 {
+		return len(first) == 4
+	}
+	size := binary.LittleEndian.Uint32(first[4:])
+	return size > 0 && size <= most
+}
+
 // Recognition is what the first bytes of an input are compared with. The zero value is to look for everything.
 type Recognition struct {
 	Raw        bool   // nothing is recognised: what there is are records
@@ -124,6 +138,10 @@ func (r Recognition) Compression(first []byte) Compression {
 func (r Recognition) CheckPacked(first []byte) error {
 	if r.Raw || !r.automatic() {
 		return nil
+	}
+	if isLegacyLZ4(first) {
+		return fmt.Errorf("this is compressed by lz4 in its legacy format: decompress it first "+
+			"(lz4 -dc FILE | extsort ...); or %v none to sort its bytes as they are", option.Decompress)
 	}
 	if f := recognise(foreignCompressions, first); f != nil {
 		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or "+

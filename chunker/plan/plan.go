@@ -175,7 +175,12 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 	spills := first.Strategy == Merge || first.Strategy == Partition
 	switch {
 	case !first.Possible && c.leastRoom > 0:
-		return nil, NoRoom(f.Spill.Folders, c.leastRoom, f.Spill.Free, f.Spill.Output, f.Kept != nil)
+		output := int64(0)
+		if f.Spill.Output > 0 { // which may be less than it takes
+			output = f.ReservedBytes()
+		}
+		free := f.Spill.Free + f.Spill.Output
+		return nil, NoRoom(f.Spill.Folders, c.leastRoom, free, output, f.Kept != nil)
 	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}

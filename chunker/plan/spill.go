@@ -46,16 +46,16 @@ type RoomError struct{ text string }
 
 func (e *RoomError) Error() string { return e.text }
 
-// NoRoom is the error of temporary folders that have too little room together, beside that of the output.
+// NoRoom returns the error of temporary directories whose disks have too little room. output is the size of an output
+// on the same disk, or 0.
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	beside, advice := "", fmt.Sprintf("name another with %v, or several", option.TempDirs)
 	if output > 0 {
-		beside = fmt.Sprintf(", beside %s that the output takes of the same disk", humanize.IBytes(uint64(output)))
+		beside = fmt.Sprintf(" and %s for the output on the same disk", humanize.IBytes(uint64(output)))
 	}
 	if kept {
 		advice = fmt.Sprintf("make room, or name another with %v", option.Checkpoint)
 	}
-	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least, but only %s are free%s (%s)",
-		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), humanize.IBytes(uint64(free)), beside,
-		advice)}
+	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least%s, but only %s are free (%s)",
+		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), beside, humanize.IBytes(uint64(free)), advice)}
 }

@@ -53,7 +53,9 @@ func beginsWith(name, magic string) bool {
 
 // otherVerbs are verbs that one may expect, with what does that here.
 var otherVerbs = map[string]string{
-	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m", "uniq": "extsort -u",
+	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
+	"cat": "extsort -m, for sorted files,", "join": "extsort -m, for sorted files,",
+	"find": "extsort info", "uniq": "extsort -u",
 	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
 }
@@ -107,6 +109,9 @@ func keyName(s string) string {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) > 1 && parts[0] != "" && strings.Trim(parts[0], "0123456789") == "" {
 		parts[1] = typeName(parts[1])
+		if len(parts) == 3 && (strings.EqualFold(parts[2], "desc") || strings.EqualFold(parts[2], "asc")) {
+			parts[2] = strings.ToLower(parts[2])
+		}
 	}
 	return strings.Join(parts, ":")
 }
@@ -197,7 +202,8 @@ func typeParts(name string) (kind, number, order string) {
 
 // otherFlagNames are what other programs call the flags.
 var otherFlagNames = map[string]string{
-	"memory": "buffer-size", "mem": "buffer-size", "threads": "parallel", "workers": "parallel", "jobs": "parallel",
+	"memory": "buffer-size", "mem": "buffer-size", "ram": "buffer-size",
+	"threads": "parallel", "workers": "parallel", "jobs": "parallel",
 	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
 	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
 	"dtype": "type", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
@@ -254,7 +260,11 @@ func nearestFlag(flags *pflag.FlagSet, name string) string {
 		return other
 	}
 	var known []string
-	flags.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "raw" || strings.HasPrefix("raw", name) { // it turns the guards off: nobody is led to it by chance
+			known = append(known, f.Name)
+		}
+	})
 	return nearest(name, known)
 }
 
@@ -269,6 +279,12 @@ func nearest(word string, words []string) string {
 // allNearest are the words that another abbreviates or misspells, all as near: cobra's measure, which it has for
 // commands. Of a short word few letters may be wrong.
 func allNearest(word string, words []string) []string {
+	for i := 1; i < len(word) && len(word) > 2; i++ { // two letters in the wrong order
+		swapped := word[:i-1] + word[i:i+1] + word[i-1:i] + word[i+1:]
+		if slices.Contains(words, swapped) && swapped != word {
+			return []string{swapped}
+		}
+	}
 	var known cobra.Command
 	for _, w := range words {
 		known.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})

@@ -85,7 +85,7 @@ func (f *infoFlags) options() (info.Options, error) {
 
 // writeInfo tells of a file: what it is, then its fields, its keys and some of its records.
 func writeInfo(w io.Writer, r *info.Report) {
-	fmt.Fprintln(w, r.File)
+	fmt.Fprintln(w, printable(r.File))
 	writeRows(w, append([]row{
 		{"  size", infoSize(r)},
 		{"  container", infoContainer(r)},

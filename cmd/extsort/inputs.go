@@ -62,6 +62,19 @@ func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) 
 	return readNames(f.files0, list)
 }
 
+// isName reports whether a name can be that of a file. One with control characters has to exist.
+func isName(name string) bool {
+	const longest = 4096
+	if len(name) > longest {
+		return false
+	}
+	if printable(name) == name {
+		return true
+	}
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
 // maxNames bounds the list of names in bytes, so that a file of data by mistake does not fill the memory.
 const maxNames = 64 << 20
 
@@ -79,6 +92,8 @@ func readNames(shown string, list io.Reader) ([]string, error) {
 	names := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 	for i, name := range names {
 		switch {
+		case !isName(name):
+			return nil, fmt.Errorf("--files0-from: %s is no list of names that end with a NUL: name %d is no file", shown, i+1)
 		case name == "":
 			return nil, fmt.Errorf("--files0-from: name %d in %s is empty", i+1, shown)
 		case name == "-" && shown == "standard input":

@@ -18,10 +18,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/extsort/extsort/internal/dist"
 )
@@ -88,11 +92,79 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 
 func printError(w io.Writer, err error) { fmt.Fprintf(w, "extsort: %s\n", errorLine(err)) }
 
-// errorLine is an error on one line. Several faults that were joined are set side by side.
+// errorLine returns an error as one line. Several errors that were joined are separated by semicolons.
 func errorLine(err error) string {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	for i, line := range lines {
-		lines[i] = strings.TrimSpace(line)
+	all := separate(err)
+	var lines []string
+	for _, text := range all[:min(len(all), maxErrors)] {
+		lines = append(lines, printable(shortened(text)))
+	}
+	if more := len(all) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more errors", more))
 	}
 	return strings.Join(lines, "; ")
+}
+
+// A line of errors has at most maxErrors of them, of maxErrorRunes characters each.
+const maxErrors, maxErrorRunes = 8, 500
+
+// separate returns the messages of an error that may be several ones. A line break that separates no errors is part of
+// the name of a file.
+func separate(err error) []string {
+	text := err.Error()
+	if !isJoined(err) {
+		return []string{text}
+	}
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// isJoined reports whether an error wraps several.
+func isJoined(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		all := e.Unwrap()
+		return len(all) > 1 || len(all) == 1 && isJoined(all[0])
+	case interface{ Unwrap() error }:
+		inner := e.Unwrap()
+		return inner != nil && isJoined(inner)
+	}
+	return false
+}
+
+// shortened cuts the middle out of a text that no name of a file explains.
+func shortened(text string) string {
+	runes := []rune(text)
+	if len(runes) <= maxErrorRunes || strings.Contains(text, string(filepath.Separator)) {
+		return text
+	}
+	half := maxErrorRunes / 2
+	return string(runes[:half]) + " … " + string(runes[len(runes)-half:])
+}
+
+// printable escapes control characters and bytes that are no text, as in names of files, so that they do not reach a
+// terminal.
+func printable(text string) string {
+	isPlain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
+	if !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "\\x%02x", text[i])
+		case isPlain(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/profile"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -205,7 +206,18 @@ func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
 		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
 		when(opt.SplitBytes > 0, "files of %s named after ", humanBytes(opt.SplitBytes)) + opt.Output +
 		when(codec != format.None, ", before compression by %s", codec) +
-		when(p.TempBytes > 0, "; with spill on the same disk up to %s", humanBytes(bytes+p.TempBytes))
+		when(p.TempBytes > 0 && sharesDisk(opt.Output, p.TempDirs), "; with spill on the same disk up to %s",
+			humanBytes(bytes+p.TempBytes))
+}
+
+// sharesDisk reports whether the output and temporary directories are on one disk.
+func sharesDisk(output string, folders []string) bool {
+	disks := profile.Load()
+	disk := disks.DiskOf(output)
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		other := disks.DiskOf(folder)
+		return other.Is(&disk)
+	})
 }
 
 // planPast tells what goes past the page cache.

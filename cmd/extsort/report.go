@@ -89,7 +89,7 @@ func writeRows(w io.Writer, rows []row) {
 		labels = max(labels, utf8.RuneCountInString(r.label))
 	}
 	for _, r := range rows {
-		for i, line := range wrap(r.text, width-labels-2) {
+		for i, line := range wrap(printable(r.text), width-labels-2) {
 			fmt.Fprintf(w, "%-*s  %s\n", labels, when(i == 0, "%s", r.label), line)
 		}
 	}

@@ -186,12 +186,25 @@ func (f *sortFlags) options(a *app, files []string) extsort.Options {
 	if f.report.quiet {
 		opt.Warn = nil
 	}
+	f.checkMemory(opt.Warn)
 	return opt
+}
+
+// checkMemory warns of a memory limit that is more than the machine has: what it has is the limit then.
+func (f *sortFlags) checkMemory(warn func(message string)) {
+	const small = 1 << 30 // not worth asking the machine
+	if warn == nil || f.opt.MemoryBytes <= small {
+		return
+	}
+	if has, err := extsort.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
+		warn(fmt.Sprintf("-S %s is more memory than there is: %s are the limit", humanBytes(f.opt.MemoryBytes),
+			humanBytes(has)))
+	}
 }
 
 // warn tells of what goes on, but not as asked.
 func (a *app) warn(message string) {
-	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", message)
+	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", printable(message))
 }
 
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,

@@ -212,7 +212,8 @@ func bytesOf(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, extsort.ParseMemory)
 	if err == nil && n < extsort.MinMemory {
-		err = fmt.Errorf("%q is %s: at least %s are needed", s, humanBytes(n), humanBytes(extsort.MinMemory))
+		err = fmt.Errorf("%q is too little: at least %s (%d bytes) are needed", s, humanBytes(extsort.MinMemory),
+			extsort.MinMemory)
 	}
 	return n, err
 }

@@ -67,7 +67,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		o.replaces = info
 		if err = o.checkWritable(); err == nil {
 			o.access = accessOf(o.target, info)
-			err = o.create(0o600) // until it is complete
+			err = hintInPlace(o.name, o.create(0o600)) // until it is complete
 		}
 		if err == nil {
 			err = o.checkReplaceable()
@@ -210,6 +210,14 @@ func (o *Output) checkWritable() error {
 		return err
 	}
 	return f.Close()
+}
+
+// hintInPlace says what to do about a file that can be written in a directory that cannot.
+func hintInPlace(name string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w (to write into the file itself, redirect standard output: > %s)", err, name)
+	}
+	return err
 }
 
 // checkReplaceable finds before the work that the folder does not let the file be replaced.
