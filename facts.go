@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/input/pipe"
@@ -14,6 +16,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
@@ -113,7 +116,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 // addFolders adds what is known of the folders of spill and of that of the output, and how much spill they can hold.
 func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string) plan.Disk) {
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
-	f.Spill.Free = cmp.Or[spill.Store](store, spill.Disk{}).Free(opt.TempDirs)
+	f.Spill.Free = freeForSpill(f, opt, cmp.Or[spill.Store](store, spill.Disk{}))
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
 	f.Spill.Disk, f.Output.Disk = diskOf(opt.TempDirs[0]), diskOf(opt.Output)
 	shared := func(dir string) bool { d := diskOf(dir); return d.Is(&f.Output.Disk) }
@@ -121,6 +124,49 @@ func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(stri
 		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
+}
+
+// freeForSpill is the room in the temporary folders. Files in a folder that is in memory take the machine's memory, so
+// they have no more room than the memory limit leaves of that.
+func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
+	inMemory, onDisk := memoryFolders(opt.TempDirs)
+	if len(inMemory) == 0 || f.Memory == 0 {
+		return store.Free(opt.TempDirs)
+	}
+	beside := max(f.Memory-opt.MemoryBytes, 0)
+	if free := store.Free(inMemory); free >= 0 {
+		beside = min(beside, free)
+	}
+	if len(onDisk) == 0 {
+		return beside
+	}
+	free := store.Free(onDisk)
+	if free < 0 {
+		return free
+	}
+	return free + beside
+}
+
+// memoryFolders divides folders into those in memory and those on disks.
+func memoryFolders(folders []string) (inMemory, onDisk []string) {
+	for _, folder := range folders {
+		if isOnDisk(folder) {
+			onDisk = append(onDisk, folder)
+		} else {
+			inMemory = append(inMemory, folder)
+		}
+	}
+	return inMemory, onDisk
+}
+
+// warnOfMemoryFolders warns once of temporary folders in memory where the plan may spill.
+func warnOfMemoryFolders(opt *Options, p *plan.Plan) {
+	inMemory, _ := memoryFolders(opt.TempDirs)
+	if p.TempBytes == 0 || len(inMemory) == 0 {
+		return
+	}
+	opt.Warn(fmt.Sprintf("temporary folder %s is in memory (tmpfs): temporary files take memory beyond the limit; "+
+		"name a folder on a disk with %v", strings.Join(inMemory, ", "), option.TempDirs))
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -185,6 +185,7 @@ func (s *session) choose() error {
 		return err
 	}
 	s.run.AskedFor()
+	warnOfMemoryFolders(&s.opt, s.run.Plan)
 	if layout := facts.Keyer.Layout(); s.opt.SpillCompress == "delta" && format.NewPacker(layout) == nil {
 		s.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is",
 			layout.RecordSize))

@@ -31,6 +31,7 @@ type Options struct {
 
 	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
 	IndexBytes  int64 // of memory for the indexes of runs, beyond which they go to a file; 0: all stay in memory
+	OutputBytes int64 // that the output takes of the same file systems besides
 	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
 
 	Queue *Queue // by which spill goes past the page cache; nil: it goes through it
@@ -71,6 +72,7 @@ type volume struct {
 	full   atomic.Bool
 	busy   atomic.Int32 // writers
 
+	ahead     int64 // bytes that may be reserved beyond the blocks; negative: nothing is reserved
 	reserving sync.Mutex
 	reserved  int64 // bytes from the start of the file that there is room for
 }
@@ -89,7 +91,7 @@ func New(opt Options) (*Spill, error) {
 	if free >= 0 && opt.ExpectBytes > free {
 		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
 	}
-	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= free/2}
+	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= (free-opt.OutputBytes)/2}
 	if err := s.initIndex(); err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func (s *Spill) createVolumes() error {
 		if err != nil {
 			return err
 		}
-		v := &volume{folder: folder, file: file}
+		v := &volume{folder: folder, file: file, ahead: s.reserveAhead(each * len(opt.Folders))}
 		if f, ok := file.(uncacheable); ok && s.behind != nil && f.Uncache() {
 			v.behind = s.behind
 		}
@@ -170,6 +172,18 @@ func (s *Spill) createVolumes() error {
 		s.volumes = append(s.volumes, v)
 	}
 	return nil
+}
+
+// reservePart is the part of the spill that all files reserve at most beyond the blocks that are in them.
+const reservePart = 16
+
+// reserveAhead is how many bytes each of the files may reserve beyond its blocks. Where there is not much more room than
+// the plan counts none reserves any: writers wait for each other, but take no more than was planned.
+func (s *Spill) reserveAhead(files int) int64 {
+	if !s.roomy {
+		return -1
+	}
+	return min(maxReserve, s.opt.ExpectBytes/int64(reservePart*files))
 }
 
 // Written is the number of bytes spilled so far, as stored.
@@ -271,13 +285,16 @@ func (v *volume) write(stored []byte, offset, end int64, done *errgroup.Group) e
 
 // reserve makes room for the bytes before end and, where the disk has it, for as many as there is room for already.
 func (v *volume) reserve(end int64) error {
+	if v.ahead < 0 {
+		return nil
+	}
 	v.reserving.Lock()
 	defer v.reserving.Unlock()
 	need := end - v.reserved
 	if need <= 0 {
 		return nil
 	}
-	bytes := max(need, min(v.reserved, maxReserve))
+	bytes := max(need, min(v.reserved, v.ahead))
 	err := v.file.(uncacheable).Allocate(v.reserved, bytes)
 	if err != nil && bytes > need {
 		bytes, err = need, v.file.(uncacheable).Allocate(v.reserved, need)

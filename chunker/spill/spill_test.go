@@ -732,7 +732,7 @@ func (f *roomyFile) Allocate(offset, bytes int64) error {
 func TestReserveAhead(t *testing.T) {
 	const step = 100 << 10
 	f := &roomyFile{t: t, room: 4*maxReserve + step/2}
-	v := &volume{file: f}
+	v := &volume{file: f, ahead: maxReserve}
 	for end := int64(step); end <= f.room; end += step {
 		if err := v.reserve(end); err != nil || f.reserved < end {
 			t.Fatalf("there is room for %d bytes, not for %d: %d are reserved, %v", f.room, end, f.reserved, err)

@@ -106,14 +106,30 @@ func SyncFolder(folder *os.File) error {
 	return err
 }
 
-// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp where there is one, since
-// /tmp often lies in memory.
+// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp or the system's folder for
+// temporary files. Of these two it is the first that is on a disk, and else the first that exists.
 func DefaultFolder() string {
 	if dir := os.Getenv("TMPDIR"); dir != "" {
 		return dir
 	}
-	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {
-		return "/var/tmp"
+	return chooseFolder("/var/tmp", os.TempDir())
+}
+
+func chooseFolder(candidates ...string) string {
+	first := ""
+	for _, folder := range candidates {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			continue
+		}
+		if !InMemory(folder) {
+			return folder
+		}
+		if first == "" {
+			first = folder
+		}
 	}
-	return os.TempDir()
+	if first == "" {
+		first = candidates[len(candidates)-1]
+	}
+	return first
 }

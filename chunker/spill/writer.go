@@ -156,10 +156,23 @@ type Appender struct {
 	index    *index
 	sections []appended
 	largest  int    // records in the largest block
+	stored   int64  // bytes of the blocks
 	key      []byte // of the first block
 	differs  bool   // another block begins with another key
 	extent   extent
 	written  errgroup.Group
+}
+
+// extentPart is the part of what an Appender has stored that its next extent adds where extents are reserved.
+const extentPart = 4
+
+// extentBytes is the size of the next extent of an Appender: as long as is worth a hole. Where extents are reserved it
+// grows with what is stored, so that the unused ends of all extents take little room.
+func (s *Spill) extentBytes(a *Appender) int64 {
+	if s.behind == nil || !s.roomy {
+		return punchBytes
+	}
+	return min(punchBytes, a.stored/extentPart) &^ (plan.SpillAlign - 1)
 }
 
 // appended is the blocks of one section.
@@ -172,7 +185,7 @@ type appended struct {
 
 // Append stores records as the next block of a section of the run: one section is appended to one Appender.
 func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
-	b, err := s.put(recs, &a.extent, punchBytes, &a.written)
+	b, err := s.put(recs, &a.extent, s.extentBytes(a), &a.written)
 	if err != nil {
 		return err
 	}
@@ -189,6 +202,7 @@ func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 	to.records += int64(b.Records)
 	to.n++
 	a.largest = max(a.largest, b.Records)
+	a.stored += aligned(b.Bytes)
 	a.differs = a.differs || !bytes.Equal(a.key, b.Key)
 	return a.index.add(b)
 }

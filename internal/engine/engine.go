@@ -195,7 +195,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
 		ExpectBytes: expectBytes, IndexBytes: max(s.IndexBytes, leastIndexBytes),
-		CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
+		OutputBytes: r.Facts.Spill.Output, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
 		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
 	})
 	return r.spill, err
