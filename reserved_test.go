@@ -112,8 +112,8 @@ func TestReservedRoomIsPlanned(t *testing.T) {
 	}
 }
 
-// TestTemporaryFilesInMemory: a folder in memory is warned of once, where something may be spilled, and has no more room
-// than the limit leaves of the machine's memory.
+// TestTemporaryFilesInMemory: a folder in memory is warned of once, where something may be spilled. Its room is
+// what the limit leaves of the machine's memory.
 func TestTemporaryFilesInMemory(t *testing.T) {
 	memory, onDisk := systemMemory, isOnDisk
 	defer func() { systemMemory, isOnDisk = memory, onDisk }()
