@@ -177,8 +177,8 @@ func (s *Spill) createVolumes() error {
 // reservePart is the part of the spill that all files reserve at most beyond the blocks that are in them.
 const reservePart = 16
 
-// reserveAhead is how many bytes each of the files may reserve beyond its blocks. Where there is not much more room than
-// the plan counts none reserves any: writers wait for each other, but take no more than was planned.
+// reserveAhead is how many bytes each of the files may reserve beyond its blocks. Where there is little more room than
+// the plan counts, none reserves any: writers wait for each other, but take no more than was planned.
 func (s *Spill) reserveAhead(files int) int64 {
 	if !s.roomy {
 		return -1
