@@ -99,7 +99,7 @@ func ExampleSource() {
 // upload is an object of a store that is there when it is complete.
 type upload struct{ strings.Builder }
 
-func (u *upload) Commit() error {
+func (u *upload) Commit(context.Context) error {
 	fmt.Println("complete:", u)
 	return nil
 }

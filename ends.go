@@ -25,9 +25,10 @@ type Source struct {
 
 // Sink is an output that is no file. Write gets the bytes of the output in their order, one call after another. Then
 // Commit completes it, or Abort gives it up: after an error, also of Commit, and where nothing was written at all.
+// A Write or a Commit that may take long should end when the context of the call is cancelled.
 type Sink interface {
 	io.Writer
-	Commit() error
+	Commit(ctx context.Context) error
 	Abort() error
 }
 
@@ -51,7 +52,7 @@ func (o Options) into(ctx context.Context, run func(context.Context, Options) (*
 		return report, err
 	}
 	if err == nil {
-		if err = o.Sink.Commit(); err != nil {
+		if err = o.Sink.Commit(ctx); err != nil {
 			err = fmt.Errorf("finish the output: %w", err)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *keptSink) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func (s *keptSink) Commit() error {
+func (s *keptSink) Commit(context.Context) error {
 	s.ends = append(s.ends, "commit")
 	return s.failed
 }

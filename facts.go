@@ -88,10 +88,10 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 }
 
 // gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
-func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) plan.Disk) (*plan.Facts, error) {
+func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in, f := run.Input, factsOf(opt, run.Input)
 	var err error
-	if f.Sample, err = in.Data.Sample(in.Keyer, plan.SampleKeys); err != nil {
+	if f.Sample, err = in.Data.Sample(ctx, in.Keyer, plan.SampleKeys); err != nil {
 		return nil, err
 	}
 	size := in.Keyer.Layout().RecordSize
@@ -107,7 +107,7 @@ func gather(opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) 
 			f.Disk = diskOf(s.Name)
 		}
 		if f.ReadRate = opt.faults.readBytes; f.ReadRate == 0 {
-			f.ReadRate, f.FromDisk = profile.ReadRate(in.Files, p.IsDisk)
+			f.ReadRate, f.FromDisk = profile.ReadRate(ctx, in.Files, p.IsDisk)
 		}
 	}
 	return f, nil

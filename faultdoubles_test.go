@@ -68,11 +68,11 @@ func (d *faultDataset) Split(n int) []device.Source {
 	return sources
 }
 
-func (d *faultDataset) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+func (d *faultDataset) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	if err := d.step("sample"); err != nil {
 		return plan.Sample{}, err
 	}
-	return d.Dataset.Sample(k, n)
+	return d.Dataset.Sample(ctx, k, n)
 }
 
 func (d *faultDataset) Check(warn func(string)) error {

@@ -3,6 +3,7 @@ package extsort
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -532,7 +533,7 @@ type plannedData struct {
 func (d plannedData) Records() int64 { return d.facts.records }
 
 // Sample gives the keys of records where a real dataset has them: in groups all over a file, at the start of a stream.
-func (d plannedData) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	layout := k.Layout()
 	n = plan.SampleLimit(n, layout.RecordSize)
 	group := min(16, max(1, 4096/layout.RecordSize))

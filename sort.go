@@ -140,7 +140,7 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 		return nil, err
 	}
 	if err = s.openCheckpoint(onlyPlan); err == nil {
-		err = s.choose()
+		err = s.choose(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -165,9 +165,9 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 }
 
 // choose gathers the facts and makes the plan.
-func (s *session) choose() error {
+func (s *session) choose(ctx context.Context) error {
 	profile, diskOf := machineProfile()
-	facts, err := gather(&s.opt, s.run, profile, diskOf)
+	facts, err := gather(ctx, &s.opt, s.run, profile, diskOf)
 	if err == nil {
 		err = s.identify(facts)
 	}

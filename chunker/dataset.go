@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 
@@ -26,7 +27,7 @@ type Dataset interface {
 
 	// Sample returns the keys of up to n records from places spread evenly over the dataset, or of its first ones when
 	// it can be read only once.
-	Sample(k *format.Keyer, n int) (plan.Sample, error)
+	Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error)
 
 	// Check reports what can only be known after all has been read: that an input changed in between, for example. It
 	// warns of what is no error.
@@ -54,16 +55,22 @@ type imagined struct {
 
 func (d *imagined) Records() int64 { return d.records }
 
-func (d *imagined) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+func (d *imagined) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+	return ImaginedSample(k, d.records, n), nil
+}
+
+// ImaginedSample returns a sample of n random keys, or of as many as there are records.
+func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
 	n = plan.SampleLimit(n, k.Layout().RecordSize)
-	if d.records >= 0 {
-		n = int(min(int64(n), d.records))
+	if records >= 0 {
+		n = int(min(int64(n), records))
 	}
-	prefixes, chance := make([]uint64, n), rand.New(rand.NewPCG(1, 1))
+	prefixes := make([]uint64, n)
+	random := rand.New(rand.NewPCG(1, 1))
 	for i := range prefixes {
-		prefixes[i] = chance.Uint64() >> (64 - k.PrefixBits())
+		prefixes[i] = random.Uint64() >> (64 - k.PrefixBits())
 	}
-	return plan.NewSample(prefixes), nil
+	return plan.NewSample(prefixes)
 }
 
 // Wrapped is a dataset whose sources wrap makes of those of another, with the number of records before each, at most.

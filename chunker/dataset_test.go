@@ -187,7 +187,7 @@ func TestDatasetCut(t *testing.T) {
 			for _, ahead := range []int{0, 1, 10, 5000} { // records that a sample has read before
 				d := o.open(t)
 				if ahead > 0 {
-					if _, err := d.Sample(formattest.Keyer(t, words), ahead); err != nil {
+					if _, err := d.Sample(t.Context(), formattest.Keyer(t, words), ahead); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -211,7 +211,7 @@ func TestDatasetSplit(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 7, 999, 5000} {
 			d := o.open(t)
-			if _, err := d.Sample(formattest.Keyer(t, words), 20); err != nil {
+			if _, err := d.Sample(t.Context(), formattest.Keyer(t, words), 20); err != nil {
 				t.Fatal(err)
 			}
 			sources := d.Split(n)
@@ -241,7 +241,7 @@ func TestDatasetSplit(t *testing.T) {
 func TestDatasetSample(t *testing.T) {
 	for _, o := range everyDataset() {
 		for _, n := range []int{1, 2, 5, 16, 17, 100, 999, 1000, 4000} {
-			sample, err := o.open(t).Sample(formattest.Keyer(t, words), n)
+			sample, err := o.open(t).Sample(t.Context(), formattest.Keyer(t, words), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +294,7 @@ func TestEmptyDatasets(t *testing.T) {
 		"part":  scatterAll(t, nil, NewClassifier(nil, 1), 2)[0],
 	}
 	for name, d := range empty {
-		sample, err := d.Sample(formattest.Keyer(t, words), 10)
+		sample, err := d.Sample(t.Context(), formattest.Keyer(t, words), 10)
 		if err != nil || len(sample.Prefixes) != 0 {
 			t.Errorf("%s: sample of %d keys, error %v", name, len(sample.Prefixes), err)
 		}

@@ -24,7 +24,7 @@ func TestFIFO(t *testing.T) {
 	written := make(chan error)
 	go func() { written <- os.WriteFile(fifo, all[800:60000], 0) }()
 	d := openData(t, words, []string{writeFile(t, all[:800]), fifo, writeFile(t, all[60000:])}, nil)
-	if sample, err := d.Sample(formattest.Keyer(t, words), 200); err != nil ||
+	if sample, err := d.Sample(t.Context(), formattest.Keyer(t, words), 200); err != nil ||
 		!slices.Equal(sample.Prefixes, prefixesOf(t, all[:1600])) {
 		t.Errorf("the first 200 records: %d keys, error %v", len(sample.Prefixes), err)
 	}

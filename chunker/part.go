@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"context"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -55,8 +56,8 @@ func (p *Part) Split(n int) []device.Source {
 }
 
 // Sample reads records at evenly spread places.
-func (p *Part) Sample(k *format.Keyer, n int) (plan.Sample, error) {
-	return input.SampleRecords(k, p.Records(), n, input.SampleTogether, 1, (&spill.Reader{Run: p.Run}).ReadRecords)
+func (p *Part) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+	return input.SampleRecords(ctx, k, p.Records(), n, input.SampleTogether, 1, (&spill.Reader{Run: p.Run}).ReadRecords)
 }
 
 // Check reports no fault: every block that was read has been checked.

@@ -19,9 +19,9 @@ type Remaking struct {
 	Layout     format.Layout // of what is made
 	MaxRecords int64         // that an index can count; 0: any number
 
-	from   int                                         // bytes of a record that is read
-	fill   func(dst, recs []byte, first int64)         // makes records of those from index first on
-	sample func(d Dataset, n int) (plan.Sample, error) // of the keys of what is made
+	from   int                                                              // bytes of a record that is read
+	fill   func(dst, recs []byte, first int64)                              // makes records of those from index first on
+	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error) // of the keys of what is made
 }
 
 // Indexed makes records of the key of each and its index, little-endian, in width bytes: 4 or 8.
@@ -43,7 +43,7 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 		at += f.Type.Size
 	}
 	m.Layout.RecordSize = at + width
-	m.sample = func(d Dataset, n int) (plan.Sample, error) { return d.Sample(read, n) }
+	m.sample = func(ctx context.Context, d Dataset, n int) (plan.Sample, error) { return d.Sample(ctx, read, n) }
 	m.fill = func(dst, recs []byte, first int64) {
 		for ; len(recs) > 0; first++ {
 			for i, f := range l.Key {
@@ -70,7 +70,7 @@ func Shuffled(recordSize int, seed uint64) *Remaking {
 	size := recordSize + ShuffleKeyBytes
 	return &Remaking{
 		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}}, from: recordSize,
-		sample: func(d Dataset, n int) (plan.Sample, error) { return shuffleSample(d, n, seed) },
+		sample: func(_ context.Context, d Dataset, n int) (plan.Sample, error) { return shuffleSample(d, n, seed) },
 		fill: func(dst, recs []byte, first int64) {
 			for ; len(recs) > 0; first++ {
 				binary.LittleEndian.PutUint64(dst, shuffleKey(seed, first))
@@ -116,7 +116,9 @@ type remade struct {
 }
 
 // Sample is of the keys of the records that are made.
-func (r *remade) Sample(_ *format.Keyer, n int) (plan.Sample, error) { return r.m.sample(r.read, n) }
+func (r *remade) Sample(ctx context.Context, _ *format.Keyer, n int) (plan.Sample, error) {
+	return r.m.sample(ctx, r.read, n)
+}
 
 // remadeSource makes records of those of a source, whose first one has the index base.
 type remadeSource struct {

@@ -85,9 +85,9 @@ func (f *Files) Close() error {
 }
 
 // Sample is the keys of up to n records from places spread evenly over the files.
-func (f *Files) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	readers, together := sampleReadersOf(f.size, f.requests != nil)
-	return SampleRecords(k, f.Records(), n, together, readers, f.ReadRecords)
+	return SampleRecords(ctx, k, f.Records(), n, together, readers, f.ReadRecords)
 }
 
 // section is the source of n records from index first on. Several may be read at the same time.

@@ -33,7 +33,7 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 
 // SampleRecords reads n records at evenly spread places, so many together, or fewer that are large, or all that there
 // are. read fills p with the records from index first on, and is called by so many readers at a time.
-func SampleRecords(k *format.Keyer, records int64, n, together, readers int,
+func SampleRecords(ctx context.Context, k *format.Keyer, records int64, n, together, readers int,
 	read func(p []byte, first int64) error) (plan.Sample, error) {
 	size := k.Layout().RecordSize
 	n = plan.SampleLimit(n, size)
@@ -48,7 +48,7 @@ func SampleRecords(k *format.Keyer, records int64, n, together, readers int,
 	all := make([]uint64, min(int64(places)*int64(group), records))
 	readers = min(readers, places)
 	buffers := make([]byte, readers*group*size)
-	err := device.InOrder(context.Background(), readers, places, func(_ context.Context, reader, i int) error {
+	err := device.InOrder(ctx, readers, places, func(_ context.Context, reader, i int) error {
 		prefixes := all[i*group : min((i+1)*group, len(all))]
 		recs := buffers[reader*group*size:][:len(prefixes)*size]
 		err := read(recs, at(i))

@@ -33,7 +33,7 @@ func TestSampleOfLargeRecords(t *testing.T) {
 	const size, records = 1 << 20, 5000
 	k := formattest.Keyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})
 	read := 0
-	sample, err := SampleRecords(k, records, 1<<14, SampleTogether, 1, func(p []byte, first int64) error {
+	sample, err := SampleRecords(t.Context(), k, records, 1<<14, SampleTogether, 1, func(p []byte, first int64) error {
 		if len(p) > size || first < 0 || first >= records {
 			t.Fatalf("%d bytes are read at record %d", len(p), first)
 		}
@@ -60,7 +60,7 @@ func TestSampleReadsOnce(t *testing.T) {
 				}
 				return nil
 			}
-			s, err := SampleRecords(k, records, 1<<14, SampleTogether, readers, each)
+			s, err := SampleRecords(t.Context(), k, records, 1<<14, SampleTogether, readers, each)
 			if want := min(records, 1<<14); err != nil || int64(len(s.Prefixes)) != want || read.Load() != want ||
 				s.Descents != 0 {
 				t.Errorf("%d records, %d readers: %d keys of %d records read, %d descents, error %v",
@@ -75,7 +75,7 @@ func TestSampleReadsOnce(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	failing := func([]byte, int64) error { return boom }
-	if _, err := SampleRecords(k, 1<<20, 1<<14, SampleTogether, 2, failing); !errors.Is(err, boom) {
+	if _, err := SampleRecords(t.Context(), k, 1<<20, 1<<14, SampleTogether, 2, failing); !errors.Is(err, boom) {
 		t.Errorf("a sample that cannot be read: %v", err)
 	}
 }

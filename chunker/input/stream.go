@@ -2,6 +2,7 @@ package input
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ const peekBytes = 1 << 20
 
 // Sample reads the first n records ahead, peekBytes at most, and keeps them for the first source: what comes
 // later cannot be known.
-func (s *Stream) Sample(k *format.Keyer, n int) (plan.Sample, error) {
+func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	recs, err := s.peek(max(min(n, peekBytes/s.size), 1))
 	if err != nil {
 		return plan.Sample{}, err

@@ -87,7 +87,7 @@ func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.showBench(report, f)
+	return a.showBench(cmd.Context(), report, f)
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
@@ -110,7 +110,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if report.Results, err = bench.Run(ctx, bed, cases, a.benchOptions(f, len(cases))); err != nil {
 		return err
 	}
-	if err := a.showBench(report, f); err != nil {
+	if err := a.showBench(ctx, report, f); err != nil {
 		return err
 	}
 	if n := report.Failed(); n > 0 {
@@ -135,7 +135,7 @@ func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	return opt
 }
 
-func (a *app) showBench(report bench.Report, f *benchFlags) error {
+func (a *app) showBench(ctx context.Context, report bench.Report, f *benchFlags) error {
 	write := report.WriteText
 	if f.format == "json" {
 		write = report.WriteJSON
@@ -143,7 +143,7 @@ func (a *app) showBench(report bench.Report, f *benchFlags) error {
 	if err := write(a.out); err != nil || f.plot == nil {
 		return err
 	}
-	return f.plot.write(func(w io.Writer) error { return plot.WriteSVG(w, report) })
+	return f.plot.write(ctx, func(w io.Writer) error { return plot.WriteSVG(w, report) })
 }
 
 // openPlot opens the file of --svg, if there is one.

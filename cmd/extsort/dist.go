@@ -123,7 +123,7 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	}
 	defer sim.plot.drop()
 	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
-	simulated, err := sim.run(p, cost)
+	simulated, err := sim.run(ctx, p, cost)
 	if err != nil {
 		return err
 	}

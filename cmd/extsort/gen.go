@@ -87,7 +87,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err := device.Copy(ctx, source, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
-	if err := sink.Commit(records); err != nil {
+	if err := sink.Commit(ctx, records); err != nil {
 		return err
 	}
 	made := progress.Snapshot()
@@ -113,7 +113,7 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 			return nil, err
 		}
 	}
-	return output.NewSink(to, output.Options{
+	return output.NewSink(ctx, to, output.Options{
 		RecordSize: header.Layout().RecordSize, Records: records, Header: header.Encode,
 		Compression: compression, Writers: f.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
 	})

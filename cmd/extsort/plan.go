@@ -100,7 +100,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 		return placed(err, f.opt.SkipBytes)
 	}
 	if file, ok := f.report.json(); file != "" {
-		return f.report.side.write(func(w io.Writer) error { return writeObject(w, p, nil) })
+		return f.report.side.write(ctx, func(w io.Writer) error { return writeObject(w, p, nil) })
 	} else if ok {
 		return writeObject(a.out, p, nil)
 	}

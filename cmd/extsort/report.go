@@ -72,7 +72,7 @@ func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
 			return failed
 		}
 		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
-		return errors.Join(failed, f.side.write(write))
+		return errors.Join(failed, f.side.write(ctx, write))
 	}
 	a.afterError = func() error { return writeObject(a.stderr, f.result, shown) }
 	return failed

@@ -107,7 +107,7 @@ func (s *simulation) openPlot(ctx context.Context) (err error) {
 }
 
 // run simulates a plan, and tells what came out, beside what the cost model says.
-func (s *simulation) run(p *dist.Plan, cost dist.Estimate) ([]row, error) {
+func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) ([]row, error) {
 	c := &s.cluster
 	if c.Nodes == 0 {
 		return nil, nil
@@ -117,7 +117,7 @@ func (s *simulation) run(p *dist.Plan, cost dist.Estimate) ([]row, error) {
 		IndexEvery: p.IndexEvery, KeyBytes: dist.KeyBytes(p),
 	}, *c)
 	if err == nil && s.svg != "" {
-		err = s.plot.write(func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
+		err = s.plot.write(ctx, func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
 	}
 	if err != nil {
 		return nil, err

@@ -51,13 +51,13 @@ func checkSide(flag, name string, taken ...place) error {
 }
 
 // write writes the file and gives it its name; after an error there is none, or the one that was there before.
-func (s *sideFile) write(write func(io.Writer) error) error {
+func (s *sideFile) write(ctx context.Context, write func(io.Writer) error) error {
 	out := s.out
 	s.out = nil
 	if err := write(out); err != nil {
 		return errors.Join(err, out.Abort())
 	}
-	return out.Commit(-1)
+	return out.Commit(ctx, -1)
 }
 
 // drop gives the file up, unless it was written. s may be nil.

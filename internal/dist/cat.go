@@ -98,7 +98,7 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	if err = p.Cat(ctx, to); err != nil {
 		return errors.Join(err, out.Abort())
 	}
-	return out.Commit(-1)
+	return out.Commit(ctx, -1)
 }
 
 // checkCat refuses a name that means a part or the plan.

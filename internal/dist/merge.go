@@ -70,8 +70,9 @@ func (w *Worker) ofRuns(ctx context.Context) (extsort.MergeOptions, error) {
 // target is where a part of the output goes: a file of its own, or a piece of the one file.
 type target struct {
 	io.Writer
-	commit, abort func() error
-	failed        atomic.Bool // to be written
+	commit func(context.Context) error
+	abort  func() error
+	failed atomic.Bool // to be written
 }
 
 func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions) (*target, error) {
@@ -84,7 +85,8 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions)
 		if err != nil {
 			return nil, err
 		}
-		return &target{Writer: file, commit: func() error { return file.Commit(-1) }, abort: file.Abort}, nil
+		return &target{Writer: file, commit: func(ctx context.Context) error { return file.Commit(ctx, -1) },
+			abort: file.Abort}, nil
 	}
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -93,7 +95,7 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions)
 	}
 	return &target{
 		Writer: io.NewOffsetWriter(file, offset),
-		commit: func() error { return errors.Join(file.Sync(), file.Close()) },
+		commit: func(ctx context.Context) error { return errors.Join(output.Await(ctx, file.Sync), file.Close()) },
 		abort:  func() error { file.Close(); return nil }, // what it has written the next attempt writes again
 	}, nil
 }
@@ -115,7 +117,8 @@ func createObject(ctx context.Context, name string, bytes int64, opt *extsort.Me
 		return nil, err
 	}
 	u.New = true
-	return &target{Writer: u, commit: func() error { return u.Commit(-1) }, abort: u.Abort}, nil
+	return &target{Writer: u, commit: func(ctx context.Context) error { return u.Commit(ctx, -1) },
+		abort: u.Abort}, nil
 }
 
 func (t *target) Write(b []byte) (int, error) {
@@ -123,7 +126,7 @@ func (t *target) Write(b []byte) (int, error) {
 	return n, t.note(err)
 }
 
-func (t *target) Commit() error { return t.note(t.commit()) }
+func (t *target) Commit(ctx context.Context) error { return t.note(t.commit(ctx)) }
 
 func (t *target) Abort() error { return t.abort() }
 

@@ -105,7 +105,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if set {
 		o.sink, err = output.NewSet(ctx, opt.Name, opt.Fault, opt.Split, sink)
 	} else {
-		o.sink, err = output.NewSink(stream, sink)
+		o.sink, err = output.NewSink(ctx, stream, sink)
 	}
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (o *Output) observe(first int64, recs []byte) error {
 		o.sum(first, recs)
 	}
 	if o.checked != nil {
-		return o.checked.WriteBlock(context.Background(), first, recs)
+		return o.checked.see(first, recs)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (r *Run) complete(ctx context.Context) error {
 	}
 	r.Meter.begin(plan.StageFinish, atOutput, -1)
 	defer r.Meter.end(0)
-	return r.Output.sink.Commit(r.Output.Records())
+	return r.Output.sink.Commit(ctx, r.Output.Records())
 }
 
 // allThere reports records that were lost or made up.

@@ -144,7 +144,7 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 	}
 	inner := &partitioning{r: p.r, candidate: p.candidate, meter: &Meter{}, depth: p.depth + 1}
 	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
-		sample, err := part.Sample(p.r.Input.Keyer, plan.SampleKeys)
+		sample, err := part.Sample(ctx, p.r.Input.Keyer, plan.SampleKeys)
 		if err != nil {
 			return err
 		}

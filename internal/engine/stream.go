@@ -27,7 +27,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 	}
 	why := "the input ends after so few chunks that they are merged"
 	if m.next != nil {
-		keys, err := m.sample()
+		keys, err := m.sample(ctx)
 		if err != nil || asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
 			if m.endStage(); err == nil {
 				err = p.goOn(ctx, m, keys)
@@ -42,9 +42,9 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 }
 
 // sample is the keys of some records of all runs, in order.
-func (m *merging) sample() (keys []uint64, err error) {
+func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
 	for _, run := range m.runs {
-		sample, err := (&chunker.Part{Run: run}).Sample(m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
+		sample, err := (&chunker.Part{Run: run}).Sample(ctx, m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
 		if err != nil {
 			return nil, err
 		}

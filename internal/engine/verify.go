@@ -27,6 +27,11 @@ type orderWatch struct {
 var errFault = errors.New("out of order")
 
 func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
+	return o.see(first, recs)
+}
+
+// see checks a block.
+func (o *orderWatch) see(first int64, recs []byte) error {
 	order := format.CheckBlock(o.keyer, first, recs)
 	o.order.Add(order)
 	switch {

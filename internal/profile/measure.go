@@ -159,7 +159,7 @@ func (oblivion) Close() error                           { return nil }
 func (t *trials) scatter(ctx context.Context, size int) float64 {
 	k, recs := t.data(size, 8, "uniform", trialBytes, 1)
 	part := &chunker.Part{Run: spill.MemoryRun(k, recs, unitBytes/size)}
-	sample, err := part.Sample(k, trialParts*trialParts)
+	sample, err := part.Sample(ctx, k, trialParts*trialParts)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0
 	}
@@ -234,7 +234,7 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 	defer in[0].Close()
 	cached := func(float64) bool { return false }
 	// A file just written may be read faster than others in the page cache, which are not to be taken for a disk's.
-	rate, _ := ReadRate(in, cached)
+	rate, _ := ReadRate(ctx, in, cached)
 	p.ReadBytes, p.WriteBytes = min(rate, p.ReadBytes), write
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 }
@@ -247,7 +247,7 @@ func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, mixed boo
 	}
 	defer memory.Free()
 	var next atomic.Int64
-	rate, t.err = rateOf(atOnce, bytes, diskTime, func(i int) (int, error) {
+	rate, t.err = rateOf(ctx, atOnce, bytes, diskTime, func(i int) (int, error) {
 		block, n := memory.Bytes()[i*plan.RequestBytes:][:plan.RequestBytes], next.Add(1)-1
 		move := file.ReadAt
 		if mixed && n%2 == 1 {

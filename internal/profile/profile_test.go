@@ -74,7 +74,7 @@ func TestReadRate(t *testing.T) {
 		}
 		defer in[0].Close()
 		asked := 0.0
-		rate, fromDisk := ReadRate(in, func(rate float64) bool { asked = rate; return true })
+		rate, fromDisk := ReadRate(t.Context(), in, func(rate float64) bool { asked = rate; return true })
 		if rate < asked || fromDisk != (rate > 0) || (rate > 0) != (12*records >= trialReads*blockBytes) {
 			t.Errorf("%d records: %g bytes/s, and %g here and there", records, rate, asked)
 		}

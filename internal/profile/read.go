@@ -21,7 +21,7 @@ const (
 // been stopped on the way. But a disk has not much to do with one of them: what it gives when it is asked ahead, as a
 // sort does, a stretch tells, and that may be as much as a page cache gives. 0: it cannot be read, or is too little to
 // tell.
-func ReadRate(files []*input.Input, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
+func ReadRate(ctx context.Context, files []*input.Input, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
 	recordSize := files[0].Header.Layout().RecordSize
 	sources := chunker.NewDataset(files).Split(trialReads)
 	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
@@ -31,21 +31,21 @@ func ReadRate(files []*input.Input, isDisk func(rate float64) bool) (rate float6
 	memory := make([]byte, max(blockBytes, recordSize))
 	clear(memory) // so that it is not touched for the first time by the reading
 	for _, src := range sources {
-		rates = append(rates, readRate(src, recordSize, 1, 1, memory))
+		rates = append(rates, readRate(ctx, src, recordSize, 1, 1, memory))
 	}
 	slices.Sort(rates)
 	rate = rates[trialReads/2-1]
 	readers := max(min(trialReads, blockBytes/recordSize), 1)
 	if fromDisk = rate > 0 && isDisk(rate); fromDisk {
-		rate = max(rate, readRate(sources[trialReads/2], recordSize, readers, stretchBytes, memory))
+		rate = max(rate, readRate(ctx, sources[trialReads/2], recordSize, readers, stretchBytes, memory))
 	}
 	return rate, fromDisk
 }
 
 // readRate is the bytes/s at which some readers read src into memory, until they have so many or there are no more.
-func readRate(src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
+func readRate(ctx context.Context, src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
 	block := max(len(memory)/readers/recordSize, 1)
-	rate, _ := rateOf(readers, bytes, trialTime, func(i int) (int, error) {
+	rate, _ := rateOf(ctx, readers, bytes, trialTime, func(i int) (int, error) {
 		_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
 		return n * recordSize, err
 	})
@@ -53,11 +53,11 @@ func readRate(src device.Source, recordSize, readers int, bytes int64, memory []
 }
 
 // rateOf is the bytes/s that some workers move, until they have so many, the time is over or there are no more.
-func rateOf(workers int, bytes int64, most time.Duration, move func(worker int) (int, error)) (float64, error) {
+func rateOf(ctx context.Context, workers int, bytes int64, most time.Duration, move func(worker int) (int, error)) (float64, error) {
 	var moved atomic.Int64
 	start := time.Now()
-	err := device.Each(context.Background(), workers, func(_ context.Context, i int) error {
-		for moved.Load() < bytes && time.Since(start) < most {
+	err := device.Each(ctx, workers, func(ctx context.Context, i int) error {
+		for ctx.Err() == nil && moved.Load() < bytes && time.Since(start) < most {
 			n, err := move(i)
 			if moved.Add(int64(n)); n == 0 || err != nil {
 				return err

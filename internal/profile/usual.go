@@ -42,9 +42,7 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 		Output: plan.Output{File: true, OnDisk: true},
 		Spill:  plan.Spill{Folders: []string{"spill"}, OnDisk: true, Free: math.MaxInt64},
 	}
-	if f.Sample, err = chunker.Imagined(nil, f.Records).Sample(keyer, plan.SampleKeys); err != nil {
-		return nil, err
-	}
+	f.Sample = chunker.ImaginedSample(keyer, f.Records, plan.SampleKeys)
 	f.Sample.Enough = true
 	f.Devices = []plan.Device{engine.Describe(cpu.New(), f)}
 	return plan.Choose(f, p)

@@ -173,7 +173,7 @@ func TestUploadIsWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(u.Commit(-1), u.Abort()); err != nil {
+		if err := errors.Join(u.Commit(t.Context(), -1), u.Abort()); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(store.content, content) || store.aborted != 0 {
@@ -192,7 +192,7 @@ func TestUploadCopies(t *testing.T) {
 	}
 	store := newKept(func(int) error { return nil })
 	u := newUpload(t.Context(), "to", store, 100, 3)
-	if err := errors.Join(u.Copy(from), u.Copy(from), u.Commit(-1)); err != nil {
+	if err := errors.Join(u.Copy(from), u.Copy(from), u.Commit(t.Context(), -1)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(store.content, append(content, content...)) {
@@ -245,7 +245,7 @@ func TestUploadBorrows(t *testing.T) {
 		if l.lent.Load() != most-2 {
 			t.Errorf("%d parts were lent, want %d", l.lent.Load(), most-2)
 		}
-		if err := u.Commit(-1); err != nil || !bytes.Equal(store.content, content) || l.lent.Load() != 0 {
+		if err := u.Commit(t.Context(), -1); err != nil || !bytes.Equal(store.content, content) || l.lent.Load() != 0 {
 			t.Errorf("%v: %d bytes, and %d parts are still lent", err, len(store.content), l.lent.Load())
 		}
 	}
@@ -289,7 +289,7 @@ func TestUploadFails(t *testing.T) {
 	if !errors.Is(err, full) {
 		t.Errorf("Write says %v", err)
 	}
-	if err = u.Commit(-1); !errors.Is(err, full) || store.aborted != 1 || store.content != nil {
+	if err = u.Commit(t.Context(), -1); !errors.Is(err, full) || store.aborted != 1 || store.content != nil {
 		t.Errorf("Commit says %v, aborted %d times", err, store.aborted)
 	}
 }
@@ -303,7 +303,7 @@ func TestUploadIsCancelled(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	cancel(stop)
-	if err := u.Commit(-1); !errors.Is(err, stop) || store.aborted != 1 || store.content != nil {
+	if err := u.Commit(t.Context(), -1); !errors.Is(err, stop) || store.aborted != 1 || store.content != nil {
 		t.Errorf("Commit says %v, aborted %d times", err, store.aborted)
 	}
 }

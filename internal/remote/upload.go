@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,18 +187,21 @@ func (u *Upload) Copy(from *Object) error {
 	return nil
 }
 
-// Commit makes the object appear. It has what Write has written.
-func (u *Upload) Commit(int64) error {
-	err := context.Cause(u.ctx)
+// Commit makes the object appear. It has the bytes written so far. If ctx is cancelled while the store completes the
+// object, Commit returns without knowing whether the object has appeared.
+func (u *Upload) Commit(ctx context.Context, _ int64) error {
+	stop := context.AfterFunc(ctx, u.cancel)
+	defer stop()
+	err := cmp.Or(context.Cause(ctx), context.Cause(u.ctx))
 	if err == nil && u.filled != nil {
 		u.send()
 	}
-	if err = errors.Join(err, u.group.Wait()); err == nil {
+	if err = cmp.Or(err, u.group.Wait(), context.Cause(ctx)); err == nil {
 		tags := make([]string, len(u.tags))
 		for i, tag := range u.tags {
 			tags[i] = *tag
 		}
-		err = retry(context.WithoutCancel(u.ctx), tries, func(ctx context.Context) error {
+		err = retry(ctx, tries, func(ctx context.Context) error {
 			return u.store.complete(ctx, tags, u.New)
 		})
 	}

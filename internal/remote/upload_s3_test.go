@@ -46,7 +46,7 @@ func TestUploadWhoseAnswerIsLost(t *testing.T) {
 					next.ServeHTTP(w, r)
 				}))
 			})
-			if err := u.Commit(-1); err != nil {
+			if err := u.Commit(t.Context(), -1); err != nil {
 				t.Errorf("%d bytes, new %v: %v", size, fresh, err)
 			}
 			s.Wrap(nil)
@@ -75,11 +75,11 @@ func TestUploadIsNotTakenForAnother(t *testing.T) {
 		if err := u.store.complete(t.Context(), []string{"tag"}, false); !errors.Is(err, ErrGone) {
 			t.Errorf("the object is missing %v: %v", missing, err)
 		}
-		if err := begun(t, content, false).Commit(-1); err != nil {
+		if err := begun(t, content, false).Commit(t.Context(), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := begun(t, content, true).Commit(-1); !errors.Is(err, ErrExists) {
+	if err := begun(t, content, true).Commit(t.Context(), -1); !errors.Is(err, ErrExists) {
 		t.Errorf("there is an object: %v", err)
 	}
 	if left := s.Unfinished(); len(left) > 0 {
@@ -105,7 +105,7 @@ func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	err := begun(t, content, false).Commit(-1)
+	err := begun(t, content, false).Commit(t.Context(), -1)
 	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() != 3 {
 		t.Errorf("%d parts were sent, %v", parts.Load(), err)
 	}
@@ -126,7 +126,7 @@ func TestUploadIsAnsweredEarly(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	err := begun(t, content, false).Commit(-1)
+	err := begun(t, content, false).Commit(t.Context(), -1)
 	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() < 8 {
 		t.Errorf("%d parts were sent, %v", parts.Load(), err)
 	}

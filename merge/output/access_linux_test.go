@@ -56,7 +56,7 @@ func write(t *testing.T, name, text string) {
 		_, err = out.Write([]byte(text))
 	}
 	if err == nil {
-		err = out.Commit(-1)
+		err = out.Commit(t.Context(), -1)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -27,8 +27,9 @@ func (e *early) add(o *Output, n int64) {
 		return
 	}
 	e.synced.Store(sent)
+	file := o.file // which an output that is given up does not wait for
 	e.syncs.Go(func() error {
 		defer e.busy.Unlock()
-		return o.do("sync output early", func() error { return syncData(o.file) })
+		return o.do("sync output early", func() error { return syncData(file) })
 	})
 }

@@ -134,7 +134,7 @@ func TestHugeOutput(t *testing.T) {
 		if most := before + arena.HugePage/2; sharedMemory(t) > most {
 			t.Errorf("%d bytes stay mapped, more than %d", sharedMemory(t), most)
 		}
-		if err := out.Commit(int64(c.kept)); err != nil {
+		if err := out.Commit(t.Context(), int64(c.kept)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(filepath.Join(folder, "out"))

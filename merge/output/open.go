@@ -26,7 +26,7 @@ func Open(ctx context.Context, name string, fault func(operation string) error) 
 // Whole is an output that appears when it is complete: an Output, or an object of a store.
 type Whole interface {
 	io.Writer
-	Commit(size int64) error // negative: all that was written
+	Commit(ctx context.Context, size int64) error // negative: all that was written
 	Abort() error
 }
 
@@ -47,7 +47,7 @@ func WriteFile(ctx context.Context, name string, write func(io.Writer) error) er
 	if err := write(out); err != nil {
 		return errors.Join(err, out.Abort())
 	}
-	return out.Commit(-1)
+	return out.Commit(ctx, -1)
 }
 
 // OpenKept is Open with the file of before. Where there is none it makes one, and enters its name. kept may be nil.

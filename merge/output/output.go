@@ -8,6 +8,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -171,15 +172,15 @@ func (o *Output) Write(p []byte) (n int, err error) {
 
 // Commit makes the output durable and gives it its name, unless a set does that later. Its first size bytes are kept;
 // a negative size keeps what Write has written. After an error the old output stands and nothing else is left, unless
-// only a last step failed, the folder's own fsync or the closing.
-func (o *Output) Commit(size int64) error {
+// only a last step failed, the folder's own fsync or the closing. Commit does not wait for an fsync once ctx is cancelled.
+func (o *Output) Commit(ctx context.Context, size int64) error {
 	if o.IsStream {
 		return o.Abort()
 	}
 	if size >= 0 {
 		o.size.Store(size)
 	}
-	err := o.complete()
+	err := o.complete(ctx)
 	if err == nil && o.held {
 		return nil
 	}
@@ -189,11 +190,27 @@ func (o *Output) Commit(size int64) error {
 	if err != nil {
 		return fmt.Errorf("finish output %s: %w", o.name, errors.Join(err, o.Abort()))
 	}
-	return settle(o)
+	return settle(ctx, o)
+}
+
+// Await waits until f has ended or ctx is cancelled. The system cannot be made to give up an fsync, so f may
+// go on after that.
+func Await(ctx context.Context, f func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // complete makes the file durable as it is to be.
-func (o *Output) complete() error {
+func (o *Output) complete(ctx context.Context) error {
 	if err := o.past.settle(); err != nil {
 		return err
 	}
@@ -205,7 +222,10 @@ func (o *Output) complete() error {
 			return err
 		}
 	}
-	err := errors.Join(o.early.syncs.Wait(), o.do("sync output", o.file.Sync))
+	file := o.file
+	err := Await(ctx, func() error {
+		return errors.Join(o.early.syncs.Wait(), o.do("sync output", file.Sync))
+	})
 	if err == nil && o.Complete != nil {
 		err = o.Complete(o.file)
 	}
@@ -225,9 +245,12 @@ func appear(o *Output) error {
 }
 
 // settle makes the name durable, and closes the output.
-func settle(o *Output) error {
+func settle(ctx context.Context, o *Output) error {
 	defer o.closeFolder()
-	err := o.do("sync folder", func() error { return spill.SyncFolder(o.folder) })
+	folder := o.folder
+	err := Await(ctx, func() error {
+		return o.do("sync folder", func() error { return spill.SyncFolder(folder) })
+	})
 	if err = errors.Join(err, o.close()); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)
@@ -260,7 +283,6 @@ func (o *Output) rename() error {
 
 func (o *Output) close() error {
 	file := o.file
-	_ = o.early.syncs.Wait() // which an output that is complete was asked for
 	o.file = nil
 	if file == nil {
 		return nil

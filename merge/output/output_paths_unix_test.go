@@ -62,7 +62,7 @@ func TestOutputToDescriptor(t *testing.T) {
 	if _, err := o.Write([]byte("new")); err != nil || !o.IsStream {
 		t.Errorf("a stream: %t, %v", o.IsStream, err)
 	}
-	if err := o.Commit(-1); err != nil {
+	if err := o.Commit(t.Context(), -1); err != nil {
 		t.Error(err)
 	}
 	if _, err := file.WriteString(" end"); err != nil {
@@ -118,7 +118,7 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = o.Write([]byte("new"))
-			if err := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700), o.Commit(-1)); err != nil {
+			if err := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700), o.Commit(t.Context(), -1)); err != nil {
 				t.Fatal(err)
 			}
 			if got, left := content(t, filepath.Join(moved, "out")), names(t, folder); got != "new" || len(left) > 0 {
@@ -140,7 +140,7 @@ func TestStreamReportsClosing(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	err = o.Commit(-1)
+	err = o.Commit(t.Context(), -1)
 	if !errors.Is(err, errInjected) {
 		t.Errorf("standard output: %v", err)
 	}
@@ -149,8 +149,8 @@ func TestStreamReportsClosing(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit := func() error {
-		sink, err := NewSink(file, Options{RecordSize: 1, Records: 0})
-		return errors.Join(err, sink.Commit(0))
+		sink, err := NewSink(t.Context(), file, Options{RecordSize: 1, Records: 0})
+		return errors.Join(err, sink.Commit(t.Context(), 0))
 	}
 	if _, err := file.WriteString("x"); err != nil || commit() != nil {
 		t.Error("a file that is open:", err)

@@ -46,7 +46,7 @@ func create(name string, fault func(string) error, opt Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSink(out, opt)
+	return NewSink(context.Background(), context.Background(), out, opt)
 }
 
 // writeThree writes a small output with a header and two blocks, the second first.
@@ -62,7 +62,7 @@ func writeThree(name string, fault func(string) error) error {
 	if err != nil {
 		return errors.Join(err, sink.Abort())
 	}
-	return sink.Commit(3)
+	return sink.Commit(context.Background(), 3)
 }
 
 const writtenThree = "n=03aabbcc"
@@ -224,7 +224,7 @@ func TestOutputToFIFO(t *testing.T) {
 	}
 	second := make(chan error)
 	go func() { second <- sink.WriteBlock(context.Background(), 2, []byte("cc")) }()
-	err = errors.Join(sink.WriteBlock(context.Background(), 0, []byte("aabb")), <-second, sink.Commit(3))
+	err = errors.Join(sink.WriteBlock(context.Background(), 0, []byte("aabb")), <-second, sink.Commit(t.Context(), 3))
 	if got := <-read; err != nil || got != "aabbcc<nil>" {
 		t.Errorf("the FIFO delivered %q, the sink says %v", got, err)
 	}
@@ -241,7 +241,7 @@ func TestOutputToNull(t *testing.T) {
 	if _, err := out.Write([]byte("x")); err != nil {
 		t.Error(err)
 	}
-	if err := out.Commit(-1); err != nil {
+	if err := out.Commit(t.Context(), -1); err != nil {
 		t.Error(err)
 	}
 }
@@ -258,7 +258,7 @@ func TestOutputWrittenInSequence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Commit(-1); err != nil {
+	if err := out.Commit(t.Context(), -1); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, name); got != "abcabcabc" {
@@ -277,7 +277,7 @@ func TestStreamHeaderMustBeKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sink.Commit(2); err == nil {
+	if err := sink.Commit(t.Context(), 2); err == nil {
 		t.Error("2 records under a header of 3 were accepted")
 	}
 }
@@ -355,7 +355,7 @@ func TestSyncEarly(t *testing.T) {
 			}
 			out.early.busy.Unlock()
 		}
-		err = out.Commit(blocks * int64(len(want)))
+		err = out.Commit(t.Context(), blocks*int64(len(want)))
 		got, _ := os.ReadFile(name)
 		switch n := syncs.Load(); {
 		case fails > 0 && (!errors.Is(err, errInjected) || string(got) != "old"):
@@ -409,7 +409,7 @@ func TestWriteAtPieces(t *testing.T) {
 		out, file := openNoted(t, name)
 		file.failAt = failAt
 		n, err := out.WriteAt(data, offset)
-		if err := out.Commit(offset + int64(n)); err != nil {
+		if err := out.Commit(t.Context(), offset+int64(n)); err != nil {
 			t.Fatal(err)
 		}
 		content, err2 := os.ReadFile(name)

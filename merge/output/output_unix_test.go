@@ -85,7 +85,7 @@ func TestFIFOWaitsForReader(t *testing.T) {
 	if _, err := out.Write(data); err != nil {
 		t.Error(err)
 	}
-	if err := out.Commit(-1); err != nil {
+	if err := out.Commit(t.Context(), -1); err != nil {
 		t.Error(err)
 	}
 	if n := len(<-got); n != len(data) {

@@ -148,7 +148,7 @@ func (s *set) openNext(ctx context.Context) error {
 	if out.access == nil {
 		out.access = s.index.access
 	}
-	sink, err := NewSink(out, opt)
+	sink, err := NewSink(ctx, out, opt)
 	if err == nil {
 		s.files = append(s.files, &setFile{Sink: sink, out: out})
 	}
@@ -203,7 +203,7 @@ func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) 
 		}
 		if s.opt.Compression != format.None {
 			err, parts = writeParts(ctx, parts), nil
-			if err = errors.Join(err, to.finish()); err != nil {
+			if err = errors.Join(err, to.finish(ctx)); err != nil {
 				return nil, err
 			}
 		}
@@ -254,17 +254,17 @@ func (s *set) share(to *setFile) int64 {
 }
 
 // finish makes a file durable when all is written. It gets its name later.
-func (f *setFile) finish() error {
+func (f *setFile) finish(ctx context.Context) error {
 	f.writes.Wait()
 	f.done = true
-	return f.Sink.Commit(f.records)
+	return f.Sink.Commit(ctx, f.records)
 }
 
 // count is the number of files, when all records have been written.
 func (s *set) count() int { return max(s.begun, s.split.Files) }
 
 // commit makes all files durable, and names them.
-func (s *set) commit(records int64) error {
+func (s *set) commit(ctx context.Context, records int64) error {
 	if err := s.turns.finish(records); err != nil {
 		return err
 	}
@@ -277,10 +277,11 @@ func (s *set) commit(records int64) error {
 	var err error
 	for i := 0; i < count && err == nil; i++ {
 		if i == len(s.files) {
-			err = s.openNext(context.Background())
+			err = s.openNext(ctx)
 		}
 		if err == nil && !s.files[i].done {
-			finishing.Go(s.files[i].finish)
+			file := s.files[i]
+			finishing.Go(func() error { return file.finish(ctx) })
 		}
 	}
 	err = errors.Join(err, finishing.Wait())
@@ -291,7 +292,7 @@ func (s *set) commit(records int64) error {
 	if err != nil {
 		return err
 	}
-	return s.appear()
+	return s.appear(ctx)
 }
 
 // abort leaves no trace of files that have no names yet.

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -146,7 +147,7 @@ func (n *setNames) has(name string) bool {
 }
 
 // writeIndex writes the index, which has no name yet. Each file has a line.
-func (s *set) writeIndex() error {
+func (s *set) writeIndex(ctx context.Context) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, `{"schema":%d,"records":%d,"files":[`, SetSchema, s.placed)
 	for i, f := range s.files {
@@ -166,13 +167,16 @@ func (s *set) writeIndex() error {
 	if _, err := s.index.Write(text.Bytes()); err != nil {
 		return err
 	}
-	return s.index.Commit(-1)
+	return s.index.Commit(ctx, -1)
 }
 
 // appear names the files, and at last the index: where that stands, the set is whole. After an error none of them has
 // its name. The old set is as it was, unless one of its files was replaced by then.
-func (s *set) appear() error {
-	err := s.writeIndex()
+func (s *set) appear(ctx context.Context) error {
+	err := s.writeIndex(ctx)
+	if err == nil && ctx.Err() != nil { // from here on the set is not given up
+		err = context.Cause(ctx)
+	}
 	if err == nil {
 		err = s.tempNames()
 	}
@@ -183,9 +187,9 @@ func (s *set) appear() error {
 		return fmt.Errorf("finish output %s: %w", s.names.stem, err)
 	}
 	for _, f := range s.files {
-		err = errors.Join(err, settle(f.out))
+		err = errors.Join(err, settle(ctx, f.out))
 	}
-	return errors.Join(err, settle(s.index))
+	return errors.Join(err, settle(ctx, s.index))
 }
 
 // tempNames gives the files temporary names. What can fail for lack of room in the folder does so here.

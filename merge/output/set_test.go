@@ -108,7 +108,7 @@ func TestSetCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeBlocks(t, sink, recs, r)
-		if err := sink.Commit(int64(len(recs))); err != nil {
+		if err := sink.Commit(t.Context(), int64(len(recs))); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if got, want := readSet(t, stem, header), cut(recs, split, header); !slices.EqualFunc(got, want, bytes.Equal) {
@@ -296,7 +296,7 @@ func writeSet(stem string, fault func(string) error, recs string, split Split) e
 	if err := sink.WriteBlock(context.Background(), 0, []byte(recs)); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
-	return sink.Commit(int64(len(recs)))
+	return sink.Commit(context.Background(), int64(len(recs)))
 }
 
 // TestSetRefuses writes neither over nor beside what is of no set, and takes away what the old set had more.

@@ -85,27 +85,27 @@ type Sink struct {
 	Abort func() error // leaves no trace of the output, and does nothing after Commit
 	Files func() int   // the number of files of a set; nil: it is none
 
-	commit func(records int64) error
+	commit func(ctx context.Context, records int64) error
 	begun  func() bool // nil: nothing that is written before Commit is visible
 }
 
 // Begun reports whether a byte has been written to a stream.
 func (s *Sink) Begun() bool { return s.begun != nil && s.begun() }
 
-// Commit completes the output, which has that many records. After an error it is given up.
-func (s *Sink) Commit(records int64) error {
-	if err := s.commit(records); err != nil {
+// Commit completes the output, which has that many records. After an error, or when ctx is cancelled, it is given up.
+func (s *Sink) Commit(ctx context.Context, records int64) error {
+	if err := s.commit(ctx, records); err != nil {
 		return errors.Join(err, s.Abort())
 	}
 	return nil
 }
 
 // NewSink makes a sink of an Output that holds nothing yet, of another output that appears whole, or of any stream.
-// After an error an output is given up.
-func NewSink(to io.Writer, opt Options) (*Sink, error) {
+// After an error an output is given up. A write to a stream does not outlast ctx, unless that has an Abort of its own.
+func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	out, _ := to.(*Output)
 	if out == nil || out.IsStream || opt.Compression != format.None {
-		return newStream(to, out, opt)
+		return newStream(ctx, to, out, opt)
 	}
 	header := int64(len(opt.header(0)))
 	if err := opt.checkCount(opt.Records); err != nil {
@@ -123,7 +123,7 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 			_, err := out.WriteAt(recs, header+first*int64(opt.RecordSize))
 			return err
 		}),
-		commit: func(records int64) error {
+		commit: func(ctx context.Context, records int64) error {
 			tail, err := opt.tail()
 			if err = cmp.Or(err, opt.checkCount(records)); err != nil {
 				return err
@@ -135,14 +135,17 @@ func NewSink(to io.Writer, opt Options) (*Sink, error) {
 			if _, err := out.WriteAt(tail, end); err != nil {
 				return err
 			}
-			return out.Commit(end + int64(len(tail)))
+			return out.Commit(ctx, end+int64(len(tail)))
 		},
 	}, nil
 }
 
 // newStream makes a sink of what is written in order: a stream, or a file through a compressor.
-func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
+func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Sink, error) {
 	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes), inPlace: opt.InPlace, cut: opt.InPlace != nil}
+	if _, ends := to.(interface{ Abort() error }); !ends {
+		end.last = pipe.Interruptible(ctx, end.last, to)
+	}
 	end.whole, _ = to.(Whole)
 	var err error
 	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
@@ -155,7 +158,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		s.Kind = Ordered
 	}
 	s.Abort = end.abort
-	s.commit = func(records int64) error {
+	s.commit = func(ctx context.Context, records int64) error {
 		if err := stream.turns.finish(records); err != nil {
 			return err
 		}
@@ -172,7 +175,7 @@ func newStream(to io.Writer, out *Output, opt Options) (*Sink, error) {
 		if err != nil {
 			return err
 		}
-		return end.commit()
+		return end.commit(ctx)
 	}
 	if err := s.begin(headed, opt); err != nil {
 		return nil, errors.Join(err, s.Abort())
@@ -237,7 +240,7 @@ func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin fu
 	}
 	to, commit := s.BlockWriter, s.commit
 	s.BlockWriter = kept
-	s.commit = func(records int64) error {
+	s.commit = func(ctx context.Context, records int64) error {
 		run, err := kept.Finish()
 		if err != nil {
 			return err
@@ -246,10 +249,10 @@ func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin fu
 		if err := begin(records); err != nil {
 			return err
 		}
-		if err := run.CopyTo(context.Background(), workers, to); err != nil {
+		if err := run.CopyTo(ctx, workers, to); err != nil {
 			return err
 		}
-		return commit(records)
+		return commit(ctx, records)
 	}
 	return nil
 }
@@ -282,7 +285,7 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (e *streamEnd) commit() error {
+func (e *streamEnd) commit(ctx context.Context) error {
 	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil {
 		return err
 	}
@@ -292,7 +295,7 @@ func (e *streamEnd) commit() error {
 		}
 	}
 	if e.whole != nil {
-		return e.whole.Commit(-1)
+		return e.whole.Commit(ctx, -1)
 	}
 	if file, ok := e.to.(*os.File); ok {
 		if err := closeCopy(file); err != nil {

@@ -56,14 +56,14 @@ func TestStreamSinkFails(t *testing.T) {
 func TestStreamNoticesMissingRecords(t *testing.T) {
 	var to bytes.Buffer
 	for records := range int64(4) {
-		sink, err := NewSink(&to, Options{RecordSize: 2, Records: -1})
+		sink, err := NewSink(t.Context(), &to, Options{RecordSize: 2, Records: -1})
 		if err == nil {
 			err = sink.WriteBlock(t.Context(), 0, []byte("aabb"))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := sink.Commit(records); (err == nil) != (records == 2) {
+		if err := sink.Commit(t.Context(), records); (err == nil) != (records == 2) {
 			t.Errorf("2 records were written of %d: %v", records, err)
 		}
 	}
@@ -102,10 +102,10 @@ func TestCountsThatDoNotFit(t *testing.T) {
 				if known {
 					opt.Records = records
 				}
-				sink, err := NewSink(to, opt)
+				sink, err := NewSink(t.Context(), to, opt)
 				if err == nil {
 					err = sink.WriteBlock(t.Context(), 0, []byte("abc"[:records]))
-					err = cmp.Or(err, sink.Commit(records))
+					err = cmp.Or(err, sink.Commit(t.Context(), records))
 				}
 				if records > 2 {
 					if err == nil || !strings.Contains(err.Error(), "at most 2 records, and the output has 3") {

@@ -33,7 +33,7 @@ func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *Out
 		t.Fatal(err)
 	}
 	opt.Queue = queue
-	sink, err := NewSink(out, opt)
+	sink, err := NewSink(t.Context(), out, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestOutputPastCache(t *testing.T) {
 					}
 				}
 				if err == nil {
-					err = sink.Commit(int64(records))
+					err = sink.Commit(t.Context(), int64(records))
 				}
 				want := append(opt.header(int64(records)), data...)
 				if got, _ := os.ReadFile(out.target); err != nil || !bytes.Equal(got, want) {
@@ -135,7 +135,7 @@ func TestOutputPastCacheSurvivesEveryFault(t *testing.T) {
 		}, Options{RecordSize: 8, Records: int64(len(data) / 8)})
 		err := writeShuffled(t, sink, data, 8)
 		if err == nil {
-			err = sink.Commit(int64(len(data) / 8))
+			err = sink.Commit(t.Context(), int64(len(data)/8))
 		} else if err := sink.Abort(); err != nil {
 			t.Error(err)
 		}

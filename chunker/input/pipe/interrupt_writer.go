@@ -1,0 +1,99 @@
+package pipe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// Interruptible returns a writer to w whose Write ends soon after ctx is cancelled, where that is possible: a Write to
+// a file that Go polls, such as a pipe that this process made, or to a writer that is no file. Such a Write may go on
+// when nobody waits for it any more, and so gets a copy of the bytes. Close ends what watches ctx, and leaves w open.
+func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.WriteCloser {
+	if ctx.Done() == nil {
+		return w
+	}
+	switch to := to.(type) {
+	case *bytes.Buffer:
+		return w
+	case *os.File:
+		if to.SetWriteDeadline(time.Time{}) != nil {
+			return w
+		}
+		stop := context.AfterFunc(ctx, func() { _ = to.SetWriteDeadline(time.Unix(1, 0)) })
+		return &deadlineWriter{ctx: ctx, to: w, file: to, stop: stop}
+	}
+	return &detachedWriter{ctx: ctx, to: w}
+}
+
+// deadlineWriter writes to a file that gets a deadline when ctx is cancelled.
+type deadlineWriter struct {
+	ctx  context.Context
+	to   io.WriteCloser
+	file *os.File
+	stop func() bool
+}
+
+func (w *deadlineWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && w.ctx.Err() != nil {
+		err = context.Cause(w.ctx)
+	}
+	return n, err
+}
+
+func (w *deadlineWriter) Close() error {
+	if !w.stop() {
+		_ = w.file.SetWriteDeadline(time.Time{}) // the file is the caller's
+	}
+	return w.to.Close()
+}
+
+// detachedWriter writes to what cannot be interrupted, one step after another.
+type detachedWriter struct {
+	ctx  context.Context
+	to   io.WriteCloser
+	buf  []byte // belongs to the Write that was left behind, if there is one
+	left bool   // a Write was left behind
+}
+
+func (w *detachedWriter) Write(p []byte) (written int, err error) {
+	for written < len(p) && err == nil {
+		var n int
+		n, err = w.step(p[written:min(len(p), written+step)])
+		written += n
+	}
+	return written, err
+}
+
+func (w *detachedWriter) step(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil || w.left {
+		return 0, context.Cause(w.ctx)
+	}
+	w.buf = append(w.buf[:0], p...)
+	went := make(chan struct{})
+	var written int
+	var failed error
+	go func() {
+		defer close(went)
+		written, failed = w.to.Write(w.buf)
+	}()
+	select {
+	case <-went:
+		return written, failed
+	case <-w.ctx.Done():
+		w.left = true
+		return 0, context.Cause(w.ctx)
+	}
+}
+
+// Close does not wait for a Write that was left behind.
+func (w *detachedWriter) Close() error {
+	if w.left {
+		return nil
+	}
+	return w.to.Close()
+}
