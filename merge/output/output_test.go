@@ -46,7 +46,7 @@ func create(name string, fault func(string) error, opt Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSink(context.Background(), context.Background(), out, opt)
+	return NewSink(context.Background(), out, opt)
 }
 
 // writeThree writes a small output with a header and two blocks, the second first.
