@@ -172,7 +172,7 @@ func (o *Output) Write(p []byte) (n int, err error) {
 
 // Commit makes the output durable and gives it its name, unless a set does that later. Its first size bytes are kept;
 // a negative size keeps what Write has written. After an error the old output stands and nothing else is left, unless
-// only a last step failed, the folder's own fsync or the closing. Commit does not wait for an fsync once ctx is cancelled.
+// only a last step failed, the folder's own fsync or the closing. Once ctx is cancelled, it waits for no fsync.
 func (o *Output) Commit(ctx context.Context, size int64) error {
 	if o.IsStream {
 		return o.Abort()

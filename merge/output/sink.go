@@ -101,7 +101,7 @@ func (s *Sink) Commit(ctx context.Context, records int64) error {
 }
 
 // NewSink makes a sink of an Output that holds nothing yet, of another output that appears whole, or of any stream.
-// After an error an output is given up. A write to a stream does not outlast ctx, unless that has an Abort of its own.
+// After an error an output is given up. A write to a stream does not outlast ctx, unless the stream can Abort.
 func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	out, _ := to.(*Output)
 	if out == nil || out.IsStream || opt.Compression != format.None {
