@@ -118,7 +118,8 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = o.Write([]byte("new"))
-			if err := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700), o.Commit(t.Context(), -1)); err != nil {
+			moving := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700))
+			if err := errors.Join(moving, o.Commit(t.Context(), -1)); err != nil {
 				t.Fatal(err)
 			}
 			if got, left := content(t, filepath.Join(moved, "out")), names(t, folder); got != "new" || len(left) > 0 {
