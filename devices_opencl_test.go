@@ -34,7 +34,7 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 	defer s.close()
 	profile, diskOf := machineProfile()
-	if s.run.Facts, err = gather(&s.opt, s.run, profile, diskOf); err != nil {
+	if s.run.Facts, err = gather(t.Context(), &s.opt, s.run, profile, diskOf); err != nil {
 		t.Fatal(err)
 	}
 	asked := 0

@@ -88,7 +88,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 }
 
 // gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
-func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile, diskOf func(string) plan.Disk) (*plan.Facts, error) {
+func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
+	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in, f := run.Input, factsOf(opt, run.Input)
 	var err error
 	if f.Sample, err = in.Data.Sample(ctx, in.Keyer, plan.SampleKeys); err != nil {

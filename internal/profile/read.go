@@ -53,7 +53,8 @@ func readRate(ctx context.Context, src device.Source, recordSize, readers int, b
 }
 
 // rateOf is the bytes/s that some workers move, until they have so many, the time is over or there are no more.
-func rateOf(ctx context.Context, workers int, bytes int64, most time.Duration, move func(worker int) (int, error)) (float64, error) {
+func rateOf(ctx context.Context, workers int, bytes int64, most time.Duration, move func(worker int) (int, error),
+) (float64, error) {
 	var moved atomic.Int64
 	start := time.Now()
 	err := device.Each(ctx, workers, func(ctx context.Context, i int) error {
