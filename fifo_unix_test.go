@@ -23,7 +23,6 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		"sort":  func(ctx context.Context, opt Options) error { _, err := Sort(ctx, opt); return err },
 		"merge": func(ctx context.Context, opt Options) error { _, err := mergeAs(ctx, opt); return err },
 		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, checkOptions(opt)); return err },
-		"plan":  func(ctx context.Context, opt Options) error { _, err := Plan(ctx, opt); return err },
 	} {
 		for wait, bytes := range map[string]int{"opening": -1, "first read": 0, "read": 8, "after spill": 32 << 20} {
 			if bytes > 8 && name != "sort" { // what is in no order would end the others
@@ -65,6 +64,45 @@ func TestCancelledWhileWaiting(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestPlanOfUnopenedFIFO plans a sort of a FIFO that nobody writes to: the plan does not wait for a writer, leaves the
+// output alone and stores nothing. A plan that is already cancelled says so.
+func TestPlanOfUnopenedFIFO(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	opt := Options{
+		Record: format.Spec{Type: "u64"}, Inputs: []string{fifo}, MemoryBytes: MinMemory,
+		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()},
+	}
+	if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Plan(t.Context(), opt)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("the plan ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the plan waits for somebody to open the FIFO")
+	}
+
+	if old, err := os.ReadFile(opt.Output); string(old) != "old" {
+		t.Errorf("the output is %q, %v", old, err)
+	}
+	for directory, want := range map[string]int{filepath.Dir(opt.Output): 1, opt.TempDirs[0]: 0} {
+		if left, err := os.ReadDir(directory); len(left) != want {
+			t.Errorf("in %s: %v, %v", directory, left, err)
 		}
 	}
 }
