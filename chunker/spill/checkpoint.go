@@ -268,9 +268,15 @@ func (c *Checkpoint) sync(run *Run) error {
 	return all.Wait()
 }
 
-// SyncNames makes the names in a folder durable.
+// SyncNames makes the names in a folder durable. For a folder that may be written but not read, it syncs the whole file
+// system through a new file.
 func SyncNames(name string) error {
 	folder, err := os.Open(name)
+	if errors.Is(err, fs.ErrPermission) {
+		if file, unwritable := openUnlinked(name); unwritable == nil {
+			return errors.Join(SyncFileSystem(file), file.Close())
+		}
+	}
 	if err != nil {
 		return err
 	}

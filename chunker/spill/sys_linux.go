@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -84,4 +85,16 @@ func InMemory(folder string) bool {
 	}
 	kind := uint32(st.Type) // of 4 or 8 bytes, signed or not, as the processor has it
 	return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
+}
+
+// SyncFileSystem makes all of the file system that holds f durable, names included. A directory that cannot be read
+// cannot be synced alone.
+func SyncFileSystem(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.Syncfs(int(fd)) })
+	return errors.Join(err, os.NewSyscallError("syncfs", failed))
 }

@@ -133,26 +133,49 @@ func TestLoweredMode(t *testing.T) {
 // asUserEnv has the test write to a file, as a user who is not root.
 const asUserEnv = "EXTSORT_TEST_REPLACE"
 
+// anotherUser is the user and the group that asAnotherUser runs a test as.
+const anotherUser = 1234
+
+// asAnotherUser makes a folder that everybody may write to, and returns a function that runs the test again as another
+// user, with the name of a file in asUserEnv.
+func asAnotherUser(t *testing.T) (folder string, again func(name string)) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	top, err := os.MkdirTemp("/var/tmp", "extsort-access-") // which others may enter, unlike t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	folder = filepath.Join(top, "folder")
+	test := filepath.Join(top, "test")
+	binary, err := os.ReadFile("/proc/self/exe")
+	err = errors.Join(err, os.Chmod(top, 0o755), os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777),
+		os.WriteFile(test, binary, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder, func(name string) {
+		t.Helper()
+		cmd := exec.Command(test, "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), asUserEnv+"="+name)
+		cmd.Dir = folder
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: anotherUser, Gid: anotherUser}}
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+	}
+}
+
 // TestReplacedByAnotherUser replaces files of others, in a folder where this is allowed: nobody gains access.
 func TestReplacedByAnotherUser(t *testing.T) {
 	if name := os.Getenv(asUserEnv); name != "" {
 		write(t, name, "new")
 		return
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root can be another user")
-	}
-	const owner, group, me = 1235, 1236, 1234
-	folder, err := os.MkdirTemp("/var/tmp", "extsort-access-") // which others may enter, unlike t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(folder)
-	test := filepath.Join(folder, "test")
-	binary, err := os.ReadFile("/proc/self/exe")
-	if err = errors.Join(err, os.Chmod(folder, 0o777), os.WriteFile(test, binary, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	const owner, group = 1235, 1236
+	folder, again := asAnotherUser(t)
 	for _, c := range []struct {
 		mode, want fs.FileMode
 		acl        []byte
@@ -169,15 +192,9 @@ func TestReplacedByAnotherUser(t *testing.T) {
 		if c.acl != nil {
 			setACL(t, name, aclAttribute, c.acl)
 		}
-		cmd := exec.Command(test, "-test.run", "^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), asUserEnv+"="+name)
-		cmd.Dir = folder
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: me, Gid: me}}
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, said)
-		}
+		again(name)
 		mode, is := stat(t, name)
-		if mode != c.want || is.Uid != me || is.Gid != me || readACL(name) != nil {
+		if mode != c.want || is.Uid != anotherUser || is.Gid != anotherUser || readACL(name) != nil {
 			t.Errorf("%v with ACL %x: it is %v of %d and %d, ACL %x", c.mode, c.acl, mode, is.Uid, is.Gid, readACL(name))
 		}
 		if text, err := os.ReadFile(name); err != nil || strings.TrimSpace(string(text)) != "new" {

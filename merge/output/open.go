@@ -117,15 +117,12 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 func (o *Output) openFolder() (err error) {
 	folder, base := filepath.Split(o.target)
 	o.base = base
-	o.root, err = attempt(o, "open folder", func() (*os.Root, error) { return os.OpenRoot(folder + ".") })
-	if err == nil {
-		o.folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return o.root.Open(".") })
-	}
+	o.root, o.folder, o.syncable, err = o.openDirectory(folder + ".")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("its folder %s: %w: make it first", filepath.Dir(o.target), device.WithoutPath(err))
 	case err != nil:
-		return fmt.Errorf("open folder %s, which has to be synced: %w", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf("open folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }

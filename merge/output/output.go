@@ -41,8 +41,9 @@ type Output struct {
 	name     string      // as the user gave it, for messages
 	target   string      // where symbolic links lead to
 	base     string      // its name in the folder
-	root     *os.Root    // the folder, so that one that takes its name meanwhile gets nothing
+	root     directory   // of the output
 	folder   *os.File    // the same, to be synced
+	syncable bool        // the folder can be synced itself
 	temp     string      // name in the folder; "" while the file has none
 	unlocked bool        // no lock tells others that this run lives
 	kept     *Kept       // nil: nothing is left of an output that is given up
@@ -247,10 +248,7 @@ func appear(o *Output) error {
 // settle makes the name durable, and closes the output.
 func settle(ctx context.Context, o *Output) error {
 	defer o.closeFolder()
-	folder := o.folder
-	err := Await(ctx, func() error {
-		return o.do("sync folder", func() error { return spill.SyncFolder(folder) })
-	})
+	err := Await(ctx, syncNames(o))
 	if err = errors.Join(err, o.close()); err != nil {
 		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
 			o.name, err)

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -287,10 +286,7 @@ func removeIfThere(name string) error {
 	return nil
 }
 
-func (s *set) syncFolder() error {
-	index := s.index
-	return index.do("sync folder", func() error { return spill.SyncFolder(index.folder) })
-}
+func (s *set) syncFolder() error { return syncNames(s.index)() }
 
 // renameAll does so as far as it can, and says how many files have their names.
 func (s *set) renameAll() (named int, err error) {
