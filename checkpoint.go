@@ -74,7 +74,7 @@ func (s *session) identify(f *plan.Facts) error {
 		return err
 	}
 	for _, in := range s.run.Input.Files {
-		if err == nil && !in.Seekable() {
+		if err == nil && (!in.Seekable() || in.IsDisk()) {
 			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, in an archive, not regular, or "+
 				"unreadable", in.Name)
 		}

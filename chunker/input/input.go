@@ -359,6 +359,9 @@ func tooShort(bytes, skip int64) error {
 // Seekable reports whether records can be read at any place.
 func (in *Input) Seekable() bool { return in.at != nil }
 
+// IsDisk reports whether the records are on a disk itself, which does not tell when it was written to.
+func (in *Input) IsDisk() bool { return in.at != nil && in.at.info != nil && isDisk(in.at.info) }
+
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
 func (in *Input) ReadRecords(p []byte, first int64) error {
 	off := in.Offset(first)

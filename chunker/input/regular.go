@@ -14,7 +14,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// placed is what can be read at offsets: a regular file, by calls or through a memory map (see MaxOpen), or a Source.
+// placed is what can be read at offsets: a regular file, by calls or through a memory map (see MaxOpen), a disk, or a
+// Source.
 type placed struct {
 	shown   string      // its name in messages
 	from    io.ReaderAt // nil: it is mapped, and no descriptor stays open
@@ -42,7 +43,11 @@ func newRegular(shown string, r io.Reader) *placed {
 	}
 	info, err := file.Stat()
 	start, failed := file.Seek(0, io.SeekCurrent)
-	if err != nil || failed != nil || !info.Mode().IsRegular() || !endsAt(file, info.Size()) {
+	if err != nil || failed != nil {
+		return nil
+	}
+	size, known := sizeOf(file, info, start)
+	if !known || !endsAt(file, size) {
 		return nil
 	}
 	first := make([]byte, format.DetectBytes)
@@ -50,8 +55,22 @@ func newRegular(shown string, r io.Reader) *placed {
 	if err != nil && err != io.EOF {
 		return nil
 	}
-	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: max(info.Size()-start, 0),
+	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: max(size-start, 0),
 		first: first[:n]}
+}
+
+// sizeOf returns how many bytes a regular file or a disk has, and false for anything else. The information about a disk
+// says that it has 0 bytes: only its end tells. The file is positioned at start afterwards.
+func sizeOf(file io.Seeker, info os.FileInfo, start int64) (bytes int64, known bool) {
+	if info.Mode().IsRegular() {
+		return info.Size(), true
+	}
+	if !isDisk(info) {
+		return 0, false
+	}
+	end, err := file.Seek(0, io.SeekEnd)
+	_, failed := file.Seek(start, io.SeekStart)
+	return end, err == nil && failed == nil
 }
 
 // skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
@@ -87,8 +106,11 @@ var (
 )
 
 // mapWhole maps the file, whose descriptor is not needed any more. Where there are no addresses left, as for more than
-// 128 TiB, it stays open.
+// 128 TiB, it stays open, and so does a disk.
 func (f *placed) mapWhole() (err error) {
+	if isDisk(f.info) {
+		return nil
+	}
 	f.pages, err = mmap.Open(pathOf(f.file))
 	switch {
 	case errors.Is(err, syscall.ENOMEM):

@@ -20,7 +20,7 @@ type directory interface {
 
 // openDirectory opens a directory to work in it, and once more to sync it. A directory that may be written and searched
 // but not read has no descriptor that can be synced: then syncable is false.
-func (o *Output) openDirectory(name string) (files directory, folder *os.File, syncable bool, err error) {
+func openDirectory(o *Output, name string) (files directory, folder *os.File, syncable bool, err error) {
 	root, err := attempt(o, "open folder", func() (*os.Root, error) { return os.OpenRoot(name) })
 	if errors.Is(err, fs.ErrPermission) {
 		path, unsearchable := openPath(name)

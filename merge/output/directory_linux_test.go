@@ -71,7 +71,7 @@ func writeWithoutRead(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	_, err = second.Write([]byte("new"))
-	if err = errors.Join(err, second.Commit(-1)); err != nil {
+	if err = errors.Join(err, second.Commit(t.Context(), -1)); err != nil {
 		t.Error(err)
 	}
 	if !second.kept.Begun {

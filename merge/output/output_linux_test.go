@@ -51,11 +51,20 @@ func publicFolder(t *testing.T, mode fs.FileMode) string {
 	return folder
 }
 
-// TestOutputToFolderThatCannotBeSynced finds before the work that the folder may be written to, but not opened.
-func TestOutputToFolderThatCannotBeSynced(t *testing.T) {
-	name := filepath.Join(publicFolder(t, 0o733), "out")
-	if err := asNobody(t, name); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "synced") {
-		t.Errorf("a folder that cannot be read: %v", err)
+// TestOutputToForbiddenFolder finds before the work that a folder may not be searched or written to. That it cannot be
+// read is no reason.
+func TestOutputToForbiddenFolder(t *testing.T) {
+	for mode, allowed := range map[fs.FileMode]bool{
+		0o733: true, 0o777: true, 0o711: false, 0o722: false, 0o744: false, 0o755: false, 0o766: false,
+	} {
+		folder := publicFolder(t, mode)
+		err := asNobody(t, filepath.Join(folder, "out"))
+		if allowed && err != nil || !allowed && !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("mode %v: %v", mode, err)
+		}
+		if left := names(t, folder); len(left) > 0 {
+			t.Errorf("mode %v: the folder has %q", mode, left)
+		}
 	}
 }
 

@@ -1,0 +1,80 @@
+package input
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// diskInfo describes a file as if it were a disk, which says that it has 0 bytes.
+type diskInfo struct{ fs.FileInfo }
+
+func (diskInfo) Mode() fs.FileMode { return fs.ModeDevice | 0o600 }
+func (diskInfo) Size() int64       { return 0 }
+
+type terminalInfo struct{ fs.FileInfo }
+
+func (terminalInfo) Mode() fs.FileMode { return fs.ModeDevice | fs.ModeCharDevice | 0o600 }
+
+// TestSizeOfDisk finds the size of a disk by its end, and leaves the file where it was positioned.
+func TestSizeOfDisk(t *testing.T) {
+	file := bytes.NewReader(make([]byte, 1000))
+	if _, err := file.Seek(10, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	size, known := sizeOf(file, diskInfo{}, 10)
+	at, err := file.Seek(0, io.SeekCurrent)
+	if size != 1000 || !known || at != 10 || err != nil {
+		t.Errorf("%d bytes, %t, then at byte %d, %v", size, known, at, err)
+	}
+	if _, known := sizeOf(file, terminalInfo{}, 10); known {
+		t.Error("a terminal has a size")
+	}
+}
+
+// TestPartOfDisk takes parts of the records on a loop device, where this process may make one.
+func TestPartOfDisk(t *testing.T) {
+	image := filepath.Join(t.TempDir(), "image")
+	want := bytes.Repeat([]byte("abcdefgh"), 1<<10)
+	if err := os.WriteFile(image, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	device, err := exec.Command("losetup", "--find", "--show", image).Output()
+	if err != nil {
+		t.Skipf("no loop device here: %v", err)
+	}
+	name := strings.TrimSpace(string(device))
+	t.Cleanup(func() {
+		if err := exec.Command("losetup", "--detach", name).Run(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	for k := range int64(3) {
+		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, Named(name), nil, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := Part{K: k, N: 3}
+		from, to := part.Of(int64(len(want)))
+		before, err := part.Slice(inputs)
+		if err != nil || before != from || !inputs[0].IsDisk() {
+			t.Fatalf("part %v begins at %d, want %d: %v", part, before, from, err)
+		}
+		files := NewFiles(inputs)
+		got := make([]byte, to-from)
+		if err := files.ReadRecords(got, 0); err != nil || !bytes.Equal(got, want[from:to]) {
+			t.Errorf("part %v has other records, %v", part, err)
+		}
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
