@@ -54,7 +54,7 @@ func (o *Options) remake() func(format.Layout) (*chunker.Remaking, error) {
 // described is the description of a record, with any key where none is needed.
 func (o *Options) described() format.Spec {
 	spec := o.Record
-	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && (spec.RecordSize > 0 || spec.HasFields()) {
+	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && (spec.RecordSize > 0 || spec.Container().HasFields) {
 		spec.Keys = []string{"0:u8"}
 	}
 	return spec

@@ -80,7 +80,7 @@ func (o Options) withoutPipes() (Options, error) {
 	if !slices.ContainsFunc(sources, isPipe) {
 		return o, nil
 	}
-	if !slices.Contains([]string{"", "gensort"}, o.Record.Format) {
+	if !o.Record.Container().IsPlain {
 		return o, fmt.Errorf("a plan does not read a pipe, which has the header of %v %s: name a file",
 			option.Format, o.Record.Format)
 	}

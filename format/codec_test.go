@@ -464,7 +464,7 @@ func FuzzDecompress(f *testing.F) {
 	}
 	f.Add(lz4Compressed(f, []byte("some data, some data")), uint8(LZ4))
 	f.Add([]byte(bzip2Text), uint8(Bzip2))
-	for _, kind := range slices.Concat(containers, foreignCompressions) {
+	for _, kind := range slices.Concat(foreignFiles, ownFiles(), foreignCompressions) {
 		f.Add([]byte(kind.magic), uint8(None))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, which uint8) {

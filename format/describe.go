@@ -18,7 +18,10 @@ func ForeignName(first []byte) string {
 	if f := recognise(foreignCompressions, first); f != nil {
 		return "compressed by " + f.name
 	}
-	if f := recognise(containers, first); f != nil {
+	if c := byMagic(first); c != nil {
+		return c.found
+	}
+	if f := recognise(foreignFiles, first); f != nil {
 		return f.name
 	}
 	return ""

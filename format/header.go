@@ -1,14 +1,13 @@
 package format
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/extsort/extsort/internal/option"
 )
@@ -16,17 +15,25 @@ import (
 // Header is what stands before the records of a file, and what it says about them. Raw files and gensort have
 // an empty one.
 type Header struct {
-	name    string // of the file, for errors; "" if it was made
-	format  string // as in Spec
-	layout  Layout
-	size    int64 // bytes
-	records int64 // -1: not said
-	dtype   string
-	columns int         // of an array of two dimensions
-	begin   []byte      // of each record, if all begin alike
-	isOpen  bool        // a file without vectors: their dimension is not known
-	before  []byte      // what comes before the header in the output
-	count   *CountField // in before; nil: it has none
+	name      string     // of the file, for errors; "" if it was made
+	container *container // nil: plain records
+	layout    Layout
+	size      int64 // bytes
+	records   int64 // -1: not said
+	dtype     string
+	columns   int         // of an array of two dimensions
+	begin     []byte      // of each record, if all begin alike
+	isOpen    bool        // a file without vectors: their dimension is not known
+	before    []byte      // what comes before the header in the output
+	count     *CountField // in before; nil: it has none
+}
+
+// kind returns the row of the container of the file.
+func (h *Header) kind() *container {
+	if h.container == nil {
+		return &plain
+	}
+	return h.container
 }
 
 // Layout is the layout of the records.
@@ -41,7 +48,7 @@ func (h *Header) Records() int64 { return h.records }
 // Compatible reports, as an error that names both files, why the records of two inputs cannot go into one
 // output.
 func (h *Header) Compatible(other *Header) error {
-	if h.format == other.format && h.dtype == other.dtype && h.columns == other.columns &&
+	if h.kind() == other.kind() && h.dtype == other.dtype && h.columns == other.columns &&
 		h.layout.String() == other.layout.String() {
 		return nil
 	}
@@ -64,13 +71,10 @@ func (h *Header) describe() string {
 // What was given to KeepBefore comes before it.
 func (h *Header) Encode(records int64) []byte {
 	before := h.count.Put(h.before, records)
-	switch h.format {
-	case "npy":
-		return slices.Concat(before, encodeNpy(h.dtype, records, h.columns))
-	case "sosd":
-		return binary.LittleEndian.AppendUint64(slices.Clone(before), uint64(records))
+	if h.kind().encode == nil {
+		return before
 	}
-	return before
+	return slices.Concat(before, h.kind().encode(h, records))
 }
 
 // KeepBefore has Encode begin with b: what comes before the records, or before the header of their format, in a file
@@ -79,30 +83,26 @@ func (h *Header) KeepBefore(b []byte, count *CountField) { h.before, h.count = b
 
 // MaxRecords returns the greatest number of records that Encode can announce.
 func (h *Header) MaxRecords() int64 {
+	most := cmp.Or(h.kind().maxRecords, math.MaxInt64)
 	if h.count != nil {
-		return MaxCount
+		return min(most, MaxCount)
 	}
-	return math.MaxInt64
+	return most
 }
+
+// countBytes is the size of the count behind a record.
+const countBytes = 8
 
 // WithCount is the header of an output each of whose records has 8 more bytes: a little-endian count. In an npy file it
 // is the field count, and the record, where it has no fields, the field value.
 func (h *Header) WithCount() (*Header, error) {
 	counted := *h
-	counted.layout.RecordSize += 8
-	switch h.format {
-	case "sosd":
-		return nil, fmt.Errorf("%s: a sosd file has bare keys, and no place for counts: sort it by %v, "+
-			"with %v 8", h.name, option.Type, option.SkipBytes)
-	case "fvecs", "ivecs", "bvecs":
-		return nil, fmt.Errorf("%s: a %s file has vectors alone, and no place for counts: sort it by %v %d "+
-			"%v OFFSET:TYPE", h.name, h.format, option.RecordSize, h.layout.RecordSize, option.Keys)
-	case "npy":
-		dtype, err := countedDtype(h.dtype, h.columns)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", h.name, err)
-		}
-		counted.dtype, counted.columns = dtype, 0
+	counted.layout.RecordSize += countBytes
+	if h.kind().withCount == nil {
+		return &counted, nil
+	}
+	if err := h.kind().withCount(&counted); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.name, err)
 	}
 	return &counted, nil
 }
@@ -145,11 +145,11 @@ func (e *PartialRecordError) Error() string { return e.File + ": " + e.Text }
 
 // partial is the error of a file that ends with a part of a record, with what may be the cause.
 func (h *Header) partial(name string, fileBytes, rest int64) error {
-	after, hint := "", "the file was cut short, or is no "+h.format+" file"
+	after, hint := "", "the file was cut short, or is no "+h.kind().Name+" file"
 	if h.size > 0 {
 		after = fmt.Sprintf(" after the header of %d", h.size)
 	}
-	if h.format == "" {
+	if h.kind().Name == "" {
 		hint = fmt.Sprintf("check %v or %v, a header (%v) or tail (%v, %v), or it was cut short", option.RecordSize,
 			option.Type, option.SkipBytes, option.Records, option.SkipTail)
 	}
@@ -158,95 +158,13 @@ func (h *Header) partial(name string, fileBytes, rest int64) error {
 		fileBytes-rest, fileBytes-h.size, after, h.layout.RecordSize, rest, hint)}
 }
 
-// A SOSD file (Kipf et al., SOSD: A Benchmark for Learned Indexes, 2019):
-//
-//	00  count  u64le   number of keys
-//	08  keys   count × u32le or u64le
-const sosdHeaderSize = 8
-
-func (s Spec) newSosd(records int64) *Header {
-	t, _ := ParseType(s.Type) // Validate has checked it
-	return &Header{format: "sosd", layout: Bare(t), size: sosdHeaderSize, records: records}
-}
-
-func (s Spec) readSosd(r io.Reader) (*Header, error) {
-	var b [sosdHeaderSize]byte
-	if err := readPart(r, b[:], "the key count"); err != nil {
-		return nil, err
-	}
-	count := binary.LittleEndian.Uint64(b[:])
-	if count > math.MaxInt64/8 {
-		return nil, fmt.Errorf("a count of %d keys at byte 0 cannot be: is this a sosd file?", count)
-	}
-	return s.newSosd(int64(count)), nil
-}
-
-// A file of vectors, as those that nearest neighbours are searched in (corpus-texmex.irisa.fr):
-//
-//	00  dimension  i32le     D, the same for each vector
-//	04  values     D × type  f32le of fvecs, i32le of ivecs, u8 of bvecs
-//	..  the next vector
-const vecsDimension = 4 // bytes
-
-var vecsTypes = map[string]Type{
-	"fvecs": {Kind: Float, Size: 4},
-	"ivecs": {Kind: Signed, Size: 4},
-	"bvecs": {Kind: Unsigned, Size: 1},
-}
-
-// readVecs takes the dimension from the first vector. Header.Begun returns it. An empty file has no vectors, and so any
-// dimension.
-func (s Spec) readVecs(r io.Reader) (*Header, error) {
-	dimension := make([]byte, vecsDimension)
-	read, err := io.ReadFull(r, dimension)
-	if err == io.EOF && read == 0 {
-		layout, err := s.vecsLayout(s.leastDimension())
-		return &Header{format: s.Format, layout: layout, records: -1, isOpen: true}, err
-	}
-	if err != nil {
-		return nil, partError(err, read, len(dimension), "the dimension of the first vector")
-	}
-	layout, err := s.vecsLayout(int(int32(binary.LittleEndian.Uint32(dimension))))
-	return &Header{format: s.Format, layout: layout, records: -1, begin: dimension}, err
-}
-
-// vecsLayout is the layout of vectors of a dimension.
-func (s Spec) vecsLayout(dimension int) (Layout, error) {
-	t := vecsTypes[s.Format]
-	if most := (MaxRecordSize - vecsDimension) / t.Size; dimension < 1 || dimension > most {
-		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?",
-			dimension, most, s.Format)
-	}
-	first := ArrayField{Field: Field{Offset: vecsDimension, Type: t}}
-	vectors := Array{RecordSize: vecsDimension + dimension*t.Size, Columns: dimension, Fields: []ArrayField{first}}
-	return vectors.columnLayout(s)
-}
-
-// leastDimension is the least that vectors must have for all keys to lie within them.
-func (s Spec) leastDimension() int {
-	least := 1
-	size := vecsTypes[s.Format].Size
-	for _, key := range s.Keys {
-		column, _, _ := strings.Cut(key, ":")
-		if field, err := ParseField(key); err == nil {
-			values := field.Offset + field.Type.Size - vecsDimension
-			least = max(least, (values+size-1)/size)
-			continue
-		}
-		if number, err := strconv.Atoi(column); err == nil {
-			least = max(least, number+1)
-		}
-	}
-	return min(least, (MaxRecordSize-vecsDimension)/size)
-}
-
 // IsOpen reports whether the size of a record is not known, as the file is empty: see AdoptLayout.
 func (h *Header) IsOpen() bool { return h.isOpen }
 
 // AdoptLayout gives the header of an empty file of vectors the layout of another file of the same format: an empty file
 // has any dimension. It does nothing to other headers.
 func (h *Header) AdoptLayout(other *Header) {
-	if h.isOpen && !other.isOpen && h.format == other.format {
+	if h.isOpen && !other.isOpen && h.kind() == other.kind() {
 		h.layout, h.isOpen = other.layout, false
 	}
 }
@@ -265,7 +183,7 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 		for i, c := range h.begin {
 			if j := start + int64(i); j >= 0 && j < int64(len(recs)) && recs[j] != c {
 				return fmt.Errorf("%s: record %d (byte %d) does not have the dimension of the first one, %d: is this a %s file?",
-					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin), h.format)
+					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin), h.kind().Name)
 			}
 		}
 	}

@@ -31,6 +31,37 @@ const (
 	npyCountWidth = 21      // blanks and digits for the count; NumPy leaves as many, to append in place
 )
 
+var npy = container{
+	Container: Container{
+		Name: "npy", About: "NumPy array", Title: "NumPy array", Magic: npyMagic,
+		IsArray: true, HasFields: true, HasCount: true,
+	},
+	found:     "a NumPy array",
+	advice:    func() string { return fmt.Sprintf("%v npy", option.Format) },
+	check:     Spec.checkNpy,
+	read:      Spec.readNpy,
+	create:    Spec.newNpy,
+	describe:  ReadArray,
+	encode:    func(h *Header, records int64) []byte { return encodeNpy(h.dtype, records, h.columns) },
+	withCount: countNpy,
+}
+
+func (s Spec) checkNpy() []error {
+	return exclusion(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v exclude each other: leave one out",
+		option.Keys)
+}
+
+// countNpy adds a field count to the records. Records without fields become a field value.
+func countNpy(h *Header) error {
+	dtype, err := countedDtype(h.dtype, h.columns)
+	if err != nil {
+		return err
+	}
+	h.dtype = dtype
+	h.columns = 0
+	return nil
+}
+
 func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	text, size, err := readNpyText(r)
 	if err != nil {
@@ -44,7 +75,7 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Header{format: "npy", layout: layout, size: size, records: a.Records, dtype: a.DType, columns: a.Columns}, nil
+	return &Header{layout: layout, size: size, records: a.Records, dtype: a.DType, columns: a.Columns}, nil
 }
 
 // readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
@@ -156,8 +187,8 @@ func (s Spec) newNpy() (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Header{format: "npy", layout: Bare(t), records: -1, dtype: pyRepr(descr, false)}
-	h.size = int64(len(h.Encode(0)))
+	h := &Header{layout: Bare(t), records: -1, dtype: pyRepr(descr, false)}
+	h.size = int64(len(encodeNpy(h.dtype, 0, 0)))
 	return h, nil
 }
 

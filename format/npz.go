@@ -15,8 +15,22 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// NpzMagic is what an .npz file begins with: a Zip archive of .npy files, as numpy.savez writes it.
-const NpzMagic = "PK\x03\x04"
+// zipMagic begins a Zip archive. Its version and its method are small.
+const zipMagic = "PK\x03\x04?\x00???\x00"
+
+// npz is a Zip archive of .npy files, as numpy.savez writes it. A header is that of a member. An output is an array.
+var npz = container{
+	Container: Container{
+		Name: "npz", About: "an archive of such", Title: "archive of NumPy arrays", Magic: zipMagic,
+		IsArray: true, IsArchive: true, HasFields: true, HasCount: true,
+	},
+	found:    "a Zip archive, as NumPy's .npz is",
+	advice:   func() string { return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format) },
+	check:    Spec.checkNpy,
+	read:     Spec.readNpy,
+	describe: ReadArray,
+	written:  &npy,
+}
 
 // Member is an array in an archive.
 type Member struct {

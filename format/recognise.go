@@ -155,9 +155,11 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 	if r.Raw || !s.isRaw() {
 		return nil
 	}
-	if f := recognise(containers, first); f != nil {
-		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", f.name,
-			f.advice(), option.Raw)
+	if c := byMagic(first); c != nil {
+		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", c.found, c.advice(), option.Raw)
+	}
+	if f := recognise(foreignFiles, first); f != nil {
+		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", f.name, f.advice(), option.Raw)
 	}
 	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && looksLikeText(first) {
 		return fmt.Errorf("this is text, not binary numbers of type %s: sort sorts lines, %v lines of equal length; or %v "+
@@ -186,19 +188,24 @@ func (r Recognition) TextDoubt(s Spec, first []byte) string {
 }
 
 // isRaw reports whether the records have nothing before them.
-func (s Spec) isRaw() bool { return s.Format == "" || s.Format == "gensort" }
+func (s Spec) isRaw() bool { return s.Container().IsPlain }
 
-// SosdDoubt is a warning of bare keys in a file of so many bytes whose first value counts those after it, or "".
-func (r Recognition) SosdDoubt(s Spec, first []byte, fileBytes int64) string {
-	sizes := map[string]int64{"u32": 4, "u64": 8}
-	keys, known := fileBytes-sosdHeaderSize, sizes[s.Type]
-	if r.Raw || s.Format != "" || known == 0 || keys <= 0 || keys%known != 0 || len(first) < sosdHeaderSize ||
-		binary.LittleEndian.Uint64(first) != uint64(keys/known) {
+// CountDoubt returns a warning about plain records in a file that begins with a count of its records and has just
+// that many, or "". first is the beginning of the file, bytes its size.
+func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) string {
+	if s.Format != "" || s.isEmpty() {
 		return ""
 	}
-	return fmt.Sprintf("its first 8 bytes are the number of keys after them, as in a sosd file, and are "+
-		"sorted as keys: if they are not, use %v sosd %v %s (%v: no warning)", option.Format, option.Type,
-		s.Type, option.Raw)
+	c, found, ok := r.guess(file{name, first, bytes, s})
+	if !ok {
+		return ""
+	}
+	flags := fmt.Sprintf("%v %s", option.Format, found.Format)
+	if found.Type != "" {
+		flags += fmt.Sprintf(" %v %s", option.Type, found.Type)
+	}
+	return fmt.Sprintf("its first 8 bytes are %s, and are sorted as keys: if they are not, use %s (%v: no warning)",
+		c.counts, flags, option.Raw)
 }
 
 // minTextBytes is the length of the shortest text that is recognised: so few numbers may all be printable by chance.
@@ -242,21 +249,12 @@ type foreign struct {
 // advice says how the records of the file can be sorted. Names of options are not known before the program begins, so
 // that the tables have none.
 func (f *foreign) advice() string {
-	switch f.magic {
-	case npyMagic:
-		return fmt.Sprintf("%v npy", option.Format)
-	case zipMagic:
-		return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format)
-	}
 	if f.hint == frameHint {
 		return fmt.Sprintf("name what surrounds its records by %v and %v or %v", option.SkipBytes, option.Records,
 			option.SkipTail)
 	}
 	return cmp.Or(f.hint, exportHint)
 }
-
-// zipMagic begins a Zip archive. Its version and its method are small.
-const zipMagic = "PK\x03\x04?\x00???\x00"
 
 const (
 	exportHint = "have a program that reads it write plain records"
@@ -273,12 +271,9 @@ var foreignCompressions = []foreign{
 // tarStart stands for the bytes of a tar archive that come before its magic: a name, modes and sizes.
 var tarStart = strings.Repeat("?", 257)
 
-// containers have more in them than records. Of Parquet the header of the first page is part of the magic, of ROOT the
-// offset of the first record, of Zip that the version and the method are small, of Avro the first key, of NetCDF that
-// it has dimensions.
-var containers = []foreign{
-	{npyMagic, "a NumPy array", ""},
-	{zipMagic, "a Zip archive, as NumPy's .npz is", ""},
+// foreignFiles have more in them than records, and cannot be sorted. Of Parquet the header of the first page is part of
+// the magic, of ROOT the offset of the first record, of Avro the first key, of NetCDF that it has dimensions.
+var foreignFiles = []foreign{
 	{"PAR1\x15?\x15", "a Parquet file", ""},
 	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
 	{"ARROW1\x00\x00", "an Arrow or Feather file", ""},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,16 +162,30 @@ func TestForeignCompressionsAreRefusedByName(t *testing.T) {
 	}
 }
 
+// ownFiles are the containers that are known by their first bytes.
+func ownFiles() (all []foreign) {
+	for _, c := range containers {
+		if c.Magic != "" {
+			all = append(all, foreign{c.Magic, c.found, ""})
+		}
+	}
+	return all
+}
+
+func recogniseAny(first []byte) *foreign {
+	return recognise(slices.Concat(foreignFiles, ownFiles()), first)
+}
+
 // TestRecognitionAsksForSixBytes counts the fixed bytes of every row, and gives records that have fewer of them.
 func TestRecognitionAsksForSixBytes(t *testing.T) {
-	for _, kind := range append(containers, foreignCompressions...) {
+	for _, kind := range slices.Concat(foreignFiles, foreignCompressions, ownFiles()) {
 		if fixed := len(kind.magic) - strings.Count(kind.magic, "?"); fixed < 6 || len(kind.magic) > DetectBytes {
 			t.Errorf("%s: %d fixed bytes of %d", kind.name, fixed, len(kind.magic))
 		}
 		for cut := range kind.magic {
 			first := []byte(kind.magic[:cut] + strings.Repeat("\x01", DetectBytes))
-			if cut < 4 && recognise(containers, first) != nil {
-				t.Errorf("%q is taken for %s", first, recognise(containers, first).name)
+			if cut < 4 && recogniseAny(first) != nil {
+				t.Errorf("%q is taken for %s", first, recogniseAny(first).name)
 			}
 		}
 	}
@@ -178,7 +193,7 @@ func TestRecognitionAsksForSixBytes(t *testing.T) {
 	for range 100_000 {
 		first := binary.LittleEndian.AppendUint64(nil, rng.Uint64())
 		first = binary.LittleEndian.AppendUint64(first, rng.Uint64())
-		if f := recognise(containers, first); f != nil {
+		if f := recogniseAny(first); f != nil {
 			t.Errorf("%x is taken for %s", first, f.name)
 		}
 	}
@@ -278,7 +293,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestSosdDoubt(t *testing.T) {
+func TestCountDoubt(t *testing.T) {
 	for _, c := range []struct {
 		spec  Spec
 		first uint64
@@ -290,12 +305,12 @@ func TestSosdDoubt(t *testing.T) {
 		{Spec{RecordSize: 8}, 3, 32, false}, {Spec{Format: "sosd", Type: "u64"}, 3, 32, false},
 	} {
 		first := binary.LittleEndian.AppendUint64(nil, c.first)
-		doubt := Recognition{}.SosdDoubt(c.spec, first, c.bytes)
+		doubt := Recognition{}.CountDoubt(c.spec, "any", first, c.bytes)
 		if (doubt != "") != c.want ||
 			c.want && !strings.Contains(doubt, "Record.Format sosd Record.Type "+c.spec.Type) {
 			t.Errorf("%+v: %q", c, doubt)
 		}
-		if doubt := (Recognition{Raw: true}).SosdDoubt(c.spec, first, c.bytes); doubt != "" {
+		if doubt := (Recognition{Raw: true}).CountDoubt(c.spec, "any", first, c.bytes); doubt != "" {
 			t.Errorf("--raw: %q", doubt)
 		}
 	}

@@ -30,9 +30,6 @@ type Spec struct {
 	Float      string   // total, or numeric: −0 equals +0, and all NaNs, which are last unless NaN is first; "": total
 }
 
-// gensort's records: http://www.ordinal.com/gensort.html
-var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes, Size: 10}}}}
-
 // LayoutError says that a description of records contradicts itself or lacks something, with every fault that it has.
 type LayoutError struct{ Faults []error }
 
@@ -47,7 +44,7 @@ func (s Spec) Validate() error {
 			faults = append(faults, option.Errorf(f, text, args...))
 		}
 	}
-	s.checkCombination(fault)
+	faults = append(faults, s.checkCombination()...)
 	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN, " %q: use first, "+
 		"last or total", s.NaN)
 	fault(!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float, " %q: use total or numeric", s.Float)
@@ -60,7 +57,7 @@ func (s Spec) Validate() error {
 		faults = append(faults, fmt.Errorf("%v: %w", option.Type, err))
 	}
 	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
-		_, err = s.rawLayout()
+		_, err = s.plainLayout()
 		if err != nil {
 			faults = append(faults, err)
 		}
@@ -71,55 +68,28 @@ func (s Spec) Validate() error {
 	return &LayoutError{faults}
 }
 
-func (s Spec) checkCombination(fault func(when bool, f option.Field, text string, args ...any)) {
-	switch s.Format {
-	case "":
-		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0, "", "nothing says what a record "+
-			"is: give %v TYPE for bare keys, %v BYTES [%v OFFSET:TYPE] for records, or %v gensort, npy, "+
-			"fvecs or sosd", option.Type, option.RecordSize, option.Keys, option.Format)
-		fault(s.Type != "" && s.RecordSize != 0, option.Type, " %s and %v %d exclude each other: leave one "+
-			"out", s.Type, option.RecordSize, s.RecordSize)
-		fault(s.Type != "" && len(s.Keys) > 0, option.Keys, " needs %v: with %v %s the whole record is the "+
-			"key", option.RecordSize, option.Type, s.Type)
-		fault(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, option.Keys, " needs the record size: "+
-			"add %v BYTES", option.RecordSize)
-	case "gensort":
-		fault(s.Type != "", option.Format, " gensort excludes %v: its key is bytes 0 to 9", option.Type)
-		fault(len(s.Keys) > 0, option.Format, " gensort excludes %v: its key is bytes 0 to 9; for another "+
-			"key use %v 100 %v OFFSET:TYPE", option.Keys, option.RecordSize, option.Keys)
-	case "npy", "npz":
-		fault(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v exclude each other: leave one out",
-			option.Keys)
-	case "sosd":
-		fault(s.Type != "u32" && s.Type != "u64", option.Format, " sosd needs the type of its keys: %v u32 "+
-			"or %v u64", option.Type, option.Type)
-		fault(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are bare keys", option.Keys)
-	case "fvecs", "ivecs", "bvecs":
-		fault(s.Type != "", option.Format, " %s excludes %v: it says what the values are", s.Format,
-			option.Type)
-	default:
-		fault(true, "", "unknown format %q: use gensort, npy, npz, fvecs, bvecs, ivecs or sosd, or %v "+
-			"or %v for raw records", s.Format, option.Type, option.RecordSize)
+// checkCombination returns what in the description contradicts its container.
+func (s Spec) checkCombination() []error {
+	c := s.container()
+	if c == nil {
+		return []error{option.Errorf("", "unknown format %q: use %s, or %v or %v for raw records", s.Format,
+			either(ContainerNames()), option.Type, option.RecordSize)}
 	}
-	fault(s.Format != "npz" && s.Member != "", option.Member, " is for an archive of arrays: add %v npz",
-		option.Format)
-	fault(s.Format != "" && s.RecordSize != 0, option.Format, " %s excludes %v: the format has its own "+
-		"record size", s.Format, option.RecordSize)
+	if s.isEmpty() {
+		return []error{option.Errorf("", "nothing says what a record is: give %v TYPE for bare keys, %v BYTES "+
+			"[%v OFFSET:TYPE] for records, or %v %s",
+			option.Type, option.RecordSize, option.Keys, option.Format, either(families()))}
+	}
+	return slices.Concat(c.check(s),
+		exclusion(s.Member != "" && !c.IsArchive, option.Member, " is for an archive of arrays: add %v %s",
+			option.Format, either(archives())),
+		exclusion(s.RecordSize != 0 && !c.hasSize, option.Format, " %s excludes %v: the format has its own "+
+			"record size", s.Format, option.RecordSize))
 }
 
-// rawLayout is the layout of bare keys or raw records.
-func (s Spec) rawLayout() (Layout, error) {
-	switch {
-	case len(s.Keys) > 0:
-		return s.keyedLayout(s.RecordSize, ParseField)
-	case s.Type != "":
-		t, err := ParseType(s.Type)
-		return Bare(t), err
-	case s.RecordSize > MaxKeyBytes:
-		return Layout{}, option.Errorf(option.RecordSize, " %d without %v compares whole records, which "+
-			"works up to %d bytes: add %v OFFSET:TYPE", s.RecordSize, option.Keys, MaxKeyBytes, option.Keys)
-	}
-	return Whole(s.RecordSize), nil
+// isEmpty reports whether nothing says what a record is.
+func (s Spec) isEmpty() bool {
+	return s.Format+s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0
 }
 
 // keyedLayout is the layout of records of size bytes whose keys parse reads.
@@ -142,45 +112,47 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	c := s.container()
 	var h *Header
 	var err error
-	switch s.Format {
-	case "npy", "npz": // of which r is a member
-		h, err = s.readNpy(r)
-	case "sosd":
-		h, err = s.readSosd(r)
-	case "fvecs", "ivecs", "bvecs":
-		h, err = s.readVecs(r)
-	default:
-		h, err = s.NewHeader()
+	if c.read == nil {
+		h, err = c.create(s)
+	} else {
+		h, err = c.read(s, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read header of %s: %w", name, err)
 	}
-	h.name, h.layout = name, h.layout.withFloats(s.NaN, s.Float)
+	h.name = name
+	h.describedBy(s)
 	return h, nil
 }
 
-// HasFields reports whether the keys of the format are chosen among the fields or columns of its records.
-func (s Spec) HasFields() bool { return !slices.Contains([]string{"", "gensort", "sosd"}, s.Format) }
+// describedBy completes a header that was read or made.
+func (h *Header) describedBy(s Spec) {
+	h.container = s.container()
+	if h.container.written != nil {
+		h.container = h.container.written
+	}
+	h.layout = h.layout.withFloats(s.NaN, s.Float)
+}
 
-// NewHeader is the header of data that is made rather than read. An npy file then takes its type from Type.
+// NewHeader is the header of data that is made rather than read. An npy file then takes its type from Type, a file of
+// vectors behind a count the size of a vector from RecordSize.
 func (s Spec) NewHeader() (*Header, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	switch s.Format {
-	case "npy":
-		return s.newNpy()
-	case "sosd":
-		return s.newSosd(-1), nil
-	case "gensort":
-		return &Header{format: s.Format, layout: gensortLayout, records: -1}, nil
-	case "npz", "fvecs", "ivecs", "bvecs":
+	create := s.container().create
+	if create == nil {
 		return nil, option.Errorf(option.Format, " %s can be sorted, but not made", s.Format)
 	}
-	l, err := s.rawLayout()
-	return &Header{layout: l.withFloats(s.NaN, s.Float), records: -1}, err
+	h, err := create(s)
+	if err != nil {
+		return nil, err
+	}
+	h.describedBy(s)
+	return h, nil
 }
 
 // Key adds a field to the key of raw records: a type at so many bytes from the beginning of the record.

@@ -76,7 +76,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	switch {
 	case c.at != nil:
 		in, err = openPlaced(kind, c.at, o.windowBytes, o.mapped && c.file != nil)
-	case kind.Format == "npz":
+	case kind.Container().IsArchive:
 		err = noArchive(c.Name)
 	default:
 		in, err = openStream(kind, c.Name, c.Stream, o.windowBytes)
@@ -98,9 +98,9 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
 	compressed := kind.Compression(f.first) != format.None
 	switch {
-	case kind.Format == "npz" && compressed:
+	case kind.Container().IsArchive && compressed:
 		return nil, noArchive(f.shown)
-	case kind.Format == "npz":
+	case kind.Container().IsArchive:
 		return openMember(kind, f, windowBytes, mapped)
 	case !compressed:
 		return newFile(kind, f, mapped)
@@ -224,7 +224,7 @@ func (in *Input) lookAt(kind Kind) (head []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
-	in.warn(kind.SosdDoubt(kind.Spec, in.at.first, in.at.bytes))
+	in.warn(kind.CountDoubt(kind.Spec, in.Name, in.at.first, in.at.bytes))
 	in.warn(kind.TextDoubt(kind.Spec, in.at.first))
 	if err = kind.CheckRecords(kind.Spec, in.at.first); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Name, err)

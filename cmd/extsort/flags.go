@@ -46,9 +46,7 @@ func recordGroup(spec *format.Spec) group {
 		text, err := notEmpty(s)
 		return append(spec.Keys, keyName(text)), err
 	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, fvecs); repeatable")
-	g.add(single(&spec.Format, "FORMAT"), "format,f",
-		"gensort: 100-byte records; npy: NumPy array; npz: an archive of such; fvecs, bvecs or ivecs: vectors; "+
-			"sosd, with -t: count and keys")
+	g.add(single(&spec.Format, "FORMAT"), "format,f", format.ContainerHelp())
 	g.add(single(&spec.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one")
 	return g
 }
@@ -225,7 +223,7 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 func offerValues(cmd *cobra.Command) {
 	offered := map[string][]string{
 		"type":   format.NumberTypes,
-		"format": {"gensort", "npy", "npz", "fvecs", "bvecs", "ivecs", "sosd"},
+		"format": format.ContainerNames(),
 		"device": {"auto", "cpu", "gpu"},
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

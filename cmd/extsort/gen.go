@@ -62,7 +62,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if whole := records * int64(size); f.bytes > whole {
 		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size, whole))
 	}
-	if doubt := misnamed(f.output, f.compress, f.record.Format == "npy"); doubt != "" {
+	if doubt := misnamed(f.output, f.compress, f.record.Container().IsArray); doubt != "" {
 		a.warn(doubt)
 	}
 	if err := a.checkOutput(f.output); err != nil {

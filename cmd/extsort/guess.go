@@ -18,37 +18,33 @@ import (
 
 // What is certain is guessed here, and what is not is a question: did you mean?
 
-// npyMagic is what every NumPy array file begins with.
-const npyMagic = "\x93NUMPY"
-
 // guess takes inputs that begin as NumPy arrays or archives of them as such, unless flags say what a record is. -k
 // names fields then.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
-	switch {
-	case !open || len(files) == 0:
-	case beginsWith(files[0], npyMagic):
-		r.Format = "npy"
-	case beginsWith(files[0], format.NpzMagic):
-		r.Format = "npz"
+	if !open || len(files) == 0 {
+		return
+	}
+	if c, ok := format.ByMagic(beginning(files[0])); ok {
+		r.Format = c.Name
 	}
 }
 
-// beginsWith tells whether a file begins with these bytes. A pipe is not looked at: that would take them away.
-func beginsWith(name, magic string) bool {
+// beginning returns the first bytes of a file. A pipe is not looked at: that would take them away.
+func beginning(name string) []byte {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return false
+		return nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer file.Close()
-	first := make([]byte, len(magic))
-	_, err = io.ReadFull(file, first)
-	return err == nil && string(first) == magic
+	first := make([]byte, format.DetectBytes)
+	n, _ := io.ReadFull(file, first) // what cannot be read is found again
+	return first[:n]
 }
 
 // otherVerbs are verbs that one may expect, with what does that here.

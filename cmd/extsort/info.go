@@ -126,14 +126,9 @@ func infoContainer(r *info.Report) string {
 		return when(r.RecordSize == 0, "none that is known") + when(r.RecordSize > 0, "plain records")
 	case "text":
 		return "text in lines, which sort sorts"
-	case "npy":
-		return "NumPy array (-f npy)" + header
-	case "npz":
-		return "archive of NumPy arrays (-f npz)" + header
-	case "sosd":
-		return "the first 8 bytes count the keys after them (-f sosd)"
 	}
-	return r.Container
+	c := format.Spec{Format: r.Container}.Container()
+	return cmp.Or(when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name) + when(c.IsArray, "%s", header)
 }
 
 func infoRecords(r *info.Report) string {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -209,7 +208,7 @@ func (a *app) warn(message string) {
 
 func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
-	isArray := opt.Argsort == "" && strings.HasPrefix(opt.Record.Format, "np")
+	isArray := opt.Argsort == "" && opt.Record.Container().IsArray
 	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" && opt.Warn != nil {
 		opt.Warn(doubt)
 	}

@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -151,7 +150,7 @@ func (r *Request) validate() error {
 	switch {
 	case len(r.Inputs) == 0:
 		return errors.New("dist plan: name the inputs behind the folder of the plan")
-	case r.Record.Validate() == nil && !slices.Contains([]string{"", "gensort"}, r.Record.Format):
+	case r.Record.Validate() == nil && !r.Record.Container().IsPlain:
 		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
 	case r.OneFile && remote.Is(r.Output):
 		return errors.New("--into: an object cannot be written by many machines: write one for each part by -o, and join " +

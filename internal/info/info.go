@@ -132,10 +132,12 @@ func (l *look) note(err error) {
 func (l *look) recognise() {
 	r, head := l.report, l.src.head
 	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
+	magic, _ := format.ByMagic(head)
+	guessed, isGuessed := l.Recognition.Guess(l.src.name, head, l.src.data)
 	r.Container = "raw"
 	switch {
 	case len(l.src.members) > 0:
-		r.Container, l.Record.Format = "npz", "npz"
+		r.Container, l.Record.Format = l.src.archive, l.src.archive
 		for i, file := range l.src.members {
 			r.Members = append(r.Members, Member{Name: file.Name, Bytes: file.Bytes})
 			if i < maxDescribed {
@@ -147,17 +149,17 @@ func (l *look) recognise() {
 	case l.Record.Format != "":
 		r.Container = l.Record.Format
 	case l.Recognition.Raw:
-	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
-		r.Container = "npy"
+	case magic.IsArray && !magic.IsArchive:
+		r.Container = magic.Name
 		if l.Record.Type == "" && l.Record.RecordSize == 0 {
-			l.Record.Format = "npy"
+			l.Record.Format = magic.Name
 		}
 	case foreign != "":
 		r.Container = foreign
 	case l.described():
-	case l.sosdType() != "":
-		r.Container = "sosd"
-		l.Record = format.Spec{Format: "sosd", Type: l.sosdType()}
+	case isGuessed:
+		r.Container = guessed.Format
+		l.Record.Format, l.Record.Type = guessed.Format, guessed.Type
 	case format.IsText(head):
 		r.Container = "text"
 	}
@@ -171,20 +173,10 @@ func (l *look) described() bool {
 	return l.Record.Format+l.Record.Type != "" || l.Record.RecordSize > 0
 }
 
-// sosdType is the type of the keys that the first 8 bytes count; "": they do not.
-func (l *look) sosdType() string {
-	for _, name := range []string{"u32", "u64"} {
-		if l.Recognition.SosdDoubt(format.Spec{Type: name}, l.src.head, l.src.data) != "" {
-			return name
-		}
-	}
-	return ""
-}
-
 // readHeader finds out what the records are. What is wrong with them is a problem, but no error.
 func (l *look) readHeader() {
 	r, src := l.report, l.src
-	isArray := r.Container == "npy" || r.Container == "npz"
+	isArray := format.Spec{Format: r.Container}.Container().IsArray
 	if isArray && len(src.head) > 0 {
 		l.readArray()
 	}

@@ -32,6 +32,7 @@ type source struct {
 	rest io.Reader
 
 	members []format.Member // of an archive of arrays, of which one that was chosen is the data
+	archive string          // the format of that archive
 
 	io.Closer
 }
@@ -79,13 +80,16 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 
 // beginMember reads the head of the array that was chosen, if the file is an archive of arrays.
 func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive bool, err error) {
-	first, spec := make([]byte, len(format.NpzMagic)), opt.Record
-	_, _ = section.ReadAt(first, 0) // what cannot be read is found again
-	if opt.Recognition.Raw || string(first) != format.NpzMagic || spec.Type != "" || spec.RecordSize > 0 {
+	spec := opt.Record
+	first := make([]byte, format.DetectBytes)
+	n, _ := section.ReadAt(first, 0) // what cannot be read is found again
+	container, _ := format.ByMagic(first[:n])
+	if opt.Recognition.Raw || !container.IsArchive || spec.Type != "" || spec.RecordSize > 0 {
 		return false, nil
 	}
+	s.archive = container.Name
 	if s.members, err = format.Members(section, section.Size()); err != nil {
-		if spec.Format == "npz" {
+		if spec.Container().IsArchive {
 			s.fault = err
 		}
 		return false, nil

@@ -6,23 +6,34 @@ import (
 	"strings"
 )
 
-// npyAlignment is what the records of a .npy file are aligned to.
-const npyAlignment = 64
+// container is what surrounds the records of a file.
+type container struct {
+	header   func(l *layout, count int) []byte
+	isPadded bool // other programs pad the header to other sizes
+}
 
-// encode is a file of records: its header as NumPy or SOSD write it, and the records.
+// The containers of files. A file of plain records has none.
+var (
+	sosd = container{header: func(_ *layout, count int) []byte {
+		return binary.LittleEndian.AppendUint64(nil, uint64(count))
+	}}
+	npy = container{header: func(l *layout, count int) []byte { return npyHeader(l.dtype, count) }, isPadded: true}
+)
+
+// encode is a file of records: its header as other programs write it, and the records.
 func (l layout) encode(records []byte) []byte {
 	return append(l.header(len(records)/l.size), records...)
 }
 
 func (l layout) header(count int) []byte {
-	switch l.container {
-	case "sosd":
-		return binary.LittleEndian.AppendUint64(nil, uint64(count))
-	case "npy":
-		return npyHeader(l.dtype, count)
+	if l.container == nil {
+		return nil
 	}
-	return nil
+	return l.container.header(&l, count)
 }
+
+// npyAlignment is what the records of a .npy file are aligned to.
+const npyAlignment = 64
 
 // npyHeader is what numpy.save writes: magic, version 1.0, length as u16le, and a dictionary that blanks pad so that
 // a longer count could take its place, and then so that the records are aligned.

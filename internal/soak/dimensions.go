@@ -41,7 +41,7 @@ var foreignHeaders = []int{80, 96, 128, 1024}
 // chooseHeaders has arrays with other headers than ours, and files with bytes of somebody else before the records.
 func chooseHeaders(s *scenario, r *rand.Rand) {
 	for i := range s.inputs {
-		if s.layout.container == "npy" && r.IntN(2) == 0 {
+		if s.layout.container != nil && s.layout.container.isPadded && r.IntN(2) == 0 {
 			s.inputs[i].header = foreignHeaders[r.IntN(len(foreignHeaders))]
 		}
 	}
@@ -92,7 +92,7 @@ func chooseForm(s *scenario, r *rand.Rand) {
 		s.form = []string{"argsort u32", "argsort u64"}[r.IntN(2)]
 		s.flags = append(s.flags, "--argsort", strings.TrimPrefix(s.form, "argsort "))
 		s.flags = slices.DeleteFunc(s.flags, func(flag string) bool { return flag == "--verify" })
-	case choice == 1 && s.unique && s.layout.container == "":
+	case choice == 1 && s.unique && s.layout.container == nil:
 		s.form = "count"
 		s.flags = append(s.flags, "--count")
 	case !s.unique:

@@ -77,7 +77,7 @@ var refusals = []struct {
 	says string
 	may  func(s *scenario) bool
 }{
-	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != "" }},
+	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
 	{"is an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
 	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
 }

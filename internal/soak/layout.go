@@ -10,8 +10,8 @@ import (
 // layout is what a record is, for the command and for the oracle.
 type layout struct {
 	flags     []string
-	container string // "" is raw, else npy or sosd
-	dtype     string // of npy, as NumPy writes it
+	container *container // nil: plain records
+	dtype     string     // of npy, as NumPy writes it
 	oracle
 }
 
@@ -50,7 +50,7 @@ func describedLayout(r *rand.Rand) layout {
 		return npyLayout(r)
 	default:
 		f := field{kind: 'u', size: 4 << r.IntN(2)}
-		return layout{[]string{"-f", "sosd", "-t", f.typeName()}, "sosd", "", oracle{f.size, []field{f}}}
+		return layout{[]string{"-f", "sosd", "-t", f.typeName()}, &sosd, "", oracle{f.size, []field{f}}}
 	}
 }
 
@@ -94,7 +94,7 @@ func keyedLayout(r *rand.Rand) layout {
 
 // npyLayout is an array of numbers or bytes, or of a structure that is sorted by some of its fields.
 func npyLayout(r *rand.Rand) layout {
-	l := layout{flags: []string{"-f", "npy"}, container: "npy"}
+	l := layout{flags: []string{"-f", "npy"}, container: &npy}
 	if r.IntN(2) == 0 {
 		f := npyType(r)
 		l.oracle, l.dtype = oracle{f.size, []field{f}}, "'"+npyName(f)+"'"

@@ -207,7 +207,7 @@ func (t *trial) judgeStopped(o outcome) error {
 		return nil // a run that is ended while it writes leaves a part of the output
 	}
 	if t.output.where == "pipe" {
-		isRaw := t.layout.container == "" && (t.output.kind == "" || t.output.kind == "none")
+		isRaw := t.layout.container == nil && (t.output.kind == "" || t.output.kind == "none")
 		if isRaw && !bytes.HasPrefix(t.want, o.stdout) {
 			return fmt.Errorf("what came through the pipe is wrong: %w", difference(o.stdout, t.want))
 		}

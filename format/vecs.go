@@ -1,0 +1,88 @@
+package format
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/extsort/extsort/internal/option"
+)
+
+// A file of vectors, as those that nearest neighbours are searched in (corpus-texmex.irisa.fr):
+//
+//	00  dimension  i32le     D, the same for each vector
+//	04  values     D × type  f32le of fvecs, i32le of ivecs, u8 of bvecs
+//	..  the next vector
+const vecsDimension = 4 // bytes
+
+// vecs is the container of such vectors of values of type t.
+func vecs(name string, t Type) *container {
+	v := vecsFormat{name, t}
+	return &container{
+		Container: Container{Name: name, About: "vectors", HasFields: true},
+		check: func(s Spec) []error {
+			return exclusion(s.Type != "", option.Format, " %s excludes %v: it says what the values are", name, option.Type)
+		},
+		read: v.read,
+		withCount: func(h *Header) error {
+			return fmt.Errorf("a %s file has vectors alone, and no place for counts: sort it by %v %d %v OFFSET:TYPE", name,
+				option.RecordSize, h.layout.RecordSize-countBytes, option.Keys)
+		},
+	}
+}
+
+type vecsFormat struct {
+	name  string
+	value Type
+}
+
+// read takes the dimension from the first vector. Header.Begun returns it. An empty file has no vectors, and so any
+// dimension.
+func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
+	dimension := make([]byte, vecsDimension)
+	read, err := io.ReadFull(r, dimension)
+	if err == io.EOF && read == 0 {
+		least := s.leastDimension(vecsDimension, v.value)
+		layout, err := v.layout(s, least)
+		return &Header{layout: layout, records: -1, isOpen: true}, err
+	}
+	if err != nil {
+		return nil, partError(err, read, len(dimension), "the dimension of the first vector")
+	}
+	layout, err := v.layout(s, int(int32(binary.LittleEndian.Uint32(dimension))))
+	return &Header{layout: layout, records: -1, begin: dimension}, err
+}
+
+// layout is the layout of vectors of a dimension.
+func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
+	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 || dimension > most {
+		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?",
+			dimension, most, v.name)
+	}
+	return vectorArray(vecsDimension, dimension, v.value).columnLayout(s)
+}
+
+// vectorArray describes records that are vectors, each behind some bytes.
+func vectorArray(before, dimension int, value Type) *Array {
+	first := ArrayField{Field: Field{Offset: before, Type: value}}
+	return &Array{RecordSize: before + dimension*value.Size, Columns: dimension, Fields: []ArrayField{first}}
+}
+
+// leastDimension is the least that vectors must have for all keys to lie within them.
+func (s Spec) leastDimension(before int, value Type) int {
+	least := 1
+	for _, key := range s.Keys {
+		column, _, _ := strings.Cut(key, ":")
+		if field, err := ParseField(key); err == nil {
+			values := field.Offset + field.Type.Size - before
+			least = max(least, (values+value.Size-1)/value.Size)
+			continue
+		}
+		if number, err := strconv.Atoi(column); err == nil {
+			least = max(least, number+1)
+		}
+	}
+	return min(least, (MaxRecordSize-before)/value.Size)
+}
