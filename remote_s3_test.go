@@ -18,6 +18,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote/remotetest"
+	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
 // records gives records of 16 bytes with a key of 8 in random order.

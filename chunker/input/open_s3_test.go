@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote/remotetest"
+	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
 // TestRemoteInputsAreOpenedTogether answers no request before as many are under way as there may be. The inputs, and

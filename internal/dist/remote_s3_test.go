@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/remote/remotetest"
+	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
 // stored puts the inputs into a store, and has them be read as an object and as a file of a server.

@@ -60,9 +60,9 @@ func (p *pace) note(bytes int64, took time.Duration) {
 
 // ask sends a request for the bytes from first up to end, and another where the answer is late. The answer that comes
 // first is taken, an error only if none comes.
-func (o *Object) ask(ctx context.Context, first, end int64) (a *answer, err error) {
+func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err error) {
 	type reply struct {
-		*answer
+		*Answer
 		number int
 		err    error
 	}
@@ -95,11 +95,11 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *answer, err erro
 				giveUp[1-r.number]()
 				go func() {
 					if other := <-replies; other.err == nil {
-						other.body.Close()
+						other.Body.Close()
 					}
 				}()
 			}
-			return r.answer, r.err
+			return r.Answer, r.err
 		}
 	}
 }

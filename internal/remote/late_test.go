@@ -24,7 +24,7 @@ func TestLateRequestIsSentAgain(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 10_000)
 	answers := holds(content, 1<<20, func(int) error { return nil })
 	var requests, late, closed atomic.Int64
-	o, err := open(t.Context(), "o", func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+	o, err := NewObject(t.Context(), "o", func(ctx context.Context, first, end int64, tag string) (*Answer, error) {
 		if n := requests.Add(1); n > 2*knownAnswers && n%20 == 0 {
 			late.Add(1)
 			<-ctx.Done()
@@ -46,12 +46,12 @@ func TestLateRequestIsSentAgain(t *testing.T) {
 	}
 
 	// Both answers come, and one is not used.
-	o.get = func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+	o.get = func(ctx context.Context, first, end int64, tag string) (*Answer, error) {
 		if requests.Add(1)%2 == 0 {
 			<-ctx.Done()
 		}
 		a, err := answers(context.WithoutCancel(ctx), first, end, tag)
-		a.body = closing{a.body, &closed}
+		a.Body = closing{a.Body, &closed}
 		return a, err
 	}
 	requests.Store(1)
@@ -62,7 +62,7 @@ func TestLateRequestIsSentAgain(t *testing.T) {
 	for closed.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if got, err := io.ReadAll(a.body); err != nil || !bytes.Equal(got, content[5000:5100]) {
+	if got, err := io.ReadAll(a.Body); err != nil || !bytes.Equal(got, content[5000:5100]) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
@@ -86,7 +86,7 @@ func TestBothRequestsFail(t *testing.T) {
 	refused := errors.New("refused")
 	second := make(chan bool)
 	var requests atomic.Int64
-	o := &Object{get: func(context.Context, int64, int64, string) (*answer, error) {
+	o := &Object{get: func(context.Context, int64, int64, string) (*Answer, error) {
 		if requests.Add(1) == 1 {
 			<-second
 			return nil, errors.New("reset")

@@ -16,25 +16,26 @@ type Object struct {
 	Tag  string // tells its content from any other that has the name: its ETag
 
 	ctx  context.Context // of the run that reads it: io.ReaderAt has none
-	get  getter
+	get  Getter
 	head []byte // its first bytes
 }
 
-// getter sends one request for the bytes from first up to end, fewer where the object ends before. tag is that of the
-// object as it was opened; "": not known yet.
-type getter func(ctx context.Context, first, end int64, tag string) (*answer, error)
+// A Getter sends one request for the bytes from first up to end; there are fewer if the object ends earlier. tag is the
+// tag of the object as it was opened, or "" before that.
+type Getter func(ctx context.Context, first, end int64, tag string) (*Answer, error)
 
-// answer is what came.
-type answer struct {
-	body io.ReadCloser
-	size int64 // of the whole object
-	tag  string
+// An Answer is the response to a request for a range.
+type Answer struct {
+	Body io.ReadCloser
+	Size int64 // of the whole object, in bytes
+	Tag  string
 }
 
+// The errors of a Getter that NewObject and ReadAt know.
 var (
-	errChanged  = errors.New("it changed while it was being read; try again")
-	errEmpty    = errors.New("it is empty") // no byte of it can be asked for
-	errNoRanges = errors.New("the server answers no requests for ranges: download the file first, or pipe it in")
+	ErrChanged  = errors.New("it changed while it was being read; try again")
+	ErrEmpty    = errors.New("it is empty") // an empty object has no range to request
+	ErrNoRanges = errors.New("the server answers no requests for ranges: download the file first, or pipe it in")
 	errNoTag    = errors.New("the server tells neither ETag nor Last-Modified, so that a change would not be noticed: " +
 		"download the file first")
 )
@@ -42,23 +43,23 @@ var (
 // headBytes is what is read when an object is opened: most headers are in it.
 const headBytes = 4 << 10
 
-// open reads the first bytes of an object, and learns what it is.
-func open(ctx context.Context, name string, get getter) (*Object, error) {
+// NewObject reads the first bytes of an object, its size and its tag. Reading ends when ctx is cancelled.
+func NewObject(ctx context.Context, name string, get Getter) (*Object, error) {
 	o := &Object{Name: name, ctx: ctx, get: get}
 	err := retry(ctx, openTries, func(ctx context.Context) error {
 		a, err := get(ctx, 0, headBytes, "")
-		if errors.Is(err, errEmpty) {
+		if errors.Is(err, ErrEmpty) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		defer a.body.Close()
-		if o.Size, o.Tag = a.size, a.tag; o.Tag == "" {
+		defer a.Body.Close()
+		if o.Size, o.Tag = a.Size, a.Tag; o.Tag == "" {
 			return backoff.Permanent(errNoTag)
 		}
 		o.head = make([]byte, min(headBytes, o.Size))
-		_, err = io.ReadFull(a.body, o.head)
+		_, err = io.ReadFull(a.Body, o.head)
 		return err
 	})
 	if err != nil {
@@ -103,9 +104,9 @@ func (o *Object) attempt(ctx context.Context, p []byte, off int64) (n int, err e
 	if err != nil {
 		return 0, err
 	}
-	defer a.body.Close()
-	if a.tag != o.Tag || a.size != o.Size {
-		return 0, backoff.Permanent(errChanged)
+	defer a.Body.Close()
+	if a.Tag != o.Tag || a.Size != o.Size {
+		return 0, backoff.Permanent(ErrChanged)
 	}
-	return io.ReadFull(a.body, p)
+	return io.ReadFull(a.Body, p)
 }

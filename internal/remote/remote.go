@@ -1,7 +1,8 @@
 // Package remote reads objects of stores that speak S3, and files of HTTP servers, by ranges, and writes objects in
 // parts. What was opened is read as it was then: a change is an error. Requests that fail for a while are sent again.
 //
-// How requests are sent is built only with the tag s3, since it needs a library of its own.
+// The requests themselves are sent by a Driver. Package remote/s3 registers one when it is imported, so that programs
+// which sort only local files link neither an S3 client nor net/http.
 package remote
 
 import (
@@ -59,8 +60,8 @@ func Shown(name string) string {
 	return u.String()
 }
 
-// plain is an error without the URL of the request, which has what Shown leaves out.
-func plain(err error) error {
+// WithoutURL returns an error without the URL of its request, which contains the secrets that Shown leaves out.
+func WithoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
 	}
@@ -93,10 +94,16 @@ func retry(ctx context.Context, tries uint, send func(ctx context.Context) error
 		return struct{}{}, send(attempt)
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries))
 	if permanent, ok := errors.AsType[*backoff.PermanentError](err); ok {
-		return plain(permanent.Unwrap()) // of the last attempt
+		return WithoutURL(permanent.Unwrap()) // of the last attempt
 	}
 	if err == nil || ctx.Err() != nil {
-		return plain(err)
+		return WithoutURL(err)
 	}
-	return &UnavailableError{plain(err)}
+	return &UnavailableError{WithoutURL(err)}
+}
+
+// RetryOpening sends a request of an object that is being opened or created. It gives up after two seconds, because the
+// name may be mistaken.
+func RetryOpening(ctx context.Context, send func(ctx context.Context) error) error {
+	return retry(ctx, openTries, send)
 }

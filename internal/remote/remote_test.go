@@ -27,8 +27,8 @@ func TestShownHidesSecrets(t *testing.T) {
 		}
 	}
 	err := fmt.Errorf("failed: %w", &url.Error{Op: "Get", URL: "https://host/?secret", Err: errors.New("reset")})
-	if plain(err).Error() != "reset" {
-		t.Errorf("the error is %v", plain(err))
+	if WithoutURL(err).Error() != "reset" {
+		t.Errorf("the error is %v", WithoutURL(err))
 	}
 }
 
@@ -41,10 +41,10 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// holds is a getter of an object that breaks off every answer after most bytes.
-func holds(content []byte, most int, fault func(request int) error) getter {
+// holds is a Getter of an object that breaks off every answer after most bytes.
+func holds(content []byte, most int, fault func(request int) error) Getter {
 	var requests atomic.Int32
-	return func(_ context.Context, first, end int64, tag string) (*answer, error) {
+	return func(_ context.Context, first, end int64, tag string) (*Answer, error) {
 		if err := fault(int(requests.Add(1))); err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func holds(content []byte, most int, fault func(request int) error) getter {
 		if len(part) > most && first > 0 {
 			body = io.MultiReader(bytes.NewReader(part[:most]), brokenReader{})
 		}
-		return &answer{io.NopCloser(body), int64(len(content)), "tag"}, nil
+		return &Answer{io.NopCloser(body), int64(len(content)), "tag"}, nil
 	}
 }
 
@@ -63,7 +63,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection
 
 func TestObjectGoesOnWhereAnAnswerBreaksOff(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 10_000)
-	o, err := open(t.Context(), "o", holds(content, 7001, func(request int) error {
+	o, err := NewObject(t.Context(), "o", holds(content, 7001, func(request int) error {
 		if request%4 == 0 {
 			return errors.New("503")
 		}
@@ -89,19 +89,19 @@ func TestObjectGoesOnWhereAnAnswerBreaksOff(t *testing.T) {
 
 func TestObjectThatChanged(t *testing.T) {
 	content := make([]byte, 10_000)
-	o, err := open(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
+	o, err := NewObject(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Tag = "another"
-	if _, err := o.ReadAt(make([]byte, 10), 5000); !errors.Is(err, errChanged) {
+	if _, err := o.ReadAt(make([]byte, 10), 5000); !errors.Is(err, ErrChanged) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestObjectThatIsRefused(t *testing.T) {
 	refused, requests := errors.New("access denied"), 0
-	_, err := open(t.Context(), "o", holds(nil, 0, func(int) error {
+	_, err := NewObject(t.Context(), "o", holds(nil, 0, func(int) error {
 		requests++
 		return backoff.Permanent(refused)
 	}))
@@ -119,7 +119,7 @@ type keptStore struct {
 	fault   func(number int) error
 }
 
-func (k *keptStore) put(_ context.Context, number int, part []byte) (string, error) {
+func (k *keptStore) Put(_ context.Context, number int, part []byte) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := k.fault(number); err != nil {
@@ -129,15 +129,15 @@ func (k *keptStore) put(_ context.Context, number int, part []byte) (string, err
 	return fmt.Sprint("tag", number), nil
 }
 
-func (k *keptStore) copy(ctx context.Context, number int, from *Object, first, end int64) (string, error) {
+func (k *keptStore) Copy(ctx context.Context, number int, from *Object, first, end int64) (string, error) {
 	part := make([]byte, end-first)
 	if _, err := from.ReadAt(part, first); err != nil && err != io.EOF {
 		return "", err
 	}
-	return k.put(ctx, number, part)
+	return k.Put(ctx, number, part)
 }
 
-func (k *keptStore) complete(_ context.Context, tags []string, _ bool) error {
+func (k *keptStore) Complete(_ context.Context, tags []string, _ bool) error {
 	for i, tag := range tags {
 		if tag != fmt.Sprint("tag", i+1) {
 			return backoff.Permanent(fmt.Errorf("part %d has %s", i+1, tag))
@@ -147,7 +147,7 @@ func (k *keptStore) complete(_ context.Context, tags []string, _ bool) error {
 	return nil
 }
 
-func (k *keptStore) abort(context.Context) error {
+func (k *keptStore) Abort(context.Context) error {
 	k.aborted++
 	return nil
 }
@@ -166,7 +166,7 @@ func TestUploadIsWhole(t *testing.T) {
 			}
 			return nil
 		})
-		u := newUpload(t.Context(), "o", store, 100, 3)
+		u := NewUpload(t.Context(), "o", store, 100, 3)
 		content := []byte(strings.Repeat("abcdefghijklm", size)[:size])
 		for i := 0; i < size; i += 37 {
 			if _, err := u.Write(content[i:min(i+37, size)]); err != nil {
@@ -186,12 +186,12 @@ func TestUploadCopies(t *testing.T) {
 	defer func(before int64) { copyBytes = before }(copyBytes)
 	copyBytes = 1000
 	content := bytes.Repeat([]byte("0123456789"), 1234)
-	from, err := open(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
+	from, err := NewObject(t.Context(), "o", holds(content, 1<<20, func(int) error { return nil }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := newKept(func(int) error { return nil })
-	u := newUpload(t.Context(), "to", store, 100, 3)
+	u := NewUpload(t.Context(), "to", store, 100, 3)
 	if err := errors.Join(u.Copy(from), u.Copy(from), u.Commit(t.Context(), -1)); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestUploadBorrows(t *testing.T) {
 		}, after: func() { underWay.Add(-1) }}
 		l := new(lends)
 		l.left.Store(lent)
-		u := newUpload(t.Context(), "o", slow, 100, 2)
+		u := NewUpload(t.Context(), "o", slow, 100, 2)
 		u.Lender = l
 		if _, err := u.Write(content); err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestUploadBorrows(t *testing.T) {
 	}
 	l := new(lends)
 	l.left.Store(1000)
-	u := newUpload(t.Context(), "o", newKept(func(int) error { return backoff.Permanent(errors.New("full")) }), 100, 2)
+	u := NewUpload(t.Context(), "o", newKept(func(int) error { return backoff.Permanent(errors.New("full")) }), 100, 2)
 	u.Lender = l
 	_, err := u.Write(make([]byte, 1050))
 	if err = errors.Join(err, u.Abort()); l.lent.Load() != 0 {
@@ -265,10 +265,10 @@ type slowStore struct {
 	before, after func()
 }
 
-func (s *slowStore) put(ctx context.Context, number int, part []byte) (string, error) {
+func (s *slowStore) Put(ctx context.Context, number int, part []byte) (string, error) {
 	s.before()
 	defer s.after()
-	return s.keptStore.put(ctx, number, part)
+	return s.keptStore.Put(ctx, number, part)
 }
 
 func TestUploadFails(t *testing.T) {
@@ -279,7 +279,7 @@ func TestUploadFails(t *testing.T) {
 		}
 		return nil
 	})
-	u := newUpload(t.Context(), "o", store, 100, 2)
+	u := NewUpload(t.Context(), "o", store, 100, 2)
 	var err error
 	for range 1000 {
 		if _, err = u.Write(make([]byte, 90)); err != nil {
@@ -297,7 +297,7 @@ func TestUploadFails(t *testing.T) {
 func TestUploadIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	store := newKept(func(int) error { return nil })
-	u := newUpload(ctx, "o", store, 100, 2)
+	u := NewUpload(ctx, "o", store, 100, 2)
 	if _, err := u.Write(make([]byte, 250)); err != nil {
 		t.Fatal(err)
 	}

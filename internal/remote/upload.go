@@ -41,7 +41,7 @@ type Upload struct {
 	Lender Lender // of memory for more parts than the upload has of its own; nil: there is none
 
 	name  string
-	store store
+	store Store
 	part  int // bytes of a part
 
 	ctx    context.Context
@@ -68,16 +68,17 @@ type buffer struct {
 	lent   bool
 }
 
-// store takes the parts of one object.
-type store interface {
-	put(ctx context.Context, number int, part []byte) (tag string, err error)
-	copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error)
-	complete(ctx context.Context, tags []string, fresh bool) error
-	abort(ctx context.Context) error
+// A Store receives the parts of one object. Put sends a part, Copy appends a range of another object without moving
+// its bytes here, Complete makes the object appear (if fresh, only if there is none yet), and Abort gives it up.
+type Store interface {
+	Put(ctx context.Context, number int, part []byte) (tag string, err error)
+	Copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error)
+	Complete(ctx context.Context, tags []string, fresh bool) error
+	Abort(ctx context.Context) error
 }
 
-// newUpload sends parts of a size, parallel at a time, to a store.
-func newUpload(ctx context.Context, name string, to store, part, parallel int) *Upload {
+// NewUpload returns an upload that sends parts of part bytes to a store, up to parallel of them at a time.
+func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *Upload {
 	u := &Upload{name: name, store: to, part: part, most: parallel}
 	u.free = make(chan *buffer, max(parallel, maxParallel))
 	ctx, u.cancel = context.WithCancel(ctx)
@@ -153,7 +154,7 @@ func (u *Upload) freeAll() {
 // send sends the part that is filled.
 func (u *Upload) send() {
 	part := u.filled.memory.Bytes()[:u.filled.bytes]
-	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.put(ctx, number, part) })
+	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.Put(ctx, number, part) })
 }
 
 // ask has the store take a part, while nobody else uses the buffer.
@@ -181,7 +182,7 @@ func (u *Upload) Copy(from *Object) error {
 			return fmt.Errorf("copy %s to %s: %w", from.Name, u.name, err)
 		}
 		u.ask(func(ctx context.Context, number int) (string, error) {
-			return u.store.copy(ctx, number, from, from.Size*i/pieces, from.Size*(i+1)/pieces)
+			return u.store.Copy(ctx, number, from, from.Size*i/pieces, from.Size*(i+1)/pieces)
 		})
 	}
 	return nil
@@ -202,7 +203,7 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 			tags[i] = *tag
 		}
 		err = retry(ctx, tries, func(ctx context.Context) error {
-			return u.store.complete(ctx, tags, u.New)
+			return u.store.Complete(ctx, tags, u.New)
 		})
 	}
 	if err != nil {
@@ -225,8 +226,9 @@ func (u *Upload) Abort() error {
 	u.freeAll()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), abortTime)
 	defer cancel()
-	if err := u.store.abort(ctx); err != nil {
-		return fmt.Errorf("give up the parts of %s, which stay in the store until it removes them: %w", u.name, plain(err))
+	if err := u.store.Abort(ctx); err != nil {
+		return fmt.Errorf("give up the parts of %s, which stay in the store until it removes them: %w",
+			u.name, WithoutURL(err))
 	}
 	return nil
 }

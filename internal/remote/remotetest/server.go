@@ -1,5 +1,3 @@
-//go:build s3
-
 // Package remotetest is a store that speaks S3, and a server of files, in the process of a test.
 package remotetest
 

@@ -1,6 +1,4 @@
-//go:build s3
-
-package remote
+package s3
 
 import (
 	"bytes"
@@ -20,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
@@ -86,12 +85,12 @@ func usualCredentials() *credentials.Credentials {
 	return found
 }
 
-func s3Getter(name string) (getter, error) {
+func s3Getter(name string) (remote.Getter, error) {
 	p, err := placeOf(name)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+	return func(ctx context.Context, first, end int64, tag string) (*remote.Answer, error) {
 		var opt minio.GetObjectOptions
 		opt.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
 		if tag != "" {
@@ -119,13 +118,13 @@ func (p *place) fault(err error) error {
 	}
 	switch {
 	case said.Code == minio.NoSuchKey:
-		err = ErrMissing
+		err = remote.ErrMissing
 	case said.Code == minio.NoSuchBucket:
 		err = fmt.Errorf("no such bucket: %s", p.bucket)
 	case said.Code == minio.NoSuchUpload:
-		err = ErrGone
+		err = remote.ErrGone
 	case said.Code == minio.PreconditionFailed:
-		err = errChanged
+		err = remote.ErrChanged
 	case said.Code == "ConditionalRequestConflict", // another upload is about to be completed
 		said.Code == "XAmzContentSHA256Mismatch": // it was damaged on its way
 		return errors.New(said.Message)
@@ -162,26 +161,34 @@ type multipart struct {
 // signName is the name of that word, as http.Header has it.
 const signName = "Extsort-Upload"
 
-// Create begins an object that is sent in parts of a size, so many at a time. Sending ends when ctx is cancelled.
-func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
-	if err := Writable(name); err != nil {
+// Create begins an object that is sent in parts of part bytes, up to parallel of them at a time. Sending ends when ctx
+// is cancelled.
+func (driver) Create(ctx context.Context, name string, part, parallel int) (*remote.Upload, error) {
+	if err := remote.Writable(name); err != nil {
 		return nil, err
 	}
-	p, err := placeOf(name)
-	m := &multipart{place: p, sign: rand.Text()}
-	if err == nil {
-		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
-			m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{UserMetadata: m.signed()})
-			return p.fault(err)
-		})
-	}
+	m, err := begin(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("create output %s: %w", Shown(name), err)
+		return nil, fmt.Errorf("create output %s: %w", remote.Shown(name), err)
 	}
-	return newUpload(ctx, name, m, part, parallel), nil
+	return remote.NewUpload(ctx, name, m, part, parallel), nil
 }
 
-func (m *multipart) put(ctx context.Context, number int, part []byte) (tag string, err error) {
+// begin starts the upload of an object.
+func begin(ctx context.Context, name string) (*multipart, error) {
+	p, err := placeOf(name)
+	if err != nil {
+		return nil, err
+	}
+	m := &multipart{place: p, sign: rand.Text()}
+	err = remote.RetryOpening(ctx, func(ctx context.Context) (err error) {
+		m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{UserMetadata: m.signed()})
+		return p.fault(err)
+	})
+	return m, err
+}
+
+func (m *multipart) Put(ctx context.Context, number int, part []byte) (tag string, err error) {
 	sum := sha256.Sum256(part) // which is signed, so that the store sees that all came as it was sent
 	body := &body{part: bytes.NewReader(part)}
 	defer body.end()
@@ -215,7 +222,9 @@ func (b *body) end() {
 	b.part.Reset(nil)
 }
 
-func (m *multipart) copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error) {
+func (m *multipart) Copy(
+	ctx context.Context, number int, from *remote.Object, first, end int64,
+) (tag string, err error) {
 	p, err := placeOf(from.Name)
 	if err != nil {
 		return "", backoff.Permanent(err)
@@ -232,22 +241,22 @@ func (m *multipart) signed() map[string]string { return map[string]string{signNa
 
 // complete makes the object. Where there is no upload any more, or an object where a new one was wanted, an attempt
 // before this one may have made it, whose answer was lost.
-func (m *multipart) complete(ctx context.Context, tags []string, fresh bool) error {
+func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) error {
 	var opt minio.PutObjectOptions
 	if fresh {
 		opt.SetMatchETagExcept("*")
 	}
 	err := m.finish(ctx, tags, opt)
-	if errors.Is(err, ErrGone) || errors.Is(err, errChanged) {
+	if errors.Is(err, remote.ErrGone) || errors.Is(err, remote.ErrChanged) {
 		if done, unknown := m.done(ctx); done || unknown != nil {
 			err = unknown
 		}
 	}
 	switch {
-	case errors.Is(err, errChanged):
-		return backoff.Permanent(ErrExists)
+	case errors.Is(err, remote.ErrChanged):
+		return backoff.Permanent(remote.ErrExists)
 	case err == nil && len(tags) == 0:
-		return plain(m.abort(ctx)) // which nobody has completed
+		return remote.WithoutURL(m.Abort(ctx)) // which nobody has completed
 	}
 	return err
 }
@@ -279,7 +288,7 @@ func (m *multipart) finish(ctx context.Context, tags []string, opt minio.PutObje
 	return m.fault(err)
 }
 
-func (m *multipart) abort(ctx context.Context) error {
+func (m *multipart) Abort(ctx context.Context) error {
 	err := m.core.AbortMultipartUpload(ctx, m.bucket, m.key, m.id)
 	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
 		return nil
@@ -288,13 +297,13 @@ func (m *multipart) abort(ctx context.Context) error {
 }
 
 // Forget has the store give up uploads that are not complete, of all names that begin so.
-func Forget(ctx context.Context, prefix string) error {
+func (driver) Forget(ctx context.Context, prefix string) error {
 	p, err := placeOf(prefix)
 	if err == nil {
-		err = retry(ctx, openTries, func(ctx context.Context) (err error) {
+		err = remote.RetryOpening(ctx, func(ctx context.Context) (err error) {
 			for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
 				one := &multipart{place: place{p.core, p.bucket, found.Key}, id: found.UploadID}
-				err = errors.Join(err, cmp.Or(found.Err, one.abort(ctx)))
+				err = errors.Join(err, cmp.Or(found.Err, one.Abort(ctx)))
 			}
 			return p.fault(err)
 		})

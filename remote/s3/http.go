@@ -1,6 +1,4 @@
-//go:build s3
-
-package remote
+package s3
 
 import (
 	"cmp"
@@ -14,18 +12,19 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/extsort/extsort/internal/remote"
 )
 
 // Open opens what is elsewhere under a name, and reads its first bytes. Reading ends when ctx is cancelled.
-func Open(ctx context.Context, name string) (*Object, error) {
+func (driver) Open(ctx context.Context, name string) (*remote.Object, error) {
 	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
-		return open(ctx, Shown(name), httpGetter(name))
+		return remote.NewObject(ctx, remote.Shown(name), httpGetter(name))
 	}
 	get, err := s3Getter(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return open(ctx, name, get)
+	return remote.NewObject(ctx, name, get)
 }
 
 // transport speaks HTTP/1.1, where every request that is on its way has a connection of its own: they do not share
@@ -43,8 +42,8 @@ var transport = &http.Transport{
 
 var client = &http.Client{Transport: transport}
 
-func httpGetter(name string) getter {
-	return func(ctx context.Context, first, end int64, tag string) (*answer, error) {
+func httpGetter(name string) remote.Getter {
+	return func(ctx context.Context, first, end int64, tag string) (*remote.Answer, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
 		if err != nil {
 			return nil, backoff.Permanent(errors.New("it is no valid URL"))
@@ -70,13 +69,13 @@ func httpGetter(name string) getter {
 }
 
 // answerOf is what came by the header of an answer.
-func answerOf(header http.Header, body io.ReadCloser, first int64) (*answer, error) {
-	a := &answer{body: body, tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
+func answerOf(header http.Header, body io.ReadCloser, first int64) (*remote.Answer, error) {
+	a := &remote.Answer{Body: body, Tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
 	var from, to int64
-	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &a.size)
+	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &a.Size)
 	if err != nil || from != first {
 		body.Close()
-		return nil, backoff.Permanent(errNoRanges)
+		return nil, backoff.Permanent(remote.ErrNoRanges)
 	}
 	return a, nil
 }
@@ -84,9 +83,9 @@ func answerOf(header http.Header, body io.ReadCloser, first int64) (*answer, err
 // outOfRange is why there are no bytes at a place where there were some when the object was opened with that tag.
 func outOfRange(tag string) error {
 	if tag == "" {
-		return backoff.Permanent(errEmpty)
+		return backoff.Permanent(remote.ErrEmpty)
 	}
-	return backoff.Permanent(errChanged)
+	return backoff.Permanent(remote.ErrChanged)
 }
 
 // statusError is the error of an answer that has no bytes.
@@ -94,9 +93,9 @@ func statusError(status int) error {
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusOK:
-		return backoff.Permanent(errNoRanges)
+		return backoff.Permanent(remote.ErrNoRanges)
 	case status == http.StatusPreconditionFailed:
-		return backoff.Permanent(errChanged)
+		return backoff.Permanent(remote.ErrChanged)
 	case status == http.StatusNotFound:
 		return backoff.Permanent(fmt.Errorf("no such file (%s)", text))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -119,7 +118,7 @@ func lasting(err error) error {
 		return backoff.Permanent(fmt.Errorf("no such host: %s", missing.Name))
 	}
 	if strings.Contains(err.Error(), "tls: failed to verify certificate") {
-		return backoff.Permanent(plain(err))
+		return backoff.Permanent(remote.WithoutURL(err))
 	}
 	return err
 }

@@ -1,6 +1,4 @@
-//go:build s3
-
-package remote
+package s3
 
 import (
 	"bytes"
@@ -11,13 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
 // begun is an upload that has a content, but for its end.
-func begun(t *testing.T, content []byte, fresh bool) *Upload {
+func begun(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	t.Helper()
-	u, err := Create(t.Context(), remotetest.S3("o"), MinPart, 2)
+	u, err := driver{}.Create(t.Context(), remotetest.S3("o"), remote.MinPart, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func begun(t *testing.T, content []byte, fresh bool) *Upload {
 // it is busy when it is asked for the object.
 func TestUploadWhoseAnswerIsLost(t *testing.T) {
 	s := remotetest.Start(t)
-	for _, size := range []int{0, 100, MinPart + 1} {
+	for _, size := range []int{0, 100, remote.MinPart + 1} {
 		for _, fresh := range []bool{false, true} {
 			content := bytes.Repeat([]byte{byte(size), 1}, size)[:size]
 			u := begun(t, content, fresh)
@@ -67,19 +66,22 @@ func TestUploadWhoseAnswerIsLost(t *testing.T) {
 func TestUploadIsNotTakenForAnother(t *testing.T) {
 	s := remotetest.Start(t)
 	content := []byte("content")
-	u := begun(t, content, false)
-	if err := Forget(t.Context(), remotetest.S3("o")); err != nil {
+	m, err := begin(t.Context(), remotetest.S3("o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (driver{}).Forget(t.Context(), remotetest.S3("o")); err != nil {
 		t.Fatal(err)
 	}
 	for _, missing := range []bool{true, false} {
-		if err := u.store.complete(t.Context(), []string{"tag"}, false); !errors.Is(err, ErrGone) {
+		if err := m.Complete(t.Context(), []string{"tag"}, false); !errors.Is(err, remote.ErrGone) {
 			t.Errorf("the object is missing %v: %v", missing, err)
 		}
 		if err := begun(t, content, false).Commit(t.Context(), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := begun(t, content, true).Commit(t.Context(), -1); !errors.Is(err, ErrExists) {
+	if err := begun(t, content, true).Commit(t.Context(), -1); !errors.Is(err, remote.ErrExists) {
 		t.Errorf("there is an object: %v", err)
 	}
 	if left := s.Unfinished(); len(left) > 0 {
@@ -90,7 +92,7 @@ func TestUploadIsNotTakenForAnother(t *testing.T) {
 // TestUploadIsSentAgainWhenItWasDamaged changes a byte of the first part on its way.
 func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 	s := remotetest.Start(t)
-	content := bytes.Repeat([]byte("content"), MinPart/4)
+	content := bytes.Repeat([]byte("content"), remote.MinPart/4)
 	var parts atomic.Int64
 	s.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +116,7 @@ func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 // TestUploadIsAnsweredEarly refuses parts, once each, before they were read. Their memory is used again at once.
 func TestUploadIsAnsweredEarly(t *testing.T) {
 	s := remotetest.Start(t)
-	content := make([]byte, 4*MinPart)
+	content := make([]byte, 4*remote.MinPart)
 	rand.NewChaCha8([32]byte{}).Read(content)
 	var parts atomic.Int64
 	s.Wrap(func(next http.Handler) http.Handler {

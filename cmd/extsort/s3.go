@@ -1,0 +1,5 @@
+//go:build s3
+
+package main
+
+import _ "github.com/extsort/extsort/remote/s3" // registers object stores and web servers
