@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
@@ -144,8 +145,9 @@ func (o *Options) validate() error {
 	}
 	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread, Sift}, o.Strategy), option.Strategy,
 		" %q: use auto, merge, partition, spread, reread or sift", o.Strategy)
-	check(slices.Contains([]string{"", "auto", "none", "delta", "s2", "zstd"}, o.SpillCompress), option.SpillCompress,
-		" %q: use auto, none, delta, s2 or zstd", o.SpillCompress)
+	spillCodecs := plan.SpillCodecNames()
+	check(o.SpillCompress == "" || slices.Contains(spillCodecs, o.SpillCompress), option.SpillCompress,
+		" %q: use %s", o.SpillCompress, english.WordSeries(spillCodecs, "or"))
 	check(o.Limit >= NoRecords, option.Limit, " %d: must be at least 1", o.Limit)
 	o.validateFrame(check)
 	check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)

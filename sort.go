@@ -186,9 +186,10 @@ func (s *session) choose(ctx context.Context) error {
 	}
 	s.run.AskedFor()
 	warnOfMemoryFolders(&s.opt, s.run.Plan)
-	if layout := facts.Keyer.Layout(); s.opt.SpillCompress == "delta" && format.NewPacker(layout) == nil {
-		s.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by delta, but stored as it is",
-			layout.RecordSize))
+	layout := facts.Keyer.Layout()
+	if c, ok := format.ParseBlockCompression(s.opt.SpillCompress); ok && !format.NewBlockCoder(layout, 1).Supports(c) {
+		s.opt.Warn(fmt.Sprintf("spill of records of %d bytes is not compressed by %v, but stored as it is",
+			layout.RecordSize, c))
 	}
 	return nil
 }

@@ -1,42 +1,173 @@
 package format
 
 import (
-	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"path/filepath"
+	"slices"
+	"strings"
 
-	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/zstd"
-	"github.com/klauspost/pgzip"
-	"github.com/pierrec/lz4/v4"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Compression is a way to compress a stream or a block.
+// Compression is a codec: an index into the table of codecs.
 type Compression uint8
 
-// The compressions. S2 reads Snappy's framing format too.
-const (
-	None Compression = iota
-	Gzip
-	Zstd
-	S2
-	LZ4   // of inputs only
-	Bzip2 // of inputs only
-	Delta // of blocks of sorted records only: a BlockCoder's, see Packer
-)
+// None leaves bytes as they are. The other values of Compression are in the files of their codecs. Each is written to
+// the indexes of checkpoints, and so it must not change.
+const None Compression = 0
 
-var compressionNames = []string{"none", "gzip", "zstd", "s2", "lz4", "bzip2", "delta"}
+// codecs is the table of compressions. A new one is a file and a row here.
+var codecs = []*codec{
+	None:  &plainCodec,
+	Gzip:  &gzipCodec,
+	Zstd:  &zstdCodec,
+	S2:    &s2Codec,
+	LZ4:   &lz4Codec,
+	Bzip2: &bzip2Codec,
+	Delta: &deltaCodec,
+}
 
-// String is the name that ParseCompression or Recognition reads, but for Delta.
-func (c Compression) String() string { return compressionNames[c] }
+// codec is a compression of inputs, outputs or the blocks of spill files. A part it lacks is nil.
+type codec struct {
+	name    string   // as flags and reports call it
+	aliases []string // other names that ParseCompression reads
 
-// NewReader decompresses r, members or frames one after the other. Its errors tell the compressed offset. What it
-// allocates is bounded by CodecMemory, but for zstd grows to the window that the stream demands: a frame that needs
-// more than windowBytes is an error. Closing it does not close r.
+	suffix        string   // of the names of files, with its dot; outputs so named are compressed
+	otherSuffixes []string // of files from other programs; an output is not written under them
+
+	// detect reports whether a stream that begins with these bytes is compressed so. If it is nil, the bytes tell
+	// nothing, and the suffix of the input's name decides.
+	detect func(first []byte) bool
+
+	// unreadable describes a variant of the format that reader does not know, if a stream begins as one, else "".
+	unreadable func(first []byte) string
+
+	// reader decompresses a stream. It may look back no further than windowBytes; see windowError.
+	reader      func(source *countingReader, windowBytes int64) (io.ReadCloser, error)
+	readerBytes int64                    // its memory, for a window of CommonWindow
+	window      func(first []byte) int64 // bytes that a stream looks back to; nil: CommonWindow at most
+
+	// writer compresses a stream with up to that many goroutines.
+	writer      func(w io.Writer, workers int) (io.WriteCloser, error)
+	writerBytes func(workers int) int64 // its memory
+
+	blocks *blockCodec // of spill files
+}
+
+// plainCodec is that of None.
+var plainCodec = codec{
+	name:        "none",
+	reader:      func(r *countingReader, _ int64) (io.ReadCloser, error) { return io.NopCloser(r), nil },
+	writer:      func(w io.Writer, _ int) (io.WriteCloser, error) { return nopWriteCloser{w}, nil },
+	writerBytes: func(int) int64 { return 0 },
+}
+
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }
+
+// perWorker returns the memory of a writer that takes base bytes and more for each of its workers.
+func perWorker(base, each int64) func(workers int) int64 {
+	return func(workers int) int64 { return base + int64(workers)*each }
+}
+
+// foreignSuffixes are those of compressions that have no codec. An output is not written under them.
+var foreignSuffixes = []string{".xz", ".Z", ".lzma", ".lz", ".lzo", ".br", ".7z", ".zip"}
+
+// String returns the name of the codec, as flags and reports show it.
+func (c Compression) String() string { return codecs[c].name }
+
+// namesOf returns the names of the codecs that have something, with their aliases if those are wanted.
+func namesOf(has func(*codec) bool, aliases bool) []string {
+	var names []string
+	for _, c := range codecs {
+		if !has(c) {
+			continue
+		}
+		names = append(names, c.name)
+		if aliases {
+			names = append(names, c.aliases...)
+		}
+	}
+	return names
+}
+
+func (c *codec) isRead() bool    { return c.reader != nil }
+func (c *codec) isWritten() bool { return c.writer != nil }
+
+// Compressions returns the names that ParseCompression reads.
+func Compressions() []string { return namesOf((*codec).isWritten, true) }
+
+// CompressionSuffixes returns the suffixes by which ParseCompression chooses a codec.
+func CompressionSuffixes() []string {
+	var suffixes []string
+	for _, c := range codecs {
+		if c.isWritten() && c.suffix != "" {
+			suffixes = append(suffixes, c.suffix)
+		}
+	}
+	return suffixes
+}
+
+// Decompressions returns the values that Recognition.Decompress may have.
+func Decompressions() []string { return append([]string{"auto"}, namesOf((*codec).isRead, false)...) }
+
+// find returns the first codec for which is returns true, else None.
+func find(is func(*codec) bool) Compression { return Compression(max(slices.IndexFunc(codecs, is), 0)) }
+
+// ParseCompression returns the codec of an output: that called s or, if s is empty, that of the suffix of a file's
+// name, else None. A suffix that promises a codec that cannot be written is an error.
+func ParseCompression(s, name string) (Compression, error) {
+	if s != "" {
+		if !slices.Contains(Compressions(), s) {
+			known := namesOf((*codec).isWritten, false)
+			return None, option.Errorf(option.Compress, " %q: use %s", s, english.WordSeries(known, "or"))
+		}
+		return find(func(c *codec) bool { return c.name == s || slices.Contains(c.aliases, s) }), nil
+	}
+	suffix := filepath.Ext(name)
+	if suffix == "" {
+		return None, nil
+	}
+	c := find(func(c *codec) bool { return c.suffix == suffix })
+	if c == None && isCompressionSuffix(suffix) || !codecs[c].isWritten() {
+		return None, option.Errorf(option.Output, " %s: nothing is written as %s: use %s, or %v none to "+
+			"write it uncompressed under that name", name, suffix, codecs[Zstd].suffix, option.Compress)
+	}
+	return c, nil
+}
+
+// isCompressionSuffix reports whether files with this suffix are compressed, also by what has no codec.
+func isCompressionSuffix(suffix string) bool {
+	return slices.Contains(foreignSuffixes, suffix) || slices.ContainsFunc(codecs, func(c *codec) bool {
+		return suffix != "" && c.suffix == suffix || slices.Contains(c.otherSuffixes, suffix)
+	})
+}
+
+// Detect returns the codec of a stream by its first bytes. Records may begin with any bytes, so each codec checks as
+// much as its format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for zstd once in
+// 2^28.
+func Detect(first []byte) Compression {
+	return find(func(c *codec) bool { return c.detect != nil && c.detect(first) })
+}
+
+// detectByName returns the codec of an input by the suffix of its name, where its bytes can be anything. The name may
+// be a URL.
+func detectByName(name string) Compression {
+	if strings.Contains(name, "://") {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	suffix := filepath.Ext(name)
+	return find(func(c *codec) bool { return c.detect == nil && c.isRead() && suffix != "" && c.suffix == suffix })
+}
+
+// NewReader decompresses r, members or frames one after the other. Its errors contain the compressed offset. Its memory
+// is that of CodecMemory, plus what the window of the stream exceeds CommonWindow by. A window of more than windowBytes
+// is an error. Closing the reader does not close r.
 //
 // A stream that is cut short is an error. But s2 and Snappy streams that something else wrote do not say where they
 // end: they look complete if they are cut between two of their blocks. Those of NewWriter have an end of their own.
@@ -47,14 +178,13 @@ func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 	if c == None {
 		return io.NopCloser(r)
 	}
-	windowBytes = max(windowBytes, zstd.MinWindowSize)
-	return &decompressor{source: countingReader{r: r}, compression: c, windowBytes: uint64(windowBytes)}
+	return &decompressor{source: countingReader{r: r}, codec: codecs[c], windowBytes: windowBytes}
 }
 
 type decompressor struct {
 	source      countingReader
-	compression Compression
-	windowBytes uint64
+	codec       *codec
+	windowBytes int64
 	plain       io.ReadCloser // nil until the first Read
 	begun       bool          // something was decompressed
 	err         error         // sticks
@@ -78,7 +208,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (d *decompressor) Read(p []byte) (n int, err error) {
 	if d.err == nil && d.plain == nil {
-		d.err = d.explain(d.open())
+		d.plain, err = d.codec.reader(&d.source, d.windowBytes)
+		d.err = d.explain(err)
 	}
 	if d.err == nil {
 		n, err = d.plain.Read(p)
@@ -88,48 +219,38 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 	return n, d.err
 }
 
+// windowError is the error of a stream that looks back further than it may.
+type windowError struct{ error }
+
+func (e *windowError) Unwrap() error { return e.error }
+
+// errTrailing is the error of a stream followed by something else.
+var errTrailing = errors.New("other bytes follow the compressed ones: decompress it first")
+
 // explain says where decompression failed, and what to do unless the source did.
 func (d *decompressor) explain(err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	if _, tooFar := errors.AsType[*windowError](err); tooFar {
 		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise %v: %w",
 			d.windowBytes>>20, option.MemoryBytes, err)
 	}
-	hint, cutShort := "", errors.Is(err, io.ErrUnexpectedEOF)
+	cutShort := errors.Is(err, io.ErrUnexpectedEOF)
 	if cutShort {
 		err = fmt.Errorf("it was cut short or is damaged, get it whole again: %w", err)
 	}
-	if d.source.err == nil && !(cutShort && d.begun) && !errors.Is(err, errTrailing) {
-		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.compression, option.Decompress)
+	hint := ""
+	if d.source.err == nil && !d.isCertain(cutShort, err) {
+		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.codec.name, option.Decompress)
 	}
-	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.compression, d.source.n, err, hint)
+	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.codec.name, d.source.n, err, hint)
 }
 
-func (d *decompressor) open() error {
-	switch d.compression {
-	case Gzip:
-		z, err := newGzipReader(&d.source)
-		if err != nil {
-			return err
-		}
-		d.plain = z
-	case Zstd:
-		z, err := zstd.NewReader(&d.source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(d.windowBytes))
-		if err != nil {
-			return err
-		}
-		d.plain = z.IOReadCloser()
-	case S2:
-		d.plain = io.NopCloser(newS2Reader(&d.source))
-	case LZ4:
-		d.plain = io.NopCloser(lz4.NewReader(&d.source))
-	case Bzip2:
-		d.plain = io.NopCloser(bzip2.NewReader(&d.source))
-	}
-	return nil
+// isCertain reports whether the stream is of the codec in spite of its error. Any bytes may look like the beginning
+// of one that has no magic number.
+func (d *decompressor) isCertain(cutShort bool, err error) bool {
+	return d.codec.detect != nil && (cutShort && d.begun || errors.Is(err, errTrailing))
 }
 
 func (d *decompressor) Close() error {
@@ -139,63 +260,14 @@ func (d *decompressor) Close() error {
 	return nil
 }
 
-// What is compressed with one history, and by itself: more takes memory for each worker, and makes records hardly
-// smaller.
-const (
-	zstdWindow = 128 << 10
-	s2Block    = 256 << 10
-	gzipBlock  = 256 << 10
-)
-
-func zstdOptions(workers int) []zstd.EOption {
-	return []zstd.EOption{
-		zstd.WithEncoderConcurrency(workers), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true),
-	}
-}
-
 // NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
-// open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same.
+// open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same. A codec
+// that is not written is an error.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
-	workers = max(workers, 1)
-	switch c {
-	case Gzip:
-		z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
-		if err != nil {
-			return nil, err
-		}
-		return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
-	case Zstd:
-		return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
-	case S2:
-		return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}, nil
+	if !codecs[c].isWritten() {
+		return nil, fmt.Errorf("compress by %v: %w", c, errors.ErrUnsupported)
 	}
-	return nopWriteCloser{w}, nil
-}
-
-// gzipWriter is a pgzip.Writer whose goroutines end at Close when writing has failed, too.
-type gzipWriter struct{ *pgzip.Writer }
-
-func (z gzipWriter) Close() error {
-	err := z.Writer.Close()
-	if err != nil {
-		z.Reset(io.Discard)
-	}
-	return err
-}
-
-type nopWriteCloser struct{ io.Writer }
-
-func (nopWriteCloser) Close() error { return nil }
-
-// codecMemory has what CodecMemory is made of: of a reader, of a writer, and of each of its workers.
-var codecMemory = [Delta + 1]struct{ reader, writer, worker int64 }{
-	Gzip: {128 << 10, 3 << 20, 7 << 19},
-	Zstd: {24 << 20, 16 << 20, 5 << 19},
-	S2:   {10 << 20, 6 << 20, 1 << 20},
-
-	LZ4:   {reader: 26 << 20}, // blocks of 8 MiB, as old frames have them; new ones, of 4 MiB, hold 9 MiB
-	Bzip2: {reader: 5 << 20},  // a block of 900 kB, 4 bytes each
+	return codecs[c].writer(w, max(workers, 1))
 }
 
 // CommonWindow is what zstd's levels up to 19 look back to at most, and what CodecMemory counts for a reader.
@@ -203,26 +275,20 @@ const CommonWindow = 8 << 20
 
 // Window is how far the first frame of a stream that begins with first looks back, no less than CommonWindow.
 func Window(c Compression, first []byte) int64 {
-	var h zstd.Header
-	if c != Zstd || h.Decode(first) != nil {
+	if codecs[c].window == nil {
 		return CommonWindow
 	}
-	window := h.WindowSize
-	if h.SingleSegment {
-		window = h.FrameContentSize
-	}
-	return int64(min(max(window, CommonWindow), math.MaxInt64/2))
+	return max(codecs[c].window(first), CommonWindow)
 }
 
 // CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
 // workers, or (workers 0) for a NewReader of a stream with a CommonWindow: a larger one takes that much more.
 func CodecMemory(c Compression, workers int) int64 {
-	m := &codecMemory[c]
-	switch {
-	case workers == 0:
-		return m.reader
-	case c == Zstd && workers == 1:
-		return 4 << 20 // without goroutines
+	if workers == 0 {
+		return codecs[c].readerBytes
 	}
-	return m.writer + int64(workers)*m.worker
+	if !codecs[c].isWritten() {
+		return 0
+	}
+	return codecs[c].writerBytes(workers)
 }

@@ -2,14 +2,63 @@ package format
 
 import (
 	"bufio"
-	"errors"
+	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/pgzip"
 )
 
-// errTrailing is the error of a gzip stream with something else behind it.
-var errTrailing = errors.New("other bytes follow the compressed ones: decompress it first (gzip -dc leaves them out)")
+// Gzip is the format of RFC 1952: members one after the other.
+const Gzip Compression = 1
+
+var gzipCodec = codec{
+	name:   "gzip",
+	suffix: ".gz",
+
+	detect:      isGzip,
+	reader:      newGzipReader,
+	readerBytes: 128 << 10,
+
+	writer:      newGzipWriter,
+	writerBytes: perWorker(3<<20, 7<<19),
+}
+
+// isGzip recognises a member by 1f 8b 08, flags below 20, the time in 4 bytes, the extra flags 00, 02 or 04, and the
+// system 00 … 0d or ff.
+func isGzip(first []byte) bool {
+	if len(first) < 10 || !matches(first, gzipMagic+"\x08") {
+		return false
+	}
+	flags, extra, system := first[3], first[8], first[9]
+	return flags < 0x20 && bytes.IndexByte([]byte{0, 2, 4}, extra) >= 0 && (system <= 13 || system == 255)
+}
+
+// gzipBlock is how many bytes are compressed by themselves. Larger blocks take memory for each worker, and make records
+// hardly smaller.
+const gzipBlock = 256 << 10
+
+// gzipWriter is a pgzip.Writer whose goroutines end at Close when writing has failed, too.
+type gzipWriter struct{ *pgzip.Writer }
+
+func newGzipWriter(w io.Writer, workers int) (io.WriteCloser, error) {
+	z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
+}
+
+func (z gzipWriter) Close() error {
+	err := z.Writer.Close()
+	if err != nil {
+		z.Reset(io.Discard)
+	}
+	return err
+}
+
+var errGzipTrailing = fmt.Errorf("%w (gzip -dc leaves them out)", errTrailing)
 
 // gzipMagic is what each member of a gzip stream begins with.
 const gzipMagic = "\x1f\x8b"
@@ -21,7 +70,7 @@ type gzipReader struct {
 	member *gzip.Reader
 }
 
-func newGzipReader(r io.Reader) (*gzipReader, error) {
+func newGzipReader(r *countingReader, _ int64) (io.ReadCloser, error) {
 	source := bufio.NewReader(r)
 	member, err := gzip.NewReader(source)
 	if err != nil {
@@ -65,7 +114,7 @@ func (z *gzipReader) next() error {
 	case len(magic) == 1 && magic[0] == gzipMagic[0]:
 		return io.ErrUnexpectedEOF
 	}
-	return errTrailing
+	return errGzipTrailing
 }
 
 func (z *gzipReader) skipZeros() error {
@@ -75,7 +124,7 @@ func (z *gzipReader) skipZeros() error {
 			return err
 		}
 		if b != 0 {
-			return errTrailing
+			return errGzipTrailing
 		}
 	}
 }

@@ -9,6 +9,51 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
+// S2 is the framing format of s2, of which Snappy's is an older part that is read as well.
+const S2 Compression = 3
+
+var s2Codec = codec{
+	name:          "s2",
+	suffix:        ".s2",
+	otherSuffixes: []string{".sz"},
+
+	detect: func(first []byte) bool {
+		return matches(first, "\xff\x06\x00\x00S2sTwO") || matches(first, "\xff\x06\x00\x00sNaPpY")
+	},
+	reader:      newS2Reader,
+	readerBytes: 10 << 20,
+
+	writer:      newS2Writer,
+	writerBytes: perWorker(6<<20, 1<<20),
+
+	blocks: &blockCodec{
+		open:       func(Layout, int) blockCoder { return s2Blocks{} },
+		maxBytes:   s2.MaxEncodedLen,
+		coderBytes: func(int) int { return 64 << 10 },
+		decodeCost: 0.5,
+		trial:      2,
+	},
+}
+
+// s2Block is how many bytes are compressed by themselves. Larger blocks take memory for each worker, and make records
+// hardly smaller.
+const s2Block = 256 << 10
+
+type s2Blocks struct{}
+
+func (s2Blocks) compress(dst, src []byte) []byte { return s2.Encode(dst, src) }
+
+func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
+	size, err := s2.DecodedLen(src)
+	if err != nil {
+		return nil, err
+	}
+	if size > len(dst) {
+		return nil, fmt.Errorf("it holds %d bytes, where %d were expected", size, len(dst))
+	}
+	return s2.Decode(dst[:size], src)
+}
+
 // An s2 stream does not say where it ends: one that is cut between two blocks looks complete. Ours have two chunks
 // more, which other readers skip: the first one announces the second, without which the stream was cut short.
 //
@@ -31,6 +76,10 @@ var (
 type s2Writer struct {
 	blocks *s2.Writer
 	begun  bool
+}
+
+func newS2Writer(w io.Writer, workers int) (io.WriteCloser, error) {
+	return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}, nil
 }
 
 func (z *s2Writer) Write(p []byte) (int, error) {
@@ -66,10 +115,10 @@ type s2Reader struct {
 	cut    error // what it means if the stream ends here
 }
 
-func newS2Reader(source *countingReader) *s2Reader {
+func newS2Reader(source *countingReader, _ int64) (io.ReadCloser, error) {
 	z := &s2Reader{source: source, cut: errS2Empty}
 	z.blocks = s2.NewReader(source, s2.ReaderSkippableCB(s2Chunk, z.skip))
-	return z
+	return io.NopCloser(z), nil
 }
 
 func (z *s2Reader) Read(p []byte) (int, error) {

@@ -22,10 +22,21 @@ import (
 const testWindow = 128 << 20 // as zstd itself grants
 
 var (
-	compressions      = []Compression{None, Gzip, Zstd, S2}
-	blockCompressions = []Compression{S2, Zstd, Delta}
-	inputCompressions = []Compression{None, Gzip, Zstd, S2, LZ4, Bzip2}
+	compressions      = allOf((*codec).isWritten)
+	inputCompressions = allOf((*codec).isRead)
+	blockCompressions = allOf(func(c *codec) bool { return c.blocks != nil })
 )
+
+// allOf returns the compressions that have something, in the order of the table.
+func allOf(has func(*codec) bool) []Compression {
+	var all []Compression
+	for i, c := range codecs {
+		if has(c) {
+			all = append(all, Compression(i))
+		}
+	}
+	return all
+}
 
 // bzip2Text is what bzip2 makes of "some data, some data"; no Go package writes bzip2.
 const bzip2Text = "BZh91AY&SY\x5b\x6f\xe8\x5b\x00\x00\x08\x11\x80\x40\x04\x26\x02\x8c\x00\x20\x00\x21\x28\x32\x02\x0c" +
@@ -299,9 +310,11 @@ func TestBlocksRoundTripConcurrently(t *testing.T) {
 
 var testCoder = NewBlockCoder(Bare(Type{Kind: Unsigned, Size: 1}), 2) // every number of bytes is whole records
 
-func checkBlock(t *testing.T, c Compression, data []byte) {
+func checkBlock(t *testing.T, c Compression, data []byte) { checkBlockOf(t, testCoder, c, data) }
+
+func checkBlockOf(t *testing.T, coder *BlockCoder, c Compression, data []byte) {
 	room := make([]byte, MaxCompressed(len(data), c))
-	packed, err := testCoder.Compress(room, data, c)
+	packed, err := coder.Compress(room, data, c)
 	if err != nil {
 		t.Error(err)
 		return
@@ -310,16 +323,16 @@ func checkBlock(t *testing.T, c Compression, data []byte) {
 		t.Errorf("%v: %d bytes are not compressed into the memory given", c, len(data))
 	}
 	dst := make([]byte, len(data))
-	if got, err := testCoder.Decompress(dst, packed, c); err != nil || !bytes.Equal(got, data) {
+	if got, err := coder.Decompress(dst, packed, c); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("%v: %d bytes: %v", c, len(data), err)
 	}
 	if len(data) == 0 {
 		return
 	}
-	if _, err := testCoder.Decompress(dst[:len(data)-1], packed, c); err == nil && c != Delta {
+	if _, err := coder.Decompress(dst[:len(data)-1], packed, c); err == nil && c != Delta {
 		t.Errorf("%v: a block of %d bytes fits into one less", c, len(data))
 	}
-	if _, err := testCoder.Decompress(dst, packed[:len(packed)/2], c); err == nil {
+	if _, err := coder.Decompress(dst, packed[:len(packed)/2], c); err == nil {
 		t.Errorf("%v: half a block of %d bytes is accepted", c, len(data))
 	}
 }

@@ -198,7 +198,7 @@ func either(words []string) string {
 // suffix returns the suffix of a file's name, without that of a compression.
 func suffix(name string) string {
 	last := filepath.Ext(name)
-	if slices.Contains(compressionSuffixes, last) || slices.Contains(foreignSuffixes, last) {
+	if isCompressionSuffix(last) {
 		return filepath.Ext(strings.TrimSuffix(name, last))
 	}
 	return last

@@ -71,7 +71,7 @@ func findVectors(header []byte, recordSize int, records int64, name string) *Cou
 		return nil
 	}
 	suffix := filepath.Ext(name)
-	if slices.Contains(compressionSuffixes, suffix) || slices.Contains(foreignSuffixes, suffix) {
+	if isCompressionSuffix(suffix) {
 		suffix = filepath.Ext(name[:len(name)-len(suffix)])
 	}
 	count, dimension := binary.LittleEndian.Uint32(header), binary.LittleEndian.Uint32(header[4:])

@@ -3,113 +3,33 @@ package format
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pierrec/lz4/v4"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort/internal/option"
 )
-
-var (
-	compressionSuffixes = []string{"", ".gz", ".zst", ".s2"}
-
-	// foreignSuffixes are of compressions that no output can have, and other ways to write those that it can.
-	foreignSuffixes = []string{
-		".xz", ".lz4", ".bz2", ".zstd", ".Z", ".lzma", ".lz", ".lzo", ".br", ".sz", ".7z", ".zip",
-	}
-)
-
-// ParseCompression reads how an output is to be compressed: none, gzip, zstd (or zst) or s2. Where s is empty the
-// suffix of a file's name asks for it: .gz, .zst, .s2, else None. A suffix that promises another compression is an
-// error.
-func ParseCompression(s, name string) (Compression, error) {
-	switch suffix, at := filepath.Ext(name), slices.Index(compressionNames[:LZ4], s); {
-	case at >= 0:
-		return Compression(at), nil
-	case s == "zst":
-		return Zstd, nil
-	case s != "":
-		return None, option.Errorf(option.Compress, " %q: use none, gzip, zstd or s2", s)
-	case slices.Contains(foreignSuffixes, suffix):
-		return None, option.Errorf(option.Output, " %s: nothing is written as %s: use .zst, or %v none to "+
-			"write it uncompressed under that name", name, suffix, option.Compress)
-	default:
-		return Compression(max(slices.Index(compressionSuffixes, suffix), 0)), nil
-	}
-}
 
 // DetectBytes is how many of the first bytes of a stream Detect and Recognition want to see. A shorter stream is given
 // whole. A tar archive has its magic at byte 257, and text is known by some lines.
 const DetectBytes = 512
 
-// Detect recognises a compressed stream by its first bytes. Records may begin with any bytes, so it asks for
-// as much as each format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for
-// zstd once in 2^28.
-//
-//	gzip    1f 8b 08, flags below 20, time (4), extra flags 00 02 04, system 00 … 0d ff
-//	zstd    28 b5 2f fd, or 50 … 5f 2a 4d 18 for a skippable frame
-//	s2      ff 06 00 00 "S2sTwO", and Snappy's ff 06 00 00 "sNaPpY"
-//	lz4     04 22 4d 18, then a descriptor whose checksum is right
-//	bzip2   "BZh", "1" … "9", then 31 41 59 26 53 59 of a block or 17 72 45 38 50 90 of the end
-func Detect(first []byte) Compression {
-	begins := func(magic string) bool { return bytes.HasPrefix(first, []byte(magic)) }
-	switch {
-	case begins("\x1f\x8b\x08") && len(first) >= 10 && first[3] < 0x20 &&
-		bytes.IndexByte([]byte{0, 2, 4}, first[8]) >= 0 && (first[9] <= 13 || first[9] == 255):
-		return Gzip
-	case begins("\x28\xb5\x2f\xfd"), len(first) >= 4 && first[0]&0xf0 == 0x50 && string(first[1:4]) == "\x2a\x4d\x18":
-		return Zstd
-	case begins("\xff\x06\x00\x00S2sTwO"), begins("\xff\x06\x00\x00sNaPpY"):
-		return S2
-	case begins("\x04\x22\x4d\x18") && isLZ4(first):
-		return LZ4
-	case matches(first, "BZh?1AY&SY"), matches(first, "BZh?\x17\x72\x45\x38\x50\x90"):
-		return Bzip2
-	}
-	return None
-}
-
-// isLZ4 reports whether a frame's descriptor has the checksum that it names, also if it asks for what cannot be read.
-func isLZ4(first []byte) bool {
-	ok, err := lz4.ValidFrameHeader(first)
-	return ok || errors.Is(err, lz4.ErrInvalidFrameDescriptor)
-}
-
-// isLegacyLZ4 reports whether a file begins as lz4 -l writes it, and the Linux kernel: 02 21 4c 18, then the size of a
-// block that decompresses to 8 MiB at most. An empty file has no block.
-func isLegacyLZ4(first []byte) bool {
-	const most = 8<<20 + 8<<20/255 + 16
-	if !bytes.HasPrefix(first, []byte("\x02\x21\x4c\x18")) {
-		return false
-	}
-	if len(first) < 8 {
-		return len(first) == 4
-	}
-	size := binary.LittleEndian.Uint32(first[4:])
-	return size > 0 && size <= most
-}
-
 // Recognition is what the first bytes of an input are compared with. The zero value is to look for everything.
 type Recognition struct {
 	Raw        bool   // nothing is recognised: what there is are records
-	Decompress string // "" or auto: what Detect says; else none, gzip, zstd, s2, lz4 or bzip2
+	Decompress string // "" or auto: what Detect says; else another of Decompressions
 }
-
-// Decompressions are what Recognition.Decompress may be.
-var Decompressions = slices.Concat([]string{"auto"}, compressionNames[:Delta])
 
 // Validate reports every misuse, also together with the description of a record.
 func (r Recognition) Validate(s Spec) error {
 	var faults []error
-	if r.Decompress != "" && !slices.Contains(Decompressions, r.Decompress) {
-		faults = append(faults, option.Errorf(option.Decompress, " %q: use auto, none, gzip, zstd, s2, lz4 "+
-			"or bzip2", r.Decompress))
+	if r.Decompress != "" && !slices.Contains(Decompressions(), r.Decompress) {
+		faults = append(faults, option.Errorf(option.Decompress, " %q: use %s", r.Decompress,
+			english.WordSeries(Decompressions(), "or")))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
 		faults = append(faults, option.Errorf(option.Raw, " and %v %s contradict each other: leave one out",
 			option.Decompress, r.Decompress))
@@ -123,15 +43,15 @@ func (r Recognition) Validate(s Spec) error {
 
 func (r Recognition) automatic() bool { return r.Decompress == "" || r.Decompress == "auto" }
 
-// Compression is how an input that begins with first is compressed. REQUIRES: Validate.
-func (r Recognition) Compression(first []byte) Compression {
+// Compression is how an input of that name, which begins with first, is compressed. REQUIRES: Validate.
+func (r Recognition) Compression(name string, first []byte) Compression {
 	switch {
 	case r.Raw:
 		return None
 	case r.automatic():
-		return Detect(first)
+		return cmp.Or(Detect(first), detectByName(name))
 	}
-	return Compression(slices.Index(compressionNames, r.Decompress))
+	return find(func(c *codec) bool { return c.name == r.Decompress })
 }
 
 // CheckPacked reports an input whose first bytes are of a compression that cannot be read.
@@ -139,9 +59,11 @@ func (r Recognition) CheckPacked(first []byte) error {
 	if r.Raw || !r.automatic() {
 		return nil
 	}
-	if isLegacyLZ4(first) {
-		return fmt.Errorf("this is compressed by lz4 in its legacy format: decompress it first "+
-			"(lz4 -dc FILE | extsort ...); or %v none to sort its bytes as they are", option.Decompress)
+	for _, c := range codecs {
+		if c.unreadable != nil && c.unreadable(first) != "" {
+			return fmt.Errorf("this is compressed by %s %s: decompress it first (%s -dc FILE | extsort ...); or %v none "+
+				"to sort its bytes as they are", c.name, c.unreadable(first), c.name, option.Decompress)
+		}
 	}
 	if f := recognise(foreignCompressions, first); f != nil {
 		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or "+

@@ -205,7 +205,7 @@ func TestDecompressSettlesTheCompression(t *testing.T) {
 		{}: Gzip, {Decompress: "auto"}: Gzip, {Decompress: "none"}: None, {Raw: true}: None, {Decompress: "lz4"}: LZ4,
 		{Decompress: "bzip2"}: Bzip2, {Decompress: "s2"}: S2,
 	} {
-		if got := r.Compression(gzip); got != want {
+		if got := r.Compression("x", gzip); got != want {
 			t.Errorf("%+v: %v", r, got)
 		}
 	}

@@ -96,7 +96,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 
 // openPlaced opens what has offsets, as a stream if it is compressed or a member of an archive.
 func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
-	compressed := kind.Compression(f.first) != format.None
+	compressed := kind.Compression(f.shown, f.first) != format.None
 	switch {
 	case kind.Container().IsArchive && compressed:
 		return nil, noArchive(f.shown)
@@ -251,7 +251,7 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	}
 	begin := &checked{Reader: buffered, kind: kind, in: in}
 	in.stream, err = buffered, nil
-	if c := kind.Compression(begins); c != format.None {
+	if c := kind.Compression(name, begins); c != format.None {
 		window := min(format.Window(c, begins), windowBytes)
 		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)

@@ -134,7 +134,7 @@ func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err erro
 
 // Section is all that can be read at offsets, and whether it is compressed. REQUIRES: there is no Stream.
 func (c *Content) Section(as format.Recognition) (section *io.SectionReader, compressed bool) {
-	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.at.first) != format.None
+	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.Name, c.at.first) != format.None
 }
 
 // Close closes the file, if the source was the name of one.

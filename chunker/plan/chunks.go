@@ -219,16 +219,17 @@ const minPacked = 0.95
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Asked.SpillCodec
-	if c.f.Records <= c.capacity || codec != "delta" && temp <= c.f.CachedSpill() {
+	always := alwaysPacks(codec)
+	if c.f.Records <= c.capacity || !always && temp <= c.f.CachedSpill() {
 		return keeps, numbers
 	}
 	if packer := format.NewPacker(c.f.Keyer.Layout()); packer != nil {
 		numbers = packer.Columns()
-		if k := packer.Keeps(float64(c.capacity)); codec == "delta" || ChoosesCodec(codec) && k < minPacked {
+		if k := packer.Keeps(float64(c.capacity)); always || ChoosesCodec(codec) && k < minPacked {
 			keeps = k
 		}
 	}
-	if codec != "delta" && SpillCodecs(codec) != nil && bare(c.f) {
+	if !always && SpillCodecs(codec) != nil && bare(c.f) {
 		keeps = min(keeps, c.f.repeated())
 	}
 	return keeps, numbers

@@ -42,7 +42,7 @@ type Asked struct {
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int
 	BatchSize   int    // most runs that are merged at once; 0: what memory allows
-	SpillCodec  string // auto, none, delta, s2, zstd
+	SpillCodec  string // one of SpillCodecNames
 	Algorithm   string
 	DigitBits   int // that a pass sorts by; 0: the device's choice
 

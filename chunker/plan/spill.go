@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -23,19 +22,33 @@ const (
 // ChoosesCodec reports whether a spill codec of that name leaves the choice to trials.
 func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
 
-var spillCodecs = map[string][]format.Compression{
-	"": {format.Delta, format.S2}, "auto": {format.Delta, format.S2},
-	"delta": {format.Delta}, "s2": {format.S2}, "zstd": {format.Zstd},
+// SpillCodecNames returns the names of the spill codecs.
+func SpillCodecNames() []string {
+	return append([]string{"auto", format.None.String()}, format.BlockCompressions()...)
 }
 
-// SpillCodecs are the compressions that a spill codec of that name may choose from.
-func SpillCodecs(name string) []format.Compression { return slices.Clone(spillCodecs[name]) }
+// SpillCodecs returns the compressions that a spill codec of that name may choose from.
+func SpillCodecs(name string) []format.Compression {
+	if ChoosesCodec(name) {
+		return format.TrialCompressions()
+	}
+	if c, ok := format.ParseBlockCompression(name); ok {
+		return []format.Compression{c}
+	}
+	return nil
+}
+
+// alwaysPacks reports whether the spill codec of that name packs all blocks, whether that pays or not.
+func alwaysPacks(name string) bool {
+	c, ok := format.ParseBlockCompression(name)
+	return ok && c.Packs()
+}
 
 // SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for blocks of
 // blockBytes that are compressed or decompressed at the same time.
 func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
-	for _, c := range spillCodecs[name] {
+	for _, c := range SpillCodecs(name) {
 		most = max(most, format.BlockMemory(c, atOnce, blockBytes))
 	}
 	return most

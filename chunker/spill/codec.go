@@ -43,7 +43,7 @@ const (
 func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	c := &codecChoice{coder: coder, rate: cmp.Or(opt.DiskBytes, plan.DiskBytesPerSecond), workers: float64(opt.Coders)}
 	for _, codec := range plan.SpillCodecs(opt.Codec) {
-		if codec != format.Delta || coder.Packs() {
+		if coder.Supports(codec) {
 			c.trials = append(c.trials, trial{codec: codec})
 		}
 	}
@@ -94,11 +94,7 @@ func (c *codecChoice) decide() {
 
 // gain is what writing and reading less saves, less what compressing and decompressing takes, in seconds.
 func (c *codecChoice) gain(t *trial) float64 {
-	wayBack := 0.5 // of the time to compress
-	if t.codec == format.Delta {
-		wayBack = 1
-	}
-	return 2*float64(t.in-t.out)/c.rate - (1+wayBack)*t.seconds/c.workers
+	return 2*float64(t.in-t.out)/c.rate - (1+t.codec.DecodeCost())*t.seconds/c.workers
 }
 
 // compress packs recs into buffer, or leaves them as they are when they do not become smaller.

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Store   Store // nil: Disk
 	Folders []string
-	Codec   string // auto, none, delta, s2, zstd; "": auto
+	Codec   string // one of plan.SpillCodecNames; "": auto
 	Keyer   *format.Keyer
 
 	Checkpoint *Checkpoint // the Store, where it keeps runs whose origin is known; else nil

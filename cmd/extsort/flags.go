@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 )
 
@@ -95,8 +96,8 @@ func outputGroup(name, compress *string) group {
 	g := newGroup("Output")
 	g.add(single(name, "FILE"), "output,o",
 		"write to FILE, completely or not at all; FILE can be an input; otherwise standard output")
-	g.add(oneOf(compress, "KIND", "none", "gzip", "zstd", "zst", "s2"), "compress",
-		"compress the output; otherwise by the suffix of FILE: .gz, .zst or .s2")
+	g.add(oneOf(compress, "KIND", format.Compressions()...), "compress",
+		"compress the output; otherwise by the suffix of FILE: "+inWords(format.CompressionSuffixes()))
 	return g
 }
 
@@ -128,7 +129,7 @@ func resourceGroup(opt *extsort.Options) group {
 		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice")
 	g.add(number(&opt.DigitBits, "N", 1), "digit-bits",
 		"sort by N bits in each pass on OpenCL devices; otherwise the device's choice")
-	g.add(oneOf(&opt.SpillCompress, "KIND", "auto", "none", "delta", "s2", "zstd"), "spill-compress",
+	g.add(oneOf(&opt.SpillCompress, "KIND", plan.SpillCodecNames()...), "spill-compress",
 		"compression of temporary data")
 	g.add(number(&opt.BatchSize, "N", 2), "batch-size",
 		"merge at most N runs at once; otherwise as memory and open files allow")

@@ -37,7 +37,7 @@ func skipping(g group, skip, records, tail *int64) {
 }
 
 func recognising(g group, opt *extsort.Options) group {
-	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions...), "decompress",
+	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions()...), "decompress",
 		"decompress each input; auto goes by its first bytes; otherwise auto")
 	g.flags.BoolVar(&opt.Raw, "raw", false,
 		"sort the bytes as they are, even if they look like a compressed file or another format")

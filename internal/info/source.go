@@ -119,7 +119,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	s.codec = how.Compression(first)
+	s.codec = how.Compression(s.name, first)
 	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
 	if opt.SkipTail > input.MaxKept {
 		return fmt.Errorf("it is read in sequence, and no more than %d bytes can be skipped behind its records",

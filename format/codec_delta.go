@@ -1,0 +1,36 @@
+package format
+
+import "slices"
+
+// Delta is for blocks of sorted records only; see Packer.
+const Delta Compression = 6
+
+var deltaCodec = codec{
+	name: "delta",
+	blocks: &blockCodec{
+		open:       newDeltaBlocks,
+		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding }, // with the padding that Unpack needs
+		coderBytes: func(int) int { return 0 },
+		decodeCost: 1,
+		trial:      1,
+		packs:      true,
+	},
+}
+
+type deltaBlocks struct{ packer *Packer }
+
+// newDeltaBlocks returns nil for records that a Packer does not support.
+func newDeltaBlocks(l Layout, _ int) blockCoder {
+	packer := NewPacker(l)
+	if packer == nil {
+		return nil
+	}
+	return deltaBlocks{packer}
+}
+
+func (d deltaBlocks) compress(dst, src []byte) []byte { return d.packer.Pack(dst, src) }
+
+// decompress fills dst, which has the size of the records. It copies a src that has no room for the padding.
+func (d deltaBlocks) decompress(dst, src []byte) ([]byte, error) {
+	return dst, d.packer.Unpack(dst, slices.Grow(src, packPadding))
+}
