@@ -169,11 +169,16 @@ func (o *Options) validateFrame(check func(ok bool, f option.Field, format strin
 	check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
 	check(o.SkipTail >= 0, option.SkipTail, " %d: must not be negative", o.SkipTail)
 	check(o.Records >= NoRecords, option.Records, " %d: must not be negative", o.Records)
-	check(o.Records == 0 || !o.Record.Container().HasCount, option.Records,
+	container := o.Record.Container()
+	check(o.Records == 0 || !container.IsArchive, option.Records,
+		": an array of an archive (%v %s) says how many records there are", option.Format, o.Record.Format)
+	check(o.Records == 0 || !container.HasCount || container.IsArchive, option.Records,
 		": %v %s says how many records there are: use %v for bytes behind them", option.Format, o.Record.Format,
 		option.SkipTail)
-	check(o.SkipTail == 0 || !o.Record.Container().IsArchive, option.SkipTail, ": an archive (%v %s) has no tail",
+	check(o.SkipTail == 0 || !container.IsArchive, option.SkipTail, ": an archive (%v %s) has no tail",
 		option.Format, o.Record.Format)
+	check(o.SkipBytes == 0 || !container.IsArchive, option.SkipBytes,
+		": an array of an archive (%v %s) begins with its own header", option.Format, o.Record.Format)
 	check(!o.KeepHeader || o.SkipBytes > 0 || o.SkipTail > 0 || o.Records != 0, option.KeepHeader,
 		": needs %v N, the bytes that it has, or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
 	for _, bytes := range []int64{o.SkipBytes, o.SkipTail} {

@@ -145,17 +145,14 @@ func (e *PartialRecordError) Error() string { return e.File + ": " + e.Text }
 
 // partial is the error of a file that ends with a part of a record, with what may be the cause.
 func (h *Header) partial(name string, fileBytes, rest int64) error {
-	after, hint := "", "the file was cut short, or is no "+h.kind().Name+" file"
-	if h.size > 0 {
-		after = fmt.Sprintf(" after the header of %d", h.size)
-	}
+	hint := "the file was cut short, or is not in the format " + h.kind().Name
 	if h.kind().Name == "" {
-		hint = fmt.Sprintf("check %v or %v, a header (%v) or tail (%v, %v), or it was cut short", option.RecordSize,
-			option.Type, option.SkipBytes, option.Records, option.SkipTail)
+		hint = fmt.Sprintf("check %v or %v, a header (%v) or tail (%v, %v)", option.RecordSize, option.Type,
+			option.SkipBytes, option.Records, option.SkipTail)
 	}
-	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, fmt.Sprintf(
-		"partial last record at byte %d: %d bytes%s are not a multiple of the record size %d (remainder %d); %s",
-		fileBytes-rest, fileBytes-h.size, after, h.layout.RecordSize, rest, hint)}
+	text := fmt.Sprintf("partial last record at byte %d (%d of %d bytes): %s", fileBytes-rest, rest,
+		h.layout.RecordSize, hint)
+	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, text}
 }
 
 // IsOpen reports whether the size of a record is not known, as the file is empty: see AdoptLayout.

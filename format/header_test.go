@@ -95,11 +95,10 @@ func TestCheckSize(t *testing.T) {
 		want  string // the number of records, or what the error says
 	}{
 		{raw, 0, "0"}, {raw, 100, "1"}, {raw, 1 << 50 / 100 * 100, ""},
-		{raw, 1001, "byte 1000: 1001 bytes are not a multiple of the record size 100 (remainder 1); check Record.RecordSize"},
-		{raw, 99, "remainder 99"},
+		{raw, 1001, "partial last record at byte 1000 (1 of 100 bytes): check Record.RecordSize"},
+		{raw, 99, "at byte 0 (99 of 100 bytes)"},
 		{sosd, 32, "3"}, {sosd, 7, "fewer than its header of 8"},
-		{sosd, 31, "partial last record at byte 24: 23 bytes after the header of 8 are not a multiple of " +
-			"the record size 8 (remainder 7)"},
+		{sosd, 31, "partial last record at byte 24 (7 of 8 bytes): the file was cut short, or is not in the format sosd"},
 		{sosd, 24, "announces 3 records of 8 bytes, but 2 follow: the file was cut short"},
 		{sosd, 40, "but 4 follow: something was appended"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/zeebo/xxh3"
 
 	"github.com/extsort/extsort/format"
@@ -105,11 +106,11 @@ func (f *Frame) checkTail(tail int64) error {
 }
 
 func tooShortFor(bytes, tail int64) error {
-	return fmt.Errorf("it has %d bytes, fewer than the %d to skip behind its records", bytes, tail)
+	return fmt.Errorf("it has %s, fewer than the %d to skip behind its records", english.Plural(int(bytes), "byte", ""), tail)
 }
 
 func tooFewRecords(have, records int64) error {
-	return fmt.Errorf("it has %d records, fewer than the %d of %v", have, records, option.Records)
+	return fmt.Errorf("it has %s, fewer than the %d of %v", english.Plural(int(have), "record", ""), records, option.Records)
 }
 
 func tooLongTail(tail int64) error {

@@ -335,7 +335,7 @@ func placed(err error, skipped int64) error {
 	if skipped == 0 || !disorder && !partial {
 		return err
 	}
-	return fmt.Errorf("%w (bytes count from behind the %d of --skip-bytes)", err, skipped)
+	return fmt.Errorf("%w (counted from byte %d)", err, skipped)
 }
 
 // verdict reports what a check saw; the error is the disorder.
