@@ -114,6 +114,15 @@ func openToWrite(t *testing.T, name string, flag int) *os.File {
 	return f
 }
 
+// whereSpread changes options so that the strategy can be spread over several devices, which hold all records.
+func whereSpread(opt Options) Options {
+	if opt.Strategy == Spread {
+		opt = onDevices(opt, 3)
+		opt.faults.chunkRecords = 0
+	}
+	return opt
+}
+
 // TestInPlace writes over an input by every strategy: what the file has then is what another output gets.
 func TestInPlace(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -129,8 +138,9 @@ func TestInPlace(t *testing.T) {
 			for _, order := range append(orders[:effort(len(orders))], "sorted") {
 				recs := inPlaceRecords(t, order, 1700, r)
 				half := len(recs) / 16 * 8
-				testInPlace(t, form, i, anyStrategy, recs)
-				testInPlace(t, form, i, anyStrategy, recs[:half], recs[half:])
+				strategies := append([]Strategy{Spread}, anyStrategy...)
+				testInPlace(t, form, i, strategies, recs)
+				testInPlace(t, form, i, strategies, recs[:half], recs[half:])
 			}
 			testInPlace(t, form, i, anyStrategy[:1], nil)
 			testInPlace(t, form, i, anyStrategy[:1], words.make(t, "uniform", 1, r), nil)
@@ -179,11 +189,14 @@ func testInPlace(t *testing.T, form inPlaceForm, seed int, strategies []Strategy
 			opt.Inputs = writeFiles(t, files)
 			file := opt.Inputs[over]
 			open := inPlaceWays[way](t, &opt, file)
-			report, err := Sort(t.Context(), opt)
+			report, err := Sort(t.Context(), whereSpread(opt))
 			open.Close()
 			got, readErr := os.ReadFile(file)
 			if err != nil || readErr != nil {
 				t.Fatalf("%s over input %d by %s: %v, %v", strategy, over, way, err, readErr)
+			}
+			if strategy == Spread && report.Strategy != Spread {
+				t.Errorf("strategy %s, not %s: %s", report.Strategy, strategy, report.FallbackReason)
 			}
 			if !bytes.Equal(decompressed(t, got), decompressed(t, want)) {
 				t.Fatalf("%s (%s) over input %d by %s: %d bytes, %d expected, and byte %d differs", strategy,

@@ -72,6 +72,27 @@ func Allocate(f *os.File, offset, bytes int64) error {
 	}
 }
 
+// AllocateBehind makes room for bytes of a file from an offset, where there are none yet. Neither what the file has nor
+// its size changes, also not if that fails. errors.ErrUnsupported: its file system cannot do that.
+func AllocateBehind(f *os.File, offset, bytes int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	for {
+		switch err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, offset, bytes); err {
+		case unix.EINTR:
+		case unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL, unix.ENODEV, unix.ESPIPE:
+			return errors.ErrUnsupported
+		case nil:
+			return nil
+		default:
+			punch(f, info.Size(), max(offset+bytes-info.Size(), 1))
+			return err
+		}
+	}
+}
+
 // punch gives the space of a stretch of f back. What was not yet written to the disk then never is.
 func punch(f *os.File, offset, bytes int64) {
 	unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, bytes)

@@ -47,6 +47,19 @@ func (r *Run) allRead() error {
 	return nil
 }
 
+// mostRecords returns the greatest number of records that the output can have, once the input has been read.
+func mostRecords(r *Run) int64 {
+	asked := &r.Facts.Asked
+	records := max(r.Input.Records(), r.Input.Data.Records())
+	switch {
+	case asked.Limit < 0:
+		return 0
+	case asked.Limit > 0:
+		return min(records, asked.Limit)
+	}
+	return records
+}
+
 // damaged adds to the error of a run that it has begun to overwrite an input.
 func (r *Run) damaged(err error) error {
 	in := r.Input.Overwritten()

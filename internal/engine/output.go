@@ -96,8 +96,11 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if s.Queue.Output {
 		sink.Queue = r.queue
 	}
-	if r.Input.Overwritten() != nil {
+	if in := r.Input.Overwritten(); in != nil {
 		sink.InPlace = r.mayOverwrite
+		sink.MostRecords = func() int64 { return mostRecords(r) }
+		sink.Overwrites = in.Name
+		sink.Fault = opt.Fault
 	}
 	if opt.Form.To == 0 { // else what is written has no key
 		sink.Keyer = o.keyer

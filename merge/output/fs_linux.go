@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"syscall"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -56,6 +57,35 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 	}
 	return at, unmap, err
 }
+
+// reserveInPlace makes room for bytes from an offset of a file that has content, which it leaves as it is, as well as
+// its size. In a file system that lies in memory, or that cannot reserve, it only asks how much is free.
+func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
+		return nil // what cannot be known shows when it is written
+	}
+	if st.Type != unix.TMPFS_MAGIC {
+		err := spill.AllocateBehind(f, from, bytes)
+		if errors.Is(err, unix.ENOSPC) {
+			err = notEnough(&st)
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	allocated := now.Size()
+	if stat, ok := now.Sys().(*syscall.Stat_t); ok {
+		allocated = min(allocated, stat.Blocks*statBlock)
+	}
+	if st.Blocks > 0 && from+bytes-allocated > freeBytes(&st) {
+		return notEnough(&st)
+	}
+	return nil
+}
+
+// statBlock is the unit of the number of blocks of a file.
+const statBlock = 512
 
 func notEnough(st *unix.Statfs_t) error {
 	return fmt.Errorf("%w: %s are free", unix.ENOSPC, humanize.IBytes(uint64(freeBytes(st))))

@@ -45,6 +45,12 @@ type Options struct {
 	// When the output is complete, the rest of the old file is cut off.
 	InPlace func(now os.FileInfo) error
 
+	// MostRecords returns the greatest number of records that can come. It is called when InPlace has allowed the
+	// output to overwrite a file, to make sure that there is room for what the file grows by. Overwrites is its name.
+	MostRecords func() int64
+	Overwrites  string
+	Fault       func(operation string) error // fails the operations of that; for tests, else nil
+
 	// Keep begins a run that keeps the records where a header must tell their number before the first of them, and it
 	// is not known; nil: then that is an error.
 	Keep func() (*spill.RunWriter, error)
@@ -72,6 +78,19 @@ func (o *Options) tail() ([]byte, error) {
 		return nil, nil
 	}
 	return o.Tail()
+}
+
+// mostBytes returns the greatest size that the output can have, or -1 if it is not known.
+func (o *Options) mostBytes() int64 {
+	records := o.Records
+	if records < 0 && o.MostRecords != nil {
+		records = o.MostRecords()
+	}
+	if records < 0 {
+		return -1
+	}
+	tail, _ := o.tail() // its error is reported when the tail is written
+	return int64(len(o.header(records))) + records*int64(o.RecordSize) + int64(len(tail))
 }
 
 // fixedHeader reports whether what stands before the records is the same for any number of them.
@@ -145,6 +164,11 @@ func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Si
 	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes), inPlace: opt.InPlace, cut: opt.InPlace != nil}
 	if _, ends := to.(interface{ Abort() error }); !ends {
 		end.last = pipe.Interruptible(ctx, end.last, to)
+	}
+	end.fault = opt.Fault
+	end.name = opt.Overwrites
+	if opt.Compression == format.None {
+		end.mostBytes = opt.mostBytes
 	}
 	end.whole, _ = to.(Whole)
 	var err error
@@ -268,6 +292,11 @@ type streamEnd struct {
 	inPlace func(os.FileInfo) error // as in Options; nil also once it has allowed the output
 	cut     bool                    // the rest of an old file is to be cut off
 	begun   atomic.Bool             // a byte has been written
+
+	name      string                       // of the file that is overwritten
+	mostBytes func() int64                 // the greatest size that the output can have; nil: it is not known
+	reserved  bool                         // the file may have room behind its end
+	fault     func(operation string) error // as in Options
 }
 
 // Write takes what the compressor makes.
