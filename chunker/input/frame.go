@@ -106,11 +106,13 @@ func (f *Frame) checkTail(tail int64) error {
 }
 
 func tooShortFor(bytes, tail int64) error {
-	return fmt.Errorf("it has %s, fewer than the %d to skip behind its records", english.Plural(int(bytes), "byte", ""), tail)
+	has := english.Plural(int(bytes), "byte", "")
+	return fmt.Errorf("it has %s, fewer than the %d to skip behind its records", has, tail)
 }
 
 func tooFewRecords(have, records int64) error {
-	return fmt.Errorf("it has %s, fewer than the %d of %v", english.Plural(int(have), "record", ""), records, option.Records)
+	has := english.Plural(int(have), "record", "")
+	return fmt.Errorf("it has %s, fewer than the %d of %v", has, records, option.Records)
 }
 
 func tooLongTail(tail int64) error {
