@@ -58,13 +58,37 @@ func chooseHeaders(s *scenario, r *rand.Rand) {
 	}
 }
 
+// chooseTails puts bytes of somebody else behind the records.
+func chooseTails(s *scenario, r *rand.Rand) {
+	if s.verb == "check" || r.IntN(8) > 0 {
+		return
+	}
+	tail := 1 + skewed(r, 0, 3000)
+	for i := range s.inputs {
+		s.inputs[i].after = append([]byte{0}, randomBytes(r, tail-1)...)
+	}
+	records := len(s.inputs[0].records) / s.layout.size
+	hasCount := s.layout.container != nil // the header says how many records there are
+	isCounted := len(s.inputs) == 1 && records > 0 && !hasCount && r.IntN(2) == 0
+	if isCounted {
+		s.flags = append(s.flags, "--records", fmt.Sprint(records))
+	}
+	if !isCounted || r.IntN(2) == 0 {
+		s.flags = append(s.flags, "--skip-tail", fmt.Sprint(tail))
+	}
+	if !s.keptHeader && !strings.HasPrefix(s.form, "argsort") && s.inputs[0].before == nil && r.IntN(2) == 0 {
+		s.keptHeader = true
+		s.flags = append(s.flags, "--keep-header")
+	}
+}
+
 // fileOf is what an input has on disk, not compressed.
 func fileOf(s *scenario, in input) []byte {
 	header := s.layout.header(len(in.records) / s.layout.size)
 	if foreign := paddedNpyHeader(header, in.header); foreign != nil {
 		header = foreign
 	}
-	return slices.Concat(in.before, header, in.records)
+	return slices.Concat(in.before, header, in.records, in.after)
 }
 
 // paddedNpyHeader is an array's header with other padding, so that it has so many bytes; nil: it does not fit.

@@ -22,7 +22,7 @@ func (s *scenario) expected() []byte {
 	if !s.keptHeader {
 		return expectedRecords(s)
 	}
-	return slices.Concat(s.inputs[0].before, expectedRecords(s))
+	return slices.Concat(s.inputs[0].before, expectedRecords(s), s.inputs[0].after)
 }
 
 // expectedRecords are those of the output, behind their own header.
@@ -79,7 +79,14 @@ var refusals = []struct {
 }{
 	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
 	{"is an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
+	{"too late for this output", func(s *scenario) bool { return s.keptHeader && s.inputs[0].after != nil }},
+	{"the shell has emptied it", isOverNothing},
 	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
+}
+
+// isOverNothing says whether the output goes over an empty input, which looks as if the shell had emptied it.
+func isOverNothing(s *scenario) bool {
+	return s.output.where == "over" && len(s.inputs[s.output.over].records) == 0
 }
 
 // isRefusal says whether an error is one that the scenario may get.
@@ -117,7 +124,7 @@ func (s *scenario) judgeCheck(o outcome) error {
 		return fmt.Errorf("the check ended with %v, and the first disorder is record %d: %t", o.status(), at, disordered)
 	}
 	in := s.inputs[0]
-	want := len(fileOf(s, in)) - len(in.records) + at*s.layout.size
+	want := len(fileOf(s, in)) - len(in.records) - len(in.after) + at*s.layout.size
 	match := disorderLine.FindSubmatch(o.stderr)
 	if match == nil {
 		return fmt.Errorf("the check says no byte: %s", o.stderr)

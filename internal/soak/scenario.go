@@ -23,7 +23,7 @@ type scenario struct {
 
 	form       string // in place of the records: argsort u32, argsort u64, count or duplicates; "": none
 	isLong     bool   // the input is a stream that is longer than the memory limit
-	keptHeader bool   // the bytes before the records of the first input come first
+	keptHeader bool   // the bytes around the records of the first input are around those of the output
 	dashed     bool   // names of inputs begin with a dash
 
 	inputs []input
@@ -46,6 +46,7 @@ type input struct {
 	odd      string // begins its name
 	header   int    // bytes of a header that another program wrote; 0: it is as the output's
 	before   []byte // comes before all of it
+	after    []byte // comes behind all of it
 }
 
 func (in input) name(i int) string {
@@ -95,6 +96,7 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.chooseFlags(r, m)
 	chooseForm(s, r)
 	chooseHeaders(s, r)
+	chooseTails(s, r)
 	chooseNames(s, r)
 	s.chooseSignal(r)
 	s.chooseCheckpoint(r)

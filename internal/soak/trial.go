@@ -204,7 +204,10 @@ func (t *trial) judgeStopped(o outcome) error {
 		t.tally.terminated++
 	}
 	if t.output.where == "over" {
-		return nil // a run that is ended while it writes leaves a part of the output
+		if t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is incomplete now")) {
+			return nil // a run that is ended while it writes leaves a part of the output
+		}
+		return t.isOld()
 	}
 	if t.output.where == "pipe" {
 		isRaw := t.layout.container == nil && (t.output.kind == "" || t.output.kind == "none")
