@@ -88,11 +88,12 @@ func (d *Disk) Is(o *Disk) bool { return d.ID != "" && d.ID == o.ID }
 // Checkpoint is what is finished of a sort that can be gone on with.
 type Checkpoint struct {
 	Folder      string `json:"folder"`
-	Runs        int    `json:"runs"`         // that are finished
-	Records     int64  `json:"records"`      // of the input that they are made of
-	StoredBytes int64  `json:"stored_bytes"` // that they take
-	Written     int64  `json:"written"`      // records of the output, by the last merge
-	Complete    bool   `json:"complete"`     // the output is; only the folder is to be removed
+	RawFolder   []byte `json:"folder_base64,omitempty"` // the same, where it is not UTF-8
+	Runs        int    `json:"runs"`                    // that are finished
+	Records     int64  `json:"records"`                 // of the input that they are made of
+	StoredBytes int64  `json:"stored_bytes"`            // that they take
+	Written     int64  `json:"written"`                 // records of the output, by the last merge
+	Complete    bool   `json:"complete"`                // the output is; only the folder is to be removed
 }
 
 // begun reports whether there is a run to go on from.

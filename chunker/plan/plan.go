@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/internal/filename"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
@@ -87,6 +89,7 @@ type Plan struct {
 	KeptBytes    int64    `json:"kept_bytes"`           // of the last chunk, which is merged from memory
 	OutputBytes  int64    `json:"output_bytes"`         // of records, not compressed, at most; -1: not known
 	TempDirs     []string `json:"temp_dirs"`
+	RawTempDirs  [][]byte `json:"temp_dirs_base64,omitempty"` // the same, where one is not UTF-8
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // what is finished already; nil: none was asked for
 
@@ -208,7 +211,8 @@ func planned(f *Facts, sizes Sizes) *Plan {
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
 		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers,
-		FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders, Sizes: sizes,
+		FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders,
+		RawTempDirs: filename.RawAll(f.Spill.Folders), Sizes: sizes,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -165,7 +166,9 @@ func (c *Checkpoint) Finish() { c.complete = true }
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &plan.Checkpoint{Folder: c.folder, Runs: len(c.kept.Runs), Complete: c.complete}
+	s := &plan.Checkpoint{
+		Folder: c.folder, RawFolder: filename.Raw(c.folder), Runs: len(c.kept.Runs), Complete: c.complete,
+	}
 	for _, run := range c.kept.Runs {
 		s.Records += run.Records
 		s.StoredBytes += run.storedBytes()

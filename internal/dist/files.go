@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -104,9 +105,16 @@ func (p *Plan) makePartial() error {
 			return fmt.Errorf("remove record %s: %w", p.recordFile(parts, k), device.WithoutPath(err))
 		}
 	}
-	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, 0o666)
+	perm := fs.FileMode(0o666)
+	if exists(p.Output) {
+		perm = 0o600 // until it has the access of the file that it replaces
+	}
+	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, perm)
 	if err == nil {
 		err = errors.Join(file.Truncate(p.Bytes()), file.Close())
+	}
+	if err == nil {
+		err = output.KeepAccess(p.partial(), p.Output)
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
@@ -149,6 +157,7 @@ type Record struct {
 	Plan            string `json:"plan"` // fingerprint
 	Task            string `json:"task"`
 	File            string `json:"file"`
+	RawFile         []byte `json:"file_base64,omitempty"` // the same, where it is not UTF-8
 	Offset          int64  `json:"offset"`
 	Bytes           int64  `json:"bytes"` // of the task, from Offset on
 	extsort.Summary `json:"summary"`
@@ -179,6 +188,7 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 		return nil, err
 	}
 	r.File, r.Offset = p.file(of, k) // by the name that it has now, and here
+	r.RawFile = filename.Raw(r.File)
 	return r, nil
 }
 
@@ -217,6 +227,7 @@ func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, b
 		Summary: *done.Summary, Began: began.UTC().Round(time.Millisecond), Seconds: time.Since(began).Seconds(),
 	}
 	r.File, r.Offset = p.file(of, k)
+	r.RawFile = filename.Raw(r.File)
 	r.Host, _ = os.Hostname() // only to be read by people
 	return r, writeJSON(ctx, p.recordFile(of, k), r)
 }

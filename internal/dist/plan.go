@@ -19,6 +19,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/remote"
 )
 
@@ -36,7 +37,8 @@ type Plan struct {
 	RecordBytes int         `json:"record_bytes"` //
 	Runs        int         `json:"runs"`
 	Parts       int         `json:"parts"`
-	Output      string      `json:"output"` // a folder or prefix of an object for each part, or with OneFile a file
+	Output      string      `json:"output"`                  // a folder or prefix for the parts; with OneFile a file
+	RawOutput   []byte      `json:"output_base64,omitempty"` // the same, where it is not UTF-8
 	OneFile     bool        `json:"one_file"`
 	IndexEvery  int64       `json:"index_every,omitempty"` // records of a run; 0: runs have no index
 
@@ -52,7 +54,8 @@ type Plan struct {
 // File is an input as it was when the plan was made.
 type File struct {
 	Name    string `json:"name"`
-	Stamp   string `json:"stamp"` // size and time of its last change, or its ETag
+	RawName []byte `json:"name_base64,omitempty"` // the same, where it is not UTF-8
+	Stamp   string `json:"stamp"`                 // size and time of its last change, or its ETag
 	Records int64  `json:"records"`
 }
 
@@ -117,6 +120,10 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if p.Output, err = absolute(r.Output); err != nil {
 		return nil, err
 	}
+	if p.OneFile {
+		p.Output = followed(p.Output)
+	}
+	p.RawOutput = filename.Raw(p.Output)
 	frame := input.Frame{Skip: r.SkipBytes, Records: r.InputRecords, Tail: r.SkipTail}
 	kind := input.Kind{Spec: r.Record, Frame: frame}
 	files, err := input.Open(ctx, kind, input.Named(r.Inputs...), nil, format.CommonWindow)
@@ -163,8 +170,9 @@ func (r *Request) validate() error {
 
 // addInput adds an input to the plan. Slices of it are read at any place, by other machines.
 func (p *Plan) addInput(name string, in *input.Input) error {
-	if !in.Seekable() {
-		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first", in.Name)
+	if !in.Seekable() || in.IsDisk() { // nothing tells when a disk was written to
+		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first",
+			in.Name)
 	}
 	name, err := absolute(name)
 	if err != nil {
@@ -179,7 +187,7 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 		return fmt.Errorf("%s: has the name of a part in the output %s, which would replace it: name another output",
 			in.Name, p.Output)
 	}
-	p.Inputs = append(p.Inputs, File{name, in.Stamp(), in.Records})
+	p.Inputs = append(p.Inputs, File{name, filename.Raw(name), in.Stamp(), in.Records})
 	p.Records += in.Records
 	return nil
 }
@@ -192,6 +200,22 @@ func isPart(p *Plan, name string) bool {
 	folder, err := os.Stat(filepath.Dir(name))
 	output, missing := os.Stat(p.Output)
 	return err == nil && missing == nil && os.SameFile(folder, output)
+}
+
+// followed returns the name of the file that a symbolic link leads to, since a rename would replace the link. Links to
+// folders stay, since they may lead elsewhere on other machines.
+func followed(name string) string {
+	for range 40 { // as Linux does
+		target, err := os.Readlink(name)
+		if err != nil {
+			return name
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(name), target)
+		}
+		name = target
+	}
+	return name
 }
 
 // fingerprint is that of all that tasks depend on.
@@ -207,6 +231,11 @@ func Read(folder string) (*Plan, error) {
 	p := &Plan{folder: folder}
 	if err := readJSON(p.path(planName), p); err != nil {
 		return nil, err
+	}
+	p.Output = filename.Restore(p.Output, p.RawOutput)
+	for i := range p.Inputs {
+		f := &p.Inputs[i]
+		f.Name = filename.Restore(f.Name, f.RawName)
 	}
 	if p.Schema != schema || p.Fingerprint != p.fingerprint() {
 		return nil, fmt.Errorf("%s: was changed, or is of another version of extsort: make the plan anew", p.path(planName))

@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // Manifest says what the output is. It is there once all parts are, and fit together.
@@ -21,6 +22,7 @@ type Manifest struct {
 	Schema          int    `json:"schema"`
 	Plan            string `json:"plan"`
 	Output          string `json:"output"`
+	RawOutput       []byte `json:"output_base64,omitempty"` // the same, where it is not UTF-8
 	Bytes           int64  `json:"bytes"`
 	extsort.Summary `json:"summary"`
 	Parts           []*Record `json:"parts"`
@@ -91,7 +93,8 @@ func (p *Plan) join(ctx context.Context) (*Manifest, error) {
 			"begin anew", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
 	}
 	return &Manifest{
-		Schema: schema, Plan: p.Fingerprint, Output: p.Output, Bytes: p.Bytes(), Summary: out, Parts: merged,
+		Schema: schema, Plan: p.Fingerprint, Output: p.Output, RawOutput: p.RawOutput, Bytes: p.Bytes(),
+		Summary: out, Parts: merged,
 	}, nil
 }
 
@@ -100,7 +103,11 @@ func (p *Plan) publish() error {
 	if !p.OneFile || !exists(p.partial()) {
 		return nil
 	}
-	if err := os.Rename(p.partial(), p.Output); err != nil {
+	err := output.KeepAccess(p.partial(), p.Output) // which may have changed since the plan was made
+	if err == nil {
+		err = os.Rename(p.partial(), p.Output)
+	}
+	if err != nil {
 		return fmt.Errorf("finish output %s: %w", p.Output, device.WithoutPath(err))
 	}
 	return spill.SyncNames(filepath.Dir(p.Output))

@@ -31,6 +31,7 @@ var house = []struct{ folder, layer string }{
 	{"device/tune", "device"},
 
 	{"internal/fields", "format"},
+	{"internal/filename", "format"},
 	{"internal/option", "format"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
@@ -91,7 +92,7 @@ var never = []struct {
 		from: []string{"chunker/plan"},
 		to: []string{modulePath + "/...",
 			"os/...", "io/...", "net/...", "syscall", "unsafe", "runtime/...", "golang.org/..."},
-		except: []string{modulePath + "/format", modulePath + "/internal/option"},
+		except: []string{modulePath + "/format", modulePath + "/internal/filename", modulePath + "/internal/option"},
 		reason: "a plan is pure and made of facts",
 	},
 	{

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 )
 
 // Options say how to look at a file.
@@ -34,6 +35,7 @@ type Options struct {
 // Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
 type Report struct {
 	File        string   `json:"file"`
+	RawFile     []byte   `json:"file_base64,omitempty"`  // the same, where it is not UTF-8
 	Bytes       int64    `json:"bytes"`                  // of the file
 	Compression string   `json:"compression,omitempty"`  // "": none
 	DataBytes   int64    `json:"data_bytes"`             // decompressed
@@ -65,10 +67,11 @@ type Field struct {
 // Member is an array of an archive.
 type Member struct {
 	Name    string  `json:"name"`
-	Bytes   int64   `json:"bytes"`             // decompressed, with its header
-	DType   string  `json:"dtype,omitempty"`   // as Python writes it
-	Shape   []int64 `json:"shape,omitempty"`   // records, and of two dimensions columns
-	Problem string  `json:"problem,omitempty"` // why the array cannot be sorted
+	RawName []byte  `json:"name_base64,omitempty"` // the same, where it is not UTF-8
+	Bytes   int64   `json:"bytes"`                 // decompressed, with its header
+	DType   string  `json:"dtype,omitempty"`       // as Python writes it
+	Shape   []int64 `json:"shape,omitempty"`       // records, and of two dimensions columns
+	Problem string  `json:"problem,omitempty"`     // why the array cannot be sorted
 }
 
 const maxDescribed = 100 // arrays of an archive that are opened
@@ -100,7 +103,7 @@ func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Repo
 	}
 	defer src.Close() // which was only read
 	l := &look{Options: opt, src: src, report: &Report{
-		File: src.name, Bytes: src.bytes, DataBytes: src.data, Records: -1,
+		File: src.name, RawFile: filename.Raw(src.name), Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}
 	if src.codec != format.None {
 		l.report.Compression = src.codec.String()
@@ -139,7 +142,7 @@ func (l *look) recognise() {
 	case len(l.src.members) > 0:
 		r.Container, l.Record.Format = l.src.archive, l.src.archive
 		for i, file := range l.src.members {
-			r.Members = append(r.Members, Member{Name: file.Name, Bytes: file.Bytes})
+			r.Members = append(r.Members, Member{Name: file.Name, RawName: filename.Raw(file.Name), Bytes: file.Bytes})
 			if i < maxDescribed {
 				r.Members[i].describe(&file)
 			}

@@ -2,7 +2,10 @@ package output
 
 import (
 	"encoding/binary"
+	"errors"
 	"io/fs"
+	"os"
+	"reflect"
 )
 
 // access is who may do what with a file: what a file that is replaced allows, the one that takes its place allows as
@@ -11,6 +14,31 @@ type access struct {
 	mode     fs.FileMode // permissions; with an ACL those of the group are its mask
 	uid, gid int         // -1: the system has none
 	acl      []byte      // of POSIX, as Linux has it in an extended attribute; nil: there is none
+}
+
+// KeepAccess gives a file the access to the regular file that it is about to replace, or less of it. Where there is no
+// such file, or both allow the same, it does nothing.
+func KeepAccess(name, replaced string) error {
+	before, err := os.Stat(replaced)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !before.Mode().IsRegular() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	want := accessOf(replaced, before)
+	if reflect.DeepEqual(want, accessOf(name, now)) {
+		return nil
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(want.giveTo(file), file.Close())
 }
 
 // lowered is the mode for a file that cannot have all of that: nobody gets by it what access denied. Whoever was in one

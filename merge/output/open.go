@@ -117,7 +117,7 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 func (o *Output) openFolder() (err error) {
 	folder, base := filepath.Split(o.target)
 	o.base = base
-	o.root, o.folder, o.syncable, err = openDirectory(o, folder + ".")
+	o.root, o.folder, o.syncable, err = openDirectory(o, folder+".")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("its folder %s: %w: make it first", filepath.Dir(o.target), device.WithoutPath(err))

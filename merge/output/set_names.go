@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 )
 
 // SetSchema is the number of the form of an Index. It changes when a name goes or changes its meaning.
@@ -75,19 +75,12 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 
 // newEntry is the entry of a file.
 func newEntry(name string) IndexEntry {
-	entry := IndexEntry{Name: name}
-	if !utf8.ValidString(name) {
-		entry.RawName = []byte(name)
-	}
-	return entry
+	return IndexEntry{Name: name, RawName: filename.Raw(name)}
 }
 
 // file is the name of the file.
 func (e *IndexEntry) file() string {
-	if len(e.RawName) > 0 {
-		return string(e.RawName)
-	}
-	return e.Name
+	return filename.Restore(e.Name, e.RawName)
 }
 
 // readBefore finds the files of the set that stands there, or of one whose naming was interrupted.

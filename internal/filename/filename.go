@@ -1,0 +1,35 @@
+// Package filename writes the names of files into JSON. A name may be any bytes, and a string of JSON has to be
+// UTF-8. So a name that is not UTF-8 appears twice: in a field NAME with U+FFFD for each wrong byte, for people, and in
+// a field NAME_base64 as it is.
+package filename
+
+import "unicode/utf8"
+
+// Raw returns the bytes of a name that JSON cannot have as a string; nil: it can.
+func Raw(name string) []byte {
+	if utf8.ValidString(name) {
+		return nil
+	}
+	return []byte(name)
+}
+
+// RawAll returns the bytes of all names if JSON cannot have one of them as a string; nil: it can have all.
+func RawAll(names []string) (raw [][]byte) {
+	valid := true
+	for _, name := range names {
+		raw = append(raw, []byte(name))
+		valid = valid && utf8.ValidString(name)
+	}
+	if valid {
+		return nil
+	}
+	return raw
+}
+
+// Restore returns the name that a string and the bytes of it were written for.
+func Restore(name string, raw []byte) string {
+	if len(raw) > 0 {
+		return string(raw)
+	}
+	return name
+}
