@@ -28,6 +28,7 @@ func TestMoreThanAnnounced(t *testing.T) {
 		}{
 			{format.Spec{Format: "sosd", Type: "u64"}, binary.LittleEndian.AppendUint64(nil, uint64(announced))},
 			{format.Spec{Format: "npy"}, array.Encode(announced)},
+			{format.Spec{Format: "fbin", Keys: []string{"1"}}, bigannFile(make([]byte, 8*announced), 8, 2)[:8]},
 		} {
 			for way, run := range everyWay() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

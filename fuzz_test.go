@@ -65,11 +65,14 @@ func FuzzInput(f *testing.F) {
 	plain := bytes.Repeat([]byte("12345678"), 20)
 	f.Add(byte(0), sosdFile(plain))
 	f.Add(byte(1), npyFile(f, "u64", plain, 8))
+	f.Add(byte(3), bigannFile(plain, 8, 2))
 	for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
 		f.Add(byte(2), compressed(f, plain, c))
 	}
 	f.Fuzz(func(t *testing.T, choice byte, data []byte) {
-		spec := []format.Spec{{Format: "sosd", Type: "u64"}, {Format: "npy"}, {Type: "u64"}}[choice%3]
+		spec := []format.Spec{
+			{Format: "sosd", Type: "u64"}, {Format: "npy"}, {Type: "u64"}, {Format: "fbin", Keys: []string{"1"}},
+		}[choice%4]
 		opt := small(Options{Record: spec, Stdin: bytes.NewReader(data), Stdout: io.Discard, TempDirs: []string{t.TempDir()},
 			MemoryBytes: MinMemory, Verify: true})
 		if report, err := Sort(t.Context(), opt); err == nil && report.Records != report.RecordsOut {

@@ -29,6 +29,7 @@ func TestGolden(t *testing.T) {
 		{file: "ticks.npy", spec: format.Spec{Format: "npy"}, reverse: true},
 		{file: "readings.f64", spec: format.Spec{Type: "f64"}},
 		{file: "events.bin", spec: format.Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}},
+		{file: "points.fbin", spec: format.Spec{Format: "fbin", Keys: []string{"4:desc", "0"}}},
 		{file: "kmers.sosd", spec: format.Spec{Format: "sosd", Type: "u64"}},
 	} {
 		want, err := os.ReadFile(filepath.Join("testdata", "golden", c.file))

@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -41,6 +42,16 @@ func vectorsOf3(recs []byte) []byte {
 	return recs
 }
 
+// fbinFile puts the number and the dimension of vectors of 3 floats before them.
+func fbinFile(recs []byte) []byte { return bigannFile(recs, 12, 3) }
+
+// bigannFile puts the number and the dimension of vectors of size bytes before them.
+func bigannFile(recs []byte, size, dimension int) []byte {
+	header := binary.LittleEndian.AppendUint32(nil, uint32(len(recs)/size))
+	header = binary.LittleEndian.AppendUint32(header, uint32(dimension))
+	return append(header, recs...)
+}
+
 // TestSortHeaders expects an output with the header of its own number of records, in a file and in a pipe.
 func TestSortHeaders(t *testing.T) {
 	r := seeded(t)
@@ -57,6 +68,8 @@ func TestSortHeaders(t *testing.T) {
 			{kind{"npy rows", format.Spec{RecordSize: 12, Keys: []string{"8:f32:desc", "0:f32"}}},
 				format.Spec{Format: "npy", Keys: []string{"2:desc", "0"}},
 				func(recs []byte) []byte { return npyRows("<f4", recs, 3) }},
+			{kind{"fbin", format.Spec{RecordSize: 12, Keys: []string{"4:f32", "0:f32:desc", "8:f32"}}},
+				format.Spec{Format: "fbin", Keys: []string{"1", "0:desc", "2"}}, fbinFile},
 			{kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32", "4:f32:desc", "12:f32"}}},
 				format.Spec{Format: "fvecs", Keys: []string{"1", "0:desc", "2"}}, vectorsOf3},
 		} {

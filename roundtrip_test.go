@@ -141,6 +141,14 @@ func containers(t *testing.T, r *rand.Rand) map[string]container {
 		}
 		all[vectors] = container{spec: format.Spec{Format: vectors, Keys: []string{"0"}}, some: recs, noCount: true}
 	}
+	for _, vectors := range []string{"fbin", "ibin"} {
+		all[vectors] = container{spec: format.Spec{Format: vectors, Keys: []string{"1"}}, some: bigannFile(words, 8, 2),
+			none: bigannFile(nil, 8, 2), noCount: true}
+	}
+	for _, vectors := range []string{"u8bin", "i8bin"} {
+		all[vectors] = container{spec: format.Spec{Format: vectors, Keys: []string{"7"}}, some: bigannFile(words, 8, 8),
+			none: bigannFile(nil, 8, 8), noCount: true}
+	}
 	return all
 }
 

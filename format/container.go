@@ -19,8 +19,10 @@ type Container struct {
 	IsPlain   bool // a file is its records and nothing else
 	IsArray   bool // a NumPy array
 	IsArchive bool // a Zip archive of arrays
-	HasFields bool // keys are chosen among fields or columns
-	HasCount  bool // a file says how many records it has
+
+	ListsFields bool // ReadArray reads its header
+	HasFields   bool // keys are chosen among fields or columns
+	HasCount    bool // a file says how many records it has
 }
 
 // container is a Container and what it does. Everything that is specific to one container is in its row.
@@ -75,6 +77,7 @@ var containers = []*container{
 	vecs("bvecs", Type{Kind: Unsigned, Size: 1}),
 	vecs("ivecs", Type{Kind: Signed, Size: 4}),
 	&sosd,
+	bigann(bigannFormats[0]), bigann(bigannFormats[1]), bigann(bigannFormats[2]), bigann(bigannFormats[3]),
 }
 
 // namedContainers returns all containers that Spec.Format can name, in the order of help texts.

@@ -3,7 +3,6 @@ package format
 import (
 	"encoding/binary"
 	"math"
-	"path/filepath"
 	"slices"
 )
 
@@ -58,27 +57,4 @@ func findIDX(header []byte, recordSize int, records int64, _ string) *CountField
 		return nil
 	}
 	return &CountField{at: 4, order: binary.BigEndian}
-}
-
-// A file of vectors, as those of the BIGANN benchmarks, whose name says what the values are:
-//
-//	00  count      u32le
-//	04  dimension  u32le
-var vectorValueBytes = map[string]int64{".fbin": 4, ".ibin": 4, ".u8bin": 1, ".i8bin": 1}
-
-func findVectors(header []byte, recordSize int, records int64, name string) *CountField {
-	if len(header) != 8 {
-		return nil
-	}
-	suffix := filepath.Ext(name)
-	if isCompressionSuffix(suffix) {
-		suffix = filepath.Ext(name[:len(name)-len(suffix)])
-	}
-	count, dimension := binary.LittleEndian.Uint32(header), binary.LittleEndian.Uint32(header[4:])
-	value := vectorValueBytes[suffix]
-	fits := value > 0 && dimension > 0 && value*int64(dimension) == int64(recordSize)
-	if !fits || records >= 0 && records != int64(count) {
-		return nil
-	}
-	return &CountField{at: 0, order: binary.LittleEndian}
 }

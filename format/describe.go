@@ -27,9 +27,9 @@ func ForeignName(first []byte) string {
 	return ""
 }
 
-// Array is what the header of a NumPy array says.
+// Array is what the header of a NumPy array or of vectors says.
 type Array struct {
-	DType       string // as Python writes it
+	DType       string // of a NumPy array, as Python writes it
 	HeaderBytes int64
 	Records     int64
 	RecordSize  int          // bytes
@@ -47,8 +47,26 @@ type ArrayField struct {
 	Why   string // it cannot be a key; "": it can
 }
 
-// ReadArray reads the header of a NumPy array, and not a byte more.
-func ReadArray(r io.Reader) (*Array, error) {
+// ReadArray reads a header of a container that ListsFields, and not a byte more.
+func ReadArray(container string, r io.Reader) (*Array, error) {
+	c := Spec{Format: container}.container()
+	if c == nil || c.describe == nil {
+		return nil, fmt.Errorf("format %q does not list fields", container)
+	}
+	a, err := c.describe(r)
+	if err != nil {
+		return nil, err
+	}
+	if a.Columns > 0 { // all are as the first is
+		a.Fields = slices.Repeat(a.Fields, min(a.Columns, shownColumns))
+		for i := range a.Fields {
+			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(a.RecordSize/a.Columns)
+		}
+	}
+	return a, nil
+}
+
+func readNpyArray(r io.Reader) (*Array, error) {
 	text, size, err := readNpyText(r)
 	if err != nil {
 		return nil, err
@@ -58,12 +76,6 @@ func ReadArray(r io.Reader) (*Array, error) {
 		return nil, err
 	}
 	a.HeaderBytes = size
-	if a.Columns > 0 { // all are as the first is
-		a.Fields = slices.Repeat(a.Fields, min(a.Columns, shownColumns))
-		for i := range a.Fields {
-			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(a.RecordSize/a.Columns)
-		}
-	}
 	return a, nil
 }
 

@@ -29,7 +29,7 @@ func TestReadArray(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a, err := ReadArray(file)
+	a, err := ReadArray("npy", file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestReadArray(t *testing.T) {
 	if f := a.Fields[1]; f.Why == "" {
 		t.Errorf("an array in a record can be a key: %+v", f)
 	}
-	if _, err := ReadArray(bytes.NewReader([]byte("no array at all"))); err == nil {
+	if _, err := ReadArray("npy", bytes.NewReader([]byte("no array at all"))); err == nil {
 		t.Error("no error of what is no array")
 	}
 }

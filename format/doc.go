@@ -36,6 +36,7 @@
 //	npz      a Zip archive of npy files
 //	fvecs    [D i32le, D × f32le]…                                     also bvecs, ivecs
 //	sosd     [count u64le][key][key]…                                  a count, 8 bytes
+//	fbin     [N u32le][D u32le][D × f32le]…                            also u8bin, i8bin, ibin; 8 bytes
 //	npy      93 'N' 'U' 'M' 'P' 'Y' [version][length][text][record]…   a dictionary as text, n·64 bytes
 //
 // The length of an encoded header does not depend on the number of records: an output of unknown length starts

@@ -34,14 +34,14 @@ const (
 var npy = container{
 	Container: Container{
 		Name: "npy", About: "NumPy array", Title: "NumPy array", Magic: npyMagic,
-		IsArray: true, HasFields: true, HasCount: true,
+		IsArray: true, ListsFields: true, HasFields: true, HasCount: true,
 	},
 	found:     "a NumPy array",
 	advice:    func() string { return fmt.Sprintf("%v npy", option.Format) },
 	check:     Spec.checkNpy,
 	read:      Spec.readNpy,
 	create:    Spec.newNpy,
-	describe:  ReadArray,
+	describe:  readNpyArray,
 	encode:    func(h *Header, records int64) []byte { return encodeNpy(h.dtype, records, h.columns) },
 	withCount: countNpy,
 }

@@ -22,13 +22,13 @@ const zipMagic = "PK\x03\x04?\x00???\x00"
 var npz = container{
 	Container: Container{
 		Name: "npz", About: "an archive of such", Title: "archive of NumPy arrays", Magic: zipMagic,
-		IsArray: true, IsArchive: true, HasFields: true, HasCount: true,
+		IsArray: true, IsArchive: true, ListsFields: true, HasFields: true, HasCount: true,
 	},
 	found:    "a Zip archive, as NumPy's .npz is",
 	advice:   func() string { return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format) },
 	check:    Spec.checkNpy,
 	read:     Spec.readNpy,
-	describe: ReadArray,
+	describe: readNpyArray,
 	written:  &npy,
 }
 

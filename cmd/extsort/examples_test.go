@@ -66,7 +66,7 @@ func checkPage(t *testing.T, name string) {
 func exampleFolder(t *testing.T) string {
 	folder := t.TempDir()
 	for _, name := range strings.Fields(
-		"embeddings.npz events.bin kmers.sosd particles.npy readings.f64 ticks.npy vectors.npy") {
+		"embeddings.npz events.bin kmers.sosd particles.npy points.fbin readings.f64 ticks.npy vectors.npy") {
 		data, err := os.ReadFile("../../testdata/" + name)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), data, 0o644)

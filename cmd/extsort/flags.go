@@ -46,7 +46,7 @@ func recordGroup(spec *format.Spec) group {
 	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(spec.Keys, keyName(text)), err
-	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, fvecs); repeatable")
+	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable")
 	g.add(single(&spec.Format, "FORMAT"), "format,f", format.ContainerHelp())
 	g.add(single(&spec.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one")
 	return g

@@ -115,6 +115,7 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	}
 	return output.NewSink(ctx, to, output.Options{
 		RecordSize: header.Layout().RecordSize, Records: records, Header: header.Encode,
+		MaxRecords:  header.MaxRecords(),
 		Compression: compression, Writers: f.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
 	})
 }

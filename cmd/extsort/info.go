@@ -128,7 +128,7 @@ func infoContainer(r *info.Report) string {
 		return "text in lines, which sort sorts"
 	}
 	c := format.Spec{Format: r.Container}.Container()
-	return cmp.Or(when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name) + when(c.IsArray, "%s", header)
+	return cmp.Or(when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name) + when(c.ListsFields, "%s", header)
 }
 
 func infoRecords(r *info.Report) string {

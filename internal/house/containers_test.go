@@ -18,6 +18,7 @@ var containerFiles = map[string][]string{
 	"npz.go":     {"npz"},
 	"vecs.go":    {"fvecs", "bvecs", "ivecs"},
 	"sosd.go":    {"sosd"},
+	"bigann.go":  {"fbin", "u8bin", "i8bin", "ibin"},
 }
 
 // TestContainersAreRows searches all product files for comparisons with the name of a container. A container is a row

@@ -77,12 +77,12 @@ type Member struct {
 const maxDescribed = 100 // arrays of an archive that are opened
 
 // describe adds what the header of the array says.
-func (m *Member) describe(file *format.Member) {
+func (m *Member) describe(archive string, file *format.Member) {
 	var array *format.Array
 	r, err := file.Open()
 	if err == nil {
 		defer r.Close()
-		array, err = format.ReadArray(r)
+		array, err = format.ReadArray(archive, r)
 	}
 	if err != nil {
 		m.Problem = err.Error()
@@ -144,7 +144,7 @@ func (l *look) recognise() {
 		for i, file := range l.src.members {
 			r.Members = append(r.Members, Member{Name: file.Name, RawName: filename.Raw(file.Name), Bytes: file.Bytes})
 			if i < maxDescribed {
-				r.Members[i].describe(&file)
+				r.Members[i].describe(l.src.archive, &file)
 			}
 		}
 	case len(head) == 0 && l.src.fault == nil:
@@ -179,7 +179,7 @@ func (l *look) described() bool {
 // readHeader finds out what the records are. What is wrong with them is a problem, but no error.
 func (l *look) readHeader() {
 	r, src := l.report, l.src
-	isArray := format.Spec{Format: r.Container}.Container().IsArray
+	isArray := format.Spec{Format: r.Container}.Container().ListsFields
 	if isArray && len(src.head) > 0 {
 		l.readArray()
 	}
@@ -214,9 +214,9 @@ func (l *look) needsKey() bool {
 
 // readArray takes from a NumPy array what its header says.
 func (l *look) readArray() {
-	array, err := format.ReadArray(bytes.NewReader(l.src.head))
+	array, err := format.ReadArray(l.report.Container, bytes.NewReader(l.src.head))
 	if err != nil {
-		l.note(fmt.Errorf("the header of the array: %w", err))
+		l.note(fmt.Errorf("the header: %w", err))
 		return
 	}
 	l.array = array

@@ -17,6 +17,10 @@ var (
 	sosd = container{header: func(_ *layout, count int) []byte {
 		return binary.LittleEndian.AppendUint64(nil, uint64(count))
 	}}
+	bigann = container{header: func(l *layout, count int) []byte {
+		header := binary.LittleEndian.AppendUint32(nil, uint32(count))
+		return binary.LittleEndian.AppendUint32(header, uint32(l.dimension))
+	}}
 	npy = container{header: func(l *layout, count int) []byte { return npyHeader(l.dtype, count) }, isPadded: true}
 )
 

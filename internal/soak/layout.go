@@ -12,6 +12,7 @@ type layout struct {
 	flags     []string
 	container *container // nil: plain records
 	dtype     string     // of npy, as NumPy writes it
+	dimension int        // of bigann
 	oracle
 }
 
@@ -48,10 +49,46 @@ func describedLayout(r *rand.Rand) layout {
 		return layout{flags: []string{"-f", "gensort"}, oracle: oracle{100, []field{{kind: 'b', size: 10}}}}
 	case n < 90:
 		return npyLayout(r)
+	case n < 95:
+		return bigannLayout(r)
 	default:
 		f := field{kind: 'u', size: 4 << r.IntN(2)}
-		return layout{[]string{"-f", "sosd", "-t", f.typeName()}, &sosd, "", oracle{f.size, []field{f}}}
+		flags := []string{"-f", "sosd", "-t", f.typeName()}
+		return layout{flags: flags, container: &sosd, oracle: oracle{f.size, []field{f}}}
 	}
+}
+
+// bigannValues are the types of vectors, by what the command calls a file of them.
+var bigannValues = []struct {
+	format string
+	field  field
+}{
+	{"fbin", field{kind: 'f', size: 4}},
+	{"u8bin", field{kind: 'u', size: 1}},
+	{"i8bin", field{kind: 'i', size: 1}},
+	{"ibin", field{kind: 'i', size: 4}},
+}
+
+// bigannLayout is vectors behind their number and dimension, by some of their components.
+func bigannLayout(r *rand.Rand) layout {
+	values := bigannValues[r.IntN(len(bigannValues))]
+	value := values.field
+	dimension := skewed(r, 1, 40)
+	l := layout{flags: []string{"-f", values.format}, container: &bigann, dimension: dimension}
+	l.size = dimension * value.size
+	for range skewed(r, 1, 3) {
+		column := r.IntN(dimension)
+		f := value
+		f.offset = column * value.size
+		f.desc = r.IntN(3) == 0
+		key := fmt.Sprint(column)
+		if f.desc {
+			key += ":desc"
+		}
+		l.fields = append(l.fields, f)
+		l.flags = append(l.flags, "-k", key)
+	}
+	return l
 }
 
 // bareLayout is keys alone; the commonest types come more often.

@@ -66,8 +66,8 @@ func (o *Options) header(records int64) []byte {
 // checkCount reports more records than the header can announce.
 func (o *Options) checkCount(records int64) error {
 	if o.MaxRecords > 0 && records > o.MaxRecords {
-		return fmt.Errorf("the kept header has room for a count of at most %d records, and the output has %d: "+
-			"write it without the header", o.MaxRecords, records)
+		return fmt.Errorf("the header can count at most %d records, and the output has %d: "+
+			"limit or split it, or write it without a header", o.MaxRecords, records)
 	}
 	return nil
 }
