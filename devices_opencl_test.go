@@ -118,7 +118,8 @@ func sortOnUnifiedDevice(t *testing.T) {
 	debug.SetGCPercent(50) // as the command does
 	c := unifiedCases[i]
 	opt := Options{Record: kindNamed(c.kind).spec, Inputs: []string{in}, MemoryBytes: unifiedLimit, Verify: true,
-		Strategy: c.strategy, Workers: 2, Devices: []string{unifiedDevice(t)},
+		MeasureMemory: true,
+		Strategy:      c.strategy, Workers: 2, Devices: []string{unifiedDevice(t)},
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 	planned, err := Plan(t.Context(), opt)
 	if err != nil || !planned.Unified {

@@ -6,6 +6,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // The errors that a program may want to tell apart, by errors.As or errors.AsType. Others are wrapped, and name the
@@ -19,6 +20,10 @@ type (
 
 	// PartialRecordError says that an input ends within a record.
 	PartialRecordError = format.PartialRecordError
+
+	// PanicError is a panic in the library, or in a Reader, a Writer or a callback that it was given. No goroutine of
+	// the library ends the program by one: the call fails with this error, which has the stack.
+	PanicError = safely.PanicError
 
 	// MemoryError says that Options.MemoryBytes is too little, and what would be enough.
 	MemoryError = plan.MemoryError

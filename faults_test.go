@@ -99,6 +99,36 @@ func TestFaultsExhaustively(t *testing.T) {
 	}
 }
 
+// TestPanicsExhaustively has operation 0, 1, 2 … of a sort panic, in whatever goroutine it is done: Sort returns the
+// panic as an error with its stack. After it the old output stands, nothing else is left, and nothing goes on in the
+// background. Operations that close what is open are left out: after a panic it may be open.
+func TestPanicsExhaustively(t *testing.T) {
+	for _, c := range faultCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
+				if failAt >= maxOperations {
+					t.Fatalf("no end after %d operations", failAt)
+				}
+				in := &injector{failAt: failAt, panics: true}
+				err := c.attempt(t, in, failAt%2 == 0 && runtime.GOOS == "linux")
+				operation := in.failed.Load()
+				if err == nil && operation == nil {
+					break
+				}
+				panicked, ok := errors.AsType[*PanicError](err)
+				if !ok || !bytes.Contains(panicked.Stack, []byte("step")) {
+					t.Fatalf("operation %d (%s) panicked, and the error is %v", failAt, in.operation(), err)
+				}
+				seen[*operation] = true
+			}
+			if len(seen) < 5 {
+				t.Errorf("only %v panicked: are the seams in use?", seen)
+			}
+		})
+	}
+}
+
 // attempt runs the case once in new folders and looks at what it leaves.
 func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 	t.Helper()

@@ -156,6 +156,7 @@ func TestSortInLittleMemory(t *testing.T) {
 	debug.SetGCPercent(50) // as the command does
 	c := memoryCases[i]
 	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy,
+		MeasureMemory: true,
 		Workers:       cmp.Or(c.workers, 2),
 		SpillCompress: c.codec, Compress: c.output,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
@@ -264,6 +265,27 @@ func writeGenerated(t testing.TB, name string, l format.Layout, dist string, byt
 		g.Fill(recs, first)
 		if _, err := f.Write(recs); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestPeakMemoryOnRequest checks that only a call that asks for the peak of the memory has it watched.
+func TestPeakMemoryOnRequest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	opt := Options{
+		Record: format.Spec{Type: "u8"}, Inputs: []string{writeFile(t, []byte("CABACA"))},
+		Output: filepath.Join(t.TempDir(), "out"), MemoryBytes: MinMemory,
+	}
+	for _, measured := range []bool{false, true} {
+		opt.MeasureMemory = measured
+		report, err := Sort(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := report.Detail.PeakMemory > 0; known != measured {
+			t.Errorf("MeasureMemory %v: the peak is %d", measured, report.Detail.PeakMemory)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -53,6 +54,8 @@ type MergeOptions struct {
 	Warn     func(message string)
 	Logger   *slog.Logger
 
+	MeasureMemory bool
+
 	faults faults
 }
 
@@ -74,11 +77,13 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepareMerge(); err != nil {
+	if err := safely.Call(s.prepareMerge); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if err = s.openOutput(ctx); err == nil {
-		err = s.run.Finish(ctx, s.nameDisorder(ctx, s.run.MergeSorted(ctx)))
+	err = safely.Call(func() error { return s.openOutput(ctx) })
+	if err == nil {
+		err = safely.Call(func() error { return s.run.MergeSorted(ctx) })
+		err = s.run.Finish(ctx, s.nameDisorder(ctx, err))
 	}
 	err = s.end(err)
 	return s.report(), err
@@ -173,7 +178,11 @@ func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
 		return nil, err
 	}
 	sizes := plan.Divide(factsOf(&s.opt, s.run.Input))
-	found, err := engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief, s.opt.Warn)
+	var found *engine.Checked
+	err = safely.Call(func() (err error) {
+		found, err = engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief, s.opt.Warn)
+		return err
+	})
 	if err = s.end(err); err != nil {
 		return nil, err
 	}

@@ -107,6 +107,9 @@ type Options struct {
 	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
 	Progress Progress // told of the phases as they go; nil: nobody
 
+	// MeasureMemory reports the peak of the process's memory in Report.Detail.PeakMemory. It takes 50 readings a second.
+	MeasureMemory bool
+
 	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
 	// and the CPU takes over, or an input grew while it was read. nil: nobody.
 	Warn     func(message string)

@@ -9,6 +9,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Part{K: k, N: n} is the k-th of n parts, counted from 0; the zero Part is everything.
@@ -28,7 +29,11 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	cuts, err := s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, from, to, n)
+	var cuts [][]int64
+	err = safely.Call(func() (err error) {
+		cuts, err = s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, from, to, n)
+		return err
+	})
 	return cuts, errors.Join(err, s.close())
 }
 

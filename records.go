@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Records sorts and gives the records in their order instead of writing them, as the last merge makes them. A record is
@@ -43,7 +44,10 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 	}
 	sorted := make(chan error, 1)
 	go func() {
-		_, err := s.sort(ctx, opt)
+		err := safely.Call(func() error {
+			_, err := s.sort(ctx, opt)
+			return err
+		})
 		to.CloseWithError(err)
 		sorted <- err
 	}()

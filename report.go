@@ -45,7 +45,7 @@ type Detail struct {
 	BytesKept   int64     `json:"bytes_kept"`        // of those read, what a checkpoint had of a run that was interrupted
 	SpillCodec  string    `json:"spill_codec"`       // compression of spill, where it is less so; "": nothing was spilled
 	MemoryLimit int64     `json:"memory_limit"`      // bytes
-	PeakMemory  int64     `json:"peak_memory"`       // bytes of anonymous memory, as the system counts it; 0: not known
+	PeakMemory  int64     `json:"peak_memory"`       // bytes of anonymous memory, with Options.MeasureMemory; 0: not known
 	Algorithm   string    `json:"algorithm"`         // of the device
 	Chunks      int       `json:"chunks"`            // chunks or parts that were sorted
 	FanIn       int       `json:"fan_in"`            // runs of the last merge; 0: none

@@ -20,6 +20,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish. It ends soon after ctx is
@@ -46,7 +47,7 @@ func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 
 // sort runs what was prepared of opt.
 func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
-	err := s.openOutput(ctx)
+	err := safely.Call(func() error { return s.openOutput(ctx) })
 	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds())
 	if err == nil {
 		err = s.run.Sort(ctx)
@@ -128,8 +129,8 @@ type session struct {
 	run *engine.Run
 
 	start   time.Time
-	endPeak func() int64
-	peak    int64 // bytes of memory, once the session is closed
+	endPeak func() int64 // nil: nobody asked for it
+	peak    int64        // bytes of memory, once the session is closed
 }
 
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open. onlyPlan: a
@@ -139,9 +140,12 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err = s.openCheckpoint(onlyPlan); err == nil {
-		err = s.choose(ctx)
-	}
+	err = safely.Call(func() error {
+		if err := s.openCheckpoint(onlyPlan); err != nil {
+			return err
+		}
+		return s.choose(ctx)
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -161,7 +165,11 @@ func begin(ctx context.Context, opt Options) (*session, error) {
 		return nil, err
 	}
 	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.spillStore, Warn: opt.Warn}
-	return &session{opt: opt, run: run, start: start, endPeak: engine.WatchPeak()}, nil
+	s := &session{opt: opt, run: run, start: start}
+	if opt.MeasureMemory {
+		s.endPeak = engine.WatchPeak()
+	}
+	return s, nil
 }
 
 // choose gathers the facts and makes the plan.
@@ -252,13 +260,15 @@ func (s *session) end(err error) error {
 
 // close gives back everything. The output is not its affair.
 func (s *session) close() error {
-	s.peak = s.endPeak()
-	errs := []error{s.run.Close()}
+	if s.endPeak != nil {
+		s.peak = s.endPeak()
+	}
+	errs := []error{safely.Call(s.run.Close)}
 	for _, d := range s.run.Devices {
-		errs = append(errs, d.Close())
+		errs = append(errs, safely.Call(d.Close))
 	}
 	if s.run.Kept != nil {
-		errs = append(errs, s.run.Kept.Close())
+		errs = append(errs, safely.Call(s.run.Kept.Close))
 	}
-	return errors.Join(append(errs, s.run.Input.Data.Close())...)
+	return errors.Join(append(errs, safely.Call(s.run.Input.Data.Close))...)
 }

@@ -17,9 +17,8 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Source streams the records of one chunk. Next is safe for concurrent use: every call claims the next records.
@@ -217,7 +216,7 @@ type Stats struct {
 
 // Each runs f for every worker in a goroutine of its own and waits for all. An error cancels the context of the others.
 func Each(ctx context.Context, workers int, f func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	for i := range workers {
 		group.Go(func() error { return f(ctx, i) })
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // TestSpansKeepWorkersBusy merges runs whose blocks all begin at the same keys, so that every other cut leaves a span
@@ -27,7 +27,7 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 	for range cap(m.free) {
 		m.free <- make([]byte, 8*blockRecords)
 	}
-	group, ctx := errgroup.WithContext(t.Context())
+	group, ctx := safely.WithContext(t.Context())
 	group.Go(func() error { return m.load(ctx) })
 	spans := make(chan *span)
 	group.Go(func() error {

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Sorted is a sorted input of which any record can be read.
@@ -50,7 +49,7 @@ const cutsAtOnce = 64
 // where the next key begins. A cut depends on its rank alone, so that everybody finds the same.
 func Cuts(ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, wholeKeys bool) ([][]int64, error) {
 	cuts := make([][]int64, len(ranks))
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	group.SetLimit(cutsAtOnce)
 	for i, rank := range ranks {
 		group.Go(func() (err error) {

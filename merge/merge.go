@@ -9,7 +9,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
-	"golang.org/x/sync/errgroup"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Merge writes the records of all runs to w in order: of records with equal keys, those of earlier runs first.
@@ -67,7 +67,7 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 }
 
 func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	for range min(m.opt.Workers+1, m.order.blocks) {
 		group.Go(func() error { return m.load(ctx) })
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"golang.org/x/sync/errgroup"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // storedChunk is a Stored of records in memory that are written by several goroutines. What they have written they
@@ -28,7 +28,7 @@ func storedChunk(k *format.Keyer, recs []byte, blockRecords, writers int) Stored
 			at += len(block)
 			return first, block
 		}
-		group, ctx := errgroup.WithContext(ctx)
+		group, ctx := safely.WithContext(ctx)
 		for range writers {
 			group.Go(func() error {
 				buf := make([]byte, blockRecords*size)

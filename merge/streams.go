@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -30,7 +29,7 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 		return err
 	}
 	m := &streaming{opt: o, blockBytes: blockRecords * o.recordSize(), enough: make(chan struct{})}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
 		m.inputs = append(m.inputs, f)
@@ -159,7 +158,7 @@ var errEnough = errors.New("no more records are needed")
 // Stores is Streams for inputs that write themselves, all at the same time, each through a pipe of its own. When a
 // limit is reached, their writes fail and what passes this error on ends early.
 func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))
 	for i, store := range inputs {
 		from, to := io.Pipe()

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // start lets a cutter cut spans of what advance adds, and workers merge them. It closes enough when no more blocks are
 // needed.
-func start(ctx context.Context, group *errgroup.Group, opt *Options, inputs int,
+func start(ctx context.Context, group *safely.Group, opt *Options, inputs int,
 	advance advance, enough chan<- struct{}, w device.BlockWriter) {
 	spans := make(chan *span)
 	group.Go(func() error {

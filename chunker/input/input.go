@@ -12,6 +12,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Input is one opened file or stream whose header has been read.
@@ -155,7 +156,10 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 	var file *os.File
 	opened := make(chan struct{})
 	go func() {
-		file, err = os.Open(name)
+		err = safely.Call(func() (err error) {
+			file, err = os.Open(name)
+			return err
+		})
 		select {
 		case opened <- struct{}{}:
 		case <-ctx.Done():

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // MaxOpen is the greatest number of inputs that stay open; see device.OpenFiles, too. More are mapped: thousands can be
@@ -61,12 +60,15 @@ type opened struct {
 // openRemote opens what is remote, each at its place among all sources: an answer of a server takes a while.
 func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 	all := make([]opened, len(sources))
-	var group errgroup.Group
+	var group safely.Group
 	group.SetLimit(plan.RemoteRequests)
 	for i, s := range sources {
 		if s.isRemote() {
 			group.Go(func() error {
-				all[i] = o.open(ctx, i, s)
+				all[i].err = safely.Call(func() error {
+					all[i] = o.open(ctx, i, s)
+					return all[i].err
+				})
 				return nil
 			})
 		}

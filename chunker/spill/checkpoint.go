@@ -13,12 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Checkpoint keeps finished runs in a folder, so that a sort that was killed can go on from them: the files of spill,
@@ -35,7 +34,7 @@ type Checkpoint struct {
 	handedOver bool // the file of the output
 	complete   bool // that file has its name
 
-	background errgroup.Group
+	background safely.Group
 	failed     atomic.Bool // something in the background
 }
 
@@ -256,7 +255,7 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 
 // sync makes the blocks and the index of a run durable, and the names of their files.
 func (c *Checkpoint) sync(run *Run) error {
-	var all errgroup.Group
+	var all safely.Group
 	for i, end := range run.ends {
 		if end > 0 {
 			all.Go(c.files[i].Sync)
@@ -346,7 +345,7 @@ func (c *Checkpoint) Close() error {
 func (c *Checkpoint) remove() error {
 	err := c.kept.forgetRuns()
 	entries, unread := os.ReadDir(c.folder)
-	var all errgroup.Group // to free the space of a large file takes a while
+	var all safely.Group // to free the space of a large file takes a while
 	for _, e := range entries {
 		if name := e.Name(); name != manifestName && name != lockName {
 			all.Go(func() error { return removeIfThere(filepath.Join(c.folder, name)) })

@@ -5,10 +5,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Queue is the memory of the requests by which the input, spill and the output go past the page cache: each needs some
@@ -83,13 +82,17 @@ func (q *Queue) TakeWrite() []byte { return <-q.writes }
 // GiveWrite gives it back when it has been written.
 func (q *Queue) GiveWrite(memory []byte) { q.writes <- memory }
 
-// Go does a request while its caller goes on, also on nil.
-func (q *Queue) Go(request func()) {
-	if q == nil {
-		go request()
-	} else {
-		q.flying.Go(request)
+// Go does a request while its caller goes on, also on nil. done is called with its error when it has ended.
+func (q *Queue) Go(request func() error, done func(error)) {
+	if q != nil {
+		q.flying.Add(1)
 	}
+	go func() {
+		if q != nil {
+			defer q.flying.Done()
+		}
+		done(safely.Call(request))
+	}()
 }
 
 // wait waits until no request that Go does is under way. It does nothing on nil. REQUIRES: nobody begins one.
@@ -128,18 +131,21 @@ type behind struct {
 const readsAtOnce = 4
 
 // write takes a copy of a block. done is told when the last of it is in the file, or has failed.
-func (b *behind) write(file File, block []byte, offset int64, done *errgroup.Group) error {
+func (b *behind) write(file File, block []byte, offset int64, done *safely.Group) error {
 	for at := 0; at < len(block); at += b.RequestBytes {
 		memory := b.TakeWrite()
 		n := aligned(copy(memory, block[at:]))
 		b.flying.Add(1)
 		done.Go(func() error {
 			defer b.flying.Done()
-			_, err := file.WriteAt(memory[:n], offset+int64(at))
+			defer b.GiveWrite(memory)
+			err := safely.Call(func() error {
+				_, err := file.WriteAt(memory[:n], offset+int64(at))
+				return err
+			})
 			if err != nil {
 				b.failed.CompareAndSwap(nil, &err)
 			}
-			b.GiveWrite(memory)
 			return err
 		})
 	}

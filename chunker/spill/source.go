@@ -7,10 +7,9 @@ import (
 	"sort"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // runSource reads the blocks [from, to) of a run in order, whole ones by several callers at a time.
@@ -162,7 +161,7 @@ func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []
 
 // readBlocks fills p with blocks, whose numbers begin with i, several at a time where they come from a disk.
 func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
-	var group errgroup.Group
+	var group safely.Group
 	group.SetLimit(max(s.run.atOnce, 1))
 	for k := range blocks {
 		dst := p[:s.run.BlockBytes(&blocks[k])]

@@ -11,13 +11,12 @@ import (
 	"syscall"
 
 	"github.com/dustin/go-humanize"
-	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
+	"github.com/zeebo/xxh3"
 )
 
 // Options says where spill goes and how.
@@ -201,7 +200,7 @@ func (s *Spill) Codec() string {
 func (s *Spill) Close() error {
 	s.opt.Queue.wait()
 	s.behind = nil
-	var closing errgroup.Group
+	var closing safely.Group
 	for _, v := range s.volumes {
 		closing.Go(v.file.Close)
 	}
@@ -230,7 +229,7 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 
 // put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
 // First. It is in its file when done is.
-func (s *Spill) put(recs []byte, e *extent, least int64, done *errgroup.Group) (Block, error) {
+func (s *Spill) put(recs []byte, e *extent, least int64, done *safely.Group) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
 		codec = s.choice.choose(recs)
@@ -252,7 +251,7 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *errgroup.Group) (
 }
 
 // write finds a place for the stored bytes of b. A folder that is full is left out from then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *errgroup.Group) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *safely.Group) error {
 	size := aligned(len(stored))
 	for {
 		b.Volume, b.Offset = s.place(e, size, least)
@@ -270,7 +269,7 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *err
 }
 
 // write stores a block of an extent that ends there.
-func (v *volume) write(stored []byte, offset, end int64, done *errgroup.Group) error {
+func (v *volume) write(stored []byte, offset, end int64, done *safely.Group) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
 	if v.behind == nil {

@@ -16,11 +16,10 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 var words = format.Spec{Type: "u64"}
@@ -378,7 +377,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.put(numbered(0, 10), new(extent), 0, new(errgroup.Group))
+	_, err = s.put(numbered(0, 10), new(extent), 0, new(safely.Group))
 	if err == nil || !strings.Contains(err.Error(), "spill needs 3.0 MiB in all, 0 B were written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -391,7 +390,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.put(numbered(0, 10), new(extent), 0, new(errgroup.Group)); !errors.Is(err, syscall.ENOSPC) {
+			if _, err := s.put(numbered(0, 10), new(extent), 0, new(safely.Group)); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -617,7 +616,7 @@ func TestCodecBeyond(t *testing.T) {
 		}{{cached, c.first}, {3 * cached, c.beyond}} {
 			coded := false
 			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
-				b, err := s.put(block, new(extent), 0, new(errgroup.Group))
+				b, err := s.put(block, new(extent), 0, new(safely.Group))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -677,7 +676,7 @@ func TestBlocksAreReadAhead(t *testing.T) {
 			if held := len(queue.ahead); held != queue.Ahead() {
 				t.Errorf("%d blocks are read ahead, %d can be", held, queue.Ahead())
 			}
-			var group errgroup.Group
+			var group safely.Group
 			for range 3 {
 				group.Go(func() error {
 					for n := 1; n > 0; {

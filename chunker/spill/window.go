@@ -3,6 +3,8 @@ package spill
 import (
 	"slices"
 	"sync"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Window reads units, which are records or blocks, ahead of its readers, who read about in order and each unit once.
@@ -109,9 +111,13 @@ func (w *Window) ahead() {
 		}
 		p.units, p.left = n, n
 		w.pieces = append(w.pieces, p)
-		w.Queue.Go(func() {
-			defer close(p.done)
-			p.read, p.err = read()
+		request := func() (err error) {
+			p.read, err = read()
+			return err
+		}
+		w.Queue.Go(request, func(err error) {
+			p.err = err
+			close(p.done)
 		})
 	}
 }
@@ -152,6 +158,9 @@ func (w *Window) GiveUp() {
 func (p *piece) drop() {
 	go func() {
 		<-p.done
-		p.give()
+		_ = safely.Call(func() error {
+			p.give()
+			return nil
+		})
 	}()
 }

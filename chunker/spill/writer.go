@@ -7,9 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
@@ -17,7 +16,7 @@ type RunWriter struct {
 	spill    *Spill
 	origin   Origin
 	replaces []*Run // when it is finished
-	written  errgroup.Group
+	written  safely.Group
 
 	mu     sync.Mutex // protects the following
 	index  index      // its tail holds the blocks behind those that are stored, in the order in which they came
@@ -160,7 +159,7 @@ type Appender struct {
 	key      []byte // of the first block
 	differs  bool   // another block begins with another key
 	extent   extent
-	written  errgroup.Group
+	written  safely.Group
 }
 
 // extentPart is the part of what an Appender has stored that its next extent adds where extents are reserved.

@@ -79,7 +79,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 	}
 	fmt.Fprintf(a.out, "2. copied     them as a yardstick in %s, %s\n", seconds(copying), rate(bytes, copying))
 
-	f.opt.Progress = progress
+	f.opt.Progress, f.opt.MeasureMemory = progress, true
 	report, err := extsort.Sort(ctx, f.opt)
 	progress.Close()
 	if err != nil {

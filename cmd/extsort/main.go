@@ -27,6 +27,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/dist"
 )
 
@@ -84,6 +85,9 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return dieOf(syscall.SIGPIPE)
 	}
 	printError(stderr, err)
+	if panicked, ok := errors.AsType[*extsort.PanicError](err); ok {
+		_, _ = stderr.Write(panicked.Stack) // for the report of the bug
+	}
 	if _, ok := errors.AsType[*dist.RetryError](err); ok {
 		return exitRetry
 	}

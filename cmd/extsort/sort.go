@@ -223,7 +223,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 		return fmt.Errorf("-o %s: is the list of --files0-from, too: name another output", opt.Output)
 	}
 	progress := a.bars(f.report.shown())
-	opt.Progress = progress
+	opt.Progress, opt.MeasureMemory = progress, f.report.stats != ""
 	report, err := run(ctx, opt)
 	err = placed(err, opt.SkipBytes)
 	progress.Close()

@@ -4,10 +4,9 @@ import (
 	"encoding/binary"
 	"runtime"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // seed of all keys: the same keys in every run.
@@ -50,7 +49,7 @@ func number(recs []byte, size int, first int64) {
 // inParts has all processors work on n items, in one part each.
 func inParts(n int64, work func(begin, end int64)) {
 	parts := int64(runtime.GOMAXPROCS(0))
-	var group errgroup.Group
+	var group safely.Group
 	for part := range parts {
 		group.Go(func() error {
 			work(n*part/parts, n*(part+1)/parts)

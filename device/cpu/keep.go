@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu/pool"
 )
 
 // Keep settles the leaves: the elements of each, which fit in cache, go back into its blocks in order. Then the
@@ -50,7 +49,7 @@ func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 		e.kept.Discard(int(e.stats.Records)*e.sizes.record, len(e.kept.Bytes()))
 	}
 	err := splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.counted > 0 })
-	if errors.Is(err, pool.ErrFull) {
+	if errors.Is(err, errNoRoom) {
 		return false, nil
 	}
 	return err == nil, err

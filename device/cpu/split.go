@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -16,7 +17,11 @@ import (
 // splitter cuts the leaves of an engine that are too large for the cache.
 type splitter[K radix.Element, E arena.Word] struct{ engine *engine[K, E] }
 
-// splitAll splits leaves until none has to be. It fails with pool.ErrFull if there is no room for that.
+// errNoRoom says that there are too few free blocks to split a leaf. No leaf has been harmed: a worker that finds the
+// pool empty fails with pool.ErrFull, and what it has left behind cannot be used.
+var errNoRoom = fmt.Errorf("no room to split: %w", pool.ErrFull)
+
+// splitAll splits leaves until none has to be. It fails with errNoRoom if there is no room for that.
 func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) bool) error {
 	for i := 0; i < len(s.engine.leaves); {
 		if !hasTo(&s.engine.leaves[i]) {
@@ -25,7 +30,7 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 		}
 		var workers, most int
 		if i, workers, most = s.makeRoom(i); most < 2 {
-			return pool.ErrFull
+			return errNoRoom
 		}
 		if err := s.engine.makeWorkers(workers); err != nil {
 			return err

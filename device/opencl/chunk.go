@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // chunk is the memory of one chunk, which is allocated when it is first loaded.
@@ -46,7 +47,12 @@ func (c *chunk) begin() error {
 	}
 	c.session = s
 	c.program = sync.OnceValues(c.prepare)
-	go func() { _, _ = c.program() }() // while the first records are read
+	go func() { // while the first records are read
+		_ = safely.Call(func() error {
+			_, err := c.program()
+			return err // as it gives to whoever needs the kernels
+		})
+	}()
 	return nil
 }
 

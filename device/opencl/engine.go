@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // engine is one opened device: what its chunks share.
@@ -155,7 +156,12 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
 		return nil, err
 	}
-	go func() { _, _ = e.start() }() // the driver takes a while: let the caller look for its files meanwhile
+	go func() { // the driver takes a while: let the caller look for its files meanwhile
+		_ = safely.Call(func() error {
+			_, err := e.start()
+			return err // start gives it again to whoever needs the session
+		})
+	}()
 	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}, nil
 }
 

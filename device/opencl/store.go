@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"math/bits"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
@@ -48,7 +47,7 @@ type storer struct {
 }
 
 func (s *storer) run(ctx context.Context, total int64) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	group.Go(func() error {
 		defer close(s.pieces)
 		return s.issue(ctx, total)

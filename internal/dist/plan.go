@@ -13,14 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // schema is the form of all files in the folder of a plan: it changes when a name goes or changes its meaning.
@@ -278,11 +277,12 @@ func together(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	within, cancel := context.WithCancel(ctx) // one of errgroup would have the error of one as the cause of the others'
 	defer cancel()
 	errs := make([]error, n)
-	var group errgroup.Group
+	var group safely.Group
 	group.SetLimit(plan.RemoteRequests)
 	for i := 0; i < n && within.Err() == nil; i++ {
 		group.Go(func() error {
-			if errs[i] = do(within, i); errs[i] != nil {
+			errs[i] = safely.Call(func() error { return do(within, i) })
+			if errs[i] != nil {
 				cancel()
 			}
 			return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -123,7 +124,7 @@ func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	}
 	r.Meter.expect(stages)
 	r.pool = newPool(r, c)
-	err := strategies[c.Strategy](ctx, r, c)
+	err := safely.Call(func() error { return strategies[c.Strategy](ctx, r, c) })
 	return errors.Join(err, r.pool.close())
 }
 

@@ -9,9 +9,8 @@ import (
 	"sync"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 const (
@@ -141,7 +140,7 @@ func (o *Output) verifyKept(ctx context.Context, stretches []spill.Stretch) (int
 // sumKept is the checksum of bytes of the file, which several workers read.
 func (o *Output) sumKept(ctx context.Context, from, to int64) (sum spill.StretchSum, err error) {
 	pieces := make([]spill.StretchSum, (to-from+verifyBytes-1)/verifyBytes)
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := safely.WithContext(ctx)
 	group.SetLimit(max(o.run.Plan.Sizes.Workers, 1))
 	for i := range pieces {
 		begin := from + int64(i)*verifyBytes

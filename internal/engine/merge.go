@@ -7,13 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -66,7 +65,7 @@ func (m *merging) finish(ctx context.Context) error {
 // sortRuns sorts chunk after chunk, each into a run. There are no runs when there was but one chunk, which has then
 // been written.
 func (m *merging) sortRuns(ctx context.Context) error {
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := safely.WithContext(ctx)
 	defer func() { group.Wait() }() // gives the context back
 	m.left = m.data.Records()
 	if err := m.resume(); err != nil {
@@ -85,7 +84,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			if err != nil {
 				break
 			}
-			group, groupCtx = errgroup.WithContext(ctx)
+			group, groupCtx = safely.WithContext(ctx)
 			i = len(m.runs)
 		}
 		var chunk device.Chunk

@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -131,8 +132,11 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	if r.Kept != nil {
 		opt.Store = nil
 	}
-	var err error
-	if r.waiting, err = spill.New(opt); err != nil {
+	err := safely.Call(func() (err error) { // the output is open: after a panic it would stay
+		r.waiting, err = spill.New(opt)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r.waiting.NewRun(spill.Origin{}), nil
@@ -235,11 +239,8 @@ func (o *Output) restart() {
 // Finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read must
 // have been written.
 func (r *Run) Finish(ctx context.Context, err error) error {
-	if err == nil && r.Output.groups != nil {
-		err = r.Output.groups.Flush(ctx)
-	}
 	if err == nil {
-		err = r.complete(ctx)
+		err = safely.Call(func() error { return r.complete(ctx) })
 	}
 	if err != nil {
 		return errors.Join(r.damaged(err), r.Output.sink.Abort())
@@ -249,6 +250,11 @@ func (r *Run) Finish(ctx context.Context, err error) error {
 }
 
 func (r *Run) complete(ctx context.Context) error {
+	if r.Output.groups != nil {
+		if err := r.Output.groups.Flush(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.Input.Data.Check(r.Warn); err != nil {
 		return err
 	}

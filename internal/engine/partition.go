@@ -4,12 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -62,7 +61,7 @@ func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys [
 func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w device.BlockWriter) error {
 	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := safely.WithContext(ctx)
 	base := int64(0)
 	var src device.Source // of the next part
 	var err error
@@ -76,7 +75,7 @@ func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w d
 			if err = group.Wait(); err == nil {
 				err = p.sortOversized(ctx, part, target)
 			}
-			group, groupCtx = errgroup.WithContext(ctx)
+			group, groupCtx = safely.WithContext(ctx)
 		default:
 			if err = p.startPart(groupCtx, group, part, src, target); err == nil {
 				src, err = p.foresee(groupCtx, parts[i+1:])
@@ -109,7 +108,7 @@ func (p *partitioning) foresee(ctx context.Context, parts []*chunker.Part) (devi
 
 // startPart loads a part and lets its sorting and writing go on beside the loading of the next one. src is its source;
 // nil: it has none yet.
-func (p *partitioning) startPart(ctx context.Context, group *errgroup.Group, part *chunker.Part, src device.Source,
+func (p *partitioning) startPart(ctx context.Context, group *safely.Group, part *chunker.Part, src device.Source,
 	w device.BlockWriter) (err error) {
 	if src == nil {
 		if src, err = part.Cut(p.candidate.ChunkRecords); err != nil {

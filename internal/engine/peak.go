@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // peakPeriod is short against the stages of a sort that runs for long, and one reading takes some 20 µs.
@@ -13,20 +15,26 @@ const peakPeriod = 20 * time.Millisecond
 // WatchPeak watches the anonymous memory of this process until end is called, once, which gives the peak in bytes; 0
 // where the system does not tell.
 func WatchPeak() (end func() (bytes int64)) {
-	peak := make(chan int64)
-	go func() {
+	var most int64
+	var watching safely.Group
+	stop := make(chan struct{})
+	watching.Go(func() error {
 		ticker := time.NewTicker(peakPeriod)
 		defer ticker.Stop()
-		for most := anonymousMemory(); ; {
+		for {
+			most = max(most, anonymousMemory())
 			select {
 			case <-ticker.C:
-				most = max(most, anonymousMemory())
-			case peak <- most:
-				return
+			case <-stop:
+				return nil
 			}
 		}
-	}()
-	return func() int64 { return <-peak }
+	})
+	return func() int64 {
+		close(stop)
+		_ = watching.Wait() // a peak that is not known is 0
+		return most
+	}
 }
 
 // anonymousMemory is the resident anonymous memory of this process in bytes: what it has allocated and touched,

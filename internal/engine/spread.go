@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -36,7 +35,7 @@ func runSpread(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 func (r *Run) loadShares(ctx context.Context, shares []plan.Share) (chunks []device.Chunk, err error) {
 	sample, total, at := r.Facts.Sample.Prefixes, float64(r.Facts.Records), int64(0)
 	place := func(record int64) int { return int(float64(record) / total * float64(len(sample))) }
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := safely.WithContext(ctx)
 	for _, share := range shares {
 		end := at + share.Records
 		chunk, err := r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{

@@ -33,6 +33,7 @@ var house = []struct{ folder, layer string }{
 	{"internal/fields", "format"},
 	{"internal/filename", "format"},
 	{"internal/option", "format"},
+	{"internal/safely", "format"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
 	{"remote/s3", "device"},

@@ -49,8 +49,10 @@ const (
 
 // scan looks at the records, all of them or blocks from all over.
 func (l *look) scan(ctx context.Context) (*Scan, error) {
-	s := newScanner(l.header)
-	var err error
+	s, err := newScanner(l.header)
+	if err != nil {
+		return nil, err
+	}
 	if l.src.at != nil {
 		err = l.scanBlocks(ctx, s)
 	} else {
@@ -146,11 +148,11 @@ type scanner struct {
 	sample      sample
 }
 
-func newScanner(h *format.Header) *scanner {
+func newScanner(h *format.Header) (*scanner, error) {
 	layout := h.Layout()
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
-		panic(err) // the layout of a header has been validated
+		return nil, err
 	}
 	s := &scanner{out: &Scan{Sorted: true}, header: h, keyer: keyer, layout: layout, sample: newSample(keyer.KeySize())}
 	at := 0
@@ -161,7 +163,7 @@ func newScanner(h *format.Header) *scanner {
 		}
 		at += f.Type.KeyBytes()
 	}
-	return s
+	return s, nil
 }
 
 // add looks at records, the first of which has the index first.

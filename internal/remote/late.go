@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // pace is how long answers take to begin. A request that takes much longer is sent again, and the answer that comes
@@ -73,7 +75,11 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err erro
 		number := len(giveUp)
 		giveUp = append(giveUp, cancel)
 		go func() {
-			a, err := o.get(ctx, first, end, o.Tag)
+			var a *Answer
+			err := safely.Call(func() (err error) {
+				a, err = o.get(ctx, first, end, o.Tag)
+				return err
+			})
 			replies <- reply{a, number, err}
 		}()
 	}
@@ -95,7 +101,7 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err erro
 				giveUp[1-r.number]()
 				go func() {
 					if other := <-replies; other.err == nil {
-						other.Body.Close()
+						_ = safely.Call(other.Body.Close)
 					}
 				}()
 			}

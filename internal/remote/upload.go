@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 const (
@@ -46,7 +45,7 @@ type Upload struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	group  *errgroup.Group // sends parts
+	group  *safely.Group // sends parts
 	free   chan *buffer
 	most   int       // buffers that there are
 	filled *buffer   // of the part that is being written; nil: none is
@@ -82,7 +81,7 @@ func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *
 	u := &Upload{name: name, store: to, part: part, most: parallel}
 	u.free = make(chan *buffer, max(parallel, maxParallel))
 	ctx, u.cancel = context.WithCancel(ctx)
-	u.group, u.ctx = errgroup.WithContext(ctx)
+	u.group, u.ctx = safely.WithContext(ctx)
 	for range parallel {
 		u.free <- &buffer{}
 	}
@@ -163,13 +162,14 @@ func (u *Upload) ask(take func(ctx context.Context, number int) (tag string, err
 	u.filled, u.tags = nil, append(u.tags, tag)
 	number := len(u.tags)
 	u.group.Go(func() error {
-		err := retry(u.ctx, tries, func(ctx context.Context) (err error) {
+		defer func() {
+			buffer.bytes = 0
+			u.free <- buffer
+		}()
+		return retry(u.ctx, tries, func(ctx context.Context) (err error) {
 			*tag, err = take(ctx, number)
 			return err
 		})
-		buffer.bytes = 0
-		u.free <- buffer
-		return err
 	})
 }
 

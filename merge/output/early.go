@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // early makes an output durable while the rest of it is written, so that Commit has little left to wait for: a disk
@@ -13,7 +13,7 @@ type early struct {
 	least        int64        // bytes that have to be sent between two syncs
 	sent, synced atomic.Int64 // bytes that are on their way to the disk, and that were when the last sync began
 	busy         sync.Mutex   // one at a time
-	syncs        errgroup.Group
+	syncs        safely.Group
 }
 
 // earlyBytes is the least of an output.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
@@ -60,14 +61,19 @@ type Output struct {
 	early    early
 }
 
-// attempt does an operation on the file system, unless it is to fail.
+// attempt does an operation on the file system, unless it is to fail. A panic is an error here, so that whoever asked
+// removes the unfinished output.
 func attempt[T any](o *Output, operation string, f func() (T, error)) (result T, err error) {
-	if o.fault != nil {
-		if err := o.fault(operation); err != nil {
-			return result, err
+	err = safely.Call(func() (err error) {
+		if o.fault != nil {
+			if err := o.fault(operation); err != nil {
+				return err
+			}
 		}
-	}
-	return f()
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 // do is attempt of what has no result.
@@ -201,7 +207,7 @@ func Await(ctx context.Context, f func() error) error {
 		return context.Cause(ctx)
 	}
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() { done <- safely.Call(f) }()
 	select {
 	case err := <-done:
 		return err

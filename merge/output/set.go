@@ -9,9 +9,8 @@ import (
 	"sync"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Split says how an output is cut into the files of a set. The zero Split: it is one file.
@@ -268,7 +267,7 @@ func (s *set) commit(ctx context.Context, records int64) error {
 	if err := s.turns.finish(records); err != nil {
 		return err
 	}
-	var finishing errgroup.Group
+	var finishing safely.Group
 	finishing.SetLimit(max(s.opt.Writers, 1))
 	if s.opt.Compression != format.None {
 		finishing.SetLimit(1)

@@ -65,7 +65,11 @@ func (w *windows) WriteAt(p []byte, offset int64) (n int, err error) {
 	if one.inMemory {
 		w.held--
 		w.writing.Add(1)
-		w.queue.Go(func() { w.write(one, at) })
+		w.queue.Go(func() error { return w.write(one, at) }, func(err error) {
+			w.note(err)
+			w.queue.GiveWrite(one.memory)
+			w.writing.Done()
+		})
 	}
 	return n, nil
 }
@@ -88,16 +92,23 @@ func (w *windows) window(at int64) *window {
 }
 
 // write is the request of a window that is whole.
-func (w *windows) write(one *window, at int64) {
-	defer w.writing.Done()
-	defer w.queue.GiveWrite(one.memory)
+func (w *windows) write(one *window, at int64) error {
 	n, err := attempt(w.of, "write output", func() (int, error) { return w.direct.WriteAt(one.memory, at) })
-	w.fail(at+int64(n), err)
+	if err != nil {
+		return writeError(w.of, at+int64(n), err)
+	}
+	return nil
 }
 
 func (w *windows) fail(at int64, err error) {
 	if err != nil {
-		err = writeError(w.of, at, err)
+		w.note(writeError(w.of, at, err))
+	}
+}
+
+// note keeps the first error.
+func (w *windows) note(err error) {
+	if err != nil {
 		w.failed.CompareAndSwap(nil, &err)
 	}
 }

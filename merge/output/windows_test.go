@@ -13,9 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 const testWindow = 64 << 10
@@ -62,7 +61,7 @@ func writeShuffled(t *testing.T, sink *Sink, data []byte, size int) error {
 	ends := append(starts[min(1, len(starts)):len(starts):len(starts)], len(data))
 	var next atomic.Int64
 	order := r.Perm(len(starts))
-	var group errgroup.Group
+	var group safely.Group
 	for range 4 {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(order); i = int(next.Add(1)) - 1 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // interruptible makes reads end soon after ctx is cancelled: Go cannot interrupt a read that waits in the system, or
@@ -48,7 +50,10 @@ func (r *detachedReader) Read(p []byte) (int, error) {
 	var failed error
 	go func() {
 		defer close(came)
-		read, failed = r.from.Read(part)
+		failed = safely.Call(func() (err error) {
+			read, err = r.from.Read(part)
+			return err
+		})
 	}()
 	select {
 	case <-came:

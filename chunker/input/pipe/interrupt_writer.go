@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // Interruptible returns a writer to w whose Write ends soon after ctx is cancelled, where that is possible: a Write to
@@ -79,7 +81,10 @@ func (w *detachedWriter) step(p []byte) (int, error) {
 	var failed error
 	go func() {
 		defer close(went)
-		written, failed = w.to.Write(w.buf)
+		failed = safely.Call(func() (err error) {
+			written, err = w.to.Write(w.buf)
+			return err
+		})
 	}()
 	select {
 	case <-went:

@@ -71,7 +71,8 @@ func (p *Pool[E]) Reset() {
 var ErrFull = errors.New("the chunk's memory is full: more records came than it was made for")
 
 // Take gives blocks that belong to nobody, as a chain: at most so many of the zone if it has any or can get more, else
-// one of another.
+// one of another. It panics with ErrFull if there are none: the sizes of the chunk are wrong then, and the inner loop
+// that asks has no other way out. device.Each makes it the error of the worker.
 func (p *Pool[E]) Take(zone, most int) uint32 {
 	if first := p.takeOf(&p.Zones[zone], most); first != None {
 		return first
@@ -82,7 +83,7 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 			return b
 		}
 	}
-	panic(ErrFull) // the sizes of the chunk are wrong
+	panic(ErrFull)
 }
 
 // takeOf gives a chain of the zone or none. Blocks that were never used are linked when others can have the lock again.

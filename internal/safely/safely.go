@@ -1,0 +1,77 @@
+// Package safely runs goroutines whose panics become errors.
+//
+// A panic that nobody recovers ends the whole process, and only the goroutine that panics can recover it. A program
+// that embeds the library could not protect itself from a bug in one of our workers. So every goroutine of the library
+// runs its work by Call or in a Group; a test in internal/house checks that.
+package safely
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A PanicError is a panic that was recovered: a bug of this library, or of a Reader, a Writer or a callback that its
+// caller passed to it.
+type PanicError struct {
+	Value any    // the argument of panic
+	Stack []byte // the stack of the goroutine that panicked, as debug.Stack formats it
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("internal error: %v (please report it with its stack)", e.Value)
+}
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Call calls f and returns its error. If f panics, Call returns a *PanicError.
+func Call(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// A Group is an errgroup.Group whose functions may panic: the panic is the error of the function. The zero value is a
+// group without a context.
+type Group struct {
+	plain errgroup.Group
+	bound *errgroup.Group // replaces plain in a group that has a context
+}
+
+// WithContext returns a group and a context that is cancelled by the first error of the group, and when Wait returns.
+func WithContext(ctx context.Context) (*Group, context.Context) {
+	bound, ctx := errgroup.WithContext(ctx)
+	return &Group{bound: bound}, ctx
+}
+
+func (g *Group) group() *errgroup.Group {
+	if g.bound != nil {
+		return g.bound
+	}
+	return &g.plain
+}
+
+// Go calls f in a new goroutine. It waits as long as the group is at its limit.
+func (g *Group) Go(f func() error) {
+	g.group().Go(func() error { return Call(f) })
+}
+
+// TryGo is Go unless the group is at its limit: then it reports false and does nothing.
+func (g *Group) TryGo(f func() error) bool {
+	return g.group().TryGo(func() error { return Call(f) })
+}
+
+// SetLimit limits the number of goroutines of the group that run at the same time.
+func (g *Group) SetLimit(n int) { g.group().SetLimit(n) }
+
+// Wait waits until all functions have returned, and returns the first error.
+func (g *Group) Wait() error { return g.group().Wait() }
