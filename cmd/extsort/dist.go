@@ -196,10 +196,12 @@ func tasksOf(n int, text string) (extsort.Part, error) {
 }
 
 func distVerify(a *app) *cobra.Command {
-	part, keep := "", false
+	part := ""
+	keep, all := false, false
 	g := partGroup(&part, "only read the parts of this share and compare their checksums; otherwise join "+
 		"the checksums of all tasks and complete the output")
 	g.flags.BoolVar(&keep, "keep-runs", false, "keep the files of the runs")
+	g.flags.BoolVar(&all, "all", false, "read all parts, too, and check their order and checksums")
 	return distVerb("verify [flags] DIR",
 		"Check that the parts follow each other and contain all records of the inputs, by\nthe checksums of their "+
 			"tasks. Then rename the output of --into and remove the runs.",
@@ -213,6 +215,9 @@ func distVerify(a *app) *cobra.Command {
 				return w.ReadBack(ctx, s)
 			}
 			m, err := w.Verify(ctx, keep)
+			if err == nil && all {
+				err = w.ReadBack(ctx, s)
+			}
 			if err == nil {
 				fmt.Fprintf(a.out, "%s: %s in order, checksum %s\n", m.Output, plural(m.Records, "record"), m.Checksum)
 			}

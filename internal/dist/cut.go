@@ -2,10 +2,8 @@ package dist
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/extsort/extsort"
@@ -16,6 +14,7 @@ import (
 type cut struct {
 	Schema int     `json:"schema"`
 	Plan   string  `json:"plan"`
+	Sum    string  `json:"sum"` // as in Record
 	At     []int64 `json:"at"`
 	To     []int64 `json:"to,omitempty"`
 }
@@ -65,37 +64,23 @@ func (w *Worker) find(ctx context.Context, opt extsort.MergeOptions) (found []cu
 	}
 	all, err := extsort.Cuts(ctx, opt, int64(p.Parts))
 	for _, at := range all {
-		found = append(found, cut{schema, p.Fingerprint, at, nil})
+		found = append(found, cut{Schema: schema, Plan: p.Fingerprint, At: at})
 	}
 	return found, err
 }
 
-// isCut reports whether all cuts of this plan are there from that before one part to that before another.
+// isCut reports whether all cuts of this plan are there, undamaged, from that before one part to that before another.
 func isCut(ctx context.Context, p *Plan, from, to int) bool {
 	missing := together(ctx, to-from+1, func(_ context.Context, i int) error {
-		if !isOf(p, p.recordFile(cuts, from+i)) {
-			return fs.ErrNotExist
+		name := p.recordFile(cuts, from+i)
+		c := &cut{}
+		err := readJSON(name, c)
+		if err == nil && c.Plan != p.Fingerprint {
+			err = fs.ErrNotExist
 		}
-		return nil
+		return err
 	})
 	return missing == nil
-}
-
-// isOf reports whether a file is there that says to be of a plan. It reads no more than its beginning: a cut has a
-// number for each run.
-func isOf(p *Plan, name string) bool {
-	file, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer file.Close() // which was only read
-	for last, tokens := json.Token(nil), json.NewDecoder(file); ; {
-		token, err := tokens.Token()
-		if err != nil || last == "plan" {
-			return token == p.Fingerprint
-		}
-		last = token
-	}
 }
 
 // cutsOf are the cuts before and behind part k.

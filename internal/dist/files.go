@@ -1,7 +1,9 @@
 package dist
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,6 +157,7 @@ func number(k int) string { return fmt.Sprintf("%05d", k) }
 type Record struct {
 	Schema          int    `json:"schema"`
 	Plan            string `json:"plan"` // fingerprint
+	Sum             string `json:"sum"`  // of the text of the file, in which it is "" then
 	Task            string `json:"task"`
 	File            string `json:"file"`
 	RawFile         []byte `json:"file_base64,omitempty"` // the same, where it is not UTF-8
@@ -177,11 +180,12 @@ var (
 
 func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, number(k)+".json") }
 
-// record is that of a task which is done; nil: it is not. That its file is as the record says others may see later.
+// record is that of a task which is done; nil: it is not, or its record is damaged, and it is done again. That its file
+// is as the record says others may see later.
 func (p *Plan) record(of kind, k int) (*Record, error) {
 	r := &Record{}
 	err := readJSON(p.recordFile(of, k), r)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && r.Plan != p.Fingerprint {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) || err == nil && r.Plan != p.Fingerprint {
 		return nil, nil
 	}
 	if err != nil {
@@ -232,22 +236,55 @@ func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, b
 	return r, writeJSON(ctx, p.recordFile(of, k), r)
 }
 
+// errDamaged says that a file in the folder of a plan is not as it was written: a crash or a disk has cut or changed it.
+var errDamaged = errors.New("is damaged")
+
+// sealed is the content of a file that has a checksum of its own text, where that has not an own one.
+type sealed interface{ seal() *string }
+
+func (r *Record) seal() *string   { return &r.Sum }
+func (c *cut) seal() *string      { return &c.Sum }
+func (m *Manifest) seal() *string { return &m.Sum }
+
+// withSum replaces the first checksum in a text: that of the file, which comes before those of records within it.
+func withSum(text []byte, old, sum string) []byte {
+	const key = `"sum": "`
+	return bytes.Replace(text, []byte(key+old+`"`), []byte(key+sum+`"`), 1)
+}
+
+func sumOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:32] }
+
 // writeJSON writes a file that appears whole or not at all, and is durable then.
 func writeJSON(ctx context.Context, name string, v any) error {
+	if v, ok := v.(sealed); ok {
+		*v.seal() = ""
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if v, ok := v.(sealed); ok {
+		*v.seal() = sumOf(text)
+		text = withSum(text, "", *v.seal())
+	}
 	return output.WriteFile(ctx, name, func(w io.Writer) error {
-		to := json.NewEncoder(w)
-		to.SetIndent("", "  ")
-		return to.Encode(v)
+		_, err := w.Write(text)
+		return err
 	})
 }
 
+// readJSON reads a file of writeJSON. It fails with errDamaged unless the file is as it was written.
 func readJSON(name string, v any) error {
 	text, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(text, v)
-	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s: %w (%v)", name, errDamaged, err)
+	}
+	if v, ok := v.(sealed); ok && sumOf(withSum(text, *v.seal(), "")) != *v.seal() {
+		return fmt.Errorf("%s: %w: its checksum does not fit", name, errDamaged)
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, t
 		second, err := search(ctx, keyer, levels[1], b, memory/plan.RemoteRequests, keys[2*i:2*i+2])
 		if err == nil {
 			b = between(p, second[0], second[1], 2)
-			found[i] = cut{schema, p.Fingerprint, b.from, b.to}
+			found[i] = cut{Schema: schema, Plan: p.Fingerprint, At: b.from, To: b.to}
 		}
 		return err
 	})

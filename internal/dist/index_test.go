@@ -182,7 +182,7 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 		"short":    {damage(func(b []byte) []byte { return b[1:] }), nil, "an index is missing: /"},
 		"missing":  {func(c *cluster) { c.ok(os.Remove(indexFile(c.Plan.runFile(7)))) }, nil, "00007.idx: no such file"},
 		"brackets": {nil, func(c *cluster) {
-			wrong := &cut{schema, c.Plan.Fingerprint, []int64{1}, []int64{0}}
+			wrong := &cut{Schema: schema, Plan: c.Plan.Fingerprint, At: []int64{1}, To: []int64{0}}
 			c.ok(writeJSON(t.Context(), c.Plan.recordFile(cuts, 4), wrong))
 		}, "does not fit"},
 	} {

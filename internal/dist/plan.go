@@ -229,6 +229,9 @@ func (p *Plan) fingerprint() string {
 func Read(folder string) (*Plan, error) {
 	p := &Plan{folder: folder}
 	if err := readJSON(p.path(planName), p); err != nil {
+		if errors.Is(err, errDamaged) {
+			err = fmt.Errorf("%w: remove it and make the same plan again, which keeps finished tasks", err)
+		}
 		return nil, err
 	}
 	p.Output = filename.Restore(p.Output, p.RawOutput)

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -22,14 +23,18 @@ type Status struct {
 // Status looks at the records, without waiting for what others may not see yet.
 func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	s := &Status{Schema: schema, Plan: p.Fingerprint, Runs: p.Runs, Parts: p.Parts, RunsLeft: []int{}, Left: []int{}}
-	if _, err := p.manifest(); err == nil {
+	_, err := p.manifest()
+	if errors.Is(err, errDamaged) {
+		s.Cut, s.Next = true, "verify"
+		return s, nil
+	}
+	if err == nil {
 		s.Cut, s.Complete = true, !p.OneFile || !exists(p.partial())
 		if !s.Complete {
 			s.Next = "verify"
 		}
 		return s, nil
 	}
-	var err error
 	if s.RunsLeft, err = p.left(ctx, runs); err != nil {
 		return nil, err
 	}

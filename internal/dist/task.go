@@ -97,6 +97,17 @@ var patience = time.Minute
 
 // done are the records of all tasks of a kind, whose files are there.
 func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
+	records, err := p.recorded(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return records, together(ctx, len(records), func(ctx context.Context, k int) error {
+		return p.wait(ctx, records[k])
+	})
+}
+
+// recorded are the records of all tasks of a kind.
+func (p *Plan) recorded(ctx context.Context, of kind) ([]*Record, error) {
 	total := of.tasks(p)
 	records := make([]*Record, total)
 	return records, together(ctx, total, func(ctx context.Context, k int) (err error) {
@@ -107,7 +118,7 @@ func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 			return fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
 				of.name, k, total, of.name, k, total, p.folder)
 		}
-		return p.wait(ctx, records[k])
+		return nil
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 type Manifest struct {
 	Schema          int    `json:"schema"`
 	Plan            string `json:"plan"`
+	Sum             string `json:"sum"` // as in Record
 	Output          string `json:"output"`
 	RawOutput       []byte `json:"output_base64,omitempty"` // the same, where it is not UTF-8
 	Bytes           int64  `json:"bytes"`
@@ -33,14 +34,18 @@ type Manifest struct {
 // kept.
 func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	m, err := w.Plan.manifest()
-	if errors.Is(err, fs.ErrNotExist) {
-		m, err = w.Plan.join(ctx)
+	finished := err == nil
+	if damaged := errors.Is(err, errDamaged); damaged || errors.Is(err, fs.ErrNotExist) {
+		m, err = w.Plan.join(ctx, damaged)
 		if err == nil {
 			err = writeJSON(ctx, w.Plan.path(manifestName), m)
 		}
 	}
 	if err == nil {
 		err = w.Plan.publish()
+	}
+	if err == nil && finished {
+		err = w.Plan.allThere(ctx)
 	}
 	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) { // what killed attempts have sent
 		if left := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); left != nil {
@@ -59,12 +64,35 @@ func (p *Plan) manifest() (*Manifest, error) {
 	if err == nil && m.Plan != p.Fingerprint {
 		err = fmt.Errorf("%s: is of another plan: remove it", p.path(manifestName))
 	}
+	if errors.Is(err, errDamaged) {
+		err = fmt.Errorf("%w (extsort dist verify %s makes it again)", err, p.folder)
+	}
 	return m, err
 }
 
-// join makes the manifest of the records of all runs and parts.
-func (p *Plan) join(ctx context.Context) (*Manifest, error) {
-	sorted, err := p.done(ctx, runs)
+// allThere looks at the size of each part of a finished sort.
+func (p *Plan) allThere(ctx context.Context) error {
+	return together(ctx, p.Parts, func(ctx context.Context, k int) error {
+		first, end := partOf(k, p.Parts).Of(p.Records)
+		r := &Record{Task: parts.name, Bytes: (end - first) * int64(p.RecordBytes)}
+		r.File, r.Offset = p.file(parts, k)
+		fits, err := p.fits(ctx, r)
+		if err == nil && !fits {
+			err = fmt.Errorf("part %d of %d: %s: is missing or has another size than was written: restore it, or remove "+
+				"%s and sort again", k, p.Parts, r.File, p.folder)
+		}
+		return err
+	})
+}
+
+// join makes the manifest of the records of all runs and parts. again: it was there before, and the files of the runs
+// may have been removed since.
+func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
+	find := p.done
+	if again {
+		find = p.recorded
+	}
+	sorted, err := find(ctx, runs)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,80 @@
+package dist
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+)
+
+// TestDamagedRecords cuts each kind of record at every byte, and flips every byte: a damaged one is never believed.
+func TestDamagedRecords(t *testing.T) {
+	c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.Runs, r.Parts = 2, 2 })
+	ctx, p := t.Context(), c.Plan
+	c.ok(c.Run(ctx, extsort.Part{}))
+	c.ok(c.Cut(ctx, extsort.Part{}))
+	c.ok(c.Merge(ctx, extsort.Part{}))
+	for _, of := range []kind{runs, parts} {
+		eachDamage(t, p.recordFile(of, 1), func() bool {
+			r, err := p.record(of, 1)
+			return r == nil && err == nil
+		})
+	}
+	eachDamage(t, p.recordFile(cuts, 1), func() bool { return !isCut(ctx, p, 0, p.Parts) })
+	eachDamage(t, p.path(planName), func() bool {
+		_, err := Read(c.folder)
+		return err != nil
+	})
+
+	// A damaged record has its task done again, the manifest is made again of the records.
+	for _, name := range []string{p.recordFile(runs, 0), p.recordFile(cuts, 1), p.recordFile(parts, 1)} {
+		write(t, name, nil)
+	}
+	c.all(1)
+	write(t, p.path(manifestName), []byte("{"))
+	if s, err := p.Status(ctx); err != nil || s.Next != "verify" {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	_, err := c.Verify(ctx, false)
+	c.ok(err)
+	c.check()
+}
+
+// eachDamage damages a file in every way, and puts it back.
+func eachDamage(t *testing.T, name string, noticed func() bool) {
+	t.Helper()
+	whole := read(t, name)
+	for i := range whole {
+		write(t, name, whole[:i])
+		if !noticed() && i < len(whole)-1 { // the last byte ends the line
+			t.Errorf("%s cut to %d bytes is believed", filepath.Base(name), i)
+		}
+	}
+	write(t, name, whole)
+	if noticed() {
+		t.Errorf("%s is not believed as it was written", name)
+	}
+}
+
+// TestVerifyLooksAtParts verifies finished sorts whose parts are gone or have been cut.
+func TestVerifyLooksAtParts(t *testing.T) {
+	for _, oneFile := range []bool{false, true} {
+		c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.OneFile = oneFile })
+		c.all(1)
+		_, err := c.Verify(t.Context(), false)
+		c.ok(err)
+		name, _ := c.Plan.partFile(3)
+		if err := os.Truncate(name, 8); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Verify(t.Context(), false)
+		refused(t, err, "another size than was written")
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Verify(t.Context(), false)
+		refused(t, err, "is missing")
+	}
+}
