@@ -236,7 +236,7 @@ func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, b
 	return r, writeJSON(ctx, p.recordFile(of, k), r)
 }
 
-// errDamaged says that a file in the folder of a plan is not as it was written: a crash or a disk has cut or changed it.
+// errDamaged says that a file in the folder of a plan is not as it was written: a crash or a disk has changed it.
 var errDamaged = errors.New("is damaged")
 
 // sealed is the content of a file that has a checksum of its own text, where that has not an own one.

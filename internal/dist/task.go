@@ -97,7 +97,7 @@ var patience = time.Minute
 
 // done are the records of all tasks of a kind, whose files are there.
 func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
-	records, err := p.recorded(ctx, of)
+	records, err := recorded(p, ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 }
 
 // recorded are the records of all tasks of a kind.
-func (p *Plan) recorded(ctx context.Context, of kind) ([]*Record, error) {
+func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 	total := of.tasks(p)
 	records := make([]*Record, total)
 	return records, together(ctx, total, func(ctx context.Context, k int) (err error) {

@@ -45,7 +45,7 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 		err = w.Plan.publish()
 	}
 	if err == nil && finished {
-		err = w.Plan.allThere(ctx)
+		err = allThere(ctx, w.Plan)
 	}
 	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) { // what killed attempts have sent
 		if left := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); left != nil {
@@ -71,7 +71,7 @@ func (p *Plan) manifest() (*Manifest, error) {
 }
 
 // allThere looks at the size of each part of a finished sort.
-func (p *Plan) allThere(ctx context.Context) error {
+func allThere(ctx context.Context, p *Plan) error {
 	return together(ctx, p.Parts, func(ctx context.Context, k int) error {
 		first, end := partOf(k, p.Parts).Of(p.Records)
 		r := &Record{Task: parts.name, Bytes: (end - first) * int64(p.RecordBytes)}
@@ -88,11 +88,11 @@ func (p *Plan) allThere(ctx context.Context) error {
 // join makes the manifest of the records of all runs and parts. again: it was there before, and the files of the runs
 // may have been removed since.
 func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
-	find := p.done
+	find := (*Plan).done
 	if again {
-		find = p.recorded
+		find = recorded
 	}
-	sorted, err := find(ctx, runs)
+	sorted, err := find(p, ctx, runs)
 	if err != nil {
 		return nil, err
 	}
