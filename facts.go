@@ -38,29 +38,45 @@ const windowsPart = 4
 const heldTails = 2
 
 // openInputs opens the inputs and settles what a record is.
-func openInputs(ctx context.Context, opt *Options, meter *engine.Meter) (*engine.Input, error) {
+//
+// unpack: all of their records are about to be read, so that what does not fit the memory limit while it is compressed
+// is decompressed first. The temporary files must stay open as long as the inputs.
+func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack bool) (
+	in *engine.Input, temporary *unpacked, err error) {
 	frame := input.Frame{Skip: opt.SkipBytes, Records: opt.Records, Tail: opt.SkipTail, Keep: opt.KeepHeader}
 	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Frame: frame}
 	sources := opt.sources()
-	files, err := input.Open(ctx, kind, sources, opt.Stdin, max(opt.MemoryBytes/windowsPart, format.CommonWindow))
+	windowBytes := max(opt.MemoryBytes/windowsPart, format.CommonWindow)
+	files, err := input.Open(ctx, kind, sources, opt.Stdin, windowBytes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	temporary = &unpacked{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, temporary.Close())
+		}
+	}()
 	markReplaced(opt, files, sources)
 	for _, file := range files {
 		for _, message := range file.TakeWarnings() {
 			opt.Warn(message)
 		}
 	}
-	in, err := engine.NewInput(files, meter, engine.InputOptions{
-		Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(), Slice: opt.slice(ctx),
-	})
+	if err = checkWindows(opt, files, windowBytes); err == nil && unpack {
+		temporary, err = unpackInputs(ctx, opt, files)
+	}
+	if err == nil {
+		in, err = engine.NewInput(files, meter, engine.InputOptions{
+			Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(), Slice: opt.slice(ctx),
+		})
+	}
 	if err != nil {
 		for _, file := range files {
 			err = errors.Join(err, file.Close())
 		}
 	}
-	return in, err
+	return in, temporary, err
 }
 
 // factsOf is what is known of a run without reading any records.
@@ -77,8 +93,9 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		},
 		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},
 	}
-	for _, file := range in.Files {
-		decoder := format.CodecMemory(file.Compression, 0) + file.ExtraWindow
+	decoders := decodingOf(opt, in.Files).memory
+	for i, file := range in.Files {
+		decoder := decoders[i]
 		if !file.Seekable() {
 			decoder += heldTails * opt.SkipTail
 		}

@@ -63,7 +63,7 @@ var hostileInputs = []hostile{
 		input: text("(\xb5/\xfd\x00\x00\x01\x00\x00" + "(\xb5/\xfd\x00\x80\x01\x00\x00")},
 	{name: "zstd bomb with a window of 16 MiB", spec: keySpec, limit: 64, input: windowBomb(16 << 20)},
 	{name: "windows that are merged at once", spec: keySpec, limit: 128, inputs: 4, merge: true,
-		input: windowBomb(32 << 20), want: "too little for the windows"},
+		input: windowBomb(32 << 20)},
 	{name: "gzip bomb", spec: keySpec, input: gzipped(zeros(bombBytes))},
 	{name: "gzip with an endless name", spec: keySpec, want: "invalid header",
 		input: text("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff" + strings.Repeat("a", 5000))},

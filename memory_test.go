@@ -1,8 +1,12 @@
 package extsort
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -12,6 +16,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -45,6 +53,10 @@ var memoryCases = []struct {
 	machine  int64  // MiB of memory that the machine looks as if it had; 0: as it has
 	endless  bool   // longMiB of data, in .ci/long only
 	with     func(t *testing.T, o *Options)
+
+	packed  []packedFiles // the input, cut into files that are compressed; nil: it is one file as it is
+	merge   bool          // each of these files is sorted, and they are merged
+	garbage int64         // MiB that may be allocated in Go's heap; 0: as usual
 }{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
@@ -91,6 +103,20 @@ var memoryCases = []struct {
 		machine: 96},
 	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,
 		machine: 96},
+
+	{name: "least memory, lz4 input", spec: keySpec, mib: 16, limit: 16, spill: 50, garbage: 40,
+		packed: []packedFiles{{1, "lz4"}}},
+	{name: "least memory, output by gzip", spec: keySpec, mib: 16, limit: 16, spill: 40, output: "gzip", garbage: 40},
+	{name: "least memory, four compressions", spec: keySpec, mib: 24, limit: 16, spill: 200, garbage: 120,
+		packed: []packedFiles{{1, "lz4"}, {1, "zstd"}, {1, "gzip"}, {1, "s2"}}},
+	{name: "least memory, 200 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 30, garbage: 3000,
+		packed: []packedFiles{{200, "zstd"}}},
+	{name: "least memory, merge of 300 zstd inputs", spec: keySpec, mib: 8, limit: 16, spill: 10, garbage: 5000,
+		packed: []packedFiles{{300, "zstd"}}, merge: true},
+	{name: "least memory, merge of 40 of each compression", spec: keySpec, mib: 8, limit: 16, spill: 20, garbage: 3000,
+		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},
+	{name: "merge of 40 zstd inputs, some of which stay compressed", spec: keySpec, mib: 16, limit: 96, spill: 20,
+		garbage: 1000, packed: []packedFiles{{40, "zstd"}}, merge: true},
 }
 
 var (
@@ -135,6 +161,7 @@ func TestMemoryLimit(t *testing.T) {
 				}
 			}
 			writeGenerated(t, in, kind{spec: c.spec}.layout(t), "uniform", c.mib<<20)
+			packInputs(t, in, c.packed, c.merge)
 			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
 			output, err := child.CombinedOutput()
@@ -169,9 +196,19 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.piped {
 		opt.pipe(t, in)
 	}
+	sort := func() (*Report, error) { return Sort(t.Context(), opt) }
+	if c.packed != nil {
+		opt.Inputs = packedInputs(in, c.packed)
+	}
+	if c.merge {
+		sort = func() (*Report, error) {
+			return Merge(t.Context(), MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes, MeasureMemory: true,
+				Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs})
+		}
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	report, err := Sort(t.Context(), opt)
+	report, err := sort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +224,9 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.endless { // a manifest takes some more, and what is spilled depends on how much there is
 		c.spill, most = 8*longMiB(), 4*longMiB()
 	}
+	if c.garbage > 0 {
+		most = c.garbage
+	}
 	if garbage := int64(after.TotalAlloc-before.TotalAlloc) >> 20; garbage > most {
 		t.Errorf("%d MiB were allocated in Go's heap, which has to be collected for every MiB", garbage)
 	}
@@ -195,6 +235,106 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	if report.BytesSpilled > c.spill<<20 {
 		t.Errorf("%d MiB were spilled of %d MiB, %d are due", report.BytesSpilled>>20, c.mib, c.spill)
+	}
+	if c.packed != nil {
+		checkSortedKeys(t, opt.Output, in)
+	}
+}
+
+// packedFiles is a number of compressed input files.
+type packedFiles struct {
+	files int
+	codec string // lz4, zstd, gzip or s2
+}
+
+// packedInputs returns the names of compressed files that the file in is cut into.
+func packedInputs(in string, packed []packedFiles) (names []string) {
+	for _, p := range packed {
+		for i := range p.files {
+			names = append(names, fmt.Sprintf("%s.%d.%s", in, i, p.codec))
+		}
+	}
+	return names
+}
+
+// packInputs cuts a file of 8-byte keys into files, and compresses each such that its decompressor takes much memory.
+func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
+	t.Helper()
+	names := packedInputs(in, packed)
+	if len(names) == 0 {
+		return
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(data) / len(names) / 8 * 8
+	for i, name := range names {
+		part := data[i*size : (i+1)*size]
+		if i == len(names)-1 {
+			part = data[i*size:]
+		}
+		if sorted {
+			part = sortedKeys(part)
+		}
+		if err := os.WriteFile(name, packKeys(t, part, strings.TrimPrefix(filepath.Ext(name), ".")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func packKeys(t *testing.T, data []byte, codec string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch codec {
+	case "lz4":
+		w = lz4.NewWriter(&packed) // blocks of 4 MiB
+	case "zstd":
+		w, err = zstd.NewWriter(&packed, zstd.WithWindowSize(8<<20), zstd.WithSingleSegment(false),
+			zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	case "gzip":
+		w, err = gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	case "s2":
+		w = s2.NewWriter(&packed, s2.WriterBlockSize(4<<20), s2.WriterConcurrency(1))
+	}
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
+// sortedKeys sorts little-endian keys of 8 bytes, by nothing that extsort has.
+func sortedKeys(data []byte) []byte {
+	keys := make([]uint64, len(data)/8)
+	for i := range keys {
+		keys[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+	slices.Sort(keys)
+	sorted := make([]byte, 0, len(data))
+	for _, key := range keys {
+		sorted = binary.LittleEndian.AppendUint64(sorted, key)
+	}
+	return sorted
+}
+
+// checkSortedKeys checks that a file has the keys of another, in order.
+func checkSortedKeys(t *testing.T, output, in string) {
+	t.Helper()
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(output)
+	if err != nil || !bytes.Equal(got, sortedKeys(data)) {
+		t.Errorf("the output has %d bytes, %d are due, or is wrong: %v", len(got), len(data), err)
 	}
 }
 

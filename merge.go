@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -73,7 +71,7 @@ func Merge(ctx context.Context, opt MergeOptions) (*Report, error) {
 }
 
 func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
-	s, err := begin(ctx, opt)
+	s, err := begin(ctx, opt, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,21 +96,7 @@ func (s *session) prepareMerge() error {
 	s.opt.Limit = s.run.Input.LimitOfPart(s.opt.Limit)
 	s.run.Facts = factsOf(&s.opt, s.run.Input)
 	s.run.Plan = plan.Merging(s.run.Facts, len(s.run.Input.Files))
-	return s.checkWindows()
-}
-
-// checkWindows reports inputs that are read at the same time and look back further than there is memory.
-func (s *session) checkWindows() error {
-	windows := int64(0)
-	for _, file := range s.run.Input.Files {
-		windows += file.ExtraWindow
-	}
-	if windows <= s.opt.MemoryBytes/2 {
-		return nil
-	}
-	text := fmt.Sprintf("too little for the windows of the inputs, which zstd --long made: decompress them first, "+
-		"or raise %v, to %s at least", option.MemoryBytes, humanize.IBytes(uint64(2*windows)))
-	return &MemoryError{Limit: s.opt.MemoryBytes, Least: 2 * windows, Text: text}
+	return nil
 }
 
 // nameDisorder names the input that is out of order, and its first record that is.
@@ -173,7 +157,7 @@ func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
 	if all.faults = opt.faults; opt.Input != (Source{}) {
 		all.Sources = []Source{opt.Input}
 	}
-	s, err := begin(ctx, all)
+	s, err := begin(ctx, all, false)
 	if err != nil {
 		return nil, err
 	}

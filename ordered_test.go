@@ -29,7 +29,7 @@ func TestLooksReversed(t *testing.T) {
 			recs = binary.LittleEndian.AppendUint64(recs, c.key(i))
 		}
 		opt := Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, recs)}, MemoryBytes: 64 << 20}
-		s, err := begin(t.Context(), opt)
+		s, err := begin(t.Context(), opt, true)
 		if err != nil {
 			t.Fatal(err)
 		}

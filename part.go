@@ -25,7 +25,7 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	}
 	from, to := opt.Part.Of(n)
 	opt.Part, opt.Cuts = Part{}, nil
-	s, err := begin(ctx, opt.options())
+	s, err := begin(ctx, opt.options(), false)
 	if err != nil {
 		return nil, err
 	}

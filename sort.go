@@ -128,6 +128,8 @@ type session struct {
 	opt Options // with the defaults filled in
 	run *engine.Run
 
+	unpacked *unpacked
+
 	start   time.Time
 	endPeak func() int64 // nil: nobody asked for it
 	peak    int64        // bytes of memory, once the session is closed
@@ -136,7 +138,7 @@ type session struct {
 // prepare opens the inputs and the devices and chooses a plan; after an error nothing is left open. onlyPlan: a
 // checkpoint stays as it is.
 func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) {
-	s, err := begin(ctx, opt)
+	s, err := begin(ctx, opt, !onlyPlan)
 	if err != nil {
 		return nil, err
 	}
@@ -152,24 +154,28 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 	return s, nil
 }
 
-// begin makes a session of valid options and opens the inputs.
-func begin(ctx context.Context, opt Options) (*session, error) {
+// begin makes a session of valid options and opens the inputs; see openInputs.
+func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
 	opt.Record = opt.described()
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
 	opt = opt.withDefaults()
 	start, meter := time.Now(), &engine.Meter{Progress: opt.Progress}
-	in, err := openInputs(ctx, &opt, meter)
+	var endPeak func() int64
+	if opt.MeasureMemory {
+		endPeak = engine.WatchPeak()
+	}
+	in, temporary, err := openInputs(ctx, &opt, meter, unpack)
 	if err != nil {
+		if endPeak != nil {
+			endPeak()
+		}
 		return nil, err
 	}
 	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.spillStore, Warn: opt.Warn}
-	s := &session{opt: opt, run: run, start: start}
-	if opt.MeasureMemory {
-		s.endPeak = engine.WatchPeak()
-	}
-	return s, nil
+	run.Result.BytesSpilled = temporary.bytes
+	return &session{opt: opt, run: run, unpacked: temporary, start: start, endPeak: endPeak}, nil
 }
 
 // choose gathers the facts and makes the plan.
@@ -270,5 +276,6 @@ func (s *session) close() error {
 	if s.run.Kept != nil {
 		errs = append(errs, safely.Call(s.run.Kept.Close))
 	}
-	return errors.Join(append(errs, safely.Call(s.run.Input.Data.Close))...)
+	errs = append(errs, safely.Call(s.run.Input.Data.Close), safely.Call(s.unpacked.Close))
+	return errors.Join(errs...)
 }

@@ -51,6 +51,11 @@ type codec struct {
 	readerBytes int64                    // its memory, for a window of CommonWindow
 	window      func(first []byte) int64 // bytes that a stream looks back to; nil: CommonWindow at most
 
+	// leanReader is a reader that takes less memory, if there is one; leanBytes is the memory of a lean reader without
+	// garbage, 0: readerBytes.
+	leanReader func(source *countingReader, windowBytes int64) (io.ReadCloser, error)
+	leanBytes  int64
+
 	// writer compresses a stream with up to that many goroutines.
 	writer      func(w io.Writer, workers int) (io.WriteCloser, error)
 	writerBytes func(workers int) int64 // its memory
@@ -188,6 +193,9 @@ type decompressor struct {
 	plain       io.ReadCloser // nil until the first Read
 	begun       bool          // something was decompressed
 	err         error         // sticks
+	lean        bool          // see Economize
+	given       int64         // bytes that were read
+	passed      int64         // bytes to pass over, see Suspend
 }
 
 type countingReader struct {
@@ -208,11 +216,15 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func (d *decompressor) Read(p []byte) (n int, err error) {
 	if d.err == nil && d.plain == nil {
-		d.plain, err = d.codec.reader(&d.source, d.windowBytes)
+		d.plain, err = d.newPlain()
 		d.err = d.explain(err)
+	}
+	if d.err == nil && d.passed > 0 {
+		d.err = d.explain(d.passOver())
 	}
 	if d.err == nil {
 		n, err = d.plain.Read(p)
+		d.given += int64(n)
 		d.begun = d.begun || n > 0
 		d.err = d.explain(err)
 	}

@@ -22,7 +22,7 @@ var gzipCodec = codec{
 	readerBytes: 128 << 10,
 
 	writer:      newGzipWriter,
-	writerBytes: perWorker(3<<20, 7<<19),
+	writerBytes: gzipWriterBytes,
 }
 
 // isGzip recognises a member by 1f 8b 08, flags below 20, the time in 4 bytes, the extra flags 00, 02 or 04, and the
@@ -43,11 +43,21 @@ const gzipBlock = 256 << 10
 type gzipWriter struct{ *pgzip.Writer }
 
 func newGzipWriter(w io.Writer, workers int) (io.WriteCloser, error) {
+	if workers == 1 {
+		return newSerialGzip(w)
+	}
 	z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
 	return gzipWriter{z}, z.SetConcurrency(gzipBlock, workers)
+}
+
+func gzipWriterBytes(workers int) int64 {
+	if workers == 1 {
+		return 7 << 18 // without goroutines
+	}
+	return 3<<20 + int64(workers)*7<<19
 }
 
 func (z gzipWriter) Close() error {

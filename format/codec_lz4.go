@@ -19,7 +19,8 @@ var lz4Codec = codec{
 		return io.NopCloser(lz4.NewReader(source)), nil
 	},
 	unreadable:  legacyLZ4,
-	readerBytes: 26 << 20, // blocks of 8 MiB, as old frames have them; new ones, of 4 MiB, hold 9 MiB
+	leanBytes:   8<<20 + 1<<19, // a block of 4 MiB, and the same compressed
+	readerBytes: 26 << 20,      // blocks of 8 MiB, as old frames have them; new ones, of 4 MiB, hold 9 MiB
 }
 
 // isLZ4 recognises a frame by 04 22 4d 18 and a descriptor whose checksum is right, also one that asks for a feature

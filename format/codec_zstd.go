@@ -19,8 +19,10 @@ var zstdCodec = codec{
 	otherSuffixes: []string{".zstd"},
 
 	detect:      isZstd,
-	reader:      newZstdReader,
+	reader:      newZstdReader(2),
 	readerBytes: 24 << 20,
+	leanReader:  newZstdReader(1),
+	leanBytes:   CommonWindow + 1<<20,
 	window:      zstdStreamWindow,
 
 	writer:      newZstdWriter,
@@ -43,14 +45,17 @@ func isZstd(first []byte) bool {
 // zstdReader marks the errors of windows that are too large.
 type zstdReader struct{ *zstd.Decoder }
 
-func newZstdReader(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
-	window := uint64(max(windowBytes, zstd.MinWindowSize))
-	z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(window))
-	if err != nil {
-		return nil, err
+// newZstdReader makes readers that decode blocksAtOnce blocks at the same time.
+func newZstdReader(blocksAtOnce int) func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
+	return func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
+		window := uint64(max(windowBytes, zstd.MinWindowSize))
+		z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(blocksAtOnce), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(window))
+		if err != nil {
+			return nil, err
+		}
+		return zstdReader{z}, nil
 	}
-	return zstdReader{z}, nil
 }
 
 func (z zstdReader) Read(p []byte) (int, error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
@@ -23,14 +24,18 @@ type Input struct {
 	First   int64 // how many of the file come before these, and are not read
 
 	Compression format.Compression // of a stream
+	Window      int64              // bytes that the first frame looks back to, no less than format.CommonWindow
 	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
 	Replaced    bool               // it is the output, too
 	Overwritten bool               // the output is written over it in place, but not before the whole input has been read
 
 	at     *placed   // records at offsets, nil for a stream
 	stream io.Reader // records in sequence, decompressed
-	file   *placed   // that both are read from; nil: it is none
-	close  []io.Closer
+
+	decoder io.ReadCloser // of the stream; nil: it is not compressed
+	begins  []byte        // the first compressed bytes of the stream
+	file    *placed       // that both are read from; nil: it is none
+	close   []io.Closer
 
 	requests *Requests // by which it is read ahead; nil: it is not remote
 	queued   *Requests // the same, where inputs go past the page cache; nil: they do not
@@ -130,6 +135,7 @@ func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
 		return nil, err
 	}
 	in.file, in.requests, in.close = f, f.requests, append(in.close, f)
+	in.suspend()
 	return in, nil
 }
 
@@ -247,21 +253,25 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		return nil, fmt.Errorf("%s: it is read in sequence, and no more than %d bytes can be skipped behind its records: "+
 			"use %v, or make a plain file of it", name, MaxKept, option.Records)
 	}
-	buffered := bufio.NewReaderSize(&movingReader{r: source}, streamBuffer)
-	begins, err := buffered.Peek(format.DetectBytes)
+	buffered := newLateBuffer(source)
+	begins, err := buffered.first.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	begin := &checked{Reader: buffered, kind: kind, in: in}
-	in.stream, err = buffered, nil
+	begin := &checked{kind: kind, in: in}
+	err = nil
 	if c := kind.Compression(name, begins); c != format.None {
-		window := min(format.Window(c, begins), windowBytes)
+		in.Window = format.Window(c, begins)
+		window := min(in.Window, windowBytes)
 		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)
 		begin.Reader, in.stream = bufio.NewReaderSize(decoder, format.DetectBytes), begin
+		in.decoder, in.begins = decoder, slices.Clone(begins)
 		in.close = append(in.close, decoder)
 	} else {
+		begin.Reader = bufio.NewReaderSize(buffered.first, streamBuffer)
+		in.stream = begin.Reader
 		err = kind.CheckPacked(begins)
 	}
 	if err == nil && (in.Compression == format.None || kind.Keep && kind.first) {
@@ -433,6 +443,6 @@ func (in *Input) CheckUnchanged(now os.FileInfo) error {
 // Close closes the input, once.
 func (in *Input) Close() error {
 	closers := in.close
-	in.close = nil
+	in.close, in.decoder = nil, nil
 	return joinErrors(closers, io.Closer.Close)
 }

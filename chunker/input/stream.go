@@ -219,7 +219,7 @@ func (in *Input) closeStream() error {
 		return nil
 	}
 	in.stream = nil
-	if in.file != nil {
+	if in.file != nil && len(in.close) > 0 {
 		in.file.last, _ = in.file.file.Stat()
 	}
 	return in.Close()

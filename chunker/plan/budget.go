@@ -190,6 +190,12 @@ func unneeded(f *Facts, bytes int64) int64 {
 	return bytes - min(bytes, max(limitedBytes, ChunkOfLimit*limit*size))
 }
 
+// decoderPart is the part of the memory, without that of the runtime, that decompressors of inputs take at most.
+const decoderPart = 3
+
+// DecoderShare is the memory of a limit that decompressors of inputs may take.
+func DecoderShare(limit int64) int64 { return (limit - runtimeBytes - limit/runtimePart) / decoderPart }
+
 // decoderBytes is the memory of the inputs' decompressors: of all, or of the largest where they take turns.
 func decoderBytes(f *Facts) (bytes int64) {
 	for _, one := range f.Decoders {
