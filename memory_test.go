@@ -111,7 +111,7 @@ var memoryCases = []struct {
 		packed: []packedFiles{{1, "lz4"}, {1, "zstd"}, {1, "gzip"}, {1, "s2"}}},
 	{name: "least memory, 200 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 30, garbage: 3000,
 		packed: []packedFiles{{200, "zstd"}}},
-	{name: "least memory, merge of 300 zstd inputs", spec: keySpec, mib: 8, limit: 16, spill: 10, garbage: 5000,
+	{name: "least memory, merge of 300 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 10, garbage: 5000,
 		packed: []packedFiles{{300, "zstd"}}, merge: true},
 	{name: "least memory, merge of 40 of each compression", spec: keySpec, mib: 8, limit: 16, spill: 20, garbage: 3000,
 		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},

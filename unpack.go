@@ -109,15 +109,13 @@ func unpackInputs(ctx context.Context, opt *Options, files []*input.Input) (*unp
 	d := decodingOf(opt, files)
 	u := &unpacked{}
 	if d.lean {
-		for _, in := range files {
-			in.Economize()
-		}
+		input.Economize(files)
 	}
 	for _, in := range d.unpack {
 		_, lean := in.DecoderMemory()
 		if least := lean + unpackBase; least > opt.MemoryBytes {
-			text := fmt.Sprintf("too little to decompress %v input %s: decompress it first, or raise %v, to %d MiB at least",
-				in.Compression, in.Name, option.MemoryBytes, (least-1)>>20+1)
+			text := fmt.Sprintf("too little to decompress %v input %s: decompress it first, or raise %v, to %d MiB "+
+				"at least", in.Compression, in.Name, option.MemoryBytes, (least-1)>>20+1)
 			return u, &MemoryError{Limit: opt.MemoryBytes, Least: least, Text: text}
 		}
 	}
@@ -149,8 +147,8 @@ func unpackInputs(ctx context.Context, opt *Options, files []*input.Input) (*unp
 // muchGarbage is a heap that a decompressor may leave behind, and the next must not add to.
 const muchGarbage = 3 << 20
 
-// freeGarbage collects the memory of closed decompressors, for the next one. A pool keeps its buffers for one collection
-// more.
+// freeGarbage collects the memory of closed decompressors, for the next one. A pool keeps its buffers for one more
+// collection.
 func freeGarbage() {
 	var heap runtime.MemStats
 	runtime.ReadMemStats(&heap)

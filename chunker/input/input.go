@@ -135,7 +135,7 @@ func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
 		return nil, err
 	}
 	in.file, in.requests, in.close = f, f.requests, append(in.close, f)
-	in.suspend()
+	suspend(in)
 	return in, nil
 }
 

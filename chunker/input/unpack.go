@@ -28,10 +28,12 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 		format.LeanMemory(in.Compression) + in.ExtraWindow
 }
 
-// Economize has the decompressor take as little memory as it can. REQUIRES: no records have been read.
-func (in *Input) Economize() {
-	if in.decoder != nil {
-		format.Economize(in.decoder)
+// Economize has decompressors take as little memory as they can. REQUIRES: no records have been read.
+func Economize(all []*Input) {
+	for _, in := range all {
+		if in.decoder != nil {
+			format.Economize(in.decoder)
+		}
 	}
 }
 
@@ -61,7 +63,7 @@ func (in *Input) Unpack(ctx context.Context, file File, at int64) (bytes int64, 
 
 // suspend gives the memory of a decompressor back that has begun, to read a header. Many inputs are opened before the
 // first is read. REQUIRES: the input is compressed as a whole and can be read again from its start.
-func (in *Input) suspend() {
+func suspend(in *Input) {
 	if f := in.file; in.decoder != nil && f.requests == nil {
 		format.Suspend(in.decoder, newLateBuffer(f.sequence(0, f.bytes)))
 	}
