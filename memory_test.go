@@ -202,8 +202,8 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	if c.merge {
 		sort = func() (*Report, error) {
-			return Merge(t.Context(), MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes, MeasureMemory: true,
-				Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs})
+			return Merge(t.Context(), MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes,
+				MeasureMemory: true, Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs})
 		}
 	}
 	var before, after runtime.MemStats
