@@ -82,7 +82,7 @@ func checkOurs(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if !isOurs(e.Name()) || !e.Type().IsRegular() && e.Name() == manifestName {
-			return fmt.Errorf("%q there is of no checkpoint: name an empty folder, or one that is not there yet",
+			return fmt.Errorf("%q does not belong to a checkpoint: name an empty or a new directory",
 				e.Name())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -151,6 +152,9 @@ func typeHint(word string) string {
 	}
 	lower := strings.TrimSuffix(strings.ToLower(word), "_t")
 	kind, number, order := typeParts(lower)
+	if near := nextWidth(kind, number, order); near != "" {
+		return near
+	}
 	var like []string
 	for _, name := range append(format.TypeNames(), "bytes"+number, "ucs"+number, "char"+number) {
 		k, n, o := typeParts(name)
@@ -176,6 +180,22 @@ func typeHint(word string) string {
 		}
 	}
 	return hint
+}
+
+// nextWidth returns the type of that kind and byte order that is one bit wider or narrower than number, or "": 31 bits
+// can only be a misspelled 32, while 12 bits could be 8 or 16.
+func nextWidth(kind, number, order string) string {
+	bits, err := strconv.Atoi(number)
+	if err != nil {
+		return ""
+	}
+	for _, width := range []int{bits + 1, bits - 1} {
+		name := kind + strconv.Itoa(width) + order
+		if t, known := format.NamedType(name); known && slices.Contains(format.TypeNames(), name) {
+			return t.String()
+		}
+	}
+	return ""
 }
 
 func sortedBytes(s string) string {
