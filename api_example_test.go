@@ -54,7 +54,7 @@ func ExamplePlanFor() {
 
 func ExampleKeys() {
 	fmt.Printf("%+v\n", extsort.Keys(extsort.U64))
-	// Output: {Format: Type:u64 Member: RecordSize:0 Keys:[] NaN:}
+	// Output: {Format: Type:u64 Member: RecordSize:0 Keys:[] NaN: Float:}
 }
 
 func ExampleRecord() {
@@ -78,7 +78,7 @@ func ExampleOptions_logger() {
 	})
 	fmt.Println(err)
 	// Output:
-	// level=WARN msg="spill of records of 1000 bytes is not compressed by delta, but stored as it is"
+	// level=WARN msg="temporary data with records of 1000 bytes cannot be compressed by delta and is stored uncompressed"
 	// <nil>
 }
 

@@ -96,9 +96,9 @@ func TestCancelledWhileWriting(t *testing.T) {
 			checkCancelled(t, opt, blocks.reached)
 		})
 	}
-	for _, operation := range []string{"sync output", "sync folder"} {
+	for _, operation := range []string{"sync output", "sync directory"} {
 		for _, split := range []int{0, 3} {
-			if operation == "sync folder" && split > 0 {
+			if operation == "sync directory" && split > 0 {
 				continue // a set whose files get their names is not given up in between
 			}
 			t.Run(operation, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // checkpointFormat changes with the files of a checkpoint, and with the codecs of spill.
 const checkpointFormat = 3
 
-// validateCheckpoint reports what cannot be had together with a checkpoint.
+// validateCheckpoint reports what cannot be combined together with a checkpoint.
 func (o *Options) validateCheckpoint() error {
 	if o.Checkpoint == "" {
 		return nil
@@ -34,11 +34,11 @@ func (o *Options) validateCheckpoint() error {
 	case slices.ContainsFunc(o.sources(), isOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
 	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
-		return fmt.Errorf("checkpoint: needs the Version of each of %v that has At", option.Sources)
+		return fmt.Errorf("checkpoint: each of %v that implements At needs a Version", option.Sources)
 	case len(o.TempDirs) > 0:
-		return fmt.Errorf("checkpoint: spill goes there, and not to a temporary folder (%v)", option.TempDirs)
+		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
 	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
-		return fmt.Errorf("checkpoint: keeps what strategy merge makes, and nothing of strategy %s", o.Strategy)
+		return fmt.Errorf("checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (s *session) openCheckpoint(readOnly bool) error {
 		return nil
 	}
 	if !outputOf(&s.opt).File {
-		return fmt.Errorf("checkpoint: output %s is no regular file, and cannot be written again", s.opt.Output)
+		return fmt.Errorf("checkpoint: output %s is not a regular file and cannot be rewritten", s.opt.Output)
 	}
 	kept, err := spill.OpenCheckpoint(s.opt.Checkpoint, readOnly)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *session) identify(f *plan.Facts) error {
 	}
 	for _, in := range s.run.Input.Files {
 		if err == nil && (!in.Seekable() || in.IsDisk()) {
-			err = fmt.Errorf("checkpoint: %s cannot be read from its middle: it is compressed, in an archive, not regular, or "+
-				"unreadable", in.Name)
+			err = fmt.Errorf("checkpoint: %s cannot be read at an offset (compressed, in an archive, a pipe, "+
+				"or unreadable): write it to a plain file first", in.Name)
 		}
 	}
 	return err

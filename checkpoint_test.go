@@ -221,7 +221,7 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 		} {
 			err := run()
 			if err == nil || !strings.Contains(err.Error(), "it is of another sort: ") || !strings.Contains(err.Error(), what) ||
-				!strings.Contains(err.Error(), "remove the folder to start anew") {
+				!strings.Contains(err.Error(), "remove the directory to start over") {
 				t.Errorf("%s: the error is: %v", what, err)
 			}
 		}
@@ -239,12 +239,12 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 func TestCheckpointTogetherWith(t *testing.T) {
 	k := kindNamed("u64")
 	for want, change := range map[string]func(o *Options){
-		"needs an output file": func(o *Options) { o.Output = "" },
-		"needs input files":    func(o *Options) { o.Inputs = nil },
-		"nothing of strategy":  func(o *Options) { o.Strategy = Partition },
-		"spill goes there":     func(o *Options) { o.TempDirs = []string{"."} },
-		"no regular file":      func(o *Options) { o.Output = os.DevNull },
-		"is compressed": func(o *Options) {
+		"needs an output file":           func(o *Options) { o.Output = "" },
+		"needs input files":              func(o *Options) { o.Inputs = nil },
+		"works with strategy merge only": func(o *Options) { o.Strategy = Partition },
+		"holds the temporary data":       func(o *Options) { o.TempDirs = []string{"."} },
+		"not a regular file":             func(o *Options) { o.Output = os.DevNull },
+		"compressed, in an archive": func(o *Options) {
 			o.Inputs = []string{writeFile(t, compressed(t, make([]byte, 800), format.Gzip))}
 		},
 		"it has":        func(o *Options) { o.Checkpoint = filepath.Dir(o.Inputs[0]) },
@@ -254,7 +254,7 @@ func TestCheckpointTogetherWith(t *testing.T) {
 		opt := keptSort(t, k, k.make(t, "uniform", 100, seeded(t)), Options{})
 		change(&opt)
 		if want == "it has" {
-			want = "is of no checkpoint"
+			want = "does not belong to a checkpoint"
 		}
 		if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is: %v", want, err)
@@ -273,7 +273,7 @@ func TestCheckpointIsLocked(t *testing.T) {
 		func() error { _, err := Sort(t.Context(), opt); return err },
 		func() error { _, err := Plan(t.Context(), opt); return err },
 	} {
-		if err := run(); err == nil || !strings.Contains(err.Error(), "another process works there") {
+		if err := run(); err == nil || !strings.Contains(err.Error(), "another process uses it") {
 			t.Errorf("the error is: %v", err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestCheckpointIsDamaged(t *testing.T) {
 			checkKept(t, opt, want, name)
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") {
+		if text := err.Error(); !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the directory") {
 			t.Errorf("%s: the error is: %v", name, err)
 		}
 	}
@@ -394,7 +394,7 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 		}
 		for _, warning := range warnings {
 			expected := !a.whole && a.what != "nothing" && a.what != "a copy"
-			if !expected || !strings.Contains(warning, "are damaged, and are written again") {
+			if !expected || !strings.Contains(warning, "are damaged and are written again") {
 				t.Errorf("%s: the warning is %q", a.what, warning)
 			}
 		}
@@ -511,7 +511,7 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	}
 	asItIs := filepath.Join(t.TempDir(), "checkpoint")
 	opt.faults.output = func(operation string) error {
-		if operation == "sync folder" {
+		if operation == "sync directory" {
 			return errors.Join(errInjected, os.CopyFS(asItIs, os.DirFS(opt.Checkpoint)))
 		}
 		return nil

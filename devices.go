@@ -108,7 +108,8 @@ func (s *session) openDevice(info device.Info) error {
 		return nil
 	}
 	if s.run.Facts.Keyer.Layout().MovesNaNs() {
-		return fmt.Errorf("nan first or last, or numeric floats: device %d (%s) sorts floats in totalOrder only; use the CPU",
+		return fmt.Errorf("nan first or last, or numeric floats: device %d (%s) sorts floats in total order "+
+			"only; use the CPU",
 			info.Index, info.Name)
 	}
 	d, err := s.openCL(info)

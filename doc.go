@@ -19,7 +19,7 @@
 //
 //   - copy: the input is in order as it stands, or in reverse order.
 //   - in-core: everything fits one chunk. It is read once and written once.
-//   - spread: several GPUs hold all of it together. Each sorts a share, and the shares are merged on their way out.
+//   - spread: several GPUs hold all of it together. Each sorts a share; the shares are merged into the output.
 //   - sift: of an input that is nearly in order. It is read twice: first for what is out of order, which is sorted in
 //     memory, then to write everything.
 //   - reread: multi-pass. The page cache holds the input, which is read once for each chunk, the least keys first.

@@ -144,7 +144,7 @@ func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(stri
 	}
 }
 
-// freeForSpill is the room in the temporary folders. Files in a folder that is in memory take the machine's memory, so
+// freeForSpill is the room in the temporary directorys. Files in a folder that is in memory take the machine's memory, so
 // they have no more room than the memory limit leaves of that.
 func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
 	inMemory, onDisk := memoryFolders(opt.TempDirs)
@@ -177,14 +177,15 @@ func memoryFolders(folders []string) (inMemory, onDisk []string) {
 	return inMemory, onDisk
 }
 
-// warnOfMemoryFolders warns once of temporary folders in memory where the plan may spill.
+// warnOfMemoryFolders warns once of temporary directorys in memory where the plan may spill.
 func warnOfMemoryFolders(opt *Options, p *plan.Plan) {
 	inMemory, _ := memoryFolders(opt.TempDirs)
 	if p.TempBytes == 0 || len(inMemory) == 0 {
 		return
 	}
-	opt.Warn(fmt.Sprintf("temporary folder %s is in memory (tmpfs): temporary files take memory beyond the limit; "+
-		"name a folder on a disk with %v", strings.Join(inMemory, ", "), option.TempDirs))
+	opt.Warn(fmt.Sprintf("temporary directory %s is in memory (tmpfs): temporary files take memory beyond "+
+		"the limit; "+
+		"name a directory on a disk with %v", strings.Join(inMemory, ", "), option.TempDirs))
 }
 
 // isOnDisk reports whether a folder is on a disk.

@@ -184,7 +184,7 @@ func (c *faultCase) checkAttempt(t *testing.T, in *injector, name string, err er
 		t.Fatalf("operation %d (%s) failed, the error is: %v", in.failAt, in.operation(), err)
 	case err != nil && string(got) != "old":
 		// What fails after the output has its name can't take it back.
-		if last := in.operation(); !complete || last != "sync folder" && last != "close output" {
+		if last := in.operation(); !complete || last != "sync directory" && last != "close output" {
 			t.Errorf("operation %d (%s) failed, and the old output is gone", in.failAt, last)
 		}
 	}

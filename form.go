@@ -21,18 +21,18 @@ func (o *Options) validateForm(check func(ok bool, f option.Field, format string
 		option.Unique)
 	check(o.Unique || !o.Count, option.Count, ": needs %v: it is for equal keys of which one stays",
 		option.Unique)
-	check(!o.Unique || !o.Duplicates, option.Unique, " and %v contradict each other: one record of each "+
+	check(!o.Unique || !o.Duplicates, option.Unique, " and %v cannot be combined: one record of each "+
 		"key, or of those that occur more than once", option.Duplicates)
 	check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
 	check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort, " writes bare "+
 		"indexes: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
 	check(!o.Shuffle || !o.Unique && !o.Duplicates && o.Argsort == "" && !o.Reverse && !o.Verify, "",
-		"a shuffle has no order by keys: it cannot be had with %v, %v, %v, %v or %v", option.Unique,
+		"a shuffle ignores keys: it cannot be combined with %v, %v, %v, %v or %v", option.Unique,
 		option.Duplicates, option.Argsort, option.Reverse, option.Verify)
 	_, redirected := output.Descriptor(o.Output)
 	check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0, "",
 		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)
-	check(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: into so many files, or into files of that size, not both")
+	check(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: give a number of files or their size, not both")
 	check(o.split() == output.Split{} || !o.toStdout() && !redirected, "", "split: needs a name for "+
 		"its files (%v)", option.Output)
 }

@@ -244,7 +244,7 @@ func TestMergeRefusesInPlace(t *testing.T) {
 		_, err := Merge(t.Context(), MergeOptions{Record: k.spec, Inputs: files, Output: opt.Output,
 			Stdout: opt.Stdout})
 		f.Close()
-		if err == nil || !strings.Contains(err.Error(), "is an input and the output") {
+		if err == nil || !strings.Contains(err.Error(), "is both an input and the output") {
 			t.Errorf("%s: the error is: %v", way, err)
 		}
 		if got, err := os.ReadFile(files[1]); err != nil || !bytes.Equal(got, recs) {
@@ -254,7 +254,7 @@ func TestMergeRefusesInPlace(t *testing.T) {
 }
 
 // incomplete is what the error of a sort says that has begun to overwrite an input.
-const incomplete = "was being overwritten and is incomplete now"
+const incomplete = "was being overwritten and is now incomplete"
 
 // checkUndamaged holds that the file is what it was, or that the error says that it is not.
 func checkUndamaged(t *testing.T, what, file string, old []byte, err error) {

@@ -17,7 +17,7 @@ import (
 // recognised kind has its count set instead.
 func TestKeptHeaderWarnings(t *testing.T) {
 	const foreign, vectors = "HDR06\x00\x00\x00", "\x06\x00\x00\x00\x02\x00\x00\x00"
-	const records, number = "cabacacabadb", "may not be true any more"
+	const records, number = "cabacacabadb", "may no longer be right"
 	for name, c := range map[string]struct {
 		opt  Options
 		want string // of the warning, of a foreign header
@@ -26,7 +26,7 @@ func TestKeptHeaderWarnings(t *testing.T) {
 		"nothing":      {Options{}, "", 6},
 		"reverse":      {Options{Reverse: true}, "", 6},
 		"unique":       {Options{Unique: true}, number, 3},
-		"count":        {Options{Unique: true, Count: true}, "those of 10", 3},
+		"count":        {Options{Unique: true, Count: true}, "those of the output have 10", 3},
 		"duplicates":   {Options{Duplicates: true}, number, 2},
 		"limit":        {Options{Limit: 5}, number, 5},
 		"high limit":   {Options{Limit: 6}, "", 6},
@@ -56,7 +56,7 @@ func TestKeptHeaderWarnings(t *testing.T) {
 				}
 				if packed && opt.Part.N > 0 || merging && (opt.Shuffle || opt.Reverse) || merging && packed && opt.Limit != 0 ||
 					merging && opt.Part.N > 0 && opt.Limit > 0 || packed && opt.Limit == NoRecords {
-					continue // cannot be had
+					continue // cannot be combined
 				}
 				if err := os.WriteFile(in, content, 0o600); err != nil {
 					t.Fatal(err)
@@ -75,7 +75,7 @@ func TestKeptHeaderWarnings(t *testing.T) {
 					continue
 				}
 				want := c.want
-				if header == vectors && want != "those of 10" { // whose number is set
+				if header == vectors && want != "those of the output have 10" { // whose number is set
 					want = ""
 				}
 				if got := strings.Join(warnings, "\n"); (got != "") != (want != "") || !strings.Contains(got, want) {
@@ -141,7 +141,7 @@ func TestFrameIsInvalid(t *testing.T) {
 		"Options.SkipTail -1":                         {SkipTail: -1},
 		"Options.Records: Record.Format sosd":         {Records: 1, Record: format.Spec{Format: "sosd", Type: "u64"}},
 		"Options.SkipTail: an archive":                {SkipTail: 1, Record: format.Spec{Format: "npz"}},
-		"1048577 bytes are more than can be kept":     {SkipTail: MaxKeptHeader + 1, KeepHeader: true},
+		"1048577 bytes are more than the maximum":     {SkipTail: MaxKeptHeader + 1, KeepHeader: true},
 		"Options.KeepHeader: needs Options.SkipBytes": {KeepHeader: true},
 	} {
 		if opt.Record.Format == "" {

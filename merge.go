@@ -90,8 +90,8 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 // prepareMerge makes the plan of a merge of the inputs.
 func (s *session) prepareMerge() error {
 	if in := s.run.Input.Overwritten(); in != nil {
-		return fmt.Errorf("%s: is an input and the output, and would be written over while it is read: "+
-			"give another output, or it with %v", in.Name, option.Output)
+		return fmt.Errorf("%s: is both an input and the output, and would be overwritten while it is read: "+
+			"name another output, or use %v", in.Name, option.Output)
 	}
 	s.opt.Limit = s.run.Input.LimitOfPart(s.opt.Limit)
 	s.run.Facts = factsOf(&s.opt, s.run.Input)

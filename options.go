@@ -159,8 +159,8 @@ func (o *Options) validate() error {
 		least := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, humanize.IBytes(MinMemory))
 		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
 	}
-	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink, ": is the output: leave "+
-		"Output and Stdout empty")
+	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink, "is the output: leave Output and "+
+		"Stdout empty")
 	check(o.DigitBits >= 0, option.DigitBits, " %d: must be at least 1", o.DigitBits)
 	check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
 	o.validateForm(check)
@@ -176,16 +176,16 @@ func (o *Options) validateFrame(check func(ok bool, f option.Field, format strin
 	check(o.Records == 0 || !container.IsArchive, option.Records,
 		": an array of an archive (%v %s) says how many records there are", option.Format, o.Record.Format)
 	check(o.Records == 0 || !container.HasCount || container.IsArchive, option.Records,
-		": %v %s says how many records there are: use %v for bytes behind them", option.Format, o.Record.Format,
+		": %v %s says how many records there are: use %v for bytes after them", option.Format, o.Record.Format,
 		option.SkipTail)
 	check(o.SkipTail == 0 || !container.IsArchive, option.SkipTail, ": an archive (%v %s) has no tail",
 		option.Format, o.Record.Format)
 	check(o.SkipBytes == 0 || !container.IsArchive, option.SkipBytes,
 		": an array of an archive (%v %s) begins with its own header", option.Format, o.Record.Format)
 	check(!o.KeepHeader || o.SkipBytes > 0 || o.SkipTail > 0 || o.Records != 0, option.KeepHeader,
-		": needs %v N, the bytes that it has, or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
+		": needs %v N (the size of the header), or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
 	for _, bytes := range []int64{o.SkipBytes, o.SkipTail} {
-		check(!o.KeepHeader || bytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than can be kept, %d",
+		check(!o.KeepHeader || bytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than the maximum of %d",
 			bytes, MaxKeptHeader)
 	}
 }

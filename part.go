@@ -37,15 +37,14 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	return cuts, errors.Join(err, s.close())
 }
 
-// validatePart reports a part that cannot be had.
+// validatePart reports a part that cannot be combined.
 func (o *Options) validatePart() error {
 	switch groups := o.Unique || o.Duplicates; {
 	case o.merge == nil:
 	case o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1:
-		return fmt.Errorf("cuts: are for the merge of a part, and of %d parts there have to be %d", o.Part.N, o.Part.N+1)
+		return fmt.Errorf("cuts: for a merge of one of %d parts, %d cuts are needed", o.Part.N, o.Part.N+1)
 	case o.Part.N > 0 && o.Limit > 0 && groups:
-		return errors.New("part and limit contradict each other with unique or duplicates: how many records come before " +
-			"a part is only known when they are merged")
+		return errors.New("part and limit cannot be combined with unique or duplicates")
 	}
 	return o.Part.Validate()
 }

@@ -81,9 +81,9 @@ func TestSlicesAreRefused(t *testing.T) {
 		{Options{Inputs: []string{plain}, Part: partOf(2, 2)},
 			"part 2/2: want K/N, the K-th of N parts, with K from 0 to N-1"},
 		{Options{Inputs: []string{plain}, Part: partOf(1, 0)}, "part 1/0"},
-		{Options{Stdin: bytes.NewReader(data), Part: partOf(0, 2)}, "part: standard input cannot be read from its middle"},
+		{Options{Stdin: bytes.NewReader(data), Part: partOf(0, 2)}, "part: standard input cannot be read at an offset"},
 		{Options{Inputs: []string{plain, writeFile(t, compressed(t, data, format.Zstd))}, Part: partOf(0, 2)}, "compressed"},
-		{Options{Inputs: []string{plain}, Part: partOf(0, 2), Output: plain}, plain + " is an input and the output"},
+		{Options{Inputs: []string{plain}, Part: partOf(0, 2), Output: plain}, plain + " is both an input and the output"},
 	} {
 		c.opt.Record = Keys(U8)
 		if _, _, err := sortToBytes(t, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -231,17 +231,17 @@ func TestPartsSeeDisorder(t *testing.T) {
 	}
 }
 
-// TestPartsOfMergesAreRefused has what cannot be had together with a part of a merge.
+// TestPartsOfMergesAreRefused has what cannot be combined together with a part of a merge.
 func TestPartsOfMergesAreRefused(t *testing.T) {
 	a := writeFile(t, []byte("abc"))
 	base := MergeOptions{Record: Keys(U8), Inputs: []string{a, a}}
 	for want, change := range map[string]func(*MergeOptions){
-		"part and limit contradict":  func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
-		"there have to be 3":         func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
-		"but there are 2":            func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
-		"not all inputs are sorted":  func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
-		"is an input and the output": func(o *MergeOptions) { o.Part, o.Output = partOf(0, 1), a },
-		"cannot be read from its middle": func(o *MergeOptions) {
+		"part and limit cannot be combined": func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
+		"3 cuts are needed":                 func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
+		"but there are 2":                   func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
+		"not all inputs are sorted":         func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
+		"is both an input and the output":   func(o *MergeOptions) { o.Part, o.Output = partOf(0, 1), a },
+		"cannot be read at an offset": func(o *MergeOptions) {
 			o.Part, o.Inputs, o.Stdin = partOf(0, 1), []string{a, "-"}, bytes.NewReader(nil)
 		},
 	} {
@@ -260,7 +260,7 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 		t.Error("no share is not refused")
 	}
 	base.Cuts = [][]int64{{0}, {3}}
-	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: are for the merge") {
+	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: for a merge") {
 		t.Errorf("cuts of no part: %v", err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if opt.Output != "" || opt.Stdout != nil || opt.Sink != nil || opt.Compress != "" {
-			yield(nil, errors.New("records: they have no output: leave Output, Stdout, Sink and Compress empty"))
+			yield(nil, errors.New("records: the iterator is the output: leave Output, Stdout, Sink and "+
+				"Compress empty"))
 			return
 		}
 		if err := records(ctx, opt, yield); err != nil {
@@ -71,7 +72,8 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
 	if len(opt.Inputs)+len(opt.Sources) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil ||
 		opt.Sink != nil || opt.Compress != "" {
-		return nil, errors.New("sort slice: it is both ends: leave Inputs, Sources, Stdin, Output, Stdout, Sink and " +
+		return nil, errors.New("sort slice: the slice is input and output: leave Inputs, Sources, Stdin, " +
+			"Output, Stdout, Sink and " +
 			"Compress empty")
 	}
 	var sorted bytes.Buffer

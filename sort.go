@@ -36,7 +36,7 @@ func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if c := s.run.Plan.Checkpoint; c != nil && c.Complete {
-		s.opt.Warn(fmt.Sprintf("a run before has completed output %s, and only %s is left to be removed",
+		s.opt.Warn(fmt.Sprintf("an earlier run has completed output %s; only %s remains to be removed",
 			s.opt.Output, s.opt.Checkpoint))
 		s.run.Result.Verified = s.opt.Verify
 		err = s.end(nil)
@@ -82,7 +82,7 @@ func (o Options) withoutPipes() (Options, error) {
 		return o, nil
 	}
 	if !o.Record.Container().IsPlain {
-		return o, fmt.Errorf("a plan does not read a pipe, which has the header of %v %s: name a file",
+		return o, fmt.Errorf("a plan cannot read a pipe, which contains the header of %v %s: name a file",
 			option.Format, o.Record.Format)
 	}
 	o.Inputs, o.Sources = nil, nil
@@ -225,7 +225,7 @@ func (s *session) openOutput(ctx context.Context) error {
 }
 
 // retriesOnCPU reports whether a sort that failed can be done again on the CPU: it was a GPU that failed, and not the
-// user's choice, and nothing has been consumed or written that cannot be had again.
+// user's choice, and nothing has been consumed or written that cannot be combined again.
 func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	deviceFailed := errors.Is(err, opencl.ErrAllocation) || errors.Is(err, opencl.ErrBuild) ||
 		errors.Is(err, opencl.ErrDevice) || errors.Is(err, opencl.ErrUnavailable)
@@ -260,7 +260,7 @@ func (s *session) end(err error) error {
 	if err != nil || closing == nil {
 		return errors.Join(err, closing)
 	}
-	s.opt.Warn(fmt.Sprintf("the result is complete, but closing what it was made of failed: %v", closing))
+	s.opt.Warn(fmt.Sprintf("the result is complete, but closing its inputs failed: %v", closing))
 	return nil
 }
 

@@ -166,7 +166,7 @@ func TestSpreadFaults(t *testing.T) {
 			}
 			return
 		}
-		named := *failed == "sync folder" || *failed == "close output"
+		named := *failed == "sync directory" || *failed == "close output"
 		whole := bytes.Equal(got, want) && (err == nil || named) || err != nil && string(got) == "old"
 		if !whole {
 			t.Fatalf("operation %d (%s): error %v, output %.10q", at, *failed, err, got)

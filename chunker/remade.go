@@ -147,8 +147,7 @@ func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (in
 		return read[:n*s.m.from]
 	})
 	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 && end > s.m.MaxRecords {
-		return first, 0, fmt.Errorf("there are more than %d records, and an index cannot count them: "+
-			"use indexes of 8 bytes (u64)", s.m.MaxRecords)
+		return first, 0, fmt.Errorf("there are more than %d records: use 8-byte indexes (u64)", s.m.MaxRecords)
 	}
 	if n > 0 && err == nil {
 		s.m.fill(made, read[:n*s.m.from], s.base+first)

@@ -188,7 +188,7 @@ func (Plain) Select(context.Context, Source, uint64, uint64) (int64, uint64, err
 func (Plain) Keep(context.Context, int64, int64) (*Kept, error) { return nil, nil }
 
 // ErrTooMany is what Select gives if it cannot leave out enough: most of the records may have the same key.
-var ErrTooMany = errors.New("more records of nearly the same key than fit a chunk")
+var ErrTooMany = errors.New("more records with nearly the same key than fit in a chunk")
 
 // Kept is the sorted records of a chunk that keeps them.
 type Kept struct {

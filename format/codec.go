@@ -250,7 +250,7 @@ func (d *decompressor) explain(err error) error {
 	}
 	cutShort := errors.Is(err, io.ErrUnexpectedEOF)
 	if cutShort {
-		err = fmt.Errorf("it was cut short or is damaged, get it whole again: %w", err)
+		err = fmt.Errorf("it was cut short or is damaged, get a complete copy: %w", err)
 	}
 	hint := ""
 	if d.source.err == nil && !d.isCertain(cutShort, err) {

@@ -31,7 +31,8 @@ func TestS2CutAnywhere(t *testing.T) {
 			if cut := at < len(whole); cut != (err != nil) {
 				t.Errorf("%d workers, %d of %d bytes: %v", workers, at, len(whole), err)
 			}
-			if at > 21 && err != nil && !strings.Contains(err.Error(), "it was cut short or is damaged, get it whole again") {
+			if at > 21 && err != nil && !strings.Contains(err.Error(), "it was cut short or is damaged, get "+
+				"a complete copy") {
 				t.Errorf("%d workers, %d of %d bytes: %v", workers, at, len(whole), err)
 			}
 			_, err = decompressed(S2, io.MultiReader(bytes.NewReader(whole[:at]), bytes.NewReader(whole)))

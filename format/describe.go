@@ -89,7 +89,7 @@ func (a *Array) column(key string) (Field, error) {
 	at, err := strconv.Atoi(number)
 	switch {
 	case err != nil || at < 0 || at >= a.Columns:
-		return Field{}, fmt.Errorf("key %q: there is no such column: a record has the columns 0 to %d", key, a.Columns-1)
+		return Field{}, fmt.Errorf("key %q: no such column: a record has columns 0 to %d", key, a.Columns-1)
 	case a.Fields[0].Why != "":
 		return Field{}, fmt.Errorf("key %q: %s", key, a.Fields[0].Why)
 	}
@@ -104,7 +104,7 @@ func (a *Array) columnLayout(s Spec) (Layout, error) {
 		s.Keys = []string{"0"}
 	}
 	if len(s.Keys) == 0 {
-		return Layout{}, fmt.Errorf("a record has %d columns, so give those to sort by, the first "+
+		return Layout{}, fmt.Errorf("a record has %d columns, so name the columns to sort by, the first "+
 			"deciding, as %v COLUMN[:desc], from 0 to %d", a.Columns, option.Keys, a.Columns-1)
 	}
 	return s.keyedLayout(a.RecordSize, a.column)

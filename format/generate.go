@@ -68,7 +68,7 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 		return nil, fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(Distributions, ", "))
 	}
 	if records < 0 {
-		return nil, fmt.Errorf("%d records cannot be made", records)
+		return nil, fmt.Errorf("cannot generate %d records", records)
 	}
 	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), number: number, scale: 1,
 		gensort: layout.String() == gensortLayout.String()}

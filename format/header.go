@@ -52,7 +52,7 @@ func (h *Header) Compatible(other *Header) error {
 		h.layout.String() == other.layout.String() {
 		return nil
 	}
-	return fmt.Errorf("%s has %s, but %s has %s: files that are sorted together need the same records",
+	return fmt.Errorf("%s has %s, but %s has %s: all inputs must have the same records",
 		h.name, h.describe(), other.name, other.describe())
 }
 
@@ -114,7 +114,7 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 	size := int64(h.layout.RecordSize)
 	data := fileBytes - h.size
 	if data < 0 {
-		return 0, fmt.Errorf("%s: it has %d bytes, fewer than its header of %d", name, fileBytes, h.size)
+		return 0, fmt.Errorf("%s: it has %d bytes, fewer than the %d of its header", name, fileBytes, h.size)
 	}
 	if rest := data % size; rest != 0 {
 		return 0, h.partial(name, fileBytes, rest)
@@ -179,7 +179,8 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 	for start := -(at % size); start < int64(len(recs)); start += size {
 		for i, c := range h.begin {
 			if j := start + int64(i); j >= 0 && j < int64(len(recs)) && recs[j] != c {
-				return fmt.Errorf("%s: record %d (byte %d) does not have the dimension of the first one, %d: is this a %s file?",
+				return fmt.Errorf("%s: record %d (byte %d) has another dimension than the first record, %d: "+
+					"is this a %s file?",
 					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin), h.kind().Name)
 			}
 		}

@@ -13,8 +13,8 @@ func TestSpecFaults(t *testing.T) {
 		spec Spec
 		want []string
 	}{
-		{Spec{}, []string{"nothing says what a record is"}},
-		{Spec{Type: "u64", RecordSize: 8}, []string{"Record.Type u64 and Record.RecordSize 8 exclude each other"}},
+		{Spec{}, []string{"unknown record layout"}},
+		{Spec{Type: "u64", RecordSize: 8}, []string{"Record.Type u64 and Record.RecordSize 8 cannot be combined"}},
 		{Spec{Type: "u65"}, []string{`unknown type "u65"`}},
 		{Spec{Type: "u64", Keys: []string{"0:u8"}}, []string{"Record.Keys needs Record.RecordSize"}},
 		{Spec{Keys: []string{"0:u8"}}, []string{"add Record.RecordSize BYTES"}},
@@ -97,7 +97,7 @@ func TestCheckSize(t *testing.T) {
 		{raw, 0, "0"}, {raw, 100, "1"}, {raw, 1 << 50 / 100 * 100, ""},
 		{raw, 1001, "partial last record at byte 1000 (1 of 100 bytes): check Record.RecordSize"},
 		{raw, 99, "at byte 0 (99 of 100 bytes)"},
-		{sosd, 32, "3"}, {sosd, 7, "fewer than its header of 8"},
+		{sosd, 32, "3"}, {sosd, 7, "fewer than the 8 of its header"},
 		{sosd, 31, "partial last record at byte 24 (7 of 8 bytes): the file was cut short, or is not in the format sosd"},
 		{sosd, 24, "announces 3 records of 8 bytes, but 2 follow: the file was cut short"},
 		{sosd, 40, "but 4 follow: something was appended"},

@@ -132,7 +132,7 @@ func ParseField(s string) (Field, error) {
 	case strings.Contains(rest, ","):
 		return Field{}, fmt.Errorf("key %q: give each field as %v OFFSET:TYPE of its own", s, option.Keys)
 	case notNumber != nil || at < 0:
-		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes from 0 up", s, offset)
+		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes", s, offset)
 	case err != nil:
 		return Field{}, fmt.Errorf("key %q: %w", s, err)
 	case direction != "" && direction != ":desc" && direction != ":asc":
@@ -183,7 +183,7 @@ func (l Layout) Validate() error {
 	}
 	if n := l.KeySize(); n > MaxKeyBytes {
 		faults = append(faults,
-			fmt.Errorf("the key fields have %d bytes together: at most %d can be sorted by", n, MaxKeyBytes))
+			fmt.Errorf("the key fields have %d bytes in total: the maximum is %d", n, MaxKeyBytes))
 	}
 	return errors.Join(faults...)
 }

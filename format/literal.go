@@ -34,7 +34,7 @@ func parseLiteral(text string) (v any, err error) {
 		return nil, fmt.Errorf("not a Python literal of the kind that headers have: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the literal")
+		return nil, errors.New("unexpected text after the literal")
 	}
 	return v, nil
 }

@@ -47,7 +47,7 @@ var npy = container{
 }
 
 func (s Spec) checkNpy() []error {
-	return exclusion(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v exclude each other: leave one out",
+	return exclusion(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v cannot be combined: leave one out",
 		option.Keys)
 }
 
@@ -89,7 +89,7 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	}
 	major := b[6]
 	if major < 1 || major > 3 || b[7] != 0 {
-		return "", 0, fmt.Errorf("npy version %d.%d at byte 6 is unknown: 1.0, 2.0 and 3.0 can be read", major, b[7])
+		return "", 0, fmt.Errorf("npy version %d.%d at byte 6 is unknown: use 1.0, 2.0 or 3.0", major, b[7])
 	}
 	lengthBytes := npyLengthBytes(major)
 	if err := readPart(r, b[8:8+lengthBytes], "the npy header length"); err != nil {
@@ -106,7 +106,7 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	size = int64(8 + lengthBytes + len(raw))
 	if major == 3 {
 		if !utf8.Valid(raw) {
-			return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 demands")
+			return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 requires")
 		}
 		return string(raw), size, nil
 	}
@@ -135,7 +135,7 @@ func parseNpyText(text string) (*Array, error) {
 		return nil, err
 	}
 	if fortran && columns > 1 {
-		return nil, errors.New("the array is in Fortran order, so that its rows do not lie together: " +
+		return nil, errors.New("the array is in Fortran order, so its rows are not contiguous: " +
 			"save numpy.ascontiguousarray of it")
 	}
 	descr, ok := dict["descr"]

@@ -120,7 +120,7 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	}
 	kind, _, _ := strings.Cut(s[1:], "[") // M8[ns]
 	if strings.HasPrefix(kind, "O") {
-		return 0, fmt.Errorf("dtype %.99q holds Python objects, which are no fixed-size records: "+
+		return 0, fmt.Errorf("dtype %.99q holds Python objects, which are not fixed-size records: "+
 			"convert the array to numbers or bytes", s)
 	}
 	size, err = strconv.Atoi(kind[min(1, len(kind)):])
@@ -183,7 +183,7 @@ func countedDtype(dtype string, columns int) (string, error) {
 	}
 	for _, item := range fields {
 		if entry, ok := item.([]any); ok && len(entry) > 0 && entry[0] == "count" {
-			return "", errors.New("the array has a field count already: rename it")
+			return "", errors.New("the array already has a field named count: rename it")
 		}
 	}
 	return strings.TrimSuffix(dtype, "]") + ", " + count, nil
@@ -283,7 +283,7 @@ func (a *Array) resolve(key string) (Field, error) {
 		return Field{}, fmt.Errorf("key %q: give each field as %v NAME of its own; the fields are %s", key, option.Keys,
 			a.names())
 	}
-	return Field{}, fmt.Errorf("key %q: there is no such field; the fields are %s", key, a.names())
+	return Field{}, fmt.Errorf("key %q: no such field; the fields are %s", key, a.names())
 }
 
 func (a *Array) names() string { return listed(a.Fields, func(f ArrayField) string { return f.Name }) }

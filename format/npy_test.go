@@ -51,7 +51,7 @@ func TestNpyLayouts(t *testing.T) {
 
 		{nested, nil, "give the key as Record.Keys NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
 		{nested, []string{"v"}, `field "v" is an array`},
-		{nested, []string{"pos", "nope"}, `there is no such field; the fields are id,`},
+		{nested, []string{"pos", "nope"}, `no such field; the fields are id,`},
 		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
 		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
 		{"'<u8'", []string{"name"}, "no fields with names"},
@@ -107,8 +107,9 @@ func TestNpyRows(t *testing.T) {
 		{"'<u8'", "(9, 1)", Spec{}, "bare u64"}, {"'<u8'", "(9, 1)", Spec{Type: "u64"}, "bare u64"},
 		{"'<c8'", "(9, 2)", Spec{Keys: []string{"12:f32"}}, "16-byte records by 12:f32"},
 
-		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so give those to sort by, the first deciding, as Record.Keys COLUMN[:desc],"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"3"}}, "there is no such column: a record has the columns 0 to 2"},
+		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so name the columns to sort by, the first deciding, as " +
+			"Record.Keys COLUMN[:desc],"},
+		{"'<f4'", "(9, 3)", Spec{Keys: []string{"3"}}, "no such column: a record has columns 0 to 2"},
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"-1"}}, "no such column"},
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"x:desc"}}, "no such column"},
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"10:f32"}}, "needs 4 bytes from byte 10 on"},
@@ -170,7 +171,7 @@ func TestNpyHeaderFaults(t *testing.T) {
 		header("{'descr': '<u4', 'fortran_order': 1, 'shape': (3,)}"):                         "no 'fortran_order'",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (3)}"):                      "not a Python literal",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': ()}"):                       "0 dimensions",
-		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                    "in Fortran order, so that",
+		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                    "in Fortran order, so its",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 3, 4)}"):                "3 dimensions",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, -3)}"):                  "(2, -3) is not a number",
 		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 0)}"):                   "0 columns of 4 bytes",
@@ -188,7 +189,7 @@ func TestNpyHeaderFaults(t *testing.T) {
 		header("{'descr': 'a\\q', 'fortran_order': False, 'shape': (3,)}"):  "not a Python literal",
 		header("{'descr': '<u4', 'fortran_order': true, 'shape': (3,)}"):    "not a Python literal",
 		header("{'a' 1}"):                  "after object key",
-		header("{} x"):                     "something follows",
+		header("{} x"):                     "unexpected text",
 		header(strings.Repeat("[", 10001)): "exceeded max depth",
 		header("__import__('os')"):         "not a Python literal",
 	} {

@@ -25,7 +25,7 @@ var npz = container{
 		IsArray: true, IsArchive: true, ListsFields: true, HasFields: true, HasCount: true,
 	},
 	found:    "a Zip archive, as NumPy's .npz is",
-	advice:   func() string { return fmt.Sprintf("of arrays %v npz; else extract what is in it", option.Format) },
+	advice:   func() string { return fmt.Sprintf("of arrays %v npz; else extract its files", option.Format) },
 	check:    Spec.checkNpy,
 	read:     Spec.readNpy,
 	describe: readNpyArray,
@@ -43,7 +43,7 @@ type Member struct {
 // takes some 400 of memory.
 const maxDirectory = 1 << 20
 
-var errDirectory = fmt.Errorf("its directory is longer than %d bytes, which are read at most", maxDirectory)
+var errDirectory = fmt.Errorf("its directory is longer than the maximum of %d bytes", maxDirectory)
 
 // directory is an archive of which only so much may be read.
 type directory struct {
@@ -79,7 +79,7 @@ func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no NumPy array in the archive: extract what is to be sorted")
+		return nil, errors.New("the archive contains no NumPy array")
 	}
 	return all, nil
 }
@@ -96,10 +96,10 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 	}
 	has := listed(all, func(m Member) string { return m.Name })
 	if name == "" {
-		return nil, fmt.Errorf("the archive has %d arrays, so choose one by %v NAME: %s", len(all),
+		return nil, fmt.Errorf("the archive has %d arrays, so choose one with %v NAME: %s", len(all),
 			option.Member, has)
 	}
-	return nil, fmt.Errorf("there is no array %.99q in the archive; it has %s", name, has)
+	return nil, fmt.Errorf("the archive contains no array %.99q, only %s", name, has)
 }
 
 // Open reads the .npy file, decompressed. At its end its checksum is checked.

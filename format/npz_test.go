@@ -52,8 +52,8 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"":     "has 4 arrays, so choose one by Record.Member NAME: a, b, dir/c, a",
-		"d":    `no array "d" in the archive; it has a, b, dir/c, a`,
+		"":     "has 4 arrays, so choose one with Record.Member NAME: a, b, dir/c, a",
+		"d":    `contains no array "d", only a, b, dir/c, a`,
 		".npy": "no array",
 	} {
 		if _, err := ChooseMember(all, name); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,8 +16,8 @@ var plain = container{
 
 func (s Spec) checkPlain() []error {
 	return slices.Concat(
-		exclusion(s.Type != "" && s.RecordSize != 0, option.Type, " %s and %v %d exclude each other: leave one "+
-			"out", s.Type, option.RecordSize, s.RecordSize),
+		exclusion(s.Type != "" && s.RecordSize != 0, option.Type, " %s and %v %d cannot be combined: leave "+
+			"one out", s.Type, option.RecordSize, s.RecordSize),
 		exclusion(s.Type != "" && len(s.Keys) > 0, option.Keys, " needs %v: with %v %s the whole record is the "+
 			"key", option.RecordSize, option.Type, s.Type),
 		exclusion(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, option.Keys, " needs the record size: "+

@@ -31,11 +31,11 @@ func (r Recognition) Validate(s Spec) error {
 		faults = append(faults, option.Errorf(option.Decompress, " %q: use %s", r.Decompress,
 			english.WordSeries(Decompressions(), "or")))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
-		faults = append(faults, option.Errorf(option.Raw, " and %v %s contradict each other: leave one out",
+		faults = append(faults, option.Errorf(option.Raw, " and %v %s cannot be combined: leave one out",
 			option.Decompress, r.Decompress))
 	}
 	if r.Raw && !s.isRaw() {
-		faults = append(faults, option.Errorf(option.Raw, " and %v %s contradict each other: the format "+
+		faults = append(faults, option.Errorf(option.Raw, " and %v %s cannot be combined: the format "+
 			"has a header", option.Format, s.Format))
 	}
 	return errors.Join(faults...)
@@ -208,8 +208,8 @@ var foreignFiles = []foreign{
 	{"MATLAB 7.3 MAT-file", "a MATLAB file", ""},
 	{"root????\x00\x00\x00\x64", "a ROOT file", ""},
 	{"SQLite format 3\x00", "an SQLite database", ""},
-	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract what is in it"},
-	{"Rar!\x1a\x07", "a RAR archive", "extract what is in it"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract its files"},
+	{"Rar!\x1a\x07", "a RAR archive", "extract its files"},
 	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "git lfs pull"},
 	{"RIFF????WAVE", "a WAV file", frameHint},
 	{"RF64????WAVE", "a WAV file", frameHint},
@@ -237,8 +237,8 @@ var foreignFiles = []foreign{
 	{"%PDF-?.", "a PDF document", ""},
 	{"BAM\x01???\x00@", "a BAM file", "samtools sort sorts it"},
 	{"BAM\x01\x00\x00\x00\x00", "a BAM file", "samtools sort sorts it"},
-	{tarStart + "ustar\x0000", "a tar archive", "extract what is in it"},
-	{tarStart + "ustar  \x00", "a tar archive", "extract what is in it"},
+	{tarStart + "ustar\x0000", "a tar archive", "extract its files"},
+	{tarStart + "ustar  \x00", "a tar archive", "extract its files"},
 }
 
 // recognise is what begins with those bytes, or nil.

@@ -27,7 +27,8 @@ var sosd = container{
 		return slices.Concat(
 			exclusion(sosdKeyBytes[s.Type] == 0, option.Format, " sosd needs the type of its keys: %v u32 or %v u64",
 				option.Type, option.Type),
-			exclusion(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are bare keys", option.Keys))
+			exclusion(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are plain "+
+				"numbers", option.Keys))
 	},
 	read:   Spec.readSosd,
 	create: func(s Spec) (*Header, error) { return s.newSosd(-1), nil },
@@ -35,7 +36,7 @@ var sosd = container{
 		return binary.LittleEndian.AppendUint64(nil, uint64(records))
 	},
 	withCount: func(*Header) error {
-		return fmt.Errorf("a sosd file has bare keys, and no place for counts: sort it by %v, with %v 8", option.Type,
+		return fmt.Errorf("a sosd file has only keys and no room for counts: sort it by %v, with %v 8", option.Type,
 			option.SkipBytes)
 	},
 }
@@ -54,7 +55,7 @@ func (s Spec) readSosd(r io.Reader) (*Header, error) {
 	}
 	count := binary.LittleEndian.Uint64(b[:])
 	if count > math.MaxInt64/8 {
-		return nil, fmt.Errorf("a count of %d keys at byte 0 cannot be: is this a sosd file?", count)
+		return nil, fmt.Errorf("a count of %d keys at byte 0 is impossible: is this a sosd file?", count)
 	}
 	return s.newSosd(int64(count)), nil
 }

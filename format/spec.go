@@ -48,8 +48,8 @@ func (s Spec) Validate() error {
 	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN, " %q: use first, "+
 		"last or total", s.NaN)
 	fault(!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float, " %q: use total or numeric", s.Float)
-	fault(s.Float == "numeric" && s.NaN == "total", option.Float, " numeric excludes %v total: equal NaNs have one "+
-		"place, so give %[1]v first or last", option.NaN)
+	fault(s.Float == "numeric" && s.NaN == "total", option.Float, " numeric excludes %v total: all NaNs are "+
+		"equal, so use %[1]v first or last", option.NaN)
 	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, option.RecordSize, " %d: a record has from 1 "+
 		"to %d bytes", s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
@@ -76,18 +76,18 @@ func (s Spec) checkCombination() []error {
 			either(ContainerNames()), option.Type, option.RecordSize)}
 	}
 	if s.isEmpty() {
-		return []error{option.Errorf("", "nothing says what a record is: give %v TYPE for bare keys, %v BYTES "+
+		return []error{option.Errorf("", "unknown record layout: give %v TYPE for bare keys, %v BYTES "+
 			"[%v OFFSET:TYPE] for records, or %v %s",
 			option.Type, option.RecordSize, option.Keys, option.Format, either(families()))}
 	}
 	return slices.Concat(c.check(s),
-		exclusion(s.Member != "" && !c.IsArchive, option.Member, " is for an archive of arrays: add %v %s",
+		exclusion(s.Member != "" && !c.IsArchive, option.Member, " is for an archive of arrays only: add %v %s",
 			option.Format, either(archives())),
 		exclusion(s.RecordSize != 0 && !c.hasSize, option.Format, " %s excludes %v: the format has its own "+
 			"record size", s.Format, option.RecordSize))
 }
 
-// isEmpty reports whether nothing says what a record is.
+// isEmpty reports whether unknown record layout.
 func (s Spec) isEmpty() bool {
 	return s.Format+s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0
 }

@@ -43,7 +43,7 @@ func (s *Summary) Validate() error {
 	_, err := s.sum()
 	ends := (s.Records > 0) == (s.FirstKey != "") && len(s.FirstKey) == len(s.LastKey)
 	if err != nil || s.Order == "" || s.Records < 0 || !ends {
-		return errors.New("is no summary of records")
+		return errors.New("is not a summary of records")
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s *Summary) Precedes(next *Summary, unique bool) bool {
 // Add adds what stands behind the records. REQUIRES: both are valid
 func (s *Summary) Add(next *Summary) error {
 	if s.Order != next.Order {
-		return fmt.Errorf("its order is %s, and that of the others %s", next.Order, s.Order)
+		return fmt.Errorf("its order is %s, but that of the others is %s", next.Order, s.Order)
 	}
 	sum, _ := s.sum()
 	more, _ := next.sum()

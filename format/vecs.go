@@ -23,11 +23,12 @@ func vecs(name string, t Type) *container {
 	return &container{
 		Container: Container{Name: name, About: "vectors", HasFields: true},
 		check: func(s Spec) []error {
-			return exclusion(s.Type != "", option.Format, " %s excludes %v: it says what the values are", name, option.Type)
+			return exclusion(s.Type != "", option.Format, " %s excludes %v: it defines the values", name, option.Type)
 		},
 		read: v.read,
 		withCount: func(h *Header) error {
-			return fmt.Errorf("a %s file has vectors alone, and no place for counts: sort it by %v %d %v OFFSET:TYPE", name,
+			return fmt.Errorf("a %s file has only vectors and no room for counts: sort it by %v %d %v "+
+				"OFFSET:TYPE", name,
 				option.RecordSize, h.layout.RecordSize-countBytes, option.Keys)
 		},
 	}
@@ -58,7 +59,7 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 // layout is the layout of vectors of a dimension.
 func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
 	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 || dimension > most {
-		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 cannot be, only 1 to %d: is this a %s file?",
+		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",
 			dimension, most, v.name)
 	}
 	return vectorArray(vecsDimension, dimension, v.value).columnLayout(s)

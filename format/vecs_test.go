@@ -32,19 +32,19 @@ func TestVecs(t *testing.T) {
 		{Spec{Format: "bvecs"}, vectors(1, 1, 2), "5-byte records by 4:u8"},
 		{Spec{Format: "fvecs", Keys: []string{"0:u32"}}, vectors(3, 12, 2), "16-byte records by 0:u32"},
 
-		{Spec{Format: "fvecs"}, vectors(3, 12, 2), "3 columns, so give those to sort by"},
-		{Spec{Format: "fvecs", Keys: []string{"3"}}, vectors(3, 12, 2), "a record has the columns 0 to 2"},
+		{Spec{Format: "fvecs"}, vectors(3, 12, 2), "3 columns, so name the columns to sort by"},
+		{Spec{Format: "fvecs", Keys: []string{"3"}}, vectors(3, 12, 2), "no such column: a record has columns 0 to 2"},
 		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(3, 12, 1)[:3], "ends after 3 of the 4 bytes of the dimension"},
 
 		{Spec{Format: "fvecs"}, nil, "8-byte records by 4:f32"},
 		{Spec{Format: "bvecs", Keys: []string{"0:desc", "9"}}, nil, "14-byte records by 4:u8:desc, 13:u8"},
 		{Spec{Format: "ivecs", Keys: []string{"6:u64"}}, nil, "16-byte records by 6:u64"},
 		{Spec{Format: "ivecs", Keys: []string{"0:u32"}}, nil, "8-byte records by 0:u32"},
-		{Spec{Format: "ivecs", Keys: []string{"-1"}}, nil, "there is no such column"},
-		{Spec{Format: "ivecs", Keys: []string{"999999999"}}, nil, "there is no such column"},
+		{Spec{Format: "ivecs", Keys: []string{"-1"}}, nil, "no such column"},
+		{Spec{Format: "ivecs", Keys: []string{"999999999"}}, nil, "no such column"},
 
-		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(0, 0, 1), "a dimension of 0 at byte 0 cannot be"},
-		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(262144, 8, 1), "262144 at byte 0 cannot be, only 1 to 262143"},
+		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(0, 0, 1), "a dimension of 0 at byte 0 is impossible"},
+		{Spec{Format: "fvecs", Keys: []string{"0"}}, vectors(262144, 8, 1), "262144 at byte 0 is impossible (1 to 262143)"},
 		{Spec{Format: "ivecs", Keys: []string{"0"}}, vectors(1<<31, 8, 1), "-2147483648 at byte 0"},
 		{Spec{Format: "fvecs", Type: "f32"}, nil, "Record.Format fvecs excludes Record.Type"},
 		{Spec{Format: "fvecs", RecordSize: 8}, nil, "Record.Format fvecs excludes Record.RecordSize"},
@@ -85,7 +85,7 @@ func TestVecsOfOneDimension(t *testing.T) {
 			if seen := from <= 16*3+1 && 16*3+1 < to; (err != nil) != seen {
 				t.Fatalf("bytes %d to %d: %v", from, to, err)
 			}
-			if err != nil && !strings.Contains(err.Error(), "v.fvecs: record 4 (byte 48) does not have the dimension") {
+			if err != nil && !strings.Contains(err.Error(), "v.fvecs: record 4 (byte 48) has another dimension") {
 				t.Fatal(err)
 			}
 		}

@@ -43,8 +43,8 @@ func ReduceTo(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most i
 func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
 	newRun func(group []*spill.Run) *spill.RunWriter, size func(runs, fanIn int) int) (left []*spill.Run, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
-		return runs, fmt.Errorf("merge: %d runs cannot become fewer when only %d can be merged at once: "+
-			"give it more memory or files", len(runs), fanIn)
+		return runs, fmt.Errorf("merge: %d runs cannot be merged %d at a time: allow more memory or open "+
+			"files", len(runs), fanIn)
 	}
 	left = slices.Clone(runs)
 	for len(left) > most {

@@ -107,7 +107,7 @@ func (f *Frame) checkTail(tail int64) error {
 
 func tooShortFor(bytes, tail int64) error {
 	has := english.Plural(int(bytes), "byte", "")
-	return fmt.Errorf("it has %s, fewer than the %d to skip behind its records", has, tail)
+	return fmt.Errorf("it has %s, fewer than the %d to skip after its records", has, tail)
 }
 
 func tooFewRecords(have, records int64) error {
@@ -116,7 +116,7 @@ func tooFewRecords(have, records int64) error {
 }
 
 func tooLongTail(tail int64) error {
-	return fmt.Errorf("%d bytes follow its records, more than can be kept, %d: leave %v out", tail, MaxKept,
+	return fmt.Errorf("%d bytes follow its records, the maximum is %d: leave %v out", tail, MaxKept,
 		option.KeepHeader)
 }
 
@@ -235,7 +235,7 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	case !b.keep:
 		return len(p), nil
 	case b.to.Len()+len(p) > MaxKept:
-		return 0, fmt.Errorf("more than %d bytes follow its records, too many to be kept: leave %v out", MaxKept,
+		return 0, fmt.Errorf("more than %d bytes follow its records, too many to keep: leave %v out", MaxKept,
 			option.KeepHeader)
 	}
 	return b.to.Write(p)
@@ -266,7 +266,7 @@ func (all inputs) compareFrames() {
 		}
 		if !in.toldTail && in.tail.differs(&first.tail) {
 			in.toldTail = true
-			in.warn("the bytes behind its records differ from those of " + first.Name + ", which the output keeps")
+			in.warn("the bytes after its records differ from those of " + first.Name + ", which the output keeps")
 		}
 	}
 }

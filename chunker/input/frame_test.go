@@ -65,7 +65,7 @@ func TestHoldBack(t *testing.T) {
 func TestHoldBackErrors(t *testing.T) {
 	ended := func(b []byte) { t.Errorf("a tail of %d bytes", len(b)) }
 	_, err := io.ReadAll(HoldBack(strings.NewReader("seven b"), 8, ended))
-	if err == nil || err.Error() != "it has 7 bytes, fewer than the 8 to skip behind its records" {
+	if err == nil || err.Error() != "it has 7 bytes, fewer than the 8 to skip after its records" {
 		t.Error(err)
 	}
 	failing := io.MultiReader(strings.NewReader("seven b"), iotest.ErrReader(io.ErrClosedPipe))

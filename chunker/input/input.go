@@ -250,8 +250,9 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	in := &Input{Name: name, close: []io.Closer{source}, frame: kind.Frame, isFirst: kind.first, whole: -1}
 	if kind.Tail > MaxKept {
 		in.Close()
-		return nil, fmt.Errorf("%s: it is read in sequence, and no more than %d bytes can be skipped behind its records: "+
-			"use %v, or make a plain file of it", name, MaxKept, option.Records)
+		return nil, fmt.Errorf("%s: it can only be read sequentially, and at most %d bytes can be skipped "+
+			"after its records: "+
+			"use %v, or write it to a plain file first", name, MaxKept, option.Records)
 	}
 	buffered := newLateBuffer(source)
 	begins, err := buffered.first.Peek(format.DetectBytes)

@@ -34,6 +34,6 @@ func openMember(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, e
 
 // noArchive is the error of an archive that is read in sequence.
 func noArchive(shown string) error {
-	return fmt.Errorf("%s: an archive is read from its end, which neither a pipe nor a compressed file allows: "+
-		"write it to a file first", shown)
+	return fmt.Errorf("%s: an archive in a pipe or a compressed file cannot be read: write it to a plain "+
+		"file first", shown)
 }

@@ -63,7 +63,7 @@ func TestMembers(t *testing.T) {
 	for _, c := range []struct{ member, file, want string }{
 		{"short", name, "partial last record at byte 200"},
 		{"short", name, "in.npz: "},
-		{"a", Stdin, "standard input: an archive is read from its end"},
+		{"a", Stdin, "standard input: an archive in a pipe or a compressed file"},
 	} {
 		kind := Kind{Spec: format.Spec{Format: "npz", Member: c.member}}
 		if _, err := Open(t.Context(), kind, Named(c.file), &archive, 1<<20); err == nil ||

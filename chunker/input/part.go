@@ -52,11 +52,11 @@ func Total(inputs []*Input) (records int64, err error) {
 	for _, in := range inputs {
 		switch {
 		case in.Replaced:
-			return 0, fmt.Errorf("part: %s is an input and the output, and a part of it would replace the whole: "+
-				"name another output", in.Name)
+			return 0, fmt.Errorf("part: %s is both an input and the output, and a part would replace all of "+
+				"it: name another output", in.Name)
 		case !in.Seekable():
-			return 0, fmt.Errorf("part: %s cannot be read from its middle, being compressed, a pipe, or unreadable: "+
-				"make a plain file of it", in.Name)
+			return 0, fmt.Errorf("part: %s cannot be read at an offset (compressed, a pipe, or unreadable): "+
+				"write it to a plain file first", in.Name)
 		}
 		records += in.Records
 	}

@@ -160,7 +160,7 @@ func (in *Input) checkEnd(bytes int64) error {
 		return fmt.Errorf("%s: %w", in.Name, tooFewRecords(got, in.Records))
 	}
 	if in.Records >= 0 && got != in.Records {
-		return fmt.Errorf("%s: the header promises %d records, but %d came", in.Name, in.Records, got)
+		return fmt.Errorf("%s: the header announces %d records, but there are %d", in.Name, in.Records, got)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (c *chooser) copy() Candidate {
 	a := Candidate{Strategy: Copy, Possible: true, Why: "the sample is in order: the input is copied while that holds"}
 	switch {
 	case c.f.Remote:
-		a.Possible, a.Why = false, "would read what is remote twice, should the sample be wrong"
+		a.Possible, a.Why = false, "could read a remote input twice"
 	case c.f.Mirrored():
 		a.Why = "the sample is in reverse order: the input is copied from its end while that holds"
 	case !c.f.Ordered():
@@ -112,9 +112,9 @@ func (c *chooser) inCore() Candidate {
 // Paterson, "Selection and sorting with limited storage", 1980).
 func (c *chooser) reread() Candidate {
 	a := Candidate{Strategy: Reread, ChunkRecords: c.capacity,
-		Why: "reads the input once for every chunk, and spills nothing"}
+		Why: "reads the input once for every chunk, without temporary data"}
 	if c.f.Remote {
-		a.Why = "would read what is remote more than once"
+		a.Why = "would read a remote input more than once"
 		return a
 	}
 	if !c.f.canReread() {
@@ -133,7 +133,7 @@ func (c *chooser) reread() Candidate {
 	case c.f.Records <= c.capacity && !few:
 		a.Why = "one chunk holds everything"
 	case a.Chunks > 1 && !c.f.Output.File:
-		a.Why = "would write to a stream while it still reads the input, which that may change"
+		a.Why = "would write to a stream while it still reads the input"
 	case a.Chunks > 1 && !c.f.staysCached():
 		a.Why = rereadNeeds
 	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses || !few && !c.f.keysFit(a.ChunkRecords):
@@ -154,7 +154,7 @@ func (c *chooser) reread() Candidate {
 	return c.finished(a, n, 0)
 }
 
-const rereadNeeds = "needs records of up to 16 bytes in a few chunks or bare keys of 3 to 8, " +
+const rereadNeeds = "needs records of up to 16 bytes in a few chunks or plain numbers of 3 to 8, " +
 	"not too often the same, in files that the page cache holds"
 
 // maxWholePasses is how many passes may pay for records that are sorted whole: their order is kept account of in all
@@ -260,7 +260,7 @@ func (c *chooser) merge() Candidate {
 		a.Why += "; the last stays in memory"
 	}
 	if !c.sizes.Merges(c.f) {
-		a.Possible, a.Why = false, "memory is too little for the blocks of runs of such records"
+		a.Possible, a.Why = false, "too little memory for blocks of such records"
 	}
 	again := rewritten(a.Chunks, c.sizes.FanIn)
 	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
@@ -319,9 +319,9 @@ func (c *chooser) partition() Candidate {
 		Why: "one pass to partition, one to sort the parts"}
 	switch limit := c.f.Asked.Limit; {
 	case limit > 0 && (c.f.Records < 0 || limit < c.f.Records):
-		a.Possible, a.Why = false, "would spill everything for a few records"
+		a.Possible, a.Why = false, "would store all records for a small result"
 	case !c.sizes.Merges(c.f):
-		a.Possible, a.Why = false, "memory is too little to merge a part that turns out too large"
+		a.Possible, a.Why = false, "too little memory to merge a part that turns out too large"
 	}
 	if c.f.Records < 0 {
 		return c.partitionStream(a)
@@ -339,7 +339,7 @@ func (c *chooser) partition() Candidate {
 	a.Temp, a.fetched = int64(passes)*c.f.bytes(), passes*n
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
 	if passes > 1 && a.Possible {
-		a.Why = fmt.Sprintf("%.0f passes to partition, since memory has room for %d parts at a time, and one to sort them",
+		a.Why = fmt.Sprintf("%.0f passes to partition, %d parts at a time, and one to sort them",
 			passes, fit)
 	}
 	parts := work{

@@ -271,8 +271,7 @@ const (
 	minShareBlocks  = 16 // that the host memory of a chunk has room for
 )
 
-var errSpread = errors.New("strategy spread: needs several devices, whose memories together hold all of the data, " +
-	"and files as input")
+var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
 
 // spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
 // that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares
@@ -288,7 +287,7 @@ func (c *chooser) spread() Candidate {
 	case c.f.Records <= c.capacity:
 		a.Why = "one device holds all of the data"
 	default:
-		a.Possible, a.Why = true, "each device sorts a share, and the shares are merged on their way out"
+		a.Possible, a.Why = true, "each device sorts a share; the shares are merged into the output"
 	}
 	n := c.known()
 	merging := n * math.Log2(float64(max(a.Chunks, 2)))

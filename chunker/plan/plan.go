@@ -317,7 +317,7 @@ func preferInCore(all []Candidate) {
 func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
 		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.Room) {
-			a.Possible, a.Why = false, fmt.Sprintf("needs %s for spill, and %s are free",
+			a.Possible, a.Why = false, fmt.Sprintf("needs %s of temporary data, but only %s are free",
 				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
 		}
@@ -328,7 +328,7 @@ func (c *chooser) leaveOutOfRoom(all []Candidate) {
 func leaveOutInPlace(all []Candidate) {
 	for i := range all {
 		if a := &all[i]; !readsAllFirst[a.Strategy] {
-			a.Possible, a.Why = false, "would write over the input before all of it is read"
+			a.Possible, a.Why = false, "would overwrite the input before all of it is read"
 		}
 	}
 }

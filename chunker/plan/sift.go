@@ -46,7 +46,7 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 // sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
 // belongs, what it has taken (package sift).
 func (c *chooser) sift() Candidate {
-	a := Candidate{Strategy: Sift, Why: "nearly in order: what is not is sorted in memory"}
+	a := Candidate{Strategy: Sift, Why: "nearly in order: the remaining records are sorted in memory"}
 	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
 	var index int64
 	a.Together, index = c.sizes.siftBlock(c.f)
@@ -54,14 +54,14 @@ func (c *chooser) sift() Candidate {
 	a.ChunkRecords = max(memory, 0) / strayShare / size
 	switch {
 	case !c.f.canSift():
-		a.Why = "needs the host's processors, files that it can read twice and all of the output"
+		a.Why = "needs the CPU, files that it can read twice and the complete output"
 	case c.strays < 0:
 		a.Why = "the sample is far from in order"
 	default:
 		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))
 		a.ChunkRecords = min(a.ChunkRecords, room, c.capacity)
 		if a.Possible = c.strays <= float64(a.ChunkRecords); !a.Possible {
-			a.Why = "memory is too little for what is out of order"
+			a.Why = "too little memory for the records out of order"
 		}
 	}
 	n := c.known()

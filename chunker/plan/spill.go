@@ -54,7 +54,7 @@ func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// RoomError says that temporary folders have too little room: there may be more at another time, or elsewhere.
+// RoomError says that temporary directorys have too little room: there may be more at another time, or elsewhere.
 type RoomError struct{ text string }
 
 func (e *RoomError) Error() string { return e.text }
@@ -62,13 +62,13 @@ func (e *RoomError) Error() string { return e.text }
 // NoRoom returns the error of temporary directories whose disks have too little room. output is the size of an output
 // on the same disk, or 0.
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
-	beside, advice := "", fmt.Sprintf("name another with %v, or several", option.TempDirs)
+	beside, advice := "", fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if output > 0 {
 		beside = fmt.Sprintf(" and %s for the output on the same disk", humanize.IBytes(uint64(output)))
 	}
 	if kept {
-		advice = fmt.Sprintf("make room, or name another with %v", option.Checkpoint)
+		advice = fmt.Sprintf("free some space, or name another with %v", option.Checkpoint)
 	}
-	return &RoomError{fmt.Sprintf("temporary folder %s: the sort needs %s there at least%s, but only %s are free (%s)",
+	return &RoomError{fmt.Sprintf("temporary directory %s: the sort needs %s at least%s, but only %s are free (%s)",
 		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), beside, humanize.IBytes(uint64(free)), advice)}
 }

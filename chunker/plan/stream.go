@@ -24,9 +24,9 @@ func (c *chooser) partitionStream(a Candidate) Candidate {
 	switch guess := newChooser(&likely, c.profile); {
 	case !a.Possible:
 	case !c.f.Sample.Enough || guess.strays >= 0:
-		a.Possible, a.Why = false, "needs keys that come in any order"
+		a.Possible, a.Why = false, "needs keys in random order"
 	case guess.partition().Seconds > guess.merge().Seconds:
-		a.Possible, a.Why = false, fmt.Sprintf("would take longer than a merge, if there are %d chunks", likelyChunks)
+		a.Possible, a.Why = false, fmt.Sprintf("would be slower than a merge for %d chunks", likelyChunks)
 	default:
 		a.Why = "one pass to partition by the keys of the first chunks, one to sort the parts"
 	}

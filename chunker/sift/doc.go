@@ -4,6 +4,6 @@
 // A first reading chooses records that are in order, as many as it can find in one pass, and puts the others, the
 // strays, into memory. They are sorted there, and a second reading merges them into the rest on its way to the output:
 // two readings and one writing, whatever the size of the data. Choosing is what E. Ernerfeldt calls drop-merge sort
-// (2017): of two records that contradict each other the one goes by which fewer go. How many strays there are at least
+// (2017): of two records that cannot be combined the one goes by which fewer go. How many strays there are at least
 // is Rem of H. Mannila, "Measures of presortedness and optimal sorting algorithms" (1985).
 package sift

@@ -26,7 +26,7 @@ type Options struct {
 const spareViews = 2
 
 // ErrTooMany is the error of data that have more strays than there is memory for.
-var ErrTooMany = errors.New("more records are out of order than memory holds")
+var ErrTooMany = errors.New("more records are out of order than fit in memory")
 
 // Sieve sifts data in two readings: Read, then Write. Between them the strays are to be sorted.
 type Sieve struct {

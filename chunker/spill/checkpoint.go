@@ -74,7 +74,7 @@ func atCheckpoint(folder string, err error) error {
 
 // errAnew is the error of a checkpoint that is of no use.
 func errAnew(reason string, args ...any) error {
-	return fmt.Errorf(reason+" (remove the folder to start anew, or name another)", args...)
+	return fmt.Errorf(reason+" (remove the directory to start over, or name another)", args...)
 }
 
 // checkOurs refuses a folder with files of others, since the end of the sort removes it.

@@ -54,7 +54,7 @@ func TestCheckpointIsMadeOnce(t *testing.T) {
 	for range cap(opened) {
 		go func() {
 			c, err := OpenCheckpoint(folder, false)
-			if err != nil && !strings.Contains(err.Error(), "another process works there") {
+			if err != nil && !strings.Contains(err.Error(), "another process uses it") {
 				t.Error(err)
 			}
 			opened <- c
@@ -202,7 +202,7 @@ func checkDamaged(t *testing.T, folder, what string) {
 		t.Fatalf("%s: there is no error", what)
 	}
 	text := err.Error()
-	if !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the folder") ||
+	if !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the directory") ||
 		strings.Contains(text, "\n") {
 		t.Errorf("%s: the error is: %v", what, err)
 	}

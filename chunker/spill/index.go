@@ -174,8 +174,8 @@ func (f *indexStore) write(offset int64, first int, all []Block) (err error) {
 		f.buffer = appendEntry(f.buffer, &all[i], uint64(first+i))
 	}
 	if _, err = f.file.WriteAt(f.buffer, offset); err != nil {
-		how := cmp.Or(OutOfRoom(err), "takes no index of spill")
-		return fmt.Errorf("temporary folder %s %s (name another with %v): %w",
+		how := cmp.Or(OutOfRoom(err), "has no room for the index of the temporary data")
+		return fmt.Errorf("temporary directory %s %s (name another with %v): %w",
 			f.where, how, option.TempDirs, device.WithoutPath(err))
 	}
 	return nil
@@ -202,7 +202,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 	}
 	p := (*scratch)[:len(dst)*size]
 	if n, err := f.file.ReadAt(p, offset); n < len(p) {
-		return f.damaged(fmt.Errorf("temporary folder %s: read the index of spill at byte %d: %w",
+		return f.damaged(fmt.Errorf("temporary directory %s: read the index of temporary data at byte %d: %w",
 			f.where, offset, device.WithoutPath(err)))
 	}
 	for i := range dst {
@@ -210,8 +210,8 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 		body := entry[:size-entrySum]
 		want := binary.LittleEndian.Uint64(entry[size-entrySum:])
 		if got := xxh3.HashSeed(body, uint64(first+i)); got != want {
-			return f.damaged(fmt.Errorf("temporary folder %s: the index of spill at byte %d is damaged: "+
-				"checksum %016x instead of %016x (is the disk all right?)", f.where, offset+int64(i*size), got, want))
+			return f.damaged(fmt.Errorf("temporary directory %s: the index of temporary data at byte %d is damaged: "+
+				"checksum %016x instead of %016x (check the disk)", f.where, offset+int64(i*size), got, want))
 		}
 		dst[i] = Block{
 			First:   int64(binary.LittleEndian.Uint64(body)),

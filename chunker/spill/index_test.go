@@ -152,13 +152,13 @@ func TestDamagedIndex(t *testing.T) {
 	run := shuffledRun(t, s, numbered(0, 5000), 10)
 	file := store.files[len(store.files)-1]
 	file.data[run.indexes[0].regions[2]+20] ^= 1
-	if _, err := readRun(run); err == nil || !strings.Contains(err.Error(), "the index of spill") ||
+	if _, err := readRun(run); err == nil || !strings.Contains(err.Error(), "the index of temporary data") ||
 		!strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("a changed index: %v", err)
 	}
 	file.data = file.data[:run.indexes[0].regions[2]]
 	_, _, err := run.Source(300, 400).Next(1, nil)
-	if err == nil || !strings.Contains(err.Error(), "read the index of spill") {
+	if err == nil || !strings.Contains(err.Error(), "read the index of temporary data") {
 		t.Errorf("an index that is cut short: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ const lockTimeout = 2 * time.Second
 // lockPause is the time between two tries.
 const lockPause = 10 * time.Millisecond
 
-var errLocked = errors.New("another process works there: wait for it, or name another folder")
+var errLocked = errors.New("another process uses it: wait for it, or name another directory")
 
 // lockFolder waits for the lock. To read, it makes no file.
 func lockFolder(folder string, shared bool) (*folderLock, error) {

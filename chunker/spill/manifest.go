@@ -275,7 +275,7 @@ func (k *kept) check() error {
 	records := int64(0)
 	for _, s := range k.Written.Stretches {
 		if len(s.Taken) != len(k.Written.Of) || s.Records < records {
-			return errors.New("what is written of the output is not in order")
+			return errors.New("the list of output written so far is not in order")
 		}
 		records = s.Records
 	}

@@ -155,7 +155,7 @@ func (r *Run) base() int64 {
 func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.read(b, dst)
 	if err == nil && len(recs) != r.BlockBytes(b) {
-		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, where %d were written",
+		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, but %d were written",
 			b.First, len(recs), r.BlockBytes(b))
 	}
 	return recs, err
@@ -341,7 +341,7 @@ func checkIndex(next int64, blocks []Block) error {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.First != next {
-			return fmt.Errorf("spilled run: block of record %d stands where record %d is due", b.First, next)
+			return fmt.Errorf("spilled run: found the block of record %d in place of record %d", b.First, next)
 		}
 		next += int64(b.Records)
 	}

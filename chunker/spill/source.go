@@ -68,7 +68,7 @@ func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	load := func(stored []byte) error { return s.ahead.Read(stored, int64(i), int64(i)+1) }
 	recs, err := s.run.from.decode(b, dst, load)
 	if err == nil && len(recs) != s.run.BlockBytes(b) {
-		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, where %d were written",
+		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, but %d were written",
 			b.First, len(recs), s.run.BlockBytes(b))
 	}
 	return recs, err

@@ -129,7 +129,7 @@ func (s *Spill) createFile(folder string, create func(folder string) (File, erro
 	if errors.Is(err, syscall.EMFILE) {
 		advice = fmt.Sprintf("raise ulimit -n, or lower %v", option.Workers)
 	}
-	return nil, fmt.Errorf("temporary folder %s: %w (%s)", folder, device.WithoutPath(err), advice)
+	return nil, fmt.Errorf("temporary directory %s: %w (%s)", folder, device.WithoutPath(err), advice)
 }
 
 func (s *Spill) initCodecs() {
@@ -355,18 +355,18 @@ func OutOfRoom(err error) string {
 func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	how := OutOfRoom(err)
 	if how == "" {
-		return fmt.Errorf("temporary folder %s: write at byte %d: %w", v.folder, offset, device.WithoutPath(err))
+		return fmt.Errorf("temporary directory %s: write at byte %d: %w", v.folder, offset, device.WithoutPath(err))
 	}
 	written, least := s.Written(), ""
 	if s.opt.ExpectBytes < written+need {
 		least = "at least "
 	}
 	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
-	advice := fmt.Sprintf("name another with %v, or several", option.TempDirs)
+	advice := fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if s.opt.Checkpoint != nil {
-		advice = "make room, and run the same command again"
+		advice = "free some space, and run the same command again"
 	}
-	return fmt.Errorf("temporary folder %s %s: spill needs %s%s in all, %s were written (%s): %w",
+	return fmt.Errorf("temporary directory %s %s: temporary data needs %s%s in total, %s were written (%s): %w",
 		v.folder, how, least, all, humanize.IBytes(uint64(written)), advice, device.WithoutPath(err))
 }
 
@@ -397,11 +397,11 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 func (s *Spill) check(b *Block, stored []byte, err error) error {
 	v := s.volumes[b.Volume]
 	if err != nil {
-		return fmt.Errorf("temporary folder %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
+		return fmt.Errorf("temporary directory %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
 	}
 	if sum := xxh3.Hash(stored); sum != b.Sum {
-		err := fmt.Errorf("temporary folder %s: the spill at byte %d is damaged: "+
-			"checksum %016x instead of %016x (is the disk all right?)", v.folder, b.Offset, sum, b.Sum)
+		err := fmt.Errorf("temporary directory %s: the temporary data at byte %d is damaged: "+
+			"checksum %016x instead of %016x (check the disk)", v.folder, b.Offset, sum, b.Sum)
 		if s.opt.Checkpoint != nil {
 			err = errAnew("%w", err)
 		}

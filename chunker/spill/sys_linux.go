@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// openUnlinked makes a file in folder that has no name, so that nothing is left of it however the process
+// openUnlinked makes a file in directory that has no name, so that nothing is left of it however the process
 // ends. Where the file system has no O_TMPFILE, the name is removed at once.
 func openUnlinked(folder string) (*os.File, error) {
 	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC|unix.O_EXCL, 0o600)

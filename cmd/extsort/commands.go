@@ -82,7 +82,7 @@ func verb(use, about, example string, groups []group, run func(*cobra.Command, [
 // noOperands refuses what is neither a flag nor the value of one.
 func noOperands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s takes no operand, but got %q: %s --help lists the flags",
+		return fmt.Errorf("%s takes no operands, but got %q: %s --help lists its flags",
 			cmd.Name(), args[0], cmd.CommandPath())
 	}
 	return nil

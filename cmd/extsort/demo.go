@@ -50,7 +50,7 @@ func (a *app) demoCommand() *cobra.Command {
 func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 	folder, err := os.MkdirTemp(cmp.Or(f.folder, spill.DefaultFolder()), "extsort-demo-")
 	if err != nil {
-		return fmt.Errorf("demo: %w; name another folder with -T", err)
+		return fmt.Errorf("demo: %w; name another directory with -T", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	f.opt.Inputs, f.opt.Output = []string{filepath.Join(folder, "keys")}, filepath.Join(folder, "sorted")

@@ -44,7 +44,7 @@ func distCommand(a *app) *cobra.Command {
 		if len(args) == 0 {
 			return fmt.Errorf("dist: name a verb: %s", verbs)
 		}
-		return fmt.Errorf("dist: there is no verb %q: use %s", args[0], verbs)
+		return fmt.Errorf("dist: unknown verb %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
 		distTask(a, "cut", "Find where the runs are cut, so that all parts are equally large, by their indexes.",
@@ -65,7 +65,7 @@ func distVerb(use, about, example string, groups []group,
 			return fmt.Errorf("dist %s: want %s", cmd.Name(), strings.Join(operands, " "))
 		}
 		if len(args) > len(operands) && operands[len(operands)-1] != "..." {
-			return fmt.Errorf("dist %s: %q is one operand too many", cmd.Name(), args[len(operands)])
+			return fmt.Errorf("dist %s: unexpected operand %q", cmd.Name(), args[len(operands)])
 		}
 		return run(cmd.Context(), args)
 	}
@@ -99,7 +99,7 @@ func distPlan(a *app) *cobra.Command {
 		func(ctx context.Context, args []string) error {
 			if r.Inputs = args[1:]; into != "" {
 				if r.Output != "" {
-					return errors.New("-o and --into contradict each other: a file for each part, or one for all")
+					return errors.New("-o and --into cannot be combined: write one file per part, or one in total")
 				}
 				r.Output, r.OneFile = into, true
 			}

@@ -114,7 +114,7 @@ func TestFullDiskOfDist(t *testing.T) {
 		t.Skip("no mount of one's own here:", said)
 	}
 	status, _, said := shell(t, in(`extsort dist run -S 64M plan; status=$?; ls plan/runs >&2; exit $status`), d.dir)
-	if status != exitRetry || !strings.Contains(said, "run 3 of 8: ") || !strings.Contains(said, "make room") {
+	if status != exitRetry || !strings.Contains(said, "run 3 of 8: ") || !strings.Contains(said, "free some space") {
 		t.Errorf("status %d: %s", status, said)
 	}
 	if strings.Contains(said, "\n00003") {

@@ -120,7 +120,7 @@ func TestDistOnSlurm(t *testing.T) {
 			d.check("out")
 		}
 	})
-	t.Run("two tasks requeued", func(t *testing.T) { // which end wherever they are, and begin anew
+	t.Run("two tasks requeued", func(t *testing.T) { // which end wherever they are, and start over
 		d := planned(t, pairLayout, size, "-o", "out")
 		last := d.submitted(4)
 		runs := d.command("squeue", "--noheader", "--format=%F", "--name=extsort-run")

@@ -38,7 +38,7 @@ func TestFieldsAreFlags(t *testing.T) {
 		t.Errorf("only %d fields were looked at", seen)
 	}
 	err := errors.Join(fmt.Errorf("raise %v", option.MemoryBytes), format.Spec{Type: "u8", RecordSize: 2}.Validate())
-	if got, want := errorLine(err), "raise -S; -t u8 and -R 2 exclude each other: leave one out"; got != want {
+	if got, want := errorLine(err), "raise -S; -t u8 and -R 2 cannot be combined: leave one out"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	invalid, ok := errors.AsType[*extsort.OptionError](err)

@@ -59,16 +59,16 @@ func validateRecord(spec format.Spec) error {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}
 	if slices.Contains([]string{"csv", "tsv", "txt", "text", "json"}, strings.ToLower(spec.Format)) && err != nil {
-		return fmt.Errorf("-f %s: text has no records of one size: sort sorts lines, or have a program write binary records",
+		return fmt.Errorf("-f %s: text has no fixed-size records: use sort for lines, or convert it to "+
+			"binary records",
 			spec.Format)
 	}
 	named := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
 	if err != nil && spec.Format == "" && slices.ContainsFunc(spec.Keys, named) {
-		err = fmt.Errorf("%w; only NumPy arrays (-f npy) have names: extsort info FILE shows what is in a file, then "+
-			"-R BYTES -k OFFSET:TYPE, with --skip-bytes N where a header comes first", err)
+		err = fmt.Errorf("%w; only NumPy arrays have field names: otherwise use -R BYTES -k OFFSET:TYPE", err)
 	}
 	if spec.Format+spec.Type == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
-		return fmt.Errorf("%w (extsort info FILE shows what is in a file, extsort --help tells more)", err)
+		return fmt.Errorf("%w (see extsort info FILE)", err)
 	}
 	return err
 }

@@ -124,7 +124,7 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {
-		err = errors.Join(err, errors.New("say how much: either -n COUNT or --size SIZE"))
+		err = errors.Join(err, errors.New("give the amount: either -n COUNT or --size SIZE"))
 	}
 	if err == nil {
 		header, err = f.record.NewHeader()
@@ -135,7 +135,7 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	size := int64(header.Layout().RecordSize)
 	switch {
 	case f.records > math.MaxInt64/size:
-		err = fmt.Errorf("-n: %d records of %d bytes are more than a file can hold", f.records, size)
+		err = fmt.Errorf("-n: %d records of %d bytes are more than fit in a file", f.records, size)
 	case f.bytes > 0 && f.bytes < size:
 		err = fmt.Errorf("--size: %d bytes are less than one record of %d", f.bytes, size)
 	}

@@ -51,10 +51,16 @@ func beginning(name string) []byte {
 // otherVerbs are verbs that one may expect, with what does that here.
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
-	"cat": "extsort -m, for sorted files,", "join": "extsort -m, for sorted files,",
-	"find": "extsort info", "uniq": "extsort -u",
+	"uniq": "extsort -u",
 	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
+}
+
+// missingVerbs are verbs that extsort does not have, with what helps instead.
+var missingVerbs = map[string]string{
+	"find": "extsort has no find yet: sort the file, then search it with numpy.memmap and searchsorted",
+	"join": "extsort has no join yet: extsort -m --duplicates finds the keys that sorted files have in common",
+	"cat":  "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
 }
 
 // mistakenVerb is an error where the first operand is no file, but a verb elsewhere, or nearly one of ours and nothing
@@ -67,13 +73,15 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	first, last, r := files[0], files[len(files)-1], f.opt.Record
 	writes := f.opt.Output == "" && !f.mode.checking() && last != "-" && !strings.Contains(last, "://")
 	switch other := otherVerbs[first]; {
+	case missing(first) && missingVerbs[first] != "":
+		return errors.New(missingVerbs[first])
 	case len(files) == 2 && writes && !missing(first) && missing(last):
 		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
 	case missing(first) && other != "":
-		return fmt.Errorf("%s: no such file, and no verb: %s does that", first, other)
+		return fmt.Errorf("%s: no such file or command: use %s", first, other)
 	case missing(first) && r.Type+r.Format == "" && r.RecordSize == 0 && len(r.Keys) == 0:
 		if near := nearest(first, names(verbs)); near != "" {
-			return fmt.Errorf("%s: no such file, and no verb: did you mean extsort %s?", first, near)
+			return fmt.Errorf("%s: no such file or command: did you mean extsort %s?", first, near)
 		}
 	}
 	return nil
@@ -94,8 +102,8 @@ func typeName(s string) string {
 // parseTypeName reads the value of -t. GNU sort's -t has a separator.
 func parseTypeName(s string) (string, error) {
 	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") || strings.HasPrefix(s, `\`) {
-		return "", fmt.Errorf("%q: fields have no separator here: -t is the TYPE of bare keys, and a field of a record "+
-			"is -R BYTES -k OFFSET:TYPE", s)
+		return "", fmt.Errorf("%q: fields have no separator here: -t TYPE means plain numbers; use -R BYTES "+
+			"-k OFFSET:TYPE for a field", s)
 	}
 	text, err := notEmpty(s)
 	return typeName(text), err

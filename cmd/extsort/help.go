@@ -113,9 +113,9 @@ func helpCommand() *cobra.Command {
 			case about.HasParent() && !about.HasSubCommands():
 				return errors.New("help: name one verb")
 			case otherVerbs[rest[0]] != "":
-				return fmt.Errorf("help: there is no verb %q: %s does that", rest[0], otherVerbs[rest[0]])
+				return fmt.Errorf("help: unknown verb %q: use %s", rest[0], otherVerbs[rest[0]])
 			}
-			return fmt.Errorf("help: there is no verb %q: %s --help lists them", rest[0], about.CommandPath())
+			return fmt.Errorf("help: unknown verb %q: %s --help lists them", rest[0], about.CommandPath())
 		})
 }
 

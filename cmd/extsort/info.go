@@ -192,7 +192,7 @@ func writeSizes(w io.Writer, r *info.Report) {
 		fmt.Fprintf(w, "a header of %s before the records, as it seems: --skip-bytes %d\n",
 			plural(likely.Header, "byte"), likely.Header)
 	case likely.LeftOver > 0:
-		fmt.Fprintf(w, "left over: %d, %d, %d … bytes before the records (--skip-bytes) or behind them (--records, "+
+		fmt.Fprintf(w, "left over: %d, %d, %d … bytes before the records (--skip-bytes) or after them (--records, "+
 			"--skip-tail), or the last one was cut short\n",
 			likely.LeftOver, likely.LeftOver+int64(likely.RecordSize), likely.LeftOver+2*int64(likely.RecordSize))
 	}

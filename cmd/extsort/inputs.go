@@ -50,7 +50,7 @@ func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) 
 	case f.files0 == "":
 		return operands, nil
 	case len(operands) > 0:
-		return nil, fmt.Errorf("%s: --files0-from has the names of all files: leave the operand out", operands[0])
+		return nil, fmt.Errorf("%s: --files0-from lists all inputs: leave this operand out", operands[0])
 	case f.files0 == "-":
 		return readNames("standard input", stdin)
 	}
@@ -85,19 +85,22 @@ func readNames(shown string, list io.Reader) ([]string, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--files0-from: read %s: %w", shown, err)
 	case len(text) == 0:
-		return nil, fmt.Errorf("--files0-from: no names of files in %s", shown)
+		return nil, fmt.Errorf("--files0-from: no file names in %s", shown)
 	case len(text) > maxNames:
-		return nil, fmt.Errorf("--files0-from: %s has more than %s, and is no list of names", shown, humanBytes(maxNames))
+		return nil, fmt.Errorf("--files0-from: %s is longer than %s, so it is not a list of "+
+			"names", shown, humanBytes(maxNames))
 	}
 	names := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 	for i, name := range names {
 		switch {
 		case !isName(name):
-			return nil, fmt.Errorf("--files0-from: %s is no list of names that end with a NUL: name %d is no file", shown, i+1)
+			return nil, fmt.Errorf("--files0-from: %s is not a NUL-separated list of names: name %d is not a "+
+				"file", shown, i+1)
 		case name == "":
 			return nil, fmt.Errorf("--files0-from: name %d in %s is empty", i+1, shown)
 		case name == "-" && shown == "standard input":
-			return nil, fmt.Errorf("--files0-from: name %d in %s is -, but the names are read from there", i+1, shown)
+			return nil, fmt.Errorf("--files0-from: name %d in %s is -, which is where the names come "+
+				"from", i+1, shown)
 		}
 	}
 	return names, nil

@@ -21,9 +21,9 @@ func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 	r := &f.opt.Record
 	switch {
 	case len(files) == 0:
-		return errors.New("--join: name the summaries of the parts, in their order")
+		return errors.New("--join: name the summaries of the parts in order")
 	case r.Type+r.Format+r.NaN+r.Float != "" || r.RecordSize != 0 || len(r.Keys) > 0 || f.opt.Reverse:
-		return errors.New("--join: leave out what a record is and its order: the summaries say that")
+		return errors.New("--join: leave out the record layout and order: the summaries contain them")
 	}
 	report, err := f.joined(ctx, files)
 	if report == nil {
@@ -89,13 +89,14 @@ func readSummary(ctx context.Context, name string) (*extsort.CheckReport, error)
 	report := &extsort.CheckReport{}
 	err = errors.Join(json.Unmarshal(text, &of), json.Unmarshal(text, report))
 	if of.Error != "" {
-		return nil, fmt.Errorf("is of a run that failed: %s", of.Error)
+		return nil, fmt.Errorf("describes a run that failed: %s", of.Error)
 	}
 	if of.Summary != nil {
 		report = &extsort.CheckReport{Summary: *of.Summary, Sorted: true}
 	}
 	if err != nil || report.Validate() != nil {
-		return nil, errors.New("is no summary of records, as extsort -c --stats=json:FILE makes, or a sort with --verify")
+		return nil, errors.New("is not a summary as written by extsort -c --stats=json:FILE or by a sort " +
+			"with --verify")
 	}
 	return report, context.Cause(ctx)
 }

@@ -109,7 +109,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 // TestLimitOfFileSize refuses an output before the work, also where the file system lies in memory.
 func TestLimitOfFileSize(t *testing.T) {
 	folder, _ := testData(t, "400k")
-	says := `reserve 3.1 MiB for output .*: file too large; .*: raise ulimit -f, or name an output elsewhere`
+	says := `reserve 3.1 MiB for output .*: file too large; .*: raise ulimit -f, or write elsewhere`
 	for _, at := range []string{folder, "/dev/shm"} {
 		if _, err := os.Stat(at); err != nil {
 			t.Log("not in memory:", err)
@@ -147,8 +147,9 @@ func TestSmallFileSystem(t *testing.T) {
 	spilling := "extsort -t u64 -S 16M --parallel 2 --strategy merge -o out "
 	// What comes through a pipe has no size, so that a folder is found to be full while it is written to.
 	sorts(t, want, filepath.Join(folder, "out"), in("cat in | "+spilling+"-T small -T spill"), folder)
-	refuses(t, `temporary folder small is full: spill needs at least .*-T.*`, in("cat in | "+spilling+"-T small"), folder)
-	refuses(t, `reserve .* for output small/out in small: .*make room.*`,
+	refuses(t, `temporary directory small is full: temporary data needs at least .*-T.*`, in("cat in | "+
+		""+spilling+"-T small"), folder)
+	refuses(t, `reserve .* for output small/out in small: .*free some space.*`,
 		in(`echo old > small/out; extsort -t u64 -o small/out in; status=$?;
 			echo old | cmp - small/out && ls -A small >&3; exit $status`)+` 3>"$1/left"`, folder)
 	if left, err := os.ReadFile(filepath.Join(folder, "left")); string(left) != "out\n" {

@@ -52,7 +52,7 @@ func (f *planFlags) plan(ctx context.Context, opt extsort.Options) (*extsort.Sor
 		return extsort.Plan(ctx, opt)
 	}
 	if len(opt.Inputs) > 0 {
-		return nil, fmt.Errorf("plan: --size is for a file that is not there: leave it out, or %s", opt.Inputs[0])
+		return nil, fmt.Errorf("plan: --size is for planning without a file: leave out --size or %s", opt.Inputs[0])
 	}
 	f.made.record = opt.Record
 	_, records, err := f.made.data()
@@ -80,11 +80,11 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 		return err
 	}
 	if f.mode.checking() || f.mode.merge {
-		return errors.New("plan: only a sort is planned; leave -c, -C and -m out")
+		return errors.New("plan: only a sort can be planned: leave out -c, -C and -m")
 	}
 	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("plan: output %s: its folder %s does not exist: make it first", f.opt.Output, dir)
+			return fmt.Errorf("plan: output %s: its directory %s does not exist: create it first", f.opt.Output, dir)
 		}
 	}
 	assumed := f.opt.Output == ""
@@ -105,7 +105,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 		return writeObject(a.out, p, nil)
 	}
 	if c := p.Checkpoint; c != nil && c.Complete {
-		fmt.Fprintf(a.out, "the output is complete, and only %s is left to be removed: run the sort\n", c.Folder)
+		fmt.Fprintf(a.out, "the output is complete, and only %s remains to be removed: run the sort\n", c.Folder)
 		return nil
 	}
 	writePlan(a.out, p, f, assumed, len(f.pipes(a, files)) > 0)

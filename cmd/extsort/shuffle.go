@@ -50,7 +50,7 @@ func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, draw
 	}
 	f.guess(files)
 	if len(f.opt.Record.Keys) > 0 {
-		return errors.New("shuffle: leave -k out: the order does not depend on what is in the records")
+		return errors.New("shuffle: leave out -k: the order does not depend on the contents of the records")
 	}
 	if err := a.checkInput(files); err != nil {
 		return err

@@ -68,12 +68,12 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 func (s *simulation) validate() (err error) {
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		if f.Changed && s.cluster.Nodes == 0 {
-			err = fmt.Errorf("%s: is for a simulation (--simulate NODES)", flagName(f))
+			err = fmt.Errorf("%s: only works with --simulate NODES", flagName(f))
 		}
 	})
 	for node := range s.cluster.Losses {
 		if err == nil && node >= s.cluster.Nodes {
-			err = fmt.Errorf("--lose: there is no node %d of %d, which are counted from 0", node, s.cluster.Nodes)
+			err = fmt.Errorf("--lose: no node %d: the %d nodes are numbered from 0", node, s.cluster.Nodes)
 		}
 	}
 	if s.cluster.Nodes > dist.MaxTasks || s.cluster.Slots > dist.MaxTasks/max(s.cluster.Nodes, 1) {

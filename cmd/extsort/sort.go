@@ -104,7 +104,7 @@ func (f *sortFlags) places(a *app, files []string) []place {
 		all = append(all, place{role: "the list of inputs", name: f.files0})
 	}
 	if f.opt.Checkpoint != "" {
-		all = append(all, place{role: "in the folder of --checkpoint", name: f.opt.Checkpoint, within: true})
+		all = append(all, place{role: "in the directory of --checkpoint", name: f.opt.Checkpoint, within: true})
 	}
 	switch split := f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0; {
 	case f.mode.checking():
@@ -133,28 +133,30 @@ func (f *sortFlags) contradictions(files []string) error {
 	}
 	if f.mode.checking() {
 		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
-			"-c and -C contradict each other: say something or nothing")
-		fault(f.mode.merge, "-c and -m contradict each other: check or merge")
-		fault(f.opt.Output != "", "-c and -o contradict each other: a check writes nothing")
-		fault(f.opt.Compress != "", "-c and --compress contradict each other: a check writes nothing")
-		fault(f.opt.Limit != 0, "-c and --limit contradict each other: a check reads all of the file")
+			"-c and -C cannot be combined: report or stay silent")
+		fault(f.mode.merge, "-c and -m cannot be combined: check or merge")
+		fault(f.opt.Output != "", "-c and -o cannot be combined: a check writes nothing")
+		fault(f.opt.Compress != "", "-c and --compress cannot be combined: a check writes nothing")
+		fault(f.opt.Limit != 0, "-c and --limit cannot be combined: a check reads all of the file")
 		fault(f.opt.Keep != "" || f.opt.Count || f.opt.Duplicates,
-			"-c and --keep, --count or --duplicates contradict each other: a check writes nothing")
-		fault(f.opt.Argsort != "", "-c and --argsort contradict each other: a check writes nothing")
-		fault(f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0, "-c and --split contradict each other: a check writes nothing")
-		fault(f.opt.KeepHeader, "-c and --keep-header contradict each other: a check writes nothing")
-		fault(f.report.explain, "-c and --explain contradict each other: a check has no plan")
+			"-c and --keep, --count or --duplicates cannot be combined: a check writes nothing")
+		fault(f.opt.Argsort != "", "-c and --argsort cannot be combined: a check writes nothing")
+		fault(f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0, "-c and --split cannot be combined: a check "+
+			"writes nothing")
+		fault(f.opt.KeepHeader, "-c and --keep-header cannot be combined: a check writes nothing")
+		fault(f.report.explain, "-c and --explain cannot be combined: a check has no plan")
 		if len(files) > 1 && !f.mode.join {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
 	fault(f.opt.Checkpoint != "" && (f.mode.checking() || f.mode.merge),
-		"checkpoint: only a sort keeps one, no check or merge")
+		"checkpoint: only for a sort, not for a check or a merge")
 	if inFolder(f.opt.Output, f.opt.Checkpoint) {
-		fault(true, "-o %s: is in the folder of --checkpoint, which is removed at the end: name another output",
+		fault(true, "-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
 			f.opt.Output)
 	}
-	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort contradict each other: without -m the inputs are sorted")
+	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort cannot be combined: without -m the inputs "+
+		"are sorted")
 	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
 	if !f.mode.join {
 		faults = append(faults, validateRecord(f.opt.Record))
@@ -174,7 +176,7 @@ func checkFolder(name string) error {
 		return fmt.Errorf("-T %s: %w", name, path.Err)
 	}
 	if err == nil && !info.IsDir() {
-		return fmt.Errorf("-T %s: not a folder", name)
+		return fmt.Errorf("-T %s: not a directory", name)
 	}
 	return err
 }
@@ -196,7 +198,7 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 		return
 	}
 	if has, err := extsort.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
-		warn(fmt.Sprintf("-S %s is more memory than there is: %s are the limit", humanBytes(f.opt.MemoryBytes),
+		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", humanBytes(f.opt.MemoryBytes),
 			humanBytes(has)))
 	}
 }
@@ -220,7 +222,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 		return err
 	}
 	if f.files0 != "" && sameFile(f.files0, opt.Output) {
-		return fmt.Errorf("-o %s: is the list of --files0-from, too: name another output", opt.Output)
+		return fmt.Errorf("-o %s: is also the list of --files0-from: name another output", opt.Output)
 	}
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.MeasureMemory = progress, f.report.stats != ""
@@ -229,7 +231,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	progress.Close()
 	f.report.keep(report)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
-		return fmt.Errorf("%w (without -m it is sorted)", err)
+		return fmt.Errorf("%w (leave out -m to sort it)", err)
 	}
 	if err == nil {
 		progress.Done(f.doing(), report.BytesRead, report.Seconds)

@@ -22,12 +22,12 @@ func isTerminal(stream any) bool {
 // as an empty file. Input "-" was asked for by name, so that it may be a terminal.
 func (a *app) checkInput(files []string) error {
 	if len(files) == 0 && isTerminal(a.stdin) {
-		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (or insist with -)")
+		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (- " +
+			"forces it)")
 	}
 	used := len(files) == 0 || slices.ContainsFunc(files, func(name string) bool { return isStandard(name, 0) })
 	if used && looksClosed(a.stdin) {
-		return errors.New("read standard input: it is closed, or /dev/null that is open for writing too: " +
-			"name a FILE, or redirect it (</dev/null is an empty input)")
+		return errors.New("standard input is closed: name a FILE, or redirect it (</dev/null for an empty input)")
 	}
 	return nil
 }
@@ -44,11 +44,11 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 	}
 	if name == "" && isTerminal(a.stdout) {
 		return errors.New("not writing binary records to a terminal: " +
-			"give -o FILE, or pipe the output on (or insist with -o -)")
+			"use -o FILE, or pipe the output to a program (-o - forces it)")
 	}
 	if (name == "" || isStandard(name, 1)) && looksClosed(a.stdout) {
-		a.warn("standard output is closed, or /dev/null that is open for reading too: the records are lost; " +
-			"give -o FILE, or redirect it (>/dev/null drops them without a warning)")
+		a.warn("standard output is closed, so the records are lost: use -o FILE, or redirect it (>/dev/null " +
+			"to discard them)")
 	}
 	return nil
 }
@@ -73,10 +73,10 @@ func (p place) isEmptied(stdout any) bool {
 
 func emptied(input string) error {
 	if isStandard(input, 0) {
-		return errors.New("standard input and standard output are the same file: the shell has emptied it " +
-			"(extsort -o FILE FILE sorts a file onto itself)")
+		return errors.New("standard input and output are the same file: the shell has emptied it " +
+			"(use extsort -o FILE FILE)")
 	}
-	return fmt.Errorf("%s is standard output, too: the shell has emptied it (-o %s sorts a file onto itself)",
+	return fmt.Errorf("%s is also standard output: the shell has emptied it (use -o %s to sort a file in place)",
 		input, input)
 }
 

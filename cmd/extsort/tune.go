@@ -66,7 +66,7 @@ func (a *app) tuneCommand() *cobra.Command {
 		f.groups(), func(cmd *cobra.Command, _ []string) error {
 			switch alone := cmd.Flags().NFlag() == 1; {
 			case (f.show || f.reset) && !alone:
-				return errors.New("tune: --show and --reset measure nothing: give one of them alone")
+				return errors.New("tune: --show and --reset do not measure: use each of them alone")
 			case f.show:
 				return showTuning(a.out)
 			case f.reset:

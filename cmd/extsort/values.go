@@ -158,7 +158,7 @@ func parseCount(s string) (int64, error) {
 		count.Mul(count, new(big.Rat).SetUint64(unit))
 	}
 	if !ok || badUnit != nil || strings.Trim(digits, "0123456789.") != "" || !count.IsInt() || !count.Num().IsInt64() {
-		return 0, fmt.Errorf("%q: want a number, plain, with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
+		return 0, fmt.Errorf("%q: want a number, optionally with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
 			"as 1e6 or as 2^24", s)
 	}
 	return count.Num().Int64(), nil
@@ -212,8 +212,7 @@ func bytesOf(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, extsort.ParseMemory)
 	if err == nil && n < extsort.MinMemory {
-		err = fmt.Errorf("%q is too little: at least %s (%d bytes) are needed", s, humanBytes(extsort.MinMemory),
-			extsort.MinMemory)
+		err = fmt.Errorf("%q is too little: at least %s are needed", s, humanBytes(extsort.MinMemory))
 	}
 	return n, err
 }

@@ -53,7 +53,7 @@ func check(given, got column) error {
 		}
 	})
 	if failed == nil && sum != 0 {
-		failed = fmt.Errorf("%w: the keys are not those that were given", ErrWrong)
+		failed = fmt.Errorf("%w: the keys differ from those given", ErrWrong)
 	}
 	return failed
 }

@@ -150,7 +150,7 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
 	if opt.Keyer.Layout().MovesNaNs() {
-		return nil, errors.New("OpenCL chunk: the kernels sort floats in totalOrder only")
+		return nil, errors.New("OpenCL chunk: the kernels sort floats in total order only")
 	}
 	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, e.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {

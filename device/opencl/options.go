@@ -31,7 +31,7 @@ type Options struct {
 func Select(list []device.Info, word string) ([]device.Info, error) {
 	found := slices.DeleteFunc(slices.Clone(list), func(info device.Info) bool { return !meant(info, word) })
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no device %q: `extsort devices` lists those there are", word)
+		return nil, fmt.Errorf("no device %q: see extsort devices", word)
 	}
 	return found, nil
 }

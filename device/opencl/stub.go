@@ -20,7 +20,7 @@ func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("%w: it is supported on Linux only", ErrUnavailable)
 	}
-	return nil, fmt.Errorf("%w: this extsort was built without it: docs/install.md tells how to get one that has it",
+	return nil, fmt.Errorf("%w: this extsort was built without it: see docs/install.md",
 		ErrUnavailable)
 }
 

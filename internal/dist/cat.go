@@ -43,7 +43,7 @@ func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
 		name, _ := p.partFile(k)
 		all[k], err = remote.Open(ctx, name) // it is read when all are open
 		if err == nil && all[k].Size != m.Parts[k].Bytes {
-			err = fmt.Errorf("%s: has %d bytes, and has to have %d", name, all[k].Size, m.Parts[k].Bytes)
+			err = fmt.Errorf("%s: has %d bytes instead of %d", name, all[k].Size, m.Parts[k].Bytes)
 		}
 		return err
 	})
@@ -133,7 +133,7 @@ func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) e
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case err == nil && n < bytes:
-		err = fmt.Errorf("%s: ends after %d bytes, and has to have %d", name, offset+n, offset+bytes)
+		err = fmt.Errorf("%s: ends after %d bytes instead of %d", name, offset+n, offset+bytes)
 	}
 	return err
 }

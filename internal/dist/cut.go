@@ -89,7 +89,7 @@ func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
 		c, name := &found[i], p.recordFile(cuts, k+i)
 		err := readJSON(name, c)
 		if err == nil && c.Plan != p.Fingerprint {
-			err = fmt.Errorf("%s: is of another plan", name)
+			err = fmt.Errorf("%s: belongs to another plan", name)
 		}
 		if err != nil {
 			return found, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)

@@ -56,7 +56,7 @@ func (s scheduler) share(tasks int, getenv func(string) string) (extsort.Part, e
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil && bad == nil {
-			bad = fmt.Errorf("--part auto: %s=%s is no number: say --part K/N", name, text)
+			bad = fmt.Errorf("--part auto: %s=%s is not a number: use --part K/N", name, text)
 		}
 		return n
 	}

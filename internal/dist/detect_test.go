@@ -20,7 +20,7 @@ func TestPartOfThisTask(t *testing.T) {
 		// tasks 3 and 7 were submitted again, and --array=0-6:2
 		{"SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2", "TASK_ID=7 is not one of 2"},
 		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_STEP=2", "numbered one by one"},
-		{"SLURM_ARRAY_TASK_ID=x", "is no number"},
+		{"SLURM_ARRAY_TASK_ID=x", "is not a number"},
 		{"AWS_BATCH_JOB_ARRAY_INDEX=5 AWS_BATCH_JOB_ARRAY_SIZE=6", "5/6"},
 		{"AWS_BATCH_JOB_ARRAY_INDEX=5", "5/10"},
 		{"CLOUD_RUN_TASK_INDEX=1 CLOUD_RUN_TASK_COUNT=3", "1/3"},

@@ -294,7 +294,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	write(t, c.req.Inputs[1], make([]byte, 8))
 	refused(c.Run(t.Context(), partOf(1, 2)), "b.bin: has changed since the plan was made")
 	_, err = Make(t.Context(), c.folder, c.req)
-	refused(err, "has another plan")
+	refused(err, "contains another plan")
 	plan := read(t, c.Plan.path(planName))
 	write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
 	_, err = Read(c.folder)
@@ -310,13 +310,13 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	_, err := Make(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.Worker = c.worker()
-	refused(t, c.Run(t.Context(), partOf(0, 1)), "manifest.json: is of another plan: remove it")
+	refused(t, c.Run(t.Context(), partOf(0, 1)), "manifest.json: belongs to another plan: remove it")
 	c.ok(os.Remove(c.Plan.path(manifestName)))
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	if status, err := c.Plan.Status(t.Context()); err != nil || status.Next != "cut" {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	refused(t, c.Merge(t.Context(), partOf(0, 1)), "cuts/00000.json: is of another plan (extsort dist cut ")
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "cuts/00000.json: belongs to another plan (extsort dist cut ")
 	c.all(2)
 	c.check()
 }
@@ -365,7 +365,7 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	part := read(t, name)
 	part[15] ^= 1
 	write(t, name, part)
-	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: has other records")
+	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: contains other records")
 }
 
 // TestCancelledTaskLeavesNothing ends a task before it is done.

@@ -39,7 +39,7 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	if name, _ := p.partFile(0); remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
-			err = fmt.Errorf("%s: is there already: remove it and what is beside it, or name another output", name)
+			err = fmt.Errorf("%s: already exists: remove it and the files next to it, or name another output", name)
 		}
 		if !errors.Is(err, remote.ErrMissing) {
 			return err
@@ -49,7 +49,7 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return fmt.Errorf("make folder %s: %w", folder, device.WithoutPath(err))
+			return fmt.Errorf("create directory %s: %w", folder, device.WithoutPath(err))
 		}
 	}
 	return nil
@@ -224,7 +224,7 @@ func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {
 	first, end := partOf(k, of.tasks(p)).Of(p.Records)
 	if done.RecordsOut != end-first {
-		return nil, fmt.Errorf("%d records were written, and %d are due", done.RecordsOut, end-first)
+		return nil, fmt.Errorf("%d records were written instead of %d", done.RecordsOut, end-first)
 	}
 	r := &Record{
 		Schema: schema, Plan: p.Fingerprint, Task: of.name, Bytes: (end - first) * int64(p.RecordBytes),

@@ -83,7 +83,7 @@ func indexes(ctx context.Context, p *Plan) (levels [2][]merge.Sorted, err error)
 		name, keys := indexFile(p.runFile(k)), levelsOf(p, k)
 		info, err := os.Stat(name)
 		if due := (keys[0] + keys[1]) * KeyBytes(p); err == nil && info.Size() != due {
-			err = fmt.Errorf("has %d bytes, and has to have %d", info.Size(), due)
+			err = fmt.Errorf("has %d bytes instead of %d", info.Size(), due)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, device.WithoutPath(err))

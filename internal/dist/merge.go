@@ -42,7 +42,7 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), exact, to, true
 	report, err := extsort.Merge(ctx, opt)
 	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
-		err = fmt.Errorf("%w: the file was changed (remove it, and do its task again)", err)
+		err = fmt.Errorf("%w: the file was changed (remove it, and run its task again)", err)
 	}
 	if errors.Is(err, remote.ErrExists) { // of another attempt, which was faster, or killed before it wrote its record
 		err = w.readBack(ctx, k, report.Summary, "it was there before: remove it, and merge it again")

@@ -93,7 +93,8 @@ func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	case err == nil && old.Fingerprint == p.Fingerprint:
 		return p, p.makePartial()
 	case err == nil:
-		return nil, fmt.Errorf("%s: has another plan: remove the folder to start anew, or name another", folder)
+		return nil, fmt.Errorf("%s: contains another plan: remove the directory to start over, or name "+
+			"another", folder)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -155,14 +156,14 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 func (r *Request) validate() error {
 	switch {
 	case len(r.Inputs) == 0:
-		return errors.New("dist plan: name the inputs behind the folder of the plan")
+		return errors.New("dist plan: name the inputs after the directory of the plan")
 	case r.Record.Validate() == nil && !r.Record.Container().IsPlain:
 		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
 	case r.OneFile && remote.Is(r.Output):
 		return errors.New("--into: an object cannot be written by many machines: write one for each part by -o, and join " +
 			"them by extsort dist cat -o")
 	case r.Output == "":
-		return errors.New("dist plan: say where to: -o DIR for a file for each part, or --into FILE")
+		return errors.New("dist plan: name the output: -o DIR for one file per part, or --into FILE")
 	}
 	return cmp.Or(r.Record.Validate(), remote.Writable(r.Output))
 }
@@ -170,7 +171,8 @@ func (r *Request) validate() error {
 // addInput adds an input to the plan. Slices of it are read at any place, by other machines.
 func (p *Plan) addInput(name string, in *input.Input) error {
 	if !in.Seekable() || in.IsDisk() { // nothing tells when a disk was written to
-		return fmt.Errorf("%s: is compressed or no regular file, and cannot be cut into slices: decompress it first",
+		return fmt.Errorf("%s: is compressed or not a regular file, and cannot be cut into slices: "+
+			"decompress it first",
 			in.Name)
 	}
 	name, err := absolute(name)
@@ -179,11 +181,11 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 	}
 	from, missing := os.Stat(name)
 	if to, err := os.Stat(p.Output); missing == nil && err == nil && os.SameFile(from, to) {
-		return fmt.Errorf("%s: is an input and the output, and is read again by tasks that are repeated: name another",
+		return fmt.Errorf("%s: is both an input and the output, but repeated tasks read it again: name another",
 			in.Name)
 	}
 	if isPart(p, name) {
-		return fmt.Errorf("%s: has the name of a part in the output %s, which would replace it: name another output",
+		return fmt.Errorf("%s: would be replaced by a part of output %s of the same name: name another output",
 			in.Name, p.Output)
 	}
 	p.Inputs = append(p.Inputs, File{name, filename.Raw(name), in.Stamp(), in.Records})
@@ -240,7 +242,8 @@ func Read(folder string) (*Plan, error) {
 		f.Name = filename.Restore(f.Name, f.RawName)
 	}
 	if p.Schema != schema || p.Fingerprint != p.fingerprint() {
-		return nil, fmt.Errorf("%s: was changed, or is of another version of extsort: make the plan anew", p.path(planName))
+		return nil, fmt.Errorf("%s: was changed, or belongs to another version of extsort: create the plan "+
+			"again", p.path(planName))
 	}
 	var err error
 	if p.keyer, err = keyerOf(p); err != nil {
@@ -267,8 +270,8 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 		f := p.Inputs[i]
 		_, now, err := stamp(ctx, f.Name)
 		if err == nil && now != f.Stamp {
-			err = fmt.Errorf("%s: has changed since the plan was made: it was %s, and is %s (make the plan anew, in another "+
-				"folder)", remote.Shown(f.Name), f.Stamp, now)
+			err = fmt.Errorf("%s: has changed since the plan was made, from %s to %s (create the plan again, "+
+				"in another directory)", remote.Shown(f.Name), f.Stamp, now)
 		}
 		return err
 	})

@@ -248,12 +248,13 @@ func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	s, c := merged(t)
 	theirs := []byte("sixteen bytes...")
 	c.ok(s.Put("sorted/part-00003", theirs))
-	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: has other records than were written (it was there ")
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: contains other records than were written (it "+
+		"was there ")
 	if got := s.Get("sorted/part-00003"); !bytes.Equal(got, theirs) {
 		t.Errorf("the object is now %q", got)
 	}
 	_, err := Make(t.Context(), t.TempDir(), c.req)
-	refused(t, err, "sorted/part-00000: is there already")
+	refused(t, err, "sorted/part-00000: already exists")
 	_, err = Make(t.Context(), c.folder, c.req)
 	c.ok(err)
 }
@@ -276,7 +277,7 @@ func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
 	damaged := s.Get("sorted/part-00002")
 	damaged[15] ^= 1
 	c.ok(s.Put("sorted/part-00002", damaged))
-	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "part-00002: has other records than were written (remove ")
+	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "part-00002: contains other records than were written (remove ")
 }
 
 // TestRemoteCat makes one object of the parts: of small ones by reading, of large ones within the store, and of files.

@@ -46,7 +46,7 @@ func (u *Use) flags(workers int) (flags []string) {
 func (u *Use) validate() error {
 	for _, device := range u.Devices {
 		if strings.ContainsAny(device, " \t\n'\"\\$`*?[") {
-			return fmt.Errorf("-d %q: a shell takes it apart: say its number, or a part of its name", device)
+			return fmt.Errorf("-d %q: a shell would split it: use its number, or a part of its name", device)
 		}
 	}
 	return nil

@@ -129,7 +129,7 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &RetryError{fmt.Errorf("%s: has to have %d bytes, as its record says, and has not (do its task again)",
+			return &RetryError{fmt.Errorf("%s: does not have the recorded %d bytes (run its task again)",
 				r.File, r.Bytes)}
 		}
 		select {

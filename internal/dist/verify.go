@@ -62,7 +62,7 @@ func (p *Plan) manifest() (*Manifest, error) {
 	m := &Manifest{}
 	err := readJSON(p.path(manifestName), m)
 	if err == nil && m.Plan != p.Fingerprint {
-		err = fmt.Errorf("%s: is of another plan: remove it", p.path(manifestName))
+		err = fmt.Errorf("%s: belongs to another plan: remove it", p.path(manifestName))
 	}
 	if errors.Is(err, errDamaged) {
 		err = fmt.Errorf("%w (extsort dist verify %s makes it again)", err, p.folder)
@@ -118,7 +118,7 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	}
 	if in.Records != p.Records || out.Records != in.Records || out.Checksum != in.Checksum {
 		return nil, fmt.Errorf("%d records with checksum %s went into the runs, and %d with %s came out: remove %s, and "+
-			"begin anew", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
+			"start over", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
 	}
 	return &Manifest{
 		Schema: schema, Plan: p.Fingerprint, Output: p.Output, RawOutput: p.RawOutput, Bytes: p.Bytes(),
@@ -188,7 +188,7 @@ func (w *Worker) readBack(ctx context.Context, k int, want *extsort.Summary, hin
 	}
 	found, err := extsort.Check(ctx, opt)
 	if err == nil && found.Summary != *want {
-		err = fmt.Errorf("%s: has other records than were written", name)
+		err = fmt.Errorf("%s: contains other records than were written", name)
 	}
 	if err != nil && found != nil {
 		err = fmt.Errorf("%w (%s)", err, hint)

@@ -25,8 +25,8 @@ func (o *Output) tail() ([]byte, error) {
 	}
 	tail, known := first.KeptTail()
 	if !known {
-		return nil, fmt.Errorf("%s: the bytes behind its records are not known, as it was not read to its end; "+
-			"the output is not kept", first.Name)
+		return nil, fmt.Errorf("%s: the bytes after its records are not known: it was not read to its end; "+
+			"the output is discarded", first.Name)
 	}
 	return tail, nil
 }
@@ -41,8 +41,8 @@ func (o *Output) checkTail(stopsEarly, compressedSet bool) error {
 	if _, known := first.KeptTail(); known {
 		return nil
 	}
-	return fmt.Errorf("%s: the bytes behind its records are known only at its end, too late for this output: "+
-		"make a plain file of it", first.Name)
+	return fmt.Errorf("%s: the bytes after its records come too late for this output: write it to a plain "+
+		"file first", first.Name)
 }
 
 // warnOfFrame warns of a kept header that was made for other records than those behind it.
@@ -55,14 +55,15 @@ func (r *Run) warnOfFrame() {
 	has, hasSize := r.Output.Records(), r.Output.Size
 	switch {
 	case hadSize != hasSize:
-		r.Warn(fmt.Sprintf("the kept header of %s is not true any more: it was made for records of %s, and the output has "+
-			"those of %d", first.Name, english.Plural(hadSize, "byte", ""), hasSize))
+		r.Warn(fmt.Sprintf("the kept header of %s is no longer right: it was made for records of %s, but "+
+			"those of the output have %d", first.Name, english.Plural(hadSize, "byte", ""), hasSize))
 	case first.CanCount(): // its count is that of the output
 	case r.Output.sink.Files != nil && r.Output.sink.Files() > 1:
-		r.Warn(fmt.Sprintf("the kept header of %s may not be true any more: each file of the output has fewer records",
+		r.Warn(fmt.Sprintf("the kept header of %s may no longer be right: each file of the output has fewer records",
 			first.Name))
 	case had != has:
-		r.Warn(fmt.Sprintf("the kept header of %s may not be true any more: it was made for %s records, and the output "+
+		r.Warn(fmt.Sprintf("the kept header of %s may no longer be right: it was made for %s records, and "+
+			"the output "+
 			"has %s", first.Name, counted(had), humanize.Comma(has)))
 	}
 }

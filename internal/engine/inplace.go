@@ -41,8 +41,8 @@ func (r *Run) allRead() error {
 		unread = next != nil
 	}
 	if unread {
-		return fmt.Errorf("internal error: strategy %s would write over %s, which is an input, after %d of its %d records "+
-			"were read; nothing was written", r.Result.Strategy, in.Overwritten().Name, in.Records(), in.Data.Records())
+		return fmt.Errorf("internal error: strategy %s would overwrite input %s after reading %d of its %d "+
+			"records; nothing was written", r.Result.Strategy, in.Overwritten().Name, in.Records(), in.Data.Records())
 	}
 	return nil
 }
@@ -66,5 +66,5 @@ func (r *Run) damaged(err error) error {
 	if in == nil || !r.Output.sink.Begun() {
 		return err
 	}
-	return fmt.Errorf("%w; %s was being overwritten and is incomplete now", err, in.Name)
+	return fmt.Errorf("%w; %s was being overwritten and is now incomplete", err, in.Name)
 }

@@ -107,7 +107,7 @@ func (l *lastMerge) take(before, kept int64) {
 		r.Meter.add(atOutput, int(kept)*r.Input.size)
 	}
 	if damaged := (before - kept) * int64(r.Output.Size); damaged > 0 {
-		r.Warn(fmt.Sprintf("checkpoint %s: of the output that was written, %s are damaged, and are written again",
+		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output are damaged and are written again",
 			r.Kept.Folder(), humanize.IBytes(uint64(damaged))))
 	}
 }

@@ -76,7 +76,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	switch {
 	case set && remote.Is(opt.Name):
-		return fmt.Errorf("create output %s: several files have to be local ones", remote.Shown(opt.Name))
+		return fmt.Errorf("create output %s: several files must be local", remote.Shown(opt.Name))
 	case remote.Is(opt.Name):
 		object, err := remote.Create(ctx, opt.Name, s.PartBytes, s.Parts)
 		if err != nil {
@@ -278,7 +278,7 @@ func (r *Run) complete(ctx context.Context) error {
 func (r *Run) allThere() error {
 	in, out, limit := r.Input.Records(), r.Output.Records(), r.Facts.Asked.Limit
 	if known := r.Input.Data.Records(); known >= 0 && in != known && limit == 0 {
-		return fmt.Errorf("internal error: %d of %d records were read; the output is not kept", in, known)
+		return fmt.Errorf("internal error: %d of %d records were read; the output is discarded", in, known)
 	}
 	want := in
 	if limit > 0 {
@@ -287,6 +287,6 @@ func (r *Run) allThere() error {
 	if out == want || r.Facts.Asked.Unique && out <= want {
 		return nil
 	}
-	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is not kept",
+	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is discarded",
 		in, out, want)
 }

@@ -97,16 +97,18 @@ func (r *Run) verify(ctx context.Context) error {
 	}
 	order, err := watch.order.Result()
 	if err != nil || order.Records != out {
-		return fmt.Errorf("verify: %d records were written, but %d can be read; the output is not kept", out, order.Records)
+		return fmt.Errorf("verify: %d records were written, but %d can be read; the output is "+
+			"discarded", out, order.Records)
 	}
 	if at := order.FirstFault(asked.Unique); at >= 0 {
 		key, before, _ := watch.keyer.Layout().KeyTexts(order.FaultKeys(asked.Unique))
-		return fmt.Errorf("verify: record %d of the output is out of order: %s after %s; the output is not kept",
+		return fmt.Errorf("verify: record %d of the output is out of order: %s after %s; the output is discarded",
 			at+1, key, before)
 	}
 	r.Result.ChecksumIn, r.Result.ChecksumOut = r.Input.sum.sum.String(), watch.sum.sum.String()
 	if r.Result.ChecksumIn != r.Result.ChecksumOut && !asked.Unique && asked.Limit == 0 {
-		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output is not kept",
+		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output "+
+			"is discarded",
 			r.Result.ChecksumIn, r.Result.ChecksumOut)
 	}
 	r.Result.Verified, r.Result.Summary = true, new(format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum))

@@ -31,7 +31,7 @@ const (
 	unknownRow = 32 // bytes that are shown where no record size is known
 )
 
-// show reads the first, a middle and the last record. Where nothing says what a record is, the likeliest size is taken,
+// show reads the first, a middle and the last record. Where unknown record layout, the likeliest size is taken,
 // and where there is none a few bytes.
 func (l *look) show() (shown []Record, err error) {
 	size, records, header := int64(l.report.RecordSize), l.report.Records, l.report.HeaderBytes

@@ -89,7 +89,7 @@ func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
 func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
 	ok, err := l.src.read(block, l.report.HeaderBytes+first*int64(l.report.RecordSize))
 	if err == nil && !ok {
-		err = fmt.Errorf("%s: it was cut short while it was read", l.src.name)
+		err = fmt.Errorf("%s: it became shorter while it was being read", l.src.name)
 	}
 	return cmp.Or(err, context.Cause(ctx))
 }

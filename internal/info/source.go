@@ -67,7 +67,7 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 	}
 	s.data = max(s.bytes-opt.SkipBytes-opt.SkipTail, 0)
 	if behind := max(s.bytes-opt.SkipBytes, 0); behind < opt.SkipTail {
-		s.fault = fmt.Errorf("it has %d bytes, fewer than the %d to skip behind its records", behind, opt.SkipTail)
+		s.fault = fmt.Errorf("it has %d bytes, fewer than the %d to skip after its records", behind, opt.SkipTail)
 	}
 	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
 	s.head = make([]byte, min(s.data, headBytes))
@@ -122,7 +122,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	s.codec = how.Compression(s.name, first)
 	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
 	if opt.SkipTail > input.MaxKept {
-		return fmt.Errorf("it is read in sequence, and no more than %d bytes can be skipped behind its records",
+		return fmt.Errorf("it can only be read sequentially, and at most %d bytes can be skipped after its records",
 			input.MaxKept)
 	}
 	if opt.SkipTail > 0 {

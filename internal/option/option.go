@@ -63,7 +63,7 @@ func (f Field) String() string { return rename(f) }
 
 // Error says that an option has a value that cannot be used.
 type Error struct {
-	Field Field  // such as Options.Strategy or Record.Type; empty: several options contradict each other
+	Field Field  // such as Options.Strategy or Record.Type; empty: several options cannot be combined
 	Text  string // the message: it names the option, the problem and what to do
 }
 

@@ -289,7 +289,7 @@ func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 var (
 	temporaryOrKept = regexp.MustCompile(temporary.String() + `|^kept$`)
 	nothing         = regexp.MustCompile(`^$`)
-	complete        = regexp.MustCompile(`\Aextsort: warning: a run before has completed output .*\n`)
+	complete        = regexp.MustCompile(`\Aextsort: warning: an earlier run has completed output .*\n`)
 )
 
 // run gives the exit status of the command and what it says.

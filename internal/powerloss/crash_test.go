@@ -282,7 +282,7 @@ func (h *history) materialize(s state) error {
 		errs = append(errs, os.MkdirAll(folder, 0o777)) // one in a lost folder is lost, too, which a test cannot tell
 	}
 	for path, data := range s.files {
-		if _, err := os.Stat(filepath.Dir(path)); err == nil { // else its folder is lost
+		if _, err := os.Stat(filepath.Dir(path)); err == nil { // else its directory is lost
 			errs = append(errs, os.WriteFile(path, data, 0o666))
 		}
 	}

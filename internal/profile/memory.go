@@ -49,11 +49,11 @@ func ParseMemory(s string) (int64, error) {
 	}
 	percent, err := strconv.ParseFloat(digits, 64)
 	if err != nil || percent <= 0 || percent > 100 {
-		return 0, fmt.Errorf("size %q: a percentage is from 1%% to 100%%", s)
+		return 0, fmt.Errorf("size %q: a percentage must be from 1%% to 100%%", s)
 	}
 	m := Memory()
 	if m == 0 {
-		return 0, fmt.Errorf("size %q: the memory of this machine is not known; give bytes, for example 2G", s)
+		return 0, fmt.Errorf("size %q: the memory of this machine is not known: give a size such as 2G", s)
 	}
 	return int64(percent / 100 * float64(m)), nil
 }

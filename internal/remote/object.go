@@ -35,9 +35,9 @@ type Answer struct {
 var (
 	ErrChanged  = errors.New("it changed while it was being read; try again")
 	ErrEmpty    = errors.New("it is empty") // an empty object has no range to request
-	ErrNoRanges = errors.New("the server answers no requests for ranges: download the file first, or pipe it in")
-	errNoTag    = errors.New("the server tells neither ETag nor Last-Modified, so that a change would not be noticed: " +
-		"download the file first")
+	ErrNoRanges = errors.New("the server does not support range requests: download the file first, or pipe it in")
+	errNoTag    = errors.New("the server sends neither ETag nor Last-Modified, so changes cannot be " +
+		"detected: download the file first")
 )
 
 // headBytes is what is read when an object is opened: most headers are in it.

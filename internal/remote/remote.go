@@ -37,7 +37,8 @@ func SameStore(a, b string) bool {
 // Writable reports what cannot be written.
 func Writable(name string) error {
 	if scheme, _, _ := strings.Cut(name, "://"); slices.Contains(servers, scheme) {
-		return fmt.Errorf("create output %s: a file of a server cannot be written: name a local file, or s3://BUCKET/KEY",
+		return fmt.Errorf("create output %s: extsort cannot write to a web server: name a local file, or "+
+			"s3://BUCKET/KEY",
 			Shown(name))
 	}
 	return nil

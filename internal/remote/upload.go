@@ -27,10 +27,10 @@ var copyBytes int64 = 1 << 30
 var (
 	// ErrMissing says that there is no such object, and ErrExists that there is one where a new one was wanted.
 	ErrMissing = errors.New("no such object")
-	ErrExists  = errors.New("it is there already")
+	ErrExists  = errors.New("it already exists")
 
 	// ErrGone says that somebody else has the store forget the parts of an upload.
-	ErrGone = errors.New("its upload was given up by somebody else")
+	ErrGone = errors.New("its upload was aborted by another process")
 )
 
 // Upload is an object that is written from its beginning to its end, in parts of which several are sent at the same
@@ -109,7 +109,7 @@ func (u *Upload) buffer() error {
 		return nil
 	}
 	if len(u.tags) == MaxParts {
-		return fmt.Errorf("an object has %d parts at most, and these are of %d bytes: raise %v for larger "+
+		return fmt.Errorf("an object can have %d parts at most, of %d bytes here: raise %v for larger "+
 			"ones", MaxParts, u.part, option.MemoryBytes)
 	}
 	if err := u.await(); err != nil || u.filled.memory != nil {

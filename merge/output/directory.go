@@ -21,7 +21,7 @@ type directory interface {
 // openDirectory opens a directory to work in it, and once more to sync it. A directory that may be written and searched
 // but not read has no descriptor that can be synced: then syncable is false.
 func openDirectory(o *Output, name string) (files directory, folder *os.File, syncable bool, err error) {
-	root, err := attempt(o, "open folder", func() (*os.Root, error) { return os.OpenRoot(name) })
+	root, err := attempt(o, "open directory", func() (*os.Root, error) { return os.OpenRoot(name) })
 	if errors.Is(err, fs.ErrPermission) {
 		path, unsearchable := openPath(name)
 		if unsearchable != nil {
@@ -32,7 +32,7 @@ func openDirectory(o *Output, name string) (files directory, folder *os.File, sy
 	if err != nil {
 		return nil, nil, false, err
 	}
-	folder, err = attempt(o, "open folder to sync it", func() (*os.File, error) { return root.Open(".") })
+	folder, err = attempt(o, "open directory to sync it", func() (*os.File, error) { return root.Open(".") })
 	return root, folder, true, err
 }
 
@@ -45,5 +45,5 @@ func syncNames(o *Output) func() error {
 	if o.syncable {
 		sync = func() error { return spill.SyncFolder(folder) }
 	}
-	return func() error { return o.do("sync folder", sync) }
+	return func() error { return o.do("sync directory", sync) }
 }

@@ -117,7 +117,8 @@ func lockNaming(folder *os.File) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return errors.New("another process names the files of a set in this folder: wait for it, and run this again")
+			return errors.New("another process renames the files of a set in this directory: wait for it, " +
+				"then run this again")
 		}
 	}
 }

@@ -116,9 +116,9 @@ func (h *hugePages) account(small, huge time.Duration) {
 	}
 }
 
-// noPage is the error of a page of the map that cannot be had, of which the system signals a fault (SIGBUS).
+// noPage is the error of a page of the map that cannot be combined, of which the system signals a fault (SIGBUS).
 func noPage(uintptr) error {
-	return fmt.Errorf("%w: its file system lies in memory, and gives no more of it", unix.ENOSPC)
+	return fmt.Errorf("%w: its file system is in memory, which is full", unix.ENOSPC)
 }
 
 // close unmaps the file. REQUIRES: no write is under way.

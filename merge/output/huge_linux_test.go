@@ -201,7 +201,7 @@ func TestHugeOutputGivenUp(t *testing.T) {
 	}
 }
 
-// TestHugeOutputWithoutMemory finds that pages cannot be had, here because the file has become shorter.
+// TestHugeOutputWithoutMemory finds that pages cannot be combined, here because the file has become shorter.
 func TestHugeOutputWithoutMemory(t *testing.T) {
 	out, h := openHuge(t, memoryFolder(t), 8*arena.HugePage)
 	defer out.Abort()

@@ -60,7 +60,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 	case info == nil:
 		err = o.create(0o666)
 	case info.IsDir():
-		err = errors.New("it is a folder")
+		err = errors.New("it is a directory")
 	case o.IsStream || !info.Mode().IsRegular():
 		err = o.openStream(ctx, !o.IsStream && info.Mode()&fs.ModeNamedPipe != 0)
 	default:
@@ -120,9 +120,9 @@ func (o *Output) openFolder() (err error) {
 	o.root, o.folder, o.syncable, err = openDirectory(o, folder+".")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("its folder %s: %w: make it first", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf("its directory %s: %w: create it first", filepath.Dir(o.target), device.WithoutPath(err))
 	case err != nil:
-		return fmt.Errorf("open folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf("open directory %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }
@@ -212,17 +212,17 @@ func (o *Output) checkWritable() error {
 // hintInPlace says what to do about a file that can be written in a directory that cannot.
 func hintInPlace(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("%w (to write into the file itself, redirect standard output: > %s)", err, name)
+		return fmt.Errorf("%w (to overwrite the file in place, redirect standard output: > %s)", err, name)
 	}
 	return err
 }
 
 // checkReplaceable finds before the work that the folder does not let the file be replaced.
 func (o *Output) checkReplaceable() error {
-	err := o.do("check folder", func() error { return mayRemove(o.folder, o.base) })
+	err := o.do("check directory", func() error { return mayRemove(o.folder, o.base) })
 	if err != nil {
-		return fmt.Errorf("folder %s does not let it be replaced; in a sticky folder only its owner may "+
-			"(name another output): %w", filepath.Dir(o.target), err)
+		return fmt.Errorf("directory %s does not allow replacing it: in a sticky directory only its owner "+
+			"may (name another output): %w", filepath.Dir(o.target), err)
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 		err = o.nameTemp("open output", func(name string) error { return o.openTemp(name, perm) })
 	}
 	if err != nil {
-		return fmt.Errorf("a file in folder %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf("a file in directory %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
 	return nil
 }

@@ -88,9 +88,9 @@ func advise(err error) error {
 	how := spill.OutOfRoom(err)
 	switch {
 	case errors.Is(err, syscall.EFBIG):
-		return fmt.Errorf("%w; its folder %s: raise ulimit -f, or name an output elsewhere", err, how)
+		return fmt.Errorf("%w; its directory %s: raise ulimit -f, or write elsewhere", err, how)
 	case how != "":
-		return fmt.Errorf("%w; its folder %s: make room, or name an output elsewhere", err, how)
+		return fmt.Errorf("%w; its directory %s: free some space, or write elsewhere", err, how)
 	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w (raise ulimit -n)", err)
 	}
@@ -256,7 +256,7 @@ func settle(ctx context.Context, o *Output) error {
 	defer o.closeFolder()
 	err := Await(ctx, syncNames(o))
 	if err = errors.Join(err, o.close()); err != nil {
-		return fmt.Errorf("finish output %s: it is complete, but may not outlive a crash of the machine: %w",
+		return fmt.Errorf("finish output %s: it is complete, but may be lost if the machine crashes: %w",
 			o.name, err)
 	}
 	return nil

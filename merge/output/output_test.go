@@ -112,7 +112,7 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 				if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "out") {
 					t.Errorf("operation %d failed, the error is %v", failAt, err)
 				}
-				after := fault.failed == "sync folder" || fault.failed == "close output" && (!named || renamesOpen)
+				after := fault.failed == "sync directory" || fault.failed == "close output" && (!named || renamesOpen)
 				checkLeftovers(t, folder, failAt, after, exists)
 			}
 		}

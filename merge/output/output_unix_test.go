@@ -26,7 +26,7 @@ func makeFIFO(t *testing.T, name string) {
 // TestOutputWithoutRoom says what can be done about it.
 func TestOutputWithoutRoom(t *testing.T) {
 	for cause, says := range map[error]string{
-		syscall.ENOSPC: "is full: make room", syscall.EDQUOT: "has no quota left: make room",
+		syscall.ENOSPC: "is full: free some space", syscall.EDQUOT: "has no quota left: free some space",
 		syscall.EFBIG: "takes no larger file, by ulimit -f or its own limit: raise ulimit -f",
 	} {
 		for _, at := range []string{"write output", "reserve output"} {
@@ -38,7 +38,7 @@ func TestOutputWithoutRoom(t *testing.T) {
 				return nil
 			})
 			if !errors.Is(err, cause) || !strings.Contains(err.Error(), says) ||
-				!strings.Contains(err.Error(), ", or name an output elsewhere") {
+				!strings.Contains(err.Error(), ", or write elsewhere") {
 				t.Errorf("%s: %v", at, err)
 			}
 		}

@@ -56,8 +56,8 @@ func NewSet(ctx context.Context, name string, fault func(operation string) error
 	s := &set{split: split, opt: opt, fault: fault}
 	sink := &Sink{BlockWriter: s, Kind: Ordered, Abort: s.abort, commit: s.commit, Files: s.count}
 	if opt.Compression != format.None && !opt.fixedHeader() {
-		return nil, fmt.Errorf("create output %s: compressed files cannot be split whose header has the number of records: "+
-			"write them uncompressed, and compress them afterwards", name)
+		return nil, fmt.Errorf("create output %s: this format needs the record count first, so its parts "+
+			"cannot be compressed: compress them afterwards", name)
 	}
 	err := s.checkCount(name, s.most())
 	if err == nil {
@@ -91,7 +91,7 @@ const MaxSetFiles = 10_000
 
 func (s *set) checkCount(name string, count int64) error {
 	if count > MaxSetFiles {
-		return fmt.Errorf("create output %s: in pieces of %s it has more than %s files: take larger ones",
+		return fmt.Errorf("create output %s: files of %s would be more than %s: use a larger size",
 			name, humanize.IBytes(uint64(s.split.Bytes)), humanize.Comma(MaxSetFiles))
 	}
 	return nil
@@ -135,7 +135,7 @@ func (s *set) openNext(ctx context.Context) error {
 	opt := s.opt
 	switch {
 	case out.IsStream:
-		return errors.Join(fmt.Errorf("create output %s: it is no regular file", out.name), out.Abort())
+		return errors.Join(fmt.Errorf("create output %s: it is not a regular file", out.name), out.Abort())
 	case opt.Records < 0 || opt.Compression != format.None:
 		opt.Records = -1
 	case s.split.Files > 0:

@@ -58,7 +58,7 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 	}
 	folder, base := filepath.Split(n.stem)
 	if base == "" {
-		return n, fmt.Errorf("create output %s: it is a folder", name)
+		return n, fmt.Errorf("create output %s: it is a directory", name)
 	}
 	if err := n.readBefore(); err != nil {
 		return n, fmt.Errorf("create output %s: %w", name, err)
@@ -66,7 +66,7 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 	entries, _ := os.ReadDir(folder + ".") // what cannot be listed, nobody takes for a part of the set
 	for _, entry := range entries {
 		if n.has(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
-			return n, fmt.Errorf("create output %s: %s stands there, and no index lists it: "+
+			return n, fmt.Errorf("create output %s: %s exists, but no index lists it: "+
 				"remove it, or name another output", name, folder+entry.Name())
 		}
 	}
@@ -104,7 +104,7 @@ func (n *setNames) read(name string) error {
 	var index Index
 	err = json.Unmarshal(text, &index)
 	if err != nil || index.Schema != SetSchema {
-		return fmt.Errorf("%s stands there and is no index of files: remove it, or name another output", name)
+		return fmt.Errorf("%s exists and is not an index of files: remove it, or name another output", name)
 	}
 	for i := range index.Files {
 		if file := index.Files[i].file(); n.has(file) && !slices.Contains(n.before, file) {
@@ -205,7 +205,7 @@ func (s *set) tempNames() error {
 // nameAll renames the files. A journal tells the next run which ones they are, should this one be killed meanwhile. Of
 // several commands that write the same set one does so at a time: the last one's is there, whole.
 func (s *set) nameAll() error {
-	if err := s.index.do("lock folder", func() error { return lockNaming(s.index.folder) }); err != nil {
+	if err := s.index.do("lock directory", func() error { return lockNaming(s.index.folder) }); err != nil {
 		return err
 	}
 	if err := s.names.readBefore(); err != nil { // it may be another one by now

@@ -145,7 +145,7 @@ func TestOutputPastCacheSurvivesEveryFault(t *testing.T) {
 			return
 		}
 		seen[failed] = true
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 			t.Errorf("operation %d failed, the error is %v", failAt, err)
 		}
 		if _, err := os.Stat(out.target); err == nil {

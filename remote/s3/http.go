@@ -46,7 +46,7 @@ func httpGetter(name string) remote.Getter {
 	return func(ctx context.Context, first, end int64, tag string) (*remote.Answer, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
 		if err != nil {
-			return nil, backoff.Permanent(errors.New("it is no valid URL"))
+			return nil, backoff.Permanent(errors.New("it is not a valid URL"))
 		}
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
 		if strings.HasPrefix(tag, `"`) { // a weak one never matches, and the answer's is compared in any case

@@ -57,7 +57,7 @@ func clientOf(endpoint string) (*minio.Core, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is no URL as https://HOST")
+		return nil, errors.New("AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL such as https://HOST")
 	}
 	core, err := minio.NewCore(u.Host, &minio.Options{
 		Creds: usualCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,

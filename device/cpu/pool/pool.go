@@ -68,7 +68,7 @@ func (p *Pool[E]) Reset() {
 	}
 }
 
-var ErrFull = errors.New("the chunk's memory is full: more records came than it was made for")
+var ErrFull = errors.New("the chunk is full: more records arrived than it has room for")
 
 // Take gives blocks that belong to nobody, as a chain: at most so many of the zone if it has any or can get more, else
 // one of another. It panics with ErrFull if there are none: the sizes of the chunk are wrong then, and the inner loop

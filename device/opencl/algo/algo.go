@@ -94,7 +94,7 @@ func checkDigit(name string, widths []int, bits int) error {
 	case bits == 0 || slices.Contains(widths, bits):
 		return nil
 	case widths == nil:
-		return fmt.Errorf("%s: the bits of its digits cannot be chosen", name)
+		return fmt.Errorf("%s: the bits of its digits are fixed", name)
 	case len(widths) == 2:
 		return fmt.Errorf("digits of %d bits: use %d or %d", bits, widths[0], widths[1])
 	}
