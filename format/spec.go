@@ -76,8 +76,8 @@ func (s Spec) checkCombination() []error {
 			either(ContainerNames()), option.Type, option.RecordSize)}
 	}
 	if s.isEmpty() {
-		return []error{option.Errorf("", "unknown record layout: give %v TYPE for bare keys, %v BYTES "+
-			"[%v OFFSET:TYPE] for records, or %v %s",
+		return []error{option.Errorf("", "unknown record layout: use %v TYPE (plain numbers), %v BYTES "+
+			"%v OFFSET:TYPE (records), or %v %s",
 			option.Type, option.RecordSize, option.Keys, option.Format, either(families()))}
 	}
 	return slices.Concat(c.check(s),
@@ -87,7 +87,7 @@ func (s Spec) checkCombination() []error {
 			"record size", s.Format, option.RecordSize))
 }
 
-// isEmpty reports whether unknown record layout.
+// isEmpty reports whether nothing says what a record is.
 func (s Spec) isEmpty() bool {
 	return s.Format+s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0
 }
