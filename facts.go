@@ -144,8 +144,8 @@ func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(stri
 	}
 }
 
-// freeForSpill is the room in the temporary directorys. Files in a folder that is in memory take the machine's memory, so
-// they have no more room than the memory limit leaves of that.
+// freeForSpill is the room in the temporary directories. Files in a directory in memory take the memory of the machine,
+// so they have no more room than the memory limit leaves of it.
 func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
 	inMemory, onDisk := memoryFolders(opt.TempDirs)
 	if len(inMemory) == 0 || f.Memory == 0 {
@@ -177,7 +177,7 @@ func memoryFolders(folders []string) (inMemory, onDisk []string) {
 	return inMemory, onDisk
 }
 
-// warnOfMemoryFolders warns once of temporary directorys in memory where the plan may spill.
+// warnOfMemoryFolders warns once of temporary directories in memory where the plan may spill.
 func warnOfMemoryFolders(opt *Options, p *plan.Plan) {
 	inMemory, _ := memoryFolders(opt.TempDirs)
 	if p.TempBytes == 0 || len(inMemory) == 0 {

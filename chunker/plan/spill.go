@@ -54,7 +54,7 @@ func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// RoomError says that temporary directorys have too little room: there may be more at another time, or elsewhere.
+// RoomError says that temporary directories have too little room: there may be more at another time, or elsewhere.
 type RoomError struct{ text string }
 
 func (e *RoomError) Error() string { return e.text }
