@@ -28,7 +28,7 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	data := kindNamed("u64").make(t, "uniform", 1000, rand.New(rand.NewPCG(1, 2)))
 	opt := Options{Record: kindNamed("u64").spec, Inputs: []string{writeFile(t, data)},
 		Output: filepath.Join(t.TempDir(), "out")}
-	s, err := begin(t.Context(), opt)
+	s, err := begin(t.Context(), opt, true)
 	if err != nil {
 		t.Fatal(err)
 	}
