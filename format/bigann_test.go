@@ -29,8 +29,8 @@ func TestBigannHeaders(t *testing.T) {
 		{Spec{Format: "fbin", Keys: []string{"1"}}, bigannHeader(0, 3), "12-byte records by 4:f32"},
 		{Spec{Format: "fbin", Keys: []string{"1"}}, bigannHeader(0, 0), "8-byte records by 4:f32"},
 
-		{Spec{Format: "fbin"}, bigannHeader(2, 3), "3 columns, so give those to sort by"},
-		{Spec{Format: "fbin", Keys: []string{"3"}}, bigannHeader(2, 3), "a record has the columns 0 to 2"},
+		{Spec{Format: "fbin"}, bigannHeader(2, 3), "3 columns, so name the columns to sort by"},
+		{Spec{Format: "fbin", Keys: []string{"3"}}, bigannHeader(2, 3), "a record has columns 0 to 2"},
 		{Spec{Format: "fbin", Keys: []string{"0"}}, bigannHeader(2, 0), "of 0 at byte 4 cannot be, only 1 to 262144"},
 		{Spec{Format: "u8bin", Keys: []string{"0"}}, "\x01\x00\x00\x00\x01\x00\x10\x00", "only 1 to 1048576"},
 		{Spec{Format: "ibin", Keys: []string{"0"}}, strings.Repeat("\xff", 8), "a dimension of 4294967295 at byte 4"},
