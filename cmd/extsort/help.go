@@ -195,9 +195,8 @@ N and COUNT are numbers of records, or have a suffix k M G (powers of 1000) or
 Ki Mi Gi (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
 NumPy arrays and .npz archives (--member) are recognised if -t, -R and -f are
 not given. Inputs compressed by a codec that --decompress lists are recognised
-by their first bytes or, if those can be anything, by the suffix of their names.
-Files of other formats (.xz, Parquet, Arrow, HDF5, FITS ...) are refused with -t
-and -R, unless --raw is given.
+by their first bytes (s2 includes snappy). Files of other formats (.xz, Parquet,
+Arrow, HDF5, FITS ...) are refused with -t and -R, unless --raw is given.
 Inputs can be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs
 objects, if extsort was built with -tags s3, as releases are.
 
