@@ -69,7 +69,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 }
 
 // TestPlanOfUnopenedFIFO plans a sort of a FIFO that nobody writes to: the plan does not wait for a writer, leaves the
-// output alone and stores nothing. A plan that is already cancelled says so.
+// output alone and stores nothing.
 func TestPlanOfUnopenedFIFO(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
