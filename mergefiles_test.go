@@ -166,7 +166,7 @@ func TestMergeErrors(t *testing.T) {
 		want []string
 	}{
 		"partial file": {MergeOptions{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
-			[]string{"3997", "8"}},
+			[]string{"byte 3992 (5 of 8 bytes)"}},
 		"partial pipe": {MergeOptions{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
 			[]string{"standard input", "5"}},
 		"cut header file": {MergeOptions{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},

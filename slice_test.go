@@ -178,12 +178,12 @@ func TestTypedLayouts(t *testing.T) {
 		got  format.Spec
 		want string
 	}{
-		{Keys(U64), "{ u64  0 [] }"},
-		{Keys(BigEndian(I128)), "{ i128be  0 [] }"},
-		{Keys(BigEndian(U8)), "{ u8  0 [] }"},
-		{Record(100).Key(0, Bytes(10)).Desc(), "{   100 [0:bytes10:desc] }"},
-		{Record(16).Key(8, F32).Key(0, BigEndian(U64)).Desc(), "{   16 [8:f32 0:u64be:desc] }"},
-		{Record(3), "{   3 [] }"},
+		{Keys(U64), "{ u64  0 []  }"},
+		{Keys(BigEndian(I128)), "{ i128be  0 []  }"},
+		{Keys(BigEndian(U8)), "{ u8  0 []  }"},
+		{Record(100).Key(0, Bytes(10)).Desc(), "{   100 [0:bytes10:desc]  }"},
+		{Record(16).Key(8, F32).Key(0, BigEndian(U64)).Desc(), "{   16 [8:f32 0:u64be:desc]  }"},
+		{Record(3), "{   3 []  }"},
 	} {
 		if got := fmt.Sprint(c.got); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

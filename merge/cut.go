@@ -48,14 +48,31 @@ func (s *span) divided(search *searcher, records int64) []*span {
 	if s.records < 2*records {
 		return []*span{s}
 	}
-	first, rest := search.halve(s.stretches, nil)
+	search.scratch = slices.Grow(search.scratch[:0], 2*len(s.stretches))
+	first, rest := search.halve(s.stretches, search.scratch)
 	if len(rest) == 0 {
 		return []*span{s}
 	}
-	before := newSpan(s.first, first)
-	after := newSpan(s.first+before.records, rest)
+
+	after := newSpan(0, rest)
+	s.reduce(first)
+	after.first = s.first + s.records
+	return append(s.divided(search, records), after.divided(search, records)...)
+}
+
+// reduce makes s a span of only some of its stretches. Their memory is not that of s.
+func (s *span) reduce(kept []stretch) {
+	for _, in := range kept {
+		in.block.holders.Add(1)
+	}
 	s.release()
-	return append(before.divided(search, records), after.divided(search, records)...)
+
+	clear(s.stretches)
+	s.stretches = append(s.stretches[:0], kept...)
+	s.records = 0
+	for _, in := range kept {
+		s.records += int64(len(in.keys))
+	}
 }
 
 // cutter cuts what is in memory of all inputs into spans, one after the other, and hands them to workers.
@@ -107,7 +124,11 @@ func (c *cutter) mark() {
 // of it, and only its last block in memory holds such records.
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
-	s := newSpan(c.records, nil)
+	stretches := 0
+	for _, q := range c.queues {
+		stretches += len(q)
+	}
+	s := &span{first: c.records, stretches: make([]stretch, 0, stretches)}
 	for i, q := range c.queues {
 		if len(q) == 0 {
 			continue

@@ -15,6 +15,8 @@ type searcher struct {
 	wide  bool   // the key is longer than its prefix
 	key   []byte // the splitter
 	word  uint64 // its prefix
+
+	scratch []stretch // memory for the halves of a span
 }
 
 func newSearcher(k *format.Keyer) *searcher {
