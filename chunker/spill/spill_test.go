@@ -378,7 +378,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.put(numbered(0, 10), new(extent), 0, new(safely.Group))
-	if err == nil || !strings.Contains(err.Error(), "spill needs 3.0 MiB in all, 0 B were written") {
+	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3.0 MiB in total, 0 B were written") {
 		t.Errorf("the error is: %v", err)
 	}
 }
@@ -444,7 +444,7 @@ func TestShortBlock(t *testing.T) {
 	_, _, wholeErr := run.Source(0, 2).Next(20, place)
 	_, _, pieceErr := run.Source(0, 2).Next(5, place)
 	for i, err := range []error{readErr, takeErr, wholeErr, pieceErr} {
-		if err == nil || !strings.Contains(err.Error(), "has 72 bytes, where 80 were written") {
+		if err == nil || !strings.Contains(err.Error(), "has 72 bytes, but 80 were written") {
 			t.Errorf("way %d: %v", i, err)
 		}
 	}

@@ -147,8 +147,8 @@ func TestSmallFileSystem(t *testing.T) {
 	spilling := "extsort -t u64 -S 16M --parallel 2 --strategy merge -o out "
 	// What comes through a pipe has no size, so that a folder is found to be full while it is written to.
 	sorts(t, want, filepath.Join(folder, "out"), in("cat in | "+spilling+"-T small -T spill"), folder)
-	refuses(t, `temporary directory small is full: temporary data needs at least .*-T.*`, in("cat in | "+
-		""+spilling+"-T small"), folder)
+	refuses(t, `temporary directory small is full: temporary data needs at least .*-T.*`,
+		in("cat in | "+spilling+"-T small"), folder)
 	refuses(t, `reserve .* for output small/out in small: .*free some space.*`,
 		in(`echo old > small/out; extsort -t u64 -o small/out in; status=$?;
 			echo old | cmp - small/out && ls -A small >&3; exit $status`)+` 3>"$1/left"`, folder)
