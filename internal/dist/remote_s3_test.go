@@ -60,7 +60,7 @@ func TestRemoteInputThatChangedIsRefused(t *testing.T) {
 	changed[0] ^= 1
 	c.ok(s.Put("b.bin", changed))
 	err := c.Run(t.Context(), partOf(7, 8))
-	refused(t, err, "b.bin: has changed since the plan was made: it was 160000 bytes of")
+	refused(t, err, "b.bin: has changed since the plan was made, from 160000 bytes of")
 	if retry := (*RetryError)(nil); errors.As(err, &retry) {
 		t.Errorf("%v is worth no other try", err)
 	}
