@@ -17,9 +17,9 @@ var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 func (o *Options) validateForm(check func(ok bool, f option.Field, format string, args ...any)) {
 	check(slices.Contains([]string{"", "first", "last"}, o.Keep), option.Keep, " %q: use first or last",
 		o.Keep)
-	check(o.Unique || o.Keep == "", option.Keep, ": needs %v: it is for equal keys of which one stays",
+	check(o.Unique || o.Keep == "", option.Keep, ": needs %v, which writes one record of each key",
 		option.Unique)
-	check(o.Unique || !o.Count, option.Count, ": needs %v: it is for equal keys of which one stays",
+	check(o.Unique || !o.Count, option.Count, ": needs %v, which writes one record of each key",
 		option.Unique)
 	check(!o.Unique || !o.Duplicates, option.Unique, " and %v cannot be combined: one record of each "+
 		"key, or of those that occur more than once", option.Duplicates)

@@ -14,8 +14,9 @@ import (
 const Gzip Compression = 1
 
 var gzipCodec = codec{
-	name:   "gzip",
-	suffix: ".gz",
+	name:    "gzip",
+	aliases: []string{"gz"},
+	suffix:  ".gz",
 
 	detect:      isGzip,
 	reader:      newGzipReader,

@@ -135,7 +135,7 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
 		{"tasks", fmt.Sprintf("%d run, %d cut, %d merge, 1 verify", p.Runs, dist.CutTasks(p), p.Parts)},
 		{"moved", humanBytes(cost.Moved) + " read, and as much written"},
-		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine as this one", seconds(cost.RunSeconds),
+		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine like this one", seconds(cost.RunSeconds),
 			seconds(cost.Merge))},
 	}, simulated...)
 	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder}))

@@ -18,7 +18,7 @@ import (
 // name the flag.
 func TestFieldsAreFlags(t *testing.T) {
 	programs := " Inputs Sources Stdin Record Stdout Sink SplitFiles SplitBytes Shuffle Seed Progress Verified " +
-		"Warn Logger "
+		"Warn Logger MeasureMemory "
 	flags := (&app{}).sortCommand().Flags()
 	seen := 0
 	for prefix, kind := range map[string]reflect.Type{

@@ -77,13 +77,13 @@ func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
 	addOrder(g, &opt.Reverse, &opt.Record)
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
-		"write only the first record of each key; with -c, repeated keys are disorder")
+		"write only the first of the records that are equal in all -k fields; with -c, repeated keys are disorder")
 	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
-		"with -u: which record of each key to write; otherwise first")
+		"with -u: which record to write, by its position in the input; otherwise first")
 	g.flags.BoolVar(&opt.Count, "count", false,
-		"with -u: append to each record the number of records with its key, as a little-endian u64")
+		"with -u: append to each record the number of equal records, as a little-endian u64: 8 bytes more")
 	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
-		"write the positions of the records in the input instead of the records, from 0, little-endian; otherwise records")
+		"write the positions of the records in the input instead of records, from 0, little-endian, without a header")
 	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
 		"write only the first record of each key that occurs more than once")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",
@@ -186,7 +186,7 @@ func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" 
 func addOrder(g group, reverse *bool, record *format.Spec) {
 	g.flags.BoolVarP(reverse, "reverse", "r", false, "reverse the whole order; equal keys still keep their input order")
 	g.add(oneOf(&record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs sort in all float fields, also with -r and :desc; otherwise total, by their signs")
+		"where NaNs sort, also with -r and :desc; otherwise total: by their signs, so usually last, with :desc first")
 	g.add(oneOf(&record.Float, "ORDER", "total", "numeric"), "float",
 		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total")
 }

@@ -234,8 +234,9 @@ func planReplaced(opt *extsort.Options) string {
 	if err != nil || !info.Mode().IsRegular() || split {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner and group are kept, "+
-		"ACLs and attributes are not; other hard links keep the old records", name, humanBytes(info.Size()))
+	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner, group "+
+		"and ACL are kept, other attributes are not; other hard links keep the old records",
+		name, humanBytes(info.Size()))
 }
 
 func planCheckpoint(p *extsort.SortPlan) string {

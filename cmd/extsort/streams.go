@@ -89,7 +89,7 @@ func misnamed(name, compress string, isArray bool) string {
 	case promises && codec != format.None && codec != named && suffix != "."+codec.String():
 		return fmt.Sprintf("%s will be compressed by %v, whatever its name says", name, codec)
 	case (suffix == ".npy" || suffix == ".npz") && !isArray:
-		return name + " will have no header of NumPy, only what follows one: read it by numpy.fromfile"
+		return name + " will have no NumPy header: read it with numpy.fromfile and the dtype"
 	case suffix == ".npz" && isArray:
 		return name + " will be an array as in .npy files, and no archive of such"
 	}
