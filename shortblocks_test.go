@@ -81,8 +81,6 @@ func TestShortBlocks(t *testing.T) {
 					want := k.want(recs, Options{})
 					if argsort != "" {
 						want = indexes
-					} else {
-						want = k.want(recs, Options{})
 					}
 					got, report, err := sortToBytes(t, opt)
 					if err != nil || !bytes.Equal(got, want) {
