@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -229,9 +230,9 @@ func TestNothingOpenIsRemoved(t *testing.T) {
 	}
 	folder := filepath.Join(t.TempDir(), "kept")
 	filledCheckpoint(t, folder)
-	removed := 0
+	var removed atomic.Int64
 	removeFile = func(name string) error {
-		removed++
+		removed.Add(1)
 		descriptors, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
 			t.Error(err)
@@ -257,8 +258,8 @@ func TestNothingOpenIsRemoved(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) || removed < 6 {
-		t.Errorf("the folder is still there, or %d files were removed: %v", removed, err)
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) || removed.Load() < 6 {
+		t.Errorf("the folder is still there, or %d files were removed: %v", removed.Load(), err)
 	}
 }
 

@@ -83,7 +83,7 @@ func orderGroup(opt *extsort.Options) group {
 	g.flags.BoolVar(&opt.Count, "count", false,
 		"with -u: append to each record the number of equal records, as a little-endian u64: 8 bytes more")
 	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
-		"write the positions of the records in the input instead of records, from 0, little-endian, without a header")
+		"write positions in the input, from 0, as little-endian numbers without a header; otherwise the records")
 	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
 		"write only the first record of each key that occurs more than once")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/filename"
@@ -60,17 +61,35 @@ func newSetNames(name string, codec format.Compression, most int64) (setNames, e
 	if base == "" {
 		return n, fmt.Errorf("create output %s: it is a directory", name)
 	}
+	// Another command may be naming its set right now, so a file that no index lists gets a moment to be listed.
+	var err error
+	for try := 0; try < checkTries; try++ {
+		if err = n.check(name, folder); err == nil {
+			return n, nil
+		}
+		time.Sleep(checkPause)
+	}
+	return n, err
+}
+
+const (
+	checkTries = 20
+	checkPause = 5 * time.Millisecond
+)
+
+// check reads the names of the old set, and returns an error for a file with the name of a part that is of no set.
+func (n *setNames) check(name, folder string) error {
 	if err := n.readBefore(); err != nil {
-		return n, fmt.Errorf("create output %s: %w", name, err)
+		return fmt.Errorf("create output %s: %w", name, err)
 	}
 	entries, _ := os.ReadDir(folder + ".") // what cannot be listed, nobody takes for a part of the set
 	for _, entry := range entries {
 		if n.has(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
-			return n, fmt.Errorf("create output %s: %s exists, but no index lists it: "+
+			return fmt.Errorf("create output %s: %s exists, but no index lists it: "+
 				"remove it, or name another output", name, folder+entry.Name())
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // newEntry is the entry of a file.
