@@ -546,7 +546,7 @@ func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sam
 		records = 1 << 30
 	}
 	n = int(min(int64(n), records))
-	id := fmt.Sprint(layout, d.facts.sample, records, n, group)
+	id := fmt.Sprintf("%#v %s %d %d %d", layout, d.facts.sample, records, n, group)
 	if s, ok := d.machine.samples[id]; ok {
 		return s, nil
 	}

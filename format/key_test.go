@@ -503,3 +503,23 @@ func BenchmarkCompare(b *testing.B) {
 		})
 	}
 }
+
+func TestKeyerRefusesUnknownTypes(t *testing.T) {
+	for _, typ := range []Type{
+		{},
+		{Kind: Brain, Size: 4},
+		{Kind: Float, Size: 1},
+		{Kind: Extended, Size: 8},
+		{Kind: UCS, Size: 6},
+		{Kind: Unsigned, Size: 7},
+		{Kind: Unsigned, Size: 1, BigEndian: true},
+		{Kind: Bytes, Size: 4, BigEndian: true},
+		{Kind: Bytes, Size: -1},
+		{Kind: 99, Size: 8},
+	} {
+		_, err := NewKeyer(Layout{RecordSize: 32, Key: []Field{{Type: typ}}})
+		if err == nil || !strings.Contains(err.Error(), "unknown type") {
+			t.Errorf("%+v: %v", typ, err)
+		}
+	}
+}

@@ -176,7 +176,11 @@ func (l Layout) Validate() error {
 	}
 	var faults []error
 	for _, f := range l.Key {
-		if f.Type.Size < 1 || f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // no sum: it could overflow
+		if err := f.Type.validate(); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // no sum: it could overflow
 			faults = append(faults, fmt.Errorf("key %v needs %d bytes from byte %d on, but a record has only bytes 0 to %d",
 				f, f.Type.Size, f.Offset, l.RecordSize-1))
 		}

@@ -138,6 +138,18 @@ func parseCount(s, form, digits string, most int) (int, error) {
 	return n, nil
 }
 
+// validate reports a type that ParseType would not make.
+func (t Type) validate() error {
+	if parsed, err := ParseType(t.String()); err != nil || parsed != t {
+		return fmt.Errorf("unknown type %+v: make one with ParseType", struct {
+			Kind      Kind
+			Size      int
+			BigEndian bool
+		}(t))
+	}
+	return nil
+}
+
 // String spells the type as ParseType reads it.
 func (t Type) String() string {
 	var name string

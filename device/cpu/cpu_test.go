@@ -352,25 +352,44 @@ func FuzzSort(f *testing.F) {
 	})
 }
 
-// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size, byte order.
+// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size, and the rest of it.
 func fuzzLayout(shape []byte) format.Layout {
 	if len(shape) == 0 {
 		return format.Layout{}
 	}
 	l := format.Layout{RecordSize: int(shape[0])}
 	for s := shape[1:]; len(s) >= 4; s = s[4:] {
-		kind := format.Kind(s[0] % 4)
-		size := 1 << (s[2] % 5)
-		switch kind {
-		case format.Bytes:
-			size = int(s[2])
-		case format.Float:
-			size = 4 << (s[2] % 2)
-		}
-		l.Key = append(l.Key, format.Field{
-			Offset: int(s[1]), Desc: s[0]&4 != 0,
-			Type: format.Type{Kind: kind, Size: size, BigEndian: s[3]&1 != 0 && kind != format.Bytes && size > 1},
-		})
+		l.Key = append(l.Key, fuzzField(s[0], s[1], s[2], s[3]))
 	}
 	return l
+}
+
+// fuzzField makes a field of each kind, though not always a valid one.
+func fuzzField(kind, offset, size, rest byte) format.Field {
+	kinds := []format.Kind{format.Unsigned, format.Signed, format.Float, format.Bytes}
+	if rest&2 != 0 {
+		kinds = []format.Kind{format.Brain, format.Extended, format.UCS, format.Float}
+	}
+
+	f := format.Field{
+		Offset:  int(offset),
+		Desc:    kind&4 != 0,
+		NaN:     format.NaNOrder(rest >> 2 % 3),
+		Numeric: rest&16 != 0,
+		Type:    format.Type{Kind: kinds[kind%4], Size: 1 << (size % 5)},
+	}
+	switch f.Type.Kind {
+	case format.Bytes:
+		f.Type.Size = int(size)
+	case format.Float:
+		f.Type.Size = 2 << (size % 3)
+	case format.Brain:
+		f.Type.Size = 2
+	case format.Extended:
+		f.Type.Size = []int{10, 12, 16}[size%3]
+	case format.UCS:
+		f.Type.Size = 4 * int(size%8+1)
+	}
+	f.Type.BigEndian = rest&1 != 0 && f.Type.Kind != format.Bytes && f.Type.Size > 1
+	return f
 }

@@ -186,7 +186,7 @@ var lastSorted struct {
 
 // Sorted is the stable order of recs: the reference.
 func Sorted(l format.Layout, recs []byte) []byte {
-	of := fmt.Sprint(l, len(recs), xxh3.Hash128(recs))
+	of := fmt.Sprintf("%#v %d %v", l, len(recs), xxh3.Hash128(recs)) // String of a layout leaves out where NaNs stand
 	lastSorted.Lock()
 	defer lastSorted.Unlock()
 	if lastSorted.of != of {
