@@ -78,7 +78,7 @@ var refusals = []struct {
 	may  func(s *scenario) bool
 }{
 	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
-	{"is an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
+	{"is both an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
 	{"too late for this output", func(s *scenario) bool { return s.keptHeader && s.inputs[0].after != nil }},
 	{"the shell has emptied it", isOverNothing},
 	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},

@@ -204,7 +204,7 @@ func (t *trial) judgeStopped(o outcome) error {
 		t.tally.terminated++
 	}
 	if t.output.where == "over" {
-		if t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is incomplete now")) {
+		if t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is now incomplete")) {
 			return nil // a run that is ended while it writes leaves a part of the output
 		}
 		return t.isOld()
