@@ -37,12 +37,18 @@ type DisorderError struct {
 	Key    string // its key in its type, as format.Layout.KeyTexts writes it
 	After  string // the key of the record before it
 	Field  string // of a key that is not all of the record, the first field that is not equal in both
+
+	Repeats bool // with Unique: the key is that of the record before it
 }
 
 func (e *DisorderError) Error() string {
 	field := ""
 	if e.Field != "" {
 		field = fmt.Sprintf(" (key %s)", e.Field)
+	}
+	if e.Repeats {
+		return fmt.Sprintf("%s: record %d (byte %d) repeats the key of record %d: %s",
+			e.File, e.Record+1, e.Byte, e.Record, e.Key)
 	}
 	return fmt.Sprintf("%s: record %d (byte %d) is out of order: %s after %s%s",
 		e.File, e.Record+1, e.Byte, e.Key, e.After, field)

@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,7 @@ func (s *session) nameDisorder(ctx context.Context, err error) error {
 func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	in, layout := s.run.Input.Files[at.Input], s.run.Input.Keyer.Layout()
 	e := &DisorderError{File: in.Name, Record: in.First + at.Record, Byte: in.Offset(at.Record)}
+	e.Repeats = bytes.Equal(at.Key, at.Before)
 	var field int
 	e.Key, e.After, field = layout.KeyTexts(at.Key, at.Before)
 	switch {

@@ -97,15 +97,7 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command, shared map[string]stri
 
 // flagRow returns the row of a flag in a table.
 func flagRow(f *pflag.Flag) string {
-	name := "`--" + f.Name
-	switch {
-	case f.Value.Type() == "bool":
-	case f.NoOptDefVal != "":
-		name += "[=" + f.Value.Type() + "]"
-	default:
-		name += " " + f.Value.Type()
-	}
-	name += "`"
+	name := "`--" + nameWithValue(f) + "`"
 	if f.Shorthand != "" {
 		name = "`-" + f.Shorthand + "`, " + name
 	}

@@ -165,11 +165,19 @@ func partGroup(part *string, usage string) group {
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, extsort.Part) error) *cobra.Command {
 	var opt extsort.Options
 	part := ""
+	resources := resourceGroup(&opt)
+	switch name {
+	case "cut":
+		resources.without("temporary-directory", "checkpoint", "parallel", "device", "device-memory", "strategy",
+			"algorithm", "digit-bits", "spill-compress", "batch-size")
+	case "merge":
+		resources.without("checkpoint", "device", "device-memory", "strategy", "algorithm", "digit-bits")
+	}
 	share := partGroup(&part, "do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
 		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
 	return distVerb(name+" [flags] DIR", about+" Finished tasks\nare skipped.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
-		[]group{share, resourceGroup(&opt)},
+		[]group{share, resources},
 		worked(a, &opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
 			s, err := tasksOf(tasks[name], part)

@@ -46,8 +46,10 @@ func recordGroup(spec *format.Spec) group {
 	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(spec.Keys, keyName(text)), err
-	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable")
-	g.add(single(&spec.Format, "FORMAT"), "format,f", format.ContainerHelp())
+	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable: "+
+		"the first -k is the most significant")
+	g.add(single(&spec.Format, "FORMAT"), "format,f",
+		"FORMAT of the files: "+format.ContainerHelp())
 	g.add(single(&spec.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one")
 	return g
 }
@@ -77,15 +79,18 @@ func orderGroup(opt *extsort.Options) group {
 	g := newGroup("Order")
 	addOrder(g, &opt.Reverse, &opt.Record)
 	g.flags.BoolVarP(&opt.Unique, "unique", "u", false,
-		"write only the first of the records that are equal in all -k fields; with -c, repeated keys are disorder")
+		"write only the first of the records that are equal in all -k fields; with -c, a record that repeats the key of "+
+			"the one before it is disorder")
 	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
 		"with -u: which record to write, by its position in the input; otherwise first")
 	g.flags.BoolVar(&opt.Count, "count", false,
 		"with -u: append to each record the number of equal records, as a little-endian u64: 8 bytes more")
 	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
-		"write positions in the input, from 0, as little-endian numbers without a header; otherwise the records")
+		"write positions in the input, from 0, as little-endian numbers without a header (NumPy: np.fromfile(FILE, "+
+			"\"<u8\") reads u64, \"<u4\" reads u32); otherwise the records")
 	g.flags.BoolVar(&opt.Duplicates, "duplicates", false,
-		"write only the first record of each key that occurs more than once")
+		"write only the first record of each key that occurs more than once; -u --count writes how "+
+			"often each key occurs")
 	g.add(read(&opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the result, without sorting the rest; otherwise all")
 	g.flags.BoolP("stable", "s", false, "accepted for compatibility with GNU sort: sorting is always stable")
@@ -203,6 +208,14 @@ func addParallel(g group, to *int) {
 func addProgress(g group, to *string, usage string) {
 	*to = "auto"
 	g.add(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
+}
+
+// without hides flags that a verb accepts for the sake of scripts, although they change nothing there.
+func (g group) without(names ...string) group {
+	for _, name := range names {
+		g.flags.Lookup(name).Hidden = true
+	}
+	return g
 }
 
 // groupTitle is the annotation of a flag that has the title of its group.

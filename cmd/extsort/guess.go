@@ -267,6 +267,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = "-" + given
 	}
+	elsewhere := flagElsewhere(cmd, unknown)
 	if gnu := gnuFlags[cmp.Or(gnuNames[given], given)]; gnu != "" && cmd.Flags().Lookup("key") != nil {
 		hint = gnu
 	} else if near := nearestFlag(cmd.Flags(), given); near != "" {
@@ -275,7 +276,22 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if _, err := os.Stat(cmd.Name()); cmd.HasParent() && err == nil {
 		hint += fmt.Sprintf(" (the file %s is ./%s)", cmd.Name(), cmd.Name())
 	}
+	if elsewhere != nil {
+		return fmt.Errorf("%s does not apply to %s: %s", flagName(elsewhere), cmd.CommandPath(), hint)
+	}
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
+}
+
+// flagElsewhere returns the flag of the sort that a verb does not have, or nil.
+func flagElsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) *pflag.Flag {
+	flags := cmd.Root().Flags()
+	if !cmd.HasParent() {
+		return nil
+	}
+	if unknown.GetSpecifiedShortnames() != "" {
+		return flags.ShorthandLookup(unknown.GetSpecifiedName())
+	}
+	return flags.Lookup(unknown.GetSpecifiedName())
 }
 
 // nearestFlag is the flag that name abbreviates, misspells or means elsewhere, or "".

@@ -34,7 +34,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
 	for _, g := range groups {
-		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), g.flags.FlagUsagesWrapped(columns(w)))
+		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), asShown(g.flags).FlagUsagesWrapped(columns(w)))
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
@@ -48,34 +48,74 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	io.WriteString(w, b.String())
 }
 
+// writeShortHelp writes what a command is for, and one line for each of its flags.
 func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nTables:")
-	fmt.Fprintln(w, about)
-	line := "\nFlags:"
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if name := flagSynopsis(f); len(line)+1+len(name) > columns(w) {
-			fmt.Fprintln(w, line)
-			line = "  " + name
-		} else {
-			line += " " + name
-		}
+	fmt.Fprintf(w, "%s\n\nFlags:\n", about)
+	brief := pflag.NewFlagSet("", pflag.ContinueOnError)
+	brief.SortFlags = false
+	names := 0
+	shown := asShown(cmd.Flags())
+	shown.VisitAll(func(f *pflag.Flag) { names = max(names, len(f.Name)+len(f.Value.Type())) })
+	room := columns(w) - len("  -x, --   ") - names
+	shown.VisitAll(func(f *pflag.Flag) {
+		short := *f
+		short.Usage = firstClause(f.Usage, room)
+		short.DefValue = "" // --help says what holds without the flag
+		brief.AddFlag(&short)
 	})
-	fmt.Fprintf(w, "%s\n\n%s --help tells what they mean.\n", line, cmd.CommandPath())
+	fmt.Fprint(w, brief.FlagUsages())
+	if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
+		fmt.Fprintf(w, "\nExample: %s\n", example)
+	}
+	fmt.Fprintf(w, "\n%s --help explains the flags.\n", cmd.CommandPath())
 }
 
-// flagSynopsis is a flag with its value, as in a line of usage.
-func flagSynopsis(f *pflag.Flag) string {
-	name := "--" + f.Name
-	if f.Shorthand != "" {
-		name = "-" + f.Shorthand
+// firstClause returns the beginning of a usage that fits into room columns, if possible up to a punctuation mark.
+func firstClause(usage string, room int) string {
+	for _, mark := range []string{" (", "; ", ": ", ", "} {
+		if len(usage) <= room {
+			return usage
+		}
+		usage, _, _ = strings.Cut(usage, mark)
 	}
+	if len(usage) <= room {
+		return usage
+	}
+	end := strings.LastIndex(usage[:room-len(" ...")], " ")
+	return usage[:max(end, 0)] + " ..."
+}
+
+// asShown returns flags as help shows them: the value of --check[=HOW] is optional.
+func asShown(flags *pflag.FlagSet) *pflag.FlagSet {
+	shown := pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
+	shown.SortFlags = false
+	flags.VisitAll(func(f *pflag.Flag) {
+		copied := *f
+		if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
+			copied.Name = nameWithValue(f)
+			copied.NoOptDefVal = ""
+			copied.Value = unnamedValue{f.Value}
+		}
+		shown.AddFlag(&copied)
+	})
+	return shown
+}
+
+// unnamedValue is a value that the usage of its flag does not name.
+type unnamedValue struct{ pflag.Value }
+
+func (unnamedValue) Type() string { return "" }
+
+// nameWithValue returns a flag's long name and its value as one types them: output FILE, check[=HOW].
+func nameWithValue(f *pflag.Flag) string {
 	switch {
 	case f.Value.Type() == "bool":
-		return "[" + name + "]"
+		return f.Name
 	case f.NoOptDefVal != "":
-		return "[" + name + "[=" + f.Value.Type() + "]]"
+		return f.Name + "[=" + f.Value.Type() + "]"
 	}
-	return "[" + name + " " + f.Value.Type() + "]"
+	return f.Name + " " + f.Value.Type()
 }
 
 // columns is how wide the terminal is that w is; for a file or a pipe what the environment says, or 80.
@@ -138,13 +178,18 @@ Usage:
 
   -t TYPE             plain numbers: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            the record size
-  -k OFFSET:TYPE      a key (npy: NAME); :desc for largest first; repeatable
+  -k OFFSET:TYPE      a key (npy: NAME), :desc for largest first; the first -k
+                      is the most significant
   -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
   -o FILE             write to FILE, completely or not at all
-  -r, -u, --limit N, --nan last  reverse; one per key; first N; NaNs last
+  -r                  reverse the whole order
+  -u                  write only the first record of each key
+  --limit N           write only the first N records of the result
+  --nan last          sort NaNs last
   -S SIZE             memory, at least 16M; otherwise half of the machine's
   -T DIR              for temporary data; otherwise TMPDIR or /var/tmp
-  --verify, --stats   check the result; report what was done
+  --verify            check the result
+  --stats[=FORM]      report what was done, as text, json or json:FILE
 
 Example: extsort -t u64 -o sorted.bin keys.bin
 extsort --help lists all flags, extsort man | man -l - is the manual.

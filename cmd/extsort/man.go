@@ -55,11 +55,14 @@ func lines(w io.Writer, text string) { fmt.Fprintf(w, ".nf\n%s\n.fi\n", roff(tex
 func manualFlags(w io.Writer, cmd *cobra.Command) {
 	last := ""
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
 		if title := strings.Join(f.Annotations[groupTitle], ""); title != last {
 			fmt.Fprintf(w, ".SS %q\n", title)
 			last = title
 		}
-		value := when(f.Value.Type() != "bool", " %s", f.Value.Type())
+		value := strings.TrimPrefix(nameWithValue(f), f.Name)
 		usage := f.Usage + when(f.DefValue != "" && f.DefValue != "false", " (default %s)", f.DefValue)
 		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(flagName(f)+value), roff(usage))
 	})

@@ -32,7 +32,7 @@ func (a *app) planCommand() *cobra.Command {
 			"sorting. Without -o, the plan assumes an output file next to the input.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
-		append([]group{g}, f.groups()...),
+		append([]group{g}, f.planGroups()...),
 		func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) })
 }
 
@@ -78,9 +78,6 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 	f.guess(files)
 	if err := f.contradictions(files); err != nil {
 		return err
-	}
-	if f.mode.checking() || f.mode.merge {
-		return errors.New("plan: only a sort can be planned: leave out -c, -C and -m")
 	}
 	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {

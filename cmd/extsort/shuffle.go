@@ -34,7 +34,7 @@ func (f *sortFlags) shuffleGroups() []group {
 	g.add(read(&f.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the order, a random sample; otherwise all")
 	return []group{
-		recordGroup(&f.opt.Record), f.inputGroup(), g, resultGroup(&f.opt),
+		recordGroup(&f.opt.Record).without("key"), f.inputGroup(), g, resultGroup(&f.opt),
 		resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }

@@ -26,11 +26,16 @@ type sortFlags struct {
 }
 
 func (f *sortFlags) groups() []group {
+	return slices.Insert(f.planGroups(), 4, f.mode.group())
+}
+
+// planGroups are the flags of a sort without those that turn it into something else.
+func (f *sortFlags) planGroups() []group {
 	record := recordGroup(&f.opt.Record)
 	record.flags.Lookup("format").DefValue = "npy where FILE is one"
 	return []group{
 		record, f.inputGroup(), orderGroup(&f.opt),
-		resultGroup(&f.opt), f.mode.group(), resourceGroup(&f.opt), f.report.group(&f.opt),
+		resultGroup(&f.opt), resourceGroup(&f.opt), f.report.group(&f.opt),
 	}
 }
 
