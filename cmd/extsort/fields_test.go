@@ -49,8 +49,8 @@ func TestFieldsAreFlags(t *testing.T) {
 
 // TestNamesOfFilesStay checks that files named like options keep their names in messages, reports and plans.
 func TestNamesOfFilesStay(t *testing.T) {
-	for name := range optionNames() {
-		name := string(name) + ".bin"
+	for field := range flagsOfOptions() {
+		name := string(field) + ".bin"
 		for _, args := range [][]string{
 			{"-t", "u64", name},
 			{"-t", "u64", "--stats=json", name},

@@ -224,16 +224,6 @@ func typeParts(name string) (kind, number, order string) {
 	return kind, number, strings.TrimPrefix(order, "le")
 }
 
-// otherFlagNames are what other programs call the flags.
-var otherFlagNames = map[string]string{
-	"memory": "buffer-size", "mem": "buffer-size", "ram": "buffer-size",
-	"threads": "parallel", "workers": "parallel", "jobs": "parallel",
-	"top": "limit", "head": "limit", "tmpdir": "temporary-directory", "tmp": "temporary-directory",
-	"temp-dir": "temporary-directory", "descending": "reverse", "desc": "reverse", "gpu": "device",
-	"dtype": "type", "rows": "count", "silent": "check-quiet", "resume": "checkpoint",
-	"header": "skip-bytes", "compress-program": "spill-compress", "dedup": "unique", "distinct": "unique", "sum": "verify",
-}
-
 // gnuFlags are flags of GNU sort, or what one may expect of them, that have no meaning here, with what does.
 var gnuFlags = map[string]string{
 	"b": "records have no blanks to ignore",
@@ -296,16 +286,17 @@ func flagElsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) *pflag.Flag
 
 // nearestFlag is the flag that name abbreviates, misspells or means elsewhere, or "".
 func nearestFlag(flags *pflag.FlagSet, name string) string {
-	if other := otherFlagNames[name]; flags.Lookup(other) != nil {
-		return other
-	}
 	var known []string
+	other := ""
 	flags.VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(f.Annotations[otherNames], name) {
+			other = f.Name
+		}
 		if f.Name != "raw" || strings.HasPrefix("raw", name) { // it turns the guards off: nobody is led to it by chance
 			known = append(known, f.Name)
 		}
 	})
-	return nearest(name, known)
+	return cmp.Or(other, nearest(name, known))
 }
 
 // nearest is the word that another abbreviates or misspells, or "": the first of allNearest.

@@ -9,6 +9,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 )
 
 // inputGroup has the flags that say which inputs there are, and what the first bytes of one mean.
@@ -18,29 +19,36 @@ func (f *sortFlags) inputGroup() group {
 		"read input names from F (- is standard input), each terminated by a NUL; otherwise the operands")
 	g.add(read(&f.opt.Part, "K/N", parsePart), "part",
 		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
-			"otherwise all")
+			"otherwise all").
+		sets(option.Part)
 	skipping(g, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
-	g.flags.BoolVar(&f.opt.KeepHeader, "keep-header", false,
+	g.bool(&f.opt.KeepHeader, "keep-header",
 		"copy the skipped bytes of the first input to the output; updates the count in .fbin, .u8bin, .ibin and IDX "+
-			"headers")
+			"headers").
+		sets(option.KeepHeader).notWith("-c")
 	return recognising(g, &f.opt)
 }
 
 // skipping adds the flags for bytes that surround the records of each input.
 func skipping(g group, skip, records, tail *int64) {
 	g.add(read(skip, "N", parseSize), "skip-bytes",
-		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none")
+		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none").
+		sets(option.SkipBytes).hints("header")
 	g.add(read(records, "N", parseLimit), "records",
-		"number of records in each input; ignore the bytes that follow them; otherwise all")
+		"number of records in each input; ignore the bytes that follow them; otherwise all").
+		sets(option.Records)
 	g.add(read(tail, "N", parseSize), "skip-tail",
-		"skip the last N bytes of each input, after decompression; otherwise none")
+		"skip the last N bytes of each input, after decompression; otherwise none").
+		sets(option.SkipTail)
 }
 
 func recognising(g group, opt *extsort.Options) group {
 	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions()...), "decompress",
-		"decompress each input; auto goes by its first bytes; otherwise auto")
-	g.flags.BoolVar(&opt.Raw, "raw", false,
-		"sort the bytes as they are, even if they look like a compressed file or another format")
+		"decompress each input; auto goes by its first bytes; otherwise auto").
+		sets(option.Decompress)
+	g.bool(&opt.Raw, "raw",
+		"sort the bytes as they are, even if they look like a compressed file or another format").
+		sets(option.Raw)
 	return g
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/fields"
@@ -23,6 +24,7 @@ type sortFlags struct {
 	mode   modeFlags
 
 	files0 string // a file with the names of the inputs
+	flags  *pflag.FlagSet
 }
 
 func (f *sortFlags) groups() []group {
@@ -52,6 +54,7 @@ func (a *app) sortCommand() *cobra.Command {
 	}
 	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // help is a verb of ours
 	addGroups(cmd, f.groups()...)
+	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); asked {
 			printVersion(a.out)
@@ -140,28 +143,18 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
 			"-c and -C cannot be combined: report or stay silent")
 		fault(f.mode.merge, "-c and -m cannot be combined: check or merge")
-		fault(f.opt.Output != "", "-c and -o cannot be combined: a check writes nothing")
-		fault(f.opt.Compress != "", "-c and --compress cannot be combined: a check writes nothing")
-		fault(f.opt.Limit != 0, "-c and --limit cannot be combined: a check reads all of the file")
-		fault(f.opt.Keep != "" || f.opt.Count || f.opt.Duplicates,
-			"-c and --keep, --count or --duplicates cannot be combined: a check writes nothing")
-		fault(f.opt.Argsort != "", "-c and --argsort cannot be combined: a check writes nothing")
-		fault(f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0, "-c and --split cannot be combined: a check "+
-			"writes nothing")
-		fault(f.opt.KeepHeader, "-c and --keep-header cannot be combined: a check writes nothing")
-		fault(f.report.explain, "-c and --explain cannot be combined: a check has no plan")
+		faults = append(faults, refused(f.flags, "-c")...)
 		if len(files) > 1 && !f.mode.join {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
-	fault(f.opt.Checkpoint != "" && (f.mode.checking() || f.mode.merge),
-		"checkpoint: only for a sort, not for a check or a merge")
+	if f.mode.merge {
+		faults = append(faults, refused(f.flags, "-m")...)
+	}
 	if inFolder(f.opt.Output, f.opt.Checkpoint) {
 		fault(true, "-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
 			f.opt.Output)
 	}
-	fault(f.mode.merge && f.opt.Argsort != "", "-m and --argsort cannot be combined: without -m the inputs "+
-		"are sorted")
 	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
 	if !f.mode.join {
 		faults = append(faults, validateRecord(f.opt.Record))
