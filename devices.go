@@ -13,10 +13,10 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// DeviceList is what a sort could use on this machine.
+// A DeviceList lists the devices of this machine that a sort can use.
 type DeviceList struct {
 	Devices []device.Info // the CPU first, then the OpenCL devices
-	Note    string        // why there are no OpenCL devices, or how to get them; "" when there is nothing to say
+	Note    string        // why there are no OpenCL devices, or how to get them; may be ""
 }
 
 // Devices lists the devices that a sort can use.
@@ -40,7 +40,7 @@ var (
 	openCL         = opencl.Open
 )
 
-// Select are the devices that a word stands for: a number, a kind or a part of a name.
+// Select returns the devices that match word, which is a number, a kind or a part of a name.
 func (l DeviceList) Select(word string) ([]device.Info, error) {
 	found, err := opencl.Select(l.Devices, word)
 	return found, withNote(err, l.Note)

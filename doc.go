@@ -1,5 +1,5 @@
-// Package extsort sorts files of fixed-size binary records that may be far larger than memory, within the memory that
-// is allowed, and on a GPU when there is one.
+// Package extsort sorts files of fixed-size binary records. The files may be far larger than memory. A sort stays
+// within a memory limit and uses a GPU if there is one.
 //
 //	report, err := extsort.Sort(ctx, extsort.Options{
 //		Inputs: []string{"keys.bin"},
@@ -7,42 +7,43 @@
 //		Output: "sorted.bin",
 //	})
 //
-// The result is exact and stable: records with equal keys keep their input order, on every device and by every
-// strategy the same bytes. The output appears whole under its name or not at all, the memory limit holds, and no
-// temporary file outlives the process, unless Options.Checkpoint asks for that, so that the same sort can go on after a
-// crash.
+// The result is exact and stable: records with equal keys keep their input order, and every device and strategy
+// produces the same bytes. The output appears under its name only when it is complete. Temporary files do not outlive
+// the process, unless Options.Checkpoint is set. With a checkpoint, the same sort can continue after a crash.
 //
-// # How a sort goes
+// # How a sort works
 //
-// [Sort] opens the inputs and takes a sample of their keys. A cost model weighs the ways to the final order
-// ([Plan] shows the outcome, [PlanFor] for what is not there):
+// [Sort] opens the inputs and takes a sample of their keys. A cost model then chooses one of these strategies. [Plan]
+// returns the choice without sorting, and [PlanFor] does so for an input that does not exist yet.
 //
-//   - copy: the input is in order as it stands, or in reverse order.
-//   - in-core: everything fits one chunk. It is read once and written once.
-//   - spread: several GPUs hold all of it together. Each sorts a share; the shares are merged into the output.
-//   - sift: of an input that is nearly in order. It is read twice: first for what is out of order, which is sorted in
-//     memory, then to write everything.
-//   - reread: multi-pass. The page cache holds the input, which is read once for each chunk, the least keys first.
-//   - merge: chunks are cut by position; each is sorted and spilled as a run; the runs are merged. The last one is
-//     not spilled but merged from memory, and the chunks are cut so that it is as large as can be.
-//   - partition: one pass sends every record to a part, by the leading digits of its key or between splitters
-//     taken from the sample; each part is sorted as a chunk, and the parts follow each other in the output.
+//   - copy: the input is already in order, or in reverse order.
+//   - in-core: all records fit in one chunk. The input is read once and written once.
+//   - spread: the records fit in the memory of several GPUs. Each GPU sorts a share, and the shares are merged into the
+//     output.
+//   - sift: the input is nearly sorted. It is read twice. The first pass finds the records that are out of order and
+//     sorts them in memory; the second pass writes everything.
+//   - reread: a multi-pass sort, for an input in the page cache. Each pass reads the whole input and sorts one chunk,
+//     starting with the lowest keys.
+//   - merge: the input is cut into chunks by position. Each chunk is sorted and spilled as a run, and the runs are
+//     merged. The last chunk, which is as large as possible, is merged from memory without being spilled.
+//   - partition: one pass distributes the records to partitions, by the leading digits of their keys or by splitters
+//     from the sample. Each partition is sorted as a chunk and appended to the output.
 //
-// [Merge] is the last step alone, for files that are sorted already, and [Check] only reads. [SortSlice] sorts what is
-// in memory, and [Records] gives the records in order instead of writing them.
+// [Merge] merges files that are already sorted, and [Check] checks whether a file is. [SortSlice] sorts records in
+// memory, and [Records] iterates over the sorted records instead of writing them.
 //
-// # The house
+// # Packages
 //
-// Imports run one way, from the bottom up:
+// Each package imports only packages above it in this list:
 //
-//	format           what bytes mean: record layouts, keys and their normalized form, containers, codecs, test data
-//	device           what sorts one chunk: the Device contract; cpu; opencl with its kernels
-//	chunker          what cuts the input: datasets, the partition by key; input, spill and plan below it
-//	merge            the k-way merge; merge/output makes an output that appears whole or not at all
-//	internal/engine  runs a plan: one function a strategy
+//	format           record layouts, keys and their normalized form, containers, codecs, test data
+//	device           the Device contract: a device sorts one chunk; the devices cpu and opencl
+//	chunker          divides the input, by position or by key; input, spill and plan are below it
+//	merge            the k-way merge; merge/output writes outputs that appear completely or not at all
+//	internal/engine  runs a plan, with one function for each strategy
 //	extsort          this package: options, facts, the report
 //	cmd/extsort      the command
 //
-// A run is three steps: [Sort] gathers the facts (facts.go: inputs, a sample, devices, disks), chunker/plan chooses a
-// plan from them and a profile of the machine, and internal/engine runs it. docs/dev/architecture.md has the drawings.
+// A sort has three steps: [Sort] gathers facts about the inputs, the devices and the disks; chunker/plan chooses a plan
+// from these facts and a profile of the machine; internal/engine runs the plan. See docs/dev/architecture.md.
 package extsort

@@ -10,22 +10,22 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 )
 
-// Source is one input: the file of its name, or what it has in place of one. That stays open.
+// A Source is one input: the file Name, or At, or Reader. Sort does not close At or Reader.
 type Source struct {
-	Name string // of the file; "-": Options.Stdin; with At or Reader only what messages call the input
+	Name string // name of a file; "-": Options.Stdin. With At or Reader, messages use this name for the input
 
-	// At has Size bytes, which are read at any place, by several goroutines at the same time and perhaps more than once:
-	// a *bytes.Reader, say, or an object of a store. Version tells them from others of that name, for a checkpoint.
+	// At provides Size bytes, for example from a *bytes.Reader or an object store. Several goroutines read it concurrently
+	// at any offset, and may read bytes more than once. Version identifies the contents for a checkpoint.
 	At      io.ReaderAt
 	Size    int64
 	Version string
 
-	Reader io.Reader // is read in sequence, once
+	Reader io.Reader // read once, sequentially
 }
 
-// Sink is an output that is no file. Write gets the bytes of the output in their order, one call after another. Then
-// Commit completes it, or Abort gives it up: after an error, also of Commit, and where nothing was written at all.
-// A Write or a Commit that may take long should end when the context of the call is cancelled.
+// A Sink is a custom output. Write receives the bytes of the output in order and is never called concurrently. At the
+// end, Commit completes the output, or Abort discards it. Abort is called after an error, including an error of Commit,
+// and if nothing was written. A slow Write or Commit should return when the context of the call is cancelled.
 type Sink interface {
 	io.Writer
 	Commit(ctx context.Context) error

@@ -9,36 +9,36 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// The errors that a program may want to tell apart, by errors.As or errors.AsType. Others are wrapped, and name the
-// operation, the file and the byte.
+// These errors can be recognized with errors.As or errors.AsType. All other errors wrap their cause, and name the
+// operation, the file and the byte offset.
 type (
-	// OptionError says that an option has a value that cannot be used. Its Field is the option.
+	// An OptionError reports an invalid value of an option. Its Field names the option.
 	OptionError = option.Error
 
-	// LayoutError says that Options.Record contradicts itself or lacks something.
+	// A LayoutError reports that Options.Record is contradictory or incomplete.
 	LayoutError = format.LayoutError
 
-	// PartialRecordError says that an input ends within a record.
+	// A PartialRecordError reports that an input ends in the middle of a record.
 	PartialRecordError = format.PartialRecordError
 
-	// PanicError is a panic in the library, or in a Reader, a Writer or a callback that it was given. No goroutine of
-	// the library ends the program by one: the call fails with this error, which has the stack.
+	// A PanicError reports a panic in the library, or in a Reader, a Writer or a callback of the caller. Such a panic does
+	// not end the program: the call returns this error, which contains the stack.
 	PanicError = safely.PanicError
 
-	// MemoryError says that Options.MemoryBytes is too little, and what would be enough.
+	// A MemoryError reports that Options.MemoryBytes is too small. It contains a value that is sufficient.
 	MemoryError = plan.MemoryError
 )
 
-// DisorderError says where a file is not in order: Check's verdict, and Merge's complaint about an input.
+// A DisorderError reports the first record that is out of order. Check returns it, and Merge returns it for an input.
 type DisorderError struct {
 	File   string
 	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
-	Byte   int64  // its place in the file (decompressed), from 0 behind Options.SkipBytes
-	Key    string // its key in its type, as format.Layout.KeyTexts writes it
-	After  string // the key of the record before it
-	Field  string // of a key that is not all of the record, the first field that is not equal in both
+	Byte   int64  // its offset in the decompressed file; 0 is the first byte after Options.SkipBytes
+	Key    string // its key as text; see format.Layout.KeyTexts
+	After  string // the key of the previous record
+	Field  string // the first key field in which the two records differ; "" if the key is the whole record
 
-	Repeats bool // with Unique: the key is that of the record before it
+	Repeats bool // with Unique: the key equals that of the previous record
 }
 
 func (e *DisorderError) Error() string {

@@ -2,7 +2,7 @@ package extsort
 
 import "github.com/extsort/extsort/format"
 
-// The types of keys, little-endian; of the larger ones BigEndian is the other order.
+// The types of keys. All of them are little-endian; BigEndian returns the big-endian type.
 var (
 	U8   = format.Type{Kind: format.Unsigned, Size: 1}
 	U16  = format.Type{Kind: format.Unsigned, Size: 2}
@@ -18,20 +18,20 @@ var (
 	F64  = format.Type{Kind: format.Float, Size: 8}
 )
 
-// Bytes is a key of n bytes that are compared as memcmp does.
+// Bytes returns the type of a key of n bytes, which are compared as by memcmp.
 func Bytes(n int) format.Type { return format.Type{Kind: format.Bytes, Size: n} }
 
-// BigEndian is a type of numbers with its most significant byte first.
+// BigEndian returns the big-endian form of t, with the most significant byte first.
 func BigEndian(t format.Type) format.Type {
 	t.BigEndian = t.Kind != format.Bytes && t.Size > 1
 	return t
 }
 
-// Keys are bare keys of a type: a record is one of them.
+// Keys describes records that consist of one key of type t.
 func Keys(t format.Type) format.Spec { return format.Spec{Type: t.String()} }
 
-// Record is a record of so many bytes. Its methods Key and Desc add the fields of its key, the most significant first;
-// without any the whole record is the key:
+// Record describes records of the given size. The methods Key and Desc of the result add key fields, the most
+// significant first. Without key fields, the whole record is the key:
 //
 //	extsort.Record(100).Key(0, extsort.Bytes(10)).Desc().Key(96, extsort.U32)
 func Record(bytes int) format.Spec { return format.Spec{RecordSize: bytes} }

@@ -17,7 +17,7 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// MergeOptions says what to merge and how. A field without a comment is as that of Options.
+// MergeOptions describes what to merge and how. Fields without a comment have the same meaning as in Options.
 type MergeOptions struct {
 	Inputs     []string
 	Sources    []Source
@@ -28,8 +28,8 @@ type MergeOptions struct {
 	Records    int64
 	SkipTail   int64
 	KeepHeader bool
-	Part       Part      // only this one of what the merge makes
-	Cuts       [][]int64 // with Part, what Cuts gave, so that it is not computed again
+	Part       Part      // write only this part of the merged records
+	Cuts       [][]int64 // with Part, the result of Cuts, which Merge otherwise computes
 	Decompress string
 
 	Output     string
@@ -44,7 +44,7 @@ type MergeOptions struct {
 	Limit                              int64
 
 	MemoryBytes        int64
-	TempDirs           []string // for spill, of more inputs than memory and open files allow at once
+	TempDirs           []string // for temporary files, if memory or open files do not suffice for all inputs at once
 	SpillCompress      string
 	Workers, BatchSize int
 
@@ -65,8 +65,8 @@ func (m MergeOptions) options() Options {
 	return opt
 }
 
-// Merge merges inputs that are already sorted. An input that is not is a *DisorderError. Of records with equal
-// keys those of earlier inputs come first.
+// Merge merges sorted inputs. If an input is not sorted, Merge returns a *DisorderError. If keys are equal, records of
+// earlier inputs come first.
 func Merge(ctx context.Context, opt MergeOptions) (*Report, error) {
 	return opt.options().into(ctx, mergeInputs)
 }
@@ -127,7 +127,7 @@ func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	return e
 }
 
-// CheckOptions says what to check and how. A field without a comment is as that of Options.
+// CheckOptions describes what to check and how. Fields without a comment have the same meaning as in Options.
 type CheckOptions struct {
 	Input      Source // the zero Source is Stdin
 	Stdin      io.Reader
@@ -140,8 +140,8 @@ type CheckOptions struct {
 	Decompress string
 
 	Reverse bool
-	Unique  bool // equal neighbours are disorder
-	Brief   bool // no checksum and no keys of the ends, and nothing is read behind the first record out of order
+	Unique  bool // report equal neighbours as disorder
+	Brief   bool // stop at the first record out of order; compute no checksum and no first and last key
 
 	MemoryBytes int64
 	Workers     int
@@ -152,8 +152,8 @@ type CheckOptions struct {
 	faults faults
 }
 
-// Check reads the input and reports whether it is in order; disorder is a *DisorderError, and the report is valid then,
-// too, but with Brief tells of some records only.
+// Check reports whether the input is in order. If it is not, Check returns a *DisorderError together with a valid
+// report. With Brief, that report covers only the records up to the first one that is out of order.
 func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
 	all := fields.Shared[Options](opt)
 	if all.faults = opt.faults; opt.Input != (Source{}) {

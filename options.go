@@ -25,96 +25,107 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Strategy is a way in which sorted chunks become one sorted output.
+// A Strategy is a way to sort data, which may be larger than memory.
 type Strategy = plan.Strategy
 
-// The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
-// in order as they stand.
+// The strategies. InCore and Copy cannot be requested: a sort uses them if all records fit in one chunk, or if the
+// input is already in order.
 const (
 	Auto      = plan.Auto
-	MergeRuns = plan.Merge     // chunks by position, then a k-way merge
-	Partition = plan.Partition // parts by key range, each sorted, one after another
-	Spread    = plan.Spread    // a share for each of several devices, merged out of their memories
-	Reread    = plan.Reread    // multi-pass: chunks by key range, the input is read once more for each
-	InCore    = plan.InCore    // one chunk, which is not spilled
-	Copy      = plan.Copy      // the input is in order already, or in reverse order
-	Sift      = plan.Sift      // the input is nearly in order: it is read twice, and what is not waits in memory
+	MergeRuns = plan.Merge     // cuts the input into chunks by position, sorts them, and merges the sorted runs
+	Partition = plan.Partition // distributes records to partitions by key, then sorts one partition after another
+	Spread    = plan.Spread    // gives each of several devices a share, then merges the shares from their memories
+	Reread    = plan.Reread    // multi-pass: reads the whole input once for each key range
+	InCore    = plan.InCore    // sorts one chunk, which is not spilled
+	Copy      = plan.Copy      // copies an input that is already in order, or in reverse order
+	Sift      = plan.Sift      // reads a nearly sorted input twice; records out of order wait in memory
 )
 
 // MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
 const MinMemory = 16 << 20
 
-// NoRecords is the Limit of an output without records: the inputs are opened, and no record is read.
+// NoRecords is the value of Limit for an output without records. The inputs are opened, but no record is read.
 const NoRecords = -1
 
-// MaxKeptHeader is how many bytes before the records, and how many behind them, can be kept.
+// MaxKeptHeader is the maximum number of bytes that KeepHeader can copy before the records. The same maximum applies to
+// the bytes after the records.
 const MaxKeptHeader = input.MaxKept
 
-// MaxSplitFiles is the greatest number of files that an output is split into: all are open until they have their names.
+// MaxSplitFiles is the maximum number of files that an output can be split into. All of them are open until the end.
 const MaxSplitFiles = output.MaxSetFiles
 
-// Options says what to sort and how. The zero value of each field is its default, also in the options of other calls.
+// Options describes what to sort and how. The zero value of each field is its default. This is also true of
+// CheckOptions and MergeOptions.
 type Options struct {
-	Inputs     []string    // files; "-" is Stdin; none, and no Sources: Stdin
-	Sources    []Source    // more inputs, after those: files and what is none
-	Stdin      io.Reader   // default: os.Stdin; of what is no file a Read may still wait after a run that was cancelled
-	Record     format.Spec // what a record is
-	Raw        bool        // the inputs are records, whatever their first bytes look like: nothing is recognised
-	SkipBytes  int64       // the first bytes of each input, decompressed, are no records; places count from behind them
-	Records    int64       // each input has this many; the bytes behind them are skipped. 0: all; NoRecords: none
-	SkipTail   int64       // the last bytes of each input, decompressed, are no records
-	KeepHeader bool        // the output gets what is skipped of the first input; MaxKeptHeader on each side at most
-	Part       Part        // only this one of the inputs, all files, by position
-	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: as the first bytes of each input say
+	Inputs  []string // names of files; "-" is Stdin. Without Inputs and Sources, Stdin is read
+	Sources []Source // additional inputs, read after Inputs: files, readers or io.ReaderAt
 
-	Output string    // file, replaced as a whole or not at all; "" or "-": Stdout
-	Stdout io.Writer // default: os.Stdout
-	Sink   Sink      // in place of both, what is completed or given up at the end
-	// SplitFiles or SplitBytes make of the output several files, Output.000, Output.001 …, cut where the key changes, and
-	// Output.index with their first keys. All appear, or none. The suffix of a compression stays at the end of the names.
-	SplitFiles int    // so many, of about as many records
-	SplitBytes int64  // each has so many, before compression, and what its last key has more
-	Compress   string // none, gzip, zstd (or zst), s2; "": by the suffix of Output
+	// Stdin is standard input; nil means os.Stdin. If it is not a file, a Read may still be blocked after Sort has been
+	// cancelled.
+	Stdin io.Reader
 
-	Reverse    bool   // the opposite order; still stable
-	Unique     bool   // of records with equal keys keep one
-	Keep       string // with Unique, which: first or last in the order of the inputs; "": first
-	Count      bool   // with Unique, behind each how many there were, as a little-endian u64
-	Argsort    string // u32 or u64: in place of each record its index, from 0 over all inputs, little-endian; no header
-	Duplicates bool   // only the first record of each key that occurs more than once
-	Limit      int64  // write only the first Limit records of the order; 0: all; NoRecords: none
+	Record     format.Spec // the layout of a record
+	Raw        bool        // treat the inputs as records, even if they look like files of another format
+	SkipBytes  int64       // length of the header of each decompressed input; offsets in messages start after it
+	Records    int64       // number of records in each input; the bytes after them are skipped. 0: all; NoRecords: none
+	SkipTail   int64       // number of bytes to skip at the end of each decompressed input
+	KeepHeader bool        // copy the skipped bytes of the first input to the output; see MaxKeptHeader
+	Part       Part        // sort only this slice of the inputs, by position; all inputs must be files
+	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: detected by the first bytes of an input
 
-	Shuffle bool   // a uniformly random order by position, whatever the keys; Record needs none
-	Seed    uint64 // of Shuffle: the same gives the same order
+	Output string    // name of a file, which appears completely or not at all; "" or "-": Stdout
+	Stdout io.Writer // standard output; nil: os.Stdout
+	Sink   Sink      // custom output, instead of Output and Stdout
 
-	MemoryBytes  int64    // host memory for the whole run; 0: what is sensible on this machine or in its cgroup
-	TempDirs     []string // folders for spill, used in parallel; none: TMPDIR, else /var/tmp
-	Workers      int      // threads; 0: all processors
-	BatchSize    int      // most runs merged at once; 0: what memory and open files allow
-	Devices      []string // auto, cpu, gpu, number or name, as Devices lists them; none: auto
-	DeviceMemory int64    // use no more than this of each device's memory; 0: all
+	// SplitFiles and SplitBytes split the output into several files (Output.000, Output.001 …) with different key ranges.
+	// Output.index lists their first keys. Either all files appear or none. The names keep the suffix of a compression.
+	SplitFiles int   // number of files, with about the same number of records each
+	SplitBytes int64 // target size of each file before compression; a file may exceed it to keep equal keys together
 
-	// Checkpoint is a folder that keeps finished runs, and how far they have been merged, so that the same sort goes on
-	// from there after a crash. It is made, or must be empty, and is removed at the end. The output and all inputs have
-	// to be named files, the inputs not compressed. "": nothing outlives the process.
+	Compress string // none, gzip, zstd (or zst), s2; "": selected by the suffix of Output
+
+	Reverse    bool   // reverse the order of the keys; the sort is still stable
+	Unique     bool   // write one record for each key
+	Keep       string // with Unique, the record to write: first or last in input order; "": first
+	Count      bool   // with Unique, append the number of records with the key, as a little-endian u64
+	Argsort    string // u32 or u64: instead of records, write their positions from 0, little-endian, without a header
+	Duplicates bool   // write only the first record of each key that occurs more than once
+	Limit      int64  // write only the first Limit records of the result; 0: all; NoRecords: none
+
+	Shuffle bool   // write the records in a uniformly random order; Record needs no key
+	Seed    uint64 // the seed of Shuffle; the same seed gives the same order
+
+	MemoryBytes  int64    // limit of host memory for the whole run; 0: a default for this machine or its cgroup
+	TempDirs     []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
+	Workers      int      // number of threads; 0: all processors
+	BatchSize    int      // maximum number of runs merged at once; 0: as many as memory and open files allow
+	Devices      []string // auto, cpu, gpu, or a number or name that Devices lists; none: auto
+	DeviceMemory int64    // maximum memory to use on each device; 0: all of it
+
+	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a crash, the same sort
+	// continues from there. Sort creates the directory if it does not exist, and removes it at the end. An existing
+	// directory must be empty or contain a checkpoint of the same sort. The output and all inputs must be named files, and
+	// the inputs must be uncompressed. If Checkpoint is "", temporary files do not outlive the process.
 	Checkpoint string
 
-	Strategy      Strategy // "" or Auto: the one that is predicted to be the fastest
-	Algorithm     string   // on the device; "": the device's choice
-	DigitBits     int      // of a pass, for algorithms of OpenCL devices that leave it open; 0: the device's choice
-	SpillCompress string   // auto, none, delta, s2, zstd; "": auto
+	Strategy      Strategy // "" or Auto: the strategy that is predicted to be the fastest
+	Algorithm     string   // the algorithm on the device; "": chosen by the device
+	DigitBits     int      // bits per pass, for OpenCL algorithms with a variable digit; 0: chosen by the device
+	SpillCompress string   // compression of temporary data: auto, none, delta, s2 or zstd; "": auto
 
-	Verify   bool     // checksum of what was read equals that of what was written, and the output is in order
-	Progress Progress // told of the phases as they go; nil: nobody
+	Verify   bool     // check that the output is in order and has the same checksum as the input
+	Progress Progress // receives the progress of the sort; may be nil
 
-	// MeasureMemory reports the peak of the process's memory in Report.Detail.PeakMemory. It takes 50 readings a second.
+	// MeasureMemory records the peak memory of the process in Report.Detail.PeakMemory, by 50 measurements per second.
 	MeasureMemory bool
 
-	// Warn gets a line when something is not as asked but the sort goes on, for example when a device fails
-	// and the CPU takes over, or an input grew while it was read. nil: nobody.
-	Warn     func(message string)
-	Logger   *slog.Logger                   // gets the same lines; nil: nobody
-	Verified func(first int64, recs []byte) // of the output, gets what Verify looks at, each record once; by many at once
+	// Warn receives a message when the sort continues although something unexpected happened. For example, a device
+	// failed and the CPU replaced it, or an input grew while it was read. May be nil.
+	Warn   func(message string)
+	Logger *slog.Logger // receives the same messages; may be nil
+
+	// Verified receives the output records that Verify checks, each record once. Several goroutines call it concurrently.
+	Verified func(first int64, recs []byte)
 
 	merge  *MergeOptions // for which these stand: the inputs are sorted, and Part is one of their merge
 	faults faults        // seams for fault injection, see faults_test.go
@@ -228,6 +239,6 @@ func (o *Options) recognition() format.Recognition {
 // toStdout reports whether the records go to the stream that the caller gave.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
 
-// ParseMemory reads a memory limit: a size as format.ParseLimit knows it, or a percentage of the memory of the machine
-// or its cgroup.
+// ParseMemory parses a memory limit. The limit is a size in the syntax of format.ParseLimit, or a percentage of the
+// memory of the machine or its cgroup.
 func ParseMemory(s string) (int64, error) { return profile.ParseMemory(s) }

@@ -12,13 +12,15 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Part{K: k, N: n} is the k-th of n parts, counted from 0; the zero Part is everything.
+// A Part selects one of several equal parts: Part{K: k, N: n} is the k-th of n parts, counted from 0. The zero Part
+// selects everything.
 type Part = input.Part
 
-// Cuts tells where each of the inputs, which are sorted, is cut for the n parts that Merge makes of them: part k has
-// the records of input i from [k][i] to before [k+1][i]. All parts have as many records, ±1, in the order (key, input,
-// position); with Unique or Duplicates all of equal keys are in one. It reads single records. With opt.Part only the
-// cuts of that share of the parts are found, of which the first is [0].
+// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n parts. For the result c,
+// part k consists of the records c[k][i] to c[k+1][i]-1 of each input i. The sizes of the parts differ by at most one
+// record. Records are ordered by key, input and position. With Unique or Duplicates, records with equal keys are in the
+// same part. Cuts reads only single records. With opt.Part, it returns only the cuts of that share of the parts; the
+// first of them is c[0].
 func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	if err := opt.Part.Validate(); n < 1 || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("cuts: for %d parts: must be at least 1", n))

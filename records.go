@@ -11,9 +11,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Records sorts and gives the records in their order instead of writing them, as the last merge makes them. A record is
-// valid until the next one is asked for. An error, with a nil record, is the last of the sequence. To stop early ends
-// the sort. Options.Output, Stdout, Sink and Compress have to be empty.
+// Records sorts the inputs and iterates over the sorted records instead of writing them. Each record is valid only
+// until the next iteration. If the sort fails, the last element is a nil record with the error. Breaking out of the
+// loop cancels the sort. The fields Output, Stdout, Sink and Compress of opt must be empty.
 func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if opt.Output != "" || opt.Stdout != nil || opt.Sink != nil || opt.Compress != "" {
@@ -66,9 +66,10 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 	return err
 }
 
-// SortSlice sorts the records that a slice has, in place, and returns what is left of it where Unique or Limit leave
-// records out; where Count makes them larger it may be another slice. The slice stands in for the inputs and the
-// output; it needs its size once more, beside MemoryBytes.
+// SortSlice sorts the records of a slice in place and returns the result. The result is shorter than the slice if
+// Unique or Limit leaves records out. With Count, the records grow, and the result may be a different slice. The slice
+// replaces the inputs and the output in opt. In addition to MemoryBytes, SortSlice needs as much memory as the slice
+// has.
 func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
 	if len(opt.Inputs)+len(opt.Sources) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil ||
 		opt.Sink != nil || opt.Compress != "" {

@@ -9,64 +9,66 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// SortPlan is what a sort would do and what that is expected to cost. It is as little stable as Detail is.
+// A SortPlan describes how a sort would run, and its predicted cost. Like Detail, it may change in any version.
 type SortPlan = plan.Plan
 
-// Rates are what a plan is based on, of one worker.
+// Rates are the rates of one worker from which a plan predicts times.
 type Rates = plan.Rates
 
-// Phase is a stage by Name, with the Bytes and Seconds that a plan predicts, or a run took beside what was Predicted.
+// A Phase is one stage of a sort. In a plan, Bytes and Seconds are predictions. In a report, they are measurements, and
+// Predicted is the prediction.
 type Phase = plan.Stage
 
-// Change is a strategy that was Planned, or asked for, and turned out not to be possible: Why, and which one Ran.
+// A Change describes a change of strategy during a run: the strategy that was Planned or requested, Why it was
+// impossible, and the strategy that Ran instead.
 type Change = engine.Change
 
-// Report tells what a sort or a merge did. Its fields are stable, but for those of Detail.
+// A Report describes a finished sort or merge. Its fields are stable, except those of Detail.
 type Report struct {
-	Records        int64    `json:"records"`       // read
-	RecordsOut     int64    `json:"records_out"`   // written
+	Records        int64    `json:"records"`       // number of records read
+	RecordsOut     int64    `json:"records_out"`   // number of records written
 	BytesRead      int64    `json:"bytes_read"`    // record bytes from the inputs, decompressed
 	BytesWritten   int64    `json:"bytes_written"` // record bytes to the output, before compression
 	BytesSpilled   int64    `json:"bytes_spilled"` // bytes written to temporary files
 	Seconds        float64  `json:"seconds"`
 	Device         string   `json:"device"`
-	Strategy       Strategy `json:"strategy"`                  // that ran
-	FallbackReason string   `json:"fallback_reason,omitempty"` // why the CPU sorted where a GPU had been chosen
-	Verified       bool     `json:"verified"`
-	ChecksumIn     string   `json:"checksum_in,omitempty"`  // with Options.Verify, of the records that were read
-	ChecksumOut    string   `json:"checksum_out,omitempty"` // and of those of the output
-	Summary        *Summary `json:"summary,omitempty"`      // and what else is to be known of these
+	Strategy       Strategy `json:"strategy"`                  // the strategy that ran
+	FallbackReason string   `json:"fallback_reason,omitempty"` // why the CPU replaced the chosen GPU
+	Verified       bool     `json:"verified"`                  // whether Options.Verify was set, and found no error
+	ChecksumIn     string   `json:"checksum_in,omitempty"`     // with Options.Verify, checksum of the input records
+	ChecksumOut    string   `json:"checksum_out,omitempty"`    // with Options.Verify, checksum of the output records
+	Summary        *Summary `json:"summary,omitempty"`         // with Options.Verify, a summary of the output
 
 	Detail Detail `json:"-"`
 }
 
-// Detail tells how a run went. It is not stable: any version may have other fields, or other values in them.
+// Detail describes how a run went. It is not stable: its fields and their values may change in any version.
 type Detail struct {
-	BytesKept   int64     `json:"bytes_kept"`        // of those read, what a checkpoint had of a run that was interrupted
-	SpillCodec  string    `json:"spill_codec"`       // compression of spill, where it is less so; "": nothing was spilled
+	BytesKept   int64     `json:"bytes_kept"`        // part of BytesRead that a checkpoint had already processed
+	SpillCodec  string    `json:"spill_codec"`       // compression of temporary data; "": nothing was spilled
 	MemoryLimit int64     `json:"memory_limit"`      // bytes
-	PeakMemory  int64     `json:"peak_memory"`       // bytes of anonymous memory, with Options.MeasureMemory; 0: not known
-	Algorithm   string    `json:"algorithm"`         // of the device
-	Chunks      int       `json:"chunks"`            // chunks or parts that were sorted
-	FanIn       int       `json:"fan_in"`            // runs of the last merge; 0: none
-	MergeLevels int       `json:"merge_levels"`      // 0: no merge
-	Limiting    string    `json:"limiting"`          // the phase that took the longest
-	Changes     []Change  `json:"changes,omitempty"` // of the strategy
+	PeakMemory  int64     `json:"peak_memory"`       // bytes of anonymous memory, with Options.MeasureMemory; 0: unknown
+	Algorithm   string    `json:"algorithm"`         // the algorithm of the device
+	Chunks      int       `json:"chunks"`            // number of chunks or partitions that were sorted
+	FanIn       int       `json:"fan_in"`            // number of runs in the last merge; 0: no merge
+	MergeLevels int       `json:"merge_levels"`      // number of merge levels; 0: no merge
+	Limiting    string    `json:"limiting"`          // the phase that took longest
+	Changes     []Change  `json:"changes,omitempty"` // changes of strategy
 	Phases      []Phase   `json:"phases"`
-	Plan        *SortPlan `json:"plan,omitempty"`      // what was predicted
-	Corrected   float64   `json:"corrected,omitempty"` // Plan.Seconds, by what the first phase took
+	Plan        *SortPlan `json:"plan,omitempty"`      // the plan with its predictions
+	Corrected   float64   `json:"corrected,omitempty"` // Plan.Seconds, scaled by the error of the first phase
 }
 
-// Summary is what is to be known of sorted records so that they can be one part of a whole.
+// A Summary describes the sorted records of one part. Summaries of consecutive parts can be combined.
 type Summary = format.Summary
 
-// CheckReport tells what Check saw. Summaries of the parts of a file add up. The whole is sorted if all parts are, and
-// each precedes the next.
+// A CheckReport is the result of Check. Summaries of the parts of a file can be added up. The whole file is sorted if
+// each part is sorted and precedes the next.
 type CheckReport struct {
 	Summary
 	Sorted bool `json:"sorted"`
 
-	// Of the first record that is out of order, as in DisorderError.
+	// The first record that is out of order, as in DisorderError.
 	Record int64  `json:"record,omitempty"`
 	Byte   int64  `json:"byte,omitempty"`
 	Key    string `json:"key,omitempty"`
@@ -96,36 +98,36 @@ func (s *session) report() *Report {
 	return r
 }
 
-// Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many. One that has the
-// method Expect of a Tracker is told of the phases to come, too.
+// Progress receives the progress of a run. Begin and End are called by one goroutine at a time, Add by many at once. If
+// the value also has the method Expect of Tracker, Expect receives the planned phases.
 type Progress interface {
-	Begin(phase string, totalBytes int64) // totalBytes < 0: not known
+	Begin(phase string, totalBytes int64) // totalBytes < 0: unknown
 	Add(bytes int64)
 	End()
 }
 
-// Snapshot says how far a run is. Each phase processes about all bytes of the input, so that the bytes of all phases
-// are a multiple of those.
+// A Snapshot describes the progress of a run. Each phase processes about as many bytes as the input has, so Total is a
+// multiple of the size of the input.
 type Snapshot struct {
 	Phase        string // the running phase; "" before the first
 	PhaseIndex   int    // its number, from 1
 	Phases       int    // the number of phases, as planned
 	PhaseDone    int64  // bytes of the running phase
-	PhaseTotal   int64  // its size in bytes; -1: not known
+	PhaseTotal   int64  // its size in bytes; -1: unknown
 	PhaseElapsed time.Duration
 	Done         int64 // bytes of all phases so far
-	Total        int64 // bytes of all phases; -1: not known
+	Total        int64 // bytes of all phases; -1: unknown
 	Elapsed      time.Duration
-	Remaining    time.Duration // at the rate so far, to the second; -1: not known
+	Remaining    time.Duration // the remaining time at the rate so far, in whole seconds; -1: unknown
 }
 
-// Tracker is a Progress that can be asked at any time how far the run is. The zero value is ready for one run.
+// A Tracker is a Progress that returns the state of a run at any time. The zero value is ready for one run.
 type Tracker struct{ engine engine.Tracker }
 
-// Snapshot is how far the run is.
+// Snapshot returns the progress of the run.
 func (t *Tracker) Snapshot() Snapshot { return Snapshot(t.engine.Snapshot()) }
 
-// Expect is told of the phases to come.
+// Expect receives the planned phases.
 func (t *Tracker) Expect(phases []Phase) { t.engine.Expect(phases) }
 
 // Begin implements Progress.

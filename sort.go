@@ -23,9 +23,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Sort sorts the inputs into the output: gather the facts, choose a plan, run it, finish. It ends soon after ctx is
-// cancelled, even while it waits for input. A Read of an Options.Stdin that is no file may then still be blocked, and
-// what it reads is lost.
+// Sort sorts the inputs into the output. It returns soon after ctx is cancelled, even while it waits for input. If
+// Options.Stdin is not a file, a Read of it may then still be blocked, and the bytes of that Read are lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	return opt.into(ctx, sortInputs)
 }
@@ -59,9 +58,9 @@ func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	return s.report(), err
 }
 
-// Plan returns what Sort would do with these options. It reads a sample of each input file and writes nothing. It
-// reads no pipe, whose bytes would be missing in the sort: neither a FIFO, nor a Source with a Reader, nor standard
-// input that is no file. The plan then assumes random keys in random order.
+// Plan returns the plan that Sort would follow with these options. It reads a sample of each input file and writes
+// nothing. It does not read from pipes, because these bytes would be missing in a later sort: a FIFO, a Source with a
+// Reader, or standard input that is not a file. For a pipe, the plan assumes random keys in random order.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 	opt, err := opt.withoutPipes()
 	if err != nil {
@@ -102,8 +101,9 @@ func (o Options) withoutPipes() (Options, error) {
 	return o, nil
 }
 
-// PlanFor is Plan for an input that is not there: so many records with uniformly random keys in random order, in a file
-// on a disk, not compressed, and room for all spill. The inputs of the options are not looked at.
+// PlanFor returns the plan for an input that does not exist yet and has the given number of records. It assumes an
+// uncompressed file on a disk, uniformly random keys in random order, and enough space for temporary files. It ignores
+// the inputs in opt.
 func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error) {
 	if records < 0 {
 		return nil, fmt.Errorf("plan for %d records: must not be negative", records)
