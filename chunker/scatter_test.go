@@ -242,3 +242,35 @@ func TestScatterMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestBlocksOfScatter counts the blocks that many workers append: more than the full ones, and no more than the plan
+// counts, also where frequent keys get parts of their own.
+func TestBlocksOfScatter(t *testing.T) {
+	const records, parts, workers = 1 << 18, 24, 16
+	k := formattest.Keyer(t, words)
+	for _, dist := range []string{"uniform", "zipf"} {
+		g, err := format.NewGenerator(k.Layout(), dist, 1, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs := make([]byte, 8*records)
+		g.Fill(recs, 0)
+		keys := make([]uint64, 1<<14)
+		k.Prefixes(keys, recs[:8*len(keys)])
+		slices.Sort(keys)
+		opt := plan.Scatter{Workers: workers, Sections: workers, BlockBytes: 4 << 10, UnitBytes: 64 << 10}
+		data := openData(t, words, []string{writeFile(t, recs)}, nil)
+		made, err := Scatter(t.Context(), k, data, NewClassifier(keys, parts), newTestSpill(t, words, nil), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := int64(0)
+		for _, part := range made {
+			blocks += int64(part.Blocks())
+		}
+		full := int64(len(recs) / opt.BlockBytes)
+		if most := opt.Blocks(int64(len(recs)), parts); blocks <= full || blocks > most {
+			t.Errorf("%s: %d blocks in %d parts; %d are full, the plan has %d", dist, blocks, len(made), full, most)
+		}
+	}
+}

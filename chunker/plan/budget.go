@@ -235,7 +235,7 @@ func indexShare(f *Facts, block int, memory int64) int64 {
 	if f.Records < 0 {
 		return min(memory/streamPart, maxStreamIndex)
 	}
-	return min(indexBytes(f, block, memory), memory/indexPart)
+	return min(max(indexBytes(f, block, memory), f.spillIndex), memory/indexPart)
 }
 
 // IndexEntryBytes is the memory of a block's entry in the index of a run.

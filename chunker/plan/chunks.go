@@ -156,7 +156,7 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 		for block := largest; ; block /= 2 {
 			opt.BlockBytes = max(block/size, 1) * size
 			opt.Sections = opt.sections(f, records*int64(size), fit)
-			blocks := records*int64(size)/int64(opt.BlockBytes) + int64(fit*opt.Sections)
+			blocks := opt.Blocks(records*int64(size), fit)
 			index := indexEntries(f, min(blocks, int64(fit*opt.Workers*LeastStored)))
 			index = max(index, min(indexEntries(f, blocks), s.IndexBytes))
 			if opt.Memory(fit)+index <= s.IndexBytes+memory || fit <= 2 {

@@ -28,7 +28,8 @@ type Facts struct {
 	Memory  int64       // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
 	Devices []Device
 
-	unused int64 // bytes of the memory limit that a plan leaves alone
+	unused     int64 // bytes of the memory limit that a plan leaves alone
+	spillIndex int64 // bytes that the index of the chosen strategy needs; 0: not known yet
 }
 
 // Asked is what the user asks for, with the defaults filled in.

@@ -134,6 +134,7 @@ type Candidate struct {
 	Together     int     `json:"-"` // records that are sifted together
 
 	fetched float64 // records that are read back from spill, as stored
+	index   int64   // bytes of the index of all blocks that it spills; 0: no more than the budget has
 }
 
 // Impossible is the error of a strategy that turns out not to be possible, with nothing lost: the next candidate is
@@ -164,8 +165,31 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	return best, nil
 }
 
-// newPlan weighs them with the memory that is not left alone.
+// indexRounds bounds how often a plan is made with a larger index: it leaves less memory for chunks, so that the parts
+// are a few more.
+const indexRounds = 4
+
+// newPlan weighs the strategies with the memory that is not left alone. It gives the index of temporary data the memory
+// that the chosen strategy's blocks need, unless that is more than an index may take: then it is in a file.
 func newPlan(f *Facts, profile *Profile) (*Plan, error) {
+	best, err := planWith(f, profile)
+	sized := *f
+	for range indexRounds {
+		if err != nil || f.Records < 0 || best.Considered[0].index <= best.Sizes.IndexBytes {
+			return best, err
+		}
+		sized.spillIndex = best.Considered[0].index
+		again, err := planWith(&sized, profile)
+		if err != nil || again.Strategy != best.Strategy || again.Sizes.IndexBytes < sized.spillIndex {
+			return best, nil
+		}
+		best = again
+	}
+	return best, nil
+}
+
+// planWith weighs the strategies with the memory that the facts give to the index.
+func planWith(f *Facts, profile *Profile) (*Plan, error) {
 	c := newChooser(f, profile)
 	if _, fit := c.shares(); f.Asked.Strategy == Spread && !fit {
 		return nil, errSpread

@@ -523,6 +523,42 @@ func TestIndexOfSpill(t *testing.T) {
 	}
 }
 
+// TestIndexOfPartition: the budget has memory for every block that a partition appends, the short ones that each worker
+// ends its parts with included, so that its index is not in a file. An index that needs too much of the memory is.
+func TestIndexOfPartition(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		records, memory int64
+		workers         int
+		size            int // of a record, with the memory that sorting it takes
+		fits            bool
+	}{
+		{"1 GiB in 64 MiB by 16 workers", 1 << 27, 64 * mib, 16, 16, true},
+		{"512 MiB in 32 MiB by 2 workers", 1 << 26, 32 * mib, 2, 12, true},
+		{"512 MiB in 32 MiB by 16 workers", 1 << 26, 32 * mib, 16, 24, false},
+	} {
+		f := factsOf(t, c.records, c.memory)
+		f.Spill.OnDisk, f.Output.OnDisk = false, false
+		f.Asked.Workers, f.Asked.Strategy = c.workers, Partition
+		f.Devices = []Device{hostDevice(c.size)}
+		p := choose(t, f)
+		s := &p.Sizes
+		scatter, fit := FitParts(f, s, c.records, p.Chunks)
+		blocks := 8*c.records/int64(scatter.BlockBytes) + int64(fit*c.workers)
+		need := blocks * IndexEntryBytes(8)
+		if scatter.Workers != c.workers || fit != p.Chunks {
+			t.Errorf("%s: %d workers send records to %d parts of %d", c.name, scatter.Workers, fit, p.Chunks)
+		}
+		if fits := need <= s.IndexBytes; fits != c.fits {
+			t.Errorf("%s: the index of %d blocks takes %d bytes of %d", c.name, blocks, need, s.IndexBytes)
+		}
+		line := slices.IndexFunc(p.Budget.Lines, func(l Line) bool { return l.For == "index of spill" })
+		if line < 0 || p.Budget.Lines[line].Bytes != s.IndexBytes {
+			t.Errorf("%s: the budget %v has no line of %d bytes", c.name, p.Budget.Lines, s.IndexBytes)
+		}
+	}
+}
+
 // TestKeysThatRepeatAreCompressed plans on spill that is smaller where the sample has its keys more than once.
 func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	merged := func(distinct int, codec string) Candidate {
@@ -589,7 +625,7 @@ func TestQueue(t *testing.T) {
 		{func(*Facts) {}, mostRequests, true, true},
 		{func(f *Facts) { f.Memory = 64 * gib }, 0, false, false},
 		{func(f *Facts) { f.Asked.MemoryBytes = 32 * mib }, 0, false, false},
-		{func(f *Facts) { f.Asked.MemoryBytes = 128 * mib }, 28, true, true},
+		{func(f *Facts) { f.Asked.MemoryBytes = 128 * mib }, 25, true, true},
 		{func(f *Facts) { f.ReadRate = DefaultProfile().ReadBytes }, mostRequests, false, true},
 		{func(f *Facts) { f.ReadRate, f.FromDisk = DefaultProfile().ReadBytes, true }, mostRequests, true, true},
 		{func(f *Facts) { f.Remote = true }, mostRequests, false, true},

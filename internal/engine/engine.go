@@ -186,22 +186,6 @@ func (r *Run) openQueue() (err error) {
 // leastIndexBytes are for the index of what a plan did not expect to spill.
 const leastIndexBytes = 64 << 10
 
-const (
-	plentyOfMemory = 64 << 20 // of memory, from which on the runtime's share has room to spare
-	indexPart      = 12       // the index may take this part of the limit
-)
-
-// indexBytes returns the memory for the index of temporary data. A partition by many workers appends smaller blocks
-// than the plan counts, and reading single entries from a file costs up to a tenth of its time, so with a large limit
-// the index may use some of the memory that the limit leaves for the Go runtime.
-func indexBytes(p *plan.Plan, sizeKnown bool) int64 {
-	planned := max(p.Sizes.IndexBytes, leastIndexBytes)
-	if !sizeKnown || p.MemoryLimit < plentyOfMemory {
-		return planned
-	}
-	return max(planned, p.MemoryLimit/indexPart)
-}
-
 // Spill makes the temporary files, once.
 func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
@@ -211,7 +195,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
-		ExpectBytes: expectBytes, IndexBytes: indexBytes(r.Plan, r.Facts.Records >= 0),
+		ExpectBytes: expectBytes, IndexBytes: max(s.IndexBytes, leastIndexBytes),
 		OutputBytes: r.Facts.Spill.Output, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
 		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
 	})
