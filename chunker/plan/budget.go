@@ -277,7 +277,7 @@ func fanIn(f *Facts, s Sizes) int {
 }
 
 // Merges reports whether memory is enough to merge at all: blocks of large records may be too large for that.
-func (s *Sizes) Merges(f *Facts) bool { return LeastMerge(f.Keyer, s.BlockBytes) <= s.MergeBytes }
+func (s *Sizes) Merges(f *Facts) bool { return leastMerge(f.Keyer, s.BlockBytes) <= s.MergeBytes }
 
 // MemoryError says that the memory limit is too little for what was asked.
 type MemoryError struct {

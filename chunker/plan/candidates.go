@@ -316,12 +316,12 @@ func (c *chooser) scatter(chunk int64) (s Scatter, parts, fit, passes int) {
 
 // indexOfParts returns the memory of the index of all parts. Where parts are partitioned again, one at a time is: its
 // own parts are there beside those of the first pass.
-func (c *chooser) indexOfParts(s Scatter, fit, passes int) int64 {
-	blocks := s.Blocks(c.f.bytes(), fit)
+func indexOfParts(f *Facts, s Scatter, fit, passes int) int64 {
+	blocks := s.Blocks(f.bytes(), fit)
 	if passes > 1 {
-		blocks += s.Blocks(c.f.bytes()/int64(fit), fit)
+		blocks += s.Blocks(f.bytes()/int64(fit), fit)
 	}
-	return indexEntries(c.f, blocks)
+	return indexEntries(f, blocks)
 }
 
 func (c *chooser) partition() Candidate {
@@ -348,7 +348,7 @@ func (c *chooser) partition() Candidate {
 	n := c.known()
 	a.Temp, a.fetched = int64(passes)*c.f.bytes(), passes*n
 	a.Room = roomFor(a.Temp, scatter.BlockBytes)
-	a.index = c.indexOfParts(scatter, fit, levels)
+	a.index = indexOfParts(c.f, scatter, fit, levels)
 	if passes > 1 && a.Possible {
 		a.Why = fmt.Sprintf("%.0f passes to partition, %d parts at a time, and one to sort them",
 			passes, fit)

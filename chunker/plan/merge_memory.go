@@ -44,8 +44,8 @@ func MergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	return int64(workers)*MergeWorker(k, blockBytes) + int64(buffers)*MergeBuffer(k, records)
 }
 
-// LeastMerge is the least memory with which two runs with blocks of blockBytes can be merged.
-func LeastMerge(k *format.Keyer, blockBytes int) int64 {
+// leastMerge is the least memory with which two runs with blocks of blockBytes can be merged.
+func leastMerge(k *format.Keyer, blockBytes int) int64 {
 	return MergeWorker(k, blockBytes) + 3*max(MergeBuffer(k, blockBytes/k.Layout().RecordSize), 8)
 }
 

@@ -25,8 +25,8 @@ func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
 
-// Blocks returns the most blocks that the pass appends: the full ones, and a short one at the end of each section of each
-// part. Frequent keys get parts of their own, up to half as many again.
+// Blocks returns the most blocks that the pass appends: the full ones, and a short one at the end of each section of
+// each part. Frequent keys get parts of their own, up to half as many again.
 func (s *Scatter) Blocks(bytes int64, parts int) int64 {
 	ends := int64(parts+parts/2) * int64(max(s.Sections, s.Workers))
 	return max(bytes, 0)/int64(s.BlockBytes) + ends
