@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -47,14 +48,14 @@ func (o *Options) validateCheckpoint() error {
 func isOnce(s input.Source) bool { return s.IsStdin() || s.Reader != nil }
 
 // openCheckpoint opens the checkpoint that is asked for.
-func (s *session) openCheckpoint(readOnly bool) error {
+func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	if s.opt.Checkpoint == "" {
 		return nil
 	}
 	if !outputOf(&s.opt).File {
 		return fmt.Errorf("checkpoint: output %s is not a regular file and cannot be rewritten", s.opt.Output)
 	}
-	kept, err := spill.OpenCheckpoint(s.opt.Checkpoint, readOnly)
+	kept, err := spill.OpenCheckpoint(ctx, s.opt.Checkpoint, readOnly)
 	if err != nil {
 		return err
 	}

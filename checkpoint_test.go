@@ -265,7 +265,7 @@ func TestCheckpointTogetherWith(t *testing.T) {
 // TestCheckpointIsLocked refuses a second process, also to look at what changes.
 func TestCheckpointIsLocked(t *testing.T) {
 	opt, want := cutOff(t, 300)
-	held, err := spill.OpenCheckpoint(opt.Checkpoint, false)
+	held, err := spill.OpenCheckpoint(t.Context(), opt.Checkpoint, false)
 	if err != nil {
 		t.Fatal(err)
 	}

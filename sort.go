@@ -143,7 +143,7 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 		return nil, err
 	}
 	err = safely.Call(func() error {
-		if err := s.openCheckpoint(onlyPlan); err != nil {
+		if err := s.openCheckpoint(ctx, onlyPlan); err != nil {
 			return err
 		}
 		return s.choose(ctx)

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,8 +40,8 @@ type Checkpoint struct {
 }
 
 // OpenCheckpoint makes a checkpoint, whose folder a crash may not take away, or goes on with it. Nobody else may work
-// there meanwhile. readOnly: it only reads what is finished, if anything is.
-func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
+// there meanwhile; to wait for another process ends with ctx. readOnly: it only reads what is finished, if anything is.
+func OpenCheckpoint(ctx context.Context, folder string, readOnly bool) (*Checkpoint, error) {
 	c := &Checkpoint{folder: folder}
 	c.background.SetLimit(1)
 	var err error
@@ -53,7 +54,7 @@ func OpenCheckpoint(folder string, readOnly bool) (*Checkpoint, error) {
 		err = checkOurs(folder)
 	}
 	if err == nil {
-		err = c.kept.open(folder, readOnly)
+		err = c.kept.open(ctx, folder, readOnly)
 	}
 	if readOnly && errors.Is(err, fs.ErrNotExist) {
 		return c, nil

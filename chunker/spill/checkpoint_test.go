@@ -16,7 +16,7 @@ import (
 func TestCompleteOutputIsRemembered(t *testing.T) {
 	dir := t.TempDir()
 	folder, out := filepath.Join(dir, "kept"), filepath.Join(dir, "out")
-	c, err := OpenCheckpoint(folder, false)
+	c, err := OpenCheckpoint(t.Context(), folder, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	if err := c.Close(); err == nil {
 		t.Error("there is no error")
 	}
-	if c, err = OpenCheckpoint(folder, false); err != nil {
+	if c, err = OpenCheckpoint(t.Context(), folder, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Identify(Identity{{"the sort", "x"}, {"the inputs", "now one of them"}}, out); err != nil {
@@ -54,7 +54,7 @@ func TestCheckpointIsMadeOnce(t *testing.T) {
 	opened := make(chan *Checkpoint, 8)
 	for range cap(opened) {
 		go func() {
-			c, err := OpenCheckpoint(folder, false)
+			c, err := OpenCheckpoint(t.Context(), folder, false)
 			if err != nil && !strings.Contains(err.Error(), "another process uses it") {
 				t.Error(err)
 			}
@@ -83,7 +83,7 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err := os.WriteFile(part, make([]byte, 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenCheckpoint(folder, false)
+	c, err := OpenCheckpoint(t.Context(), folder, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err = OpenCheckpoint(folder, false); err != nil || c.Output().Name != "out" {
+	if c, err = OpenCheckpoint(t.Context(), folder, false); err != nil || c.Output().Name != "out" {
 		t.Fatalf("the output is lost, %v", err)
 	}
 	c.Finish()
@@ -106,7 +106,8 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(manifest, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenCheckpoint(folder, false); err == nil || !strings.Contains(err.Error(), "its manifest is damaged") {
+	_, err = OpenCheckpoint(t.Context(), folder, false)
+	if err == nil || !strings.Contains(err.Error(), "its manifest is damaged") {
 		t.Errorf("the error is: %v", err)
 	}
 	if still, err := os.ReadFile(manifest); string(still) != text {
@@ -117,7 +118,7 @@ func TestManifestIsMadeWhole(t *testing.T) {
 // filledCheckpoint makes a checkpoint with everything that one can have.
 func filledCheckpoint(t *testing.T, folder string) {
 	t.Helper()
-	c, err := OpenCheckpoint(folder, false)
+	c, err := OpenCheckpoint(t.Context(), folder, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func filledCheckpoint(t *testing.T, folder string) {
 func TestDamagedManifest(t *testing.T) {
 	folder := t.TempDir()
 	filledCheckpoint(t, folder)
-	c, err := OpenCheckpoint(folder, true)
+	c, err := OpenCheckpoint(t.Context(), folder, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestDamagedManifest(t *testing.T) {
 	for _, name := range []string{manifestName, c.kept.Runs[1].indexName()} {
 		t.Run(name, func(t *testing.T) { damageEverywhere(t, folder, name) })
 	}
-	again, err := OpenCheckpoint(folder, true)
+	again, err := OpenCheckpoint(t.Context(), folder, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func damageEverywhere(t *testing.T, folder, name string) {
 
 func checkDamaged(t *testing.T, folder, what string) {
 	t.Helper()
-	_, err := OpenCheckpoint(folder, false)
+	_, err := OpenCheckpoint(t.Context(), folder, false)
 	if err == nil {
 		t.Fatalf("%s: there is no error", what)
 	}
@@ -246,7 +247,7 @@ func TestNothingOpenIsRemoved(t *testing.T) {
 	}
 	defer func() { removeFile = os.Remove }()
 	leftOver := filepath.Join(folder, ".nfs0001")
-	c, err := OpenCheckpoint(folder, false)
+	c, err := OpenCheckpoint(t.Context(), folder, false)
 	if err = errors.Join(err, os.WriteFile(leftOver, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}

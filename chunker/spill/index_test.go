@@ -168,7 +168,7 @@ func TestCheckpointKeepsIndexFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	want := numbered(0, 3000)
 	for round := range 3 {
-		c, err := OpenCheckpoint(folder, false)
+		c, err := OpenCheckpoint(t.Context(), folder, false)
 		if err != nil {
 			t.Fatal(err)
 		}

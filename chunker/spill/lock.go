@@ -1,12 +1,15 @@
 package spill
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/extsort/extsort/internal/filelock"
 )
 
 // folderLock is the lock on the folder of a checkpoint: of one process that writes there, or of several that read. It
@@ -21,14 +24,11 @@ type folderLock struct {
 // after its parent has heard of its end.
 const lockTimeout = 2 * time.Second
 
-// lockPause is the time between two tries.
-const lockPause = 10 * time.Millisecond
-
 var errLocked = errors.New("another process uses it: wait for it, or name another directory")
 
 // lockFolder waits for the lock. To read, it makes no file.
-func lockFolder(folder string, shared bool) (*folderLock, error) {
-	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockPause) {
+func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, error) {
+	for {
 		file, err := openLock(folder, shared)
 		if err != nil {
 			return nil, err
@@ -36,16 +36,16 @@ func lockFolder(folder string, shared bool) (*folderLock, error) {
 		if file == nil {
 			return &folderLock{folder: folder, shared: shared}, nil
 		}
-		locked, err := tryLock(file, shared)
-		if locked && isNamed(file) {
+		err = filelock.Wait(ctx, file, filelock.Kind(shared), lockTimeout)
+		if err == nil && isNamed(file) {
 			return &folderLock{folder: folder, file: file, shared: shared}, nil
 		}
 		file.Close()
+		if errors.Is(err, filelock.ErrBusy) {
+			return nil, errLocked
+		}
 		if err != nil {
 			return nil, err
-		}
-		if time.Now().After(deadline) {
-			return nil, errLocked
 		}
 	}
 }

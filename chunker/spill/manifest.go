@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,8 +195,8 @@ const manifestHeader = "extsort-checkpoint %d %s %d\n"
 
 // open locks the folder, so that nobody else writes there meanwhile, and reads the manifest if there is one. After an
 // error the folder is not locked.
-func (m *manifest) open(folder string, readOnly bool) error {
-	lock, err := lockFolder(folder, readOnly)
+func (m *manifest) open(ctx context.Context, folder string, readOnly bool) error {
+	lock, err := lockFolder(ctx, folder, readOnly)
 	if err != nil {
 		return err
 	}

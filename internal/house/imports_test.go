@@ -31,6 +31,7 @@ var house = []struct{ folder, layer string }{
 	{"device/tune", "device"},
 
 	{"internal/fields", "format"},
+	{"internal/filelock", "format"},
 	{"internal/filename", "format"},
 	{"internal/option", "format"},
 	{"internal/safely", "format"},

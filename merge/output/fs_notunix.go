@@ -39,7 +39,4 @@ const renamesOpen = false
 // lock is not supported: temporary names are random, and what a killed run leaves is the user's to remove.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-// lockNaming locks nothing: two commands must not write the same set at once.
-func lockNaming(*os.File) error { return nil }
-
 func isDead(*os.File) bool { return false }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -107,29 +106,6 @@ func lock(f *os.File) error {
 		}
 	}
 }
-
-// lockNaming keeps others from naming the files of a set in the folder, until it is closed. Where the file system locks
-// no folders it does nothing.
-func lockNaming(folder *os.File) error {
-	for deadline := time.Now().Add(namingTimeout); ; time.Sleep(namingPause) {
-		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return errors.New("another process renames the files of a set in this directory: wait for it, " +
-				"then run this again")
-		}
-	}
-}
-
-const (
-	// namingTimeout is how long others may take to name their files.
-	namingTimeout = time.Minute
-
-	// namingPause is the time between two tries to lock the folder.
-	namingPause = 10 * time.Millisecond
-)
 
 // isDead reports whether the owner of a file lives no more, and keeps others from finding out the same.
 func isDead(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }

@@ -61,7 +61,7 @@ func NewSet(ctx context.Context, name string, fault func(operation string) error
 	}
 	err := s.checkCount(name, s.most())
 	if err == nil {
-		s.names, err = newSetNames(name, opt.Compression, s.most())
+		s.names, err = newSetNames(ctx, name, opt.Compression, s.most())
 	}
 	if err == nil {
 		err = s.open(ctx)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filelock"
 	"github.com/extsort/extsort/internal/filename"
 )
 
@@ -50,47 +51,71 @@ type setNames struct {
 const minDigits = 3
 
 // newSetNames makes the names of a set of so many files at most, and refuses to write over or beside files that are so
-// named and are of no set.
-func newSetNames(name string, codec format.Compression, most int64) (setNames, error) {
+// named and are of no set. If another process is naming its set, it waits until that is done, or ctx is.
+func newSetNames(ctx context.Context, name string, codec format.Compression, most int64) (setNames, error) {
 	n := setNames{stem: name, digits: max(len(strconv.FormatInt(most-1, 10)), minDigits)}
 	if named, _ := format.ParseCompression("", name); codec != format.None && named == codec {
 		n.suffix = filepath.Ext(name)
 		n.stem = strings.TrimSuffix(name, n.suffix)
 	}
-	folder, base := filepath.Split(n.stem)
-	if base == "" {
+	if _, base := filepath.Split(n.stem); base == "" {
 		return n, fmt.Errorf("create output %s: it is a directory", name)
 	}
-	// Another command may be naming its set right now, so a file that no index lists gets a moment to be listed.
-	var err error
-	for try := 0; try < checkTries; try++ {
-		if err = n.check(name, folder); err == nil {
-			return n, nil
-		}
-		time.Sleep(checkPause)
+	unlock, err := n.lock(ctx, filelock.Shared)
+	if err == nil {
+		err = n.check()
+		unlock()
 	}
-	return n, err
+	if err != nil {
+		return n, fmt.Errorf("create output %s: %w", name, err)
+	}
+	return n, nil
 }
 
-const (
-	checkTries = 20
-	checkPause = 5 * time.Millisecond
-)
-
 // check reads the names of the old set, and returns an error for a file with the name of a part that is of no set.
-func (n *setNames) check(name, folder string) error {
-	if err := n.readBefore(); err != nil {
-		return fmt.Errorf("create output %s: %w", name, err)
-	}
+//
+// Where directories cannot be locked, another process may be naming its set meanwhile. So check lists the directory
+// before it reads which files are of a set: a file that has its name by then is in the journal or in the index.
+func (n *setNames) check() error {
+	folder := n.folder()
 	entries, _ := os.ReadDir(folder + ".") // what cannot be listed, nobody takes for a part of the set
+	if err := n.readBefore(); err != nil {
+		return err
+	}
 	for _, entry := range entries {
 		if n.has(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
-			return fmt.Errorf("create output %s: %s exists, but no index lists it: "+
-				"remove it, or name another output", name, folder+entry.Name())
+			return fmt.Errorf("%s exists, but no index lists it: remove it, or name another output",
+				folder+entry.Name())
 		}
 	}
 	return nil
 }
+
+// lock keeps other processes from naming the files of a set in the directory. It waits for one that does so. Where the
+// file system locks no directories, it does nothing.
+func (n *setNames) lock(ctx context.Context, kind filelock.Kind) (unlock func(), err error) {
+	folder, err := os.Open(n.folder() + ".")
+	if err != nil {
+		return func() {}, nil // the directory may be written but not read, or it is reported when files are made there
+	}
+	unlock = func() { folder.Close() }
+	err = filelock.Wait(ctx, folder, kind, namingTimeout)
+	switch {
+	case err == nil:
+		return unlock, nil
+	case errors.Is(err, filelock.ErrBusy):
+		unlock()
+		return nil, errors.New("another process renames the files of a set in this directory: wait for it, " +
+			"then run this again")
+	case ctx.Err() != nil:
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// namingTimeout is how long other processes may take to name their files.
+const namingTimeout = time.Minute
 
 // newEntry is the entry of a file.
 func newEntry(name string) IndexEntry {
@@ -102,13 +127,14 @@ func (e *IndexEntry) file() string {
 	return filename.Restore(e.Name, e.RawName)
 }
 
-// readBefore finds the files of the set that stands there, or of one whose naming was interrupted.
+// readBefore finds the files of an existing set, or of one whose naming was interrupted. The journal is removed after
+// the index got its name, so it is read first.
 func (n *setNames) readBefore() error {
 	n.before = nil
-	if err := n.read(n.index()); err != nil {
+	if err := n.read(n.journal()); err != nil {
 		return err
 	}
-	return n.read(n.journal())
+	return n.read(n.index())
 }
 
 // read adds the files that an index lists, if there is one of that name.
@@ -138,6 +164,12 @@ func (n *setNames) journal() string { return n.hidden("naming") }
 
 // oldIndex is the name of the index of the old set meanwhile.
 func (n *setNames) oldIndex() string { return n.hidden("old-index") }
+
+// folder is the directory of the set with a slash behind it, or "".
+func (n *setNames) folder() string {
+	folder, _ := filepath.Split(n.stem)
+	return folder
+}
 
 func (n *setNames) hidden(what string) string {
 	folder, base := filepath.Split(n.stem)
@@ -191,7 +223,14 @@ func (s *set) appear(ctx context.Context) error {
 	if err == nil {
 		err = s.tempNames()
 	}
+	var unlock func()
 	if err == nil {
+		unlock, err = attempt(s.index, "lock directory", func() (func(), error) {
+			return s.names.lock(ctx, filelock.Exclusive)
+		})
+	}
+	if err == nil {
+		defer unlock() // when the names are durable
 		err = s.nameAll()
 	}
 	if err != nil {
@@ -221,12 +260,9 @@ func (s *set) tempNames() error {
 	return nil
 }
 
-// nameAll renames the files. A journal tells the next run which ones they are, should this one be killed meanwhile. Of
-// several commands that write the same set one does so at a time: the last one's is there, whole.
+// nameAll renames the files, while the directory is locked. A journal tells the next run which ones they are, should
+// this one be killed meanwhile. Of several commands that write the same set, the last one's is there, whole.
 func (s *set) nameAll() error {
-	if err := s.index.do("lock directory", func() error { return lockNaming(s.index.folder) }); err != nil {
-		return err
-	}
 	if err := s.names.readBefore(); err != nil { // it may be another one by now
 		return err
 	}

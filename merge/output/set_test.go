@@ -288,15 +288,20 @@ func TestSetIndexCannotBeRead(t *testing.T) {
 
 // writeSet writes records of a byte.
 func writeSet(stem string, fault func(string) error, recs string, split Split) error {
+	return writeSetUntil(context.Background(), stem, fault, recs, split)
+}
+
+// writeSetUntil is writeSet until ctx is cancelled. After an error the set is given up.
+func writeSetUntil(ctx context.Context, stem string, fault func(string) error, recs string, split Split) error {
 	opt := Options{RecordSize: 1, Keyer: byteKeys, Records: int64(len(recs))}
-	sink, err := NewSet(context.Background(), stem, fault, split, opt)
+	sink, err := NewSet(ctx, stem, fault, split, opt)
 	if err != nil {
 		return err
 	}
-	if err := sink.WriteBlock(context.Background(), 0, []byte(recs)); err != nil {
+	if err := sink.WriteBlock(ctx, 0, []byte(recs)); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
-	return sink.Commit(context.Background(), int64(len(recs)))
+	return sink.Commit(ctx, int64(len(recs)))
 }
 
 // TestSetRefuses writes neither over nor beside what is of no set, and takes away what the old set had more.

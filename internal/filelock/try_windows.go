@@ -1,4 +1,4 @@
-package spill
+package filelock
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of a file unless another process has it.
-func tryLock(file *os.File, shared bool) (locked bool, err error) {
+// Try takes the lock of a file unless another process has it.
+func Try(file *os.File, kind Kind) (locked bool, err error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if !shared {
+	if kind == Exclusive {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
 	err = windows.LockFileEx(windows.Handle(file.Fd()), how, 0, 1, 0, new(windows.Overlapped))

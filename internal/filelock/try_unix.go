@@ -1,6 +1,6 @@
 //go:build unix
 
-package spill
+package filelock
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock of a file unless another process has it.
-func tryLock(file *os.File, shared bool) (locked bool, err error) {
+// Try takes the lock of a file unless another process has it.
+func Try(file *os.File, kind Kind) (locked bool, err error) {
 	how := unix.LOCK_EX
-	if shared {
+	if kind == Shared {
 		how = unix.LOCK_SH
 	}
 	err = unix.Flock(int(file.Fd()), how|unix.LOCK_NB)

@@ -1,0 +1,29 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestWaitForCheckpointEnds opens a checkpoint that another process uses: the wait ends with its context, and with an
+// error of its own.
+func TestWaitForCheckpointEnds(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "kept")
+	held, err := OpenCheckpoint(t.Context(), folder, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
+	start := time.Now()
+	_, err = OpenCheckpoint(ctx, folder, true)
+	if took := time.Since(start); !errors.Is(err, stopped) || took >= lockTimeout {
+		t.Errorf("after %v the error is %v", took, err)
+	}
+}

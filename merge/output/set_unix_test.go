@@ -1,0 +1,98 @@
+//go:build unix
+
+package output
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filelock"
+)
+
+// TestNamesWaitForNaming begins a set while another process names the same one: the directory is locked, and there are
+// files that no index lists. Whether they are of a set is decided when the lock is released.
+func TestNamesWaitForNaming(t *testing.T) {
+	for _, listed := range []bool{false, true} {
+		stem := filepath.Join(t.TempDir(), "out")
+		if err := writeSet(stem, nil, "ab", Split{Files: 2}); err != nil {
+			t.Fatal(err)
+		}
+		index := content(t, stem+".index")
+		if err := os.Remove(stem + ".index"); err != nil {
+			t.Fatal(err)
+		}
+		names := setNames{stem: stem}
+		unlock, err := names.lock(t.Context(), filelock.Exclusive)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		cancelled, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(errInjected) })
+		start := time.Now()
+		_, err = newSetNames(cancelled, stem, format.None, 2)
+		if took := time.Since(start); !errors.Is(err, errInjected) || took > 10*time.Second {
+			t.Errorf("cancelled, after %v the error is %v", took, err)
+		}
+
+		decided := make(chan error)
+		go func() {
+			_, err := newSetNames(t.Context(), stem, format.None, 2)
+			decided <- err
+		}()
+		select {
+		case err := <-decided:
+			t.Fatalf("decided while the directory was locked: %v", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+		if listed {
+			if err := os.WriteFile(stem+".index", []byte(index), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unlock()
+		err = <-decided
+		if listed && err != nil || !listed && (err == nil || !strings.Contains(err.Error(), "no index lists it")) {
+			t.Errorf("listed %v: %v", listed, err)
+		}
+	}
+}
+
+// TestNamingWaitsForLook names a set while another process looks at the directory. To wait for it can be cancelled, and
+// then the old set is as it was.
+func TestNamingWaitsForLook(t *testing.T) {
+	folder := t.TempDir()
+	stem := filepath.Join(folder, "out")
+	if err := writeSet(stem, nil, "abcd", Split{Bytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	looking := setNames{stem: stem}
+	unlock, err := looking.lock(t.Context(), filelock.Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(errInjected) })
+	if err := writeSetUntil(ctx, stem, nil, "xyz", Split{Files: 2}); !errors.Is(err, errInjected) {
+		t.Errorf("cancelled, the error is %v", err)
+	}
+	if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "abcd" || len(names(t, folder)) != 5 {
+		t.Errorf("cancelled, the set has %q, and the directory %q", all, names(t, folder))
+	}
+
+	time.AfterFunc(50*time.Millisecond, unlock)
+	if err := writeSet(stem, nil, "xyz", Split{Files: 2}); err != nil {
+		t.Error(err)
+	}
+	if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "xyz" {
+		t.Errorf("the set has %q", all)
+	}
+}
