@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort/chunker"
@@ -20,6 +19,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
@@ -167,7 +167,7 @@ func (o *Options) validate() error {
 	check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
 	check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
-		least := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, humanize.IBytes(MinMemory))
+		least := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, human.Bytes(MinMemory))
 		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
 	}
 	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink, "is the output: leave Output and "+

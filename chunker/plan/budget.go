@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -288,7 +287,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("memory limit %s: %s", humanize.IBytes(uint64(max(e.Limit, 0))), e.Text)
+	return fmt.Sprintf("memory limit %s: %s", human.Bytes(e.Limit), e.Text)
 }
 
 // TooLittle is the error of a memory limit that is too little, with the least that is enough.

@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/internal/filename"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // Strategy is a way in which sorted chunks become one sorted output.
@@ -342,7 +341,7 @@ func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
 		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.Room) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s of temporary data, but only %s are free",
-				humanize.IBytes(uint64(a.Room)), humanize.IBytes(uint64(c.f.Spill.Free)))
+				human.Bytes(a.Room), human.Bytes(c.f.Spill.Free))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
 		}
 	}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -64,11 +63,11 @@ func (e *RoomError) Error() string { return e.text }
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	beside, advice := "", fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if output > 0 {
-		beside = fmt.Sprintf(" and %s for the output on the same disk", humanize.IBytes(uint64(output)))
+		beside = fmt.Sprintf(" and %s for the output on the same disk", human.Bytes(output))
 	}
 	if kept {
 		advice = fmt.Sprintf("free some space, or name another with %v", option.Checkpoint)
 	}
 	return &RoomError{fmt.Sprintf("temporary directory %s: the sort needs %s at least%s, but only %s are free (%s)",
-		strings.Join(folders, ", "), humanize.IBytes(uint64(least)), beside, humanize.IBytes(uint64(free)), advice)}
+		strings.Join(folders, ", "), human.Bytes(least), beside, human.Bytes(free), advice)}
 }

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/dustin/go-humanize"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/zeebo/xxh3"
@@ -361,13 +361,13 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	if s.opt.ExpectBytes < written+need {
 		least = "at least "
 	}
-	all := humanize.IBytes(uint64(max(s.opt.ExpectBytes, written+need)))
+	all := human.Bytes(max(s.opt.ExpectBytes, written+need))
 	advice := fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if s.opt.Checkpoint != nil {
 		advice = "free some space, and run the same command again"
 	}
 	return fmt.Errorf("temporary directory %s %s: temporary data needs %s%s in total, %s were written (%s): %w",
-		v.folder, how, least, all, humanize.IBytes(uint64(written)), advice, device.WithoutPath(err))
+		v.folder, how, least, all, human.Bytes(written), advice, device.WithoutPath(err))
 }
 
 func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {

@@ -378,7 +378,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.put(numbered(0, 10), new(extent), 0, new(safely.Group))
-	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3.0 MiB in total, 0 B were written") {
+	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B were written") {
 		t.Errorf("the error is: %v", err)
 	}
 }

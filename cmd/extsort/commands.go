@@ -18,6 +18,7 @@ type app struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	args   []string // of the command line, with the verb first
 
 	running    atomic.Pointer[bars] // the last that were made
 	out, notes *heard               // stdout and stderr, for text: the first error is the command's
@@ -39,6 +40,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	// Cobra's own version flag prints by text/template, which keeps the linker from dropping unused methods.
 	root.Flags().BoolP("version", "V", false, "print the version")
+	a.args = args
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	a.out, a.notes = &heard{Writer: a.stdout}, &heard{Writer: a.stderr}

@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -70,14 +71,14 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "1. generated  %s of random 64-bit keys in %s, %s\n",
-		humanBytes(bytes), seconds(spent), rate(bytes, spent))
+		human.Bytes(bytes), human.Time(spent), human.Rate(bytes, spent))
 
 	progress := a.bars(f.progress)
 	copying, err := timed(func() error { return copyDurably(ctx, f.opt.Inputs[0], bytes, progress) })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "2. copied     them as a yardstick in %s, %s\n", seconds(copying), rate(bytes, copying))
+	fmt.Fprintf(a.out, "2. copied     them as a yardstick in %s, %s\n", human.Time(copying), human.Rate(bytes, copying))
 
 	f.opt.Progress, f.opt.MeasureMemory = progress, true
 	report, err := extsort.Sort(ctx, f.opt)
@@ -103,17 +104,17 @@ func (a *app) tellOfSort(r *extsort.Report, copying float64) {
 		}
 	}
 	fmt.Fprintf(a.out, "3. sorted     them with %s of memory in %s, %s\n",
-		humanBytes(d.MemoryLimit), seconds(sorting), rate(r.BytesRead, sorting))
+		human.Bytes(d.MemoryLimit), human.Time(sorting), human.Rate(r.BytesRead, sorting))
 	fmt.Fprintf(a.out, "              by %s on %s,\n", r.Strategy, r.Device)
 	fmt.Fprintf(a.out, "              %s, %s spilled, memory: %s\n", plural(d.Chunks, "chunk"),
-		humanBytes(r.BytesSpilled), memory(d))
+		human.Bytes(r.BytesSpilled), memory(d))
 	fmt.Fprintf(a.out, "4. verified   that they are in order and still the same keys\n")
 	fmt.Fprintf(a.out, "\nSorting took %.1f times as long as copying.", sorting/copying)
 	switch {
 	case r.BytesSpilled > 0:
-		fmt.Fprintf(a.out, " With %s it wrote and read the data twice.", humanBytes(d.MemoryLimit))
+		fmt.Fprintf(a.out, " With %s it wrote and read the data twice.", human.Bytes(d.MemoryLimit))
 	case r.Strategy == extsort.Reread:
-		fmt.Fprintf(a.out, " With %s it read the data %d times.", humanBytes(d.MemoryLimit), d.Chunks)
+		fmt.Fprintf(a.out, " With %s it read the data %d times.", human.Bytes(d.MemoryLimit), d.Chunks)
 	}
 	fmt.Fprintf(a.out, "\nEverything is removed again. Your own file:\n  extsort -t u64 -o sorted.bin keys.bin\n")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -40,11 +41,11 @@ func (a *app) devices(asJSON bool) error {
 
 // deviceRows tell of a device. What extsort tune has not measured is left out.
 func deviceRows(d device.Info) []row {
-	measured := func(r float64) string { return when(r > 0, "%s", rate(int64(r), 1)) }
+	measured := func(r float64) string { return when(r > 0, "%s", human.Rate(int64(r), 1)) }
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
-		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", humanBytes(d.MemoryBytes)), "the host's")},
+		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)), "the host's")},
 		{"   chunk", largestChunk(d)},
 		{"   link", measured(d.LinkRate)},
 		{"   sort u64", measured(d.SortRate)},

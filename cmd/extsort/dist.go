@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/internal/dist"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
 )
 
@@ -128,15 +129,15 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 		return err
 	}
 	each := func(n int) string {
-		return fmt.Sprintf("%d, of %s each", n, humanBytes(p.Bytes()/int64(n)))
+		return fmt.Sprintf("%d, of %s each", n, human.Bytes(p.Bytes()/int64(n)))
 	}
 	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
 		{"tasks", fmt.Sprintf("%d run, %d cut, %d merge, 1 verify", p.Runs, dist.CutTasks(p), p.Parts)},
-		{"moved", humanBytes(cost.Moved) + " read, and as much written"},
-		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine like this one", seconds(cost.RunSeconds),
-			seconds(cost.Merge))},
+		{"moved", human.Bytes(cost.Moved) + " read, and as much written"},
+		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine like this one", human.Estimate(cost.RunSeconds),
+			human.Estimate(cost.Merge))},
 	}, simulated...)
 	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder}))
 	return nil

@@ -16,9 +16,9 @@ import (
 // on both streams has to be the lines below it. The commands of a page run one after the other, in a folder with the
 // files of testdata.
 //
-// Blanks count as one, however many. A time and a rate stand for any ("1.20 s", "12 MiB/s"). "…" stands for any text,
-// and alone on a line for any lines. A comment before a block lists what stands for any text there, so that a captured
-// run can be shown as it was, or before that says without which program a block is not run:
+// Blanks count as one, however many. A time and a rate stand for any ("1.2 s", "2 min 5 s", "12 MiB/s"). "…" stands for
+// any text, and alone on a line for any lines. A comment before a block lists what stands for any text there, so that a
+// captured run can be shown as it was, or before that says without which program a block is not run:
 //
 //	<!-- needs: parallel -->
 //	<!-- varies: reread | 5 chunks -->
@@ -134,7 +134,7 @@ func (p *page) run(command string) string {
 }
 
 var (
-	figure = regexp.MustCompile(`\d[\d.]* (?:µs|ms|s|[KMGT]?i?B/s)\b`)
+	figure = regexp.MustCompile(`\d[\d.]* (?:µs|ms|min \d+ s|min|s|h \d+ min|h|[KMGT]?i?B/s)\b`)
 	blanks = regexp.MustCompile(`[ \t]+`)
 	dots   = regexp.MustCompile(`(?m)^ ?…$\n?`)
 )

@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/info"
 )
 
@@ -112,7 +113,7 @@ func infoSize(r *info.Report) string {
 		when(packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
 	switch {
 	case r.Bytes >= 0:
-		return plural(r.Bytes, "byte") + when(r.Bytes >= 1024, " (%s)", humanBytes(r.Bytes)) + data
+		return plural(r.Bytes, "byte") + when(r.Bytes >= 1024, " (%s)", human.Bytes(r.Bytes)) + data
 	case r.DataBytes >= 0 && data == "":
 		return plural(r.DataBytes, "byte")
 	}

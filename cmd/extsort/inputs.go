@@ -9,6 +9,7 @@ import (
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -96,7 +97,7 @@ func readNames(shown string, list io.Reader) ([]string, error) {
 		return nil, fmt.Errorf("--files0-from: no file names in %s", shown)
 	case len(text) > maxNames:
 		return nil, fmt.Errorf("--files0-from: %s is longer than %s, so it is not a list of "+
-			"names", shown, humanBytes(maxNames))
+			"names", shown, human.Bytes(maxNames))
 	}
 	names := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 	for i, name := range names {

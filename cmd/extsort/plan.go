@@ -13,10 +13,13 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
 )
 
@@ -27,13 +30,20 @@ func (a *app) planCommand() *cobra.Command {
 		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
 			"in a sort")
 	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records")
+	groups := append([]group{g}, f.planGroups()...)
+	for _, g := range groups {
+		if explain := g.flags.Lookup("explain"); explain != nil {
+			explain.Usage = "show the stages, the prices and the strategies that were not chosen, too"
+		}
+	}
 	return verb("plan [flags] [FILE ...]",
 		"Show how a sort with these flags would run and what it would need, without\n"+
-			"sorting. Without -o, the plan assumes an output file next to the input.",
+			"sorting. Without -o, the plan assumes an output file next to the input.\n"+
+			"--explain adds the details and the other strategies.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
-		append([]group{g}, f.planGroups()...),
-		func(cmd *cobra.Command, files []string) error { return a.plan(cmd.Context(), &f, files) })
+		groups,
+		func(cmd *cobra.Command, files []string) error { return a.plan(cmd, &f, files) })
 }
 
 // planFlags are those of the sort and, where it has no input, what that would be.
@@ -70,7 +80,8 @@ func assumedOutput(files []string) string {
 	return files[0] + ".sorted"
 }
 
-func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
+func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
+	ctx := cmd.Context()
 	files, err := f.named(files, a.stdin)
 	if err != nil {
 		return err
@@ -105,8 +116,68 @@ func (a *app) plan(ctx context.Context, f *planFlags, files []string) error {
 		fmt.Fprintf(a.out, "the output is complete, and only %s remains to be removed: run the sort\n", c.Folder)
 		return nil
 	}
-	writePlan(a.out, p, f, assumed, len(f.pipes(a, files)) > 0)
+	command, err := f.command(cmd.Flags(), a.args[1:], files, assumed)
+	if err != nil {
+		return err
+	}
+	writePlan(a.out, p, f, planContext{assumedOutput: assumed, pipe: len(f.pipes(a, files)) > 0, command: command})
 	return nil
+}
+
+// command returns the sort that was planned as a line for the shell: the flags of the plan, with the assumed output.
+// FILE stands for an input that does not exist yet.
+func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedOutput bool) (string, error) {
+	withoutFile := f.made.records+f.made.bytes > 0
+	words := []string{"extsort"}
+	err := flags.ParseAll(args, func(flag *pflag.Flag, value string) error {
+		switch {
+		case slices.Contains([]string{"explain", "size"}, flag.Name), withoutFile && flag.Name == "records":
+		case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
+			words = append(words, flagWord(flag))
+		case flag.NoOptDefVal != "" || flag.Shorthand == "" || flag.Name == "records": // -n is only a plan's
+			words = append(words, "--"+flag.Name+"="+value)
+		default:
+			words = append(words, "-"+flag.Shorthand, value)
+		}
+		return nil
+	})
+	if assumedOutput {
+		words = append(words, "-o", f.opt.Output)
+	}
+	switch {
+	case withoutFile:
+		words = append(words, "FILE")
+	case f.files0 == "":
+		words = append(words, files...)
+	}
+	for i, word := range words {
+		words[i] = shellWord(word)
+	}
+	return strings.Join(words, " "), err
+}
+
+// flagWord returns how a flag without a value is written: by its letter, if it has one.
+func flagWord(flag *pflag.Flag) string {
+	if flag.Shorthand != "" {
+		return "-" + flag.Shorthand
+	}
+	return "--" + flag.Name
+}
+
+// shellWord quotes a word where a shell would read it as something else.
+func shellWord(word string) string {
+	const special = " \t\n|&;<>()$`\\\"'*?[]#!{}"
+	if word != "" && word[0] != '~' && !strings.ContainsAny(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// planContext is what a plan is shown with.
+type planContext struct {
+	assumedOutput bool
+	pipe          bool   // an input is one, and was not read
+	command       string // the sort
 }
 
 // pipes returns the inputs that a plan does not read, since their bytes would be missing in the sort.
@@ -123,37 +194,68 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 	})
 }
 
-func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed, pipe bool) {
-	opt, size := &f.opt, int64(p.RecordSize)
+// ways say what each strategy does, in a few words.
+var ways = map[plan.Strategy]string{
+	plan.Copy:      "the input is in order already, so copy it",
+	plan.Sift:      "the input is nearly sorted, so move only what is not",
+	plan.InCore:    "everything fits in memory",
+	plan.Spread:    "share the records among several devices, then merge",
+	plan.Reread:    "sort one key range at a time, reading the input for each",
+	plan.Merge:     "sort chunks that fit in memory, then merge them",
+	plan.Partition: "divide by key, then sort each part",
+}
+
+// writePlan shows what a user decides by: the way, memory, disk, time and the command. --explain adds the rest.
+func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext) {
+	opt := &f.opt
 	writeRows(w, []row{
-		{"records", planRecords(p)},
-		{"assumed", when(f.made.records+f.made.bytes > 0, "random keys in random order, in a file on a disk")},
-		{"assumed", when(pipe, "random keys in random order: a plan does not read a pipe")},
-		{"layout", p.Layout},
-		{"memory", humanBytes(p.MemoryLimit) + when(p.Unified, ", the device's buffers included") +
-			when(p.UnusedMemory > 0, ", of which %s are left alone: to touch them takes longer than it saves",
-				humanBytes(p.UnusedMemory))},
-		{"device", p.Device + ", " + plural(p.Workers, "worker")},
-		{"algorithm", p.Algorithm},
-		{"digits", when(p.DigitBits > 0, "%s", plural(p.DigitBits, "bit"))},
-		{"strategy", string(p.Strategy) + when(p.Chunks > 0, ", %s", plural(p.Chunks, "chunk")) +
-			when(p.MergeLevels > 0, ", %s of merging, fan-in up to %d", plural(p.MergeLevels, "level"), p.FanIn)},
-		{"chunk", when(p.Chunks != 1, "%s, %s", plural(p.ChunkRecords, "record"), humanBytes(p.ChunkRecords*size))},
-		{"blocks", humanBytes(int64(p.BlockBytes))},
-		{"spill", planSpill(p)},
-		{"output", planOutput(p, opt)},
-		{"past cache", planPast(p)},
-		{"assumed", when(assumed, "the output is a file, as there is no -o (-o - is standard output)")},
+		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
+			when(shown.pipe, "; assumed to be random, as a plan does not read a pipe")},
+		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " + ways[p.Strategy]},
+		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", with the buffers of the device") +
+			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
+		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +
+			when(shown.assumedOutput && !planFills(p, opt), "assumed to be a file, as there is no -o")},
 		{"replaces", planReplaced(opt)},
+		{"temporary", planSpill(p)},
+		{"disk", planDisk(p, opt)},
 		{"checkpoint", planCheckpoint(p)},
+		{"time", planTime(p)},
+		{"command", shown.command},
+	})
+	if f.report.explain {
+		explainPlan(w, p)
+	}
+}
+
+// planTime returns the predicted time, and how to make the prediction better.
+func planTime(p *extsort.SortPlan) string {
+	if p.Seconds == 0 {
+		return "unknown until the input ends"
+	}
+	return human.About(p.Seconds) + when(!p.Rates.Measured, " at default rates (extsort tune measures this machine)")
+}
+
+// explainPlan shows the details of a plan, its stages, and the strategies that were not chosen.
+func explainPlan(w io.Writer, p *extsort.SortPlan) {
+	size := int64(p.RecordSize)
+	fmt.Fprintln(w)
+	writeRows(w, []row{
+		{"layout", p.Layout},
+		{"device", p.Device + ", " + plural(p.Workers, "worker thread")},
+		{"algorithm", p.Algorithm + when(p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"))},
+		{"chunk", when(p.Chunks != 1, "up to %s, %s", plural(p.ChunkRecords, "record"),
+			human.Bytes(p.ChunkRecords*size))},
+		{"in memory", when(p.KeptBytes > 0, "%s of the last chunk, until the merge", human.Bytes(p.KeptBytes))},
+		{"merge", when(p.MergeLevels > 0, "%s, up to %d runs at once", plural(p.MergeLevels, "level"), p.FanIn)},
+		{"blocks", human.Bytes(int64(p.BlockBytes))},
+		{"direct I/O", planDirect(p)},
 		{"rates", planRates(p.Rates)},
-		{"expected", known(p.Seconds) +
-			when(!p.Rates.Measured, ", by the rates of another machine (extsort tune measures this)")},
 	})
 	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // else the size of the input is not known
 		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
 		for _, s := range p.Stages {
-			lines = append(lines, []string{s.Name, humanBytes(s.Bytes), known(s.Seconds), rate(s.Bytes, s.Seconds)})
+			lines = append(lines, []string{s.Name, human.Bytes(s.Bytes), known(s.Seconds), human.Rate(s.Bytes, s.Seconds)})
 		}
 		fmt.Fprintln(w)
 		writeTable(w, lines)
@@ -165,46 +267,56 @@ func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, assumed, pipe boo
 
 func planRecords(p *extsort.SortPlan) string {
 	if p.Records < 0 {
-		return "known only when the input ends"
+		return "unknown until the input ends"
 	}
 	return fmt.Sprintf("%s of %s, %s",
-		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), humanBytes(p.Records*int64(p.RecordSize)))
+		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), human.Bytes(p.Records*int64(p.RecordSize)))
 }
 
 func planRates(r extsort.Rates) string {
-	origin := map[bool]string{true: "measured", false: "assumed"}[r.Measured]
-	return fmt.Sprintf("%s (%s), for one worker: read %s, write %s, copy %s, sort %.1f ns a key, gather %.0f ns, "+
-		"scatter %.1f ns a record, merge %.1f ns a key and level; disk %s",
+	origin := map[bool]string{true: "measured", false: "default"}[r.Measured]
+	return fmt.Sprintf("%s (%s); one thread reads %s, writes %s, copies %s, sorts a key in %.1f ns, fetches a record "+
+		"in %.0f ns, sends it to its part in %.1f ns, merges a key in %.1f ns a level; the disk moves %s",
 		origin, r.Machine, perSecond(r.ReadBytes), perSecond(r.WriteBytes), perSecond(r.CopyBytes),
 		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds, perSecond(r.DiskBytes))
 }
 
+// planSpill returns the size and place of the temporary data.
 func planSpill(p *extsort.SortPlan) string {
 	folders := " in " + strings.Join(p.TempDirs, ", ")
 	switch {
 	case p.TempBytes == 0:
 		return "none"
 	case p.TempBytes < 0:
-		return "as much as does not fit memory," + folders
+		return "what does not fit in memory," + folders
 	}
-	return humanBytes(p.TempBytes) + folders +
-		when(p.StoredBytes > 0, ", packed to about %s", humanBytes(p.StoredBytes)) +
-		when(p.KeptBytes > 0, "; %s stay in memory", humanBytes(p.KeptBytes))
+	return human.Bytes(p.TempBytes) + folders + when(p.StoredBytes > 0, ", about %s when compressed",
+		human.Bytes(p.StoredBytes))
 }
 
-// planOutput tells the size of an output file, and what it takes of a disk together with the spill.
+// planOutput returns the size and place of an output file.
 func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
-	bytes := p.OutputBytes
-	if opt.Output == "" || opt.Output == "-" || bytes < 0 {
+	if !planFills(p, opt) {
 		return ""
 	}
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // the plan was made with it: it is a good one
-	return when(opt.Unique || opt.Duplicates, "at most ") + humanBytes(bytes) + " in " +
+	return when(opt.Unique || opt.Duplicates, "at most ") + human.Bytes(p.OutputBytes) + " in " +
 		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
-		when(opt.SplitBytes > 0, "files of %s named after ", humanBytes(opt.SplitBytes)) + opt.Output +
-		when(codec != format.None, ", before compression by %s", codec) +
-		when(p.TempBytes > 0 && sharesDisk(opt.Output, p.TempDirs), "; with spill on the same disk up to %s",
-			humanBytes(bytes+p.TempBytes))
+		when(opt.SplitBytes > 0, "files of %s named after ", human.Bytes(opt.SplitBytes)) + opt.Output +
+		when(codec != format.None, ", before compression by %s", codec)
+}
+
+// planFills reports whether the output is a file of a known size.
+func planFills(p *extsort.SortPlan, opt *extsort.Options) bool {
+	return opt.Output != "" && opt.Output != "-" && p.OutputBytes >= 0
+}
+
+// planDisk returns the free space that output and temporary data need if they are on one disk.
+func planDisk(p *extsort.SortPlan, opt *extsort.Options) string {
+	if p.TempBytes <= 0 || !planFills(p, opt) || !sharesDisk(opt.Output, p.TempDirs) {
+		return ""
+	}
+	return "up to " + human.Bytes(p.OutputBytes+p.TempBytes) + " free, as output and temporary data share a disk"
 }
 
 // sharesDisk reports whether the output and temporary directories are on one disk.
@@ -217,11 +329,11 @@ func sharesDisk(output string, folders []string) bool {
 	})
 }
 
-// planPast tells what goes past the page cache.
-func planPast(p *extsort.SortPlan) string {
+// planDirect lists what bypasses the page cache.
+func planDirect(p *extsort.SortPlan) string {
 	q := &p.Sizes.Queue
-	return when(q.Requests > 0 && p.TempBytes != 0, "%sspill%s, by %s of %s", when(q.Input, "input, "),
-		when(q.Output, ", output"), plural(q.Requests, "request"), humanBytes(int64(q.Bytes)))
+	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s, by %s of %s", when(q.Input, "input, "),
+		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
 // planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.
@@ -233,7 +345,7 @@ func planReplaced(opt *extsort.Options) string {
 	}
 	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner, group "+
 		"and ACL are kept, other attributes are not; other hard links keep the old records",
-		name, humanBytes(info.Size()))
+		name, human.Bytes(info.Size()))
 }
 
 func planCheckpoint(p *extsort.SortPlan) string {
@@ -245,7 +357,7 @@ func planCheckpoint(p *extsort.SortPlan) string {
 	stage := cmp.Or(when(c.Records == p.Records, "merge"), "sort runs")
 	return fmt.Sprintf("%s: ", c.Folder) + when(c.Runs == 0, "nothing is done yet") +
 		when(c.Runs > 0, "%s with %.0f %% of the records are done, %s in it", plural(c.Runs, "run"), part(c.Records),
-			humanBytes(c.StoredBytes)) +
+			human.Bytes(c.StoredBytes)) +
 		when(c.Written > 0, "; %.0f %% of the output are written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
 }
 
@@ -261,6 +373,6 @@ func writeConsidered(w io.Writer, p *extsort.SortPlan) {
 		}
 		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", c.Why)})
 	}
-	fmt.Fprintln(w, "\nconsidered")
+	fmt.Fprintln(w, "\nstrategies, the best first")
 	writeRows(w, rows)
 }

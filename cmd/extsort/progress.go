@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, its
@@ -44,12 +45,12 @@ func standing(s extsort.Snapshot) string {
 	if s.Total > 0 {
 		line += fmt.Sprintf(" (%d%% in all)", 100*s.Done/s.Total)
 	}
-	line += " after " + seconds(s.Elapsed.Seconds())
+	line += " after " + human.Time(s.Elapsed.Seconds())
 	if s.PhaseDone > 0 {
-		line += ", " + rate(s.PhaseDone, s.PhaseElapsed.Seconds())
+		line += ", " + human.Rate(s.PhaseDone, s.PhaseElapsed.Seconds())
 	}
 	if s.Remaining > 0 {
-		line += fmt.Sprintf(", %v left", s.Remaining)
+		line += fmt.Sprintf(", about %s left", human.Estimate(s.Remaining.Seconds()))
 	}
 	return line
 }
@@ -58,9 +59,9 @@ func standing(s extsort.Snapshot) string {
 func phaseBytes(s extsort.Snapshot) string {
 	switch {
 	case s.PhaseTotal > 0:
-		return humanBytes(s.PhaseDone) + " of " + humanBytes(s.PhaseTotal)
+		return human.Bytes(s.PhaseDone) + " of " + human.Bytes(s.PhaseTotal)
 	case s.PhaseTotal < 0:
-		return humanBytes(s.PhaseDone)
+		return human.Bytes(s.PhaseDone)
 	}
 	return ""
 }
@@ -123,11 +124,7 @@ func (b *bars) Done(what string, bytes int64, took float64) {
 	if !b.shown.Swap(false) {
 		return
 	}
-	span := seconds(took)
-	if took >= 1 && took < 100 {
-		span = fmt.Sprintf("%.1f s", took)
-	}
-	fmt.Fprintf(b.w, "%s %s in %s\n", what, humanBytes(bytes), span)
+	fmt.Fprintf(b.w, "%s %s in %s\n", what, human.Bytes(bytes), human.Time(took))
 }
 
 func (b *bars) show(ctx context.Context) {
@@ -221,7 +218,7 @@ func describe(s extsort.Snapshot, columns int) string {
 	if columns >= columnsForAmounts {
 		amounts := phaseBytes(s)
 		if s.PhaseDone > 0 {
-			amounts += ", " + rate(s.PhaseDone, s.PhaseElapsed.Seconds())
+			amounts += ", " + human.Rate(s.PhaseDone, s.PhaseElapsed.Seconds())
 		}
 		text += fmt.Sprintf(" %35s", amounts)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // writeObject writes an object, or nothing for nil, as one line of JSON behind a head, with which the JSON of each
@@ -139,10 +140,10 @@ func writeStats(w io.Writer, r *extsort.Report) {
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
 			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
-		{"read", humanBytes(r.BytesRead) + when(d.BytesKept > 0, ", %s of them before, kept by the checkpoint",
-			humanBytes(d.BytesKept))},
-		{"written", humanBytes(r.BytesWritten)},
-		{"spilled", humanBytes(r.BytesSpilled) +
+		{"read", human.Bytes(r.BytesRead) + when(d.BytesKept > 0, ", %s of them before, kept by the checkpoint",
+			human.Bytes(d.BytesKept))},
+		{"written", human.Bytes(r.BytesWritten)},
+		{"spilled", human.Bytes(r.BytesSpilled) +
 			when(d.SpillCodec != "" && d.SpillCodec != "none", ", compressed by %s", d.SpillCodec)},
 		{"memory", memory(d)},
 		{"device", r.Device},
@@ -153,12 +154,12 @@ func writeStats(w io.Writer, r *extsort.Report) {
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
 		{"limited by", limitedBy(r)},
-		{"time", seconds(r.Seconds) + ", " + rate(r.BytesRead, r.Seconds)},
+		{"time", human.Time(r.Seconds) + ", " + human.Rate(r.BytesRead, r.Seconds)},
 	}
 	for _, p := range d.Phases {
 		if p.Seconds > 0 {
-			rows = append(rows, row{"  " + p.Name, seconds(p.Seconds) + ", " + humanBytes(p.Bytes) +
-				when(p.Bytes > 0, ", %s", rate(p.Bytes, p.Seconds))})
+			rows = append(rows, row{"  " + p.Name, human.Time(p.Seconds) + ", " + human.Bytes(p.Bytes) +
+				when(p.Bytes > 0, ", %s", human.Rate(p.Bytes, p.Seconds))})
 		}
 	}
 	for _, c := range d.Changes {
@@ -189,7 +190,7 @@ func limitedBy(r *extsort.Report) string {
 }
 
 func memory(d *extsort.Detail) string {
-	return when(d.PeakMemory > 0, "%s at the peak, ", humanBytes(d.PeakMemory)) + humanBytes(d.MemoryLimit) + " allowed"
+	return when(d.PeakMemory > 0, "%s at the peak, ", human.Bytes(d.PeakMemory)) + human.Bytes(d.MemoryLimit) + " allowed"
 }
 
 // writeExplain sets each stage that was predicted beside the one that ran.
@@ -200,7 +201,8 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{
-			p.Name, known(p.Predicted), known(p.Corrected), known(p.Seconds), humanBytes(p.Bytes), rate(p.Bytes, p.Seconds),
+			p.Name, known(p.Predicted), known(p.Corrected), measured(p.Seconds), human.Bytes(p.Bytes),
+			human.Rate(p.Bytes, p.Seconds),
 		})
 	}
 	writeTable(w, lines)
@@ -209,43 +211,28 @@ func writeExplain(w io.Writer, r *extsort.Report) {
 	}
 	if len(d.Plan.Considered) > 0 { // -m: there was nothing to choose
 		fmt.Fprintln(w)
-		writeRows(w, []row{{"past cache", planPast(d.Plan)}, {"rates", planRates(d.Plan.Rates)}})
+		writeRows(w, []row{{"direct I/O", planDirect(d.Plan)}, {"rates", planRates(d.Plan.Rates)}})
 		writeConsidered(w, d.Plan)
 	}
 }
 
-// known is a time, or a dash where there is none.
+// known is a predicted time, or a dash where there is none.
 func known(s float64) string {
 	if s == 0 {
 		return "-"
 	}
-	return seconds(s)
+	return human.Estimate(s)
+}
+
+// measured is a measured time, or a dash where there is none.
+func measured(s float64) string {
+	if s == 0 {
+		return "-"
+	}
+	return human.Time(s)
 }
 
 // The helpers below put figures into words.
-
-func humanBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
-
-func rate(n int64, s float64) string {
-	if s <= 0 || n <= 0 {
-		return "-"
-	}
-	return humanBytes(int64(float64(n)/s)) + "/s"
-}
-
-func seconds(s float64) string {
-	switch {
-	case s < 0.001:
-		return fmt.Sprintf("%.0f µs", s*1e6)
-	case s < 1:
-		return fmt.Sprintf("%.0f ms", s*1e3)
-	case s < 100:
-		return fmt.Sprintf("%.2f s", s)
-	case s >= 7200:
-		return fmt.Sprintf("%.1f hours", s/3600)
-	}
-	return fmt.Sprintf("%.0f s", s)
-}
 
 func plural[T ~int | ~int64](n T, noun string) string {
 	return humanize.Comma(int64(n)) + " " + english.PluralWord(int(n), noun, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/dist/simulate"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // simulation is a cluster that a plan is tried on.
@@ -126,7 +127,7 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) } // the model's tasks have machines of their own
 	began, stages, held := 0.0, []string{}, []string{}
 	for i, name := range simulate.Stages {
-		stages = append(stages, name+" "+simulate.Time(r.Ends[i]-began))
+		stages = append(stages, name+" "+human.Time(r.Ends[i]-began))
 		began = r.Ends[i]
 	}
 	for kind, seconds := range r.Held {
@@ -135,8 +136,8 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		}
 	}
 	return []row{
-		{"simulated", fmt.Sprintf("%s on %s, predicted %s", simulate.Time(r.Seconds), plural(c.Nodes, "node"),
-			simulate.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
+		{"simulated", fmt.Sprintf("%s on %s, predicted %s", human.Time(r.Seconds), plural(c.Nodes, "node"),
+			human.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
 		{"stages", strings.Join(stages, ", ")}, {"held up by", strings.Join(held, ", ")},
 		{"done again", fmt.Sprintf("%s, %.2f %% of the time", plural(r.Lost, "task"), 100*r.LostTime/all)},
 	}, nil

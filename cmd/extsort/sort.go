@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/fields"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // sortFlags are the flags of the sort, and of the plan for one.
@@ -196,8 +197,8 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 		return
 	}
 	if has, err := extsort.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
-		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", humanBytes(f.opt.MemoryBytes),
-			humanBytes(has)))
+		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
+			human.Bytes(has)))
 	}
 }
 

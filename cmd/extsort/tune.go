@@ -21,6 +21,7 @@ import (
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/tune"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
 )
 
@@ -160,14 +161,14 @@ func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan
 	writeTable(w, lines)
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		d := disks[id]
-		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at a time %s each way\n", d.Folder, rate(int64(d.Fetch), 1),
-			rate(int64(d.Write), 1), rate(int64(d.Mixed), 1))
+		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at a time %s each way\n", d.Folder, human.Rate(int64(d.Fetch), 1),
+			human.Rate(int64(d.Write), 1), human.Rate(int64(d.Mixed), 1))
 	}
 	fmt.Fprintln(w)
 	return writePlansOf(w, earlier, before, now)
 }
 
-func perSecond(r float64) string { return humanBytes(int64(r)) + "/s" }
+func perSecond(r float64) string { return human.PerSecond(r) }
 
 func nanoseconds(ns float64) string { return fmt.Sprintf("%.1f ns", ns) }
 

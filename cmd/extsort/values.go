@@ -18,6 +18,7 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // value is a flag whose text is turned into a T by parse as soon as it is met, so that a mistake is reported
@@ -212,7 +213,7 @@ func bytesOf(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, extsort.ParseMemory)
 	if err == nil && n < extsort.MinMemory {
-		err = fmt.Errorf("%q is too little: at least %s are needed", s, humanBytes(extsort.MinMemory))
+		err = fmt.Errorf("%q is too little: at least %s are needed", s, human.Bytes(extsort.MinMemory))
 	}
 	return n, err
 }

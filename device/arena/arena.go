@@ -14,8 +14,7 @@ import (
 	"os"
 	"unsafe"
 
-	"github.com/dustin/go-humanize"
-
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -43,7 +42,7 @@ func Alloc(bytes int) (*Memory, error) {
 	m, err := reserve(bytes)
 	if err != nil {
 		return nil, fmt.Errorf("allocate %s of memory: %w (lower %v, or raise ulimit -v)",
-			humanize.IBytes(uint64(bytes)), err, option.MemoryBytes)
+			human.Bytes(int64(bytes)), err, option.MemoryBytes)
 	}
 	return m, nil
 }

@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/device/opencl/cl"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // Resident is a Bed on an OpenCL device, with keys that lie in its memory.
@@ -126,7 +125,7 @@ func (b *Resident) prepare(c Case) error {
 	}
 	if c.Records*perKey > b.info.MemoryBytes/8*7 || c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
 		return fmt.Errorf("%w: %d keys of %s do not fit its memory (%s)", ErrCannot, c.Records, c.Key,
-			humanize.IBytes(uint64(b.info.MemoryBytes)))
+			human.Bytes(b.info.MemoryBytes))
 	}
 	words, err := deviceWords(c)
 	if err != nil {

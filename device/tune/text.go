@@ -5,10 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // String tells what was tried, and what came of it.
@@ -33,16 +32,9 @@ func WriteText(w io.Writer, t opencl.Tuning) error {
 	}
 	write("", t.Sorts)
 	write("to ", t.Tiny)
-	fmt.Fprintf(&b, "link %s each way, u64 sort %s\n", bytesPerSecond(t.LinkRate), bytesPerSecond(t.SortRate))
+	fmt.Fprintf(&b, "link %s each way, u64 sort %s\n", human.PerSecond(t.LinkRate), human.PerSecond(t.SortRate))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func bytesPerSecond(rate float64) string {
-	if rate < 1 {
-		return "-"
-	}
-	return humanize.IBytes(uint64(rate)) + "/s"
 }
 
 // gain is how much faster a rate is than that of the defaults.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // cut says where a part begins in each run: At[r] is the index in run r of its first record, or, where it is a bracket,
@@ -46,7 +47,7 @@ func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 		}
 	}
 	if err == nil {
-		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %.2f s", p.Runs, to-from, time.Since(began).Seconds()))
+		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %s", p.Runs, to-from, human.Time(time.Since(began).Seconds())))
 	}
 	return classed(err)
 }

@@ -8,8 +8,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -87,7 +90,7 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 	if err != nil {
 		return classed(err)
 	}
-	w.Tell(fmt.Sprintf("%s %d: %d records in %.2f s", of.name, k, r.Records, r.Seconds))
+	w.Tell(fmt.Sprintf("%s %d: %s records in %s", of.name, k, humanize.Comma(r.Records), human.Time(r.Seconds)))
 	return nil
 }
 

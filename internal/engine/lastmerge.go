@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dustin/go-humanize"
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -108,7 +108,7 @@ func (l *lastMerge) take(before, kept int64) {
 	}
 	if damaged := (before - kept) * int64(r.Output.Size); damaged > 0 {
 		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output are damaged and are written again",
-			r.Kept.Folder(), humanize.IBytes(uint64(damaged))))
+			r.Kept.Folder(), human.Bytes(damaged)))
 	}
 }
 

@@ -33,6 +33,7 @@ var house = []struct{ folder, layer string }{
 	{"internal/fields", "format"},
 	{"internal/filelock", "format"},
 	{"internal/filename", "format"},
+	{"internal/human", "format"},
 	{"internal/option", "format"},
 	{"internal/safely", "format"},
 	{"internal/remote", "device"},
@@ -94,7 +95,8 @@ var never = []struct {
 		from: []string{"chunker/plan"},
 		to: []string{modulePath + "/...",
 			"os/...", "io/...", "net/...", "syscall", "unsafe", "runtime/...", "golang.org/..."},
-		except: []string{modulePath + "/format", modulePath + "/internal/filename", modulePath + "/internal/option"},
+		except: []string{modulePath + "/format", modulePath + "/internal/filename", modulePath + "/internal/human",
+			modulePath + "/internal/option"},
 		reason: "a plan is pure and made of facts",
 	},
 	{
@@ -112,6 +114,7 @@ var never = []struct {
 	{
 		from:   []string{"internal/soak", "internal/dist/simulate"},
 		to:     []string{modulePath + "/..."},
+		except: []string{modulePath + "/internal/human"},
 		reason: "an oracle shares no code with what it judges",
 	},
 	{

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // openUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
@@ -88,7 +88,7 @@ func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
 const statBlock = 512
 
 func notEnough(st *unix.Statfs_t) error {
-	return fmt.Errorf("%w: %s are free", unix.ENOSPC, humanize.IBytes(uint64(freeBytes(st))))
+	return fmt.Errorf("%w: %s are free", unix.ENOSPC, human.Bytes(freeBytes(st)))
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }

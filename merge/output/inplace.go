@@ -5,9 +5,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/human"
 )
 
 // file is the open file that a stream is written to; nil: it is another Writer.
@@ -68,7 +67,7 @@ func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 	})
 	if err != nil {
 		return fmt.Errorf("%s is unchanged: an output of %s does not fit over it: %w", e.name,
-			humanize.IBytes(uint64(bytes)), device.WithoutPath(err))
+			human.Bytes(bytes), device.WithoutPath(err))
 	}
 	return nil
 }

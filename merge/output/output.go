@@ -18,10 +18,9 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -111,7 +110,7 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 	})
 	if err != nil {
 		folder := filepath.Dir(o.target)
-		return fmt.Errorf("reserve %s for output %s in %s: %w", humanize.IBytes(uint64(bytes)), o.name, folder, advise(err))
+		return fmt.Errorf("reserve %s for output %s in %s: %w", human.Bytes(bytes), o.name, folder, advise(err))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -92,7 +93,7 @@ const MaxSetFiles = 10_000
 func (s *set) checkCount(name string, count int64) error {
 	if count > MaxSetFiles {
 		return fmt.Errorf("create output %s: files of %s would be more than %s: use a larger size",
-			name, humanize.IBytes(uint64(s.split.Bytes)), humanize.Comma(MaxSetFiles))
+			name, human.Bytes(s.split.Bytes), humanize.Comma(MaxSetFiles))
 	}
 	return nil
 }

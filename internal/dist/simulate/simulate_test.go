@@ -233,7 +233,7 @@ func TestWriteSVG(t *testing.T) {
 			titles++
 		}
 	}
-	if titles != len(r.Attempts) || !strings.Contains(b.String(), ">run 0, node 0, 0s to ") {
+	if titles != len(r.Attempts) || !strings.Contains(b.String(), ">run 0, node 0, 0 s to ") {
 		t.Errorf("%d titles of %d attempts", titles, len(r.Attempts))
 	}
 }

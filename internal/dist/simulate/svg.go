@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+
+	"github.com/extsort/extsort/internal/human"
 )
 
 // colours of the stages, and of attempts that were lost.
@@ -29,22 +30,13 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 		}
 		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s, `+
 			"held up by %s</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from,
-			row*0.9, colour, Stages[a.Stage], a.Task, a.Node, Time(a.Began), Time(a.Ended), a.HeldBy())
+			row*0.9, colour, Stages[a.Stage], a.Task, a.Node, human.Time(a.Began), human.Time(a.Ended), a.HeldBy())
 	}
 	for i := range 6 {
 		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
-			Time(r.Seconds/5*float64(i)))
+			human.Time(r.Seconds/5*float64(i)))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">node 0</text></svg>`+"\n", left-4, top+12)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Time is a number of seconds as people read it.
-func Time(seconds float64) string {
-	unit := time.Second
-	if seconds < 100 {
-		unit = 10 * time.Millisecond
-	}
-	return time.Duration(seconds * 1e9).Round(unit).String()
 }
