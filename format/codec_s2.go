@@ -55,7 +55,8 @@ func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
 }
 
 // An s2 stream does not say where it ends: one that is cut between two blocks looks complete. Ours have two chunks
-// more, which other readers skip: the first one announces the second, without which the stream was cut short.
+// more, which other readers skip: the first one announces the second, without which the stream was cut short. The
+// identifier alone is what others write for no bytes at all.
 //
 //	ff 06 00 00 "S2sTwO"         the identifier
 //	80 07 00 00 "extsort"        an end will come
@@ -67,10 +68,7 @@ const (
 	s2End   = "extsort end"
 )
 
-var (
-	errS2Cut   = fmt.Errorf("extsort wrote more of it: %w", io.ErrUnexpectedEOF)
-	errS2Empty = fmt.Errorf("nothing follows the identifier: %w", io.ErrUnexpectedEOF)
-)
+var errS2Cut = fmt.Errorf("extsort wrote more of it: %w", io.ErrUnexpectedEOF)
 
 // s2Writer writes those chunks around the blocks. The first waits for the first block or the end.
 type s2Writer struct {
@@ -112,20 +110,17 @@ func (z *s2Writer) Close() error {
 type s2Reader struct {
 	blocks *s2.Reader
 	source *countingReader
-	cut    error // what it means if the stream ends here
+	cut    error // what it means if the stream ends here; nil: it is complete as far as it can be known
 }
 
 func newS2Reader(source *countingReader, _ int64) (io.ReadCloser, error) {
-	z := &s2Reader{source: source, cut: errS2Empty}
+	z := &s2Reader{source: source}
 	z.blocks = s2.NewReader(source, s2.ReaderSkippableCB(s2Chunk, z.skip))
 	return io.NopCloser(z), nil
 }
 
 func (z *s2Reader) Read(p []byte) (int, error) {
 	n, err := z.blocks.Read(p)
-	if n > 0 && z.cut == errS2Empty {
-		z.cut = nil
-	}
 	if z.cut != nil && err == io.EOF || z.cut == errS2Cut && z.source.ended && errors.Is(err, s2.ErrCorrupt) {
 		err = z.cut
 	}
@@ -135,10 +130,20 @@ func (z *s2Reader) Read(p []byte) (int, error) {
 // skip looks at a chunk of the kind of ours. One that holds a part of s2Begin was cut itself.
 func (z *s2Reader) skip(r io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(r, int64(len(s2End)+1)))
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	missing := false // bytes of the chunk, which the s2 package does not notice
+	if chunk, ok := r.(*io.LimitedReader); ok {
+		missing = chunk.N > 0
+	}
+
 	text := string(content)
 	switch {
 	case err != nil:
 		return err
+	case missing:
+		return fmt.Errorf("a chunk ends too early: %w", io.ErrUnexpectedEOF)
 	case text == s2End:
 		z.cut = nil
 	case strings.HasPrefix(s2Begin, text):

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -104,7 +106,7 @@ func ContainerHelp() string {
 		for ; i < len(all) && all[i].About == about; i++ {
 			family = append(family, all[i].Name)
 		}
-		parts = append(parts, either(family)+": "+about)
+		parts = append(parts, english.WordSeries(family, "or")+": "+about)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -187,15 +189,6 @@ func archives() []string {
 		}
 	}
 	return names
-}
-
-// either joins words as in "a, b or c".
-func either(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // suffix returns the suffix of a file's name, without that of a compression.

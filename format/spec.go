@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -73,16 +75,16 @@ func (s Spec) checkCombination() []error {
 	c := s.container()
 	if c == nil {
 		return []error{option.Errorf("", "unknown format %q: use %s, or %v or %v for raw records", s.Format,
-			either(ContainerNames()), option.Type, option.RecordSize)}
+			english.WordSeries(ContainerNames(), "or"), option.Type, option.RecordSize)}
 	}
 	if s.isEmpty() {
 		return []error{option.Errorf("", "unknown record layout: use %v TYPE (plain numbers), %v BYTES "+
 			"%v OFFSET:TYPE (records), or %v %s",
-			option.Type, option.RecordSize, option.Keys, option.Format, either(families()))}
+			option.Type, option.RecordSize, option.Keys, option.Format, english.WordSeries(families(), "or"))}
 	}
 	return slices.Concat(c.check(s),
 		exclusion(s.Member != "" && !c.IsArchive, option.Member, " is for an archive of arrays only: add %v %s",
-			option.Format, either(archives())),
+			option.Format, english.WordSeries(archives(), "or")),
 		exclusion(s.RecordSize != 0 && !c.hasSize, option.Format, " %s excludes %v: the format has its own "+
 			"record size", s.Format, option.RecordSize))
 }
