@@ -87,3 +87,9 @@ func looksClosed(stream any) bool {
 		unix.Fstat(int(f.Fd()), &open) == nil && unix.Stat(os.DevNull, &null) == nil &&
 		open.Mode&unix.S_IFMT == unix.S_IFCHR && open.Rdev == null.Rdev
 }
+
+// isReadable reports whether a file was opened to read and write.
+func isReadable(f *os.File) bool {
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+}

@@ -53,14 +53,15 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 	return nil
 }
 
-// isEmptied reports whether a place is the file of standard output, and empty.
+// isEmptied reports whether a place is the file of standard output, and the shell has emptied it. The shell opens FILE
+// only to write for > FILE. For 1<> FILE it opens it to read and write, and leaves its bytes: an empty one was empty.
 func (p place) isEmptied(stdout any) bool {
 	out, ok := stdout.(*os.File)
 	if !ok {
 		return false
 	}
 	to, err := out.Stat()
-	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 {
+	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 || isReadable(out) {
 		return false
 	}
 	if in, ok := p.stream.(*os.File); ok {

@@ -80,13 +80,7 @@ var refusals = []struct {
 	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
 	{"is both an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
 	{"too late for this output", func(s *scenario) bool { return s.keptHeader && s.inputs[0].after != nil }},
-	{"the shell has emptied it", isOverNothing},
 	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
-}
-
-// isOverNothing says whether the output goes over an empty input, which looks as if the shell had emptied it.
-func isOverNothing(s *scenario) bool {
-	return s.output.where == "over" && len(s.inputs[s.output.over].records) == 0
 }
 
 // isRefusal says whether an error is one that the scenario may get.
