@@ -64,7 +64,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 		}
 	}
 	if err = checkWindows(opt, files, windowBytes); err == nil && unpack {
-		temporary, err = unpackInputs(ctx, opt, files)
+		temporary, err = unpackInputs(ctx, opt, meter, files)
 	}
 	if err == nil {
 		in, err = engine.NewInput(files, meter, engine.InputOptions{

@@ -47,7 +47,7 @@ func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 // sort runs what was prepared of opt.
 func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	err := safely.Call(func() error { return s.openOutput(ctx) })
-	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds())
+	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds()-s.unpacked.seconds)
 	if err == nil {
 		err = s.run.Sort(ctx)
 		if err = s.run.Finish(ctx, err); s.retriesOnCPU(ctx, err) {

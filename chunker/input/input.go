@@ -139,9 +139,9 @@ func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
 	return in, nil
 }
 
-// OpenNamed opens a file, which is no folder. The system opens a FIFO only when somebody opens its other end, too: if
+// openInput opens a file, which is no folder. The system opens a FIFO only when somebody opens its other end, too: if
 // ctx is cancelled before, nobody needs it any more.
-func OpenNamed(ctx context.Context, name string) (*os.File, error) {
+func openInput(ctx context.Context, name string) (*os.File, error) {
 	file, err := openNamed(ctx, name)
 	return file, plainPathError(err)
 }

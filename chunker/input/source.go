@@ -121,7 +121,7 @@ func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err erro
 	case s.IsStdin():
 		c.Name, r = shownStdin, stdin
 	case r == nil:
-		if c.file, err = OpenNamed(ctx, s.Name); err != nil {
+		if c.file, err = openInput(ctx, s.Name); err != nil {
 			return nil, err
 		}
 		r = c.file

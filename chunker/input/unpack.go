@@ -28,6 +28,14 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 		format.LeanMemory(in.Compression) + in.ExtraWindow
 }
 
+// StoredBytes returns the size of the file that a stream is read from, before decompression; 0: it is not known.
+func (in *Input) StoredBytes() int64 {
+	if in.file == nil {
+		return 0
+	}
+	return in.file.bytes
+}
+
 // Economize has decompressors take as little memory as they can. REQUIRES: no records have been read.
 func Economize(all []*Input) {
 	for _, in := range all {
@@ -40,7 +48,7 @@ func Economize(all []*Input) {
 // Unpack decompresses the records of a stream to a file, from byte at on, and closes the decompressor. From then on
 // they are read from the file, which must stay open. bytes is the room that they take. REQUIRES: no records have been
 // read.
-func (in *Input) Unpack(ctx context.Context, file File, at int64) (bytes int64, err error) {
+func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, err error) {
 	records := in.Sequence()
 	part := make([]byte, unpackBytes)
 	for err == nil {

@@ -103,7 +103,7 @@ func Divide(f *Facts) Sizes {
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.IndexBytes = indexShare(f, s.BlockBytes, b.Chunks())
 	b = b.with("index of spill", s.IndexBytes)
-	coders := func(n int) int64 { return SpillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
+	coders := func(n int) int64 { return spillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
 	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
 	s.Queue = f.queue(b.Chunks())

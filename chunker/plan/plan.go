@@ -50,6 +50,7 @@ var readsAllFirst = map[Strategy]bool{
 // The stages of a sort, as plans and reports name them.
 const (
 	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
+	StageUnpack    = "decompress"  // of inputs to temporary files, where their decompressors do not fit the memory
 	StageRead      = "read"        // in core: read, and partition into buckets
 	StageWrite     = "sort, write" // in core: sort the buckets and write them
 	StagePasses    = "more passes" // multi-pass: read again, sort and write, after the first pass

@@ -43,9 +43,9 @@ func alwaysPacks(name string) bool {
 	return ok && c.Packs()
 }
 
-// SpillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for blocks of
+// spillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for blocks of
 // blockBytes that are compressed or decompressed at the same time.
-func SpillCodecMemory(name string, atOnce, blockBytes int) int64 {
+func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
 	for _, c := range SpillCodecs(name) {
 		most = max(most, format.BlockMemory(c, atOnce, blockBytes))

@@ -170,7 +170,8 @@ func writeStats(w io.Writer, r *extsort.Report) {
 
 // doings are what a sort does in each stage, for people.
 var doings = map[string]string{
-	plan.StageStart: "opening the inputs and devices", plan.StageRead: "reading the input",
+	plan.StageUnpack: "decompressing inputs to temporary files",
+	plan.StageStart:  "opening the inputs and devices", plan.StageRead: "reading the input",
 	plan.StageWrite: "sorting, and writing the output", plan.StagePasses: "reading the input again, part by part",
 	plan.StageRuns: "reading and sorting chunks, and spilling them", plan.StageMerge: "merging what was spilled",
 	plan.StagePartition: "reading the input, and spilling it by key range", plan.StageParts: "sorting what was spilled",
