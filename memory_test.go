@@ -89,6 +89,7 @@ var memoryCases = []struct {
 	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
 		output: "zstd"},
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
+	{name: "output by brotli", spec: gensortSpec, mib: 160, limit: 64, spill: 200, codec: "none", output: "brotli"},
 	{name: "long pipe", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
 		spill: 1300},
 	{name: "endless pipe, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	_ "github.com/extsort/extsort/format/brotli" // registers its library
 )
 
 // npyFile puts the header before records that NumPy would write.
@@ -291,7 +292,7 @@ func TestSortIntoBrokenPipe(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, rand.New(rand.NewPCG(1, 1)))
 	for _, strategy := range anyStrategy {
-		for _, compress := range []string{"none", "gzip", "zstd", "s2"} {
+		for _, compress := range []string{"none", "gzip", "zstd", "s2", "brotli"} {
 			for _, after := range []int{0, 1000, 20000} {
 				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3,
 					Inputs: []string{writeFile(t, data)}})

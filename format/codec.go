@@ -29,6 +29,8 @@ var codecs = []*codec{
 	LZ4:   &lz4Codec,
 	Bzip2: &bzip2Codec,
 	Delta: &deltaCodec,
+
+	Brotli: &brotliCodec,
 }
 
 // codec is a compression of inputs, outputs or the blocks of spill files. A part it lacks is nil.
@@ -81,7 +83,7 @@ func perWorker(base, each int64) func(workers int) int64 {
 }
 
 // foreignSuffixes are those of compressions that have no codec. An output is not written under them.
-var foreignSuffixes = []string{".xz", ".Z", ".lzma", ".lz", ".lzo", ".br", ".7z", ".zip"}
+var foreignSuffixes = []string{".xz", ".Z", ".lzma", ".lz", ".lzo", ".7z", ".zip"}
 
 // String returns the name of the codec, as flags and reports show it.
 func (c Compression) String() string { return codecs[c].name }
@@ -273,7 +275,7 @@ func (d *decompressor) Close() error {
 }
 
 // NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
-// open. The bytes of gzip do not depend on workers; those of zstd and s2 decompress to the same. A codec
+// open. The bytes of gzip and brotli do not depend on workers; those of zstd and s2 decompress to the same. A codec
 // that is not written is an error.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
 	if !codecs[c].isWritten() {

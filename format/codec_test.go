@@ -113,7 +113,7 @@ func TestStreamsRoundTrip(t *testing.T) {
 				if err != nil || !bytes.Equal(got, data) {
 					t.Fatalf("%v, %d workers, %d bytes: %v", c, workers, n, err)
 				}
-				if detected := Detect(stream[:min(len(stream), DetectBytes)]); n > 0 && detected != c {
+				if detected := Detect(stream[:min(len(stream), DetectBytes)]); n > 0 && codecs[c].detect != nil && detected != c {
 					t.Errorf("%v, %d bytes is detected as %v: %x", c, n, detected, stream[:DetectBytes])
 				}
 				if c != None && n >= 1<<16 && len(stream) > n*3/4 {
@@ -127,6 +127,9 @@ func TestStreamsRoundTrip(t *testing.T) {
 func TestConcatenatedMembers(t *testing.T) {
 	a, b := compressible(100_000), []byte("second")
 	for _, c := range compressions {
+		if c == Brotli {
+			continue // its streams are not concatenated, see TestBrotliStreams
+		}
 		stream := append(compressed(t, c, 2, a), compressed(t, c, 1, b)...)
 		if c == Zstd {
 			skippable := []byte("\x5a\x2a\x4d\x18\x03\x00\x00\x00any")
@@ -170,7 +173,7 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 func TestWriteErrorsPassThrough(t *testing.T) {
 	noise := make([]byte, 4<<20)
 	rand.NewChaCha8([32]byte{}).Read(noise)
-	for _, c := range []Compression{Gzip, Zstd, S2} {
+	for _, c := range []Compression{Gzip, Zstd, S2, Brotli} {
 		for _, room := range []int{0, 3 << 20} {
 			w, err := NewWriter(&fullDisk{room}, c, 2)
 			if err != nil {
@@ -199,7 +202,7 @@ func TestSnappyIsReadAsS2(t *testing.T) {
 
 func TestTruncatedStreams(t *testing.T) {
 	data := compressible(300_000)
-	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
+	for _, c := range []Compression{Gzip, Zstd, S2, LZ4, Brotli} {
 		stream := anyCompressed(t, c, data)
 		for _, n := range []int{1, 3, 11, len(stream) / 2, len(stream) - 1} {
 			got, err := decompressed(c, bytes.NewReader(stream[:n]))
@@ -232,7 +235,7 @@ func TestGarbageIsAnError(t *testing.T) {
 
 func TestReadErrorsPassThrough(t *testing.T) {
 	broken := errors.New("broken disk")
-	for _, c := range []Compression{Gzip, Zstd, S2, LZ4} {
+	for _, c := range []Compression{Gzip, Zstd, S2, LZ4, Brotli} {
 		stream := anyCompressed(t, c, compressible(50_000))
 		_, err := decompressed(c, io.MultiReader(bytes.NewReader(stream[:len(stream)/2]), iotest.ErrReader(broken)))
 		if !errors.Is(err, broken) || strings.Contains(err.Error(), "Options.Decompress") {

@@ -12,8 +12,8 @@ type CountField struct {
 	order binary.ByteOrder
 }
 
-// MaxCount is the greatest number of records that a CountField can store.
-const MaxCount = math.MaxUint32
+// maxCount is the greatest number of records that a CountField can store.
+const maxCount = math.MaxUint32
 
 // Put returns a copy of the bytes before the records in which the field has another number. On nil it returns b.
 func (c *CountField) Put(b []byte, records int64) []byte {

@@ -54,7 +54,7 @@ func TestFindCount(t *testing.T) {
 		if got := h.Encode(0x102); string(got) != want || !bytes.Equal(before, []byte(c.header)) {
 			t.Errorf("%s: %q, want %q", c.name, got, want)
 		}
-		if most := h.MaxRecords(); (most == MaxCount) != (count != nil) {
+		if most := h.MaxRecords(); (most == maxCount) != (count != nil) {
 			t.Errorf("%s: at most %d records", c.name, most)
 		}
 	}

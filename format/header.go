@@ -85,7 +85,7 @@ func (h *Header) KeepBefore(b []byte, count *CountField) { h.before, h.count = b
 func (h *Header) MaxRecords() int64 {
 	most := cmp.Or(h.kind().maxRecords, math.MaxInt64)
 	if h.count != nil {
-		return min(most, MaxCount)
+		return min(most, maxCount)
 	}
 	return most
 }

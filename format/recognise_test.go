@@ -213,7 +213,7 @@ func TestDecompressSettlesTheCompression(t *testing.T) {
 	for r, want := range map[Recognition]string{
 		{}: "", {Raw: true}: "", {Raw: true, Decompress: "none"}: "", {Decompress: "delta"}: "use auto, none",
 		{Raw: true, Decompress: "gzip"}: "cannot be combined",
-		{Decompress: "xz"}:              "use auto, none, gzip, zstd, s2, lz4 or bzip2",
+		{Decompress: "xz"}:              "use auto, none, gzip, zstd, s2, lz4, bzip2 or brotli",
 	} {
 		if err := fmt.Sprint(r.Validate(u64)); want == "" && err != "<nil>" || !strings.Contains(err, want) {
 			t.Errorf("%+v: %v", r, err)

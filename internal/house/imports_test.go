@@ -39,6 +39,8 @@ var house = []struct{ folder, layer string }{
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
 	{"remote/s3", "device"},
+	{"format/brotli", "device"},
+	{"internal/compressor", "format"},
 
 	{"chunker", "chunker"},
 	{"chunker/input", "chunker"},
@@ -137,6 +139,7 @@ var forTheCommand = []string{"github.com/spf13/...", "github.com/schollz/..."}
 // notForTheLibrary is what only some programs need: object stores are an import of their own.
 var notForTheLibrary = []string{
 	"gonum.org/...", modulePath + "/device/bench/plot", "net/http", "github.com/minio/...", modulePath + "/remote/...",
+	"github.com/andybalholm/...",
 }
 
 // TestLibraryLinksNothingOfTheCommand holds that, whatever is imported by what is imported.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
 // suffixes are what the command recognises compressed outputs by.
-var suffixes = map[string]string{"": "", "none": "", "gzip": ".gz", "zstd": ".zst", "s2": ".s2"}
+var suffixes = map[string]string{"": "", "none": "", "gzip": ".gz", "zstd": ".zst", "s2": ".s2", "brotli": ".br"}
 
 // compress is data in so many streams, one after another, as cat makes them of files.
 func compress(kind string, data []byte, streams int) []byte {
@@ -35,6 +36,8 @@ func newCompressor(kind string, to io.Writer) io.WriteCloser {
 	case "zstd":
 		w, _ := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 		return w
+	case "brotli":
+		return brotli.NewWriterLevel(to, brotli.DefaultCompression)
 	}
 	return s2.NewWriter(to, s2.WriterConcurrency(1))
 }
@@ -58,6 +61,8 @@ func decompress(kind string, data []byte) ([]byte, error) {
 		}
 		defer r.Close()
 		return io.ReadAll(r)
+	case "brotli":
+		return io.ReadAll(brotli.NewReader(from))
 	case "s2":
 		return io.ReadAll(s2.NewReader(from))
 	}

@@ -124,4 +124,7 @@ func TestCompress(t *testing.T) {
 			}
 		}
 	}
+	if got, err := decompress("brotli", compress("brotli", data, 1)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("brotli: %d bytes, %v", len(got), err)
+	}
 }

@@ -150,6 +150,11 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 	if s.isLong {
 		s.inputs[0].stdin = "pipe"
 	}
+	for i := range s.inputs {
+		if in := &s.inputs[i]; in.stdin != "" && in.kind == "brotli" {
+			in.kind = "gzip" // only a name tells that it is brotli
+		}
+	}
 }
 
 func (s *scenario) newInput(r *rand.Rand, records []byte) input {
@@ -168,6 +173,9 @@ func (s *scenario) newInput(r *rand.Rand, records []byte) input {
 		in.kind, in.suffixed = []string{"gzip", "zstd", "s2"}[r.IntN(3)], r.IntN(2) == 0
 		if r.IntN(4) == 0 {
 			in.streams = 2
+		}
+		if r.IntN(4) == 0 { // only one stream, and only its name tells
+			in.kind, in.suffixed, in.streams = "brotli", true, 1
 		}
 	}
 	if len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size])) {
@@ -205,7 +213,7 @@ func (s *scenario) chooseOutput(r *rand.Rand) {
 		out.old = randomBytes(r, r.IntN(10000))
 	}
 	if r.IntN(4) == 0 {
-		out.kind = []string{"gzip", "zstd", "s2", "none"}[r.IntN(4)]
+		out.kind = []string{"gzip", "zstd", "s2", "brotli", "none"}[r.IntN(5)]
 		out.asked = out.where != "file" || r.IntN(2) == 0
 	}
 }

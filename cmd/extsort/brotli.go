@@ -1,0 +1,3 @@
+package main
+
+import _ "github.com/extsort/extsort/format/brotli" // registers its library
