@@ -36,7 +36,11 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		if len(operands) > 0 || cmd.Flags().NFlag() > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return names(verbs), cobra.ShellCompDirectiveDefault
+		var offers []string
+		for _, c := range verbs {
+			offers = append(offers, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+		return offers, cobra.ShellCompDirectiveDefault
 	}
 	// Cobra's own version flag prints by text/template, which keeps the linker from dropping unused methods.
 	root.Flags().BoolP("version", "V", false, "print the version")
@@ -62,12 +66,46 @@ func (w *heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// A verbRow is a verb: what it does in a few words, for lists of verbs, and its command.
+type verbRow struct {
+	short   string
+	command func(*app) *cobra.Command
+}
+
+// verbTable lists the verbs in the order of the help.
+var verbTable = []verbRow{
+	{"show what files contain", infoCommand},
+	{"put records into a random order", shuffleCommand},
+	{"write test data", (*app).genCommand},
+	{"predict how a sort would run", (*app).planCommand},
+	{"list the devices a sort can use", (*app).devicesCommand},
+	{"time the algorithms on a device", (*app).benchCommand},
+	{"measure this machine for better plans", (*app).tuneCommand},
+	{"sort on many machines, by a scheduler", distCommand},
+	{"the tour: generate, sort, verify, report", (*app).demoCommand},
+	{"show this help, or help for a verb", func(*app) *cobra.Command { return helpCommand() }},
+	{"print the version", func(*app) *cobra.Command { return versionCommand() }},
+	{"write a manual page, as roff", func(*app) *cobra.Command { return manCommand() }},
+	{"print a completion script for a shell", (*app).completionCommand},
+}
+
 func (a *app) verbs() []*cobra.Command {
-	return []*cobra.Command{
-		infoCommand(a), shuffleCommand(a), a.genCommand(), a.planCommand(), a.devicesCommand(), a.benchCommand(),
-		a.tuneCommand(), distCommand(a), a.demoCommand(), helpCommand(), versionCommand(), manCommand(),
-		a.completionCommand(),
+	var verbs []*cobra.Command
+	for _, row := range verbTable {
+		cmd := row.command(a)
+		cmd.Short = row.short
+		verbs = append(verbs, cmd)
 	}
+	return verbs
+}
+
+// verbUsages returns a line of usage for each verb.
+func verbUsages() string {
+	var b strings.Builder
+	for _, row := range verbTable {
+		fmt.Fprintf(&b, "  extsort %-27s %s\n", row.command(&app{}).Use, row.short)
+	}
+	return b.String()
 }
 
 // verb is a command below the root. Its help tells what it is for, then how it is used; that says whether it has

@@ -20,7 +20,7 @@ func parse(t *testing.T, args ...string) extsort.Options {
 	a := &app{}
 	cmd := a.sortCommand()
 	cmd.ResetFlags()
-	addGroups(cmd, f.groups()...)
+	addGroups(cmd, f.groups("sort")...)
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}

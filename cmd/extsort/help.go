@@ -195,28 +195,18 @@ Example: extsort -t u64 -o sorted.bin keys.bin
 extsort --help lists all flags, extsort man | man -l - is the manual.
 `
 
-const rootLong = `
+// rootLong returns the beginning of the help: what extsort is for, and the usage of the sort and of each verb.
+func rootLong() string {
+	return `
 Sort large files of fixed-size binary records within a memory limit, on a GPU if
 there is one.
 
 Usage:
-  extsort [flags] [FILE ...]       sort FILEs ("-" or none: standard input)
-  extsort -c | -C [flags] [FILE]   check that FILE is sorted (-C: silently)
-  extsort -m [flags] FILE ...      merge files that are already sorted
-  extsort info [flags] FILE ...    show what files contain
-  extsort shuffle [FILE ...]       put records into a random order
-  extsort gen [flags]              write test data
-  extsort plan [flags] [FILE ...]  predict how a sort would run
-  extsort devices                  list the devices a sort can use
-  extsort bench [flags]            time the algorithms on a device
-  extsort tune [flags]             measure this machine for better plans
-  extsort dist VERB [flags] DIR    sort on many machines, by a scheduler
-  extsort demo                     the tour: generate, sort, verify, report
-  extsort help [VERB]              show this help, or help for a verb
-  extsort version                  print the version
-  extsort man                      write the manual page, as roff
-  extsort completion SHELL         print a completion script for a shell
-For a file named like a verb, write ./gen. -h prints a shorter help.`
+  extsort [flags] [FILE ...]          sort FILEs ("-" or none: standard input)
+  extsort -c | -C [flags] [FILE]      check that FILE is sorted (-C: silently)
+  extsort -m [flags] FILE ...         merge files that are already sorted
+` + verbUsages() + `For a file named like a verb, write ./gen. -h prints a shorter help.`
+}
 
 const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64-bit keys
   extsort -R 100 -k 0:bytes10 -S 2G in -o out  by the first ten bytes, in 2 GiB

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/format"
@@ -172,19 +173,30 @@ func TestDefaultsAreShown(t *testing.T) {
 	}
 }
 
-func TestManualIsComplete(t *testing.T) {
-	page := outputOf(t, "man")
+// TestManualsAreComplete checks that each verb has a manual page with all its flags and the usual sections.
+func TestManualsAreComplete(t *testing.T) {
+	testManual(t, (&app{}).sortCommand(), outputOf(t, "man"))
+	for _, cmd := range (&app{}).verbs() {
+		testManual(t, cmd, outputOf(t, "man", cmd.Name()))
+	}
+}
+
+func testManual(t *testing.T, cmd *cobra.Command, page string) {
+	t.Helper()
 	plain := strings.NewReplacer(`\-`, "-", `\e`, `\`).Replace(page)
-	for _, cmd := range append((&app{}).verbs(), (&app{}).sortCommand()) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(plain, ".B "+flagName(f)) {
-				t.Errorf("the manual does not have %s --%s", cmd.Name(), f.Name)
-			}
-		})
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && !strings.Contains(plain, ".B "+flagName(f)) {
+			t.Errorf("the manual does not have %s --%s", cmd.Name(), f.Name)
+		}
+	})
+	for _, section := range []string{"NAME", `"SYNOPSIS"`, `"EXIT STATUS"`, `"ENVIRONMENT"`, `"FILES"`, `"SEE ALSO"`} {
+		if !strings.Contains(page, ".SH "+section+"\n") {
+			t.Errorf("the manual of %s has no section %s", cmd.Name(), section)
+		}
 	}
 	for line := range strings.Lines(page) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(line, ".") && !strings.Contains(" .TH .SH .SS .TP .B .PP .nf .fi ", " "+name+" ") {
+		if strings.HasPrefix(line, ".") && !strings.Contains(" .TH .SH .SS .TP .B .BR .PP .nf .fi ", " "+name+" ") {
 			t.Errorf("unknown request in %q", line)
 		}
 	}
@@ -192,9 +204,9 @@ func TestManualIsComplete(t *testing.T) {
 	if err != nil {
 		return
 	}
-	cmd := exec.Command(groff, "-man", "-ww", "-z")
-	cmd.Stdin = strings.NewReader(page)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+	check := exec.Command(groff, "-man", "-ww", "-z")
+	check.Stdin = strings.NewReader(page)
+	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("groff: %v\n%s", err, out)
 	}
 }

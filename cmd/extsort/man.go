@@ -10,24 +10,97 @@ import (
 )
 
 func manCommand() *cobra.Command {
-	return verb("man", "Write the manual page to standard output, as roff.",
-		"  extsort man | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", nil,
-		func(cmd *cobra.Command, _ []string) error { writeManual(cmd.OutOrStdout(), cmd.Root()); return nil })
+	cmd := verb("man [VERB]", "Write the manual page of extsort, or of one of its verbs, as roff.",
+		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", nil,
+		func(cmd *cobra.Command, args []string) error {
+			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb are the rest
+			if len(rest) > 0 {
+				return fmt.Errorf("man: unknown verb %q: extsort --help lists them", rest[0])
+			}
+			writeManual(cmd.OutOrStdout(), about)
+			return nil
+		})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return names(cmd.Root().Commands()), cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
 }
 
-// writeManual writes the manual page in the macros of man(7): the sort, then each verb.
-func writeManual(w io.Writer, root *cobra.Command) {
-	fmt.Fprintln(w, `.TH EXTSORT 1 "" "extsort" "User Commands"`)
-	fmt.Fprintln(w, ".SH NAME\nextsort \\- sort large files of fixed\\-size binary records")
-	about, usage, _ := strings.Cut(strings.TrimSpace(root.Long), "\n\nUsage:\n")
+// writeManual writes the manual page of a command in the macros of man(7). Verbs below it are sections of the page; the
+// verbs of the root have pages of their own.
+func writeManual(w io.Writer, cmd *cobra.Command) {
+	isRoot := !cmd.HasParent()
+	page := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	short := cmd.Short
+	if isRoot {
+		short = "sort large files of fixed-size binary records"
+	}
+	about, usage, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nUsage:\n")
+	fmt.Fprintf(w, ".TH %s 1 \"\" \"extsort\" \"User Commands\"\n", roff(strings.ToUpper(page)))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(page), roff(short))
 	asTyped(w, "SYNOPSIS", usage)
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH OPTIONS\n", roff(about))
-	manualFlags(w, root)
-	asTyped(w, "TYPES, SIZES AND STATUS", strings.TrimSpace(helpTypes+helpEnd))
-	asTyped(w, "EXAMPLES", root.Example)
-	manualVerbs(w, root)
+	manualFlags(w, cmd)
+	if !isRoot {
+		manualVerbs(w, cmd)
+	}
+	if cmd.Flags().Lookup("type") != nil {
+		asTyped(w, "TYPES", strings.TrimSpace(helpTypes))
+	}
+	if isRoot {
+		asTyped(w, "SIZES AND INPUTS", strings.TrimSpace(helpEnd))
+	}
+	asTyped(w, "EXIT STATUS", manualStatus(cmd))
+	asTyped(w, "ENVIRONMENT", manualEnvironment)
+	asTyped(w, "FILES", manualFiles)
+	if cmd.Example != "" {
+		asTyped(w, "EXAMPLES", cmd.Example)
+	}
+	fmt.Fprintf(w, ".SH \"SEE ALSO\"\n%s\n", strings.Join(relatedPages(cmd), "\n"))
 }
 
+const manualEnvironment = `TMPDIR           the directory for temporary data without -T
+COLUMNS          the width of the help if the output is not a terminal
+TERM             dumb: no progress bar
+EXTSORT_PROFILE  default: ignore what extsort tune has measured
+GOGC             overrides the garbage collector's target, 50
+AWS_ENDPOINT_URL, AWS_REGION and the other variables of AWS: object stores`
+
+const manualFiles = `/var/tmp           temporary data without -T and TMPDIR
+~/.cache/extsort   what extsort tune has measured; XDG_CACHE_HOME/extsort if set`
+
+// manualStatus returns the exit statuses of a command.
+func manualStatus(cmd *cobra.Command) string {
+	lines := []string{"0   success"}
+	if cmd.Flags().Lookup("check") != nil {
+		lines = append(lines, "1   a check found disorder")
+	}
+	lines = append(lines, "2   any other error")
+	if cmd.Name() == "dist" {
+		lines = append(lines, "75  a temporary error: run the command again")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// relatedPages returns references to the other manual pages.
+func relatedPages(cmd *cobra.Command) []string {
+	related := []string{".BR extsort (1)"}
+	if !cmd.HasParent() {
+		related = []string{".BR sort (1)"}
+	}
+	for _, other := range cmd.Root().Commands() {
+		if other != cmd && !other.Hidden {
+			related = append(related, fmt.Sprintf(".BR extsort\\-%s (1)", other.Name()))
+		}
+	}
+	// A comma belongs to the line of its page, after the number of the section.
+	for i := range related[:len(related)-1] {
+		related[i] += ","
+	}
+	return related
+}
+
+// manualVerbs writes a section for each verb below a command.
 func manualVerbs(w io.Writer, above *cobra.Command) {
 	for _, cmd := range above.Commands() {
 		if cmd.Hidden {
@@ -58,7 +131,7 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 		if f.Hidden {
 			return
 		}
-		if title := strings.Join(f.Annotations[groupTitle], ""); title != last {
+		if title := strings.Join(f.Annotations[groupTitle], ""); title != last && title != "" {
 			fmt.Fprintf(w, ".SS %q\n", title)
 			last = title
 		}

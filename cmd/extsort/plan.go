@@ -30,7 +30,7 @@ func (a *app) planCommand() *cobra.Command {
 		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
 			"in a sort")
 	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records")
-	groups := append([]group{g}, f.planGroups()...)
+	groups := append([]group{g}, f.groups("plan")...)
 	for _, g := range groups {
 		if explain := g.flags.Lookup("explain"); explain != nil {
 			explain.Usage = "show the stages, the prices and the strategies that were not chosen, too"

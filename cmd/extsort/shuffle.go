@@ -27,16 +27,21 @@ func shuffleCommand(a *app) *cobra.Command {
 		})
 }
 
-func (f *sortFlags) shuffleGroups() []group {
+// shuffleOrder has the flags for the order of a shuffle.
+func (f *sortFlags) shuffleOrder() group {
 	g := newGroup("Order")
 	g.add(read(&f.opt.Seed, "N", parseSeed), "seed",
 		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed")
 	g.add(read(&f.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the order, a random sample; otherwise all")
-	return []group{
-		recordGroup(&f.opt.Record).without("key"), f.inputGroup(), g, resultGroup(&f.opt),
-		resourceGroup(&f.opt), f.report.group(&f.opt),
-	}
+	return g
+}
+
+// shuffleGroups accepts -k, to explain why it means nothing here.
+func (f *sortFlags) shuffleGroups() []group {
+	all := f.groups("shuffle")
+	all[0].without("key")
+	return all
 }
 
 // shuffle is a sort. drawn: the seed is one that nobody asked for.

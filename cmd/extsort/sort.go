@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -28,25 +29,46 @@ type sortFlags struct {
 	flags  *pflag.FlagSet
 }
 
-func (f *sortFlags) groups() []group {
-	return slices.Insert(f.planGroups(), 4, f.mode.group())
+// A flagGroup is a group of flags that sorts have: those of some verbs or, if it names none, of all.
+type flagGroup struct {
+	define func(*sortFlags) group
+	verbs  string
 }
 
-// planGroups are the flags of a sort without those that turn it into something else.
-func (f *sortFlags) planGroups() []group {
+// flagTable lists the flags of sorts in the order of the help.
+var flagTable = []flagGroup{
+	{define: (*sortFlags).recordGroup},
+	{define: (*sortFlags).inputGroup},
+	{define: func(f *sortFlags) group { return orderGroup(&f.opt) }, verbs: "sort plan"},
+	{define: (*sortFlags).shuffleOrder, verbs: "shuffle"},
+	{define: func(f *sortFlags) group { return resultGroup(&f.opt) }},
+	{define: func(f *sortFlags) group { return f.mode.group() }, verbs: "sort"},
+	{define: func(f *sortFlags) group { return resourceGroup(&f.opt) }},
+	{define: func(f *sortFlags) group { return f.report.group(&f.opt) }},
+}
+
+// groups returns the flags of a verb: sort, plan or shuffle.
+func (f *sortFlags) groups(verb string) []group {
+	var all []group
+	for _, g := range flagTable {
+		if g.verbs == "" || slices.Contains(strings.Fields(g.verbs), verb) {
+			all = append(all, g.define(f))
+		}
+	}
+	return all
+}
+
+func (f *sortFlags) recordGroup() group {
 	record := recordGroup(&f.opt.Record)
 	record.flags.Lookup("format").DefValue = "npy where FILE is one"
-	return []group{
-		record, f.inputGroup(), orderGroup(&f.opt),
-		resultGroup(&f.opt), resourceGroup(&f.opt), f.report.group(&f.opt),
-	}
+	return record
 }
 
 func (a *app) sortCommand() *cobra.Command {
 	var f sortFlags
 	cmd := &cobra.Command{
 		Use:               "extsort",
-		Long:              rootLong,
+		Long:              rootLong(),
 		Example:           rootExample,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
@@ -54,7 +76,7 @@ func (a *app) sortCommand() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // help is a verb of ours
-	addGroups(cmd, f.groups()...)
+	addGroups(cmd, f.groups("sort")...)
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); asked {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestAFlagAndAVerbAreRows adds a flag and a verb to the tables, and finds them wherever flags and verbs appear.
+func TestAFlagAndAVerbAreRows(t *testing.T) {
+	flags, verbs := slices.Clone(flagTable), slices.Clone(verbTable)
+	t.Cleanup(func() { flagTable, verbTable = flags, verbs })
+
+	colour, ran := "", ""
+	flagTable = append(flagTable, flagGroup{verbs: "sort", define: func(*sortFlags) group {
+		g := newGroup("Toys")
+		g.add(oneOf(&colour, "COLOUR", "red", "green"), "toy-colour", "paint the toy; otherwise red").
+			hints("toy-paint").notWith("-c").offers("blue")
+		return g
+	}})
+	verbTable = append(verbTable, verbRow{"play with the toy", func(*app) *cobra.Command {
+		return verb("toy", "Play with the toy for a while.", "  extsort toy", nil,
+			func(*cobra.Command, []string) error { ran = "toy"; return nil })
+	}})
+
+	page := commandLinePage()
+	for place, shown := range map[string][2]string{
+		"--help":              {outputOf(t, "--help"), "--toy-colour COLOUR"},
+		"--help, verbs":       {outputOf(t, "--help"), "play with the toy"},
+		"toy -h":              {outputOf(t, "toy", "-h"), "Play with the toy"},
+		"man":                 {outputOf(t, "man"), `.B \-\-toy\-colour COLOUR`},
+		"man, see also":       {outputOf(t, "man"), `.BR extsort\-toy (1)`},
+		"man toy":             {outputOf(t, "man", "toy"), `extsort\-toy \- play with the toy`},
+		"completion, flag":    {completions(t, "--toy"), "--toy-colour"},
+		"completion, value":   {completions(t, "--toy-colour", ""), "green\nblue\n"},
+		"completion, verb":    {completions(t, "to"), "toy\tplay with the toy"},
+		"docs/cli.md, flag":   {page, "| `--toy-colour COLOUR` | paint the toy: red or green | red |"},
+		"docs/cli.md, verb":   {page, "\n## extsort toy\n"},
+		"hints":               {failed(t, "--toy-paint", "x"), "did you mean --toy-colour?"},
+		"values":              {failed(t, "--toy-colour", "pink"), `--toy-colour: "pink": use red or green`},
+		"not with -c":         {failed(t, "-t", "u8", "-c", "--toy-colour", "red"), "--toy-colour does not apply to -c"},
+		"not in another verb": {failed(t, "gen", "--toy-colour", "red"), "does not apply to extsort gen"},
+	} {
+		if !strings.Contains(shown[0], shown[1]) {
+			t.Errorf("%s: no %q in %q", place, shown[1], shown[0])
+		}
+	}
+	if outputOf(t, "toy"); ran != "toy" {
+		t.Error("the verb did not run")
+	}
+}
+
+// completions returns what a shell is offered for a command line.
+func completions(t *testing.T, words ...string) string {
+	t.Helper()
+	code, text := runCommand(t, append([]string{cobra.ShellCompRequestCmd}, words...)...)
+	if code != exitDone {
+		t.Errorf("completion of %q: exit code %d", words, code)
+	}
+	return text
+}
+
+// failed returns the message of a command line that is wrong.
+func failed(t *testing.T, args ...string) string {
+	t.Helper()
+	code, text := runCommand(t, args...)
+	if code != exitError {
+		t.Errorf("%q: exit code %d", args, code)
+	}
+	return text
+}
