@@ -211,7 +211,8 @@ func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext
 	writeRows(w, []row{
 		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
 			when(shown.pipe, "; assumed to be random, as a plan does not read a pipe")},
-		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " + ways[p.Strategy]},
+		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
+			ways[p.Strategy]},
 		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", with the buffers of the device") +
 			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
 		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +

@@ -15,8 +15,6 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-func init() { hasS3 = true }
-
 // TestRemoteScripts runs the scripts in testdata/remote, each beside a store and a server of its own. Besides the
 // commands of TestScripts they have
 //

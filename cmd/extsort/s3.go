@@ -3,3 +3,6 @@
 package main
 
 import _ "github.com/extsort/extsort/remote/s3" // registers object stores and web servers
+
+// hasS3 reports whether the binary reads and writes object stores.
+const hasS3 = true

@@ -37,9 +37,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// hasS3 tells that this is a build with the tag s3.
-var hasS3 bool
-
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

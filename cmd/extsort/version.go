@@ -38,17 +38,31 @@ func printVersion(w io.Writer) {
 		{"commit", commit + when(releaseCommit == "" && set["vcs.modified"] == "true", ", with changes")},
 		{"date", cmp.Or(releaseDate, set["vcs.time"], "unknown")},
 		{"built by", runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH},
-		{"features", cmp.Or(strings.Join(features(), ", "), "none")},
+		{"features", describeFeatures()},
 	})
 }
 
-// features are what one binary or one machine has and another has not.
-func features() (list []string) {
-	if opencl.Fingerprint() != "" { // it has kernels
-		list = append(list, "opencl")
+// describeFeatures lists the features of this binary on this machine that others may lack, and the build tags that add
+// the rest.
+func describeFeatures() string {
+	var present, missing []string
+	for _, tag := range []struct {
+		name  string
+		built bool
+	}{
+		{"opencl", opencl.Fingerprint() != ""}, // it has kernels
+		{"s3", hasS3},
+	} {
+		if tag.built {
+			present = append(present, tag.name)
+		} else {
+			missing = append(missing, tag.name)
+		}
 	}
 	if runtime.GOARCH == "amd64" && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD) {
-		list = append(list, "avx512")
+		present = append(present, "avx512")
 	}
-	return list
+	return cmp.Or(strings.Join(present, ", "), "none") +
+		when(len(missing) > 0, " (to add %s, build with -tags %s)", strings.Join(missing, " and "),
+			strings.Join(missing, ","))
 }
