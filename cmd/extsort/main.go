@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,32 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	return exitError
 }
 
-func printError(w io.Writer, err error) { fmt.Fprintf(w, "extsort: %s\n", errorLine(err)) }
+// printError prints an error as one line, which wraps at the width of a terminal as help does.
+func printError(w io.Writer, err error) {
+	text := "extsort: " + errorLine(err)
+	if isTerminal(w) {
+		text = wrapped(text, cmp.Or(terminalColumns(w), 80))
+	}
+	fmt.Fprintln(w, text)
+}
+
+// wrapped breaks a text at spaces into lines of at most that many columns. A longer word has a line of its own.
+func wrapped(text string, columns int) string {
+	var lines []string
+	line := ""
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+			lines = append(lines, line)
+			line = word
+			continue
+		}
+		if i > 0 {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
 
 // errorLine returns an error as one line. Several errors that were joined are separated by semicolons.
 func errorLine(err error) string {

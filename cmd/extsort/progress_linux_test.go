@@ -139,3 +139,26 @@ func TestADumbTerminalHasNoBar(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsWrapOnATerminal checks that an error wraps at the width of a terminal, or at 80 columns if that is not
+// known, and is one line elsewhere.
+func TestErrorsWrapOnATerminal(t *testing.T) {
+	args := []string{"-R", "4", "-k", "2:u32", "-k", "9:u8", "-t", "u8", "x"}
+	_, whole := runCommand(t, args...)
+	whole = strings.TrimSpace(whole)
+	if strings.Contains(whole, "\n") || len(whole) <= 80 {
+		t.Fatalf("not one long line: %q", whole)
+	}
+	for columns, most := range map[uint16]int{40: 40, 72: 72, 0: 80, 500: 500} {
+		text := onTerminal(t, columns, func(tty *os.File) { run(t.Context(), args, nil, tty, tty) })
+		lines := strings.Split(strings.TrimSpace(text), "\r\n")
+		for _, line := range lines {
+			if len(line) > most {
+				t.Errorf("%d columns: %q has %d", columns, line, len(line))
+			}
+		}
+		if got := strings.Join(lines, " "); got != whole {
+			t.Errorf("%d columns: %q, want %q", columns, got, whole)
+		}
+	}
+}
