@@ -54,8 +54,11 @@ var memoryCases = []struct {
 	endless  bool   // longMiB of data, in .ci/long only
 	with     func(t *testing.T, o *Options)
 
+	blockBytes int // of the blocks of temporary data; 0: as planned
+
 	packed  []packedFiles // the input, cut into files that are compressed; nil: it is one file as it is
 	merge   bool          // each of these files is sorted, and they are merged
+	part    Part          // of the merge: what a task of dist merges; zero: all of it
 	garbage int64         // MiB that may be allocated in Go's heap; 0: as usual
 }{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
@@ -118,7 +121,21 @@ var memoryCases = []struct {
 		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},
 	{name: "merge of 40 zstd inputs, some of which stay compressed", spec: keySpec, mib: 16, limit: 96, spill: 20,
 		garbage: 1000, packed: []packedFiles{{40, "zstd"}}, merge: true},
+
+	{name: "long index, merge", spec: keySpec, strategy: MergeRuns, mib: 48, limit: 16, spill: 110, garbage: 120,
+		blockBytes: smallBlock},
+	{name: "long index, partition", spec: keySpec, strategy: Partition, mib: 48, limit: 16, spill: 110, garbage: 120,
+		blockBytes: smallBlock},
+	{name: "long index, merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 110, garbage: 160,
+		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock},
+	{name: "long index, part of a merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 60, garbage: 160,
+		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock, part: Part{K: 1, N: 2}},
 }
+
+const (
+	smallBlock = 2 << 10 // so small that the index of the blocks of some MiB is longer than its share of the memory
+	plainFile  = "plain" // the codec of files that are not compressed
+)
 
 var (
 	gensortSpec = format.Spec{Format: "gensort"}
@@ -188,6 +205,7 @@ func TestSortInLittleMemory(t *testing.T) {
 		Workers:       cmp.Or(c.workers, 2),
 		SpillCompress: c.codec, Compress: c.output,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+	opt.faults.blockBytes = c.blockBytes
 	if c.with != nil {
 		c.with(t, &opt)
 	}
@@ -203,8 +221,12 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	if c.merge {
 		sort = func() (*Report, error) {
-			return Merge(t.Context(), MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes,
-				MeasureMemory: true, Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs})
+			m := MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes, Part: c.part,
+				MeasureMemory: true, Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs}
+			if m.faults = opt.faults; c.blockBytes > 0 {
+				m.BatchSize = 8 // some files are merged into runs first
+			}
+			return Merge(t.Context(), m)
 		}
 	}
 	var before, after runtime.MemStats
@@ -237,8 +259,11 @@ func TestSortInLittleMemory(t *testing.T) {
 	if report.BytesSpilled > c.spill<<20 {
 		t.Errorf("%d MiB were spilled of %d MiB, %d are due", report.BytesSpilled>>20, c.mib, c.spill)
 	}
+	if c.blockBytes > 0 && report.BytesSpilled < c.mib<<20/4 {
+		t.Errorf("only %d MiB were spilled of %d MiB: their index is not long", report.BytesSpilled>>20, c.mib)
+	}
 	if c.packed != nil {
-		checkSortedKeys(t, opt.Output, in)
+		checkSortedKeys(t, opt.Output, in, c.part)
 	}
 }
 
@@ -290,6 +315,8 @@ func packKeys(t *testing.T, data []byte, codec string) []byte {
 	var w io.WriteCloser
 	var err error
 	switch codec {
+	case plainFile:
+		return data
 	case "lz4":
 		w = lz4.NewWriter(&packed) // blocks of 4 MiB
 	case "zstd":
@@ -326,16 +353,21 @@ func sortedKeys(data []byte) []byte {
 	return sorted
 }
 
-// checkSortedKeys checks that a file has the keys of another, in order.
-func checkSortedKeys(t *testing.T, output, in string) {
+// checkSortedKeys checks that a file has the keys of another, in order, or one of equal parts of these.
+func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	t.Helper()
 	data, err := os.ReadFile(in)
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := sortedKeys(data)
+	if part.N > 0 {
+		size := int64(len(want)) / 8 / part.N * 8
+		want = want[part.K*size : (part.K+1)*size]
+	}
 	got, err := os.ReadFile(output)
-	if err != nil || !bytes.Equal(got, sortedKeys(data)) {
-		t.Errorf("the output has %d bytes, %d are due, or is wrong: %v", len(got), len(data), err)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the output has %d bytes, %d are due, or is wrong: %v", len(got), len(want), err)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestProgressOfDecompressing(t *testing.T) {
 	if len(report.Detail.Phases) < 2 || report.Detail.Phases[0].Name != plan.StageUnpack {
 		t.Errorf("the report has the phases %v", fmt.Sprint(report.Detail.Phases))
 	}
-	checkSortedKeys(t, opt.Output, strings.TrimSuffix(opt.Inputs[0], ".0.zstd"))
+	checkSortedKeys(t, opt.Output, strings.TrimSuffix(opt.Inputs[0], ".0.zstd"), Part{})
 }
 
 // merging are the same options of a merge.
