@@ -71,7 +71,7 @@ type Options struct {
 	SkipTail   int64       // number of bytes to skip at the end of each decompressed input
 	KeepHeader bool        // copy the skipped bytes of the first input to the output; see MaxKeptHeader
 	Part       Part        // sort only this slice of the inputs, by position; all inputs must be files
-	Decompress string      // none, gzip, zstd, s2, lz4 or bzip2; "" or auto: detected by the first bytes of an input
+	Decompress string      // none, gzip, zstd, s2, lz4, bzip2 or brotli (see format/brotli); "" or auto: detected
 
 	Output string    // name of a file, which appears completely or not at all; "" or "-": Stdout
 	Stdout io.Writer // standard output; nil: os.Stdout
@@ -82,7 +82,7 @@ type Options struct {
 	SplitFiles int   // number of files, with about the same number of records each
 	SplitBytes int64 // target size of each file before compression; a file may exceed it to keep equal keys together
 
-	Compress string // none, gzip, zstd (or zst), s2; "": selected by the suffix of Output
+	Compress string // none, gzip, zstd (or zst), s2 or brotli; "": selected by the suffix of Output
 
 	Reverse    bool   // reverse the order of the keys; the sort is still stable
 	Unique     bool   // write one record for each key
