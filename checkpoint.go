@@ -29,6 +29,7 @@ func (o *Options) validateCheckpoint() error {
 		return nil
 	}
 	_, redirected := output.Descriptor(o.Output)
+	strategy := o.Strategy.Properties()
 	switch {
 	case o.toStdout() || redirected:
 		return fmt.Errorf("checkpoint: needs an output file (%v)", option.Output)
@@ -38,7 +39,7 @@ func (o *Options) validateCheckpoint() error {
 		return fmt.Errorf("checkpoint: each of %v that implements At needs a Version", option.Sources)
 	case len(o.TempDirs) > 0:
 		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
-	case !slices.Contains([]Strategy{"", Auto, MergeRuns}, o.Strategy):
+	case strategy.Requestable && !strategy.Resumable:
 		return fmt.Errorf("checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
 	}
 	return nil

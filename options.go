@@ -157,8 +157,9 @@ func (o *Options) validate() error {
 			faults = append(faults, option.Errorf(f, format, args...))
 		}
 	}
-	check(slices.Contains([]Strategy{"", Auto, MergeRuns, Partition, Spread, Reread, Sift}, o.Strategy), option.Strategy,
-		" %q: use auto, merge, partition, spread, reread or sift", o.Strategy)
+	strategies := plan.Requestable()
+	check(o.Strategy == "" || slices.Contains(strategies, string(o.Strategy)), option.Strategy,
+		" %q: use %s", o.Strategy, english.WordSeries(strategies, "or"))
 	spillCodecs := plan.SpillCodecNames()
 	check(o.SpillCompress == "" || slices.Contains(spillCodecs, o.SpillCompress), option.SpillCompress,
 		" %q: use %s", o.SpillCompress, english.WordSeries(spillCodecs, "or"))

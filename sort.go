@@ -240,7 +240,7 @@ func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (
 	if err := failed.close(); err != nil {
 		return nil, errors.Join(cause, err)
 	}
-	if opt.Strategy == Spread {
+	if opt.Strategy.Properties().ManyDevices {
 		opt.Strategy = Auto
 	}
 	opt.Devices = []string{deviceCPU}

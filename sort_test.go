@@ -39,7 +39,11 @@ var anyStrategy = []Strategy{Auto, MergeRuns, Partition, Reread, Sift}
 
 // TestAnyStrategyIsTested holds that these are all but Spread, which needs several devices.
 func TestAnyStrategyIsTested(t *testing.T) {
-	for _, strategy := range append(slices.Clone(plan.Strategies), Auto) {
+	all := []Strategy{Auto}
+	for _, row := range plan.Strategies {
+		all = append(all, row.Name)
+	}
+	for _, strategy := range all {
 		opt := Options{Record: Keys(U64), Strategy: strategy}
 		accepted := opt.validate() == nil
 		if tested := strategy == Spread || slices.Contains(anyStrategy, strategy); accepted != tested {

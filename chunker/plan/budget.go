@@ -11,11 +11,11 @@ import (
 
 // Budget says what the memory limit is for. The lines add up to the limit.
 type Budget struct {
-	Lines []Line `json:"lines"`
+	Lines []line `json:"lines"`
 }
 
-// Line is one line of a Budget.
-type Line struct {
+// line is one line of a Budget.
+type line struct {
 	For   string `json:"for"`
 	Bytes int64  `json:"bytes"`
 }
@@ -27,7 +27,7 @@ func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
 // with is the budget with a line more, which takes bytes from the last.
 func (b Budget) with(what string, bytes int64) Budget {
 	rest := b.Lines[len(b.Lines)-1]
-	lines := append(b.Lines[:len(b.Lines)-1:len(b.Lines)-1], Line{what, bytes}, Line{rest.For, rest.Bytes - bytes})
+	lines := append(b.Lines[:len(b.Lines)-1:len(b.Lines)-1], line{what, bytes}, line{rest.For, rest.Bytes - bytes})
 	return Budget{lines}
 }
 
@@ -65,9 +65,9 @@ const (
 	// limitedBytes is memory with which the first few records of an order take no longer than with more of it.
 	limitedBytes = 64 << 20
 
-	// ChunkOfLimit is how many times the records of a limit a chunk has at least: all others are left out before
+	// chunkOfLimit is how many times the records of a limit a chunk has at least: all others are left out before
 	// anything is spilled.
-	ChunkOfLimit = 16
+	chunkOfLimit = 16
 
 	maxBlockBytes = 1 << 20
 	minBlockBytes = 32 << 10
@@ -81,7 +81,7 @@ const (
 // Divide divides the memory limit. It does so for a merge of sorted inputs, too, which needs no device.
 func Divide(f *Facts) Sizes {
 	limit := f.Asked.MemoryBytes
-	b := Budget{[]Line{{"chunks and buffers", limit}}}.with("runtime", runtimeBytes+limit/runtimePart)
+	b := Budget{[]line{{"chunks and buffers", limit}}}.with("runtime", runtimeBytes+limit/runtimePart)
 	if f.unified() {
 		b = b.with("driver", min(driverBytes, b.Chunks()/2))
 	}
@@ -183,10 +183,10 @@ func mostWorkers(workers int, bytes int64, memory func(workers int) int64) int {
 func unneeded(f *Facts, bytes int64) int64 {
 	size := int64(f.recordSize())
 	limit, large := f.First(), f.Records < 0 || f.Records > bytes/size
-	if limit < 0 || !large || limit >= bytes/(ChunkOfLimit*size) {
+	if limit < 0 || !large || limit >= bytes/(chunkOfLimit*size) {
 		return 0
 	}
-	return bytes - min(bytes, max(limitedBytes, ChunkOfLimit*limit*size))
+	return bytes - min(bytes, max(limitedBytes, chunkOfLimit*limit*size))
 }
 
 // decoderPart is the part of the memory, without that of the runtime, that decompressors of inputs take at most.
@@ -246,7 +246,7 @@ func indexBytes(f *Facts, block int, memory int64) int64 {
 	spilled, limit := f.bytes(), f.First()
 	first := limit * int64(f.recordSize())
 	switch {
-	case f.Together || f.Asked.Strategy == Partition:
+	case f.Together || f.Asked.Strategy.Properties().SpillsAll:
 	case f.onHost() && f.Devices[0].Histogram:
 		return 0
 	case limit >= 0 && limit < f.Records && first < memory/2:

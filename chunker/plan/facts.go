@@ -13,7 +13,7 @@ type Facts struct {
 	Records  int64         // in the inputs; -1: not known before their end
 	Seekable bool          // every input is a regular file: it can be read at any place, and again
 	Remote   bool          // an input is read over a network, and so only once
-	InPlace  bool          // the output is written over an input: see readsAllFirst
+	InPlace  bool          // the output is written over an input: see Properties.ReadsAllFirst
 	Decoders []int64       // memory of the decompressor of each input
 	Together bool          // inputs are read at the same time, not one after another
 	ReadRate float64       // bytes/s that a trial read from places all over the input; 0: there was none

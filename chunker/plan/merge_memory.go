@@ -36,9 +36,9 @@ func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	return max(1, blockBytes/k.Layout().RecordSize/blockRecords, 32*fanIn/blockRecords)
 }
 
-// MergeMemory is the memory with which a merge of fanIn runs with blocks of blockBytes, and output blocks of the same
+// mergeMemory is the memory with which a merge of fanIn runs with blocks of blockBytes, and output blocks of the same
 // size, keeps that many workers busy.
-func MergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
+func mergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	records := max(blockBytes/k.Layout().RecordSize, 1)
 	buffers := fanIn + 2*MergeSpan(k, blockBytes, records, fanIn)*(workers+1)
 	return int64(workers)*MergeWorker(k, blockBytes) + int64(buffers)*MergeBuffer(k, records)

@@ -16,37 +16,6 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// Strategy is a way in which sorted chunks become one sorted output.
-type Strategy string
-
-// The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
-// in order as they stand.
-const (
-	Auto      Strategy = "auto"
-	Merge     Strategy = "merge"     // chunks by position, then a k-way merge
-	Partition Strategy = "partition" // parts by key range, each sorted, one after another
-	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
-	Reread    Strategy = "reread"    // multi-pass: chunks by key range, the input is read once more for each
-	InCore    Strategy = "in-core"
-	Copy      Strategy = "copy" // the input is in order already, or in reverse order
-	Sift      Strategy = "sift" // the input is nearly in order: it is read twice, and what is not waits in memory
-)
-
-// Strategies are those that a plan weighs.
-var Strategies = []Strategy{Copy, Sift, InCore, Spread, Reread, Merge, Partition}
-
-// readsAllFirst reports of each strategy whether it reads all of the input before it writes a record. Only such a
-// strategy may write over its input.
-var readsAllFirst = map[Strategy]bool{
-	Copy:      false,
-	Sift:      false,
-	InCore:    true,
-	Spread:    true,
-	Reread:    false,
-	Merge:     true,
-	Partition: true,
-}
-
 // The stages of a sort, as plans and reports name them.
 const (
 	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
@@ -152,7 +121,7 @@ const (
 // touched may take longer than it saves.
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	best, err := newPlan(f, profile)
-	if err != nil || !f.onHost() || slices.Contains(Strategies, f.Asked.Strategy) {
+	if err != nil || !f.onHost() || f.Asked.Strategy.isListed() {
 		return best, err
 	}
 	less := *f
@@ -191,15 +160,17 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 // planWith weighs the strategies with the memory that the facts give to the index.
 func planWith(f *Facts, profile *Profile) (*Plan, error) {
 	c := newChooser(f, profile)
-	if _, fit := c.shares(); f.Asked.Strategy == Spread && !fit {
-		return nil, errSpread
+	if refuse := f.Asked.Strategy.Properties().refuse; refuse != nil {
+		if err := refuse(c); err != nil {
+			return nil, err
+		}
 	}
 	if c.capacity < 1 {
 		return nil, TooLittle(f)
 	}
 	all := c.weigh()
 	first := &all[0]
-	spills := first.Strategy == Merge || first.Strategy == Partition
+	spills := first.Strategy.Properties().Spills
 	switch {
 	case !first.Possible && c.leastRoom > 0:
 		output := int64(0)
@@ -220,14 +191,6 @@ func planWith(f *Facts, profile *Profile) (*Plan, error) {
 	p.Rates, p.Budget = profile.Rates(), c.sizes.Budget
 	p.Rates.DiskBytes = 1 / c.prices[waits]
 	return p, nil
-}
-
-// Merging is the plan of a merge of inputs that are sorted, which leaves nothing to choose.
-func Merging(f *Facts, inputs int) *Plan {
-	f.Together = true
-	p := planned(f, Divide(f))
-	p.Strategy, p.Device, p.Chunks = Merge, "cpu", inputs
-	return p
 }
 
 // planned is what the facts and sizes say of any plan.
@@ -272,13 +235,13 @@ func newChooser(f *Facts, profile *Profile) *chooser {
 
 // weigh returns the strategies in the order in which they are to be tried: the possible ones first, then the cheapest.
 // One that is asked for is the first, unless all records fit a chunk, where there is nothing to merge. Those that
-// Queue.of lets write past the page cache come in the second list, where that is what a write costs.
+// may write past the page cache come last, where that is what a write costs.
 func (c *chooser) weigh() []Candidate {
-	all := []Candidate{c.copy(), c.inCore(), c.spread(), c.reread()}
+	all := candidates(c, false)
 	if c.past = c.sizes.Queue.Output; c.past {
 		c.prices[writes] = c.profile.copies(c.f, c.sizes.Workers)
 	}
-	all = append(all, c.sift(), c.partition(), c.merge())
+	all = append(all, candidates(c, true)...)
 	if c.f.InPlace {
 		leaveOutInPlace(all)
 	}
@@ -293,6 +256,18 @@ func (c *chooser) weigh() []Candidate {
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Seconds, b.Seconds))
 	})
+	return all
+}
+
+// candidates returns the candidates of the strategies that may bypass the page cache, or of those that may not.
+func candidates(c *chooser, directIO bool) (all []Candidate) {
+	for _, p := range Strategies {
+		if p.DirectIO == directIO {
+			a := p.weigh(c)
+			a.Strategy = p.Name
+			all = append(all, a)
+		}
+	}
 	return all
 }
 
@@ -311,27 +286,23 @@ func (a *Candidate) rank() int {
 
 // obeys reports whether the strategy that was asked for can be taken.
 func (c *chooser) obeys(asked *Candidate) bool {
+	p := asked.Strategy.Properties()
 	switch {
-	case c.f.Spill.lacks(asked.Room), c.f.InPlace && !readsAllFirst[asked.Strategy]:
+	case c.f.Spill.lacks(asked.Room), c.f.InPlace && !p.ReadsAllFirst:
 		return false
-	case asked.Strategy == Reread:
-		return c.f.canReread() && c.f.staysCached()
-	case asked.Strategy == Sift:
-		return c.f.canSift() && c.f.Kept == nil && asked.ChunkRecords > 0
-	case asked.Strategy == Merge:
-		return c.f.Records < 0 || c.f.Records > c.capacity || len(c.f.Devices) > 1
+	case p.canForce != nil:
+		return p.canForce(c, asked)
 	}
-	return asked.Possible || asked.Strategy == Partition || asked.Strategy == Spread
+	return asked.Possible
 }
 
 // preferInCore leaves out what spills where one chunk holds everything.
 func preferInCore(all []Candidate) {
-	if !slices.ContainsFunc(all, func(a Candidate) bool { return a.Strategy == InCore && a.Possible }) {
+	if !slices.ContainsFunc(all, func(a Candidate) bool { return a.Possible && a.Strategy.Properties().HoldsAll }) {
 		return
 	}
 	for i := range all {
-		inMemory := slices.Contains([]Strategy{InCore, Copy, Sift, Reread}, all[i].Strategy)
-		if all[i].Possible && !inMemory {
+		if all[i].Possible && !all[i].Strategy.Properties().InMemory {
 			all[i].Possible, all[i].Why = false, "one chunk holds everything"
 		}
 	}
@@ -351,7 +322,7 @@ func (c *chooser) leaveOutOfRoom(all []Candidate) {
 // leaveOutInPlace leaves out the strategies that would write over an input before they have read it.
 func leaveOutInPlace(all []Candidate) {
 	for i := range all {
-		if a := &all[i]; !readsAllFirst[a.Strategy] {
+		if a := &all[i]; !a.Strategy.Properties().ReadsAllFirst {
 			a.Possible, a.Why = false, "would overwrite the input before all of it is read"
 		}
 	}
@@ -364,12 +335,14 @@ func (c *chooser) leaveOutUnkept(all []Candidate) {
 		return
 	}
 	for i := range all {
-		switch a := &all[i]; {
-		case a.Strategy == Merge && c.f.Kept.begun():
+		a := &all[i]
+		p := a.Strategy.Properties()
+		switch {
+		case p.Resumable && c.f.Kept.begun():
 			a.Why = "the checkpoint has runs"
 		case c.f.Kept.begun():
 			a.Possible, a.Why = false, "the checkpoint has runs, which are merged"
-		case a.Strategy == Partition, a.Strategy == Sift && a.Possible, a.Strategy == Reread && a.Chunks > 1:
+		case p.losesWork != nil && p.losesWork(a):
 			a.Possible, a.Why = false, "a checkpoint keeps runs"
 		}
 	}

@@ -123,7 +123,7 @@ func TestMemoryForFew(t *testing.T) {
 		want    int64 // of memory at most, and at least half of it
 	}{
 		{"few of a stream", Asked{Limit: 1}, -1, limitedBytes},
-		{"more of a stream", Asked{Limit: 2_000_000}, -1, 2_000_000 * 8 * ChunkOfLimit},
+		{"more of a stream", Asked{Limit: 2_000_000}, -1, 2_000_000 * 8 * chunkOfLimit},
 		{"most of what may fit", Asked{Limit: 1 << 62}, -1, whole},
 		{"few of different keys", Asked{Limit: 1, Unique: true}, -1, whole},
 		{"all of a stream", Asked{}, -1, whole},
@@ -481,7 +481,7 @@ func TestRewritten(t *testing.T) {
 func TestAllAreWeighed(t *testing.T) {
 	p := choose(t, factsOf(t, 1000, gib))
 	for _, s := range Strategies {
-		candidate(t, p, s)
+		candidate(t, p, s.Name)
 	}
 	if len(p.Considered) != len(Strategies) {
 		t.Errorf("%d candidates of %d strategies", len(p.Considered), len(Strategies))
@@ -552,7 +552,7 @@ func TestIndexOfPartition(t *testing.T) {
 		if fits := need <= s.IndexBytes; fits != c.fits {
 			t.Errorf("%s: the index of %d blocks takes %d bytes of %d", c.name, blocks, need, s.IndexBytes)
 		}
-		line := slices.IndexFunc(p.Budget.Lines, func(l Line) bool { return l.For == "index of spill" })
+		line := slices.IndexFunc(p.Budget.Lines, func(l line) bool { return l.For == "index of spill" })
 		if line < 0 || p.Budget.Lines[line].Bytes != s.IndexBytes {
 			t.Errorf("%s: the budget %v has no line of %d bytes", c.name, p.Budget.Lines, s.IndexBytes)
 		}
@@ -695,13 +695,28 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// readsAllFirst lists which strategies may write over their input.
+var readsAllFirst = map[Strategy]bool{
+	Copy:      false,
+	Sift:      false,
+	InCore:    true,
+	Spread:    true,
+	Reread:    false,
+	Merge:     true,
+	Partition: true,
+}
+
 // TestStrategiesInPlace holds that each strategy declares whether it may write over its input, and that none is planned
 // that may not, also where it is asked for.
 func TestStrategiesInPlace(t *testing.T) {
-	for _, strategy := range append(slices.Clone(Strategies), Auto) {
-		if _, declared := readsAllFirst[strategy]; !declared && strategy != Auto {
-			t.Errorf("strategy %s does not declare whether it reads all of its input first", strategy)
+	all := []Strategy{Auto}
+	for _, row := range Strategies {
+		all = append(all, row.Name)
+		if want, listed := readsAllFirst[row.Name]; !listed || row.ReadsAllFirst != want {
+			t.Errorf("strategy %s reads all of its input first: %t; listed: %t", row.Name, row.ReadsAllFirst, listed)
 		}
+	}
+	for _, strategy := range all {
 		if strategy == Spread {
 			continue // which needs several devices
 		}

@@ -41,10 +41,11 @@ func (f *Facts) queue(bytes int64) Queue {
 	return q
 }
 
-// of is what a strategy puts to use: one that spills, or reads everything twice.
+// of returns the part of the queue that a strategy uses.
 func (q Queue) of(s Strategy, cold bool) Queue {
-	twice := s == Merge || s == Partition || s == Sift
-	q.Input, q.Output = q.Input && cold && twice, q.Output && twice
+	p := s.Properties()
+	q.Input = q.Input && cold && p.DirectIO
+	q.Output = q.Output && p.DirectIO
 	return q
 }
 

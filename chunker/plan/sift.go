@@ -5,6 +5,21 @@ import (
 	"sort"
 )
 
+// sifting is the row of Sift.
+var sifting = Properties{
+	Name:        Sift,
+	Way:         "the input is nearly sorted, so move only what is not",
+	Requestable: true,
+	Hint:        "nearly in order",
+	InMemory:    true,
+	DirectIO:    true,
+	weigh:       (*chooser).sift,
+	canForce: func(c *chooser, asked *Candidate) bool {
+		return c.f.canSift() && c.f.Kept == nil && asked.ChunkRecords > 0
+	},
+	losesWork: func(a *Candidate) bool { return a.Possible },
+}
+
 const (
 	// siftBytes is what a record takes beside its own bytes in a block that is sifted: a prefix, an index, a mark.
 	siftBytes = 8 + 4 + 1
@@ -46,7 +61,7 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 // sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
 // belongs, what it has taken (package sift).
 func (c *chooser) sift() Candidate {
-	a := Candidate{Strategy: Sift, Why: "nearly in order: the remaining records are sorted in memory"}
+	a := Candidate{Why: "nearly in order: the remaining records are sorted in memory"}
 	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
 	var index int64
 	a.Together, index = c.sizes.siftBlock(c.f)

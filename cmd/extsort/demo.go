@@ -109,7 +109,7 @@ func (a *app) tellOfSort(r *extsort.Report) {
 	fmt.Fprintf(a.out, "2. sorted     in %s, %s\n", human.Time(sorting), human.Rate(r.BytesRead, sorting))
 	writeRows(a.out, []row{
 		{"   memory  ", memory(&r.Detail)},
-		{"   strategy", string(r.Strategy) + ": " + ways[r.Strategy]},
+		{"   strategy", string(r.Strategy) + ": " + r.Strategy.Properties().Way},
 		{"   disk", human.Bytes(r.BytesSpilled) + " of temporary data"},
 		{"   device", r.Device},
 	})

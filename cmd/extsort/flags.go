@@ -214,8 +214,8 @@ func resourceGroup(opt *extsort.Options) group {
 	g.add(size(&opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
 		"limit of the memory used on each device; otherwise all free memory").
 		sets(option.DeviceMemory)
-	g.add(oneOf(&opt.Strategy, "HOW", "auto", "merge", "partition", "spread", "reread", "sift"), "strategy",
-		"how chunks become output (reread: multi-pass; sift: nearly in order)").
+	g.add(oneOf(&opt.Strategy, "HOW", plan.Requestable()...), "strategy",
+		"how chunks become output ("+strategyHints()+")").
 		sets(option.Strategy)
 	g.add(single(&opt.Algorithm, "NAME"), "algorithm",
 		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice").
@@ -230,6 +230,17 @@ func resourceGroup(opt *extsort.Options) group {
 		"merge at most N runs at once; otherwise as memory and open files allow").
 		sets(option.BatchSize)
 	return g
+}
+
+// strategyHints explains the strategies whose names do not.
+func strategyHints() string {
+	var hints []string
+	for _, s := range plan.Requestable() {
+		if hint := plan.Strategy(s).Properties().Hint; hint != "" {
+			hints = append(hints, s+": "+hint)
+		}
+	}
+	return strings.Join(hints, "; ")
 }
 
 // reportFlags say what is told of a run.

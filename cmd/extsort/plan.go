@@ -17,7 +17,6 @@ import (
 
 	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
@@ -194,17 +193,6 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 	})
 }
 
-// ways say what each strategy does, in a few words.
-var ways = map[plan.Strategy]string{
-	plan.Copy:      "the input is in order already, so copy it",
-	plan.Sift:      "the input is nearly sorted, so move only what is not",
-	plan.InCore:    "everything fits in memory",
-	plan.Spread:    "share the records among several devices, then merge",
-	plan.Reread:    "sort one key range at a time, reading the input for each",
-	plan.Merge:     "sort chunks that fit in memory, then merge them",
-	plan.Partition: "divide by key, then sort each part",
-}
-
 // writePlan shows what a user decides by: the way, memory, disk, time and the command. --explain adds the rest.
 func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext) {
 	opt := &f.opt
@@ -212,7 +200,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext
 		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
 			when(shown.pipe, "; assumed to be random, as a plan does not read a pipe")},
 		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
-			ways[p.Strategy]},
+			p.Strategy.Properties().Way},
 		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", with the buffers of the device") +
 			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
 		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +

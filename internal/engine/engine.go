@@ -73,12 +73,6 @@ func (c Change) String() string {
 	return fmt.Sprintf("strategy %s is not possible here, %s is taken: %s", c.Planned, c.Ran, c.Why)
 }
 
-// strategies are the ways to sort. None of them writes a record twice where the output cannot take that back.
-var strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) error{
-	plan.Copy: runCopy, plan.Sift: runSift, plan.InCore: runMerge, plan.Reread: runReread,
-	plan.Merge: runMerge, plan.Partition: runPartition, plan.Spread: runSpread,
-}
-
 // Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so. Where no
 // record is wanted none is read.
 func (r *Run) Sort(ctx context.Context) error {
@@ -109,8 +103,8 @@ func (r *Run) nothingLeft(last *plan.Impossible) error {
 		return plan.TooLittle(r.Facts)
 	}
 	for _, c := range r.Plan.Considered {
-		if c.Strategy == plan.Merge {
-			return fmt.Errorf("%s, and strategy merge %s", last.Why, c.Why)
+		if c.Strategy.Properties().LastResort {
+			return fmt.Errorf("%s, and strategy %s %s", last.Why, c.Strategy, c.Why)
 		}
 	}
 	return last

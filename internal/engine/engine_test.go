@@ -9,8 +9,8 @@ import (
 // TestEveryStrategyRuns: whatever a plan may weigh, the engine can run.
 func TestEveryStrategyRuns(t *testing.T) {
 	for _, s := range plan.Strategies {
-		if strategies[s] == nil {
-			t.Errorf("the engine has no %s", s)
+		if strategies[s.Name] == nil {
+			t.Errorf("the engine has no %s", s.Name)
 		}
 	}
 	if len(strategies) != len(plan.Strategies) {

@@ -188,7 +188,7 @@ func (m *merging) inCore() {
 	if m.meter != m.r.Meter {
 		return
 	}
-	if m.candidate.Strategy != plan.InCore {
+	if !m.candidate.Strategy.Properties().HoldsAll {
 		m.r.change(m.candidate.Strategy, plan.InCore, "all records fit one chunk, and there is nothing to merge")
 	}
 	m.r.Result.Strategy = plan.InCore

@@ -46,7 +46,7 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 	}
 	if n := r.Facts.Records; n >= 0 {
 		opt.Records = min(opt.Records, n)
-		if c.Strategy == plan.Reread {
+		if c.Strategy.Properties().Rereads {
 			opt.SourceRecords = n
 		}
 	}

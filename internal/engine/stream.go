@@ -17,7 +17,7 @@ import (
 func (p *partitioning) sortStream(ctx context.Context) error {
 	m := &merging{r: p.r, candidate: p.candidate, data: p.r.Input.Data, to: p.r.Output, meter: p.meter}
 	m.beginRuns()
-	asked := p.r.Facts.Asked.Strategy == plan.Partition
+	asked := p.r.Facts.Asked.Strategy == p.candidate.Strategy
 	if m.most = plan.RunsOfStream; asked {
 		m.most = 1
 	}
@@ -36,7 +36,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 		}
 		why = "the keys of the first chunks are not those of the input's start"
 	}
-	p.r.change(plan.Partition, plan.Merge, why)
+	p.r.change(p.candidate.Strategy, plan.Merge, why)
 	p.r.Result.Strategy, m.most = plan.Merge, 0
 	return m.finish(ctx)
 }

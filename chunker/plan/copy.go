@@ -1,0 +1,24 @@
+package plan
+
+// copying is the row of Copy.
+var copying = Properties{
+	Name:     Copy,
+	Way:      "the input is in order already, so copy it",
+	InMemory: true,
+	weigh:    (*chooser).copy,
+}
+
+func (c *chooser) copy() Candidate {
+	a := Candidate{Possible: true, Why: "the sample is in order: the input is copied while that holds"}
+	switch {
+	case c.f.Remote:
+		a.Possible, a.Why = false, "could read a remote input twice"
+	case c.f.Mirrored():
+		a.Why = "the sample is in reverse order: the input is copied from its end while that holds"
+	case !c.f.Ordered():
+		a.Possible, a.Why = false, "the sample is not in order"
+	}
+	n, out := c.known(), c.written()
+	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, starts: 1})}
+	return c.finished(a, out, 0)
+}

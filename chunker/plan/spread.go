@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"math"
+)
+
+// spreading is the row of Spread.
+var spreading = Properties{
+	Name:          Spread,
+	Way:           "share the records among several devices, then merge",
+	Requestable:   true,
+	ManyDevices:   true,
+	ReadsAllFirst: true,
+	weigh:         (*chooser).spread,
+	canForce:      func(*chooser, *Candidate) bool { return true },
+	refuse: func(c *chooser) error {
+		if _, fit := c.shares(); !fit {
+			return errSpread
+		}
+		return nil
+	},
+}
+
+// Share is what one of several devices sorts of the data that all of them hold together.
+type Share struct {
+	Device  int   // index in Facts.Devices
+	Records int64 // by position, one share after the other
+	Chunk
+}
+
+const (
+	// maxShareBlock is as much as a device's staging slots hold, since every block is one cut. Its records are bounded,
+	// too: their keys take 8 bytes each while they are merged.
+	maxShareBlock   = 4 << 20
+	maxShareRecords = 1 << 19
+	minShareBlocks  = 16 // that the host memory of a chunk has room for
+)
+
+var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
+
+// spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
+// that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares
+// are merged on their way out; nothing is spilled.
+func (c *chooser) spread() Candidate {
+	shares, fit := c.shares()
+	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}
+	switch {
+	case !fit:
+		a.Why = "needs several devices whose memories hold all of the data"
+	case !c.f.onGPUs():
+		a.Why = "the devices are not GPUs"
+	case c.f.Records <= c.capacity:
+		a.Why = "one device holds all of the data"
+	default:
+		a.Possible, a.Why = true, "each device sorts a share; the shares are merged into the output"
+	}
+	n := c.known()
+	merging := n * math.Log2(float64(max(a.Chunks, 2)))
+	a.Stages = []Stage{
+		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
+		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written()}),
+	}
+	return c.finished(a, c.written(), 0)
+}
+
+// shares cuts the data into a share for each device, by what it holds; false where they do not hold it together.
+func (c *chooser) shares() (all []Share, fit bool) {
+	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
+		return nil, false
+	}
+	s := Share{Chunk: c.share()}
+	var limits []int64
+	room := 0.0
+	for _, d := range c.f.Devices {
+		n := d.Capacity(s.Chunk)
+		if c.f.Asked.ChunkRecords > 0 {
+			n = min(n, c.f.Asked.ChunkRecords)
+		}
+		limits, room = append(limits, n), room+float64(n)
+	}
+	left := c.f.Records
+	for i, limit := range limits {
+		s.Device, s.Records = i, min(limit, left, int64(float64(left)*(float64(limit)/max(room, 1)))+1)
+		if left, room = left-s.Records, room-float64(limit); s.Records > 0 {
+			all = append(all, s)
+		}
+	}
+	return all, left == 0
+}
+
+func (c *chooser) share() Chunk {
+	size, devices := c.f.recordSize(), len(c.f.Devices)
+	memory := c.sizes.Budget.Chunks() / int64(2*devices)
+	block := min(maxShareBlock, memory/minShareBlocks, int64(maxShareRecords*size))
+	block = cmp.Or(int64(c.f.Asked.BlockBytes), block)
+	return Chunk{memory, int(max(block/int64(size), 1)) * size, max(1, c.sizes.Workers/devices), 0}
+}
