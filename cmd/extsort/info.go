@@ -102,8 +102,14 @@ func writeInfo(w io.Writer, r *info.Report) {
 	if r.Scan != nil {
 		writeHistogram(w, r.Scan.Histogram)
 	}
+	next := nextRows(r)
+	addDates(r.Shown)
 	for _, rec := range r.Shown {
 		writeRecord(w, rec)
+	}
+	if len(next) > 0 {
+		fmt.Fprintln(w)
+		writeRows(w, next)
 	}
 }
 

@@ -149,10 +149,7 @@ func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedO
 	case f.files0 == "":
 		words = append(words, files...)
 	}
-	for i, word := range words {
-		words[i] = shellWord(word)
-	}
-	return strings.Join(words, " "), err
+	return shellLine(words...), err
 }
 
 // flagWord returns how a flag without a value is written: by its letter, if it has one.

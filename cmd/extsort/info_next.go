@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/extsort/extsort/internal/info"
+)
+
+// A clock is a unit in which programs count the time since 1970.
+type clock struct {
+	name      string
+	perSecond int64
+}
+
+var clocks = []clock{{"seconds", 1}, {"milliseconds", 1e3}, {"microseconds", 1e6}, {"nanoseconds", 1e9}}
+
+// Times are looked for between these years: a random number of 8 bytes is hardly ever one of them in any unit.
+var (
+	firstTime = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastTime  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// date returns the time that a number stands for, in UTC.
+func (c clock) date(number int64) time.Time {
+	seconds := number / c.perSecond
+	rest := number % c.perSecond
+	return time.Unix(seconds, rest*(int64(time.Second)/c.perSecond)).UTC()
+}
+
+// clockOf returns the clock by which numbers rise from one time to a later one; ok is false if there is none.
+func clockOf(numbers []int64) (c clock, ok bool) {
+	if len(numbers) < 2 || !slices.IsSorted(numbers) || numbers[0] == numbers[len(numbers)-1] {
+		return clock{}, false
+	}
+	for _, c := range clocks {
+		first := c.date(numbers[0])
+		last := c.date(numbers[len(numbers)-1])
+		if !first.Before(firstTime) && last.Before(lastTime) {
+			return c, true
+		}
+	}
+	return clock{}, false
+}
+
+// keyGuess is what the shown records of an unknown layout suggest to sort by.
+type keyGuess struct {
+	key  string // OFFSET:TYPE
+	said string // why, for a user; "": nothing speaks for it
+}
+
+// timeTypes are the types of which a time may be. Those of databases and networks are big-endian.
+var timeTypes = []struct {
+	name  string
+	order binary.ByteOrder
+}{{"u64", binary.LittleEndian}, {"u64be", binary.BigEndian}}
+
+// guessKey returns the first rising time of records of size bytes, else their first number.
+func guessKey(shown []info.Record, size int) keyGuess {
+	for offset := 0; offset+8 <= size; offset += 4 {
+		for _, t := range timeTypes {
+			numbers := numbersAt(shown, offset, t.order)
+			if c, ok := clockOf(numbers); ok {
+				key := fmt.Sprintf("%d:%s", offset, t.name)
+				first := dateText(c, numbers[0])
+				last := dateText(c, numbers[len(numbers)-1])
+				return keyGuess{key, fmt.Sprintf("%s is a time in %s: %s to %s", key, c.name, first, last)}
+			}
+		}
+	}
+	for _, bytes := range []int{8, 4, 2} {
+		if size%bytes == 0 {
+			return keyGuess{key: fmt.Sprintf("0:u%d", 8*bytes)}
+		}
+	}
+	return keyGuess{key: fmt.Sprintf("0:bytes%d", min(size, 8))}
+}
+
+// numbersAt reads 8 bytes of each shown record; nil: not all have them, or one is none of a time.
+func numbersAt(shown []info.Record, offset int, order binary.ByteOrder) (numbers []int64) {
+	for _, record := range shown {
+		if len(record.Parts) != 1 {
+			return nil
+		}
+		b, err := hex.DecodeString(record.Parts[0].Hex)
+		if err != nil || offset+8 > len(b) {
+			return nil
+		}
+		number := order.Uint64(b[offset:])
+		if number > math.MaxInt64 {
+			return nil
+		}
+		numbers = append(numbers, int64(number))
+	}
+	return numbers
+}
+
+func dateText(c clock, number int64) string {
+	return c.date(number).Format("2006-01-02 15:04:05.999999999 UTC")
+}
+
+// addDates adds its date to each value of the fields that are rising times.
+func addDates(shown []info.Record) {
+	if len(shown) == 0 {
+		return
+	}
+	for i := range shown[0].Parts {
+		if c, ok := clockOf(valuesOf(shown, i)); ok {
+			for _, record := range shown {
+				number, _ := strconv.ParseInt(record.Parts[i].Value, 10, 64) // as valuesOf has done
+				record.Parts[i].Value += "  " + dateText(c, number)
+			}
+		}
+	}
+}
+
+// valuesOf returns the values of a field of 8 bytes, or nil if they are not all integers.
+func valuesOf(shown []info.Record, part int) (numbers []int64) {
+	for _, record := range shown {
+		if part >= len(record.Parts) || record.Parts[part].Field == "" || record.Parts[part].Size != 8 {
+			return nil
+		}
+		number, err := strconv.ParseInt(record.Parts[part].Value, 10, 64)
+		if err != nil {
+			return nil
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+// nextRows returns the guess of a key and the command to try next, where the file suggests one.
+func nextRows(r *info.Report) []row {
+	switch {
+	case r.Problem != "" || r.File == "standard input":
+		return nil
+	case r.Container == "text":
+		return []row{{"next", "sort " + shellWord(r.File)}}
+	case len(r.Members) > 0:
+		return nextOfMembers(r)
+	case r.Container == "raw" && len(r.RecordSizes) > 0:
+		return nextOfSizes(r)
+	case r.DType != "":
+		return []row{{"next", sortCommand(r.File, fieldFlags(r))}}
+	}
+	return nil
+}
+
+func nextOfMembers(r *info.Report) []row {
+	i := slices.IndexFunc(r.Members, func(m info.Member) bool { return m.Problem == "" && len(m.Shape) == 1 })
+	if i < 0 || r.Members[i].Name == "" {
+		return nil
+	}
+	return []row{{"next", shellLine("extsort", "info", "--member", r.Members[i].Name, r.File)}}
+}
+
+// nextOfSizes proposes a sort by the likeliest size of a record, if it fits.
+func nextOfSizes(r *info.Report) []row {
+	likely := r.RecordSizes[0]
+	if likely.LeftOver != 0 && likely.Header == 0 {
+		return nil
+	}
+	guess := guessKey(r.Shown, likely.RecordSize)
+	flags := []string{"-R", strconv.Itoa(likely.RecordSize), "-k", guess.key}
+	if likely.Header > 0 {
+		flags = append(flags, "--skip-bytes", strconv.FormatInt(likely.Header, 10))
+	}
+	return []row{{"guess", guess.said}, {"next", sortCommand(r.File, flags)}}
+}
+
+// fieldFlags chooses the first field or column of an array that has several.
+func fieldFlags(r *info.Report) []string {
+	if r.Columns > 1 {
+		return []string{"-k", "0"}
+	}
+	i := slices.IndexFunc(r.Fields, func(f info.Field) bool { return f.Type != "" && f.Name != "" })
+	if i < 0 {
+		return nil
+	}
+	return []string{"-k", r.Fields[i].Name}
+}
+
+// sortCommand returns a line for the shell that sorts a file into a new one beside it.
+func sortCommand(file string, flags []string) string {
+	suffix := filepath.Ext(file)
+	base := strings.TrimSuffix(file, suffix)
+	words := append([]string{"extsort"}, flags...)
+	words = append(words, "-o", base+"-sorted"+suffix)
+	if strings.HasPrefix(file, "-") {
+		words = append(words, "--")
+	}
+	return shellLine(append(words, file)...)
+}
+
+// shellLine joins words to a line for the shell.
+func shellLine(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = shellWord(word)
+	}
+	return strings.Join(quoted, " ")
+}
