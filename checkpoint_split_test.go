@@ -90,22 +90,34 @@ func namingSteps(t *testing.T, opt Options) (steps []namingStep) {
 		if !synced {
 			return nil
 		}
-		copies := t.TempDir()
-		step := namingStep{
-			operation: operation,
-			outputs:   filepath.Join(copies, "outputs"),
-			runs:      filepath.Join(copies, "runs"),
+		step, err := copyStep(t, operation, opt)
+		for range 100 { // another goroutine may rename a file between the listing and the copy of it
+			if !errors.Is(err, os.ErrNotExist) {
+				break
+			}
+			step, err = copyStep(t, operation, opt)
 		}
 		steps = append(steps, step)
-		return errors.Join(
-			os.CopyFS(step.outputs, os.DirFS(filepath.Dir(opt.Output))),
-			os.CopyFS(step.runs, os.DirFS(opt.Checkpoint)),
-		)
+		return err
 	}
 	if _, err := Sort(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
 	return steps
+}
+
+// copyStep copies the directories of the output and of the checkpoint.
+func copyStep(t *testing.T, operation string, opt Options) (namingStep, error) {
+	copies := t.TempDir()
+	step := namingStep{
+		operation: operation,
+		outputs:   filepath.Join(copies, "outputs"),
+		runs:      filepath.Join(copies, "runs"),
+	}
+	return step, errors.Join(
+		os.CopyFS(step.outputs, os.DirFS(filepath.Dir(opt.Output))),
+		os.CopyFS(step.runs, os.DirFS(opt.Checkpoint)),
+	)
 }
 
 // restore makes a directory what its copy is.

@@ -58,7 +58,7 @@ func TestWrittenEmptyStreams(t *testing.T) {
 		}
 		for _, workers := range []int{1, 3} {
 			stream := compressed(t, codec, workers, nil)
-			if got := Detect(stream); got != codec {
+			if got := Detect(stream); got != codec && codecs[c].detect != nil {
 				t.Errorf("%v: %q is recognized as %v", codec, stream, got)
 			}
 			got, err := decompressed(codec, bytes.NewReader(stream))
