@@ -1,0 +1,96 @@
+package dist
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+)
+
+// memoryChild is the folder of the data, for the process that does the tasks of TestMemoryLimit.
+const memoryChild = "EXTSORT_TEST_DIST_MEMORY"
+
+const (
+	limitOfTasks = 16 << 20
+	bytesOfTasks = 32 * limitOfTasks
+)
+
+// TestMemoryLimit does all tasks of a plan in one process, over data of many times its memory limit.
+func TestMemoryLimit(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("takes long, and only Linux tells the memory in use")
+	}
+	folder := t.TempDir()
+	writeNumbers(t, filepath.Join(folder, "in"))
+
+	child := exec.Command(os.Args[0], "-test.run", "^TestTasksInLittleMemory$", "-test.v")
+	child.Env = append(os.Environ(), memoryChild+"="+folder)
+	output, err := child.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+	t.Logf("%s", output)
+}
+
+// writeNumbers writes a file of random u64.
+func writeNumbers(t *testing.T, name string) {
+	t.Helper()
+	const block = 8 << 20
+	generator, err := format.NewGenerator(format.Bare(format.Type{Size: 8}), "uniform", 7, bytesOfTasks/8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	data := make([]byte, block)
+	for at := int64(0); at < bytesOfTasks; at += block {
+		generator.Fill(data, at/8)
+		if _, err := f.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTasksInLittleMemory is the process of TestMemoryLimit.
+func TestTasksInLittleMemory(t *testing.T) {
+	folder := os.Getenv(memoryChild)
+	if folder == "" {
+		t.Skip("run by TestMemoryLimit")
+	}
+	debug.SetGCPercent(50) // as the command does
+	req := Request{
+		Inputs: []string{filepath.Join(folder, "in")},
+		Record: format.Spec{Type: "u64"},
+		Runs:   3,
+		Parts:  4,
+		Output: filepath.Join(folder, "out"),
+	}
+	plan := filepath.Join(folder, "plan")
+	if _, err := Make(t.Context(), plan, req); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := extsort.Options{MemoryBytes: limitOfTasks, Workers: 2, TempDirs: []string{t.TempDir()}}
+	c := &cluster{t: t, folder: plan, req: req, Worker: &Worker{Plan: p, Options: opt, Tell: func(string) {}}}
+
+	endPeak := engine.WatchPeak()
+	c.all(3) // which verifies the order, the number and the checksum of the records
+	peak := endPeak()
+	t.Logf("%d MiB at the peak", peak>>20)
+	if peak == 0 || peak > limitOfTasks {
+		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", peak>>20, limitOfTasks>>20)
+	}
+}
