@@ -106,7 +106,7 @@ func (s *scenario) isDisordered() (at int, yes bool) {
 	return 0, false
 }
 
-var disorderLine = regexp.MustCompile(`\(byte (\d+)\) is out of order`)
+var disorderLine = regexp.MustCompile(`\(byte (\d+)\) (?:is out of order|repeats the key)`)
 
 // judgeCheck holds what -c says against the oracle.
 func (s *scenario) judgeCheck(o outcome) error {

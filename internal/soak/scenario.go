@@ -20,6 +20,7 @@ type scenario struct {
 	reverse, unique, faulty bool // faulty: what is to be merged or checked is out of order
 	limit                   int  // 0: none
 	part, parts             int  // 0 parts: the whole
+	split                   int  // files of the output; 0: it is no set
 
 	form       string // in place of the records: argsort u32, argsort u64, count or duplicates; "": none
 	isLong     bool   // the input is a stream that is longer than the memory limit
@@ -101,6 +102,7 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.chooseSignal(r)
 	s.chooseCheckpoint(r)
 	choosePart(s, r)
+	chooseSet(s, r)
 	return s
 }
 

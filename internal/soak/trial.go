@@ -266,7 +266,7 @@ func (t *trial) judgeFolders() error {
 			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
 		}
 	}
-	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", filepath.Base(t.outputName())))
+	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", t.resultNames()...))
 }
 
 // hasOnly holds that a folder has no files but those named.
@@ -306,6 +306,9 @@ func (t *trial) isOld() error {
 	case "over":
 		old = append([]byte{}, t.files[t.output.over]...)
 	}
+	if t.split > 0 {
+		return t.hasNoSet()
+	}
 	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
 	if errors.Is(err, fs.ErrNotExist) && old == nil {
 		return nil
@@ -320,8 +323,12 @@ func (t *trial) isOld() error {
 func (t *trial) isNew(o outcome) error {
 	got := o.stdout
 	if name := t.outputName(); name != "" {
+		read := func() ([]byte, error) { return os.ReadFile(filepath.Join(t.folder, name)) }
+		if t.split > 0 {
+			read = t.readSet
+		}
 		var err error
-		if got, err = os.ReadFile(filepath.Join(t.folder, name)); err != nil {
+		if got, err = read(); err != nil {
 			return err
 		}
 		if len(o.stdout) > 0 {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// chooseSet has some outputs written as a set of files. It is for new files of plain records, and for runs that no
+// signal ends: what a kill leaves of a set is tested operation by operation elsewhere.
+func chooseSet(s *scenario, r *rand.Rand) {
+	out := &s.output
+	isPlain := s.layout.container == nil && !s.keptHeader && (out.kind == "" || out.kind == "none")
+	if s.verb == "check" || out.where != "file" || out.old != nil || s.signal != 0 || !isPlain || r.IntN(2) > 0 {
+		return
+	}
+	s.split = 1 + r.IntN(9)
+	s.flags = append(s.flags, "--split", fmt.Sprint(s.split))
+}
+
+// setIndex is what the command says of the files of a set.
+type setIndex struct {
+	Records int64 `json:"records"`
+	Files   []struct {
+		Name    string `json:"name"`
+		Raw     []byte `json:"name_base64"` // where it is not UTF-8
+		Records int64  `json:"records"`
+		Bytes   int64  `json:"bytes"`
+	} `json:"files"`
+}
+
+// resultNames returns the names of all files of the output.
+func (s *scenario) resultNames() []string {
+	name := filepath.Base(s.outputName())
+	if s.split == 0 {
+		return []string{name}
+	}
+	names := []string{name + ".index"}
+	for i := range s.split {
+		names = append(names, fmt.Sprintf("%s.%03d", name, i))
+	}
+	return names
+}
+
+// readSet returns the bytes of all files of a set, in the order of its index, which must be true of each of them.
+func (t *trial) readSet() (all []byte, err error) {
+	name := filepath.Join(t.folder, t.outputName())
+	text, err := os.ReadFile(name + ".index")
+	if err != nil {
+		return nil, err
+	}
+	var index setIndex
+	if err := json.Unmarshal(text, &index); err != nil {
+		return nil, fmt.Errorf("the index of the set: %w", err)
+	}
+	if len(index.Files) != t.split {
+		return nil, fmt.Errorf("the set has %d files, not %d", len(index.Files), t.split)
+	}
+
+	var records int64
+	for i, file := range index.Files {
+		want := fmt.Sprintf("%s.%03d", filepath.Base(name), i)
+		if said := cmp.Or(string(file.Raw), file.Name); said != want {
+			return nil, fmt.Errorf("file %d of the set is %q, not %q", i, said, want)
+		}
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(name), want))
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(data)) != file.Bytes || file.Records > 0 && len(data)%int(file.Records) != 0 {
+			return nil, fmt.Errorf("%s has %d bytes, and its index says %d bytes of %d records", want, len(data),
+				file.Bytes, file.Records)
+		}
+		records += file.Records
+		all = append(all, data...)
+	}
+	if records != index.Records {
+		return nil, fmt.Errorf("the files of the set have %d records, not %d", records, index.Records)
+	}
+	return all, nil
+}
+
+// hasNoSet holds that nothing of a set is there.
+func (t *trial) hasNoSet() error {
+	for _, name := range t.resultNames() {
+		_, err := os.Stat(filepath.Join(t.folder, "result", name))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is there: %w", name, cmp.Or(err, fs.ErrExist))
+		}
+	}
+	return nil
+}
