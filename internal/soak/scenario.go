@@ -20,7 +20,6 @@ type scenario struct {
 	reverse, unique, faulty bool // faulty: what is to be merged or checked is out of order
 	limit                   int  // 0: none
 	part, parts             int  // 0 parts: the whole
-	split                   int  // files of the output; 0: it is no set
 
 	form       string // in place of the records: argsort u32, argsort u64, count or duplicates; "": none
 	isLong     bool   // the input is a stream that is longer than the memory limit
@@ -65,6 +64,7 @@ type output struct {
 	kind  string // of compression
 	asked bool   // by --compress, not by a suffix
 	old   []byte // what a file had before; nil: there was none
+	split int    // files of the set; 0: it is none
 }
 
 // machine is what the command can use here.

@@ -19,8 +19,8 @@ func chooseSet(s *scenario, r *rand.Rand) {
 	if s.verb == "check" || out.where != "file" || out.old != nil || s.signal != 0 || !isPlain || r.IntN(2) > 0 {
 		return
 	}
-	s.split = 1 + r.IntN(9)
-	s.flags = append(s.flags, "--split", fmt.Sprint(s.split))
+	out.split = 1 + r.IntN(9)
+	s.flags = append(s.flags, "--split", fmt.Sprint(out.split))
 }
 
 // setIndex is what the command says of the files of a set.
@@ -35,20 +35,20 @@ type setIndex struct {
 }
 
 // resultNames returns the names of all files of the output.
-func (s *scenario) resultNames() []string {
+func resultNames(s *scenario) []string {
 	name := filepath.Base(s.outputName())
-	if s.split == 0 {
+	if s.output.split == 0 {
 		return []string{name}
 	}
 	names := []string{name + ".index"}
-	for i := range s.split {
+	for i := range s.output.split {
 		names = append(names, fmt.Sprintf("%s.%03d", name, i))
 	}
 	return names
 }
 
 // readSet returns the bytes of all files of a set, in the order of its index, which must be true of each of them.
-func (t *trial) readSet() (all []byte, err error) {
+func readSet(t *trial) (all []byte, err error) {
 	name := filepath.Join(t.folder, t.outputName())
 	text, err := os.ReadFile(name + ".index")
 	if err != nil {
@@ -58,8 +58,8 @@ func (t *trial) readSet() (all []byte, err error) {
 	if err := json.Unmarshal(text, &index); err != nil {
 		return nil, fmt.Errorf("the index of the set: %w", err)
 	}
-	if len(index.Files) != t.split {
-		return nil, fmt.Errorf("the set has %d files, not %d", len(index.Files), t.split)
+	if len(index.Files) != t.output.split {
+		return nil, fmt.Errorf("the set has %d files, not %d", len(index.Files), t.output.split)
 	}
 
 	var records int64
@@ -86,8 +86,8 @@ func (t *trial) readSet() (all []byte, err error) {
 }
 
 // hasNoSet holds that nothing of a set is there.
-func (t *trial) hasNoSet() error {
-	for _, name := range t.resultNames() {
+func hasNoSet(t *trial) error {
+	for _, name := range resultNames(t.scenario) {
 		_, err := os.Stat(filepath.Join(t.folder, "result", name))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there: %w", name, cmp.Or(err, fs.ErrExist))

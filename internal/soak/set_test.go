@@ -35,16 +35,15 @@ func TestSetsAreRead(t *testing.T) {
 		write("out.index", strings.Replace(index, c.old, c.new, 1))
 
 		s := small()
-		s.split = 2
-		s.output = output{where: "file"}
-		got, err := (&trial{scenario: s, folder: folder}).readSet()
+		s.output = output{where: "file", split: 2}
+		got, err := readSet(&trial{scenario: s, folder: folder})
 		switch {
 		case c.want == "" && (err != nil || string(got) != "abcdef"):
 			t.Errorf("%s: %q, %v", c.what, got, err)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, not %q", c.what, err, c.want)
 		}
-		if err := (&trial{scenario: s, folder: folder}).hasNoSet(); err == nil {
+		if err := hasNoSet(&trial{scenario: s, folder: folder}); err == nil {
 			t.Errorf("%s: no file of the set is seen", c.what)
 		}
 	}

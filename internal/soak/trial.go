@@ -169,9 +169,9 @@ func (t *trial) judge(o outcome) error {
 			return fmt.Errorf("a merge over an input ended with %s: %s", o.status(), o.stderr)
 		}
 		return t.isOld()
-	case t.verb == "check":
+	case t.verb == "check" && !t.isRefusal(o):
 		return t.judgeCheck(o)
-	case t.verb == "merge" && disordered:
+	case t.verb == "merge" && disordered && !t.isRefusal(o):
 		if o.exit != 2 || !bytes.Contains(o.stderr, []byte("out of order")) {
 			return fmt.Errorf("a merge of what is out of order ended with %s: %s", o.status(), o.stderr)
 		}
@@ -266,7 +266,7 @@ func (t *trial) judgeFolders() error {
 			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
 		}
 	}
-	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", t.resultNames()...))
+	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", resultNames(t.scenario)...))
 }
 
 // hasOnly holds that a folder has no files but those named.
@@ -306,8 +306,8 @@ func (t *trial) isOld() error {
 	case "over":
 		old = append([]byte{}, t.files[t.output.over]...)
 	}
-	if t.split > 0 {
-		return t.hasNoSet()
+	if t.output.split > 0 {
+		return hasNoSet(t)
 	}
 	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
 	if errors.Is(err, fs.ErrNotExist) && old == nil {
@@ -324,8 +324,8 @@ func (t *trial) isNew(o outcome) error {
 	got := o.stdout
 	if name := t.outputName(); name != "" {
 		read := func() ([]byte, error) { return os.ReadFile(filepath.Join(t.folder, name)) }
-		if t.split > 0 {
-			read = t.readSet
+		if t.output.split > 0 {
+			read = func() ([]byte, error) { return readSet(t) }
 		}
 		var err error
 		if got, err = read(); err != nil {
