@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -113,6 +115,44 @@ func checkComplaint(ts *testscript.TestScript, neg bool, args []string) {
 	got := ts.ReadFile("stderr")
 	if !regexp.MustCompile(`\Aextsort: ` + args[0] + `\n\z`).MatchString(got) {
 		ts.Fatalf("standard error is not one line of that pattern: %q", got)
+	}
+	if n, isLong := lengthOf(got, ts.Getenv("WORK")); isLong {
+		ts.Fatalf("%d characters, the most is %d: shorten %q", n, maxMessage, got)
+	}
+}
+
+// maxMessage is how many characters an error may have after "extsort: ", without the directory of the test.
+const maxMessage = 160
+
+// longMessages have words that no message of their length could do without: it may only lose rows.
+var longMessages = []string{
+	"is of another sort",                  // what was, what is, what it left behind, and two ways on
+	"has changed since the plan was made", // from when to when
+	"takes no larger file",                // how much is needed, how much was written, and what the system said
+	"unknown type",                        // all types, and the nearest one
+	"was cut short or is damaged",         // two places, what was wrong, and whether it is another format
+}
+
+// lengthOf returns the number of characters of an error, and whether they are too many.
+func lengthOf(line, directory string) (n int, isLong bool) {
+	line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "extsort: ")
+	n = utf8.RuneCountInString(strings.ReplaceAll(line, directory, ""))
+	mayBeLong := slices.ContainsFunc(longMessages, func(words string) bool { return strings.Contains(line, words) })
+	return n, n > maxMessage && !mayBeLong
+}
+
+// TestLongMessagesAreFound checks the rule of testscripts.
+func TestLongMessagesAreFound(t *testing.T) {
+	long := strings.Repeat("ü", maxMessage)
+	for line, want := range map[string]bool{
+		"extsort: " + long + "\n":               false,
+		"extsort: " + long + "x\n":              true,
+		"extsort: /work" + long + "/work\n":     false,
+		"extsort: unknown type: " + long + "\n": false,
+	} {
+		if n, isLong := lengthOf(line, "/work"); isLong != want {
+			t.Errorf("%d characters: %t", n, isLong)
+		}
 	}
 }
 
