@@ -198,7 +198,7 @@ func (c *Checkpoint) Create(string) (File, error) {
 	return keptFile{&diskFile{file: file}}, file.Truncate(c.ends[n])
 }
 
-// indexEnd is where the last index of a finished run ends in the file that has them.
+// indexEnd is where the last index of a finished run ends in the file that has them. REQUIRES: c.mu is held, or nothing runs yet.
 func (c *Checkpoint) indexEnd() (end int64) {
 	for _, run := range c.kept.Runs {
 		if run.Long != nil {
@@ -210,6 +210,8 @@ func (c *Checkpoint) indexEnd() (end int64) {
 
 // createIndex opens the file of the indexes, without what follows those of the finished runs in it.
 func (c *Checkpoint) createIndex(string) (File, error) {
+	c.mu.Lock() // other runs may enter the manifest just now
+	defer c.mu.Unlock()
 	file, err := os.OpenFile(filepath.Join(c.folder, longIndexes), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -217,8 +219,6 @@ func (c *Checkpoint) createIndex(string) (File, error) {
 	if end := c.indexEnd(); end > 0 { // else the runs that are being finished may have entries there
 		err = file.Truncate(end)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.index = file
 	return keptFile{&diskFile{file: file}}, err
 }
