@@ -198,7 +198,8 @@ func (c *Checkpoint) Create(string) (File, error) {
 	return keptFile{&diskFile{file: file}}, file.Truncate(c.ends[n])
 }
 
-// indexEnd is where the last index of a finished run ends in the file that has them. REQUIRES: c.mu is held, or nothing runs yet.
+// indexEnd returns where the last index of a finished run ends in the file that has them.
+// REQUIRES: c.mu is held, or nothing runs yet.
 func (c *Checkpoint) indexEnd() (end int64) {
 	for _, run := range c.kept.Runs {
 		if run.Long != nil {
