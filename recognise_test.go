@@ -2,7 +2,6 @@ package extsort
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"slices"
 	"strings"
@@ -21,20 +20,6 @@ func beginning(first string) []byte {
 	data := bytes.Repeat([]byte{0x5a, 1, 0, 7}, 2000)
 	copy(data, first)
 	return data
-}
-
-// sortedU64 is what a sort of data as u64 gives.
-func sortedU64(data []byte) []byte {
-	keys := make([]uint64, len(data)/8)
-	for i := range keys {
-		keys[i] = binary.LittleEndian.Uint64(data[8*i:])
-	}
-	slices.Sort(keys)
-	sorted := make([]byte, 0, len(data))
-	for _, key := range keys {
-		sorted = binary.LittleEndian.AppendUint64(sorted, key)
-	}
-	return sorted
 }
 
 // waysIn are the options that read data from everywhere.
@@ -99,7 +84,7 @@ func TestRawSortsWhatLooksForeign(t *testing.T) {
 				opt.Inputs = opt.Inputs[:1]
 			}
 			opt.Record, opt.Raw = u64Spec, true
-			if got, _, err := sortToBytes(t, opt); err != nil || !bytes.Equal(got, sortedU64(data)) {
+			if got, _, err := sortToBytes(t, opt); err != nil || !bytes.Equal(got, sortedKeys(data)) {
 				t.Errorf("%q, %s: %v", first, way, err)
 			}
 		}
@@ -114,7 +99,7 @@ func TestDecompressNoneSortsWhatLooksCompressed(t *testing.T) {
 			t.Errorf("%q: %v", first, err)
 		}
 		opt.Decompress = "none"
-		if got, _, err := sortToBytes(t, opt); err != nil || !bytes.Equal(got, sortedU64(data)) {
+		if got, _, err := sortToBytes(t, opt); err != nil || !bytes.Equal(got, sortedKeys(data)) {
 			t.Errorf("%q: %v", first, err)
 		}
 	}
@@ -132,7 +117,7 @@ func TestLZ4InputsAreSorted(t *testing.T) {
 	w.Write(data)
 	w.Close()
 	for way, opt := range waysIn(t, packed.Bytes()) {
-		want := sortedU64(bytes.Repeat(data, max(1, len(opt.Inputs))))
+		want := sortedKeys(bytes.Repeat(data, max(1, len(opt.Inputs))))
 		opt.Record = u64Spec
 		if got, _, err := sortToBytes(t, opt); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v", way, err)
@@ -147,7 +132,7 @@ func TestSosdUnderTypeWarns(t *testing.T) {
 		opt := Options{Record: u64Spec, Raw: raw, Inputs: []string{writeFile(t, data)}}
 		opt.Warn = func(text string) { warnings = append(warnings, text) }
 		got, _, err := sortToBytes(t, opt)
-		if err != nil || !bytes.Equal(got, sortedU64(data)) {
+		if err != nil || !bytes.Equal(got, sortedKeys(data)) {
 			t.Error(err)
 		}
 		if len(warnings) != want || want > 0 && !strings.Contains(warnings[0], "use Record.Format sosd Record.Type u64") {
