@@ -45,7 +45,7 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 		err = fmt.Errorf("%w: the file was changed (remove it, and run its task again)", err)
 	}
 	if errors.Is(err, remote.ErrExists) { // of another attempt, which was faster, or killed before it wrote its record
-		err = w.readBack(ctx, k, report.Summary, "it was there before: remove it, and merge it again")
+		err = w.readBack(ctx, k, report.Summary, "an older file: remove it")
 	}
 	if !to.failed.Load() { // it was spill that did
 		err = classed(err, noRoom...)

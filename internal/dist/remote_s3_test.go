@@ -248,8 +248,8 @@ func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	s, c := merged(t)
 	theirs := []byte("sixteen bytes...")
 	c.ok(s.Put("sorted/part-00003", theirs))
-	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: contains other records than were written (it "+
-		"was there ")
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: contains other records than were written ("+
+		"an older file: remove it)")
 	if got := s.Get("sorted/part-00003"); !bytes.Equal(got, theirs) {
 		t.Errorf("the object is now %q", got)
 	}

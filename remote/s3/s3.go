@@ -143,8 +143,8 @@ func (p *place) denied(code string) error {
 	used, err := p.core.GetCreds()
 	switch {
 	case err != nil || used.AccessKeyID == "":
-		return errors.New("access denied, and no credentials were found: set AWS_ACCESS_KEY_ID and " +
-			"AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws/credentials by AWS_PROFILE")
+		return errors.New("access denied: no credentials were found: set AWS_ACCESS_KEY_ID and " +
+			"AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
 	case code == minio.AccessDenied:
 		return errors.New("access denied: the credentials that were found do not allow it")
 	}
