@@ -2,7 +2,7 @@
 //
 // A panic that nobody recovers ends the whole process, and only the goroutine that panics can recover it. A program
 // that embeds the library could not protect itself from a bug in one of our workers. So every goroutine of the library
-// runs its work by Call or in a Group; a test in internal/house checks that.
+// runs its work by Call or in a Group; a test in internal/conventions checks that.
 package safely
 
 import (

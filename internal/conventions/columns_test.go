@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ func groupOf(folder string, named map[string]int) string {
 func writeColumns(t *testing.T, long, allowed map[string]int) {
 	t.Helper()
 	text := "# Lines of more than 120 columns that stand, by folder and those below it that have no line of their own.\n" +
-		"# They only shrink: go test ./internal/house -run Columns -update\n"
+		"# They only shrink: go test ./internal/conventions -run Columns -update\n"
 	for _, group := range slices.Sorted(maps.Keys(allowed)) {
 		if n := min(long[group], allowed[group]); n > 0 {
 			text += fmt.Sprintf("%d %s\n", n, group)

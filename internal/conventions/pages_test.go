@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"io/fs"
@@ -184,7 +184,7 @@ func TestPagesAreShort(t *testing.T) {
 func TestCommentsNamePages(t *testing.T) {
 	seen := 0
 	for _, f := range goFiles(t) {
-		if f.folder == "internal/house" {
+		if f.folder == "internal/conventions" {
 			continue // the tests of this check name pages that do not exist
 		}
 		for _, name := range pageInText.FindAllString(f.text, -1) {

@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"fmt"
@@ -232,7 +232,7 @@ func writeComplexity(t *testing.T, values map[string]found, limits map[string]in
 		known[strings.Fields(key)[0]] = true
 	}
 	text := "# How complex each package may be; complexity_test.go explains the measures. The numbers only fall:\n" +
-		"# go test ./internal/house -run Complexity -update\n"
+		"# go test ./internal/conventions -run Complexity -update\n"
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		n := values[key].value
 		limit, ok := limits[key]

@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"go/ast"
@@ -14,7 +14,7 @@ import (
 // TestCodecsAreNamedInTheirFiles checks that product code asks the table of codecs for a property, and compares no
 // codec with one by its name: a new codec is a file and a row. Only a codec's own file and the table name it.
 func TestCodecsAreNamedInTheirFiles(t *testing.T) {
-	tools := []string{"cmd/compare", "device/bench/...", "internal/house", "internal/soak", "internal/powerloss"}
+	tools := []string{"cmd/compare", "device/bench/...", "internal/conventions", "internal/soak", "internal/powerloss"}
 	names := codecNames()
 	var own []string
 	for _, name := range names {

@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"os"
@@ -31,7 +31,7 @@ func TestAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
-			t.Errorf("the API is not that of %s; if that is meant: go test ./internal/house -run API -update\n%s",
+			t.Errorf("the API is not that of %s; if that is meant: go test ./internal/conventions -run API -update\n%s",
 				golden, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package house
+package conventions
 
 import (
 	"go/parser"
@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// layers of the house, from the ground up. A package imports those of its own layer and of the layers below.
+// layers lists the layers from the bottom up. A package imports only packages of its own layer and of the layers below.
 var layers = []string{"format", "device", "chunker", "merge", "engine", "root", "cmd"}
 
-// house names every package and its layer.
-var house = []struct{ folder, layer string }{
+// packageLayers lists every package with its layer.
+var packageLayers = []struct{ folder, layer string }{
 	{"format", "format"},
 	{"format/formattest", "format"},
 
@@ -69,7 +69,7 @@ var house = []struct{ folder, layer string }{
 
 // devices are the packages that sort chunks, each with all below it: those of folder device but for tools and memory.
 var devices = func() (all []string) {
-	for _, h := range house {
+	for _, h := range packageLayers {
 		name, below := strings.CutPrefix(h.folder, "device/")
 		if below && !strings.Contains(name, "/") && !slices.Contains([]string{"arena", "bench", "devicetest", "tune"}, name) {
 			all = append(all, h.folder+"/...")
@@ -174,7 +174,7 @@ func matchesAny(patterns []string, name string) bool {
 
 // layerOf is the index in layers of a package.
 func layerOf(folder string) int {
-	for _, h := range house {
+	for _, h := range packageLayers {
 		if h.folder == folder {
 			return slices.Index(layers, h.layer)
 		}
@@ -198,7 +198,7 @@ func TestImports(t *testing.T) {
 			continue
 		}
 		if !seen[f.folder] && layerOf(f.folder) < 0 {
-			t.Errorf("package %s has no place in the house: add it to the table", f.folder)
+			t.Errorf("package %s has no layer: add it to the table packageLayers", f.folder)
 		}
 		seen[f.folder] = true
 		for _, spec := range f.parse(t, parser.ImportsOnly).Imports {
@@ -220,7 +220,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("%q stands no longer: take it from the exceptions", fault)
 		}
 	}
-	for _, h := range house {
+	for _, h := range packageLayers {
 		if !seen[h.folder] {
 			t.Errorf("there is no package %s: take it from the table", h.folder)
 		}
@@ -249,7 +249,7 @@ func forbidden(from, name string) string {
 	return ""
 }
 
-// TestForbidden holds the directions that the house stands on.
+// TestForbidden checks that forbidden rejects imports in the wrong direction and accepts the others.
 func TestForbidden(t *testing.T) {
 	for _, c := range []struct {
 		from, to string

@@ -1,6 +1,7 @@
-// Package house checks the shape of the module: which package imports which, how large types are, what the API says,
-// how long lines are. It has tests only.
-package house
+// Package conventions checks the rules that every package of this module follows: the direction of imports, the size of
+// types and functions, the exported API, the names of variants, the pages of the docs and the licences of dependencies.
+// It contains only tests, which read the source code.
+package conventions
 
 import (
 	"bufio"

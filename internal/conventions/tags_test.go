@@ -1,5 +1,5 @@
 //go:build !opencl
 
-package house
+package conventions
 
 const buildTags = ""
