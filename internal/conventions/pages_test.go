@@ -28,6 +28,8 @@ var (
 	pageLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	linkText   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	pageInText = regexp.MustCompile(`\b(?:docs/[\w/-]+|README|CHANGELOG|CONTRIBUTING|SECURITY)\.md\b`)
+
+	conflictLine = regexp.MustCompile(`(?m)^(?:<{7} |={7}$|>{7} ).*`)
 )
 
 // markdownPages reads the pages at the root of the module and below docs.
@@ -177,6 +179,15 @@ func TestPagesAreShort(t *testing.T) {
 	}
 	for name := range pages {
 		t.Errorf("%s is missing in %s", name, pagesFile)
+	}
+}
+
+// TestPagesHaveNoConflicts checks that no page has lines that Git left where two versions conflicted.
+func TestPagesHaveNoConflicts(t *testing.T) {
+	for name, page := range markdownPages(t) {
+		for _, line := range conflictLine.FindAllString(page.text, -1) {
+			t.Errorf("%s: an unresolved conflict: %s", name, line)
+		}
 	}
 }
 
