@@ -223,3 +223,13 @@ func ExampleMemoryError() {
 	}
 	// Output: 1048576 16777216
 }
+
+func ExamplePartialRecordError() {
+	_, err := extsort.Sort(context.Background(), extsort.Options{
+		Stdin: bytes.NewReader(make([]byte, 19)), Stdout: io.Discard, Record: format.Spec{Type: "u64"},
+	})
+	if partial, ok := errors.AsType[*extsort.PartialRecordError](err); ok {
+		fmt.Println(partial.Bytes, "bytes of a record of", partial.RecordSize, "at byte", partial.Byte)
+	}
+	// Output: 3 bytes of a record of 8 at byte 16
+}

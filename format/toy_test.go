@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // TestToyContainer adds a container by a row of the table alone, and sorts files of it.
@@ -24,13 +24,13 @@ func TestToyContainer(t *testing.T) {
 	toy := format.Spec{Format: format.ToyName}
 	for _, c := range []struct {
 		name string
-		opt  extsort.Options
+		opt  session.Options
 		want string
 	}{
-		{"all", extsort.Options{Inputs: []string{in}}, "TOYFILE\x00\x04\x00\x05\x00\x09\x00\x09\x01\x00"},
-		{"unique", extsort.Options{Inputs: []string{in, in}, Unique: true}, "TOYFILE\x00\x03\x00\x05\x00\x09\x01\x00"},
-		{"reversed", extsort.Options{Inputs: []string{in}, Reverse: true, Limit: 1}, "TOYFILE\x00\x01\x01\x00"},
-		{"a pipe", extsort.Options{Stdin: strings.NewReader(file), Unique: true}, "TOYFILE\x00\x03\x00\x05\x00\x09\x01\x00"},
+		{"all", session.Options{Inputs: []string{in}}, "TOYFILE\x00\x04\x00\x05\x00\x09\x00\x09\x01\x00"},
+		{"unique", session.Options{Inputs: []string{in, in}, Unique: true}, "TOYFILE\x00\x03\x00\x05\x00\x09\x01\x00"},
+		{"reversed", session.Options{Inputs: []string{in}, Reverse: true, Limit: 1}, "TOYFILE\x00\x01\x01\x00"},
+		{"a pipe", session.Options{Stdin: strings.NewReader(file), Unique: true}, "TOYFILE\x00\x03\x00\x05\x00\x09\x01\x00"},
 	} {
 		for _, toFile := range []bool{true, false} {
 			opt := c.opt
@@ -45,7 +45,7 @@ func TestToyContainer(t *testing.T) {
 			if opt.Stdin != nil {
 				opt.Stdin = strings.NewReader(file)
 			}
-			_, err := extsort.Sort(t.Context(), opt)
+			_, err := session.Sort(t.Context(), opt)
 			got := stream.Bytes()
 			if toFile && err == nil {
 				got, err = os.ReadFile(opt.Output)
@@ -57,18 +57,18 @@ func TestToyContainer(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		opt  extsort.Options
+		opt  session.Options
 		want string
 	}{
-		"too many": {extsort.Options{Inputs: []string{in, in}, Record: toy}, "at most 5 records, and the output has 8"},
-		"plain": {extsort.Options{Inputs: []string{in}, Record: format.Spec{Type: "u16"}},
+		"too many": {session.Options{Inputs: []string{in, in}, Record: toy}, "at most 5 records, and the output has 8"},
+		"plain": {session.Options{Inputs: []string{in}, Record: format.Spec{Type: "u16"}},
 			"this is a toy: play with it; or Options.Raw"},
-		"unknown": {extsort.Options{Inputs: []string{in}, Record: format.Spec{Format: "x"}}, "ibin or toy"},
-		"size":    {extsort.Options{Inputs: []string{in}, Record: format.Spec{Format: "toy", RecordSize: 2}}, "toy excludes"},
+		"unknown": {session.Options{Inputs: []string{in}, Record: format.Spec{Format: "x"}}, "ibin or toy"},
+		"size":    {session.Options{Inputs: []string{in}, Record: format.Spec{Format: "toy", RecordSize: 2}}, "toy excludes"},
 	} {
 		c.opt.Output = filepath.Join(folder, "bad")
 		c.opt.TempDirs = []string{folder}
-		_, err := extsort.Sort(t.Context(), c.opt)
+		_, err := session.Sort(t.Context(), c.opt)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/bench/plot"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // benchFlags say what to time and how to show it.
@@ -96,7 +96,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		return err
 	}
 	view, _ := bench.FindView(f.table)              // which the flag has checked
-	f.scope.Memory, _ = extsort.ParseMemory("100%") // 0 where it is not known
+	f.scope.Memory, _ = session.ParseMemory("100%") // 0 where it is not known
 	cases, err := view.Cases(info, f.scope)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
 
 // pickDevice is the device that word means; for none, the first GPU, or the CPU.
 func pickDevice(word string) (device.Info, error) {
-	list := extsort.Devices()
+	list := session.Devices()
 	if word == "" || word == "auto" {
 		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Kind == device.GPU })
 		return list.Devices[max(at, 0)], nil

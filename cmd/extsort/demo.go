@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // demoRecord is the size of a record of the tour. It is too large for a multi-pass sort, so that the tour shows the
@@ -24,7 +24,7 @@ const demoRecord = 32
 
 // demoFlags say how large the tour is.
 type demoFlags struct {
-	opt      extsort.Options // of the sort
+	opt      session.Options // of the sort
 	size     int64
 	folder   string
 	progress string
@@ -83,7 +83,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 
 	progress := a.bars(f.progress)
 	f.opt.Progress, f.opt.MeasureMemory = progress, true
-	report, err := extsort.Sort(ctx, f.opt)
+	report, err := session.Sort(ctx, f.opt)
 	progress.Close()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func timed(f func() error) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-func (a *app) tellOfSort(r *extsort.Report) {
+func (a *app) tellOfSort(r *session.Report) {
 	sorting, verifying := r.Seconds, 0.0
 	for _, p := range r.Detail.Phases {
 		if p.Name == plan.StageVerify {

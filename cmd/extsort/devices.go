@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func (a *app) devicesCommand() *cobra.Command {
 }
 
 func (a *app) devices(asJSON bool) error {
-	list := extsort.Devices()
+	list := session.Devices()
 	if asJSON {
 		return writeObject(a.out, struct {
 			Devices []device.Info `json:"devices"`

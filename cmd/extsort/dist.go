@@ -12,11 +12,11 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/session"
 )
 
 const distLong = `Sort on many machines that share a file system. Your scheduler runs the tasks:
@@ -144,7 +144,7 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 }
 
 // worked is what a verb does with a plan that is there, and resources for tasks. DIR is the last operand.
-func worked(a *app, opt *extsort.Options,
+func worked(a *app, opt *session.Options,
 	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		p, err := dist.Read(args[len(args)-1])
@@ -163,8 +163,8 @@ func partGroup(part *string, usage string) group {
 }
 
 // distTask is run, cut or merge.
-func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, extsort.Part) error) *cobra.Command {
-	var opt extsort.Options
+func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, session.Part) error) *cobra.Command {
+	var opt session.Options
 	part := ""
 	resources := resourceGroup(&opt)
 	switch name {
@@ -190,10 +190,10 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 }
 
 // tasksOf are those that this one does of so many: all unless the text says which.
-func tasksOf(n int, text string) (extsort.Part, error) {
+func tasksOf(n int, text string) (session.Part, error) {
 	switch text {
 	case "":
-		return extsort.Part{N: 1}, nil
+		return session.Part{N: 1}, nil
 	case "auto":
 		return dist.Detect(n, os.Getenv)
 	}
@@ -215,7 +215,7 @@ func distVerify(a *app) *cobra.Command {
 		"Check that the parts follow each other and contain all records of the inputs, by\nthe checksums of their "+
 			"tasks. Then rename the output of --into and remove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
-		worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, part)
 			if err != nil {
 				return err
@@ -239,7 +239,7 @@ func distStatus(a *app) *cobra.Command {
 	g := newGroup("Form")
 	g.flags.BoolVar(&asJSON, "json", false, "as one JSON object")
 	return distVerb("status [flags] DIR", "Show which tasks are done and which are due.", "  extsort dist status plan",
-		[]group{g}, worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, args []string) error {
+		[]group{g}, worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
@@ -275,7 +275,7 @@ func distScript(a *app) *cobra.Command {
 			"the workers of each, and a GPU where -d names one.\nIt is there to be read and changed; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
 		[]group{g},
-		worked(a, &extsort.Options{}, func(_ context.Context, w *dist.Worker, args []string) error {
+		worked(a, &session.Options{}, func(_ context.Context, w *dist.Worker, args []string) error {
 			text, err := w.Plan.Script(args[0], use)
 			fmt.Fprint(a.out, text)
 			return err
@@ -289,7 +289,7 @@ func distCat(a *app) *cobra.Command {
 		"output")
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
-		worked(a, &extsort.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			if err := a.checkOutput(to); err != nil {
 				return err
 			}

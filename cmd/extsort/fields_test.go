@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // TestFieldsAreFlags checks that each option of the library is a flag, unless only programs have it, and that messages
@@ -22,7 +22,7 @@ func TestFieldsAreFlags(t *testing.T) {
 	flags := (&app{}).sortCommand().Flags()
 	seen := 0
 	for prefix, kind := range map[string]reflect.Type{
-		"Options.": reflect.TypeFor[extsort.Options](), "Record.": reflect.TypeFor[format.Spec](),
+		"Options.": reflect.TypeFor[session.Options](), "Record.": reflect.TypeFor[format.Spec](),
 	} {
 		for _, field := range reflect.VisibleFields(kind) {
 			if !field.IsExported() || strings.Contains(programs, " "+field.Name+" ") {
@@ -41,7 +41,7 @@ func TestFieldsAreFlags(t *testing.T) {
 	if got, want := errorLine(err), "raise -S; -t u8 and -R 2 cannot be combined: leave one out"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	invalid, ok := errors.AsType[*extsort.OptionError](err)
+	invalid, ok := errors.AsType[*session.OptionError](err)
 	if !ok || invalid.Field != option.Type {
 		t.Errorf("the error is about the option %v, want %v", invalid, option.Type)
 	}

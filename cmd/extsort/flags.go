@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // A group is flags that stand under one heading of the help, its name.
@@ -148,7 +148,7 @@ func validateRecord(spec format.Spec) error {
 	return err
 }
 
-func orderGroup(opt *extsort.Options) group {
+func orderGroup(opt *session.Options) group {
 	g := newGroup("Order")
 	addOrder(g, &opt.Reverse, &opt.Record)
 	g.bool(&opt.Unique, "unique,u",
@@ -188,7 +188,7 @@ func outputGroup(name, compress *string) group {
 }
 
 // resultGroup is outputGroup of what may be split.
-func resultGroup(opt *extsort.Options) group {
+func resultGroup(opt *session.Options) group {
 	g := outputGroup(&opt.Output, &opt.Compress)
 	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(opt)}, "split",
 		"write N files, or files of SIZE bytes as in 4G: FILE.000, FILE.001 and so on, by key range, and FILE.index with "+
@@ -197,7 +197,7 @@ func resultGroup(opt *extsort.Options) group {
 	return g
 }
 
-func resourceGroup(opt *extsort.Options) group {
+func resourceGroup(opt *session.Options) group {
 	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors
 	g := newGroup("Resources")
 	g.add(size(&opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
@@ -254,7 +254,7 @@ type reportFlags struct {
 	result any       // of the run, for JSON; nil: it did not come so far
 }
 
-func (f *reportFlags) group(opt *extsort.Options) group {
+func (f *reportFlags) group(opt *session.Options) group {
 	g := newGroup("Reports, all on standard error")
 	addProgress(g, &f.progress, "show progress; auto shows it only on a terminal")
 	g.bool(&f.quiet, "quiet,q", "no progress and no warnings, only errors")

@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // parse is the options that a command line comes to.
-func parse(t *testing.T, args ...string) extsort.Options {
+func parse(t *testing.T, args ...string) session.Options {
 	t.Helper()
 	var f sortFlags
 	a := &app{}
@@ -28,39 +28,39 @@ func parse(t *testing.T, args ...string) extsort.Options {
 }
 
 func TestFlagsAreThoseOfGNUSort(t *testing.T) {
-	base := extsort.Options{Strategy: "auto", SpillCompress: "auto", Inputs: []string{}, Workers: processors}
-	with := func(change func(*extsort.Options)) extsort.Options {
+	base := session.Options{Strategy: "auto", SpillCompress: "auto", Inputs: []string{}, Workers: processors}
+	with := func(change func(*session.Options)) session.Options {
 		opt := base
 		change(&opt)
 		return opt
 	}
-	cases := map[string]extsort.Options{
-		"-t u32":    with(func(o *extsort.Options) { o.Record.Type = "u32" }),
-		"-tu32":     with(func(o *extsort.Options) { o.Record.Type = "u32" }),
-		"--type=u8": with(func(o *extsort.Options) { o.Record.Type = "u8" }),
-		"-rut u32 a b": with(func(o *extsort.Options) {
+	cases := map[string]session.Options{
+		"-t u32":    with(func(o *session.Options) { o.Record.Type = "u32" }),
+		"-tu32":     with(func(o *session.Options) { o.Record.Type = "u32" }),
+		"--type=u8": with(func(o *session.Options) { o.Record.Type = "u8" }),
+		"-rut u32 a b": with(func(o *session.Options) {
 			o.Record.Type, o.Reverse, o.Unique, o.Inputs = "u32", true, true, []string{"a", "b"}
 		}),
-		"a -R100 -k8:u32 -k 0:f64:desc b": with(func(o *extsort.Options) {
+		"a -R100 -k8:u32 -k 0:f64:desc b": with(func(o *session.Options) {
 			o.Record = format.Spec{RecordSize: 100, Keys: []string{"8:u32", "0:f64:desc"}}
 			o.Inputs = []string{"a", "b"}
 		}),
-		"-S512M -T a -T b --temporary-directory=c": with(func(o *extsort.Options) {
+		"-S512M -T a -T b --temporary-directory=c": with(func(o *session.Options) {
 			o.MemoryBytes, o.TempDirs = 512<<20, []string{"a", "b", "c"}
 		}),
-		"--buffer-size 1GB --batch-size=16 --parallel 3": with(func(o *extsort.Options) {
+		"--buffer-size 1GB --batch-size=16 --parallel 3": with(func(o *session.Options) {
 			o.MemoryBytes, o.BatchSize, o.Workers = 1e9, 16, 3
 		}),
-		"-d gpu -d 2 --device-memory 4G --algorithm onesweep": with(func(o *extsort.Options) {
+		"-d gpu -d 2 --device-memory 4G --algorithm onesweep": with(func(o *session.Options) {
 			o.Devices, o.DeviceMemory, o.Algorithm = []string{"gpu", "2"}, 4<<30, "onesweep"
 		}),
-		"--strategy merge --spill-compress zstd --compress gzip -o x --verify --limit 7 -s": with(func(o *extsort.Options) {
+		"--strategy merge --spill-compress zstd --compress gzip -o x --verify --limit 7 -s": with(func(o *session.Options) {
 			o.Strategy, o.SpillCompress, o.Compress, o.Output, o.Verify, o.Limit = "merge", "zstd", "gzip", "x", true, 7
 		}),
-		"-- -o gen": with(func(o *extsort.Options) { o.Inputs = []string{"-o", "gen"} }),
-		"-":         with(func(o *extsort.Options) { o.Inputs = []string{"-"} }),
+		"-- -o gen": with(func(o *session.Options) { o.Inputs = []string{"-o", "gen"} }),
+		"-":         with(func(o *session.Options) { o.Inputs = []string{"-"} }),
 	}
-	ignore := []cmp.Option{cmpopts.IgnoreFields(extsort.Options{}, "Warn"), cmpopts.IgnoreUnexported(extsort.Options{})}
+	ignore := []cmp.Option{cmpopts.IgnoreFields(session.Options{}, "Warn"), cmpopts.IgnoreUnexported(session.Options{})}
 	for line, want := range cases {
 		got := parse(t, strings.Fields(line)...)
 		if diff := cmp.Diff(want, got, ignore...); diff != "" {

@@ -13,15 +13,15 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/info"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // infoFlags say how to look at files.
 type infoFlags struct {
-	opt  extsort.Options // of which what a record is, and how it is recognised
+	opt  session.Options // of which what a record is, and how it is recognised
 	all  bool
 	json bool
 }

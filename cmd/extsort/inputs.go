@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // inputGroup has the flags that say which inputs there are, and what the first bytes of one mean.
@@ -43,7 +43,7 @@ func skipping(g group, skip, records, tail *int64) {
 		sets(option.SkipTail)
 }
 
-func recognising(g group, opt *extsort.Options) group {
+func recognising(g group, opt *session.Options) group {
 	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions()...), "decompress",
 		"decompress each input; auto goes by its first bytes; otherwise auto").
 		sets(option.Decompress)

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // maxSummary bounds what is read of a file that is to be a summary.
@@ -33,8 +33,8 @@ func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 }
 
 // joined adds up the summaries. The error with a report is that they do not follow each other.
-func (f *sortFlags) joined(ctx context.Context, files []string) (*extsort.CheckReport, error) {
-	whole, before := &extsort.CheckReport{Sorted: true}, ""
+func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckReport, error) {
+	whole, before := &session.CheckReport{Sorted: true}, ""
 	var disorder error
 	for i, name := range files {
 		next, err := readSummary(ctx, name)
@@ -59,7 +59,7 @@ func (f *sortFlags) joined(ctx context.Context, files []string) (*extsort.CheckR
 }
 
 // outOfOrder is the error that a part is not in order, or does not follow what comes before it.
-func (f *sortFlags) outOfOrder(next *extsort.CheckReport, name string, whole *format.Summary, before string) error {
+func (f *sortFlags) outOfOrder(next *session.CheckReport, name string, whole *format.Summary, before string) error {
 	switch unique := f.opt.Unique; {
 	case !next.Sorted:
 		return fmt.Errorf("%s: its records are not in order", name)
@@ -72,7 +72,7 @@ func (f *sortFlags) outOfOrder(next *extsort.CheckReport, name string, whole *fo
 }
 
 // readSummary reads the JSON of a check, or of a sort with --verify.
-func readSummary(ctx context.Context, name string) (*extsort.CheckReport, error) {
+func readSummary(ctx context.Context, name string) (*session.CheckReport, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, device.WithoutPath(err)
@@ -86,13 +86,13 @@ func readSummary(ctx context.Context, name string) (*extsort.CheckReport, error)
 		Error   string          `json:"error"`
 		Summary *format.Summary `json:"summary"`
 	}
-	report := &extsort.CheckReport{}
+	report := &session.CheckReport{}
 	err = errors.Join(json.Unmarshal(text, &of), json.Unmarshal(text, report))
 	if of.Error != "" {
 		return nil, fmt.Errorf("describes a run that failed: %s", of.Error)
 	}
 	if of.Summary != nil {
-		report = &extsort.CheckReport{Summary: *of.Summary, Sorted: true}
+		report = &session.CheckReport{Summary: *of.Summary, Sorted: true}
 	}
 	if err != nil || report.Validate() != nil {
 		return nil, errors.New("is not a summary as written by extsort -c --stats=json:FILE or by a sort " +

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/info"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // TestJSONPageNamesAllFields checks that docs/json.md names each field of the reports.
@@ -24,11 +24,11 @@ func TestJSONPageNamesAllFields(t *testing.T) {
 
 	for title, kinds := range map[string][]reflect.Type{
 		"Sort and merge": {
-			reflect.TypeFor[extsort.Report](), reflect.TypeFor[extsort.Detail](), reflect.TypeFor[extsort.Phase](),
-			reflect.TypeFor[extsort.Change](),
+			reflect.TypeFor[session.Report](), reflect.TypeFor[session.Detail](), reflect.TypeFor[session.Phase](),
+			reflect.TypeFor[session.Change](),
 		},
-		"Check":                          {reflect.TypeFor[extsort.CheckReport]()},
-		"Plan":                           {reflect.TypeFor[extsort.SortPlan]()},
+		"Check":                          {reflect.TypeFor[session.CheckReport]()},
+		"Plan":                           {reflect.TypeFor[session.SortPlan]()},
 		"Info, one object for each file": {reflect.TypeFor[info.Report]()},
 	} {
 		for _, kind := range kinds {

@@ -1,6 +1,6 @@
 // Command extsort sorts large files of fixed-size binary records, out of core, on a GPU when there is one.
 //
-// It is thin: it turns flags into extsort.Options, shows progress and reports, and turns what came of it into an
+// It is thin: it turns flags into session.Options, shows progress and reports, and turns what came of it into an
 // exit status. Everything that touches a record happens in the packages below.
 //
 //	main.go       run, the exit codes
@@ -28,8 +28,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/dist"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // Exit codes. A run that a signal ended has none: it dies of that signal.
@@ -86,7 +86,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return dieOf(syscall.SIGPIPE)
 	}
 	printError(stderr, err)
-	if panicked, ok := errors.AsType[*extsort.PanicError](err); ok {
+	if panicked, ok := errors.AsType[*session.PanicError](err); ok {
 		_, _ = stderr.Write(panicked.Stack) // for the report of the bug
 	}
 	if _, ok := errors.AsType[*dist.RetryError](err); ok {

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/session"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -52,13 +52,13 @@ type planFlags struct {
 }
 
 // plan plans for the inputs or, where there are none, for as many records as are said.
-func (f *planFlags) plan(ctx context.Context, opt extsort.Options) (*extsort.SortPlan, error) {
+func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.SortPlan, error) {
 	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
 		opt.Records = f.made.records
 		f.made.records = 0
 	}
 	if f.made.records+f.made.bytes == 0 {
-		return extsort.Plan(ctx, opt)
+		return session.Plan(ctx, opt)
 	}
 	if len(opt.Inputs) > 0 {
 		return nil, fmt.Errorf("plan: --size is for planning without a file: leave out --size or %s", opt.Inputs[0])
@@ -68,7 +68,7 @@ func (f *planFlags) plan(ctx context.Context, opt extsort.Options) (*extsort.Sor
 	if err != nil {
 		return nil, err
 	}
-	return extsort.PlanFor(ctx, opt, records)
+	return session.PlanFor(ctx, opt, records)
 }
 
 // assumedOutput is where the sort is taken to write without -o: most who plan one want a file.
@@ -191,7 +191,7 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 }
 
 // writePlan shows what a user decides by: the way, memory, disk, time and the command. --explain adds the rest.
-func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext) {
+func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext) {
 	opt := &f.opt
 	writeRows(w, []row{
 		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
@@ -215,7 +215,7 @@ func writePlan(w io.Writer, p *extsort.SortPlan, f *planFlags, shown planContext
 }
 
 // planTime returns the predicted time, and how to make the prediction better.
-func planTime(p *extsort.SortPlan) string {
+func planTime(p *session.SortPlan) string {
 	if p.Seconds == 0 {
 		return "unknown until the input ends"
 	}
@@ -223,7 +223,7 @@ func planTime(p *extsort.SortPlan) string {
 }
 
 // explainPlan shows the details of a plan, its stages, and the strategies that were not chosen.
-func explainPlan(w io.Writer, p *extsort.SortPlan) {
+func explainPlan(w io.Writer, p *session.SortPlan) {
 	size := int64(p.RecordSize)
 	fmt.Fprintln(w)
 	writeRows(w, []row{
@@ -251,7 +251,7 @@ func explainPlan(w io.Writer, p *extsort.SortPlan) {
 	}
 }
 
-func planRecords(p *extsort.SortPlan) string {
+func planRecords(p *session.SortPlan) string {
 	if p.Records < 0 {
 		return "unknown until the input ends"
 	}
@@ -259,7 +259,7 @@ func planRecords(p *extsort.SortPlan) string {
 		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), human.Bytes(p.Records*int64(p.RecordSize)))
 }
 
-func planRates(r extsort.Rates) string {
+func planRates(r session.Rates) string {
 	origin := map[bool]string{true: "measured", false: "default"}[r.Measured]
 	return fmt.Sprintf("%s (%s); one thread reads %s, writes %s, copies %s, sorts a key in %.1f ns, fetches a record "+
 		"in %.0f ns, sends it to its part in %.1f ns, merges a key in %.1f ns a level; the disk moves %s",
@@ -268,7 +268,7 @@ func planRates(r extsort.Rates) string {
 }
 
 // planSpill returns the size and place of the temporary data.
-func planSpill(p *extsort.SortPlan) string {
+func planSpill(p *session.SortPlan) string {
 	folders := " in " + strings.Join(p.TempDirs, ", ")
 	switch {
 	case p.TempBytes == 0:
@@ -281,7 +281,7 @@ func planSpill(p *extsort.SortPlan) string {
 }
 
 // planOutput returns the size and place of an output file.
-func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
+func planOutput(p *session.SortPlan, opt *session.Options) string {
 	if !planFills(p, opt) {
 		return ""
 	}
@@ -293,12 +293,12 @@ func planOutput(p *extsort.SortPlan, opt *extsort.Options) string {
 }
 
 // planFills reports whether the output is a file of a known size.
-func planFills(p *extsort.SortPlan, opt *extsort.Options) bool {
+func planFills(p *session.SortPlan, opt *session.Options) bool {
 	return opt.Output != "" && opt.Output != "-" && p.OutputBytes >= 0
 }
 
 // planDisk returns the free space that output and temporary data need if they are on one disk.
-func planDisk(p *extsort.SortPlan, opt *extsort.Options) string {
+func planDisk(p *session.SortPlan, opt *session.Options) string {
 	if p.TempBytes <= 0 || !planFills(p, opt) || !sharesDisk(opt.Output, p.TempDirs) {
 		return ""
 	}
@@ -316,14 +316,14 @@ func sharesDisk(output string, folders []string) bool {
 }
 
 // planDirect lists what bypasses the page cache.
-func planDirect(p *extsort.SortPlan) string {
+func planDirect(p *session.SortPlan) string {
 	q := &p.Sizes.Queue
 	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s, by %s of %s", when(q.Input, "input, "),
 		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
 // planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.
-func planReplaced(opt *extsort.Options) string {
+func planReplaced(opt *session.Options) string {
 	name, split := opt.Output, opt.SplitFiles > 0 || opt.SplitBytes > 0
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || split {
@@ -334,7 +334,7 @@ func planReplaced(opt *extsort.Options) string {
 		name, human.Bytes(info.Size()))
 }
 
-func planCheckpoint(p *extsort.SortPlan) string {
+func planCheckpoint(p *session.SortPlan) string {
 	c := p.Checkpoint
 	if c == nil {
 		return ""
@@ -347,7 +347,7 @@ func planCheckpoint(p *extsort.SortPlan) string {
 		when(c.Written > 0, "; %.0f %% of the output are written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
 }
 
-func writeConsidered(w io.Writer, p *extsort.SortPlan) {
+func writeConsidered(w io.Writer, p *session.SortPlan) {
 	rows := []row{}
 	for _, c := range p.Considered {
 		text := "-"

@@ -12,15 +12,15 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, its
-// bytes and the time that is left. It is the extsort.Progress of the command, and a ticker shows what it
+// bytes and the time that is left. It is the session.Progress of the command, and a ticker shows what it
 // has counted.
 type bars struct {
-	extsort.Tracker
+	session.Tracker
 
 	w     io.Writer
 	wide  int           // columns of the terminal; 0: w is none
@@ -34,7 +34,7 @@ type bars struct {
 
 // standing describes how far a run is, in one line. Bytes are those of the running phase. Each phase processes all of
 // the input, so that they compare with the size of the file.
-func standing(s extsort.Snapshot) string {
+func standing(s session.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
 	}
@@ -56,7 +56,7 @@ func standing(s extsort.Snapshot) string {
 }
 
 // phaseBytes returns the bytes of the running phase, such as "150 MiB of 600 MiB"; "": no bytes pass in it.
-func phaseBytes(s extsort.Snapshot) string {
+func phaseBytes(s session.Snapshot) string {
 	switch {
 	case s.PhaseTotal > 0:
 		return human.Bytes(s.PhaseDone) + " of " + human.Bytes(s.PhaseTotal)
@@ -161,7 +161,7 @@ type drawn struct {
 }
 
 // draw moves the bar. A full bar would not move any more, so that it is full only when it is removed.
-func (d *drawn) draw(s extsort.Snapshot) {
+func (d *drawn) draw(s session.Snapshot) {
 	text := describe(s, d.columns)
 	d.any = true
 	width := d.columns - 1 - barEdges - utf8.RuneCountInString(text)
@@ -206,7 +206,7 @@ const (
 
 // describe returns the text of the line, which has the same width throughout a run: the phase, the remaining time or,
 // while that is not known, the time so far, and the bytes of the phase.
-func describe(s extsort.Snapshot, columns int) string {
+func describe(s session.Snapshot, columns int) string {
 	span, left := s.Remaining, " left"
 	if span < 0 {
 		span, left = s.Elapsed.Round(time.Second), ""
@@ -239,7 +239,7 @@ func roughly(d time.Duration) string {
 }
 
 // inAll returns the progress of a line that has no room for a bar.
-func inAll(s extsort.Snapshot) string {
+func inAll(s session.Snapshot) string {
 	if s.Total <= 0 {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // lockedBuffer is a buffer that the bars' goroutine writes while the test may read it.
@@ -45,7 +45,7 @@ func addTogether(b *bars, bytes int64) {
 func TestALogHasALineForEachPhase(t *testing.T) {
 	var out lockedBuffer
 	b := newBars(&out, 0)
-	b.Expect([]extsort.Phase{{Name: "sort runs", Bytes: 1 << 20}, {Name: "merge", Bytes: 3 << 20}, {Name: "finish"}})
+	b.Expect([]session.Phase{{Name: "sort runs", Bytes: 1 << 20}, {Name: "merge", Bytes: 3 << 20}, {Name: "finish"}})
 	b.Begin("sort runs", 1<<20)
 	addTogether(b, 1<<20)
 	b.Begin("merge", 3<<20)
@@ -105,9 +105,9 @@ func TestATerminalShowsNothingOfQuickRuns(t *testing.T) {
 
 // TestStanding holds what is told of runs that are not as planned.
 func TestStanding(t *testing.T) {
-	plan := []extsort.Phase{{Name: "read", Bytes: 100}, {Name: "merge", Bytes: 100}}
+	plan := []session.Phase{{Name: "read", Bytes: 100}, {Name: "merge", Bytes: 100}}
 	for name, c := range map[string]struct {
-		expected []extsort.Phase
+		expected []session.Phase
 		do       func(b *bars)
 		want     string
 	}{
@@ -147,7 +147,7 @@ func TestBarsFitTheTerminal(t *testing.T) {
 			var out lockedBuffer
 			d := drawn{w: &out, columns: columns}
 			for part := range int64(4) {
-				s := extsort.Snapshot{Phase: "sort runs", PhaseIndex: 1, Phases: 3, Done: total / 4 * part, Total: total,
+				s := session.Snapshot{Phase: "sort runs", PhaseIndex: 1, Phases: 3, Done: total / 4 * part, Total: total,
 					PhaseDone: total / 8 * part, PhaseTotal: total / 2, PhaseElapsed: time.Hour,
 					Elapsed: 7 * time.Hour, Remaining: 21 * time.Hour}
 				if total < 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // writeObject writes an object, or nothing for nil, as one line of JSON behind a head, with which the JSON of each
@@ -135,7 +135,7 @@ func writeTable(w io.Writer, lines [][]string) {
 	tab.Flush()
 }
 
-func writeStats(w io.Writer, r *extsort.Report) {
+func writeStats(w io.Writer, r *session.Report) {
 	d := &r.Detail
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
@@ -181,7 +181,7 @@ var doings = map[string]string{
 }
 
 // limitedBy tells what took the longest, and how much of the time.
-func limitedBy(r *extsort.Report) string {
+func limitedBy(r *session.Report) string {
 	for _, p := range r.Detail.Phases {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
 			return fmt.Sprintf("%s (%.0f %% of the time)", cmp.Or(doings[p.Name], p.Name), 100*min(p.Seconds/r.Seconds, 1))
@@ -190,14 +190,14 @@ func limitedBy(r *extsort.Report) string {
 	return ""
 }
 
-func memory(d *extsort.Detail) string {
+func memory(d *session.Detail) string {
 	return when(d.PeakMemory > 0, "%s at the peak, ", human.Bytes(d.PeakMemory)) + human.Bytes(d.MemoryLimit) + " allowed"
 }
 
 // writeExplain sets each stage that was predicted beside the one that ran.
-func writeExplain(w io.Writer, r *extsort.Report) {
+func writeExplain(w io.Writer, r *session.Report) {
 	d := &r.Detail
-	total := extsort.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds,
+	total := session.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds,
 		Corrected: d.Corrected}
 	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {

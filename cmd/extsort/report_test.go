@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // What a report says to limit a sort is a sentence for every stage that package plan names.
@@ -29,15 +29,15 @@ func TestReportsKnowAllStages(t *testing.T) {
 
 // Each stage that was predicted stands beside the one that ran, and another strategy than the planned one is told.
 func TestReportsTellWhatRan(t *testing.T) {
-	r := &extsort.Report{
-		Strategy: extsort.InCore, BytesRead: 1 << 20, Seconds: 3,
-		Detail: extsort.Detail{
-			Phases: []extsort.Phase{
+	r := &session.Report{
+		Strategy: session.InCore, BytesRead: 1 << 20, Seconds: 3,
+		Detail: session.Detail{
+			Phases: []session.Phase{
 				{Name: "start", Seconds: 1}, {Name: "read", Predicted: 4, Seconds: 2, Bytes: 1 << 20},
 				{Name: "µ", Predicted: 5, Corrected: 2.5, Bytes: 1 << 20},
 			},
-			Changes: []extsort.Change{{Planned: "merge", Why: "the disk is full", Ran: extsort.InCore}},
-			Plan: &extsort.SortPlan{Strategy: "merge", Seconds: 9, TempBytes: 1, Considered: make([]plan.Candidate, 1),
+			Changes: []session.Change{{Planned: "merge", Why: "the disk is full", Ran: session.InCore}},
+			Plan: &session.SortPlan{Strategy: "merge", Seconds: 9, TempBytes: 1, Considered: make([]plan.Candidate, 1),
 				Sizes: plan.Sizes{Queue: plan.Queue{Requests: 48, Bytes: 1 << 20, Input: true}}},
 			Corrected: 4.5,
 		},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // shuffleCommand is the sort by chance: records go where a seed sends their positions.
@@ -61,7 +61,7 @@ func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, draw
 		return err
 	}
 	f.opt.Shuffle = true
-	err = a.produce(ctx, f, f.options(a, files), extsort.Sort)
+	err = a.produce(ctx, f, f.options(a, files), session.Sort)
 	if err == nil && drawn {
 		fmt.Fprintf(a.notes, "extsort: shuffled by --seed %d\n", f.opt.Seed)
 	}

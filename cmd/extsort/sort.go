@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // sortFlags are the flags of the sort, and of the plan for one.
 type sortFlags struct {
-	opt    extsort.Options // but for the inputs and the streams
+	opt    session.Options // but for the inputs and the streams
 	report reportFlags
 	mode   modeFlags
 
@@ -115,11 +115,11 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 	case f.mode.checking():
 		return a.check(ctx, f, opt)
 	case f.mode.merge:
-		return a.produce(ctx, f, opt, func(ctx context.Context, opt extsort.Options) (*extsort.Report, error) {
-			return extsort.Merge(ctx, fields.Shared[extsort.MergeOptions](opt))
+		return a.produce(ctx, f, opt, func(ctx context.Context, opt session.Options) (*session.Report, error) {
+			return session.Merge(ctx, fields.Shared[session.MergeOptions](opt))
 		})
 	}
-	return a.produce(ctx, f, opt, extsort.Sort)
+	return a.produce(ctx, f, opt, session.Sort)
 }
 
 // places returns the files that a run reads or writes, without the report.
@@ -202,7 +202,7 @@ func checkFolder(name string) error {
 	return err
 }
 
-func (f *sortFlags) options(a *app, files []string) extsort.Options {
+func (f *sortFlags) options(a *app, files []string) session.Options {
 	opt := f.opt
 	opt.Inputs, opt.Stdin, opt.Stdout, opt.Warn = files, a.stdin, a.stdout, a.warn
 	if f.report.quiet {
@@ -218,7 +218,7 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 	if warn == nil || f.opt.MemoryBytes <= small {
 		return
 	}
-	if has, err := extsort.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
+	if has, err := session.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
 		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
 			human.Bytes(has)))
 	}
@@ -229,8 +229,8 @@ func (a *app) warn(message string) {
 	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", printable(message))
 }
 
-func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
-	run func(context.Context, extsort.Options) (*extsort.Report, error)) error {
+func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
+	run func(context.Context, session.Options) (*session.Report, error)) error {
 	isArray := opt.Argsort == "" && opt.Record.Container().IsArray
 	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" && opt.Warn != nil {
 		opt.Warn(doubt)
@@ -251,7 +251,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt extsort.Options,
 	err = placed(err, opt.SkipBytes)
 	progress.Close()
 	f.report.keep(report)
-	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
+	if _, ok := errors.AsType[*session.DisorderError](err); ok {
 		return fmt.Errorf("%w (leave out -m to sort it)", err)
 	}
 	if err == nil {
@@ -303,13 +303,13 @@ func (f *reportFlags) shown() string {
 }
 
 // keep keeps a report for last, also that of a run that failed.
-func (f *reportFlags) keep(r *extsort.Report) {
+func (f *reportFlags) keep(r *session.Report) {
 	if r == nil {
 		return
 	}
 	shown := struct {
-		*extsort.Report
-		extsort.Detail
+		*session.Report
+		session.Detail
 	}{r, r.Detail}
 	if !f.explain {
 		shown.Plan = nil
@@ -318,7 +318,7 @@ func (f *reportFlags) keep(r *extsort.Report) {
 }
 
 // write tells what was asked for about a finished run, but for JSON.
-func (f *reportFlags) write(a *app, r *extsort.Report) {
+func (f *reportFlags) write(a *app, r *session.Report) {
 	file, isJSON := f.json()
 	if f.explain && (!isJSON || file != "") {
 		writeExplain(a.notes, r)
@@ -328,8 +328,8 @@ func (f *reportFlags) write(a *app, r *extsort.Report) {
 	}
 }
 
-func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) error {
-	opt := fields.Shared[extsort.CheckOptions](all)
+func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) error {
+	opt := fields.Shared[session.CheckOptions](all)
 	if len(all.Inputs) > 0 {
 		opt.Input.Name = all.Inputs[0]
 	}
@@ -338,14 +338,14 @@ func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) erro
 	}
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
-	report, err := extsort.Check(ctx, opt)
+	report, err := session.Check(ctx, opt)
 	err = placed(err, opt.SkipBytes)
 	read := progress.Snapshot()
 	progress.Close()
 	if err == nil {
 		progress.Done("checked", read.Done, read.Elapsed.Seconds())
 	}
-	if _, ok := errors.AsType[*extsort.DisorderError](err); report == nil || err != nil && !ok {
+	if _, ok := errors.AsType[*session.DisorderError](err); report == nil || err != nil && !ok {
 		return err
 	}
 	return f.verdict(a, report, err)
@@ -353,8 +353,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, all extsort.Options) erro
 
 // placed says of an error's places from where they count, if that is not the beginning of the file.
 func placed(err error, skipped int64) error {
-	_, disorder := errors.AsType[*extsort.DisorderError](err)
-	_, partial := errors.AsType[*extsort.PartialRecordError](err)
+	_, disorder := errors.AsType[*session.DisorderError](err)
+	_, partial := errors.AsType[*session.PartialRecordError](err)
 	if skipped == 0 || !disorder && !partial {
 		return err
 	}
@@ -362,7 +362,7 @@ func placed(err error, skipped int64) error {
 }
 
 // verdict reports what a check saw; the error is the disorder.
-func (f *sortFlags) verdict(a *app, report *extsort.CheckReport, disorder error) error {
+func (f *sortFlags) verdict(a *app, report *session.CheckReport, disorder error) error {
 	f.report.result = report
 	if disorder != nil && !f.mode.quiet() {
 		printError(a.stderr, disorder)

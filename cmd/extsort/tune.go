@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
@@ -23,6 +22,7 @@ import (
 	"github.com/extsort/extsort/device/tune"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // tuneFlags say which device to tune and how long.
@@ -203,7 +203,7 @@ func showTuning(w io.Writer) error {
 			return err
 		}
 	}
-	for _, info := range extsort.Devices().Devices {
+	for _, info := range session.Devices().Devices {
 		if t := tune.Load(info); t != nil && info.Kind != device.CPU {
 			fmt.Fprintf(w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver)
 			tune.WriteText(w, *t) // w remembers an error
@@ -222,7 +222,7 @@ func resetTuning(w io.Writer) error {
 		return err
 	}
 	err := tell(profile.Forget())
-	for _, info := range extsort.Devices().Devices {
+	for _, info := range session.Devices().Devices {
 		if err == nil {
 			err = tell(tune.Forget(info))
 		}

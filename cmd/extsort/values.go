@@ -16,9 +16,9 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/pflag"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // value is a flag whose text is turned into a T by parse as soon as it is met, so that a mistake is reported
@@ -169,14 +169,14 @@ func parseCount(s string) (int64, error) {
 func parseLimit(s string) (int64, error) {
 	n, err := parseCount(s)
 	if n == 0 && err == nil {
-		n = extsort.NoRecords
+		n = session.NoRecords
 	}
 	return n, err
 }
 
-func parsePart(s string) (extsort.Part, error) {
+func parsePart(s string) (session.Part, error) {
 	k, n, _ := strings.Cut(s, "/")
-	part, bad := extsort.Part{}, [2]error{}
+	part, bad := session.Part{}, [2]error{}
 	part.K, bad[0] = strconv.ParseInt(k, 10, 64)
 	part.N, bad[1] = strconv.ParseInt(n, 10, 64)
 	if cmp.Or(bad[0], bad[1], part.Validate()) != nil || part.N == 0 {
@@ -186,14 +186,14 @@ func parsePart(s string) (extsort.Part, error) {
 }
 
 // splitOf reads into how many files the output is split or, with a suffix, the bytes of each.
-func splitOf(opt *extsort.Options) func(string) (string, error) {
+func splitOf(opt *session.Options) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var err error
 		if files, notFiles := strconv.ParseUint(plain(s), 10, 64); notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
-		} else if opt.SplitFiles = int(min(files, extsort.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
+		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
 			err = fmt.Errorf("%q: 1 to %s files, or a size with its unit, as 64M or 100B", s,
-				humanize.Comma(extsort.MaxSplitFiles))
+				humanize.Comma(session.MaxSplitFiles))
 		}
 		return s, err
 	}
@@ -211,9 +211,9 @@ func bytesOf(to *int) pflag.Value {
 
 // parseMemory reads a memory limit, and says at once that one is too small.
 func parseMemory(s string) (int64, error) {
-	n, err := parsePlain(s, extsort.ParseMemory)
-	if err == nil && n < extsort.MinMemory {
-		err = fmt.Errorf("%q is too little: at least %s are needed", s, human.Bytes(extsort.MinMemory))
+	n, err := parsePlain(s, session.ParseMemory)
+	if err == nil && n < session.MinMemory {
+		err = fmt.Errorf("%q is too little: at least %s are needed", s, human.Bytes(session.MinMemory))
 	}
 	return n, err
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 var (
@@ -60,7 +60,7 @@ func TestMessagesNameFields(t *testing.T) {
 // used, and that package option has no other texts.
 func TestOptionsAreFields(t *testing.T) {
 	kinds := map[string]reflect.Type{
-		"Options": reflect.TypeFor[extsort.Options](), "Record": reflect.TypeFor[format.Spec](),
+		"Options": reflect.TypeFor[session.Options](), "Record": reflect.TypeFor[format.Spec](),
 	}
 	programs := strings.Fields("Inputs Stdin Record Stdout SplitFiles SplitBytes Shuffle Seed Progress Warn Logger")
 	uses := map[string]int{}

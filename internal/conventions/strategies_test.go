@@ -39,8 +39,9 @@ func TestStrategiesAreRows(t *testing.T) {
 
 // strategyConstants are the constants of strategies, by the folder that declares them.
 var strategyConstants = map[string][]string{
-	"chunker/plan": {"Merge", "Partition", "Spread", "Reread", "InCore", "Copy", "Sift"},
-	".":            {"MergeRuns", "Partition", "Spread", "Reread", "InCore", "Copy", "Sift"},
+	"chunker/plan":     {"Merge", "Partition", "Spread", "Reread", "InCore", "Copy", "Sift"},
+	"internal/session": {"MergeRuns", "Partition", "Spread", "Reread", "InCore", "Copy", "Sift"},
+	".":                {"MergeRuns", "Partition", "Spread", "Reread", "InCore", "Copy", "Sift"},
 }
 
 // comparedStrategies returns the strategies that a node compares something with, by their constants: operands of == and
@@ -66,7 +67,7 @@ func comparedStrategies(node ast.Node, folder string) (found []string) {
 			}
 		case *ast.SelectorExpr:
 			from, _ := e.X.(*ast.Ident)
-			owners := map[string]string{"plan": "chunker/plan", "extsort": "."}
+			owners := map[string]string{"plan": "chunker/plan", "session": "internal/session", "extsort": "."}
 			if from != nil && slices.Contains(strategyConstants[owners[from.Name]], e.Sel.Name) {
 				found = append(found, e.Sel.Name)
 			}
@@ -85,7 +86,7 @@ func isIdent(e ast.Expr) bool {
 func TestComparisonsWithStrategiesAreFound(t *testing.T) {
 	const code = `package p
 func f() {
-	if s == plan.Merge || extsort.Reread != s || s == plan.Auto { }
+	if s == plan.Merge || session.Reread != s || s == plan.Auto { }
 	switch s { case plan.Copy: }
 	_ = slices.Contains([]plan.Strategy{plan.Sift, plan.Spread}, s)
 	_ = []plan.Strategy{plan.Partition}

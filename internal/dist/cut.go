@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // cut says where a part begins in each run: At[r] is the index in run r of its first record, or, where it is a bracket,
@@ -28,7 +28,7 @@ func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 
 // Cut finds where the parts of a share begin in the runs, and where the last of them ends: by indexes between which
 // records, else by reading single ones.
-func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
+func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 	p, began := w.Plan, time.Now()
 	from, to := s.Of(int64(p.Parts))
 	if isCut(ctx, p, int(from), int(to)) {
@@ -53,7 +53,7 @@ func (w *Worker) Cut(ctx context.Context, s extsort.Part) error {
 }
 
 // find finds the cuts of a share of the parts.
-func (w *Worker) find(ctx context.Context, opt extsort.MergeOptions) (found []cut, err error) {
+func (w *Worker) find(ctx context.Context, opt session.MergeOptions) (found []cut, err error) {
 	p := w.Plan
 	if p.IndexEvery > 0 {
 		levels, missing := indexes(ctx, p)
@@ -63,7 +63,7 @@ func (w *Worker) find(ctx context.Context, opt extsort.MergeOptions) (found []cu
 		}
 		w.Tell(fmt.Sprintf("the runs are searched, since an index is missing: %v", missing))
 	}
-	all, err := extsort.Cuts(ctx, opt, int64(p.Parts))
+	all, err := session.Cuts(ctx, opt, int64(p.Parts))
 	for _, at := range all {
 		found = append(found, cut{Schema: schema, Plan: p.Fingerprint, At: at})
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // TestDamagedRecords cuts each kind of record at every byte and changes every digit of it: a damaged record is never
@@ -15,9 +15,9 @@ import (
 func TestDamagedRecords(t *testing.T) {
 	c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.Runs, r.Parts = 2, 2 })
 	ctx, p := t.Context(), c.Plan
-	c.ok(c.Run(ctx, extsort.Part{}))
-	c.ok(c.Cut(ctx, extsort.Part{}))
-	c.ok(c.Merge(ctx, extsort.Part{}))
+	c.ok(c.Run(ctx, session.Part{}))
+	c.ok(c.Cut(ctx, session.Part{}))
+	c.ok(c.Merge(ctx, session.Part{}))
 	for _, of := range []kind{runs, parts} {
 		eachDamage(t, p.recordFile(of, 1), func() bool {
 			r, err := p.record(of, 1)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // scheduler has the variables that say which task of how many this is. first is the number of the first task, step the
@@ -32,7 +32,7 @@ var errNoScheduler = errors.New("--part auto: no variable of MPI, Slurm, AWS Bat
 
 // Detect finds which task of how many this is by the first scheduler that has set its variable; getenv gives it. Where
 // a scheduler does not say how many there are, there are as many as tasks.
-func Detect(tasks int, getenv func(string) string) (extsort.Part, error) {
+func Detect(tasks int, getenv func(string) string) (session.Part, error) {
 	for _, s := range schedulers {
 		index := getenv(s.index)
 		_, outsideStep := strconv.Atoi(getenv("SLURM_STEP_ID"))
@@ -43,11 +43,11 @@ func Detect(tasks int, getenv func(string) string) (extsort.Part, error) {
 			return s.share(tasks, getenv)
 		}
 	}
-	return extsort.Part{}, errNoScheduler
+	return session.Part{}, errNoScheduler
 }
 
 // share is that which the variables of s say.
-func (s scheduler) share(tasks int, getenv func(string) string) (extsort.Part, error) {
+func (s scheduler) share(tasks int, getenv func(string) string) (session.Part, error) {
 	var bad error
 	value := func(name string, missing int64) int64 {
 		text := getenv(name)
@@ -61,16 +61,16 @@ func (s scheduler) share(tasks int, getenv func(string) string) (extsort.Part, e
 		return n
 	}
 	first := value(s.first, 0)
-	share := extsort.Part{K: value(s.index, 0) - first, N: value(s.count, int64(tasks))}
+	share := session.Part{K: value(s.index, 0) - first, N: value(s.count, int64(tasks))}
 	if s.last != "" {
 		share.N = value(s.last, first+int64(tasks)-1) - first + 1
 	}
 	step := value(s.step, 1)
 	switch {
 	case bad != nil:
-		return extsort.Part{}, bad
+		return session.Part{}, bad
 	case step != 1 || share.K >= share.N || share.K < 0:
-		return extsort.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks that are numbered one by one from %d, "+
+		return session.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks that are numbered one by one from %d, "+
 			"as after some of an array were submitted again: say --part K/N", s.index, getenv(s.index), share.N, first)
 	}
 	return share, nil

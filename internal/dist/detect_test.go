@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // TestPartOfThisTask holds what the variables of schedulers mean.
@@ -43,7 +43,7 @@ func TestPartOfThisTask(t *testing.T) {
 	}
 }
 
-func checkPart(t *testing.T, source string, got extsort.Part, err error, want string) {
+func checkPart(t *testing.T, source string, got session.Part, err error, want string) {
 	t.Helper()
 	switch {
 	case err != nil && (strings.Contains(want, " ") && strings.Contains(err.Error(), want)):

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // cluster is a plan with a worker that does its tasks in this process.
@@ -58,10 +58,10 @@ func newCluster(t *testing.T, spec format.Spec, dist string, records int64, chan
 		change(&c.req)
 	}
 	one := filepath.Join(folder, "one")
-	opt := extsort.Options{
+	opt := session.Options{
 		Inputs: c.req.Inputs, Record: spec, Reverse: c.req.Reverse, Output: one, MemoryBytes: testMemory,
 	}
-	if _, err := extsort.Sort(t.Context(), opt); err != nil {
+	if _, err := session.Sort(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
 	c.want = read(t, one)
@@ -78,7 +78,7 @@ func (c *cluster) worker() *Worker {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	opt := extsort.Options{MemoryBytes: testMemory, Workers: 2, TempDirs: []string{c.t.TempDir()}}
+	opt := session.Options{MemoryBytes: testMemory, Workers: 2, TempDirs: []string{c.t.TempDir()}}
 	return &Worker{Plan: p, Options: opt, Tell: func(string) {}}
 }
 
@@ -395,7 +395,7 @@ func TestErrorsAreClassed(t *testing.T) {
 		{full, noRoom, true},
 		{plan.NoRoom([]string{"x"}, 2, 1, 0, false), nil, true},
 		{os.ErrNotExist, noRoom, false},
-		{&extsort.MemoryError{}, noRoom, false},
+		{&session.MemoryError{}, noRoom, false},
 	} {
 		err := fmt.Errorf("run 3: %w", classed(c.err, c.also...))
 		if _, retry := errors.AsType[*RetryError](err); retry != c.want {

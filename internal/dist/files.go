@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -149,7 +149,7 @@ func stamp(ctx context.Context, name string) (size int64, words string, err erro
 }
 
 // partOf is task k of n.
-func partOf(k, n int) extsort.Part { return extsort.Part{K: int64(k), N: int64(n)} }
+func partOf(k, n int) session.Part { return session.Part{K: int64(k), N: int64(n)} }
 
 func number(k int) string { return fmt.Sprintf("%05d", k) }
 
@@ -163,7 +163,7 @@ type Record struct {
 	RawFile         []byte `json:"file_base64,omitempty"` // the same, where it is not UTF-8
 	Offset          int64  `json:"offset"`
 	Bytes           int64  `json:"bytes"` // of the task, from Offset on
-	extsort.Summary `json:"summary"`
+	session.Summary `json:"summary"`
 	Host            string    `json:"host"`
 	Began           time.Time `json:"began"`
 	Seconds         float64   `json:"seconds"`
@@ -221,7 +221,7 @@ func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	return err == nil && size == due, nil
 }
 
-func (p *Plan) keep(ctx context.Context, of kind, k int, done *extsort.Report, began time.Time) (*Record, error) {
+func (p *Plan) keep(ctx context.Context, of kind, k int, done *session.Report, began time.Time) (*Record, error) {
 	first, end := partOf(k, of.tasks(p)).Of(p.Records)
 	if done.RecordsOut != end-first {
 		return nil, fmt.Errorf("%d records were written instead of %d", done.RecordsOut, end-first)

@@ -8,9 +8,9 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // memoryChild is the folder of the data, for the process that does the tasks of TestMemoryLimit.
@@ -83,7 +83,7 @@ func TestTasksInLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := extsort.Options{MemoryBytes: limitOfTasks, Workers: 2, TempDirs: []string{t.TempDir()}}
+	opt := session.Options{MemoryBytes: limitOfTasks, Workers: 2, TempDirs: []string{t.TempDir()}}
 	c := &cluster{t: t, folder: plan, req: req, Worker: &Worker{Plan: p, Options: opt, Tell: func(string) {}}}
 
 	endPeak := engine.WatchPeak()

@@ -8,21 +8,21 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // Merge merges the parts of a share, each from its range of every run.
-func (w *Worker) Merge(ctx context.Context, s extsort.Part) error {
+func (w *Worker) Merge(ctx context.Context, s session.Part) error {
 	return w.each(ctx, parts, s, w.merge)
 }
 
-func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
+func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 	cuts, err := w.Plan.cutsOf(k)
 	if err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 		return nil, err
 	}
 	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), exact, to, true
-	report, err := extsort.Merge(ctx, opt)
-	if _, ok := errors.AsType[*extsort.DisorderError](err); ok {
+	report, err := session.Merge(ctx, opt)
+	if _, ok := errors.AsType[*session.DisorderError](err); ok {
 		err = fmt.Errorf("%w: the file was changed (remove it, and run its task again)", err)
 	}
 	if errors.Is(err, remote.ErrExists) { // of another attempt, which was faster, or killed before it wrote its record
@@ -54,8 +54,8 @@ func (w *Worker) merge(ctx context.Context, k int) (*extsort.Report, error) {
 }
 
 // ofRuns are the options of a merge of all runs.
-func (w *Worker) ofRuns(ctx context.Context) (extsort.MergeOptions, error) {
-	opt := fields.Shared[extsort.MergeOptions](w.Options)
+func (w *Worker) ofRuns(ctx context.Context) (session.MergeOptions, error) {
+	opt := fields.Shared[session.MergeOptions](w.Options)
 	opt.Record, opt.Reverse, opt.Raw = w.Plan.Record, w.Plan.Reverse, true
 	records, err := w.Plan.done(ctx, runs)
 	if err != nil {
@@ -75,7 +75,7 @@ type target struct {
 	failed atomic.Bool // to be written
 }
 
-func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions) (*target, error) {
+func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions) (*target, error) {
 	name, offset := p.partFile(k)
 	if remote.Is(name) {
 		return createObject(ctx, name, p.Bytes()/int64(p.Parts), opt)
@@ -101,16 +101,16 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *extsort.MergeOptions)
 }
 
 // limit is the memory limit of a task that was given n bytes.
-func limit(n int64) int64 { return profile.LimitMemory(n, extsort.MinMemory, profile.Memory) }
+func limit(n int64) int64 { return profile.LimitMemory(n, session.MinMemory, profile.Memory) }
 
 // createObject begins an object for a part, whose memory the merge goes without.
-func createObject(ctx context.Context, name string, bytes int64, opt *extsort.MergeOptions) (*target, error) {
+func createObject(ctx context.Context, name string, bytes int64, opt *session.MergeOptions) (*target, error) {
 	memory := limit(opt.MemoryBytes)
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
-	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < extsort.MinMemory {
+	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < session.MinMemory {
 		return nil, fmt.Errorf("-S: %d MiB are too little to send an object in parts of %d MiB: at least %d MiB are needed",
-			memory>>20, size>>20, (taken+extsort.MinMemory)>>20)
+			memory>>20, size>>20, (taken+session.MinMemory)>>20)
 	}
 	u, err := remote.Create(ctx, name, size, parallel)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // Worker does tasks of a plan.
 type Worker struct {
 	Plan    *Plan
-	Options extsort.Options // memory, workers, devices, folders for spill
+	Options session.Options // memory, workers, devices, folders for spill
 	Tell    func(line string)
 }
 
@@ -52,10 +52,10 @@ func classed(err error, also ...error) error {
 }
 
 // task does task k of its kind. The file is durable then, and what it returns goes into the record.
-type task func(ctx context.Context, k int) (*extsort.Report, error)
+type task func(ctx context.Context, k int) (*session.Report, error)
 
 // each does the tasks of a share that are not done.
-func (w *Worker) each(ctx context.Context, of kind, s extsort.Part, do task) error {
+func (w *Worker) each(ctx context.Context, of kind, s session.Part, do task) error {
 	total := of.tasks(w.Plan)
 	if _, err := w.Plan.manifest(); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
@@ -144,10 +144,10 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 }
 
 // Run sorts the slices of a share, each into a run.
-func (w *Worker) Run(ctx context.Context, s extsort.Part) error { return w.each(ctx, runs, s, w.run) }
+func (w *Worker) Run(ctx context.Context, s session.Part) error { return w.each(ctx, runs, s, w.run) }
 
 // run sorts slice k. Inputs that changed before or meanwhile are refused: other runs have other records of them.
-func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
+func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	p := w.Plan
 	if err := p.checkInputs(ctx); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (w *Worker) run(ctx context.Context, k int) (*extsort.Report, error) {
 		keys = newIndex(p, k)
 		opt.Verified = keys.add
 	}
-	report, err := extsort.Sort(ctx, opt)
+	report, err := session.Sort(ctx, opt)
 	if err == nil {
 		err = p.checkInputs(ctx)
 	}

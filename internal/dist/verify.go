@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -25,7 +25,7 @@ type Manifest struct {
 	Output          string `json:"output"`
 	RawOutput       []byte `json:"output_base64,omitempty"` // the same, where it is not UTF-8
 	Bytes           int64  `json:"bytes"`
-	extsort.Summary `json:"summary"`
+	session.Summary `json:"summary"`
 	Parts           []*Record `json:"parts"`
 }
 
@@ -100,7 +100,7 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := extsort.Summary{Checksum: "0", Order: sorted[0].Order}
+	in := session.Summary{Checksum: "0", Order: sorted[0].Order}
 	out := in
 	for _, r := range sorted { // which do not follow each other, and have the same records
 		if err := in.Add(&r.Summary); err != nil {
@@ -159,7 +159,7 @@ func (p *Plan) removeRuns() error {
 }
 
 // ReadBack reads the parts of a share, and compares them with their records.
-func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
+func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	from, to := s.Of(int64(w.Plan.Parts))
 	for k := int(from); k < int(to); k++ {
 		r, err := w.Plan.record(parts, k)
@@ -178,15 +178,15 @@ func (w *Worker) ReadBack(ctx context.Context, s extsort.Part) error {
 }
 
 // readBack compares part k, and gives a hint where it has other records.
-func (w *Worker) readBack(ctx context.Context, k int, want *extsort.Summary, hint string) error {
+func (w *Worker) readBack(ctx context.Context, k int, want *session.Summary, hint string) error {
 	p := w.Plan
 	name, _ := p.partFile(k)
-	opt := fields.Shared[extsort.CheckOptions](w.Options)
-	opt.Input, opt.Record, opt.Reverse, opt.Raw = extsort.Source{Name: name}, p.Record, p.Reverse, true
+	opt := fields.Shared[session.CheckOptions](w.Options)
+	opt.Input, opt.Record, opt.Reverse, opt.Raw = session.Source{Name: name}, p.Record, p.Reverse, true
 	if p.OneFile {
 		opt.Part = partOf(k, p.Parts)
 	}
-	found, err := extsort.Check(ctx, opt)
+	found, err := session.Check(ctx, opt)
 	if err == nil && found.Summary != *want {
 		err = fmt.Errorf("%s: contains other records than were written", name)
 	}

@@ -1,0 +1,590 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// keptSort is a sort with a checkpoint in folders of its own.
+func keptSort(t *testing.T, k kind, data []byte, opt Options) Options {
+	t.Helper()
+	opt.Record, opt.Inputs = k.spec, []string{writeFile(t, data)}
+	opt.Output = filepath.Join(t.TempDir(), "out")
+	opt.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+	if opt.faults.chunkRecords == 0 {
+		opt.faults.blockBytes, opt.faults.chunkRecords = 200, 40
+	}
+	return opt
+}
+
+// countedData counts the records that are read of a dataset.
+type countedData struct {
+	chunker.Dataset
+	records *atomic.Int64
+}
+
+func (d countedData) Cut(maxRecords int64) (device.Source, error) {
+	src, err := d.Dataset.Cut(maxRecords)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	return countedSource{src, d.records}, nil
+}
+
+type countedSource struct {
+	device.Source
+	records *atomic.Int64
+}
+
+func (s countedSource) Next(most int, place func(int64, int) []byte) (int64, int, error) {
+	first, n, err := s.Source.Next(most, place)
+	s.records.Add(int64(n))
+	return first, n, err
+}
+
+// interrupted fails one operation of the sort after the other, until it comes to its end, and gives the number of
+// failures and of records that were read in all.
+func interrupted(t *testing.T, opt Options, failAt func() int64, vary func(*Options)) (failures int, read int64) {
+	t.Helper()
+	var records atomic.Int64
+	for {
+		in := &injector{failAt: failAt()}
+		attempt, seams := opt, in.faults(false)
+		seams.blockBytes, seams.chunkRecords, seams.spillStore = opt.faults.blockBytes, opt.faults.chunkRecords, nil
+		wrap := seams.wrapDataset
+		seams.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return countedData{wrap(d), &records} }
+		attempt.faults = seams
+		vary(&attempt)
+		_, err := Sort(t.Context(), attempt)
+		switch {
+		case err == nil && (in.failed.Load() == nil || slices.Contains(closings, in.operation())):
+			return failures, records.Load()
+		case !errors.Is(err, errInjected):
+			t.Fatalf("operation %d (%s) failed, the error is: %v", in.failAt, in.operation(), err)
+		}
+		failures++
+	}
+}
+
+func checkKept(t *testing.T, opt Options, want []byte, what string) {
+	t.Helper()
+	got, err := os.ReadFile(opt.Output)
+	if err != nil || !bytes.Equal(decompressed(t, got), want) {
+		t.Errorf("%s: the output has %d bytes that are not those due, error %v", what, len(got), err)
+	}
+	if _, err := os.Stat(opt.Checkpoint); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: the checkpoint is still there: %v", what, err)
+	}
+	if left := leftIn(t, filepath.Dir(opt.Output)); !slices.Equal(left, []string{"out"}) {
+		t.Errorf("%s: beside the output there is %q", what, left)
+	}
+}
+
+// TestCheckpointGoesOn fails random operations of sorts with random options, again and again: the output is that of a
+// sort that nothing happened to.
+func TestCheckpointGoesOn(t *testing.T) {
+	r := seeded(t)
+	for range effort(60) {
+		k := kindNamed([]string{"u64", "gensort", "u8"}[r.IntN(3)])
+		data := k.make(t, []string{"uniform", "few", "sorted"}[r.IntN(3)], 1+r.IntN(900), r)
+		opt := keptSort(t, k, data, Options{
+			Unique: r.IntN(5) == 0, Reverse: r.IntN(5) == 0, Verify: r.IntN(2) == 0,
+			Strategy: []Strategy{Auto, MergeRuns}[r.IntN(2)], SpillCompress: []string{"none", "delta", "s2"}[r.IntN(3)],
+			Compress: []string{"none", "none", "zstd"}[r.IntN(3)],
+		})
+		if r.IntN(4) == 0 {
+			opt.Limit = 1 + r.Int64N(300)
+		}
+		what, attempts := describe(opt), int64(0)
+		failAt := func() int64 { attempts++; return r.Int64N(400 + 20*attempts) } // a last merge may be begun anew each time
+		failures, _ := interrupted(t, opt, failAt, func(o *Options) {
+			o.Workers = 1 + r.IntN(4)
+			o.BatchSize = []int{0, 0, 2, 3, 20}[r.IntN(5)]
+			o.faults.chunkRecords = []int64{40, 40, 60, 200}[r.IntN(4)]
+			o.faults.moreDevices = r.IntN(2)
+		})
+		checkKept(t, opt, reference(t, k.layout(t), data, opt), what)
+		t.Logf("%s: %d failures", what, failures)
+	}
+}
+
+// TestCheckpointReadsOnce: however often it is interrupted, a sort reads of the input no more again than what was in
+// flight, and nothing once all runs are there.
+func TestCheckpointReadsOnce(t *testing.T) {
+	const n, chunk, inFlight = 3000, 40, 3
+	r := seeded(t)
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", n, r)
+	opt := keptSort(t, k, data, Options{Workers: 2, BatchSize: 20})
+	attempts := 0
+	failures, read := interrupted(t, opt, func() int64 { attempts++; return r.Int64N(30 + int64(attempts*attempts)) },
+		func(*Options) {})
+	checkKept(t, opt, reference(t, k.layout(t), data, opt), "uniform")
+	if most := int64(n + failures*inFlight*chunk); read > most || failures < 10 {
+		t.Errorf("%d records were read after %d failures, at most %d are due", read, failures, most)
+	}
+}
+
+// cutOff gives a sort that failed when its output was to be finished, so that all runs and most of the output are kept.
+func cutOff(t *testing.T, n int) (Options, []byte) {
+	t.Helper()
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", n, seeded(t))
+	opt := keptSort(t, k, data, Options{Workers: 1})
+	opt.faults.output = func(operation string) error {
+		if operation == "rename output" {
+			return errInjected
+		}
+		return nil
+	}
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Fatal(err)
+	}
+	opt.faults.output = nil
+	return opt, reference(t, k.layout(t), data, opt)
+}
+
+// TestCheckpointKeepsTheLastMerge: what is written of the output is not written again, and a plan tells so.
+func TestCheckpointKeepsTheLastMerge(t *testing.T) {
+	opt, want := cutOff(t, 3000)
+	p, err := Plan(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Checkpoint
+	if c.Runs < 10 || c.Records < 2900 || c.Written < 1000 || c.Folder != opt.Checkpoint || p.Strategy != MergeRuns {
+		t.Errorf("the plan says %+v, strategy %s", c, p.Strategy)
+	}
+	var written atomic.Int64
+	opt.faults.output = func(operation string) error {
+		if operation == "write output" {
+			written.Add(1)
+		}
+		return nil
+	}
+	report, err := Sort(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkKept(t, opt, want, "again")
+	if report.Detail.BytesKept != 8*c.Records || report.Records != 3000 || report.RecordsOut != 3000 {
+		t.Errorf("the report says %d bytes kept, %d records in, %d out",
+			report.Detail.BytesKept, report.Records, report.RecordsOut)
+	}
+	if most := (3000-c.Written)/25 + 4; written.Load() > most {
+		t.Errorf("the output was written %d times, of %d records", written.Load(), 3000-c.Written)
+	}
+}
+
+// TestCheckpointOfAnotherSort refuses to go on with something else, tells what it is, and leaves all as it is.
+func TestCheckpointOfAnotherSort(t *testing.T) {
+	for what, change := range map[string]func(o *Options){
+		"the layout was":           func(o *Options) { o.Reverse = true },
+		"Options.Unique was false": func(o *Options) { o.Unique = true },
+		"Options.Limit was 0":      func(o *Options) { o.Limit = 10 },
+		"Options.Verify was":       func(o *Options) { o.Verify = true },
+		"the output was":           func(o *Options) { o.Output += "2" },
+		"its compression was":      func(o *Options) { o.Compress = "zstd" },
+		"of inputs was 1":          func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
+		"input ": func(o *Options) {
+			later := time.Now().Add(time.Hour)
+			if err := os.Chtimes(o.Inputs[0], later, later); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		opt, want := cutOff(t, 300)
+		before, err := os.Stat(opt.Inputs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := opt
+		changed.Inputs = slices.Clone(opt.Inputs)
+		change(&changed)
+		for _, run := range []func() error{
+			func() error { _, err := Sort(t.Context(), changed); return err },
+			func() error { _, err := Plan(t.Context(), changed); return err },
+		} {
+			err := run()
+			if err == nil || !strings.Contains(err.Error(), "it is of another sort: ") || !strings.Contains(err.Error(), what) ||
+				!strings.Contains(err.Error(), "remove the directory to start over") {
+				t.Errorf("%s: the error is: %v", what, err)
+			}
+		}
+		if err := os.Chtimes(opt.Inputs[0], before.ModTime(), before.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		if report, err := Sort(t.Context(), opt); err != nil || report.Detail.BytesKept == 0 {
+			t.Errorf("%s: the sort cannot go on any more: %v", what, err)
+		}
+		checkKept(t, opt, want, what)
+	}
+}
+
+// TestCheckpointTogetherWith refuses what no checkpoint can be kept of.
+func TestCheckpointTogetherWith(t *testing.T) {
+	k := kindNamed("u64")
+	for want, change := range map[string]func(o *Options){
+		"needs an output file":           func(o *Options) { o.Output = "" },
+		"needs input files":              func(o *Options) { o.Inputs = nil },
+		"works with strategy merge only": func(o *Options) { o.Strategy = Partition },
+		"holds the temporary data":       func(o *Options) { o.TempDirs = []string{"."} },
+		"not a regular file":             func(o *Options) { o.Output = os.DevNull },
+		"compressed, in an archive": func(o *Options) {
+			o.Inputs = []string{writeFile(t, compressed(t, make([]byte, 800), format.Gzip))}
+		},
+		"it has":        func(o *Options) { o.Checkpoint = filepath.Dir(o.Inputs[0]) },
+		"no such file":  func(o *Options) { o.Checkpoint = "missing/checkpoint" },
+		"not a directo": func(o *Options) { o.Checkpoint = o.Inputs[0] },
+	} {
+		opt := keptSort(t, k, k.make(t, "uniform", 100, seeded(t)), Options{})
+		change(&opt)
+		if want == "it has" {
+			want = "does not belong to a checkpoint"
+		}
+		if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is: %v", want, err)
+		}
+	}
+}
+
+// TestCheckpointIsLocked refuses a second process, also to look at what changes.
+func TestCheckpointIsLocked(t *testing.T) {
+	opt, want := cutOff(t, 300)
+	held, err := spill.OpenCheckpoint(t.Context(), opt.Checkpoint, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []func() error{
+		func() error { _, err := Sort(t.Context(), opt); return err },
+		func() error { _, err := Plan(t.Context(), opt); return err },
+	} {
+		if err := run(); err == nil || !strings.Contains(err.Error(), "another process uses it") {
+			t.Errorf("the error is: %v", err)
+		}
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Sort(t.Context(), opt); err != nil {
+		t.Fatal(err)
+	}
+	checkKept(t, opt, want, "again")
+}
+
+// TestCheckpointIsDamaged changes bytes of a checkpoint: an error that tells what to do, or the right bytes.
+func TestCheckpointIsDamaged(t *testing.T) {
+	r := seeded(t)
+	for range effort(40) {
+		opt, want := cutOff(t, 2000)
+		files := leftIn(t, opt.Checkpoint)
+		name := filepath.Join(opt.Checkpoint, files[r.IntN(len(files))])
+		damage(t, name, r)
+		_, err := Sort(t.Context(), opt)
+		if err == nil {
+			checkKept(t, opt, want, name)
+			continue
+		}
+		if text := err.Error(); !strings.Contains(text, "damaged") || !strings.Contains(text, "remove the directory") {
+			t.Errorf("%s: the error is: %v", name, err)
+		}
+	}
+}
+
+// keptFile is the file that the last merge of a sort has written to; "": none is kept.
+func keptFile(t *testing.T, opt Options) string {
+	t.Helper()
+	for _, name := range leftIn(t, filepath.Dir(opt.Output)) {
+		if strings.Contains(name, ".extsort-") {
+			return filepath.Join(filepath.Dir(opt.Output), name)
+		}
+	}
+	return ""
+}
+
+// TestKeptOutputIsDamaged cuts what is kept of an output, changes bytes of it, and puts other files in its place: each
+// time the output has the right bytes, what is damaged is written again, and what is not stays.
+func TestKeptOutputIsDamaged(t *testing.T) {
+	r := seeded(t)
+	flip := func(at, n int) func(*testing.T, string, []byte) error {
+		return func(_ *testing.T, name string, content []byte) error {
+			changed := slices.Clone(content)
+			for i := at; i < at+n; i++ {
+				changed[i] ^= byte(1 + r.IntN(255))
+			}
+			return os.WriteFile(name, changed, 0o600)
+		}
+	}
+	type attack struct {
+		what  string
+		do    func(t *testing.T, name string, content []byte) error
+		whole bool // all is written again, without a word
+	}
+	cut := func(size int64) func(*testing.T, string, []byte) error {
+		return func(_ *testing.T, name string, _ []byte) error { return os.Truncate(name, size) }
+	}
+	var victim string
+	attacks := []attack{
+		{"nothing", func(*testing.T, string, []byte) error { return nil }, false},
+		{"removed", func(_ *testing.T, name string, _ []byte) error { return os.Remove(name) }, true},
+		{"a copy", func(_ *testing.T, name string, content []byte) error {
+			return errors.Join(os.Remove(name), os.WriteFile(name, content, 0o644), os.Chmod(name, 0o644))
+		}, false},
+		{"zeros", func(_ *testing.T, name string, content []byte) error {
+			return errors.Join(os.Truncate(name, 0), os.Truncate(name, int64(len(content))))
+		}, false},
+		{"a link", func(t *testing.T, name string, content []byte) error {
+			victim = filepath.Join(t.TempDir(), "victim")
+			return errors.Join(os.WriteFile(victim, content, 0o644), os.Remove(name), os.Symlink(victim, name))
+		}, true},
+		{"another name", func(t *testing.T, name string, content []byte) error {
+			victim = filepath.Join(filepath.Dir(filepath.Dir(name)), "victim")
+			return os.Link(name, victim)
+		}, true},
+		{"stretches swapped", func(_ *testing.T, name string, content []byte) error {
+			return os.WriteFile(name, slices.Concat(content[320:640], content[:320], content[640:]), 0o600)
+		}, false},
+	}
+	for range effort(12) {
+		size := 8 * int64(3000)
+		at := r.Int64N(size)
+		attacks = append(attacks,
+			attack{fmt.Sprint("cut at ", at), cut(at), false},
+			attack{fmt.Sprint("changed at ", at), flip(int(at), 1), false},
+			attack{fmt.Sprint("much changed from ", at), flip(int(at), int(min(size-at, 1+r.Int64N(5000)))), false})
+	}
+	for _, a := range attacks {
+		opt, want := cutOff(t, 3000)
+		victim = ""
+		name := keptFile(t, opt)
+		content, err := os.ReadFile(name)
+		if err = errors.Join(err, a.do(t, name, content)); err != nil {
+			t.Fatal(err)
+		}
+		var before []byte
+		if victim != "" {
+			before, _ = os.ReadFile(victim)
+		}
+		var warnings []string
+		opt.Warn = func(message string) { warnings = append(warnings, message) }
+		report, err := Sort(t.Context(), opt)
+		if err != nil || report.RecordsOut != 3000 {
+			t.Errorf("%s: the report says %+v, %v", a.what, report, err)
+		}
+		checkKept(t, opt, want, a.what)
+		if victim != "" {
+			if after, err := os.ReadFile(victim); !bytes.Equal(before, after) {
+				t.Errorf("%s: another file was written to: %v", a.what, err)
+			}
+			os.Remove(victim)
+		}
+		for _, warning := range warnings {
+			expected := !a.whole && a.what != "nothing" && a.what != "a copy"
+			if !expected || !strings.Contains(warning, "are damaged and are written again") {
+				t.Errorf("%s: the warning is %q", a.what, warning)
+			}
+		}
+		if a.what == "zeros" && len(warnings) != 1 {
+			t.Errorf("%s: the warnings are %q", a.what, warnings)
+		}
+	}
+}
+
+// TestKeptOutputOfOtherRecords damages the kept output of sorts whose output has other records than the input, or a
+// header: what is verified is what the file has.
+func TestKeptOutputOfOtherRecords(t *testing.T) {
+	r := seeded(t)
+	for what, change := range map[string]func(o *Options){
+		"argsort": func(o *Options) { o.Argsort = "u64" },
+		"limit":   func(o *Options) { o.Limit = 2500 },
+		"reverse": func(o *Options) { o.Reverse = true },
+	} {
+		kept := 0
+		for tries := 0; tries < 100 && kept < effort(8); tries++ { // what is written may end before it is entered
+			k := kindNamed("u64")
+			opt := keptSort(t, k, k.make(t, "uniform", 3000, r), Options{Workers: 1 + r.IntN(3)})
+			change(&opt)
+			plain := opt
+			plain.Checkpoint, plain.Output = "", filepath.Join(t.TempDir(), "plain")
+			if _, err := Sort(t.Context(), plain); err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(plain.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.faults.output = func(operation string) error {
+				if operation == "rename output" {
+					return errInjected
+				}
+				return nil
+			}
+			if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+				t.Fatal(err)
+			}
+			opt.faults.output = nil
+			if name := keptFile(t, opt); name != "" {
+				kept++
+				damage(t, name, r)
+			}
+			if _, err := Sort(t.Context(), opt); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			checkKept(t, opt, want, what)
+		}
+		if kept == 0 {
+			t.Errorf("%s: no output was kept", what)
+		}
+	}
+}
+
+func damage(t *testing.T, name string, r *rand.Rand) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1 + r.IntN(200) {
+		if len(content) > 0 {
+			content[r.IntN(len(content))] ^= byte(1 + r.IntN(255))
+		}
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCheckpointOfNothing: a sort in one chunk, and one that fails before its first run is there, leave no folder.
+func TestCheckpointOfNothing(t *testing.T) {
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 30, seeded(t))
+	opt := keptSort(t, k, data, Options{})
+	if report, err := Sort(t.Context(), opt); err != nil || report.Strategy != InCore {
+		t.Fatal(report, err)
+	}
+	checkKept(t, opt, reference(t, k.layout(t), data, opt), "in core")
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
+		return &faultDataset{d, &injector{failAt: 1}}
+	}
+	if err := os.Mkdir(opt.Checkpoint, 0o700); err != nil { // it may be there, and empty
+		t.Fatal(err)
+	}
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Fatal(err)
+	}
+	checkKept(t, opt, reference(t, k.layout(t), data, opt), "failed")
+}
+
+// endedEarly are sorts that end when the output has its name, and the checkpoint's folder is still there.
+var endedEarly = map[string]func(o *Options){
+	"new":        func(*Options) {},
+	"in place":   func(o *Options) { o.Inputs = []string{o.Output} },
+	"reversed":   func(o *Options) { o.Reverse, o.Verify = true, true },
+	"unique":     func(o *Options) { o.Unique = true },
+	"limited":    func(o *Options) { o.Inputs, o.Limit = []string{o.Output}, 7 },
+	"compressed": func(o *Options) { o.Inputs, o.Compress = []string{o.Output}, "zstd" },
+}
+
+// endEarly gives a sort that ended so, with the checkpoint as it would be after a kill, and the output that is due.
+func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options, want []byte) {
+	t.Helper()
+	data := k.make(t, "few", n, seeded(t))
+	opt = keptSort(t, k, data, Options{Workers: 1})
+	if change(&opt); opt.Inputs[0] == opt.Output {
+		if err := os.WriteFile(opt.Output, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asItIs := filepath.Join(t.TempDir(), "checkpoint")
+	opt.faults.output = func(operation string) error {
+		if operation == "sync directory" {
+			return errors.Join(errInjected, os.CopyFS(asItIs, os.DirFS(opt.Checkpoint)))
+		}
+		return nil
+	}
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(opt.Checkpoint), os.Rename(asItIs, opt.Checkpoint)); err != nil {
+		t.Fatal(err)
+	}
+	opt.faults.output = nil
+	return opt, reference(t, k.layout(t), data, opt)
+}
+
+// TestCheckpointOfCompleteOutput: where the output has its name already, the same command only removes the folder.
+func TestCheckpointOfCompleteOutput(t *testing.T) {
+	for name, change := range endedEarly {
+		for _, k := range []kind{kindNamed("u64"), kindNamed("gensort")} {
+			for _, n := range []int{1, 300} {
+				opt, want := endEarly(t, k, n, change)
+				p, err := Plan(t.Context(), opt)
+				if err != nil || !p.Checkpoint.Complete {
+					t.Fatalf("%s: the plan says %+v, %v", name, p, err)
+				}
+				var warnings []string
+				opt.Warn = func(message string) { warnings = append(warnings, message) }
+				opt.faults.output = func(string) error { return errInjected } // nothing is opened
+				report, err := Sort(t.Context(), opt)
+				if err != nil || report.Records != 0 || report.Verified != opt.Verify {
+					t.Fatalf("%s: the report says %+v, %v", name, report, err)
+				}
+				if len(warnings) != 1 || !strings.Contains(warnings[0], "has completed output "+opt.Output) {
+					t.Errorf("%s: the warnings are %q", name, warnings)
+				}
+				checkKept(t, opt, want, name)
+			}
+		}
+	}
+}
+
+// TestCheckpointOfAnotherOutput: a file under the output's name that is not the complete one, or is of a sort that is
+// not the same, is not taken for it.
+func TestCheckpointOfAnotherOutput(t *testing.T) {
+	touch := func(name string) error { return os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)) }
+	for what, c := range map[string]struct {
+		sort    string
+		change  func(o *Options) error
+		refused string // "": it is sorted again
+	}{
+		"written to":    {"new", func(o *Options) error { return touch(o.Output) }, ""},
+		"gone":          {"unique", func(o *Options) error { return os.Remove(o.Output) }, ""},
+		"shorter":       {"new", func(o *Options) error { return os.Truncate(o.Output, 8) }, ""},
+		"input":         {"new", func(o *Options) error { return touch(o.Inputs[0]) }, "input "},
+		"as an input":   {"in place", func(o *Options) error { return touch(o.Output) }, "input "},
+		"with an order": {"in place", func(o *Options) error { o.Reverse = true; return nil }, "the layout was"},
+	} {
+		opt, want := endEarly(t, kindNamed("u64"), 300, endedEarly[c.sort])
+		if err := c.change(&opt); err != nil {
+			t.Fatal(err)
+		}
+		report, err := Sort(t.Context(), opt)
+		if c.refused == "" {
+			if err != nil || report.RecordsOut != int64(len(want)/8) {
+				t.Errorf("%s: the report says %+v, %v", what, report, err)
+			}
+			checkKept(t, opt, want, what)
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "it is of another sort: "+c.refused) {
+			t.Errorf("%s: the error is: %v", what, err)
+		}
+		if _, err := os.Stat(opt.Checkpoint); err != nil {
+			t.Errorf("%s: the checkpoint is gone: %v", what, err)
+		}
+	}
+}

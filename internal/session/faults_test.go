@@ -1,0 +1,301 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// faultCase is a sort in which every operation fails once.
+type faultCase struct {
+	name string
+	opt  Options
+	data []byte // what goes in: as a file, or as standard input if the case says so
+	pipe bool
+	want []byte
+	run  func(context.Context, Options) (*Report, error)
+}
+
+// faultCases go through every strategy and every kind of output.
+func faultCases(t *testing.T) []faultCase {
+	r := seeded(t)
+	words, wide := kindNamed("u64"), kindNamed("gensort")
+	n := 150
+	few, many := words.make(t, "few", n, r), wide.make(t, "uniform", n, r)
+	sorted := reference(t, words.layout(t), few, Options{})
+	sosd := format.Spec{Format: "sosd", Type: "u64"}
+	distinct := reference(t, words.layout(t), few, Options{Unique: true})
+	cases := []faultCase{
+		{name: "in core", opt: Options{Record: words.spec, Verify: true}, data: few, want: sorted},
+		{name: "merge", opt: Options{Record: words.spec, Strategy: MergeRuns, BatchSize: 2}, data: few, want: sorted},
+		{name: "merge of differences", opt: Options{Record: words.spec, Strategy: MergeRuns, SpillCompress: "delta"},
+			data: few, want: sorted},
+		{name: "merge of a pipe", opt: Options{Record: wide.spec, SpillCompress: "s2"}, pipe: true, data: many,
+			want: reference(t, wide.layout(t), many, Options{})},
+		{name: "partition", opt: Options{Record: wide.spec, Strategy: Partition}, data: many,
+			want: reference(t, wide.layout(t), many, Options{})},
+		{name: "partition of few keys", opt: Options{Record: words.spec, Strategy: Partition, Verify: true, Unique: true},
+			data: few, want: distinct},
+		{name: "zstd", opt: Options{Record: words.spec, Compress: "zstd"}, data: few, want: sorted},
+		{name: "s2", opt: Options{Record: words.spec, Compress: "s2"}, data: few, want: sorted},
+		{name: "gzip", opt: Options{Record: words.spec, Compress: "gzip"}, data: few, want: sorted},
+		{name: "header at the end", opt: Options{Record: sosd, Unique: true, Compress: "s2"}, data: sosdFile(few),
+			want: sosdFile(distinct)},
+		{name: "merge of files", opt: Options{Record: words.spec}, data: sorted, want: sorted, run: mergeAs},
+	}
+	for i := range cases {
+		c := &cases[i]
+		c.opt.Workers = 2
+		c.opt.faults.blockBytes = 200
+		c.opt.faults.chunkRecords = 40
+		if c.name == "in core" {
+			c.opt.faults.chunkRecords = 0
+		}
+		if c.run == nil {
+			c.run = Sort
+		}
+	}
+	return cases
+}
+
+// maxOperations is far above what the cases need: beyond it a case does not come to its end.
+const maxOperations = 2000
+
+// TestFaultsExhaustively fails operation 0, 1, 2 … of a sort until it succeeds, or every third where time is short.
+// After each failure the old output stands, nothing else is left, and nothing goes on in the background.
+func TestFaultsExhaustively(t *testing.T) {
+	for _, c := range faultCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
+				if failAt >= maxOperations {
+					t.Fatalf("no end after %d operations", failAt)
+				}
+				in := &injector{failAt: failAt}
+				unnamed := failAt%2 == 0 && runtime.GOOS == "linux"
+				err := c.attempt(t, in, unnamed)
+				if err == nil && in.failed.Load() == nil {
+					break
+				}
+				if op := in.failed.Load(); op != nil {
+					seen[*op] = true
+				}
+			}
+			if len(seen) < 5 {
+				t.Errorf("only %v failed: are the seams in use?", seen)
+			}
+		})
+	}
+}
+
+// TestPanicsExhaustively has operation 0, 1, 2 … of a sort panic, in whatever goroutine it is done: Sort returns the
+// panic as an error with its stack. After it the old output stands, nothing else is left, and nothing goes on in the
+// background. Operations that close what is open are left out: after a panic it may be open.
+func TestPanicsExhaustively(t *testing.T) {
+	for _, c := range faultCases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
+				if failAt >= maxOperations {
+					t.Fatalf("no end after %d operations", failAt)
+				}
+				in := &injector{failAt: failAt, panics: true}
+				err := c.attempt(t, in, failAt%2 == 0 && runtime.GOOS == "linux")
+				operation := in.failed.Load()
+				if err == nil && operation == nil {
+					break
+				}
+				panicked, ok := errors.AsType[*PanicError](err)
+				if !ok || !bytes.Contains(panicked.Stack, []byte("step")) {
+					t.Fatalf("operation %d (%s) panicked, and the error is %v", failAt, in.operation(), err)
+				}
+				seen[*operation] = true
+			}
+			if len(seen) < 5 {
+				t.Errorf("only %v panicked: are the seams in use?", seen)
+			}
+		})
+	}
+}
+
+// attempt runs the case once in new folders and looks at what it leaves.
+func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
+	t.Helper()
+	outDir, tempDir := t.TempDir(), t.TempDir()
+	opt := c.opt
+	opt.Output, opt.TempDirs = filepath.Join(outDir, "out"), []string{tempDir}
+	seams := in.faults(unnamed)
+	seams.blockBytes, seams.chunkRecords = opt.faults.blockBytes, opt.faults.chunkRecords
+	opt.faults = seams
+	if c.pipe {
+		opt.Stdin = &dribble{data: c.data, most: 100}
+	} else {
+		opt.Inputs = []string{writeFile(t, c.data)}
+	}
+	if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	opt.Warn = func(message string) { warnings = append(warnings, message) }
+	before := runtime.NumGoroutine()
+	_, err := c.run(context.Background(), opt)
+	c.checkAttempt(t, in, opt.Output, err)
+	if last := in.operation(); err == nil && slices.Contains(closings, last) &&
+		(len(warnings) != 1 || !strings.Contains(warnings[0], errInjected.Error())) {
+		t.Errorf("operation %d (%s) failed, the warnings are %q", in.failAt, last, warnings)
+	}
+	for _, folder := range []string{outDir, tempDir} {
+		if left := leftIn(t, folder); len(left) > 0 && !slices.Equal(left, []string{"out"}) {
+			t.Errorf("operation %d (%s) failed: %s has %q", in.failAt, in.operation(), folder, left)
+		}
+	}
+	waitForGoroutines(t, before, in)
+	return err
+}
+
+// closings are the operations after which the output has its name already: what they say is a warning.
+var closings = []string{"close spill", "close input"}
+
+// checkAttempt compares error and output with the fault.
+func (c *faultCase) checkAttempt(t *testing.T, in *injector, name string, err error) {
+	t.Helper()
+	got, readErr := os.ReadFile(name)
+	if readErr != nil {
+		t.Fatalf("operation %d (%s): %v", in.failAt, in.operation(), readErr)
+	}
+	complete := bytes.Equal(decompressed(t, got), c.want)
+	switch {
+	case err == nil && in.failed.Load() != nil && !slices.Contains(closings, in.operation()):
+		t.Errorf("operation %d (%s) failed without an error", in.failAt, in.operation())
+	case err == nil && !complete:
+		t.Errorf("the output has %d bytes that are not those due", len(got))
+	case err != nil && !errors.Is(err, errInjected):
+		t.Fatalf("operation %d (%s) failed, the error is: %v", in.failAt, in.operation(), err)
+	case err != nil && string(got) != "old":
+		// What fails after the output has its name can't take it back.
+		if last := in.operation(); !complete || last != "sync directory" && last != "close output" {
+			t.Errorf("operation %d (%s) failed, and the old output is gone", in.failAt, last)
+		}
+	}
+}
+
+func (i *injector) operation() string {
+	if op := i.failed.Load(); op != nil {
+		return *op
+	}
+	return "none"
+}
+
+func leftIn(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// waitForGoroutines waits until as many goroutines run as before: one that has done its work may take a moment
+// to end.
+func waitForGoroutines(t *testing.T, before int, in *injector) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			t.Fatalf("operation %d (%s) failed: %d goroutines before, %d now\n%s", in.failAt, in.operation(), before,
+				runtime.NumGoroutine(), stacks)
+		}
+	}
+}
+
+// sosdFile puts the count of 8-byte keys before them.
+func sosdFile(keys []byte) []byte {
+	return append(sosdHeader(len(keys)/8), keys...)
+}
+
+func sosdHeader(n int) []byte {
+	header, err := format.Spec{Format: "sosd", Type: "u64"}.NewHeader()
+	if err != nil {
+		panic(err)
+	}
+	return header.Encode(int64(n))
+}
+
+// TestCancelled cancels a sort in its middle: it ends with the cause and leaves nothing.
+func TestCancelled(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	cause := errors.New("the user has had enough")
+	for _, strategy := range anyStrategy {
+		for _, after := range []int64{0, 700, 3000} {
+			opt := small(Options{Record: k.spec, Strategy: strategy, Workers: 2,
+				Inputs: []string{writeFile(t, k.make(t, "uniform", 4000, r))}})
+			out, temp := t.TempDir(), t.TempDir()
+			opt.Output, opt.TempDirs = filepath.Join(out, "out"), []string{temp}
+			ctx, cancel := context.WithCancelCause(context.Background())
+			opt.Progress = &canceller{cancel: func() { cancel(cause) }, after: 8 * after}
+			_, err := Sort(ctx, opt)
+			if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled after %d records: %v", strategy, after, err)
+			}
+			if left := append(leftIn(t, out), leftIn(t, temp)...); len(left) > 0 {
+				t.Errorf("%s, cancelled after %d records: %q is left", strategy, after, left)
+			}
+		}
+	}
+}
+
+// lateFault is a dataset of which a record can be read once, and not again.
+type lateFault struct {
+	chunker.Dataset
+	splits int
+}
+
+func (d *lateFault) Split(n int) []device.Source {
+	sources := d.Dataset.Split(n)
+	if d.splits++; d.splits == 2 {
+		for i, src := range sources {
+			sources[i] = &lateSource{src}
+		}
+	}
+	return sources
+}
+
+type lateSource struct{ device.Source }
+
+func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, error) {
+	first, n, err := s.Source.Next(most, place)
+	if first > 0 {
+		return first, n, err
+	}
+	time.Sleep(10 * time.Millisecond) // others read on, and wait until the first records are written
+	return first, 0, errInjected
+}
+
+// TestCopyEndsWhenReadingFails: what other workers have read waits for records that never come.
+func TestCopyEndsWhenReadingFails(t *testing.T) {
+	k := kindNamed("u64")
+	name := writeFile(t, k.make(t, "sorted", 100_000, seeded(t)))
+	opt := small(Options{Record: k.spec, Workers: 2, Inputs: []string{name}})
+	opt.Stdout = &bytes.Buffer{}
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return &lateFault{Dataset: d} }
+	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+		t.Errorf("the error is: %v", err)
+	}
+}

@@ -1,0 +1,56 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// TestGolden sorts the files in testdata, which other programs made, by every strategy, and compares the outputs with
+// those that other programs sorted.
+func TestGolden(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		spec    format.Spec
+		reverse bool
+		from    string // the file, where it is not that which is in golden
+	}{
+		{file: "particles.npy", spec: format.Spec{Format: "npy", Keys: []string{"mass:desc"}}},
+		{file: "vectors.npy", spec: format.Spec{Format: "npy", Keys: []string{"3:desc"}}},
+		{
+			file: "vectors.npy", from: "embeddings.npz",
+			spec: format.Spec{Format: "npz", Member: "vectors", Keys: []string{"3:desc"}},
+		},
+		{file: "ticks.npy", spec: format.Spec{Format: "npy"}, reverse: true},
+		{file: "readings.f64", spec: format.Spec{Type: "f64"}},
+		{file: "events.bin", spec: format.Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}},
+		{file: "points.fbin", spec: format.Spec{Format: "fbin", Keys: []string{"4:desc", "0"}}},
+		{file: "kmers.sosd", spec: format.Spec{Format: "sosd", Type: "u64"}},
+	} {
+		want, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, strategy := range anyStrategy {
+			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
+			opt.Inputs = []string{filepath.Join("..", "..", "testdata", cmp.Or(c.from, c.file))}
+			opt.Output = filepath.Join(t.TempDir(), "out")
+			if _, err := Sort(context.Background(), opt); err != nil {
+				t.Errorf("%s, %s: %v", c.file, strategy, err)
+				continue
+			}
+			got, err := os.ReadFile(opt.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s, %s: the output of %d bytes is not the golden one of %d", c.file, strategy, len(got), len(want))
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/format"
+)
+
+// TestInPlaceWithoutRoom sorts over one of two inputs, which grows, on a small file system: what does not fit is an
+// error before the first byte is overwritten, and what does is written.
+func TestInPlaceWithoutRoom(t *testing.T) {
+	k := kindNamed("u64")
+	larger := k.make(t, "uniform", 70_000, seeded(t))
+	smaller := k.make(t, "sorted", 20_000, seeded(t))
+	unique := Options{Unique: true, Count: true}
+	for _, c := range []struct {
+		name   string
+		opt    Options
+		others int // bytes of another file
+		inputs [][]byte
+		fits   bool
+	}{
+		{"full", Options{}, 0, [][]byte{larger, smaller}, false},
+		{"limited", Options{Limit: 30_000}, 0, [][]byte{larger, smaller}, true},
+		{"with counts", unique, 150_000, [][]byte{larger}, false},
+		{"with room for counts", unique, 0, [][]byte{smaller}, true},
+		{"with room for two", Options{}, 0, [][]byte{smaller, smaller}, true},
+		{"with a gap", Options{}, 200_000, [][]byte{larger, nil}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := unix.Mount("none", folder, "tmpfs", 0, "size=1m"); err != nil {
+				t.Skip("no mount of one's own here:", err)
+			}
+			defer unix.Unmount(folder, unix.MNT_DETACH)
+			if err := os.WriteFile(filepath.Join(folder, "others"), make([]byte, c.others), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			opt := c.opt
+			opt.Record = format.Spec{Type: "u64"}
+			opt.TempDirs = []string{t.TempDir()}
+			opt.Inputs = nil
+			for i, data := range c.inputs {
+				name := filepath.Join(folder, string(rune('a'+i)))
+				if err := os.WriteFile(name, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				opt.Inputs = append(opt.Inputs, name)
+			}
+			elsewhere := opt
+			elsewhere.Output = filepath.Join(t.TempDir(), "out")
+			if _, err := Sort(t.Context(), elsewhere); err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(elsewhere.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := opt.Inputs[len(opt.Inputs)-1]
+			old := c.inputs[len(c.inputs)-1]
+			if c.name == "with a gap" {
+				if err := os.Truncate(file, int64(len(larger))); err != nil {
+					t.Fatal(err)
+				}
+				old = make([]byte, len(larger))
+			}
+			f := openToWrite(t, file, 0)
+			opt.Stdout = f
+			_, err = Sort(t.Context(), opt)
+			f.Close()
+			got, readErr := os.ReadFile(file)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			if !c.fits {
+				if !errors.Is(err, unix.ENOSPC) || !bytes.Equal(got, old) {
+					t.Errorf("the file has %d bytes, error: %v", len(got), err)
+				}
+				return
+			}
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("the file has %d bytes, %d expected, error: %v", len(got), len(want), err)
+			}
+		})
+	}
+}

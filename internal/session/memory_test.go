@@ -1,0 +1,464 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
+)
+
+// memoryChild is set in the process that sorts: only a process of its own has a peak that is the sort's alone.
+const memoryChild = "EXTSORT_TEST_MEMORY"
+
+// longData is how many MiB the endless cases of memoryCases have; none of them runs where it is not set.
+const longData = "EXTSORT_TEST_LONG_MIB"
+
+// longMiB is that number; 0: it is not set.
+func longMiB() (mib int64) {
+	_, _ = fmt.Sscan(os.Getenv(longData), &mib)
+	return mib
+}
+
+// memoryCases are sorts that need more than their memory limit if anything is forgotten in dividing it.
+var memoryCases = []struct {
+	name     string
+	spec     format.Spec
+	strategy Strategy
+	piped    bool
+	mib      int64 // of data
+	limit    int64 // MiB
+	spill    int64 // MiB at most
+	codec    string
+	workers  int    // 0: 2
+	output   string // its compression; "": none
+	machine  int64  // MiB of memory that the machine looks as if it had; 0: as it has
+	endless  bool   // longMiB of data, in .ci/long only
+	with     func(t *testing.T, o *Options)
+
+	blockBytes int // of the blocks of temporary data; 0: as planned
+
+	packed  []packedFiles // the input, cut into files that are compressed; nil: it is one file as it is
+	merge   bool          // each of these files is sorted, and they are merged
+	part    Part          // of the merge: what a task of dist merges; zero: all of it
+	garbage int64         // MiB that may be allocated in Go's heap; 0: as usual
+}{
+	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
+	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
+	{name: "pipe", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310},
+	{name: "least memory, pipe", spec: format.Spec{Type: "u64"}, piped: true, mib: 160, limit: 16, spill: 185},
+	{name: "least memory, pipe, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, piped: true, mib: 160,
+		limit: 16, spill: 175},
+	{name: "keep", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 240, spill: 150},
+	{name: "in core", spec: format.Spec{Type: "u64"}, mib: 300, limit: 400},
+	{name: "counted", spec: format.Spec{Type: "u16"}, piped: true, mib: 300, limit: 16, workers: 40},
+	{name: "least memory, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 330},
+	{name: "least memory, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
+		spill: 330},
+	{name: "least memory, wide, merge", spec: wideSpec, strategy: MergeRuns, mib: 160, limit: 16, spill: 500},
+	{name: "least memory, wide, partition", spec: wideSpec, strategy: Partition, mib: 160, limit: 16, spill: 500},
+	{name: "least memory, zstd", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 500,
+		codec: "zstd", workers: 40},
+	{name: "least memory, zstd, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
+		spill: 500, codec: "zstd", workers: 40},
+	{name: "many workers, short records", spec: format.Spec{Type: "bytes3"}, strategy: Partition, mib: 160, limit: 128,
+		spill: 161, codec: "none", workers: 40},
+	{name: "zstd", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "zstd", workers: 40},
+	{name: "s2", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "s2", workers: 40},
+	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 300, limit: 64, spill: 220,
+		codec: "delta"},
+	{name: "delta, many workers", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
+		codec: "delta", workers: 40},
+	{name: "least memory, delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
+		codec: "delta", workers: 40},
+	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
+		output: "zstd"},
+	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
+	{name: "output by brotli", spec: gensortSpec, mib: 160, limit: 64, spill: 200, codec: "none", output: "brotli"},
+	{name: "long pipe", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
+		spill: 1300},
+	{name: "endless pipe, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
+		endless: true},
+	{name: "endless pipe, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, piped: true, mib: 640,
+		limit: 16, endless: true},
+	{name: "endless pipe to several files", spec: format.Spec{Type: "u64"}, piped: true, mib: 640, limit: 16, spill: 2600,
+		endless: true, with: func(_ *testing.T, o *Options) { o.SplitFiles = 3 }},
+	{name: "endless file, checkpoint", spec: format.Spec{Type: "u64"}, mib: 640, limit: 16, endless: true,
+		with: func(t *testing.T, o *Options) { o.Checkpoint, o.TempDirs = filepath.Join(t.TempDir(), "kept"), nil }},
+	{name: "past the page cache, merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 96, spill: 310,
+		machine: 96},
+	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,
+		machine: 96},
+
+	{name: "least memory, lz4 input", spec: keySpec, mib: 16, limit: 16, spill: 50, garbage: 40,
+		packed: []packedFiles{{1, "lz4"}}},
+	{name: "least memory, output by gzip", spec: keySpec, mib: 16, limit: 16, spill: 40, output: "gzip", garbage: 40},
+	{name: "least memory, four compressions", spec: keySpec, mib: 24, limit: 16, spill: 200, garbage: 120,
+		packed: []packedFiles{{1, "lz4"}, {1, "zstd"}, {1, "gzip"}, {1, "s2"}}},
+	{name: "least memory, 200 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 30, garbage: 3000,
+		packed: []packedFiles{{200, "zstd"}}},
+	{name: "least memory, merge of 300 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 10, garbage: 5000,
+		packed: []packedFiles{{300, "zstd"}}, merge: true},
+	{name: "least memory, merge of 40 of each compression", spec: keySpec, mib: 8, limit: 16, spill: 20, garbage: 3000,
+		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},
+	{name: "merge of 40 zstd inputs, some of which stay compressed", spec: keySpec, mib: 16, limit: 96, spill: 20,
+		garbage: 1000, packed: []packedFiles{{40, "zstd"}}, merge: true},
+
+	{name: "long index, merge", spec: keySpec, strategy: MergeRuns, mib: 48, limit: 16, spill: 110, garbage: 120,
+		blockBytes: smallBlock},
+	{name: "long index, partition", spec: keySpec, strategy: Partition, mib: 48, limit: 16, spill: 110, garbage: 120,
+		blockBytes: smallBlock},
+	{name: "long index, merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 110, garbage: 160,
+		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock},
+	{name: "long index, part of a merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 60, garbage: 160,
+		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock, part: Part{K: 1, N: 2}},
+}
+
+const (
+	smallBlock = 2 << 10 // so small that the index of the blocks of some MiB is longer than its share of the memory
+	plainFile  = "plain" // the codec of files that are not compressed
+)
+
+var (
+	gensortSpec = format.Spec{Format: "gensort"}
+	wideSpec    = format.Spec{RecordSize: 64 << 10, Keys: []string{"0:u64"}}
+)
+
+// TestCachedSpill: a part of the memory's size stays there, and all that goes to a file system in memory.
+func TestCachedSpill(t *testing.T) {
+	cached := func(folders ...string) int64 {
+		f := plan.Facts{Memory: systemMemory(), Spill: plan.Spill{OnDisk: slices.ContainsFunc(folders, isOnDisk)}}
+		return f.CachedSpill()
+	}
+	if got := cached("/proc"); got <= 0 || got > systemMemory()/2 {
+		t.Errorf("%d bytes that go to a disk stay in memory, which has %d", got, systemMemory())
+	}
+	if !spill.InMemory("/dev/shm") {
+		t.Skip("no /dev/shm")
+	}
+	if cached("/dev/shm") != math.MaxInt64 {
+		t.Error("what goes to /dev/shm does not stay in memory")
+	}
+	if cached("/dev/shm", "/proc") != cached("/proc") {
+		t.Error("what goes to a disk, too, stays in memory")
+	}
+}
+
+// TestMemoryLimit sorts with little memory, each case in a process of its own.
+func TestMemoryLimit(t *testing.T) {
+	if os.Getenv(memoryChild) != "" {
+		t.Skip("this is the process that sorts")
+	}
+	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
+		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
+	}
+	for i, c := range memoryCases {
+		t.Run(c.name, func(t *testing.T) {
+			in := filepath.Join(t.TempDir(), "in")
+			if c.endless {
+				if c.mib = longMiB(); c.mib == 0 {
+					t.Skip(longData + " is not set")
+				}
+			}
+			writeGenerated(t, in, kind{spec: c.spec}.layout(t), "uniform", c.mib<<20)
+			packInputs(t, in, c.packed, c.merge)
+			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
+			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
+			output, err := child.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+			t.Logf("%s", output)
+		})
+	}
+}
+
+// TestSortInLittleMemory is the sort of TestMemoryLimit.
+func TestSortInLittleMemory(t *testing.T) {
+	var i int
+	var in string
+	if n, _ := fmt.Sscan(os.Getenv(memoryChild), &i, &in); n != 2 {
+		t.Skip("run by TestMemoryLimit")
+	}
+	debug.SetGCPercent(50) // as the command does
+	c := memoryCases[i]
+	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy,
+		MeasureMemory: true,
+		Workers:       cmp.Or(c.workers, 2),
+		SpillCompress: c.codec, Compress: c.output,
+		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+	opt.faults.blockBytes = c.blockBytes
+	if c.with != nil {
+		c.with(t, &opt)
+	}
+	if c.machine > 0 {
+		inLittleMemory(t, c.machine<<20)
+	}
+	if c.piped {
+		opt.pipe(t, in)
+	}
+	sort := func() (*Report, error) { return Sort(t.Context(), opt) }
+	if c.packed != nil {
+		opt.Inputs = packedInputs(in, c.packed)
+	}
+	if c.merge {
+		sort = func() (*Report, error) {
+			m := MergeOptions{Record: opt.Record, Inputs: opt.Inputs, MemoryBytes: opt.MemoryBytes, Part: c.part,
+				MeasureMemory: true, Verify: true, Workers: opt.Workers, Output: opt.Output, TempDirs: opt.TempDirs}
+			if m.faults = opt.faults; c.blockBytes > 0 {
+				m.BatchSize = 8 // some files are merged into runs first
+			}
+			return Merge(t.Context(), m)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	report, err := sort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.Detail.PeakMemory>>20, report.BytesSpilled>>20)
+	most := c.mib / 2
+	if c.limit >= 64 && c.workers == 0 && c.output == "" {
+		most = 10
+	}
+	if c.mib > 512 { // all is merged twice, by blocks of 32 KiB
+		most = 2 * c.mib
+	}
+	if c.endless { // a manifest takes some more, and what is spilled depends on how much there is
+		c.spill, most = 8*longMiB(), 4*longMiB()
+	}
+	if c.garbage > 0 {
+		most = c.garbage
+	}
+	if garbage := int64(after.TotalAlloc-before.TotalAlloc) >> 20; garbage > most {
+		t.Errorf("%d MiB were allocated in Go's heap, which has to be collected for every MiB", garbage)
+	}
+	if report.Detail.PeakMemory == 0 || report.Detail.PeakMemory > c.limit<<20 {
+		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", report.Detail.PeakMemory>>20, c.limit)
+	}
+	if report.BytesSpilled > c.spill<<20 {
+		t.Errorf("%d MiB were spilled of %d MiB, %d are due", report.BytesSpilled>>20, c.mib, c.spill)
+	}
+	if c.blockBytes > 0 && report.BytesSpilled < c.mib<<20/4 {
+		t.Errorf("only %d MiB were spilled of %d MiB: their index is not long", report.BytesSpilled>>20, c.mib)
+	}
+	if c.packed != nil {
+		checkSortedKeys(t, opt.Output, in, c.part)
+	}
+}
+
+// packedFiles is a number of compressed input files.
+type packedFiles struct {
+	files int
+	codec string // lz4, zstd, gzip or s2
+}
+
+// packedInputs returns the names of compressed files that the file in is cut into.
+func packedInputs(in string, packed []packedFiles) (names []string) {
+	for _, p := range packed {
+		for i := range p.files {
+			names = append(names, fmt.Sprintf("%s.%d.%s", in, i, p.codec))
+		}
+	}
+	return names
+}
+
+// packInputs cuts a file of 8-byte keys into files, and compresses each such that its decompressor takes much memory.
+func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
+	t.Helper()
+	names := packedInputs(in, packed)
+	if len(names) == 0 {
+		return
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(data) / len(names) / 8 * 8
+	for i, name := range names {
+		part := data[i*size : (i+1)*size]
+		if i == len(names)-1 {
+			part = data[i*size:]
+		}
+		if sorted {
+			part = sortedKeys(part)
+		}
+		if err := os.WriteFile(name, packKeys(t, part, strings.TrimPrefix(filepath.Ext(name), ".")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func packKeys(t *testing.T, data []byte, codec string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	var w io.WriteCloser
+	var err error
+	switch codec {
+	case plainFile:
+		return data
+	case "lz4":
+		w = lz4.NewWriter(&packed) // blocks of 4 MiB
+	case "zstd":
+		w, err = zstd.NewWriter(&packed, zstd.WithWindowSize(8<<20), zstd.WithSingleSegment(false),
+			zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	case "gzip":
+		w, err = gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	case "s2":
+		w = s2.NewWriter(&packed, s2.WriterBlockSize(4<<20), s2.WriterConcurrency(1))
+	}
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
+// sortedKeys sorts little-endian keys of 8 bytes, by nothing that extsort has.
+func sortedKeys(data []byte) []byte {
+	keys := make([]uint64, len(data)/8)
+	for i := range keys {
+		keys[i] = binary.LittleEndian.Uint64(data[8*i:])
+	}
+	slices.Sort(keys)
+	sorted := make([]byte, 0, len(data))
+	for _, key := range keys {
+		sorted = binary.LittleEndian.AppendUint64(sorted, key)
+	}
+	return sorted
+}
+
+// checkSortedKeys checks that a file has the keys of another, in order, or one of equal parts of these.
+func checkSortedKeys(t *testing.T, output, in string, part Part) {
+	t.Helper()
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sortedKeys(data)
+	if part.N > 0 {
+		size := int64(len(want)) / 8 / part.N * 8
+		want = want[part.K*size : (part.K+1)*size]
+	}
+	got, err := os.ReadFile(output)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the output has %d bytes, %d are due, or is wrong: %v", len(got), len(want), err)
+	}
+}
+
+// TestTooLittleToMerge refuses, before anything is spilled, what cannot be merged should that be needed, and tells
+// how much memory it takes: with so much it works, and with a MiB less it does not.
+func TestTooLittleToMerge(t *testing.T) {
+	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
+	in := filepath.Join(t.TempDir(), "in")
+	writeGenerated(t, in, kind{spec: spec}.layout(t), "uniform", 24<<20)
+	const least = 19 // MiB
+	for _, strategy := range anyStrategy {
+		for _, piped := range []bool{false, true} {
+			for _, limit := range []int64{MinMemory, 17 << 20, (least - 1) << 20, least << 20} {
+				store := &faultStore{&injector{failAt: -1}}
+				opt := Options{Record: spec, Inputs: []string{in}, MemoryBytes: limit, Strategy: strategy,
+					Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+				opt.faults.spillStore = store
+				if piped {
+					opt.pipe(t, in)
+				}
+				_, err := Sort(t.Context(), opt)
+				refused := err != nil && strings.Contains(err.Error(), "too little to sort records of 1048576 bytes") &&
+					strings.Contains(err.Error(), fmt.Sprintf("to %d MiB at least", least))
+				switch spilled := store.count.Load() > 0; {
+				case limit < least<<20 && (!refused || spilled):
+					t.Errorf("%s, piped %t, %d bytes of memory: spilled %t, error %v", strategy, piped, limit, spilled, err)
+				case limit == least<<20 && err != nil:
+					t.Errorf("%s, piped %t, %d bytes of memory: %v", strategy, piped, limit, err)
+				}
+			}
+		}
+	}
+}
+
+// pipe has a file read as if it came from a pipe.
+func (o *Options) pipe(t *testing.T, name string) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	o.Inputs, o.Stdin = nil, onlyReader{file}
+}
+
+// onlyReader hides that a file is one.
+type onlyReader struct{ f *os.File }
+
+func (o onlyReader) Read(p []byte) (int, error) { return o.f.Read(p) }
+
+// writeGenerated writes records of a distribution, of about so many bytes.
+func writeGenerated(t testing.TB, name string, l format.Layout, dist string, bytes int64) {
+	t.Helper()
+	records := bytes / int64(l.RecordSize)
+	g, err := format.NewGenerator(l, dist, 1, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	batch := max(1, min(10000, (1<<20)/int64(l.RecordSize)))
+	buffer := make([]byte, batch*int64(l.RecordSize))
+	for first := int64(0); first < records; first += batch {
+		recs := buffer[:min(batch, records-first)*int64(l.RecordSize)]
+		g.Fill(recs, first)
+		if _, err := f.Write(recs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPeakMemoryOnRequest checks that only a call that asks for the peak of the memory has it watched.
+func TestPeakMemoryOnRequest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	opt := Options{
+		Record: format.Spec{Type: "u8"}, Inputs: []string{writeFile(t, []byte("CABACA"))},
+		Output: filepath.Join(t.TempDir(), "out"), MemoryBytes: MinMemory,
+	}
+	for _, measured := range []bool{false, true} {
+		opt.MeasureMemory = measured
+		report, err := Sort(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := report.Detail.PeakMemory > 0; known != measured {
+			t.Errorf("MeasureMemory %v: the peak is %d", measured, report.Detail.PeakMemory)
+		}
+	}
+}

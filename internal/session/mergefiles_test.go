@@ -1,0 +1,189 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/fields"
+)
+
+// mergeOptions are those that a merge has.
+func mergeOptions(opt Options) MergeOptions {
+	m := fields.Shared[MergeOptions](opt)
+	m.faults = opt.faults
+	return m
+}
+
+// mergeAs is a merge in place of a sort.
+func mergeAs(ctx context.Context, opt Options) (*Report, error) { return Merge(ctx, mergeOptions(opt)) }
+
+// mergeToBytes merges into a pipe or a file, and returns what is there.
+func mergeToBytes(t *testing.T, opt MergeOptions) ([]byte, error) {
+	t.Helper()
+	var stdout bytes.Buffer
+	opt.Stdout, opt.TempDirs = &stdout, []string{t.TempDir()}
+	_, err := Merge(context.Background(), opt)
+	return stdout.Bytes(), err
+}
+
+// sortedPieces cuts records into pieces, each of them sorted by itself. Joined in their order and sorted, they are
+// what a stable merge of them gives.
+func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options, r *rand.Rand) [][]byte {
+	t.Helper()
+	var pieces [][]byte
+	for rest := n; rest > 0; rest-- {
+		records := len(recs) / l.RecordSize
+		if rest > 1 {
+			records = min(r.IntN(2*records/rest+1), records)
+		}
+		piece := recs[:records*l.RecordSize]
+		recs = recs[records*l.RecordSize:]
+		pieces = append(pieces, reference(t, l, piece, Options{Reverse: opt.Reverse}))
+	}
+	return pieces
+}
+
+// TestMerge merges many inputs: files, compressed files, and standard input among them, over several levels.
+func TestMerge(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
+		k := kindNamed(name)
+		layout := k.layout(t)
+		for _, inputs := range []int{1, 2, 3, 9, 20} {
+			for range effort(8) {
+				choice := r.IntN(8)
+				opt := Options{Record: k.spec, Reverse: choice&1 != 0, Unique: choice&2 != 0, Workers: 1 + r.IntN(3),
+					BatchSize: []int{0, 2, 5}[r.IntN(3)]}
+				opt.faults.blockBytes = layout.RecordSize << r.IntN(8)
+				opt.Verify = r.IntN(2) == 0
+				if r.IntN(3) == 0 {
+					opt.Limit = 1 + r.Int64N(1500)
+				}
+				recs := k.make(t, []string{"few", "zipf", "uniform"}[r.IntN(3)], r.IntN(1200), r)
+				want := reference(t, layout, recs, opt)
+				for i, piece := range sortedPieces(t, layout, recs, inputs, opt, r) {
+					opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+					switch streams := choice&4 != 0; {
+					case streams && i == inputs/2:
+						opt.Inputs[i], opt.Stdin = "-", &dribble{data: piece, most: 77}
+					case streams && r.IntN(3) == 0:
+						opt.Inputs[i] = writeFile(t, compressed(t, piece, format.Zstd))
+					}
+				}
+				got, err := mergeToBytes(t, mergeOptions(opt))
+				if err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("%s, choice %d, limit %d, %s: %d of %d bytes, first difference in record %d, error %v", name, choice,
+						opt.Limit,
+						describe(opt), len(got), len(want), firstDifference(got, want, layout.RecordSize), err)
+				}
+			}
+		}
+	}
+}
+
+// TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places: the first of them is named.
+func TestMergeNamesFirstDisorder(t *testing.T) {
+	k := kindNamed("u64")
+	for _, first := range []int{2, engine.DisorderBytes/8 - 1, engine.DisorderBytes / 8, engine.DisorderBytes/8 + 1} {
+		good, bad := k.make(t, "sorted", 400_000, seeded(t)), k.make(t, "sorted", 400_000, seeded(t))
+		copy(bad[8*first:], k.make(t, "reversed", 400_000-first, seeded(t)))
+		clear(bad[8*first : 8*first+8])
+		opt := MergeOptions{Record: k.spec, Inputs: []string{writeFile(t, good), writeFile(t, bad)},
+			MemoryBytes: MinMemory, Output: filepath.Join(t.TempDir(), "out")}
+		_, err := Merge(t.Context(), opt)
+		var disorder *DisorderError
+		if !errors.As(err, &disorder) || disorder.File != opt.Inputs[1] || disorder.Record != int64(first) ||
+			disorder.Key != "0" || disorder.After != fmt.Sprint(binary.LittleEndian.Uint64(bad[8*first-8:])) {
+			t.Errorf("of record %d on: %v", first, err)
+		}
+	}
+}
+
+// TestMergeDisorder names the input that is out of order, and the record, in one level and in several.
+func TestMergeDisorder(t *testing.T) {
+	k := kindNamed("u64")
+	for _, batch := range []int{0, 2, 3} {
+		for _, streams := range []bool{false, true} {
+			for _, bad := range []int{0, 3, 6} {
+				for _, record := range []int{299, 1, 31, 32, 33}[:effort(5)] {
+					opt := MergeOptions{Record: k.spec, BatchSize: batch, Workers: 2}
+					opt.faults.blockBytes = 256
+					key := ""
+					for i := range 7 {
+						piece := k.make(t, "sorted", 300, rand.New(rand.NewPCG(uint64(i), 1)))
+						if i == bad {
+							swapRecords(piece, 8, record-1)
+							key = fmt.Sprint(binary.LittleEndian.Uint64(piece[8*record:]))
+						}
+						if streams && i%2 == 1 {
+							piece = compressed(t, piece, format.Gzip)
+						}
+						opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+					}
+					_, err := mergeToBytes(t, opt)
+					var disorder *DisorderError
+					if !errors.As(err, &disorder) {
+						t.Fatalf("batch %d, streams %t: input %d is not sorted, the error is %v", batch, streams, bad, err)
+					}
+					if disorder.File != opt.Inputs[bad] || disorder.Record != int64(record) || disorder.Byte != int64(8*record) ||
+						disorder.Key != key {
+						t.Errorf("batch %d, streams %t: input %d is out of order in record %d; reported was input %s: %v",
+							batch, streams, bad, record, indexOf(opt.Inputs, disorder.File), err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func indexOf(names []string, name string) string {
+	for i, n := range names {
+		if n == name {
+			return fmt.Sprint(i)
+		}
+	}
+	return name
+}
+
+// TestMergeErrors expects what Sort reports of its inputs of Merge, too.
+func TestMergeErrors(t *testing.T) {
+	k := kindNamed("u64")
+	sorted := k.make(t, "sorted", 500, seeded(t))
+	good := writeFile(t, sorted)
+	sosd := format.Spec{Format: "sosd", Type: "u64"}
+	promising := append(sosdHeader(600), sorted...)
+	for name, c := range map[string]struct {
+		opt  MergeOptions
+		want []string
+	}{
+		"partial file": {MergeOptions{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
+			[]string{"byte 3992 (5 of 8 bytes)"}},
+		"partial pipe": {MergeOptions{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
+			[]string{"standard input", "5"}},
+		"cut header file": {MergeOptions{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},
+		"cut header pipe": {MergeOptions{Record: sosd, Stdin: bytes.NewReader(promising)},
+			[]string{"standard input", "600", "500"}},
+		"missing": {MergeOptions{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		c.opt.Output = out
+		_, err := mergeToBytes(t, c.opt)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is not in the error: %v", name, want, err)
+			}
+		}
+		if left := leftIn(t, filepath.Dir(out)); len(left) > 0 {
+			t.Errorf("%s: %q is left", name, left)
+		}
+	}
+}

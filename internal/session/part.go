@@ -1,0 +1,71 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/safely"
+)
+
+// A Part selects one of several equal parts: Part{K: k, N: n} is the k-th of n parts, counted from 0. The zero Part
+// selects everything.
+type Part = input.Part
+
+// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n parts. For the result c,
+// part k consists of the records c[k][i] to c[k+1][i]-1 of each input i. The sizes of the parts differ by at most one
+// record. Records are ordered by key, input and position. With Unique or Duplicates, records with equal keys are in the
+// same part. Cuts reads only single records. With opt.Part, it returns only the cuts of that share of the parts; the
+// first of them is c[0].
+func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
+	if err := opt.Part.Validate(); n < 1 || err != nil {
+		return nil, cmp.Or(err, fmt.Errorf("cuts: for %d parts: must be at least 1", n))
+	}
+	from, to := opt.Part.Of(n)
+	opt.Part, opt.Cuts = Part{}, nil
+	s, err := begin(ctx, opt.options(), false)
+	if err != nil {
+		return nil, err
+	}
+	var cuts [][]int64
+	err = safely.Call(func() (err error) {
+		cuts, err = s.opt.parts(s.run.Input.Files, s.run.Input.Keyer).Cuts(ctx, from, to, n)
+		return err
+	})
+	return cuts, errors.Join(err, s.close())
+}
+
+// validatePart reports a part that cannot be combined.
+func (o *Options) validatePart() error {
+	switch groups := o.Unique || o.Duplicates; {
+	case o.merge == nil:
+	case o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1:
+		return fmt.Errorf("cuts: for a merge of one of %d parts, %d cuts are needed", o.Part.N, o.Part.N+1)
+	case o.Part.N > 0 && o.Limit > 0 && groups:
+		return errors.New("part and limit cannot be combined with unique or duplicates")
+	}
+	return o.Part.Validate()
+}
+
+func (o *Options) parts(files []*input.Input, k *format.Keyer) *engine.Parts {
+	return &engine.Parts{Files: files, Keyer: k, WholeKeys: o.Unique || o.Duplicates}
+}
+
+// slice leaves of the inputs what belongs to the part.
+func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer) (before int64, err error) {
+	return func(files []*input.Input, k *format.Keyer) (int64, error) {
+		switch {
+		case o.Part.N == 0:
+			return 0, nil
+		case o.merge == nil:
+			return o.Part.Slice(files)
+		}
+		before, err := o.parts(files, k).Take(ctx, o.Part, o.merge.Cuts)
+		s := &session{opt: *o, run: &engine.Run{Input: &engine.Input{Files: files, Keyer: k}}}
+		return before, s.nameDisorder(ctx, err)
+	}
+}

@@ -1,0 +1,41 @@
+package session
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
+	"github.com/extsort/extsort/format"
+)
+
+// TestSortIntoHeldPipe has a reader that moves pages of the output on into another pipe and looks at them when the sort
+// has ended and its memory is gone. What it was given must not have been written to since.
+func TestSortIntoHeldPipe(t *testing.T) {
+	const records = 8 << 20 // enough that the CPU gives its memory away
+	data := make([]byte, 8*records)
+	r := rand.NewChaCha8([32]byte{9})
+	r.Read(data)
+	opt := Options{Record: format.Spec{Type: "u64"}, Inputs: []string{writeFile(t, data)}}
+	want, _, err := sortToBytes(t, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := pipetest.Open(t)
+	opt.Stdout, opt.TempDirs = to, []string{t.TempDir()}
+	ended := make(chan error)
+	go func() {
+		_, err := Sort(t.Context(), opt)
+		to.Close()
+		ended <- err
+	}()
+	got, late := pipetest.ReadLate(t, from, 48<<20, func() {
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !bytes.Equal(got, want) {
+		t.Errorf("%d of %d bytes came out, %d of them looked at late, and they are not those of the sort", len(got),
+			len(want), late)
+	}
+}

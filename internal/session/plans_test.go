@@ -1,0 +1,643 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dustin/go-humanize"
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
+
+// The size of the second-level cache, from which chunks take the size of their buckets, is that of the golden plans on
+// every machine, and so is the profile. The cache is looked at once, so it is set before anything asks for it.
+func init() {
+	cpuid.CPU.Cache.L2 = 1 << 20
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), new(profile.Kept).DiskOf
+	}
+}
+
+const plansFile = "../../testdata/plans.txt"
+
+// TestGoldenPlans compares the plan of each row of facts in testdata/plans.txt with the one beside it. With -update it
+// writes them anew: what changed is then explained in the commit.
+func TestGoldenPlans(t *testing.T) {
+	if *update && os.Getenv("CI") != "" {
+		t.Fatal("-update in CI: golden plans change only in a commit that explains them")
+	}
+	if raceEnabled {
+		t.Skip("one goroutine plans, and with the race detector it takes long")
+	}
+	machine := newPlanMachine(t)
+	var after strings.Builder
+	rows := 0
+	for _, row := range readPlans(t) {
+		fmt.Fprintln(&after, row.text)
+		if row.facts == nil {
+			continue
+		}
+		rows++
+		got := strings.Join(formatPlan(machine.plan(t, *row.facts)), "\n")
+		fmt.Fprintln(&after, got)
+		if want := strings.Join(row.plan, "\n"); got != want && !*update {
+			t.Errorf("%s:%d: %s\n%s\nis planned, want\n%s", plansFile, row.line, row.text, got, want)
+		}
+	}
+	if rows < minPlans {
+		t.Errorf("%d rows, want %d at least", rows, minPlans)
+	}
+	if *update {
+		if err := os.WriteFile(plansFile, []byte(after.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const minPlans = 150
+
+// planRow is a line of the golden file and, if it is one of facts, the plan below it.
+type planRow struct {
+	line  int
+	text  string
+	facts *planFacts // nil: a comment, an empty line or the defaults
+	plan  []string
+}
+
+// readPlans reads the golden file. What it cannot read fails the test.
+func readPlans(t *testing.T) (rows []planRow) {
+	t.Helper()
+	content, err := os.ReadFile(plansFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var defaults planFacts
+	seen := map[string]bool{}
+	for i, text := range strings.Split(strings.TrimSuffix(string(content), "\n"), "\n") {
+		row := planRow{line: i + 1, text: text}
+		switch words, isDefaults := strings.CutPrefix(text, "defaults "); {
+		case text == "" || text[0] == '#':
+		case text[0] == '\t' && (len(rows) == 0 || rows[len(rows)-1].facts == nil):
+			err = errors.New("a plan without facts")
+		case text[0] == '\t':
+			rows[len(rows)-1].plan = append(rows[len(rows)-1].plan, text)
+			continue
+		case isDefaults:
+			defaults, err = parseDefaults(words)
+		case seen[text]:
+			err = errors.New("these facts are there already")
+		default:
+			var facts planFacts
+			facts, err = parseFacts(defaults, text)
+			row.facts, seen[text] = &facts, true
+		}
+		if err != nil {
+			t.Fatalf("%s:%d: %v", plansFile, i+1, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// planFacts are what a plan is made from. Sizes are bytes, rates bytes a second.
+type planFacts struct {
+	records int64       // -1: not known
+	record  format.Spec // what a record is
+	sample  string      // one of format.Distributions
+	limit   int64       // 0: all
+	unique  bool
+
+	input     string // file, pipe, remote: an object of a store; gzip, zstd, s2: a compressed stream
+	cached    bool   // the page cache holds the input
+	disk      float64
+	output    string // file, pipe, remote: an object of a store, inplace: the file that is the input
+	compress  string // of the output
+	tmpfs     bool   // the output is in memory
+	spillDisk bool   // the spill is not
+	free      int64  // room for spill, -1: not known
+
+	rates   plan.Disk // that were measured of all disks
+	oneDisk bool      // input, output and spill are on the same
+
+	memory, systemMemory int64
+	workers, fanIn       int // fanIn 0: what memory allows
+	devices              []string
+	gpus                 int // that the machine has, each of:
+	gpuMemory            int64
+	gpuLink, gpuSort     float64 // 0: not known
+
+	strategy   Strategy
+	codec      string // of spill
+	checkpoint bool   // of which nothing is done
+}
+
+// planned is what the golden file tells of a plan.
+type planned struct {
+	err        string // why there is none
+	candidates []plannedCandidate
+	device     string
+
+	chunkRecords, temp, stored, kept int64
+	chunks, fanIn, levels            int
+	block, workers                   int
+}
+
+type plannedCandidate struct {
+	strategy Strategy
+	possible bool
+	seconds  float64
+}
+
+// factParsers read the value of each key of a line of facts.
+var factParsers = map[string]func(f *planFacts, value string) error{
+	"records": func(f *planFacts, v string) error { return parseCount(&f.records, v) },
+	"type":    parseRecord,
+	"sample":  func(f *planFacts, v string) error { return oneOf(&f.sample, v, format.Distributions...) },
+	"limit":   func(f *planFacts, v string) error { return parseCount(&f.limit, v) },
+	"unique":  func(f *planFacts, v string) error { return parseYes(&f.unique, v) },
+	"input": func(f *planFacts, v string) error {
+		return oneOf(&f.input, v, "file", "pipe", "remote", "gzip", "zstd", "s2")
+	},
+	"cached":     func(f *planFacts, v string) error { return parseYes(&f.cached, v) },
+	"disk":       func(f *planFacts, v string) error { return parseRate(&f.disk, v) },
+	"output":     func(f *planFacts, v string) error { return oneOf(&f.output, v, "file", "pipe", "inplace", "remote") },
+	"compress":   func(f *planFacts, v string) error { return oneOf(&f.compress, v, "none", "gzip", "zstd", "s2") },
+	"tmpfs":      func(f *planFacts, v string) error { return parseYes(&f.tmpfs, v) },
+	"spilldisk":  func(f *planFacts, v string) error { return parseYes(&f.spillDisk, v) },
+	"free":       func(f *planFacts, v string) error { return parseCount(&f.free, v) },
+	"rates":      parseRates,
+	"onedisk":    func(f *planFacts, v string) error { return parseYes(&f.oneDisk, v) },
+	"memory":     func(f *planFacts, v string) error { return parseCount(&f.memory, v) },
+	"sysmem":     func(f *planFacts, v string) error { return parseCount(&f.systemMemory, v) },
+	"workers":    func(f *planFacts, v string) error { return parseCount(&f.workers, v) },
+	"fanin":      func(f *planFacts, v string) error { return parseCount(&f.fanIn, v) },
+	"device":     func(f *planFacts, v string) error { f.devices = strings.Split(v, ","); return nil },
+	"gpus":       func(f *planFacts, v string) error { return parseCount(&f.gpus, v) },
+	"gpumemory":  func(f *planFacts, v string) error { return parseCount(&f.gpuMemory, v) },
+	"gpulink":    func(f *planFacts, v string) error { return parseRate(&f.gpuLink, v) },
+	"gpusort":    func(f *planFacts, v string) error { return parseRate(&f.gpuSort, v) },
+	"strategy":   func(f *planFacts, v string) error { return oneOf(&f.strategy, v, append(anyStrategy, Spread)...) },
+	"codec":      func(f *planFacts, v string) error { return oneOf(&f.codec, v, "auto", "none", "delta", "s2", "zstd") },
+	"checkpoint": func(f *planFacts, v string) error { return parseYes(&f.checkpoint, v) },
+}
+
+// parseFacts reads a line of key=value words. What it does not name is as in defaults.
+func parseFacts(defaults planFacts, line string) (planFacts, error) {
+	f, seen := defaults, map[string]bool{}
+	for _, word := range strings.Fields(line) {
+		key, value, _ := strings.Cut(word, "=")
+		parse, ok := factParsers[key]
+		if !ok || seen[key] {
+			return f, fmt.Errorf("%q: no such fact, or given twice", word)
+		}
+		seen[key] = true
+		if err := parse(&f, value); err != nil {
+			return f, fmt.Errorf("%q: %w", word, err)
+		}
+	}
+	return f, nil
+}
+
+// parseDefaults reads a line that has all facts.
+func parseDefaults(line string) (planFacts, error) {
+	for key := range factParsers {
+		if !strings.Contains(" "+line, " "+key+"=") {
+			return planFacts{}, fmt.Errorf("no default of %s", key)
+		}
+	}
+	return parseFacts(planFacts{}, line)
+}
+
+// TestDisksOfFacts asks for the disk of a file that is read, and for none of standard input or of what is imagined.
+func TestDisksOfFacts(t *testing.T) {
+	kept := machineProfile
+	defer func() { machineProfile = kept }()
+	var asked []string
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(name string) plan.Disk { asked = append(asked, name); return plan.Disk{} }
+	}
+	name := writeFile(t, make([]byte, plan.SmallBytes))
+	in, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("standard input", nil, 0o600); err != nil { // as messages call it
+		t.Fatal(err)
+	}
+	opt := Options{Record: format.Spec{Type: "u64"}, TempDirs: []string{t.TempDir()}, Output: name + ".sorted", Stdin: in}
+	for _, c := range []struct {
+		plan func(Options) (*SortPlan, error)
+		want []string
+	}{
+		{func(o Options) (*SortPlan, error) { o.Inputs = []string{name}; return Plan(t.Context(), o) }, []string{name}},
+		{func(o Options) (*SortPlan, error) { return Plan(t.Context(), o) }, nil},
+		{func(o Options) (*SortPlan, error) { return PlanFor(t.Context(), o, 1<<24) }, nil},
+	} {
+		asked = nil
+		if _, err := c.plan(opt); err != nil {
+			t.Fatal(err)
+		}
+		asked = slices.DeleteFunc(asked, func(name string) bool { return name == opt.Output || name == opt.TempDirs[0] })
+		if !slices.Equal(asked, c.want) {
+			t.Errorf("the disks of %q are asked for, want %q", asked, c.want)
+		}
+	}
+}
+
+// TestImaginedInputIsAskedAhead reads what is not there as fast as its disk gives it to several requests at a time, as
+// it would be read.
+func TestImaginedInputIsAskedAhead(t *testing.T) {
+	kept := machineProfile
+	defer func() { machineProfile = kept }()
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(string) plan.Disk { return plan.Disk{ID: "1", Fetch: 1e8, Write: 1e8} }
+	}
+	opt := Options{Record: format.Spec{Type: "u64"}, MemoryBytes: 4 << 30, TempDirs: []string{t.TempDir()}, Output: "out"}
+	p, err := PlanFor(t.Context(), opt, 1e8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Stages[0]; s.Name != plan.StageRead || s.Seconds < 8 || s.Seconds > 16 {
+		t.Errorf("800 MB at 100 MB/s: %+v", s)
+	}
+}
+
+// TestFactsAreRead: a word that is no fact, or has no value that it can have, is refused.
+func TestFactsAreRead(t *testing.T) {
+	f, err := parseFacts(planFacts{workers: 3}, "records=2Mi type=12,0:u64 disk=1500M gpus=2 free=unknown unique=yes")
+	switch {
+	case err != nil:
+		t.Error(err)
+	case f.records != 2<<20 || f.record.RecordSize != 12 || f.workers != 3 || f.disk != 1.5e9 || f.free != -1 || !f.unique:
+		t.Errorf("%+v", f)
+	}
+	for _, line := range []string{
+		"recrods=1", "records", "records=", "records=-1", "records=many", "records=1 records=2",
+		"type=u65", "type=12,0:u99", "type=12", "sample=random", "unique=maybe", "input=tape", "output=file.gz",
+		"strategy=in-core", "codec=gzip", "free=", "disk=fast", "rates=1G", "rates=1G/fast/1G",
+	} {
+		if _, err := parseFacts(planFacts{}, line); err == nil {
+			t.Errorf("%q is read", line)
+		}
+	}
+}
+
+// parseCount reads a whole number, with Ki, Mi … for powers of 1024 and K, M … for those of 1000; -1 for unknown.
+func parseCount[T int | int64](to *T, value string) error {
+	if value == "unknown" {
+		*to = -1
+		return nil
+	}
+	n, err := humanize.ParseBytes(value)
+	*to = T(n)
+	return err
+}
+
+func parseRate(to *float64, value string) error {
+	var n int64
+	err := parseCount(&n, value)
+	*to = float64(n)
+	return err
+}
+
+// parseRates reads bytes a second that a disk is read at, written at, and both, each way: 3G/2G/1G; none: not measured.
+func parseRates(f *planFacts, value string) error {
+	if f.rates = (plan.Disk{}); value == "none" {
+		return nil
+	}
+	rates := strings.Split(value, "/")
+	if len(rates) != 3 {
+		return errors.New("want three rates, or none")
+	}
+	return errors.Join(parseRate(&f.rates.Fetch, rates[0]), parseRate(&f.rates.Write, rates[1]),
+		parseRate(&f.rates.Mixed, rates[2]))
+}
+
+func parseYes(to *bool, value string) error {
+	var word string
+	err := oneOf(&word, value, "yes", "no")
+	*to = word == "yes"
+	return err
+}
+
+func oneOf[T ~string](to *T, value string, words ...T) error {
+	if *to = T(value); !slices.Contains(words, *to) {
+		return fmt.Errorf("is none of %v", words)
+	}
+	return nil
+}
+
+// parseRecord reads a type of bare keys, or the size of a record and its keys: 100,0:bytes10.
+func parseRecord(f *planFacts, value string) error {
+	size, keys, _ := strings.Cut(value, ",")
+	f.record = format.Spec{Type: value}
+	if n, err := strconv.Atoi(size); err == nil {
+		f.record = format.Spec{RecordSize: n, Keys: strings.Split(keys, ",")}
+	}
+	return f.record.Validate()
+}
+
+// formatPlan shows a plan in lines that begin with a tab: the candidates, the chosen one first, and its figures.
+func formatPlan(p planned) []string {
+	if p.err != "" {
+		return []string{"\terror: " + p.err}
+	}
+	var possible, not []string
+	for _, c := range p.candidates {
+		if c.possible {
+			possible = append(possible, fmt.Sprintf("%s %s", c.strategy, formatSeconds(c.seconds)))
+		} else {
+			not = append(not, string(c.strategy))
+		}
+	}
+	return []string{
+		fmt.Sprintf("\t%s | not %s", strings.Join(possible, ", "), cmp.Or(strings.Join(not, ", "), "any")),
+		fmt.Sprintf("\tdevice=%s chunk=%s chunks=%d fanin=%d levels=%d block=%s workers=%d temp=%s stored=%s kept=%s",
+			p.device, formatCount(p.chunkRecords), p.chunks, p.fanIn, p.levels, formatCount(int64(p.block)), p.workers,
+			formatCount(p.temp), formatEstimate(p.stored), formatCount(p.kept)),
+	}
+}
+
+func formatSeconds(s float64) string {
+	return threeDigits(s) + "s"
+}
+
+// threeDigits rounds an estimate: machines may differ in how they compute it.
+func threeDigits(x float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	if err != nil {
+		panic(err)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// formatEstimate shows three digits of a whole number so that parseCount reads it.
+func formatEstimate(n int64) string {
+	x, unit := float64(n), 0
+	for x >= 1000 {
+		x, unit = x/1000, unit+1
+	}
+	return threeDigits(x) + []string{"", "K", "M", "G", "T", "P", "E"}[unit]
+}
+
+// formatCount shows a whole number so that parseCount reads it, with the greatest power of 1024 that divides it.
+func formatCount(n int64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	unit := 0
+	for n > 0 && n%1024 == 0 {
+		n, unit = n/1024, unit+1
+	}
+	return strconv.FormatInt(n, 10) + []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}[unit]
+}
+
+// planMachine makes plans by today's planner, of data that are nowhere and for machines that are not this one.
+type planMachine struct {
+	empty   string // a file in place of every input
+	samples map[string]plan.Sample
+}
+
+func newPlanMachine(t *testing.T) *planMachine {
+	system, disk, kept := systemMemory, isOnDisk, machineProfile
+	devices, installed, open := machineDevices, hasOpenCL, openCL
+	t.Cleanup(func() {
+		systemMemory, isOnDisk, machineProfile = system, disk, kept
+		machineDevices, hasOpenCL, openCL = devices, installed, open
+	})
+	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
+}
+
+const spillFolder, outputFolder = "/spill", "/output"
+
+func (m *planMachine) plan(t *testing.T, f planFacts) planned {
+	t.Helper()
+	systemMemory = func() int64 { return f.systemMemory }
+	isOnDisk = func(folder string) bool {
+		return f.spillDisk && folder == filepath.FromSlash(spillFolder) ||
+			!f.tmpfs && folder == filepath.FromSlash(outputFolder)
+	}
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		return plan.DefaultProfile(), func(folder string) plan.Disk {
+			d := f.rates
+			if d.ID = folder; f.oneDisk {
+				d.ID = "the disk"
+			}
+			return d
+		}
+	}
+	s, err := prepare(t.Context(), m.options(t, f), true) // as Sort does, which reads pipes
+	if err != nil {
+		return planned{err: err.Error()}
+	}
+	defer s.close()
+	made := s.run.Plan
+	p := planned{
+		device: made.Device, chunkRecords: made.ChunkRecords,
+		temp: made.TempBytes, stored: made.StoredBytes, kept: made.KeptBytes,
+		chunks: made.Chunks, fanIn: made.FanIn, levels: made.MergeLevels, block: made.BlockBytes, workers: made.Workers,
+	}
+	for _, c := range made.Considered {
+		p.candidates = append(p.candidates, plannedCandidate{c.Strategy, c.Possible, c.Seconds})
+	}
+	return p
+}
+
+// options are those of a sort with such facts.
+func (m *planMachine) options(t *testing.T, f planFacts) Options {
+	t.Helper()
+	opt := Options{
+		Record: f.record, Limit: f.limit, Unique: f.unique, MemoryBytes: f.memory, Workers: f.workers, BatchSize: f.fanIn,
+		TempDirs: []string{filepath.FromSlash(spillFolder)}, Devices: f.devices, Strategy: f.strategy, SpillCompress: f.codec,
+		Compress: f.compress,
+	}
+	opt.Output, opt.Stdout = filepath.Join(filepath.FromSlash(outputFolder), "out"), io.Discard
+	switch f.output {
+	case "file":
+	case "remote":
+		opt.Output = "s3://bucket/out"
+	default:
+		opt.Output = ""
+	}
+	if f.checkpoint {
+		opt.Checkpoint, opt.TempDirs = filepath.FromSlash(spillFolder), nil
+	}
+	if opt.faults.remote = f.input == "remote"; opt.faults.remote || f.input == "file" {
+		opt.Inputs = []string{m.empty}
+	} else {
+		opt.Stdin = bytes.NewReader([]byte(compressedStarts[f.input]))
+	}
+	if f.output == "inplace" {
+		opened, err := os.OpenFile(m.empty, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { opened.Close() })
+		opt.Stdout = opened
+	}
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return plannedData{d, f, m} }
+	opt.faults.wrapDevice = func(d device.Device) device.Device { return namedDevice{d} }
+	opt.faults.spillStore = roomyStore{free: f.free}
+	opt.faults.readBytes = f.disk
+	if f.cached {
+		opt.faults.readBytes = plan.DefaultProfile().ReadBytes
+	}
+	var gpus []device.Device
+	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
+	for i := range f.gpus {
+		gpus = append(gpus, plannedGPU{index: i + 1, facts: f})
+		list.Devices = append(list.Devices, gpus[i].Info())
+	}
+	machineDevices, hasOpenCL = func() DeviceList { return list }, func() bool { return true }
+	openCL = func(index int, _ opencl.Options) (device.Device, error) { return gpus[index-1], nil }
+	return opt
+}
+
+// compressedStarts are the first bytes of compressed streams, see format.Detect.
+var compressedStarts = map[string]string{
+	"gzip": "\x1f\x8b\b\x00\x00\x00\x00\x00\x00\x03",
+	"zstd": "\x28\xb5\x2f\xfd",
+	"s2":   "\xff\x06\x00\x00S2sTwO",
+}
+
+// plannedData is a dataset of which there is a sample only.
+type plannedData struct {
+	chunker.Dataset
+	facts   planFacts
+	machine *planMachine
+}
+
+func (d plannedData) Records() int64 { return d.facts.records }
+
+// Sample gives the keys of records where a real dataset has them: in groups all over a file, at the start of a stream.
+func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+	layout := k.Layout()
+	n = plan.SampleLimit(n, layout.RecordSize)
+	group := min(16, max(1, 4096/layout.RecordSize))
+	records := d.facts.records
+	if d.facts.input != "file" && d.facts.input != "remote" {
+		n = min(n, max(1, 1<<20/layout.RecordSize))
+		group = n
+	}
+	if records < 0 {
+		records = 1 << 30
+	}
+	n = int(min(int64(n), records))
+	id := fmt.Sprintf("%#v %s %d %d %d", layout, d.facts.sample, records, n, group)
+	if s, ok := d.machine.samples[id]; ok {
+		return s, nil
+	}
+	s, err := makeSample(layout, d.facts.sample, records, n, group)
+	d.machine.samples[id] = s
+	return s, err
+}
+
+// makeSample makes the prefixes of n records, in groups evenly spread over all of them.
+func makeSample(layout format.Layout, dist string, records int64, n, group int) (s plan.Sample, err error) {
+	layout.RecordSize = 0
+	for _, field := range layout.Key {
+		layout.RecordSize = max(layout.RecordSize, field.Offset+field.Type.Size)
+	}
+	k, err := format.NewKeyer(layout)
+	if err != nil {
+		return s, err
+	}
+	g, err := format.NewGenerator(layout, dist, 1, records)
+	if err != nil {
+		return s, err
+	}
+	s.Prefixes = make([]uint64, n)
+	places, recs := (n+group-1)/group, make([]byte, group*layout.RecordSize)
+	for i := range places {
+		part := s.Prefixes[i*group : min((i+1)*group, n)]
+		at := (records - int64(len(part))) / int64(max(places-1, 1)) * int64(i)
+		g.Fill(recs[:len(part)*layout.RecordSize], at)
+		k.Prefixes(part, recs[:len(part)*layout.RecordSize])
+	}
+	for i := 1; i < n; i++ {
+		switch cmp.Compare(s.Prefixes[i], s.Prefixes[i-1]) {
+		case 1:
+			s.Ascents++
+		case -1:
+			s.Descents++
+		}
+	}
+	return s, nil
+}
+
+// roomyStore tells of the room that the facts have.
+type roomyStore struct {
+	spill.Disk
+	free int64
+}
+
+func (s roomyStore) Free([]string) int64 { return s.free }
+
+// namedDevice is the CPU under a name that does not depend on the machine.
+type namedDevice struct{ device.Device }
+
+func (d namedDevice) Info() device.Info {
+	info := d.Device.Info()
+	if info.Kind == device.CPU {
+		info.Name = "cpu"
+	}
+	return info
+}
+
+// plannedGPU is a GPU that cannot sort.
+type plannedGPU struct {
+	*cpu.Device
+	index int
+	facts planFacts
+}
+
+func (g plannedGPU) Info() device.Info {
+	return device.Info{
+		Index: g.index, Name: fmt.Sprintf("gpu%d", g.index), Kind: device.GPU,
+		MemoryBytes: g.facts.gpuMemory, LinkRate: g.facts.gpuLink, SortRate: g.facts.gpuSort,
+	}
+}
+
+func (g plannedGPU) Capabilities(device.ChunkOptions) device.Capabilities {
+	return device.Capabilities{}
+}
+
+func (g plannedGPU) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
+
+// MaxRecords is about that of an OpenCL device: bare keys lie there twice; of records keys and indexes, twice, with the
+// records beside them or in the memory of the host.
+func (g plannedGPU) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+	layout := opt.Keyer.Layout()
+	size, room := int64(layout.RecordSize), g.facts.gpuMemory/16*15
+	switch {
+	case memoryBytes < 8*size:
+		return 0
+	case layout.IsBare() && size <= 8:
+		return room / (2 * max(size, 4))
+	}
+	const sorted = 2 * (8 + 4)
+	return max(room/(size+sorted), min(room/sorted, memoryBytes/size))
+}

@@ -1,0 +1,128 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format"
+)
+
+// TestPastCache sorts files whose input, spill and output go past the page cache, as where memory is little: records of
+// several sizes, as many as make whole pages, windows of the output and blocks, and as do not.
+func TestPastCache(t *testing.T) {
+	r := seeded(t)
+	inLittleMemory(t, pastCacheMemory)
+	wide := kind{"wider than a window", format.Spec{RecordSize: 300_001, Keys: []string{"7:u64"}}}
+	npy := kind{"npy", format.Spec{Format: "npy", Type: "u64"}}
+	for _, k := range []kind{kindNamed("u64"), kindNamed("u32be"), kindNamed("gensort"), npy, wide} {
+		header, err := k.spec.NewHeader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		layout := header.Layout()
+		for _, n := range []int{0, 1, 4 << 20 / layout.RecordSize, 3_333_333 / layout.RecordSize} {
+			for strategy, order := range pastCacheOrders {
+				data := k.make(t, order, n, r)
+				want := append(header.Encode(int64(n)), reference(t, layout, data, Options{})...)
+				in := writeFile(t, append(header.Encode(int64(n)), data...))
+				opt := Options{Record: k.spec, Inputs: []string{in}, Strategy: strategy, Verify: n%2 == 1,
+					MemoryBytes: pastCacheMemory, Workers: 3, Output: filepath.Join(t.TempDir(), "out"),
+					TempDirs: []string{t.TempDir()}}
+				opt.faults.chunkRecords, opt.faults.readBytes = int64(n/5+1), 1e9
+				p, err := Plan(t.Context(), opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if q := p.Sizes.Queue; n > 1 && !(q.Input && q.Output) {
+					t.Fatalf("%s, %d records, %s: the queue is %+v", k.name, n, strategy, q)
+				}
+				_, err = Sort(t.Context(), opt)
+				if got, _ := os.ReadFile(opt.Output); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s, %d records, %s: %d bytes are written, %d are due; error %v",
+						k.name, n, strategy, len(got), len(want), err)
+				}
+			}
+		}
+	}
+}
+
+// pastCacheOrders are the strategies that go past the page cache, with data that suit them.
+var pastCacheOrders = map[Strategy]string{MergeRuns: "uniform", Partition: "uniform", Sift: "nearly-sorted"}
+
+// pastCacheMemory is memory that a queue of requests fits.
+const pastCacheMemory = 96 << 20
+
+// inLittleMemory has a machine look as if its page cache could hold nothing, and all files lay on a disk.
+func inLittleMemory(t *testing.T, bytes int64) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	direct := spill.Direct(file, os.O_RDWR)
+	if direct == nil {
+		t.Skip("this file system does not tell that files can be read and written past the page cache")
+	}
+	direct.Close()
+	memory, onDisk := systemMemory, isOnDisk
+	t.Cleanup(func() { systemMemory, isOnDisk = memory, onDisk })
+	systemMemory, isOnDisk = func() int64 { return bytes }, func(string) bool { return true }
+}
+
+// TestPastCacheFails fails the writing of an output past the page cache here and there, and leaves nothing of it.
+func TestPastCacheFails(t *testing.T) {
+	inLittleMemory(t, pastCacheMemory)
+	k := kindNamed("u64")
+	for strategy, order := range pastCacheOrders {
+		data := k.make(t, order, 1_000_001, seeded(t))
+		in := &injector{failAt: -1}
+		for failAt := int64(0); ; failAt = failAt*2 + 1 {
+			in = &injector{failAt: failAt}
+			opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Strategy: strategy, Workers: 2,
+				MemoryBytes: pastCacheMemory, Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+			opt.faults.output, opt.faults.chunkRecords, opt.faults.readBytes = in.step, 300_000, 1e9
+			_, err := Sort(t.Context(), opt)
+			if in.failed.Load() == nil {
+				break
+			}
+			if left := leftIn(t, filepath.Dir(opt.Output)); err == nil || len(left) > 0 {
+				t.Errorf("%s, operation %d (%s): error %v, and %q is left", strategy, failAt, in.operation(), err, left)
+			}
+		}
+		if in.failAt < 100 {
+			t.Errorf("%s: only %d operations", strategy, in.failAt)
+		}
+	}
+}
+
+// TestPastCacheCancelled cancels sorts past the page cache while they read and while they write: requests are under way
+// then, for both. Each ends with the cause and leaves nothing.
+func TestPastCacheCancelled(t *testing.T) {
+	inLittleMemory(t, pastCacheMemory)
+	const n = 1_000_001
+	k, cause := kindNamed("u64"), errors.New("the user has had enough")
+	for strategy, order := range pastCacheOrders {
+		in := writeFile(t, k.make(t, order, n, seeded(t)))
+		for _, at := range []*canceller{{after: 0}, {after: n / 3}, {after: n - 1}, // while it reads, and while it writes
+			{stage: 1, after: 0}, {stage: 1, after: n / 3}, {stage: 1, after: n - n/9}} {
+			opt := Options{Record: k.spec, Inputs: []string{in}, Strategy: strategy, Workers: 2,
+				MemoryBytes: pastCacheMemory, Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
+			opt.faults.chunkRecords, opt.faults.readBytes = 300_000, 1e9
+			ctx, cancel := context.WithCancelCause(context.Background())
+			opt.Progress = &canceller{cancel: func() { cancel(cause) }, stage: at.stage, after: 8 * at.after}
+			_, err := Sort(ctx, opt)
+			if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled in stage %d after %d records: %v", strategy, at.stage, at.after, err)
+			}
+			if left := append(leftIn(t, filepath.Dir(opt.Output)), leftIn(t, opt.TempDirs[0])...); len(left) > 0 {
+				t.Errorf("%s, cancelled in stage %d after %d records: %q is left", strategy, at.stage, at.after, left)
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+)
+
+// sortedByOracle sorts records of a size by their first byte: stable, with what the options leave of them.
+func sortedByOracle(data []byte, size int, opt Options) []byte {
+	recs := slices.Collect(slices.Chunk(slices.Clone(data), size))
+	sort.SliceStable(recs, func(i, j int) bool {
+		if opt.Reverse {
+			i, j = j, i
+		}
+		return recs[i][0] < recs[j][0]
+	})
+	if opt.Unique {
+		recs = slices.CompactFunc(recs, func(a, b []byte) bool { return a[0] == b[0] })
+	}
+	if opt.Limit > 0 {
+		recs = recs[:min(int64(len(recs)), opt.Limit)]
+	}
+	return bytes.Join(recs, nil)
+}
+
+// TestSlicesAndSequences holds SortSlice and Records against a plain stable sort, in core and out of it.
+func TestSlicesAndSequences(t *testing.T) {
+	const size = 7
+	chance := rand.New(rand.NewPCG(7, 7))
+	for _, n := range []int{0, 1, 2, 1000, 40_000} {
+		for _, opt := range []Options{
+			{}, {Reverse: true}, {Unique: true}, {Limit: 10}, {Unique: true, Limit: 3, Reverse: true},
+			{Strategy: MergeRuns, faults: faults{chunkRecords: 3000, blockBytes: 4096}},
+			{Strategy: Partition, Reverse: true, faults: faults{chunkRecords: 3000, blockBytes: 4096}},
+		} {
+			data := make([]byte, n*size)
+			for i := range data {
+				data[i] = byte(chance.Uint32())
+			}
+			if n == 1000 { // all keys are equal
+				for i := 0; i < len(data); i += size {
+					data[i] = 5
+				}
+			}
+			opt.Record = format.Spec{RecordSize: size, Keys: []string{"0:u8"}}
+			opt.TempDirs = []string{t.TempDir()}
+			opt.MemoryBytes = 64 << 20
+			want := sortedByOracle(data, size, opt)
+			name := fmt.Sprintf("%d records, %s, reverse %t, unique %t, limit %d", n, opt.Strategy, opt.Reverse, opt.Unique,
+				opt.Limit)
+			checkSequence(t, name, data, want, opt)
+			got, err := SortSlice(t.Context(), data, opt)
+			if err != nil || !bytes.Equal(got, want) || len(got) > 0 && &got[0] != &data[0] {
+				t.Errorf("%s: SortSlice: %d bytes, want %d: %v", name, len(got), len(want), err)
+			}
+		}
+	}
+}
+
+func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
+	t.Helper()
+	opt.Stdin = bytes.NewReader(data)
+	var got []byte
+	for record, err := range Records(t.Context(), opt) {
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got = append(got, record...)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: Records: %d bytes, want %d", name, len(got), len(want))
+	}
+}
+
+// TestRecordsOfOtherForm has counts behind records, and indexes in place of them.
+func TestRecordsOfOtherForm(t *testing.T) {
+	for want, opt := range map[string]Options{
+		"a\x02\x00\x00\x00\x00\x00\x00\x00b\x01\x00\x00\x00\x00\x00\x00\x00": {Unique: true, Count: true},
+		"\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00":                   {Argsort: "u32"},
+	} {
+		opt.Record = format.Spec{Type: "u8"}
+		opt.TempDirs = []string{t.TempDir()}
+		opt.MemoryBytes = 64 << 20
+		checkSequence(t, opt.Argsort, []byte("baa"), []byte(want), opt)
+		got, err := SortSlice(t.Context(), []byte("baa"), opt)
+		if err != nil || string(got) != want {
+			t.Errorf("SortSlice of argsort %q: %q, %v", opt.Argsort, got, err)
+		}
+	}
+}
+
+// TestRecordsPassHeaders holds that the header of a file is no record.
+func TestRecordsPassHeaders(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	data := binary.LittleEndian.AppendUint64(nil, 3)
+	for _, key := range []uint32{30, 10, 20} {
+		data = binary.LittleEndian.AppendUint32(data, key)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []uint32
+	opt := Options{Inputs: []string{name}, Record: format.Spec{Format: "sosd", Type: "u32"}}
+	for record, err := range Records(t.Context(), opt) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, binary.LittleEndian.Uint32(record))
+	}
+	if !slices.Equal(got, []uint32{10, 20, 30}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestRecordsEnd holds how a sequence ends early: by its reader, by its context, by an error.
+func TestRecordsEnd(t *testing.T) {
+	data := make([]byte, 8<<20)
+	spill := t.TempDir()
+	options := func() Options {
+		return Options{
+			Stdin:    bytes.NewReader(data),
+			Record:   format.Spec{Type: "u64"},
+			TempDirs: []string{spill},
+			Strategy: MergeRuns,
+			faults:   faults{chunkRecords: 100_000, blockBytes: 64 << 10},
+		}
+	}
+	seen := 0
+	for _, err := range Records(t.Context(), options()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen++; seen == 3 {
+			break
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d records before the break", seen)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := lastOf(t, ctx, options()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	cut := options()
+	cut.Stdin = bytes.NewReader(data[:1<<20+3])
+	if _, ok := errors.AsType[*PartialRecordError](lastOf(t, t.Context(), cut)); !ok {
+		t.Error("no error of a partial record")
+	}
+	if err := lastOf(t, t.Context(), Options{Record: format.Spec{Type: "u64"}, Output: "out"}); err == nil {
+		t.Error("an output is not refused")
+	}
+	if _, err := SortSlice(t.Context(), data, Options{Record: format.Spec{Type: "u64"}, Output: "out"}); err == nil {
+		t.Error("an output of a slice is not refused")
+	}
+	if left, err := os.ReadDir(spill); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// lastOf is the error of a sequence, which has to be its last pair.
+func lastOf(t *testing.T, ctx context.Context, opt Options) (last error) {
+	t.Helper()
+	for record, err := range Records(ctx, opt) {
+		if last != nil || err != nil && record != nil {
+			t.Errorf("%v, %v after %v", record, err, last)
+		}
+		last = err
+	}
+	return last
+}

@@ -1,0 +1,306 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
+
+// TestMain collects garbage less often: the tests make much of it, and to collect it was a third of their time.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(m.Run())
+}
+
+// The chunks and blocks of most tests: a few thousand records are then many chunks of several blocks.
+const (
+	testChunkRecords = 512
+	testBlockBytes   = 1 << 10
+)
+
+// anyStrategy are those that can be asked for on one device: each gives the same bytes.
+var anyStrategy = []Strategy{Auto, MergeRuns, Partition, Reread, Sift}
+
+// TestAnyStrategyIsTested holds that these are all but Spread, which needs several devices.
+func TestAnyStrategyIsTested(t *testing.T) {
+	all := []Strategy{Auto}
+	for _, row := range plan.Strategies {
+		all = append(all, row.Name)
+	}
+	for _, strategy := range all {
+		opt := Options{Record: format.Spec{Type: "u64"}, Strategy: strategy}
+		accepted := opt.validate() == nil
+		if tested := strategy == Spread || slices.Contains(anyStrategy, strategy); accepted != tested {
+			t.Errorf("%s: options accept it: %t, it is tested: %t", strategy, accepted, tested)
+		}
+	}
+}
+
+// small makes chunks and blocks small.
+func small(opt Options) Options {
+	opt.faults.chunkRecords, opt.faults.blockBytes = testChunkRecords, testBlockBytes
+	return opt
+}
+
+// variant fills in what must not change the sorted bytes: memory, workers, fan-in, strategy, spill, verification.
+func variant(opt Options, size int, r *rand.Rand) Options {
+	opt.MemoryBytes = int64(MinMemory + r.IntN(32<<20))
+	opt.Workers = 1 + r.IntN(4)
+	opt.BatchSize = []int{0, 2, 3, 7}[r.IntN(4)]
+	opt.Strategy = anyStrategy[r.IntN(len(anyStrategy))]
+	opt.SpillCompress = []string{"auto", "none", "delta", "s2", "zstd"}[r.IntN(5)]
+	opt.Verify = r.IntN(3) == 0
+	opt.faults.blockBytes = 3 * size << r.IntN(8)
+	opt.faults.chunkRecords = int64(3<<r.IntN(8) + opt.faults.blockBytes/size)
+	return opt
+}
+
+// describe shows what variant chose.
+func describe(o Options) string {
+	return fmt.Sprintf("memory %d, workers %d, batch %d, strategy %s, spill %s, verify %t, blocks of %d bytes, "+
+		"chunks of %d records, %d inputs, %d sources, output %q, compress %q",
+		o.MemoryBytes, o.Workers, o.BatchSize, o.Strategy, o.SpillCompress, o.Verify, o.faults.blockBytes,
+		o.faults.chunkRecords, len(o.Inputs), len(o.Sources), filepath.Base(o.Output), o.Compress)
+}
+
+// withInputs gives the sort the bytes of data: as standard input, as one file, or as several that are cut
+// between records, some of them compressed and some empty.
+func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) Options {
+	t.Helper()
+	switch r.IntN(3) {
+	case 0:
+		opt.Stdin = &dribble{data: data, most: 1 + r.IntN(5000)}
+		return opt
+	case 1:
+		opt.Inputs = []string{writeFile(t, data)}
+		return opt
+	}
+	records := len(data) / size
+	for rest := 1 + r.IntN(5); rest > 0; rest-- {
+		n := records
+		if rest > 1 {
+			n = r.IntN(records + 1)
+		}
+		piece := data[:n*size]
+		data, records = data[n*size:], records-n
+		if r.IntN(4) == 0 {
+			piece = compressed(t, piece, []format.Compression{format.Gzip, format.Zstd, format.S2}[r.IntN(3)])
+		}
+		opt.Inputs = append(opt.Inputs, writeFile(t, piece))
+	}
+	for from := r.IntN(2 * len(opt.Inputs)); from < len(opt.Inputs); {
+		opt.Sources = append(opt.Sources, asSource(t, opt.Inputs[from], r))
+		opt.Inputs = slices.Delete(opt.Inputs, from, from+1)
+	}
+	return opt
+}
+
+// dribble is a stream of data that comes in pieces of all sizes.
+type dribble struct {
+	data []byte
+	most int
+}
+
+func (d *dribble) Read(p []byte) (int, error) {
+	if len(d.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 1+len(d.data)%d.most)], d.data)
+	d.data = d.data[n:]
+	return n, nil
+}
+
+func writeFile(t testing.TB, data []byte) string {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+func compressed(t testing.TB, data []byte, c format.Compression) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := format.NewWriter(&b, c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func decompressed(t testing.TB, data []byte) []byte {
+	t.Helper()
+	plain, err := io.ReadAll(format.NewReader(bytes.NewReader(data), format.Detect(data), 8<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// sortToBytes sorts to a file or to standard output, as opt says, and returns what was written there.
+func sortToBytes(t *testing.T, opt Options) ([]byte, *Report, error) {
+	t.Helper()
+	var stdout bytes.Buffer
+	opt.Stdout = &stdout
+	if opt.Stdin == nil {
+		opt.Stdin = &bytes.Reader{}
+	}
+	if opt.TempDirs == nil {
+		opt.TempDirs = []string{t.TempDir()}
+	}
+	report, err := Sort(context.Background(), opt)
+	if opt.Output == "" || err != nil {
+		return stdout.Bytes(), report, err
+	}
+	written, err := os.ReadFile(opt.Output)
+	return written, report, err
+}
+
+// checkSort sorts data with opt and compares the output with the reference.
+func checkSort(t *testing.T, k kind, data, want []byte, opt Options) *Report {
+	t.Helper()
+	got, report, err := sortToBytes(t, opt)
+	if err != nil {
+		t.Fatalf("%s, %d bytes, %s: %v", k.name, len(data), describe(opt), err)
+	}
+	if opt.Compress != "" && opt.Compress != "none" {
+		got = decompressed(t, got)
+	}
+	if size := k.layout(t).RecordSize; !bytes.Equal(got, want) {
+		t.Fatalf("%s, %d bytes, %s: %d bytes came, %d are due; the first difference is in record %d",
+			k.name, len(data), describe(opt), len(got), len(want), firstDifference(got, want, size))
+	}
+	return report
+}
+
+// effort is how often a random choice is repeated: n times, or a few when time is short.
+func effort(n int) int {
+	if testing.Short() || raceEnabled {
+		return max(n/4, 1)
+	}
+	return n
+}
+
+// TestSortMetamorphic sorts the same records in many ways that must not make a difference.
+func TestSortMetamorphic(t *testing.T) {
+	r := seeded(t)
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			size := k.layout(t).RecordSize
+			for _, dist := range []string{"uniform", "few", "equal", "zipf", "sorted", "reversed", "nearly-sorted"} {
+				data := k.make(t, dist, r.IntN(4000), r)
+				want := reference(t, k.layout(t), data, Options{})
+				for range effort(4) {
+					opt := withInputs(t, variant(Options{Record: k.spec}, size, r), data, size, r)
+					if r.IntN(4) == 0 {
+						opt.Output = filepath.Join(t.TempDir(), dist)
+					}
+					opt.Compress = []string{"none", "none", "gzip", "zstd", "s2"}[r.IntN(5)]
+					checkSort(t, k, data, want, opt)
+				}
+			}
+		})
+	}
+}
+
+// TestSortSelections combines the options that change what is written.
+func TestSortSelections(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "f64", "rec7", "wide key"} {
+		k := kindNamed(name)
+		size := k.layout(t).RecordSize
+		for _, dist := range []string{"uniform", "few"} {
+			data := k.make(t, dist, 2000, r)
+			limits := []int64{0, NoRecords, 1, 17, testChunkRecords, 1999, 2000, 2001}
+			r.Shuffle(len(limits), func(i, j int) { limits[i], limits[j] = limits[j], limits[i] })
+			for _, limit := range limits[:effort(len(limits))] {
+				for choice := range 4 {
+					opt := Options{Record: k.spec, Limit: limit, Unique: choice&1 != 0, Reverse: choice&2 != 0}
+					want := reference(t, k.layout(t), data, opt)
+					opt = withInputs(t, variant(opt, size, r), data, size, r)
+					report := checkSort(t, k, data, want, opt)
+					all := int64(2000)
+					if limit == NoRecords {
+						all = 0
+					}
+					if report.RecordsOut != int64(len(want)/size) || report.Records != all {
+						t.Errorf("%s: the report has %d records in, %d out; %d came out", describe(opt), report.Records,
+							report.RecordsOut, len(want)/size)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSortBoundaries sorts as many records as fill blocks and chunks, one fewer and one more.
+func TestSortBoundaries(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "gensort"} {
+		k := kindNamed(name)
+		perBlock := testBlockBytes / k.layout(t).RecordSize
+		for _, n := range []int{0, 1, 2, perBlock - 1, perBlock, perBlock + 1, testChunkRecords - 1, testChunkRecords,
+			testChunkRecords + 1, 2 * testChunkRecords, 2*testChunkRecords + 1, 3*testChunkRecords - 1} {
+			data := k.make(t, "uniform", n, r)
+			want := reference(t, k.layout(t), data, Options{})
+			for _, strategy := range anyStrategy {
+				file := small(Options{Record: k.spec, Strategy: strategy, BatchSize: 2, Verify: true,
+					Inputs: []string{writeFile(t, data)}})
+				checkSort(t, k, data, want, file)
+				stream := small(Options{Record: k.spec, Strategy: strategy, Workers: 3, Stdin: bytes.NewReader(data)})
+				report := checkSort(t, k, data, want, stream)
+				if inCore := n <= testChunkRecords; inCore && strategy != Partition && report.Strategy != InCore {
+					t.Errorf("%d records fit one chunk, but were sorted by %s", n, report.Strategy)
+				}
+			}
+		}
+	}
+}
+
+// TestOptionsOfCallsAreThoseOfASort holds the fields of other calls against those of a sort, whose values they are.
+func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
+	all := reflect.TypeFor[Options]()
+	for _, c := range []struct {
+		of  reflect.Type
+		own []string
+	}{{reflect.TypeFor[MergeOptions](), []string{"Cuts"}}, {reflect.TypeFor[CheckOptions](), []string{"Input", "Brief"}}} {
+		var own []string
+		for field := range c.of.Fields() {
+			if same, ok := all.FieldByName(field.Name); !ok {
+				own = append(own, field.Name)
+			} else if same.Type != field.Type {
+				t.Errorf("%s.%s is a %v, and that of a sort a %v", c.of, field.Name, field.Type, same.Type)
+			}
+		}
+		if !slices.Equal(own, c.own) {
+			t.Errorf("%s has fields of its own: %q, want %q", c.of, own, c.own)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/cpu"
+)
+
+// several devices in place of one: the first is the real one, of which others are made beside it.
+func onDevices(opt Options, n int) Options {
+	opt.Strategy = Spread
+	opt.faults.moreDevices = n - 1
+	return opt
+}
+
+// TestSpread sorts every kind of record in every distribution on several devices at once.
+func TestSpread(t *testing.T) {
+	r := seeded(t)
+	for _, k := range kinds {
+		for _, dist := range []string{"uniform", "few", "equal", "sorted", "reversed", "zipf"} {
+			for _, devices := range []int{2, 3} {
+				t.Run(fmt.Sprintf("%s/%s/%d", k.name, dist, devices), func(t *testing.T) {
+					data := k.make(t, dist, []int{r.IntN(4), r.IntN(9000)}[min(r.IntN(5), 1)], r)
+					opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 1 + r.IntN(4),
+						MemoryBytes: 64 << 20}
+					opt.Reverse, opt.Unique = r.IntN(3) == 0, r.IntN(4) == 0
+					if r.IntN(4) == 0 {
+						opt.Limit = 1 + r.Int64N(2000)
+					}
+					want := reference(t, k.layout(t), data, opt)
+					opt = onDevices(opt, devices)
+					opt.Output = writeFile(t, nil)
+					report, err := Sort(context.Background(), opt)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if report.Strategy != Spread || report.BytesSpilled > 0 {
+						t.Errorf("strategy %s, %d bytes were spilled", report.Strategy, report.BytesSpilled)
+					}
+					got, err := os.ReadFile(opt.Output)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !bytes.Equal(got, want) {
+						t.Fatalf("differs from record %d on", firstDifference(got, want, k.layout(t).RecordSize))
+					}
+				})
+			}
+		}
+	}
+}
+
+// unevenDevice is a GPU that holds a few records only.
+type unevenDevice struct {
+	device.Device
+	records int64
+}
+
+func (d *unevenDevice) MaxRecords(device.ChunkOptions, int64) int64 { return d.records }
+
+// TestSpreadUneven shares what no device holds alone, as each has room.
+func TestSpreadUneven(t *testing.T) {
+	r := seeded(t)
+	for _, name := range []string{"u64", "gensort"} {
+		for _, limits := range [][]int64{{100, 9900}, {9000, 1000}, {5000, 5001}, {0, 10000}, {3000, 3000}} {
+			k := kindNamed(name)
+			data := k.make(t, "zipf", 10000, r)
+			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, MemoryBytes: 64 << 20},
+				2)
+			opt.Output = writeFile(t, nil)
+			devices := 0
+			opt.faults.wrapDevice = func(d device.Device) device.Device {
+				devices++
+				return &unevenDevice{d, max(limits[(devices-1)%2], 1)}
+			}
+			report, err := Sort(context.Background(), opt)
+			if limits[0]+limits[1] < 10000 {
+				if err == nil || !strings.HasPrefix(err.Error(), "strategy spread: needs") {
+					t.Errorf("%s, %d: error %v where the devices do not hold the data", name, limits, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(opt.Output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, reference(t, k.layout(t), data, opt)) {
+				t.Errorf("%s, %d: wrong order", name, limits)
+			}
+			if report.Strategy != Spread || report.BytesSpilled > 0 {
+				t.Errorf("%s, %d: strategy %s, %d bytes spilled", name, limits, report.Strategy, report.BytesSpilled)
+			}
+		}
+	}
+}
+
+// TestSpreadOfStream refuses to share a stream, and names the reason.
+func TestSpreadOfStream(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 3000, r)
+	opt := onDevices(Options{Record: k.spec, Stdin: bytes.NewBuffer(data), MemoryBytes: 64 << 20}, 2)
+	var got bytes.Buffer
+	opt.Stdout = &got
+	if _, err := Sort(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "files as input") ||
+		got.Len() > 0 {
+		t.Errorf("error %v, %d bytes were written", err, got.Len())
+	}
+}
+
+// TestSpreadFails lets each step of one device fail, and leaves the old output alone.
+func TestSpreadFails(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("gensort")
+	data := k.make(t, "uniform", 30000, r)
+	for _, step := range []string{"allocate", "load", "sort", "store"} {
+		t.Run(step, func(t *testing.T) {
+			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 64 << 20}, 3)
+			opt.Output = writeFile(t, []byte("old"))
+			devices := 0
+			opt.faults.wrapDevice = func(d device.Device) device.Device {
+				if devices++; devices != 2 {
+					return d
+				}
+				return &brokenGPU{cpu.New(), step, errInjected}
+			}
+			_, err := Sort(context.Background(), opt)
+			if got, _ := os.ReadFile(opt.Output); !errors.Is(err, errInjected) || string(got) != "old" {
+				t.Errorf("error %v, output %.10q", err, got)
+			}
+		})
+	}
+}
+
+// TestSpreadFaults fails every operation of a spread in its turn.
+func TestSpreadFaults(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("rec12")
+	data := k.make(t, "uniform", 3000, r)
+	want := reference(t, k.layout(t), data, Options{})
+	for at := int64(0); ; at++ {
+		i := &injector{failAt: at}
+		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
+			MemoryBytes: 64 << 20}
+		opt.faults = i.faults(true)
+		_, err := Sort(context.Background(), onDevices(opt, 2))
+		got, readErr := os.ReadFile(opt.Output)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		failed := i.failed.Load()
+		if failed == nil {
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("without a fault: %v, output is right: %t", err, bytes.Equal(got, want))
+			}
+			return
+		}
+		named := *failed == "sync directory" || *failed == "close output"
+		whole := bytes.Equal(got, want) && (err == nil || named) || err != nil && string(got) == "old"
+		if !whole {
+			t.Fatalf("operation %d (%s): error %v, output %.10q", at, *failed, err, got)
+		}
+	}
+}
+
+// TestSpreadCancelled ends with the context.
+func TestSpreadCancelled(t *testing.T) {
+	r := seeded(t)
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", 50000, r)
+	ctx, cancel := context.WithCancel(context.Background())
+	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
+		MemoryBytes: 64 << 20}, 2)
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
+		return cancelledData{d, cancel}
+	}
+	_, err := Sort(ctx, opt)
+	if got, _ := os.ReadFile(opt.Output); !errors.Is(err, context.Canceled) || string(got) != "old" {
+		t.Errorf("error %v, output %.10q", err, got)
+	}
+}
+
+// cancelledData calls cancel when it is first read.
+type cancelledData struct {
+	chunker.Dataset
+	cancel context.CancelFunc
+}
+
+func (d cancelledData) Cut(maxRecords int64) (device.Source, error) {
+	src, err := d.Dataset.Cut(maxRecords)
+	if src == nil {
+		return nil, err
+	}
+	return cancelledSource{src, d.cancel}, err
+}
+
+type cancelledSource struct {
+	device.Source
+	cancel context.CancelFunc
+}
+
+func (s cancelledSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
+	defer s.cancel()
+	return s.Source.Next(max, place)
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package extsort
-
-const raceEnabled = true
