@@ -207,7 +207,7 @@ func ExamplePlan() {
 }
 
 func ExampleDevices() {
-	for _, d := range extsort.Devices().Devices[:1] { // the CPU is the first
+	for _, d := range extsort.Devices(context.Background()).Devices[:1] { // the CPU is the first
 		fmt.Println(d.Kind)
 	}
 	// Output: cpu

@@ -169,8 +169,8 @@ func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error)
 	return session.SortSlice(ctx, records, opt)
 }
 
-// Devices lists the devices that a sort can use.
-func Devices() DeviceList { return session.Devices() }
+// Devices lists the devices that a sort can use. It returns soon after ctx is cancelled, with an incomplete list.
+func Devices(ctx context.Context) DeviceList { return session.Devices(ctx) }
 
 // ParseMemory parses a memory limit. The limit is a size in the syntax of format.ParseLimit, or a percentage of the
 // memory of the machine or its cgroup.

@@ -64,7 +64,7 @@ var Discard = BlockWriterFunc(func(context.Context, int64, []byte) error { retur
 
 // Info describes a device to users and to the planner. Rates are 0 until measured.
 type Info struct {
-	Index         int      `json:"index"`            // number in the list of devices; the CPU is 0
+	Index         int      `json:"index"`            // number in the list of all devices; the CPU is 0
 	Name          string   `json:"name"`             // as the driver calls it
 	Driver        string   `json:"driver,omitempty"` // API and driver version
 	Kind          Kind     `json:"kind"`
@@ -75,12 +75,18 @@ type Info struct {
 	LinkRate      float64  `json:"link_rate"`      // bytes per second between host and device, each way
 	SortRate      float64  `json:"sort_rate"`      // bytes per second, u64 keys
 	Algorithms    []string `json:"algorithms"`
+
+	DriverName     string `json:"-"` // Name of the Driver that lists it
+	Number         int    `json:"-"` // number in the list of its Driver, from 1
+	Host           bool   `json:"-"` // it is the host's processors, which sort in the host's memory
+	Automatic      bool   `json:"-"` // sorts may choose it, as a processor behind a link; else only users can, by its name
+	VariableDigits bool   `json:"-"` // OpenOptions.DigitBits has an effect
 }
 
-// Kind says what sort of device it is.
+// Kind says what sort of device it is, in a word for users. Programs ask for the properties in Info.
 type Kind string
 
-// The kinds of device.
+// The kinds of the drivers that there are. A driver may have another one.
 const (
 	CPU         Kind = "cpu"
 	GPU         Kind = "gpu"

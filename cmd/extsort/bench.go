@@ -91,7 +91,7 @@ func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
-	info, err := pickDevice(f.device)
+	info, err := pickDevice(ctx, f.device)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	bed, err := bench.Open(info)
+	bed, err := bench.Open(ctx, info)
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,11 @@ func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// pickDevice is the device that word means; for none, the first GPU, or the CPU.
-func pickDevice(word string) (device.Info, error) {
-	list := session.Devices()
+// pickDevice is the device that word means; for none, the first that a sort may choose, or the CPU.
+func pickDevice(ctx context.Context, word string) (device.Info, error) {
+	list := session.Devices(ctx)
 	if word == "" || word == "auto" {
-		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Kind == device.GPU })
+		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Automatic })
 		return list.Devices[max(at, 0)], nil
 	}
 	found, err := list.Select(word)

@@ -2,14 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -20,11 +21,11 @@ func (a *app) devicesCommand() *cobra.Command {
 	how.flags.BoolVar(&asJSON, "json", false, "one JSON object on a line")
 	return verb("devices [flags]",
 		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
-		"", []group{how}, func(*cobra.Command, []string) error { return a.devices(asJSON) })
+		"", []group{how}, func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), asJSON) })
 }
 
-func (a *app) devices(asJSON bool) error {
-	list := session.Devices()
+func (a *app) devices(ctx context.Context, asJSON bool) error {
+	list := session.Devices(ctx)
 	if asJSON {
 		return writeObject(a.out, struct {
 			Devices []device.Info `json:"devices"`
@@ -33,20 +34,20 @@ func (a *app) devices(asJSON bool) error {
 	}
 	for _, d := range list.Devices {
 		fmt.Fprintf(a.out, "%d: %s\n", d.Index, d.Name)
-		writeRows(a.out, deviceRows(d))
+		writeRows(a.out, deviceRows(ctx, d))
 	}
 	writeRows(a.out, []row{{"GPUs", list.Note}})
 	return nil
 }
 
 // deviceRows tell of a device. What extsort tune has not measured is left out.
-func deviceRows(d device.Info) []row {
+func deviceRows(ctx context.Context, d device.Info) []row {
 	measured := func(r float64) string { return when(r > 0, "%s", human.Rate(int64(r), 1)) }
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
 		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)), "the host's")},
-		{"   chunk", largestChunk(d)},
+		{"   chunk", largestChunk(ctx, d)},
 		{"   link", measured(d.LinkRate)},
 		{"   sort u64", measured(d.SortRate)},
 		{"   algorithms", strings.Join(d.Algorithms, " ")},
@@ -54,12 +55,12 @@ func deviceRows(d device.Info) []row {
 }
 
 // largestChunk is how many u64 records the device sorts in one chunk; in the host's memory that depends on -S.
-func largestChunk(info device.Info) string {
-	if info.Kind == device.CPU || info.UnifiedMemory {
+func largestChunk(ctx context.Context, info device.Info) string {
+	if info.Host || info.UnifiedMemory {
 		return "as large as -S allows"
 	}
 	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
-	d, err := opencl.Open(info.Index, opencl.Options{})
+	d, err := drivers.Open(ctx, info, device.OpenOptions{})
 	if err != nil {
 		return ""
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/bench"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/tune"
@@ -69,25 +68,28 @@ func (a *app) tuneCommand() *cobra.Command {
 			case (f.show || f.reset) && !alone:
 				return errors.New("tune: --show and --reset do not measure: use each of them alone")
 			case f.show:
-				return showTuning(a.out)
+				return showTuning(cmd.Context(), a.out)
 			case f.reset:
-				return resetTuning(a.out)
+				return resetTuning(cmd.Context(), a.out)
 			}
 			return a.tune(cmd.Context(), &f)
 		})
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
-	info, err := pickDevice(f.device)
+	info, err := pickDevice(ctx, f.device)
 	if err != nil {
 		return err
 	}
 	if err := a.tuneMachine(ctx, f.folders); err != nil {
 		return err
 	}
-	if info.Kind == device.CPU {
+	if info.Host {
 		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device by -d (extsort devices lists them)")
 		return nil
+	}
+	if !opencl.Owns(info) {
+		return fmt.Errorf("tune: device %d (%s) has no parameters to tune: name an OpenCL device", info.Index, info.Name)
 	}
 	bed, err := bench.NewResident(info)
 	if err != nil {
@@ -105,7 +107,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if err := tune.WriteText(a.out, found); err != nil {
 		return err
 	}
-	name, err := tune.Save(info, tune.Merge(tune.Load(info), found))
+	name, err := opencl.SaveTuning(info, found.Merge(opencl.LoadTuning(info)))
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 	return nil
 }
 
-func showTuning(w io.Writer) error {
+func showTuning(ctx context.Context, w io.Writer) error {
 	k := profile.Known()
 	if k.File == "" {
 		fmt.Fprintln(w, "nothing is kept of this machine: sorts are planned by the rates of another (extsort tune measures)")
@@ -203,8 +205,8 @@ func showTuning(w io.Writer) error {
 			return err
 		}
 	}
-	for _, info := range session.Devices().Devices {
-		if t := tune.Load(info); t != nil && info.Kind != device.CPU {
+	for _, info := range session.Devices(ctx).Devices {
+		if t := opencl.LoadTuning(info); t != nil {
 			fmt.Fprintf(w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver)
 			tune.WriteText(w, *t) // w remembers an error
 		}
@@ -212,7 +214,7 @@ func showTuning(w io.Writer) error {
 	return nil
 }
 
-func resetTuning(w io.Writer) error {
+func resetTuning(ctx context.Context, w io.Writer) error {
 	removed := 0
 	tell := func(name string, err error) error {
 		if err == nil && name != "" {
@@ -222,9 +224,9 @@ func resetTuning(w io.Writer) error {
 		return err
 	}
 	err := tell(profile.Forget())
-	for _, info := range session.Devices().Devices {
+	for _, info := range session.Devices(ctx).Devices {
 		if err == nil {
-			err = tell(tune.Forget(info))
+			err = tell(opencl.ForgetTuning(info))
 		}
 	}
 	if err == nil && removed == 0 {

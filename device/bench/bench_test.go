@@ -25,7 +25,7 @@ type fakeBed struct {
 }
 
 func (b *fakeBed) Info() device.Info {
-	return device.Info{Index: 1, Name: "fake", Driver: "none", Kind: device.GPU, MemoryBytes: 1 << 40,
+	return device.Info{Index: 1, Name: "fake", Driver: "none", Kind: device.GPU, Automatic: true, MemoryBytes: 1 << 40,
 		Algorithms: []string{"count-scan-reorder", "onesweep", "split", "tile", "binning", "selection", "selection-blocks"}}
 }
 

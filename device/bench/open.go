@@ -1,19 +1,25 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
+	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/internal/drivers"
 )
 
-// Open opens a device for timing: with keys in its memory where it has one of its own.
-func Open(info device.Info) (Bed, error) {
-	if info.Kind == device.CPU {
-		return NewChunks(cpu.New()), nil
+// Open opens a device for timing: an OpenCL device with keys in its memory, any other device with chunks.
+func Open(ctx context.Context, info device.Info) (Bed, error) {
+	if opencl.Owns(info) {
+		return NewResident(info)
 	}
-	return NewResident(info)
+	d, err := drivers.Open(ctx, info, device.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return NewChunks(d), nil
 }
 
 // ReadFiles reads reports and joins them into one.

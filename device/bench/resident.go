@@ -27,7 +27,7 @@ type Resident struct {
 
 // NewResident opens the OpenCL device that info describes.
 func NewResident(info device.Info) (*Resident, error) {
-	dev, err := opencl.Raw(info.Index)
+	dev, err := opencl.Raw(info.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 				s.Min, s.Max)
 	}
 	cases := v.cases(s)
-	if info.Kind != device.CPU { // what a device's own memory is too small for is left out when its turn comes
+	if !info.Host { // what a device's own memory is too small for is left out when its turn comes
 		return cases, nil
 	}
 	return cases, s.checkMemory(cases)
@@ -149,10 +149,7 @@ func (v View) fill(s *Scope, info device.Info) {
 		s.Dists = []string{defaultDistrib}
 	}
 	if s.Max == 0 {
-		s.Max = map[device.Kind]int64{device.CPU: largestOnCPU, device.OpenCLCPU: largestOnPOCL}[info.Kind]
-		if s.Max == 0 {
-			s.Max = largestOnGPU
-		}
+		s.Max = largestSize(info)
 		if v.max > 0 {
 			s.Max = min(s.Max, v.max)
 		}
@@ -161,6 +158,17 @@ func (v View) fill(s *Scope, info device.Info) {
 	if s.Min == 0 {
 		s.Min = min(smallestSize, s.Max)
 	}
+}
+
+// largestSize returns the largest size of a view that names none.
+func largestSize(info device.Info) int64 {
+	switch {
+	case info.Host:
+		return largestOnCPU
+	case info.Automatic:
+		return largestOnGPU
+	}
+	return largestOnPOCL
 }
 
 // sizes are the powers of two from Min to Max, and where there is none, Max.

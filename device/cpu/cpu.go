@@ -53,10 +53,10 @@ import (
 // The algorithms of this device: what is described above, and what it grew from, see sections.
 const (
 	MSD              = "msd"
-	CountScanReorder = "count-scan-reorder"
+	countScanReorder = "count-scan-reorder"
 )
 
-var algorithms = []string{MSD, CountScanReorder}
+var algorithms = []string{MSD, countScanReorder}
 
 // Device is the host's processors as a device.Device.
 type Device struct{}
@@ -67,9 +67,12 @@ func New() *Device { return &Device{} }
 // Info describes the processor.
 func (*Device) Info() device.Info {
 	return device.Info{
+		DriverName: driverName,
+		Number:     1,
 		Name:       cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH),
 		Driver:     "Go " + runtime.Version()[len("go"):],
 		Kind:       device.CPU,
+		Host:       true,
 		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
 		Algorithms: algorithms,
 	}
@@ -78,7 +81,7 @@ func (*Device) Info() device.Info {
 // Capabilities says that no record is gathered, left behind or kept back where an element is the whole one, and moved.
 func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	k := opt.Keyer
-	if opt.Algorithm == CountScanReorder {
+	if opt.Algorithm == countScanReorder {
 		return device.Capabilities{}
 	}
 	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
@@ -144,7 +147,7 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		s = newSizes(opt, most) // with larger blocks more records can need less memory
 	}
 	switch {
-	case opt.Algorithm == CountScanReorder:
+	case opt.Algorithm == countScanReorder:
 		return newSections(opt, s)
 	case s.whole && s.element == 8:
 		return newWholes[uint64](opt, s)

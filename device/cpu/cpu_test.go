@@ -27,7 +27,7 @@ func TestSections(t *testing.T) {
 	devicetest.Run(t, func(testing.TB) device.Device { return bySections{New()} })
 }
 
-// bySections is a device whose default is CountScanReorder.
+// bySections is a device whose default is countScanReorder.
 type bySections struct{ *Device }
 
 func (d bySections) Capabilities(opt device.ChunkOptions) device.Capabilities {
@@ -47,7 +47,7 @@ func (d bySections) NewChunk(ctx context.Context, opt device.ChunkOptions) (devi
 }
 
 func counted(opt device.ChunkOptions) device.ChunkOptions {
-	opt.Algorithm = cmp.Or(opt.Algorithm, CountScanReorder)
+	opt.Algorithm = cmp.Or(opt.Algorithm, countScanReorder)
 	return opt
 }
 

@@ -53,7 +53,7 @@ func valuesOf(record int) int { return 1 << (8 * record) }
 // newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok
 // is false where that is none, or where the records are not those of a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
-	if !counts(opt.Keyer) || opt.Algorithm == CountScanReorder {
+	if !counts(opt.Keyer) || opt.Algorithm == countScanReorder {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize

@@ -54,7 +54,7 @@ func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section
 }
 
 func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
-	s.stats = device.Stats{Algorithm: CountScanReorder}
+	s.stats = device.Stats{Algorithm: countScanReorder}
 	in := newIntake(src, &s.sizes)
 	err := device.Each(ctx, s.workers, func(ctx context.Context, _ int) error {
 		for {

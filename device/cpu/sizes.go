@@ -59,7 +59,7 @@ type sizes struct {
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	size := opt.Keyer.Layout().RecordSize
 	s := sizes{records: records, source: max(records, opt.SourceRecords), element: keyBytes(opt.Keyer), record: size,
-		sections: opt.Algorithm == CountScanReorder}
+		sections: opt.Algorithm == countScanReorder}
 	switch word := wordBytes(opt.Keyer); {
 	case word > 0:
 		s.element, s.whole = word, true

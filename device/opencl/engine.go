@@ -18,9 +18,9 @@ import (
 
 // engine is one opened device: what its chunks share.
 type engine struct {
-	index int
-	opt   Options
-	dev   *cl.Device
+	number int // in the list of Devices
+	opt    Options
+	dev    *cl.Device
 
 	start func() (*session, error) // made at first use
 
@@ -63,19 +63,20 @@ func made[T any](s *session, values map[string]T, key string, make func() (T, er
 	return value, err
 }
 
-// Open opens the device with that number in the list of Devices. It costs nothing yet: the driver's context is
+// Open opens the device with that Info.Number in the list of Devices. It costs nothing yet: the driver's context is
 // made with the first chunk, and kernels while it is loaded.
-func Open(index int, opt Options) (device.Device, error) {
+func Open(number int, opt Options) (device.Device, error) {
 	if err := algo.Check(opt.Algorithm, opt.DigitBits); err != nil {
 		return nil, err
 	}
-	dev, err := Raw(index)
+	dev, err := Raw(number)
 	if err != nil {
 		return nil, err
 	}
 	opt.Tuning = cmp.Or(opt.Tuning, &Tuning{})
 	dev.MemoryBytes = min(cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes)
-	e := &engine{index: index, opt: opt, dev: dev}
+	opt.Index = cmp.Or(opt.Index, number)
+	e := &engine{number: number, opt: opt, dev: dev}
 	e.start = sync.OnceValues(e.begin)
 	return e, nil
 }
@@ -100,7 +101,8 @@ func (e *engine) begin() (*session, error) {
 }
 
 func (e *engine) Info() device.Info {
-	info := infoOf(e.index, e.dev, e.opt.Tuning)
+	info := infoOf(e.number, e.dev, e.opt.Tuning)
+	info.Index = e.opt.Index
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	info.LinkRate, info.SortRate = max(info.LinkRate, e.link), max(info.SortRate, e.sort)

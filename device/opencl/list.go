@@ -16,8 +16,8 @@ import (
 // takes up to a second.
 func Installed() bool { return cl.Installed() }
 
-// Devices lists the OpenCL devices of this machine, numbered from 1 (0 is the CPU). Where there is none the error
-// wraps ErrUnavailable and says why; where a driver fails it says so, beside the devices of others.
+// Devices lists the OpenCL devices of this machine, numbered from 1. If there are none, the error wraps ErrUnavailable
+// and says why. If a driver fails, the error says so, and the devices of other drivers are listed.
 func Devices() ([]device.Info, error) {
 	list, err := devices()
 	infos := make([]device.Info, len(list))
@@ -44,22 +44,23 @@ func devices() ([]*cl.Device, error) {
 	return list, err
 }
 
-// Raw is the device with that number in the list of Devices, for measurements that need its queues and buffers.
-func Raw(index int) (*cl.Device, error) {
+// Raw returns the device with that Info.Number in the list of Devices, for measurements that need its queues and
+// buffers.
+func Raw(number int) (*cl.Device, error) {
 	list, err := devices()
 	if err != nil && len(list) == 0 {
 		return nil, err
 	}
-	if index < 1 || index > len(list) {
-		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", index, len(list))
+	if number < 1 || number > len(list) {
+		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", number, len(list))
 	}
-	return list[index-1], nil
+	return list[number-1], nil
 }
 
 // Fingerprint tells the kernels of this binary from those of another: a Tuning holds only for its own.
 func Fingerprint() string { return algo.Fingerprint() }
 
-func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
+func infoOf(number int, d *cl.Device, tuning *Tuning) device.Info {
 	kind := device.OpenCLCPU
 	if d.GPU {
 		kind = device.GPU
@@ -67,8 +68,20 @@ func infoOf(index int, d *cl.Device, tuning *Tuning) device.Info {
 		kind = device.Accelerator
 	}
 	return device.Info{
-		Index: index, Name: d.Name, Driver: d.Version + ", driver " + d.Driver, Kind: kind,
-		MemoryBytes: d.MemoryBytes, UnifiedMemory: d.UnifiedMemory, MaxAlloc: d.MaxAllocBytes, Units: d.Units,
-		LinkRate: tuning.LinkRate, SortRate: tuning.SortRate, Algorithms: algo.Names(),
+		Index:          number,
+		Number:         number,
+		DriverName:     driverName,
+		Name:           d.Name,
+		Driver:         d.Version + ", driver " + d.Driver,
+		Kind:           kind,
+		Automatic:      d.GPU || d.Accelerator,
+		VariableDigits: true,
+		MemoryBytes:    d.MemoryBytes,
+		UnifiedMemory:  d.UnifiedMemory,
+		MaxAlloc:       d.MaxAllocBytes,
+		Units:          d.Units,
+		LinkRate:       tuning.LinkRate,
+		SortRate:       tuning.SortRate,
+		Algorithms:     algo.Names(),
 	}
 }

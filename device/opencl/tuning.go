@@ -43,7 +43,7 @@ func (k *KeyKind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Tuning is what has been measured of a device; package tune measures and keeps it. The zero value knows nothing, and
+// Tuning is what has been measured of a device. Package tune measures it, and SaveTuning stores it. The zero value
 // leaves every choice to the defaults.
 type Tuning struct {
 	Sorts    []TunedSort `json:"sorts,omitempty"`

@@ -34,7 +34,6 @@ func TestOnADevice(t *testing.T) {
 	if err != nil {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
-	inCache(t)
 	bed, err := bench.NewResident(list[0])
 	if err != nil {
 		t.Fatal(err)
@@ -47,10 +46,10 @@ func TestOnADevice(t *testing.T) {
 	if len(found.Sorts) != 3 || found.LinkRate <= 0 || found.SortRate <= 0 {
 		t.Fatalf("found %+v", found)
 	}
-	if _, err := Save(list[0], found); err != nil {
+	if _, err := opencl.SaveTuning(list[0], found); err != nil {
 		t.Fatal(err)
 	}
-	d, err := opencl.Open(1, opencl.Options{Tuning: Load(list[0])})
+	d, err := opencl.Open(1, opencl.Options{Tuning: opencl.LoadTuning(list[0])})
 	if err != nil {
 		t.Fatal(err)
 	}

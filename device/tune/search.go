@@ -105,7 +105,7 @@ func (s *search) share(parts *int) time.Time {
 
 // recordsFor is enough keys to keep the device busy, and few enough to try dozens of candidates in seconds.
 func recordsFor(info device.Info) int64 {
-	if info.Kind == device.OpenCLCPU {
+	if !info.Automatic { // the host's processor, by OpenCL
 		return 1 << 16
 	}
 	const buffers = 64 // bytes of device memory for each key, with room to spare

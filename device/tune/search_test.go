@@ -16,6 +16,11 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
+var (
+	u32 = opencl.KeyKind{WordBytes: 4}
+	u64 = opencl.KeyKind{WordBytes: 8}
+)
+
 // hill is a device whose rates are a function of the parameters.
 type hill struct {
 	rate   func(c bench.Case) float64 // 0: cannot be run
@@ -24,7 +29,7 @@ type hill struct {
 }
 
 func (h *hill) Info() device.Info {
-	return device.Info{Name: "hill", Kind: device.GPU, Units: 10, MemoryBytes: 1 << 30,
+	return device.Info{Name: "hill", Kind: device.GPU, Automatic: true, Units: 10, MemoryBytes: 1 << 30,
 		Algorithms: []string{"count-scan-reorder", "onesweep", "selection", "selection-blocks"}}
 }
 

@@ -34,9 +34,9 @@ func DescribeInfo(info device.Info, maxMemory int64) plan.Device {
 		memory = min(memory, maxMemory)
 	}
 	return plan.Device{
-		Name: info.Name, Host: info.Kind == device.CPU, Memory: memory, Unified: info.UnifiedMemory,
+		Name: info.Name, Host: info.Host, Memory: memory, Unified: info.UnifiedMemory,
 		LinkBytes: info.LinkRate, SortBytes: info.SortRate,
-		GPU: info.Kind == device.GPU || info.Kind == device.Accelerator,
+		GPU: info.Automatic,
 	}
 }
 
@@ -46,7 +46,7 @@ func CanSort(info device.Info, algorithm string, digitBits int) error {
 		return option.Errorf(option.Algorithm, " %q: device %d (%s) has %s", algorithm, info.Index, info.Name,
 			strings.Join(info.Algorithms, ", "))
 	}
-	if digitBits > 0 && info.Kind == device.CPU {
+	if digitBits > 0 && !info.VariableDigits {
 		return option.Errorf(option.DigitBits, " %d: device %d (%s) chooses its digits by the data; name "+
 			"an OpenCL device", digitBits, info.Index, info.Name)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/device/tune"
+	"github.com/extsort/extsort/internal/measured"
 )
 
 // Kept is what is kept of this machine: who measured it and when, and the file.
@@ -39,7 +39,9 @@ type machine struct {
 
 func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.NumCPU()} }
 
-func (m machine) path() (string, error) { return tune.Path(m.Processor, strconv.Itoa(m.Processors)) }
+func (m machine) path() (string, error) {
+	return measured.Path(m.Processor, strconv.Itoa(m.Processors))
+}
 
 // Load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
 func Load() Kept {
@@ -99,7 +101,7 @@ func Forget() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return tune.Remove(name)
+	return measured.Remove(name)
 }
 
 // mend gives prices that are missing, or would mislead, their defaults.
@@ -119,7 +121,7 @@ func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Kept, 
 	maps.Copy(k.Disks, Known().Disks)
 	maps.Copy(k.Disks, found)
 	if k.File, err = k.path(); err == nil {
-		err = tune.Keep(k.File, k)
+		err = measured.Save(k.File, k)
 	}
 	if err != nil {
 		err = fmt.Errorf("keep the profile of this machine: %w", err)

@@ -1,48 +1,40 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/device/opencl"
-	"github.com/extsort/extsort/device/tune"
+	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/engine"
 )
 
 // A DeviceList lists the devices of this machine that a sort can use.
 type DeviceList struct {
-	Devices []device.Info // the CPU first, then the OpenCL devices
-	Note    string        // why there are no OpenCL devices, or how to get them; may be ""
+	Devices []device.Info // the CPU first
+	Note    string        // why devices are missing, or how to get them; may be ""
 }
 
-// Devices lists the devices that a sort can use.
-func Devices() DeviceList {
-	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
-	others, err := opencl.Devices()
+// Devices lists the devices that a sort can use. It returns soon after ctx is cancelled, with an incomplete list.
+func Devices(ctx context.Context) DeviceList {
+	found, err := drivers.List(ctx)
+	list := DeviceList{Devices: found}
 	if err != nil {
-		list.Note = err.Error()
+		list.Note = strings.ReplaceAll(err.Error(), "\n", "; ") // of several drivers
 	}
-	list.Devices = append(list.Devices, others...)
-	tune.Describe(list.Devices)
 	return list
 }
 
-const deviceCPU = "cpu" // as a name
-
-// The devices of this machine. Tests put others in their place.
-var (
-	machineDevices = Devices
-	hasOpenCL      = opencl.Installed
-	openCL         = opencl.Open
-)
+// deviceCPU is the name by which users ask for the host's processors.
+const deviceCPU = string(device.CPU)
 
 // Select returns the devices that match word, which is a number, a kind or a part of a name.
 func (l DeviceList) Select(word string) ([]device.Info, error) {
-	found, err := opencl.Select(l.Devices, word)
+	found, err := drivers.Select(l.Devices, word)
 	return found, withNote(err, l.Note)
 }
 
@@ -59,13 +51,13 @@ func (o *Options) namedDevices() []string {
 }
 
 // openDevices opens the devices that the options name, or those with which the plan is fastest.
-func (s *session) openDevices(profile *plan.Profile) error {
+func (s *session) openDevices(ctx context.Context, profile *plan.Profile) error {
 	names := s.opt.namedDevices()
 	if len(names) == 0 {
-		return s.chooseDevices(profile)
+		return s.chooseDevices(ctx, profile)
 	}
 	for _, name := range names {
-		if err := s.openNamed(name); err != nil {
+		if err := s.openNamed(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -82,86 +74,98 @@ func (s *session) add(d device.Device) {
 }
 
 // openNamed opens the devices that a name stands for, but for those that are open.
-func (s *session) openNamed(name string) error {
+func (s *session) openNamed(ctx context.Context, name string) error {
 	if name == deviceCPU || name == "0" {
-		return s.openDevice(cpu.New().Info()) // without starting the drivers of GPUs, which takes up to a second
+		return s.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
 	}
-	found, err := machineDevices().Select(name)
+	list := Devices(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	found, err := list.Select(name)
 	for _, info := range found {
 		if err == nil {
-			err = s.openDevice(info)
+			err = s.openDevice(ctx, info)
 		}
 	}
 	return err
 }
 
 // openDevice opens a device unless it is open already.
-func (s *session) openDevice(info device.Info) error {
+func (s *session) openDevice(ctx context.Context, info device.Info) error {
 	if slices.ContainsFunc(s.run.Devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
 		return nil
 	}
-	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
+	if err := s.canSort(info); err != nil {
 		return err
 	}
-	if info.Kind == device.CPU {
-		s.add(cpu.New())
-		return nil
-	}
-	if s.run.Facts.Keyer.Layout().MovesNaNs() {
-		return fmt.Errorf("nan first or last, or numeric floats: device %d (%s) sorts floats in total order "+
-			"only; use the CPU",
-			info.Index, info.Name)
-	}
-	d, err := s.openCL(info)
+	d, err := drivers.Open(ctx, info, s.deviceOptions())
 	if err == nil {
 		s.add(d)
 	}
 	return err
 }
 
-func (s *session) openCL(info device.Info) (device.Device, error) {
-	return openCL(info.Index, opencl.Options{
-		MemoryBytes: s.opt.DeviceMemory, Algorithm: s.opt.Algorithm, DigitBits: s.opt.DigitBits,
-		Tuning: tune.Load(info),
-	})
+func (s *session) deviceOptions() device.OpenOptions {
+	return device.OpenOptions{
+		MemoryBytes: s.opt.DeviceMemory,
+		Algorithm:   s.opt.Algorithm,
+		DigitBits:   s.opt.DigitBits,
+	}
 }
 
-// chooseDevices takes the GPUs if the sort is predicted to end sooner with them, else the CPU, and starts no driver
-// where no GPU, however fast, would pay.
-func (s *session) chooseDevices(profile *plan.Profile) error {
-	processor := cpu.New()
-	onCPU := *s.run.Facts
-	onCPU.Devices = []plan.Device{engine.Describe(processor, &onCPU)}
-	needed := engine.CanSort(processor.Info(), s.opt.Algorithm, s.opt.DigitBits) != nil // only a GPU can
-	pays := func(gpu plan.Device) bool { return plan.GPUPays(&onCPU, profile, gpu) }
-	note, failed := "", error(nil)
-	if needed || hasOpenCL() && !onCPU.Keyer.Layout().MovesNaNs() && pays(plan.FastestGPU) {
-		list := machineDevices()
+// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner, or the CPU if there
+// are none. It starts no driver if no device, however fast, would pay.
+func (s *session) chooseDevices(ctx context.Context, profile *plan.Profile) error {
+	host := drivers.Host()
+	onHost := *s.run.Facts
+	onHost.Devices = []plan.Device{engine.Describe(host, &onHost)}
+	pays := func(d plan.Device) bool { return plan.GPUPays(&onHost, profile, d) }
+	needed := s.canSort(host.Info()) != nil
+
+	var note string
+	var failed error
+	if needed || drivers.MayAccelerate(onHost.Keyer.Layout()) && pays(plan.FastestGPU) {
+		list := Devices(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		note = list.Note
-		for _, info := range list.Devices[1:] {
-			switch useful := info.Kind == device.GPU || info.Kind == device.Accelerator; {
-			case useful && needed:
-				failed = errors.Join(failed, s.openDevice(info))
-			case useful:
-				s.openIfFaster(info, pays)
+		for _, info := range list.Devices {
+			switch {
+			case info.Automatic && needed:
+				failed = errors.Join(failed, s.openDevice(ctx, info))
+			case info.Automatic:
+				s.openIfFaster(ctx, info, pays)
 			}
 		}
 	}
 	if len(s.run.Devices) > 0 {
 		return nil
 	}
-	return withNote(errors.Join(s.openDevice(processor.Info()), failed), note)
+	return withNote(errors.Join(s.openDevice(ctx, host.Info()), failed), note)
 }
 
-// openIfFaster opens a GPU with which the sort is predicted to end sooner. One of which nothing is known is measured
-// where that decides.
-func (s *session) openIfFaster(info device.Info, pays func(plan.Device) bool) {
+// canSort returns an error if a device lacks what the options or the records ask of it.
+func (s *session) canSort(info device.Info) error {
+	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
+		return err
+	}
+	return drivers.Supports(info, s.run.Facts.Keyer.Layout())
+}
+
+// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction depends on rates that
+// are unknown, the device measures them.
+func (s *session) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
+	if s.canSort(info) != nil {
+		return
+	}
 	known := info.LinkRate > 0 && info.SortRate > 0
 	faster := pays(engine.DescribeInfo(info, s.opt.DeviceMemory))
 	if !faster && known {
 		return
 	}
-	d, err := s.openCL(info)
+	d, err := drivers.Open(ctx, info, s.deviceOptions())
 	if err != nil {
 		return
 	}

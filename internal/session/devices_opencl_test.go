@@ -44,14 +44,14 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 	info := list[0]
 	info.LinkRate, info.SortRate = 0, 0
-	if s.openIfFaster(info, pays); len(s.run.Devices) != 1 || asked != 2 {
+	if s.openIfFaster(t.Context(), info, pays); len(s.run.Devices) != 1 || asked != 2 {
 		t.Fatalf("%d devices are open, %d times it was asked whether one pays", len(s.run.Devices), asked)
 	}
 	if got := s.run.Devices[0].Info(); got.LinkRate <= 0 || got.SortRate <= 0 {
 		t.Errorf("opened with link %g, sort %g", got.LinkRate, got.SortRate)
 	}
 	info.LinkRate, info.SortRate = 1e9, 1e9
-	if s.openIfFaster(info, func(gpu plan.Device) bool { return false }); len(s.run.Devices) != 1 {
+	if s.openIfFaster(t.Context(), info, func(gpu plan.Device) bool { return false }); len(s.run.Devices) != 1 {
 		t.Error("a device that is known to be slow was opened")
 	}
 	if got := engine.DescribeInfo(info, 1<<20); got.Memory > 1<<20 {

@@ -25,6 +25,7 @@ type brokenGPU struct {
 func (b *brokenGPU) Info() device.Info {
 	info := b.Device.Info()
 	info.Kind, info.Name = device.GPU, "broken GPU"
+	info.Host, info.Automatic = false, true
 	return info
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/profile"
 )
 
@@ -423,10 +424,10 @@ type planMachine struct {
 
 func newPlanMachine(t *testing.T) *planMachine {
 	system, disk, kept := systemMemory, isOnDisk, machineProfile
-	devices, installed, open := machineDevices, hasOpenCL, openCL
+	table := drivers.Table
 	t.Cleanup(func() {
 		systemMemory, isOnDisk, machineProfile = system, disk, kept
-		machineDevices, hasOpenCL, openCL = devices, installed, open
+		drivers.Table = table
 	})
 	return &planMachine{empty: writeFile(t, nil), samples: map[string]plan.Sample{}}
 }
@@ -505,15 +506,27 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	if f.cached {
 		opt.faults.readBytes = plan.DefaultProfile().ReadBytes
 	}
-	var gpus []device.Device
-	list := DeviceList{Devices: []device.Info{cpu.New().Info()}}
-	for i := range f.gpus {
-		gpus = append(gpus, plannedGPU{index: i + 1, facts: f})
-		list.Devices = append(list.Devices, gpus[i].Info())
-	}
-	machineDevices, hasOpenCL = func() DeviceList { return list }, func() bool { return true }
-	openCL = func(index int, _ opencl.Options) (device.Device, error) { return gpus[index-1], nil }
+	drivers.Table = []device.Driver{cpu.Driver, plannedDriver{opencl.Driver, f}}
 	return opt
+}
+
+// plannedDriver lists the GPUs of a plan, which have the limits of OpenCL devices.
+type plannedDriver struct {
+	device.Driver // of OpenCL
+	facts         planFacts
+}
+
+func (plannedDriver) Installed() bool { return true }
+
+func (d plannedDriver) List(context.Context) (all []device.Info, err error) {
+	for i := range d.facts.gpus {
+		all = append(all, plannedGPU{index: i + 1, facts: d.facts}.Info())
+	}
+	return all, nil
+}
+
+func (d plannedDriver) Open(_ context.Context, info device.Info, _ device.OpenOptions) (device.Device, error) {
+	return plannedGPU{index: info.Index, facts: d.facts}, nil
 }
 
 // compressedStarts are the first bytes of compressed streams, see format.Detect.
@@ -601,7 +614,7 @@ type namedDevice struct{ device.Device }
 
 func (d namedDevice) Info() device.Info {
 	info := d.Device.Info()
-	if info.Kind == device.CPU {
+	if info.Host {
 		info.Name = "cpu"
 	}
 	return info
@@ -616,7 +629,7 @@ type plannedGPU struct {
 
 func (g plannedGPU) Info() device.Info {
 	return device.Info{
-		Index: g.index, Name: fmt.Sprintf("gpu%d", g.index), Kind: device.GPU,
+		Index: g.index, Name: fmt.Sprintf("gpu%d", g.index), Kind: device.GPU, Automatic: true,
 		MemoryBytes: g.facts.gpuMemory, LinkRate: g.facts.gpuLink, SortRate: g.facts.gpuSort,
 	}
 }

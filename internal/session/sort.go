@@ -15,9 +15,9 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/device/cpu"
-	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
@@ -189,11 +189,11 @@ func (s *session) choose(ctx context.Context) error {
 		return err
 	}
 	s.run.Facts = facts
-	if err := s.openDevices(profile); err != nil {
+	if err := s.openDevices(ctx, profile); err != nil {
 		return err
 	}
 	for range s.opt.faults.moreDevices {
-		s.add(cpu.New())
+		s.add(drivers.Host())
 	}
 	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
 		return err
@@ -225,13 +225,15 @@ func (s *session) openOutput(ctx context.Context) error {
 	return s.run.OpenOutput(ctx, o)
 }
 
-// retriesOnCPU reports whether a sort that failed can be done again on the CPU: it was a GPU that failed, and not the
-// user's choice, and nothing has been consumed or written that cannot be combined again.
+// retriesOnCPU reports whether a sort that failed can be done again on the CPU: a device failed that the user did not
+// name, the CPU can do what the options ask, and nothing has been consumed or written that cannot be repeated.
 func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
-	deviceFailed := errors.Is(err, opencl.ErrAllocation) || errors.Is(err, opencl.ErrBuild) ||
-		errors.Is(err, opencl.ErrDevice) || errors.Is(err, opencl.ErrUnavailable)
-	return deviceFailed && len(s.opt.namedDevices()) == 0 && ctx.Err() == nil &&
-		s.run.Input.Seekable() && s.run.Output.CanRestart()
+	if !errors.Is(err, device.ErrFailed) || ctx.Err() != nil {
+		return false
+	}
+	isChosen := len(s.opt.namedDevices()) == 0
+	canRepeat := s.run.Input.Seekable() && s.run.Output.CanRestart()
+	return isChosen && canRepeat && s.canSort(drivers.Host().Info()) == nil
 }
 
 // sortOnCPU begins the sort again on the CPU after the GPU, which the plan had chosen, failed.

@@ -17,12 +17,12 @@
 // rights than its caller has does not ask it.
 package cl
 
-import "errors"
+import "github.com/extsort/extsort/device"
 
-// What callers distinguish by errors.Is.
+// The failures that callers distinguish by errors.Is. All of them wrap device.ErrFailed.
 var (
-	ErrUnavailable = errors.New("no OpenCL") // no libOpenCL, or no driver known to it
-	ErrAllocation  = errors.New("out of device memory or resources")
-	ErrBuild       = errors.New("kernels cannot be built")
-	ErrDevice      = errors.New("device failed") // lost, or refusing what it should not refuse
+	ErrUnavailable = device.NewFailure("no OpenCL") // no libOpenCL, or no driver known to it
+	ErrAllocation  = device.NewFailure("out of device memory or resources")
+	ErrBuild       = device.NewFailure("kernels cannot be built")
+	ErrDevice      = device.NewFailure("device failed") // lost, or refusing what it should not refuse
 )

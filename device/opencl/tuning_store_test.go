@@ -1,4 +1,4 @@
-package tune
+package opencl
 
 import (
 	"os"
@@ -9,21 +9,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
 var (
-	u32   = opencl.KeyKind{WordBytes: 4}
-	u64   = opencl.KeyKind{WordBytes: 8}
-	gpu   = device.Info{Index: 1, Name: "Fast/GPU 9000", Driver: "OpenCL 3.0, driver 1.2", Kind: device.GPU}
-	known = opencl.Tuning{
-		Sorts: []opencl.TunedSort{
-			{Key: u32, Algorithm: "onesweep", Params: algo.Params{GroupSize: 384, Items: 20}, Records: 1 << 20,
+	tunedGPU = device.Info{
+		DriverName: driverName,
+		Name:       "Fast/GPU 9000",
+		Driver:     "OpenCL 3.0, driver 1.2",
+		Kind:       device.GPU,
+		Index:      1,
+	}
+	known = Tuning{
+		Sorts: []TunedSort{
+			{Key: narrow, Algorithm: "onesweep", Params: algo.Params{GroupSize: 384, Items: 20}, Records: 1 << 20,
 				Rate: 4e10, Default: 3e10},
-			{Key: u64, Algorithm: "count-scan-reorder", Records: 1 << 20, Rate: 2e10, Default: 2e10},
+			{Key: KeyKind{WordBytes: 8}, Algorithm: "count-scan-reorder", Records: 1 << 20, Rate: 2e10, Default: 2e10},
 		},
-		Tiny:     []opencl.TunedSort{{Key: u32, Algorithm: "selection", Records: 256, Rate: 1e7, Default: 1e6}},
+		Tiny:     []TunedSort{{Key: narrow, Algorithm: "selection", Records: 256, Rate: 1e7, Default: 1e6}},
 		LinkRate: 5.5e10, SortRate: 1.6e11,
 	}
 )
@@ -36,45 +39,50 @@ func inCache(t *testing.T) {
 	}
 }
 
-func save(t *testing.T) string {
+func saveKnown(t *testing.T) string {
 	t.Helper()
-	name, err := Save(gpu, known)
+	name, err := SaveTuning(tunedGPU, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-func TestStore(t *testing.T) {
+func TestTuningIsStored(t *testing.T) {
 	inCache(t)
-	if got := Load(gpu); got != nil {
+	if got := LoadTuning(tunedGPU); got != nil {
 		t.Fatalf("nothing was kept, but there is %+v", got)
 	}
-	name := save(t)
-	if diff := cmp.Diff(&known, Load(gpu)); diff != "" {
+	name := saveKnown(t)
+	if diff := cmp.Diff(&known, LoadTuning(tunedGPU)); diff != "" {
 		t.Error(diff)
 	}
 	entries, err := os.ReadDir(filepath.Dir(name))
 	if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), "Fast-GPU-9000-") {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
-	other := gpu
+	other := tunedGPU
 	other.Driver = "OpenCL 3.0, driver 1.3"
-	if got := Load(other); got != nil {
+	if got := LoadTuning(other); got != nil {
 		t.Errorf("another driver has %+v", got)
 	}
-	devices := []device.Info{{Name: "CPU", Kind: device.CPU}, gpu, other}
-	Describe(devices)
-	if devices[1].LinkRate != known.LinkRate || devices[1].SortRate != known.SortRate ||
-		devices[0].LinkRate+devices[2].SortRate != 0 {
-		t.Errorf("described as %+v", devices)
+	foreign := tunedGPU
+	foreign.DriverName = "another"
+	if got := LoadTuning(foreign); got != nil {
+		t.Errorf("a device of another driver has %+v", got)
+	}
+	if removed, err := ForgetTuning(foreign); removed != "" || err != nil {
+		t.Errorf("a device of another driver: removed %q, %v", removed, err)
+	}
+	if removed, err := ForgetTuning(tunedGPU); removed != name || err != nil || LoadTuning(tunedGPU) != nil {
+		t.Errorf("removed %q, %v", removed, err)
 	}
 }
 
 // Whatever the file holds, it is no error, and misleads nobody.
-func TestStoreThatIsDamaged(t *testing.T) {
+func TestStoredTuningThatIsDamaged(t *testing.T) {
 	inCache(t)
-	name := save(t)
+	name := saveKnown(t)
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +99,7 @@ func TestStoreThatIsDamaged(t *testing.T) {
 		"noise":           "\x00\xff{]",
 		"another type":    `[1, 2]`,
 		"another version": replaced(`"version": 1`, `"version": 2`),
-		"another device":  replaced(gpu.Name, "Slow/GPU"),
+		"another device":  replaced(tunedGPU.Name, "Slow/GPU"),
 		"another driver":  replaced("driver 1.2", "driver 1.1"),
 		"other kernels":   replaced(`"kernels": "`, `"kernels": "0`),
 		"another key":     replaced(`"key": "u32"`, `"key": "u31"`),
@@ -102,19 +110,19 @@ func TestStoreThatIsDamaged(t *testing.T) {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := Load(gpu); got != nil {
+		if got := LoadTuning(tunedGPU); got != nil {
 			t.Errorf("%s was taken for %+v", what, got)
 		}
 	}
-	save(t)
-	if Load(gpu) == nil {
+	saveKnown(t)
+	if LoadTuning(tunedGPU) == nil {
 		t.Error("a damaged file cannot be replaced")
 	}
 }
 
-func TestStoreThatCannotBe(t *testing.T) {
+func TestTuningThatCannotBeStored(t *testing.T) {
 	inCache(t)
-	name, err := pathOf(gpu)
+	name, err := tuningPath(tunedGPU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,35 +133,35 @@ func TestStoreThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file where a folder should be
 		t.Fatal(err)
 	}
-	if _, err := Save(gpu, known); err == nil || !strings.Contains(err.Error(), gpu.Name) {
+	if _, err := SaveTuning(tunedGPU, known); err == nil || !strings.Contains(err.Error(), tunedGPU.Name) {
 		t.Errorf("kept nowhere: %v", err)
 	}
-	if got := Load(gpu); got != nil {
+	if got := LoadTuning(tunedGPU); got != nil {
 		t.Errorf("loaded %+v", got)
 	}
 }
 
-func FuzzLoad(f *testing.F) {
+func FuzzLoadTuning(f *testing.F) {
 	f.Add([]byte(`{"version":1,"device":"Fast/GPU 9000","tuning":{"sorts":[{"key":"u32","keysPerSecond":1e9}]}}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		inCache(t)
-		name := save(t)
+		name := saveKnown(t)
 		if err := os.WriteFile(name, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := Load(gpu); got != nil && !plausible(*got) {
+		if got := LoadTuning(tunedGPU); got != nil && !got.plausible() {
 			t.Errorf("loaded %+v", got)
 		}
 	})
 }
 
-func TestMerge(t *testing.T) {
-	found := opencl.Tuning{Sorts: []opencl.TunedSort{{Key: u32, Algorithm: "onesweep", Rate: 1}}, LinkRate: 7}
-	want := opencl.Tuning{Sorts: []opencl.TunedSort{found.Sorts[0], known.Sorts[1]}, LinkRate: 7, SortRate: known.SortRate}
-	if diff := cmp.Diff(want, Merge(&known, found)); diff != "" {
+func TestMergeTuning(t *testing.T) {
+	found := Tuning{Sorts: []TunedSort{{Key: narrow, Algorithm: "onesweep", Rate: 1}}, LinkRate: 7}
+	want := Tuning{Sorts: []TunedSort{found.Sorts[0], known.Sorts[1]}, LinkRate: 7, SortRate: known.SortRate}
+	if diff := cmp.Diff(want, found.Merge(&known)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(found, Merge(nil, found)); diff != "" {
+	if diff := cmp.Diff(found, found.Merge(nil)); diff != "" {
 		t.Error(diff)
 	}
 }
