@@ -1,9 +1,18 @@
 package plan
 
+// Copy is for an input that is in order already, or in reverse order. It cannot be requested.
+const Copy Strategy = "copy"
+
+// StageCopy is the stage of Copy, and a stage of Sift, which copies the records that are in order.
+const StageCopy = "copy"
+
+var copyStage = stageText{StageCopy, "copying what is in order"}
+
 // copying is the row of Copy.
 var copying = Properties{
 	Name:     Copy,
 	Way:      "the input is in order already, so copy it",
+	stages:   []stageText{copyStage},
 	InMemory: true,
 	weigh:    (*chooser).copy,
 }

@@ -1,9 +1,24 @@
 package plan
 
+// InCore sorts one chunk, which holds all records. It cannot be requested.
+const InCore Strategy = "in-core"
+
+// The stages of InCore, which other strategies have, too.
+const (
+	StageRead  = "read"        // read, and distribute to buckets
+	StageWrite = "sort, write" // sort the buckets and write them
+)
+
+var (
+	readStage  = stageText{StageRead, "reading the input"}
+	writeStage = stageText{StageWrite, "sorting, and writing the output"}
+)
+
 // inCore is the row of InCore.
 var inCore = Properties{
 	Name:          InCore,
 	Way:           "everything fits in memory",
+	stages:        []stageText{readStage, writeStage},
 	InMemory:      true,
 	HoldsAll:      true,
 	ReadsAllFirst: true,

@@ -2,10 +2,23 @@ package plan
 
 import "math"
 
+// Merge cuts the input into chunks by position and merges the sorted chunks.
+const Merge Strategy = "merge"
+
+// The stages of Merge.
+const (
+	StageRuns  = "sort runs" // read, sort and spill each chunk
+	StageMerge = "merge"
+)
+
 // merging is the row of Merge.
 var merging = Properties{
-	Name:          Merge,
-	Way:           "sort chunks that fit in memory, then merge them",
+	Name: Merge,
+	Way:  "sort chunks that fit in memory, then merge them",
+	stages: []stageText{
+		{StageRuns, "reading and sorting chunks, and spilling them"},
+		{StageMerge, "merging what was spilled"},
+	},
 	Requestable:   true,
 	Spills:        true,
 	DirectIO:      true,

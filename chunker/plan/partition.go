@@ -2,10 +2,23 @@ package plan
 
 import "fmt"
 
+// Partition distributes the records to parts by key range, and sorts one part after another.
+const Partition Strategy = "partition"
+
+// The stages of Partition.
+const (
+	StagePartition = "partition"  // spill each record to its part
+	StageParts     = "sort parts" // read back, sort and write each part
+)
+
 // partitioning is the row of Partition.
 var partitioning = Properties{
-	Name:          Partition,
-	Way:           "divide by key, then sort each part",
+	Name: Partition,
+	Way:  "divide by key, then sort each part",
+	stages: []stageText{
+		{StagePartition, "reading the input, and spilling it by key range"},
+		{StageParts, "sorting what was spilled"},
+	},
 	Requestable:   true,
 	Spills:        true,
 	SpillsAll:     true,

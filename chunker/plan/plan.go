@@ -16,24 +16,6 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// The stages of a sort, as plans and reports name them.
-const (
-	StageStart     = "start"       // open the inputs and the devices, plan, reserve the output
-	StageUnpack    = "decompress"  // of inputs to temporary files, where their decompressors do not fit the memory
-	StageRead      = "read"        // in core: read, and partition into buckets
-	StageWrite     = "sort, write" // in core: sort the buckets and write them
-	StagePasses    = "more passes" // multi-pass: read again, sort and write, after the first pass
-	StageRuns      = "sort runs"   // merge: read, sort and spill each chunk
-	StageMerge     = "merge"
-	StagePartition = "partition"  // partition: spill each record to its part
-	StageParts     = "sort parts" // partition: read back, sort and write each part
-	StageFinish    = "finish"     // fsync and rename
-	StageVerify    = "verify"
-	StageCheck     = "check"
-	StageCopy      = "copy" // of an input that is in order, or of what is
-	StageSift      = "sift" // find the records that are not in order
-)
-
 // Plan is what a sort would do and what that is expected to cost.
 type Plan struct {
 	Records      int64    `json:"records"`     // -1: not known before the end of the input

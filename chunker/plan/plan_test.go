@@ -739,3 +739,44 @@ func TestStrategiesInPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryStageHasWords holds that the row of a strategy describes each stage that its candidates have, so that no
+// other file needs to know the stages.
+func TestEveryStageHasWords(t *testing.T) {
+	seen := map[string]bool{}
+	note := func(all []stageText) {
+		for _, s := range all {
+			if s.Name == "" || s.Doing == "" || Doing(s.Name) != s.Doing {
+				t.Errorf("stage %q: the row says %q, reports say %q", s.Name, s.Doing, Doing(s.Name))
+			}
+			seen[s.Name] = true
+		}
+	}
+	note(commonStages)
+	for _, row := range Strategies {
+		note(row.stages)
+	}
+
+	planned := map[string]bool{}
+	for _, descents := range []int{0, 3, 1 << 9} {
+		for _, records := range []int64{-1, 1000, 1 << 30} {
+			f := factsOf(t, records, gib)
+			f.Sample.Descents = descents
+			for _, c := range choose(t, f).Considered {
+				for _, s := range c.Stages {
+					planned[s.Name] = true
+					has := func(text stageText) bool { return text.Name == s.Name }
+					if !slices.ContainsFunc(slices.Concat(commonStages, c.Strategy.Properties().stages), has) {
+						t.Errorf("strategy %s has the stage %q, and its row does not describe it", c.Strategy, s.Name)
+					}
+				}
+			}
+		}
+	}
+	if len(planned) < 8 || len(seen) < 14 {
+		t.Errorf("%d stages were planned, %d are described", len(planned), len(seen))
+	}
+	if got := Doing("another"); got != "another" {
+		t.Errorf("a stage that no table has: %q", got)
+	}
+}

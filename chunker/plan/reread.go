@@ -1,9 +1,16 @@
 package plan
 
+// Reread is multi-pass: it sorts one key range after another and reads the whole input for each.
+const Reread Strategy = "reread"
+
+// StagePasses is a stage of Reread: it reads again, sorts and writes, after the first pass.
+const StagePasses = "more passes"
+
 // rereading is the row of Reread.
 var rereading = Properties{
 	Name:        Reread,
 	Way:         "sort one key range at a time, reading the input for each",
+	stages:      []stageText{readStage, writeStage, {StagePasses, "reading the input again, part by part"}},
 	Requestable: true,
 	Hint:        "multi-pass",
 	InMemory:    true,

@@ -5,10 +5,17 @@ import (
 	"sort"
 )
 
+// Sift is for an input that is nearly sorted: it is read twice, and the records out of order wait in memory.
+const Sift Strategy = "sift"
+
+// StageSift is a stage of Sift: it finds the records that are out of order.
+const StageSift = "sift"
+
 // sifting is the row of Sift.
 var sifting = Properties{
 	Name:        Sift,
 	Way:         "the input is nearly sorted, so move only what is not",
+	stages:      []stageText{{StageSift, "reading the input, and taking out what is out of order"}, copyStage},
 	Requestable: true,
 	Hint:        "nearly in order",
 	InMemory:    true,

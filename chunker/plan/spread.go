@@ -6,10 +6,14 @@ import (
 	"math"
 )
 
+// Spread gives each of several devices a share of the records, and merges the shares out of their memories.
+const Spread Strategy = "spread"
+
 // spreading is the row of Spread.
 var spreading = Properties{
 	Name:          Spread,
 	Way:           "share the records among several devices, then merge",
+	stages:        []stageText{readStage, writeStage},
 	Requestable:   true,
 	ManyDevices:   true,
 	ReadsAllFirst: true,

@@ -5,18 +5,8 @@ import "slices"
 // Strategy is a way in which sorted chunks become one sorted output.
 type Strategy string
 
-// The strategies. InCore and Copy cannot be asked for: they are what happens when all records fit one chunk, or are
-// in order as they stand.
-const (
-	Auto      Strategy = "auto"
-	Merge     Strategy = "merge"     // chunks by position, then a k-way merge
-	Partition Strategy = "partition" // parts by key range, each sorted, one after another
-	Spread    Strategy = "spread"    // a share for each of several devices, merged out of their memories
-	Reread    Strategy = "reread"    // multi-pass: chunks by key range, the input is read once more for each
-	InCore    Strategy = "in-core"
-	Copy      Strategy = "copy" // the input is in order already, or in reverse order
-	Sift      Strategy = "sift" // the input is nearly in order: it is read twice, and what is not waits in memory
-)
+// Auto leaves the choice to the planner. Each strategy declares its own name in its own file.
+const Auto Strategy = "auto"
 
 // Properties are what the planner, the engine and the command need to know of a strategy. Only the strategy's own file
 // compares its name: everything else asks for a property.
@@ -25,6 +15,8 @@ type Properties struct {
 	Way         string // what it does, in a few words
 	Requestable bool   // users can ask for it by name
 	Hint        string // of a requestable strategy, in the help; "": its name says enough
+
+	stages []stageText // the stages that its candidates have, but for the common ones
 
 	Spills        bool // writes temporary data
 	SpillsAll     bool // writes all records to temporary data, even if few are wanted

@@ -168,23 +168,11 @@ func writeStats(w io.Writer, r *session.Report) {
 	writeRows(w, rows)
 }
 
-// doings are what a sort does in each stage, for people.
-var doings = map[string]string{
-	plan.StageUnpack: "decompressing inputs to temporary files",
-	plan.StageStart:  "opening the inputs and devices", plan.StageRead: "reading the input",
-	plan.StageWrite: "sorting, and writing the output", plan.StagePasses: "reading the input again, part by part",
-	plan.StageRuns: "reading and sorting chunks, and spilling them", plan.StageMerge: "merging what was spilled",
-	plan.StagePartition: "reading the input, and spilling it by key range", plan.StageParts: "sorting what was spilled",
-	plan.StageFinish: "the disk, until the output was safe on it", plan.StageVerify: "verifying the output",
-	plan.StageCheck: "reading the input, to check it", plan.StageCopy: "copying what is in order",
-	plan.StageSift: "reading the input, and taking out what is out of order",
-}
-
 // limitedBy tells what took the longest, and how much of the time.
 func limitedBy(r *session.Report) string {
 	for _, p := range r.Detail.Phases {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
-			return fmt.Sprintf("%s (%.0f %% of the time)", cmp.Or(doings[p.Name], p.Name), 100*min(p.Seconds/r.Seconds, 1))
+			return fmt.Sprintf("%s (%.0f %% of the time)", plan.Doing(p.Name), 100*min(p.Seconds/r.Seconds, 1))
 		}
 	}
 	return ""

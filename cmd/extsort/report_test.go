@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,23 +8,6 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/session"
 )
-
-// What a report says to limit a sort is a sentence for every stage that package plan names.
-func TestReportsKnowAllStages(t *testing.T) {
-	source, err := os.ReadFile("../../chunker/plan/plan.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stages := regexp.MustCompile(`(?m)^\tStage\w+ += "(.+?)"`).FindAllSubmatch(source, -1)
-	if len(stages) < 13 {
-		t.Fatalf("found only %q", stages)
-	}
-	for _, stage := range stages {
-		if doings[string(stage[1])] == "" {
-			t.Errorf("nothing is said of %s", stage[1])
-		}
-	}
-}
 
 // Each stage that was predicted stands beside the one that ran, and another strategy than the planned one is told.
 func TestReportsTellWhatRan(t *testing.T) {

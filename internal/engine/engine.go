@@ -118,7 +118,7 @@ func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	}
 	r.Meter.expect(stages)
 	r.pool = newPool(r, c)
-	err := safely.Call(func() error { return strategies[c.Strategy](ctx, r, c) })
+	err := safely.Call(func() error { return Strategies[c.Strategy](ctx, r, c) })
 	return errors.Join(err, r.pool.close())
 }
 

@@ -9,11 +9,11 @@ import (
 // TestEveryStrategyRuns: whatever a plan may weigh, the engine can run.
 func TestEveryStrategyRuns(t *testing.T) {
 	for _, s := range plan.Strategies {
-		if strategies[s.Name] == nil {
+		if Strategies[s.Name] == nil {
 			t.Errorf("the engine has no %s", s.Name)
 		}
 	}
-	if len(strategies) != len(plan.Strategies) {
-		t.Errorf("the engine has %d strategies, plans %d", len(strategies), len(plan.Strategies))
+	if len(Strategies) != len(plan.Strategies) {
+		t.Errorf("the engine has %d strategies, plans %d", len(Strategies), len(plan.Strategies))
 	}
 }

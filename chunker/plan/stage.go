@@ -1,0 +1,41 @@
+package plan
+
+// The stages that belong to no strategy. Each strategy declares its own stages in its own file.
+const (
+	StageStart  = "start"      // open the inputs and the devices, plan, reserve the output
+	StageUnpack = "decompress" // of inputs to temporary files, if their decompressors do not fit the memory
+	StageFinish = "finish"     // fsync and rename
+	StageVerify = "verify"
+	StageCheck  = "check"
+)
+
+// A stageText describes a stage of a sort to users.
+type stageText struct {
+	Name  string // as plans and reports name it
+	Doing string // what the sort does meanwhile, which may be what limits it
+}
+
+// commonStages are the stages that belong to no strategy.
+var commonStages = []stageText{
+	{StageStart, "opening the inputs and devices"},
+	{StageUnpack, "decompressing inputs to temporary files"},
+	{StageFinish, "the disk, until the output was safe on it"},
+	{StageVerify, "verifying the output"},
+	{StageCheck, "reading the input, to check it"},
+}
+
+// Doing returns what a sort does in a stage, in words for users. For a stage that no table has, it returns its name.
+func Doing(stage string) string {
+	tables := [][]stageText{commonStages}
+	for _, row := range Strategies {
+		tables = append(tables, row.stages)
+	}
+	for _, stages := range tables {
+		for _, s := range stages {
+			if s.Name == stage {
+				return s.Doing
+			}
+		}
+	}
+	return stage
+}
