@@ -16,7 +16,7 @@ import (
 // kind has more in it than records, or is compressed by what cannot be read here; "": none that is known.
 func ForeignName(first []byte) string {
 	if f := recognise(foreignCompressions, first); f != nil {
-		return "compressed by " + f.name
+		return "compressed with " + f.name
 	}
 	if c := byMagic(first); c != nil {
 		return c.found

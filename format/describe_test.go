@@ -11,7 +11,7 @@ import (
 
 func TestForeignName(t *testing.T) {
 	for first, want := range map[string]string{
-		"\xfd7zXZ\x00 and so on": "compressed by xz",
+		"\xfd7zXZ\x00 and so on": "compressed with xz",
 		"SQLite format 3\x00":    "an SQLite database",
 		"\x93NUMPY":              "a NumPy array",
 		"01234567":               "",

@@ -61,12 +61,12 @@ func (r Recognition) CheckPacked(first []byte) error {
 	}
 	for _, c := range codecs {
 		if c.unreadable != nil && c.unreadable(first) != "" {
-			return fmt.Errorf("this is compressed by %s %s: decompress it first (%s -dc FILE | extsort ...); or %v none "+
+			return fmt.Errorf("this is compressed with %s %s: decompress it first (%s -dc FILE | extsort ...); or %v none "+
 				"to sort its bytes as they are", c.name, c.unreadable(first), c.name, option.Decompress)
 		}
 	}
 	if f := recognise(foreignCompressions, first); f != nil {
-		return fmt.Errorf("this is compressed by %s: decompress it first (%s -dc FILE | extsort ...); or "+
+		return fmt.Errorf("this is compressed with %s: decompress it first (%s -dc FILE | extsort ...); or "+
 			"%v none to sort its bytes as they are", f.name, f.name, option.Decompress)
 	}
 	return nil

@@ -151,7 +151,7 @@ func TestContainersAreRecognised(t *testing.T) {
 func TestForeignCompressionsAreRefusedByName(t *testing.T) {
 	first := []byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46")
 	err := Recognition{}.CheckPacked(first)
-	if err == nil || err.Error() != "this is compressed by xz: decompress it first (xz -dc FILE | extsort ...); "+
+	if err == nil || err.Error() != "this is compressed with xz: decompress it first (xz -dc FILE | extsort ...); "+
 		"or Options.Decompress none to sort its bytes as they are" {
 		t.Error(err)
 	}

@@ -85,13 +85,13 @@ func Divide(f *Facts) Sizes {
 	if f.unified() {
 		b = b.with("driver", min(driverBytes, b.Chunks()/2))
 	}
-	b = b.with("left alone: it takes longer to touch than it saves", f.unused)
+	b = b.with("unused: touching it takes longer than it saves", f.unused)
 	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
 	s.PartBytes, s.Parts = f.parts(b.Chunks())
 	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.RequestBytes = f.requests(b.Chunks())
-	b = b.with("requests of remote inputs", s.RequestBytes)
-	b = b.with("not needed for the limit", unneeded(f, b.Chunks()))
+	b = b.with("requests for remote inputs", s.RequestBytes)
+	b = b.with("not needed, because few records are written", unneeded(f, b.Chunks()))
 	reading := decoderBytes(f)
 	codecs := func(n int) int64 { return reading + format.CodecMemory(f.Output.Codec, n) }
 	s.CodecWorkers = mostWorkers(s.Workers, b.Chunks()/2, codecs)
@@ -102,19 +102,19 @@ func Divide(f *Facts) Sizes {
 	b = b.with("pipe", s.PipeBytes)
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.IndexBytes = indexShare(f, s.BlockBytes, b.Chunks())
-	b = b.with("index of spill", s.IndexBytes)
+	b = b.with("index of temporary files", s.IndexBytes)
 	coders := func(n int) int64 { return spillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
-	b = b.with("compression of spill", min(coders(s.SpillCoders), b.Chunks()/2))
+	b = b.with("compression of temporary files", min(coders(s.SpillCoders), b.Chunks()/2))
 	s.Queue = f.queue(b.Chunks())
-	b = b.with("requests past the page cache", s.Queue.memory())
+	b = b.with("direct I/O requests", s.Queue.memory())
 	if f.Asked.Unique {
 		size := int64(f.recordSize())
 		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
 		b = b.with("unique", min(int64(s.Workers)*block, b.Chunks()/4))
 	}
 	if f.Asked.Remade {
-		b = b.with("records made anew", min(int64(s.Workers)*int64(s.BlockBytes+RemadeBytes), b.Chunks()/4))
+		b = b.with("transformed records", min(int64(s.Workers)*int64(s.BlockBytes+RemadeBytes), b.Chunks()/4))
 	}
 	s.Workers = limitWorkers(f, s.Workers, b.Chunks())
 	s.Budget, s.MergeBytes = b, b.Chunks()-b.Chunks()/8 // the rest: indexes in the order of keys, and garbage
@@ -294,7 +294,7 @@ func (e *MemoryError) Error() string {
 func TooLittle(f *Facts) error {
 	workers, advice, least := "one worker", fmt.Sprintf("raise %v", option.MemoryBytes), leastMemory(f)
 	if least > f.Asked.MemoryBytes {
-		advice = fmt.Sprintf("raise %v, to %d MiB at least", option.MemoryBytes, least>>20)
+		advice = fmt.Sprintf("raise %v to at least %d MiB", option.MemoryBytes, least>>20)
 	} else {
 		least = 0
 	}

@@ -11,7 +11,7 @@ const (
 
 var (
 	readStage  = stageText{StageRead, "reading the input"}
-	writeStage = stageText{StageWrite, "sorting, and writing the output"}
+	writeStage = stageText{StageWrite, "sorting and writing the output"}
 )
 
 // inCore is the row of InCore.
@@ -26,9 +26,9 @@ var inCore = Properties{
 }
 
 func (c *chooser) inCore() Candidate {
-	a := Candidate{ChunkRecords: c.capacity, Chunks: 1, Possible: true, Why: "fits one chunk"}
+	a := Candidate{ChunkRecords: c.capacity, Chunks: 1, Possible: true, Why: "everything fits in one chunk"}
 	if c.f.Records < 0 || c.f.Records > c.capacity {
-		a.Possible, a.Why = false, "does not fit one chunk"
+		a.Possible, a.Why = false, "does not fit in one chunk"
 	}
 	n := c.known()
 	a.Stages = []Stage{

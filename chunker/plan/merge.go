@@ -16,8 +16,8 @@ var merging = Properties{
 	Name: Merge,
 	Way:  "sort chunks that fit in memory, then merge them",
 	stages: []stageText{
-		{StageRuns, "reading and sorting chunks, and spilling them"},
-		{StageMerge, "merging what was spilled"},
+		{StageRuns, "reading, sorting and spilling chunks"},
+		{StageMerge, "merging the sorted chunks"},
 	},
 	Requestable:   true,
 	Spills:        true,
@@ -35,7 +35,7 @@ func (c *chooser) merge() Candidate {
 	a := Candidate{ChunkRecords: c.capacity, Possible: true,
 		Why: "one pass to sort runs, one to merge them"}
 	if c.f.Records < 0 {
-		a.Why, a.Temp, a.Room, a.Levels = "works without knowing the size of the input", -1, -1, 1
+		a.Why, a.Temp, a.Room, a.Levels = "does not need to know the size of the input", -1, -1, 1
 		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
 		return a
 	}
@@ -48,10 +48,10 @@ func (c *chooser) merge() Candidate {
 	}
 	spilled := max(merged-kept, 0)
 	if a.Kept = int64(kept) * int64(c.f.recordSize()); a.Kept > 0 {
-		a.Why += "; the last stays in memory"
+		a.Why += "; the last run stays in memory"
 	}
 	if !c.sizes.Merges(c.f) {
-		a.Possible, a.Why = false, "too little memory for blocks of such records"
+		a.Possible, a.Why = false, "too little memory for blocks of records this large"
 	}
 	again := rewritten(a.Chunks, c.sizes.FanIn)
 	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))

@@ -16,8 +16,8 @@ var partitioning = Properties{
 	Name: Partition,
 	Way:  "divide by key, then sort each part",
 	stages: []stageText{
-		{StagePartition, "reading the input, and spilling it by key range"},
-		{StageParts, "sorting what was spilled"},
+		{StagePartition, "reading the input and spilling it by key range"},
+		{StageParts, "sorting the spilled parts"},
 	},
 	Requestable:   true,
 	Spills:        true,
@@ -63,9 +63,9 @@ func (c *chooser) partition() Candidate {
 		Why: "one pass to partition, one to sort the parts"}
 	switch limit := c.f.Asked.Limit; {
 	case limit > 0 && (c.f.Records < 0 || limit < c.f.Records):
-		a.Possible, a.Why = false, "would store all records for a small result"
+		a.Possible, a.Why = false, "would spill all records for a small result"
 	case !c.sizes.Merges(c.f):
-		a.Possible, a.Why = false, "too little memory to merge a part that turns out too large"
+		a.Possible, a.Why = false, "too little memory to merge a part that turns out to be too large"
 	}
 	if c.f.Records < 0 {
 		return c.partitionStream(a)

@@ -253,7 +253,7 @@ func candidates(c *chooser, directIO bool) (all []Candidate) {
 	return all
 }
 
-const askedFor = "asked for"
+const askedFor = "requested"
 
 // rank orders what is asked for before what is possible, and that before the rest.
 func (a *Candidate) rank() int {
@@ -285,7 +285,7 @@ func preferInCore(all []Candidate) {
 	}
 	for i := range all {
 		if all[i].Possible && !all[i].Strategy.Properties().InMemory {
-			all[i].Possible, all[i].Why = false, "one chunk holds everything"
+			all[i].Possible, all[i].Why = false, "everything fits in one chunk"
 		}
 	}
 }
@@ -294,7 +294,7 @@ func preferInCore(all []Candidate) {
 func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
 		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.Room) {
-			a.Possible, a.Why = false, fmt.Sprintf("needs %s of temporary data, but only %s are free",
+			a.Possible, a.Why = false, fmt.Sprintf("needs %s of temporary data, but only %s is free",
 				human.Bytes(a.Room), human.Bytes(c.f.Spill.Free))
 			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
 		}
@@ -321,11 +321,11 @@ func (c *chooser) leaveOutUnkept(all []Candidate) {
 		p := a.Strategy.Properties()
 		switch {
 		case p.Resumable && c.f.Kept.begun():
-			a.Why = "the checkpoint has runs"
+			a.Why = "continues with the runs of the checkpoint"
 		case c.f.Kept.begun():
-			a.Possible, a.Why = false, "the checkpoint has runs, which are merged"
+			a.Possible, a.Why = false, "the checkpoint already has runs to merge"
 		case p.losesWork != nil && p.losesWork(a):
-			a.Possible, a.Why = false, "a checkpoint keeps runs"
+			a.Possible, a.Why = false, "a checkpoint can keep only runs"
 		}
 	}
 }

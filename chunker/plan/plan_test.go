@@ -552,7 +552,7 @@ func TestIndexOfPartition(t *testing.T) {
 		if fits := need <= s.IndexBytes; fits != c.fits {
 			t.Errorf("%s: the index of %d blocks takes %d bytes of %d", c.name, blocks, need, s.IndexBytes)
 		}
-		line := slices.IndexFunc(p.Budget.Lines, func(l line) bool { return l.For == "index of spill" })
+		line := slices.IndexFunc(p.Budget.Lines, func(l line) bool { return l.For == "index of temporary files" })
 		if line < 0 || p.Budget.Lines[line].Bytes != s.IndexBytes {
 			t.Errorf("%s: the budget %v has no line of %d bytes", c.name, p.Budget.Lines, s.IndexBytes)
 		}

@@ -10,7 +10,7 @@ const StagePasses = "more passes"
 var rereading = Properties{
 	Name:        Reread,
 	Way:         "sort one key range at a time, reading the input for each",
-	stages:      []stageText{readStage, writeStage, {StagePasses, "reading the input again, part by part"}},
+	stages:      []stageText{readStage, writeStage, {StagePasses, "reading the input again for each key range"}},
 	Requestable: true,
 	Hint:        "multi-pass",
 	InMemory:    true,
@@ -43,9 +43,9 @@ func (c *chooser) reread() Candidate {
 	}
 	switch {
 	case c.f.Records <= c.capacity && !few:
-		a.Why = "one chunk holds everything"
+		a.Why = "everything fits in one chunk"
 	case a.Chunks > 1 && !c.f.Output.File:
-		a.Why = "would write to a stream while it still reads the input"
+		a.Why = "would write to a stream while it is still reading the input"
 	case a.Chunks > 1 && !c.f.staysCached():
 		a.Why = rereadNeeds
 	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses || !few && !c.f.keysFit(a.ChunkRecords):
@@ -66,8 +66,8 @@ func (c *chooser) reread() Candidate {
 	return c.finished(a, n, 0)
 }
 
-const rereadNeeds = "needs records of up to 16 bytes in a few chunks or plain numbers of 3 to 8, " +
-	"not too often the same, in files that the page cache holds"
+const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain numbers of 3 to 8 bytes, " +
+	"with few duplicates, in files that fit in the page cache"
 
 // maxWholePasses is how many passes may pay for records that are sorted whole: their order is kept account of in all
 // that is read.

@@ -14,10 +14,10 @@ const StageSift = "sift"
 // sifting is the row of Sift.
 var sifting = Properties{
 	Name:        Sift,
-	Way:         "the input is nearly sorted, so move only what is not",
-	stages:      []stageText{{StageSift, "reading the input, and taking out what is out of order"}, copyStage},
+	Way:         "the input is nearly sorted, so move only the records out of order",
+	stages:      []stageText{{StageSift, "finding the records that are out of order"}, copyStage},
 	Requestable: true,
-	Hint:        "nearly in order",
+	Hint:        "nearly sorted",
 	InMemory:    true,
 	DirectIO:    true,
 	weigh:       (*chooser).sift,
@@ -68,7 +68,7 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 // sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
 // belongs, what it has taken (package sift).
 func (c *chooser) sift() Candidate {
-	a := Candidate{Why: "nearly in order: the remaining records are sorted in memory"}
+	a := Candidate{Why: "nearly sorted: the records out of order are sorted in memory"}
 	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
 	var index int64
 	a.Together, index = c.sizes.siftBlock(c.f)
@@ -76,14 +76,14 @@ func (c *chooser) sift() Candidate {
 	a.ChunkRecords = max(memory, 0) / strayShare / size
 	switch {
 	case !c.f.canSift():
-		a.Why = "needs the CPU, files that it can read twice and the complete output"
+		a.Why = "needs the CPU, inputs that can be read twice, and no limit"
 	case c.strays < 0:
-		a.Why = "the sample is far from in order"
+		a.Why = "the sample is not nearly sorted"
 	default:
 		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))
 		a.ChunkRecords = min(a.ChunkRecords, room, c.capacity)
 		if a.Possible = c.strays <= float64(a.ChunkRecords); !a.Possible {
-			a.Why = "too little memory for the records out of order"
+			a.Why = "too little memory for the records that are out of order"
 		}
 	}
 	n := c.known()

@@ -68,6 +68,6 @@ func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	if kept {
 		advice = fmt.Sprintf("free some space, or name another with %v", option.Checkpoint)
 	}
-	return &RoomError{fmt.Sprintf("temporary directory %s: the sort needs %s at least%s, but only %s are free (%s)",
+	return &RoomError{fmt.Sprintf("temporary directory %s: the sort needs at least %s%s, but only %s is free (%s)",
 		strings.Join(folders, ", "), human.Bytes(least), beside, human.Bytes(free), advice)}
 }

@@ -12,7 +12,7 @@ const Spread Strategy = "spread"
 // spreading is the row of Spread.
 var spreading = Properties{
 	Name:          Spread,
-	Way:           "share the records among several devices, then merge",
+	Way:           "share the records among several devices, then merge them",
 	stages:        []stageText{readStage, writeStage},
 	Requestable:   true,
 	ManyDevices:   true,
@@ -52,11 +52,11 @@ func (c *chooser) spread() Candidate {
 	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}
 	switch {
 	case !fit:
-		a.Why = "needs several devices whose memories hold all of the data"
+		a.Why = "needs several devices that together hold all data"
 	case !c.f.onGPUs():
 		a.Why = "the devices are not GPUs"
 	case c.f.Records <= c.capacity:
-		a.Why = "one device holds all of the data"
+		a.Why = "one device holds all data"
 	default:
 		a.Possible, a.Why = true, "each device sorts a share; the shares are merged into the output"
 	}

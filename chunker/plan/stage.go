@@ -19,9 +19,9 @@ type stageText struct {
 var commonStages = []stageText{
 	{StageStart, "opening the inputs and devices"},
 	{StageUnpack, "decompressing inputs to temporary files"},
-	{StageFinish, "the disk, until the output was safe on it"},
+	{StageFinish, "syncing the output to disk"},
 	{StageVerify, "verifying the output"},
-	{StageCheck, "reading the input, to check it"},
+	{StageCheck, "reading and checking the input"},
 }
 
 // Doing returns what a sort does in a stage, in words for users. For a stage that no table has, it returns its name.

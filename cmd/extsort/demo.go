@@ -63,7 +63,7 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 	f.opt.Record = format.Spec{RecordSize: demoRecord, Keys: []string{"0:u64"}}
 	f.opt.TempDirs = []string{folder}
 	f.opt.Verify = true
-	fmt.Fprintf(a.out, "The tour of extsort, in %s.\n\n", folder)
+	fmt.Fprintf(a.out, "A tour of extsort, in %s.\n\n", folder)
 	return a.tour(ctx, f, max(f.size/demoRecord, 1)*demoRecord)
 }
 
@@ -114,5 +114,6 @@ func (a *app) tellOfSort(r *session.Report) {
 		{"   device", r.Device},
 	})
 	fmt.Fprintf(a.out, "3. verified   in %s: the keys are in order, and no record is lost\n", human.Time(verifying))
-	fmt.Fprintf(a.out, "\nAll files of the tour are removed. Next, look at a file of yours:\n  extsort info FILE\n")
+	fmt.Fprintln(a.out, "\nAll files of the tour have been removed. Next, look at one of your own files:")
+	fmt.Fprintln(a.out, "  extsort info FILE")
 }

@@ -46,7 +46,7 @@ func deviceRows(ctx context.Context, d device.Info) []row {
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
-		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)), "the host's")},
+		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)), "host memory")},
 		{"   chunk", largestChunk(ctx, d)},
 		{"   link", measured(d.LinkRate)},
 		{"   sort u64", measured(d.SortRate)},

@@ -129,14 +129,14 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 		return err
 	}
 	each := func(n int) string {
-		return fmt.Sprintf("%d, of %s each", n, human.Bytes(p.Bytes()/int64(n)))
+		return fmt.Sprintf("%d of %s each", n, human.Bytes(p.Bytes()/int64(n)))
 	}
 	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
 		{"tasks", fmt.Sprintf("%d run, %d cut, %d merge, 1 verify", p.Runs, dist.CutTasks(p), p.Parts)},
-		{"moved", human.Bytes(cost.Moved) + " read, and as much written"},
-		{"predicted", fmt.Sprintf("run %s, merge %s, each on a machine like this one", human.Estimate(cost.RunSeconds),
+		{"I/O", human.Bytes(cost.Moved) + " read and " + human.Bytes(cost.Moved) + " written"},
+		{"predicted", fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
 			human.Estimate(cost.Merge))},
 	}, simulated...)
 	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder}))
@@ -247,10 +247,14 @@ func distStatus(a *app) *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(a.out).Encode(s)
 			}
-			next := when(s.Next != "", "extsort dist %s %s", s.Next, args[0])
+			next := "nothing: the output is complete in " + w.Plan.Output
+			if s.Next != "" {
+				next = fmt.Sprintf("extsort dist %s %s", s.Next, args[0])
+			}
 			writeRows(a.out, []row{
-				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "to be done")},
-				{"parts", done(s.Parts, s.Left)}, {"next", cmp.Or(next, "nothing: the output is "+w.Plan.Output)},
+				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
+				{"parts", done(s.Parts, s.Left)},
+				{"next", next},
 			})
 			return nil
 		}))
@@ -258,7 +262,7 @@ func distStatus(a *app) *cobra.Command {
 
 // done says how many of all tasks are, and which are not.
 func done(all int, left []int) string {
-	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", without %s", dist.Ranges(left))
+	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
 
 func distScript(a *app) *cobra.Command {

@@ -259,7 +259,7 @@ func (f *reportFlags) group(opt *session.Options) group {
 	addProgress(g, &f.progress, "show progress; auto shows it only on a terminal")
 	g.bool(&f.quiet, "quiet,q", "no progress and no warnings, only errors")
 	g.add(&value[string]{to: &f.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}, parse: parseStats},
-		"stats", "print what was done, the time of each phase and the resources used").NoOptDefVal = "text"
+		"stats", "print what was done, the time of each stage and the resources used").NoOptDefVal = "text"
 	g.bool(&f.explain, "explain", "compare the plan's predictions with the measured times").
 		notWith("-c")
 	g.bool(&opt.Verify, "verify",

@@ -229,7 +229,7 @@ SIZE is in bytes, or has a suffix K M G T (powers of 1024; also KB, KiB ...).
 N and COUNT are numbers of records, or have a suffix k M G (powers of 1000) or
 Ki Mi Gi (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
 NumPy arrays and .npz archives (--member) are recognised if -t, -R and -f are
-not given. Inputs compressed by a codec that --decompress lists are recognised
+not given. Inputs compressed with a codec that --decompress lists are recognised
 by their first bytes (s2 includes snappy). Files of other formats (.xz, Parquet,
 Arrow, HDF5, FITS ...) are refused with -t and -R, unless --raw is given.
 Inputs can be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs

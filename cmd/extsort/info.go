@@ -115,7 +115,7 @@ func writeInfo(w io.Writer, r *info.Report) {
 
 func infoSize(r *info.Report) string {
 	packed := r.Compression != ""
-	data := when(packed, ", compressed by %s", r.Compression) +
+	data := when(packed, ", compressed with %s", r.Compression) +
 		when(packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
 	switch {
 	case r.Bytes >= 0:
@@ -123,16 +123,16 @@ func infoSize(r *info.Report) string {
 	case r.DataBytes >= 0 && data == "":
 		return plural(r.DataBytes, "byte")
 	}
-	return "not known before it ends" + data
+	return "unknown until the input ends" + data
 }
 
 func infoContainer(r *info.Report) string {
 	header := when(r.HeaderBytes > 0, ", %s of header", plural(r.HeaderBytes, "byte"))
 	switch r.Container {
 	case "raw":
-		return when(r.RecordSize == 0, "none that is known") + when(r.RecordSize > 0, "plain records")
+		return when(r.RecordSize == 0, "unknown") + when(r.RecordSize > 0, "plain records")
 	case "text":
-		return "text in lines, which sort sorts"
+		return "lines of text (use sort)"
 	}
 	c := format.Spec{Format: r.Container}.Container()
 	return cmp.Or(when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name) + when(c.ListsFields, "%s", header)
@@ -151,18 +151,18 @@ func scanRows(s *info.Scan) []row {
 	if s == nil || s.Records == 0 {
 		return nil
 	}
-	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(!s.Start, " from all over")
-	looked := cmp.Or(when(!s.All, "%s (--all looks at all)", some), "all records")
-	equal := humanize.Comma(s.EqualNeighbours) + " equal the record before" + when(!s.Sorted,
-		"; in a sample of %s %s came before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
+	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(!s.Start, " from the whole file")
+	looked := cmp.Or(when(!s.All, "%s (--all scans all)", some), "all records")
+	equal := humanize.Comma(s.EqualNeighbours) + " equal to the previous record" + when(!s.Sorted,
+		"; in a sample of %s, %s occurred before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
 	return []row{
-		{"  looked at", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
+		{"  scanned", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
 		{"  NaNs", when(s.NaNs > 0, "%s", plural(s.NaNs, "record"))},
 	}
 }
 
 func order(s *info.Scan) string {
-	so, d := when(!s.All, ", as far as was looked at"), s.Disorder
+	so, d := when(!s.All, " in the scanned records"), s.Disorder
 	switch {
 	case s.Sorted:
 		return "in order" + so
@@ -170,14 +170,14 @@ func order(s *info.Scan) string {
 		return "in reverse order" + so
 	}
 	return fmt.Sprintf("not in order: record %d (byte %d) is %s after %s", d.Record+1, d.Byte, d.Key, d.After) +
-		when(d.AfterRecord != d.Record-1, " of record %d", d.AfterRecord+1)
+		when(d.AfterRecord != d.Record-1, " in record %d", d.AfterRecord+1)
 }
 
 // writeSizes tells which record sizes are likely, where none is known.
 func writeSizes(w io.Writer, r *info.Report) {
 	if len(r.RecordSizes) == 0 {
 		if r.Container == "raw" && r.RecordSize == 0 {
-			fmt.Fprintf(w, "\nno record size stands out%s\n", fitting(r.DataBytes))
+			fmt.Fprintf(w, "\nno likely record size%s\n", fitting(r.DataBytes))
 		}
 		return
 	}
@@ -193,14 +193,16 @@ func writeSizes(w io.Writer, r *info.Report) {
 	}
 	fmt.Fprintln(w)
 	writeTable(w, lines)
-	fmt.Fprintln(w, "same bytes: of those one, two, three … records apart; a record may also be several of these")
+	fmt.Fprintln(w, "same bytes: equal to the byte one, two, three … records earlier; "+
+		"by chance: equal to any other byte\n"+
+		"the true record size may be a multiple of a likely one")
 	switch likely := r.RecordSizes[0]; {
 	case likely.Header > 0:
-		fmt.Fprintf(w, "a header of %s before the records, as it seems: --skip-bytes %d\n",
+		fmt.Fprintf(w, "%s before the records seem to be a header: --skip-bytes %d\n",
 			plural(likely.Header, "byte"), likely.Header)
 	case likely.LeftOver > 0:
-		fmt.Fprintf(w, "left over: %d, %d, %d … bytes before the records (--skip-bytes) or after them (--records, "+
-			"--skip-tail), or the last one was cut short\n",
+		fmt.Fprintf(w, "left over: a header of %d, %d, %d … bytes (--skip-bytes), bytes after the records "+
+			"(--skip-tail), or an incomplete last record\n",
 			likely.LeftOver, likely.LeftOver+int64(likely.RecordSize), likely.LeftOver+2*int64(likely.RecordSize))
 	}
 }
@@ -213,7 +215,7 @@ func fitting(dataBytes int64) string {
 			sizes += fmt.Sprintf(" %d", n)
 		}
 	}
-	return when(sizes != "", "; up to 64 these would fit:%s", sizes)
+	return when(sizes != "", "; sizes up to 64 that divide the file:%s", sizes)
 }
 
 // percent has one digit after the point where that says more.

@@ -71,7 +71,7 @@ func guessKey(shown []info.Record, size int) keyGuess {
 				key := fmt.Sprintf("%d:%s", offset, t.name)
 				first := dateText(c, numbers[0])
 				last := dateText(c, numbers[len(numbers)-1])
-				return keyGuess{key, fmt.Sprintf("%s is a time in %s: %s to %s", key, c.name, first, last)}
+				return keyGuess{key, fmt.Sprintf("%s looks like a time in %s: %s to %s", key, c.name, first, last)}
 			}
 		}
 	}

@@ -27,13 +27,13 @@ func TestKeysAreGuessed(t *testing.T) {
 		key, said string
 	}{
 		{"seconds", shownOf(binary.LittleEndian, 1764230000, 1764230001), 16, "8:u64",
-			"8:u64 is a time in seconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21 UTC"},
+			"8:u64 looks like a time in seconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21 UTC"},
 		{"milliseconds, big-endian", shownOf(binary.BigEndian, 1764230000000, 1764230000000, 1764230001500), 16, "8:u64be",
-			"8:u64be is a time in milliseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21.5 UTC"},
+			"8:u64be looks like a time in milliseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21.5 UTC"},
 		{"microseconds", shownOf(binary.LittleEndian, 1764230000000000, 1764230000000001), 16, "8:u64",
-			"8:u64 is a time in microseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:20.000001 UTC"},
+			"8:u64 looks like a time in microseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:20.000001 UTC"},
 		{"nanoseconds", shownOf(binary.LittleEndian, 1764230000000000000, 1764230000000000007), 16, "8:u64",
-			"8:u64 is a time in nanoseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:20.000000007 UTC"},
+			"8:u64 looks like a time in nanoseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:20.000000007 UTC"},
 		{"times that fall", shownOf(binary.LittleEndian, 1764230001, 1764230000), 16, "0:u64", ""},
 		{"the same time", shownOf(binary.LittleEndian, 1764230000, 1764230000), 16, "0:u64", ""},
 		{"one record", shownOf(binary.LittleEndian, 1764230000), 16, "0:u64", ""},

@@ -112,7 +112,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 		return writeObject(a.out, p, nil)
 	}
 	if c := p.Checkpoint; c != nil && c.Complete {
-		fmt.Fprintf(a.out, "the output is complete, and only %s remains to be removed: run the sort\n", c.Folder)
+		fmt.Fprintf(a.out, "the output is complete: run the sort once more to remove %s\n", c.Folder)
 		return nil
 	}
 	command, err := f.command(cmd.Flags(), a.args[1:], files, assumed)
@@ -195,11 +195,11 @@ func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext
 	opt := &f.opt
 	writeRows(w, []row{
 		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
-			when(shown.pipe, "; assumed to be random, as a plan does not read a pipe")},
+			when(shown.pipe, "; assumed to be random, because a plan does not read pipes")},
 		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
 			p.Strategy.Properties().Way},
-		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", with the buffers of the device") +
-			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
+		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", including the buffers of the device") +
+			when(p.UnusedMemory > 0, "; %s of it stay unused, which is faster here", human.Bytes(p.UnusedMemory))},
 		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +
 			when(shown.assumedOutput && !planFills(p, opt), "assumed to be a file, as there is no -o")},
 		{"replaces", planReplaced(opt)},
@@ -232,7 +232,7 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 		{"algorithm", p.Algorithm + when(p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"))},
 		{"chunk", when(p.Chunks != 1, "up to %s, %s", plural(p.ChunkRecords, "record"),
 			human.Bytes(p.ChunkRecords*size))},
-		{"in memory", when(p.KeptBytes > 0, "%s of the last chunk, until the merge", human.Bytes(p.KeptBytes))},
+		{"in memory", when(p.KeptBytes > 0, "%s of the last chunk, which are not spilled", human.Bytes(p.KeptBytes))},
 		{"merge", when(p.MergeLevels > 0, "%s, up to %d runs at once", plural(p.MergeLevels, "level"), p.FanIn)},
 		{"blocks", human.Bytes(int64(p.BlockBytes))},
 		{"direct I/O", planDirect(p)},
@@ -262,7 +262,7 @@ func planRecords(p *session.SortPlan) string {
 func planRates(r session.Rates) string {
 	origin := map[bool]string{true: "measured", false: "default"}[r.Measured]
 	return fmt.Sprintf("%s (%s); one thread reads %s, writes %s, copies %s, sorts a key in %.1f ns, fetches a record "+
-		"in %.0f ns, sends it to its part in %.1f ns, merges a key in %.1f ns a level; the disk moves %s",
+		"in %.0f ns, moves it to its part in %.1f ns, merges a key in %.1f ns per level; the disk transfers %s",
 		origin, r.Machine, perSecond(r.ReadBytes), perSecond(r.WriteBytes), perSecond(r.CopyBytes),
 		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds, perSecond(r.DiskBytes))
 }
@@ -274,7 +274,7 @@ func planSpill(p *session.SortPlan) string {
 	case p.TempBytes == 0:
 		return "none"
 	case p.TempBytes < 0:
-		return "what does not fit in memory," + folders
+		return "all data that does not fit in memory," + folders
 	}
 	return human.Bytes(p.TempBytes) + folders + when(p.StoredBytes > 0, ", about %s when compressed",
 		human.Bytes(p.StoredBytes))
@@ -289,7 +289,7 @@ func planOutput(p *session.SortPlan, opt *session.Options) string {
 	return when(opt.Unique || opt.Duplicates, "at most ") + human.Bytes(p.OutputBytes) + " in " +
 		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
 		when(opt.SplitBytes > 0, "files of %s named after ", human.Bytes(opt.SplitBytes)) + opt.Output +
-		when(codec != format.None, ", before compression by %s", codec)
+		when(codec != format.None, ", before compression with %s", codec)
 }
 
 // planFills reports whether the output is a file of a known size.
@@ -302,7 +302,7 @@ func planDisk(p *session.SortPlan, opt *session.Options) string {
 	if p.TempBytes <= 0 || !planFills(p, opt) || !sharesDisk(opt.Output, p.TempDirs) {
 		return ""
 	}
-	return "up to " + human.Bytes(p.OutputBytes+p.TempBytes) + " free, as output and temporary data share a disk"
+	return "needs up to " + human.Bytes(p.OutputBytes+p.TempBytes) + " free: output and temporary data share a disk"
 }
 
 // sharesDisk reports whether the output and temporary directories are on one disk.
@@ -318,7 +318,7 @@ func sharesDisk(output string, folders []string) bool {
 // planDirect lists what bypasses the page cache.
 func planDirect(p *session.SortPlan) string {
 	q := &p.Sizes.Queue
-	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s, by %s of %s", when(q.Input, "input, "),
+	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s; %s of %s at once", when(q.Input, "input, "),
 		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
@@ -342,9 +342,9 @@ func planCheckpoint(p *session.SortPlan) string {
 	part := func(done int64) float64 { return 100 * float64(done) / float64(max(p.Records, 1)) }
 	stage := cmp.Or(when(c.Records == p.Records, "merge"), "sort runs")
 	return fmt.Sprintf("%s: ", c.Folder) + when(c.Runs == 0, "nothing is done yet") +
-		when(c.Runs > 0, "%s with %.0f %% of the records are done, %s in it", plural(c.Runs, "run"), part(c.Records),
+		when(c.Runs > 0, "%s with %.0f %% of the records are done (%s)", plural(c.Runs, "run"), part(c.Records),
 			human.Bytes(c.StoredBytes)) +
-		when(c.Written > 0, "; %.0f %% of the output are written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
+		when(c.Written > 0, "; %.0f %% of the output is written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
 }
 
 func writeConsidered(w io.Writer, p *session.SortPlan) {
@@ -359,6 +359,6 @@ func writeConsidered(w io.Writer, p *session.SortPlan) {
 		}
 		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", c.Why)})
 	}
-	fmt.Fprintln(w, "\nstrategies, the best first")
+	fmt.Fprintln(w, "\nstrategies, best first")
 	writeRows(w, rows)
 }

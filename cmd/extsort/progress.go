@@ -38,12 +38,12 @@ func standing(s session.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
 	}
-	line := fmt.Sprintf("phase %d of %d, %s", s.PhaseIndex, s.Phases, s.Phase)
+	line := fmt.Sprintf("stage %d of %d, %s", s.PhaseIndex, s.Phases, s.Phase)
 	if moved := phaseBytes(s); moved != "" {
 		line += ": " + moved
 	}
 	if s.Total > 0 {
-		line += fmt.Sprintf(" (%d%% in all)", 100*s.Done/s.Total)
+		line += fmt.Sprintf(" (%d%% of the sort)", 100*s.Done/s.Total)
 	}
 	line += " after " + human.Time(s.Elapsed.Seconds())
 	if s.PhaseDone > 0 {

@@ -58,9 +58,9 @@ func TestALogHasALineForEachPhase(t *testing.T) {
 	b.Done("sorted", 1<<20, 3.1) // as well
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	want := []string{
-		"phase 1 of 3, sort runs: 1 MiB of 1 MiB (25% in all) after ",
-		"phase 2 of 3, merge: 3 MiB of 3 MiB (100% in all) after ",
-		"phase 3 of 3, finish (100% in all) after ", "sorted 1 MiB in 3.1 s",
+		"stage 1 of 3, sort runs: 1 MiB of 1 MiB (25% of the sort) after ",
+		"stage 2 of 3, merge: 3 MiB of 3 MiB (100% of the sort) after ",
+		"stage 3 of 3, finish (100% of the sort) after ", "sorted 1 MiB in 3.1 s",
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("%d lines, want %d: %q", len(lines), len(want), out.String())
@@ -113,20 +113,20 @@ func TestStanding(t *testing.T) {
 	}{
 		"before": {plan, func(*bars) {}, "starting"},
 		"half of two": {plan, func(b *bars) { b.Begin("read", 100); b.Add(50) },
-			"phase 1 of 2, read: 50 B of 100 B (25% in all) after"},
+			"stage 1 of 2, read: 50 B of 100 B (25% of the sort) after"},
 		"more than announced": {nil, func(b *bars) { b.Begin("read", 100); b.Add(160) },
-			"phase 1 of 1, read: 160 B of 160 B (100% in all) after"},
-		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "phase 1 of 2, read: 2 KiB after"},
+			"stage 1 of 1, read: 160 B of 160 B (100% of the sort) after"},
+		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "stage 1 of 2, read: 2 KiB after"},
 		"length not known later": {plan,
 			func(b *bars) { b.Begin("read", -1); b.Add(2048); b.Begin("merge", -1); b.Add(1024) },
-			"phase 2 of 2, merge: 1 KiB after"},
+			"stage 2 of 2, merge: 1 KiB after"},
 		"known afterwards": {plan, func(b *bars) { b.Begin("read", -1); b.Add(300); b.Begin("merge", 300) },
-			"phase 2 of 2, merge: 0 B of 300 B (50% in all) after"},
+			"stage 2 of 2, merge: 0 B of 300 B (50% of the sort) after"},
 		"not in the plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Begin("copy", 50) },
-			"phase 2 of 2, copy: 0 B of 50 B (66% in all) after"},
+			"stage 2 of 2, copy: 0 B of 50 B (66% of the sort) after"},
 		"another plan": {plan, func(b *bars) { b.Begin("read", 100); b.Add(100); b.Expect(plan); b.Begin("read", 100) },
-			"phase 1 of 2, read: 0 B of 100 B (0% in all) after"},
-		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "phase 1 of 1, read after"},
+			"stage 1 of 2, read: 0 B of 100 B (0% of the sort) after"},
+		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "stage 1 of 1, read after"},
 	} {
 		b := newBars(&lockedBuffer{}, 80)
 		b.quick = time.Hour

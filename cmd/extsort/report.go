@@ -140,11 +140,11 @@ func writeStats(w io.Writer, r *session.Report) {
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
 			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
-		{"read", human.Bytes(r.BytesRead) + when(d.BytesKept > 0, ", %s of them before, kept by the checkpoint",
+		{"read", human.Bytes(r.BytesRead) + when(d.BytesKept > 0, ", of which %s are from the checkpoint",
 			human.Bytes(d.BytesKept))},
 		{"written", human.Bytes(r.BytesWritten)},
-		{"spilled", human.Bytes(r.BytesSpilled) +
-			when(d.SpillCodec != "" && d.SpillCodec != "none", ", compressed by %s", d.SpillCodec)},
+		{"temporary", human.Bytes(r.BytesSpilled) +
+			when(d.SpillCodec != "" && d.SpillCodec != "none", ", compressed with %s", d.SpillCodec)},
 		{"memory", memory(d)},
 		{"device", r.Device},
 		{"algorithm", d.Algorithm},
@@ -153,7 +153,7 @@ func writeStats(w io.Writer, r *session.Report) {
 			when(d.FanIn > 0, ", fan-in %d", d.FanIn) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
-		{"limited by", limitedBy(r)},
+		{"bottleneck", bottleneck(r)},
 		{"time", human.Time(r.Seconds) + ", " + human.Rate(r.BytesRead, r.Seconds)},
 	}
 	for _, p := range d.Phases {
@@ -168,8 +168,8 @@ func writeStats(w io.Writer, r *session.Report) {
 	writeRows(w, rows)
 }
 
-// limitedBy tells what took the longest, and how much of the time.
-func limitedBy(r *session.Report) string {
+// bottleneck returns what the longest stage did, and its share of the time.
+func bottleneck(r *session.Report) string {
 	for _, p := range r.Detail.Phases {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
 			return fmt.Sprintf("%s (%.0f %% of the time)", plan.Doing(p.Name), 100*min(p.Seconds/r.Seconds, 1))
@@ -179,7 +179,7 @@ func limitedBy(r *session.Report) string {
 }
 
 func memory(d *session.Detail) string {
-	return when(d.PeakMemory > 0, "%s at the peak, ", human.Bytes(d.PeakMemory)) + human.Bytes(d.MemoryLimit) + " allowed"
+	return when(d.PeakMemory > 0, "peak %s, ", human.Bytes(d.PeakMemory)) + "limit " + human.Bytes(d.MemoryLimit)
 }
 
 // writeExplain sets each stage that was predicted beside the one that ran.

@@ -136,9 +136,9 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		}
 	}
 	return []row{
-		{"simulated", fmt.Sprintf("%s on %s, predicted %s", human.Time(r.Seconds), plural(c.Nodes, "node"),
+		{"simulated", fmt.Sprintf("%s on %s (cost model: %s)", human.Time(r.Seconds), plural(c.Nodes, "node"),
 			human.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
-		{"stages", strings.Join(stages, ", ")}, {"held up by", strings.Join(held, ", ")},
-		{"done again", fmt.Sprintf("%s, %.2f %% of the time", plural(r.Lost, "task"), 100*r.LostTime/all)},
+		{"stages", strings.Join(stages, ", ")}, {"bottlenecks", strings.Join(held, ", ")},
+		{"repeated", fmt.Sprintf("%s, %.2f %% of the time", plural(r.Lost, "task"), 100*r.LostTime/all)},
 	}, nil
 }

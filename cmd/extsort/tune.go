@@ -85,7 +85,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		return err
 	}
 	if info.Host {
-		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device by -d (extsort devices lists them)")
+		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device with -d (extsort devices lists them)")
 		return nil
 	}
 	if !opencl.Owns(info) {
@@ -111,7 +111,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "kept in %s\n", name)
+	fmt.Fprintf(a.out, "stored in %s\n", name)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 	if err := writeMeasured(a.out, before, kept.On(folders[0]), disks); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "kept in %s\n", kept.File)
+	fmt.Fprintf(a.out, "stored in %s\n", kept.File)
 	return a.out.err
 }
 
@@ -144,7 +144,7 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan.Disk) error {
 	was, is := before.Rates(), now.Rates()
 	earlier := map[bool]string{true: "before", false: "assumed"}[was.Measured]
-	lines := [][]string{{"measured, of one worker", earlier, "now"}}
+	lines := [][]string{{"measured for one worker", earlier, "now"}}
 	for _, r := range []struct {
 		what    string
 		text    func(float64) string
@@ -155,15 +155,15 @@ func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan
 		{"copy in memory", perSecond, was.CopyBytes, is.CopyBytes},
 		{"sort a key of 8 bytes", nanoseconds, was.SortNanoseconds, is.SortNanoseconds},
 		{"fetch a record", nanoseconds, was.GatherNanoseconds, is.GatherNanoseconds},
-		{"send a record to its part", nanoseconds, was.ScatterNanoseconds, is.ScatterNanoseconds},
-		{"merge a key, each level", nanoseconds, was.MergeNanoseconds, is.MergeNanoseconds},
+		{"move a record to its part", nanoseconds, was.ScatterNanoseconds, is.ScatterNanoseconds},
+		{"merge a key, per level", nanoseconds, was.MergeNanoseconds, is.MergeNanoseconds},
 	} {
 		lines = append(lines, []string{r.what, r.text(r.was), r.text(r.is)})
 	}
 	writeTable(w, lines)
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		d := disks[id]
-		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at a time %s each way\n", d.Folder, human.Rate(int64(d.Fetch), 1),
+		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at once %s each way\n", d.Folder, human.Rate(int64(d.Fetch), 1),
 			human.Rate(int64(d.Write), 1), human.Rate(int64(d.Mixed), 1))
 	}
 	fmt.Fprintln(w)
@@ -176,7 +176,7 @@ func nanoseconds(ns float64) string { return fmt.Sprintf("%.1f ns", ns) }
 
 // writePlansOf tells how some usual sorts are planned with each of two profiles.
 func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error {
-	lines := [][]string{{"expected of a sort of", earlier, "now"}}
+	lines := [][]string{{"predicted for a sort of", earlier, "now"}}
 	changed := 0
 	for _, u := range profile.Usuals {
 		was, err := u.Plan(before, processors)
@@ -191,16 +191,16 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 			string(is.Strategy) + ", " + known(is.Seconds)})
 	}
 	writeTable(w, lines)
-	fmt.Fprintf(w, "%d of these %d sorts are planned another way now.\n", changed, len(profile.Usuals))
+	fmt.Fprintf(w, "These measurements change the strategy of %d of these %d sorts.\n", changed, len(profile.Usuals))
 	return nil
 }
 
 func showTuning(ctx context.Context, w io.Writer) error {
 	k := profile.Known()
 	if k.File == "" {
-		fmt.Fprintln(w, "nothing is kept of this machine: sorts are planned by the rates of another (extsort tune measures)")
+		fmt.Fprintln(w, "this machine has not been measured yet; plans use default rates (run extsort tune)")
 	} else {
-		fmt.Fprintf(w, "measured on %s by %q, kept in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)
+		fmt.Fprintf(w, "measured on %s with %q, stored in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)
 		if err := writeMeasured(w, plan.DefaultProfile(), k.On(spill.DefaultFolder()), k.Disks); err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func resetTuning(ctx context.Context, w io.Writer) error {
 		}
 	}
 	if err == nil && removed == 0 {
-		fmt.Fprintln(w, "nothing is kept of this machine or its devices")
+		fmt.Fprintln(w, "nothing to remove: this machine and its devices have not been measured")
 	}
 	return err
 }

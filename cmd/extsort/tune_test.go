@@ -26,7 +26,7 @@ func TestTuneOnADevice(t *testing.T) {
 	}{
 		{[]string{"devices"}, `(?m)^1: `},
 		{[]string{"tune", "-d", "1", "-n", "2^10", "-t", "u64", "--budget", "1s"},
-			`(?s)u64 onesweep +.*default.*link .*/s each way.*kept in `},
+			`(?s)u64 onesweep +.*default.*link .*/s each way.*stored in `},
 		{[]string{"devices"}, `(?s)\n1: .*\n   link +[0-9.]+ .iB/s\n   sort u64 +[0-9.]+ .iB/s\n`},
 		{[]string{"bench", "-d", "1", "--algorithm", "tile,selection", "-t", "u32", "--min", "2^9", "--max", "2^9", "--runs",
 			"1"},

@@ -35,7 +35,7 @@ func printVersion(w io.Writer) {
 	commit := cmp.Or(releaseCommit, set["vcs.revision"], "unknown")
 	fmt.Fprintln(w, "extsort", cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"))
 	writeRows(w, []row{
-		{"commit", commit + when(releaseCommit == "" && set["vcs.modified"] == "true", ", with changes")},
+		{"commit", commit + when(releaseCommit == "" && set["vcs.modified"] == "true", ", with uncommitted changes")},
 		{"date", cmp.Or(releaseDate, set["vcs.time"], "unknown")},
 		{"built by", runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"features", describeFeatures()},

@@ -70,7 +70,7 @@ type Change struct {
 }
 
 func (c Change) String() string {
-	return fmt.Sprintf("strategy %s is not possible here, %s is taken: %s", c.Planned, c.Ran, c.Why)
+	return fmt.Sprintf("from strategy %s to %s: %s", c.Planned, c.Ran, c.Why)
 }
 
 // Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so. Where no

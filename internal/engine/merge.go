@@ -189,7 +189,7 @@ func (m *merging) inCore() {
 		return
 	}
 	if !m.candidate.Strategy.Properties().HoldsAll {
-		m.r.change(m.candidate.Strategy, plan.InCore, "all records fit one chunk, and there is nothing to merge")
+		m.r.change(m.candidate.Strategy, plan.InCore, "all records fit in one chunk, so there is nothing to merge")
 	}
 	m.r.Result.Strategy = plan.InCore
 }

@@ -134,7 +134,7 @@ func TestContainers(t *testing.T) {
 		"empty":    {"", "empty"},
 		"text":     {"some\nlines\n", "text"},
 		"parquet":  {"PAR1\x15\x04\x15" + strings.Repeat("x", 50), "a Parquet file"},
-		"xz":       {"\xfd7zXZ\x00" + strings.Repeat("x", 50), "compressed by xz"},
+		"xz":       {"\xfd7zXZ\x00" + strings.Repeat("x", 50), "compressed with xz"},
 		"sosd":     {"\x02\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("\x01", 16), "sosd"},
 		"raw":      {"\x00\x01\x02", "raw"},
 		"npy":      {"\x93NUMPY", "npy"},

@@ -274,7 +274,7 @@ func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 		if !complete.MatchString(said) {
 			c.fault(s, "the output is complete, and the same command says: %s", said)
 		}
-	case strings.Contains(said, "kept by the checkpoint"):
+	case strings.Contains(said, "from the checkpoint"):
 		c.on++
 	case s.moment >= c.keeps && !isNew:
 		c.fault(s, "finished runs are lost")

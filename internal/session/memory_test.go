@@ -390,7 +390,7 @@ func TestTooLittleToMerge(t *testing.T) {
 				}
 				_, err := Sort(t.Context(), opt)
 				refused := err != nil && strings.Contains(err.Error(), "too little to sort records of 1048576 bytes") &&
-					strings.Contains(err.Error(), fmt.Sprintf("to %d MiB at least", least))
+					strings.Contains(err.Error(), fmt.Sprintf("to at least %d MiB", least))
 				switch spilled := store.count.Load() > 0; {
 				case limit < least<<20 && (!refused || spilled):
 					t.Errorf("%s, piped %t, %d bytes of memory: spilled %t, error %v", strategy, piped, limit, spilled, err)

@@ -34,7 +34,7 @@ func waysIn(t *testing.T, data []byte) map[string]Options {
 func TestForeignInputsAreRefused(t *testing.T) {
 	for first, want := range map[string]string{
 		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy; or Options.Raw to sort its bytes as they are",
-		"\xfd7zXZ\x00\x00\x04":   "this is compressed by xz: decompress it first",
+		"\xfd7zXZ\x00\x00\x04":   "this is compressed with xz: decompress it first",
 		"\x89HDF\r\n\x1a\n":      "this is an HDF5 file: have a program",
 	} {
 		data := beginning(first)

@@ -202,7 +202,7 @@ func (s *session) choose(ctx context.Context) error {
 	warnOfMemoryFolders(&s.opt, s.run.Plan)
 	layout := facts.Keyer.Layout()
 	if c, ok := format.ParseBlockCompression(s.opt.SpillCompress); ok && !format.NewBlockCoder(layout, 1).Supports(c) {
-		s.opt.Warn(fmt.Sprintf("temporary data with records of %d bytes cannot be compressed by %v "+
+		s.opt.Warn(fmt.Sprintf("temporary data with records of %d bytes cannot be compressed with %v "+
 			"and is stored uncompressed",
 			layout.RecordSize, c))
 	}

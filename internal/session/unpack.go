@@ -30,7 +30,7 @@ func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 		e := &MemoryError{Limit: opt.MemoryBytes, Text: text}
 		if in.Window < math.MaxInt64/(2*windowsPart) {
 			e.Least = windowsPart * in.Window
-			e.Text += fmt.Sprintf(", to %d MiB at least", (e.Least-1)>>20+1)
+			e.Text += fmt.Sprintf(" to at least %d MiB", (e.Least-1)>>20+1)
 		}
 		return e
 	}

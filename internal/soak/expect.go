@@ -80,7 +80,7 @@ var refusals = []struct {
 	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
 	{"is both an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
 	{"too late for this output", func(s *scenario) bool { return s.keptHeader && s.inputs[0].after != nil }},
-	{"raise -S, to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
+	{"raise -S to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
 }
 
 // isRefusal says whether an error is one that the scenario may get.

@@ -88,7 +88,7 @@ func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
 const statBlock = 512
 
 func notEnough(st *unix.Statfs_t) error {
-	return fmt.Errorf("%w: %s are free", unix.ENOSPC, human.Bytes(freeBytes(st)))
+	return fmt.Errorf("%w: only %s is free", unix.ENOSPC, human.Bytes(freeBytes(st)))
 }
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }

@@ -85,7 +85,7 @@ func TestRequests(t *testing.T) {
 		near(t, Stages[i], (r.Ends[i]-began)*10, want)
 	}
 	near(t, "requests", r.Moved[requests], r.Seconds*10)
-	near(t, "held up by them", r.Held[requests], r.Seconds)
+	near(t, "their bottleneck", r.Held[requests], r.Seconds)
 	for _, a := range r.Attempts {
 		if a.HeldBy() != "requests to the store" {
 			t.Errorf("%+v", a)

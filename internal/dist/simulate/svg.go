@@ -29,7 +29,7 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 			colour = colours[len(Stages)]
 		}
 		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s, `+
-			"held up by %s</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from,
+			"bottleneck: %s</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from,
 			row*0.9, colour, Stages[a.Stage], a.Task, a.Node, human.Time(a.Began), human.Time(a.Ended), a.HeldBy())
 	}
 	for i := range 6 {
