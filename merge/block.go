@@ -12,10 +12,12 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// isNative reports whether records are words that are their own keys, so that there is nothing to extract.
+// isNative reports whether a record is a single word that is its own key. Such records need no
+// key extraction.
 func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == 8 }
 
-// newBuffers makes buffers for blocks of n records in one arena. Pages of it that no buffer uses are never touched.
+// newBuffers allocates buffers for blocks of n records in one arena. Pages of the arena that no
+// buffer uses are never touched.
 func newBuffers(k *format.Keyer, buffers, n int) ([][]byte, *arena.Memory, error) {
 	each := int(max(plan.MergeBuffer(k, n), 8))
 	memory, err := arena.Alloc(buffers * each)
@@ -25,21 +27,22 @@ func newBuffers(k *format.Keyer, buffers, n int) ([][]byte, *arena.Memory, error
 	return slices.Collect(slices.Chunk(memory.Bytes(), each)), memory, nil
 }
 
-// block is consecutive records of one input in memory.
+// A block is a sequence of consecutive records of one input, held in memory.
 type block struct {
 	input int
-	first int64 // index in the input of its first record
+	first int64 // index of its first record within the input
 	keys  []uint64
 	recs  []byte
 
 	buf     []byte
-	free    chan<- []byte // where buf goes when nobody holds the block any more
-	holders atomic.Int32  // spans that still need it, and the queue as long as it does
+	free    chan<- []byte // receives buf after the last holder releases the block
+	holders atomic.Int32  // spans that use the block, plus 1 while it is queued in the cutter
 }
 
-// newBlock makes a block of recs, which were read into buf. A reader that has the records in memory already may return
-// them from elsewhere; they are copied only where words would not be aligned. Behind records that are not their own
-// keys come the prefixes of their keys.
+// newBlock returns a block of recs, which were read into buf. A reader whose records are already
+// in memory may return recs from elsewhere; newBlock copies them only if their words are not
+// aligned. If records are not their own keys, their key prefixes are stored in buf, after the
+// records.
 func newBlock(k *format.Keyer, input int, first int64, recs, buf []byte, free chan<- []byte) *block {
 	b := &block{input: input, first: first, recs: recs, buf: buf, free: free}
 	b.holders.Store(1)
@@ -55,16 +58,17 @@ func newBlock(k *format.Keyer, input int, first int64, recs, buf []byte, free ch
 	return b
 }
 
-// release gives back one hold; the last one frees the memory. The channel has room for all buffers.
+// release drops one hold on the block. The last release returns the buffer; the channel has room
+// for all buffers, so this never blocks.
 func (b *block) release() {
 	if b.holders.Add(-1) == 0 {
 		b.free <- b.buf
 	}
 }
 
-// disorder is the error that a record belongs before the one it follows, nil if none does.
-func (b *block) disorder(k *format.Keyer) error {
-	if i := disorder(k, b.keys, b.recs); i >= 0 {
+// checkOrder returns a DisorderError if a record of b belongs before its predecessor.
+func (b *block) checkOrder(k *format.Keyer) error {
+	if i := firstDisorder(k, b.keys, b.recs); i >= 0 {
 		size := k.Layout().RecordSize
 		key, before := k.Append(nil, b.recs[i*size:]), k.Append(nil, b.recs[(i-1)*size:])
 		return &DisorderError{b.input, b.first + int64(i), key, before}
@@ -72,10 +76,11 @@ func (b *block) disorder(k *format.Keyer) error {
 	return nil
 }
 
-// disorder is the index of the first record of recs that belongs before the one it follows, or -1.
-func disorder(k *format.Keyer, keys []uint64, recs []byte) int {
+// firstDisorder returns the index of the first record of recs that belongs before its
+// predecessor, or -1.
+func firstDisorder(k *format.Keyer, keys []uint64, recs []byte) int {
 	wide, size := k.KeySize() > 8, k.Layout().RecordSize
-	if !wide && !fall(keys) {
+	if !wide && !hasDescent(keys) {
 		return -1
 	}
 	for i := 1; i < len(keys); i++ {
@@ -89,24 +94,25 @@ func disorder(k *format.Keyer, keys []uint64, recs []byte) int {
 	return -1
 }
 
-// fall reports whether a key is less than the one before it. No branch depends on which ones are equal.
-func fall(keys []uint64) bool {
-	var fallen uint64
+// hasDescent reports whether any key is less than its predecessor. The loop has no branch that
+// depends on the keys.
+func hasDescent(keys []uint64) bool {
+	var descent uint64
 	for i := 1; i < len(keys); i++ {
 		_, less := bits.Sub64(keys[i], keys[i-1], 0)
-		fallen |= less
+		descent |= less
 	}
-	return fallen != 0
+	return descent != 0
 }
 
-// stretch is consecutive records of a block with the prefixes of their keys.
+// A stretch is a sequence of consecutive records of a block, with the prefixes of their keys.
 type stretch struct {
 	keys  []uint64
 	recs  []byte
 	block *block
 }
 
-// part is the records from index from to index to.
-func (s stretch) part(from, to, recordSize int) stretch {
+// slice returns the records with indexes from (inclusive) to to (exclusive).
+func (s stretch) slice(from, to, recordSize int) stretch {
 	return stretch{keys: s.keys[from:to], recs: s.recs[from*recordSize : to*recordSize], block: s.block}
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// span is one piece of the output that is merged independently of all others: the records between two splitters,
-// as stretches in the order in which equal keys are to follow each other. It holds the blocks that they lie in.
+// A span is a piece of the output that is merged independently of all others. It consists of the
+// records between two splitters, as one stretch per input, ordered by input so that equal keys
+// come out in the right order. A span holds the blocks that contain its stretches.
 type span struct {
-	first     int64 // index in the output of its first record
+	first     int64 // index of its first record within the output
 	records   int64
 	stretches []stretch
 }
@@ -22,7 +23,7 @@ func newSpan(first int64, stretches []stretch) *span {
 	return s
 }
 
-// add appends records to the span, if there are any.
+// add appends a stretch to the span unless it is empty.
 func (s *span) add(in stretch) {
 	if len(in.keys) == 0 {
 		return
@@ -38,9 +39,11 @@ func (s *span) release() {
 	}
 }
 
-// divided cuts a span into spans of about that many records, or fewer, which together are the same output. Where blocks
-// of all runs begin at nearly the same key, as those of equally distributed keys do, the spans between the starts of
-// blocks are almost empty or have almost all: then one worker would have it all.
+// divided cuts a span into consecutive spans of at most about the given number of records.
+//
+// Without this step, one worker could get nearly everything: if the blocks of all runs begin at
+// nearly the same keys, as with evenly distributed keys, the spans between block starts alternate
+// between almost empty and almost everything.
 func (s *span) divided(search *searcher, records int64) []*span {
 	if s.records == 0 {
 		return nil
@@ -60,7 +63,7 @@ func (s *span) divided(search *searcher, records int64) []*span {
 	return append(s.divided(search, records), after.divided(search, records)...)
 }
 
-// reduce makes s a span of only some of its stretches. Their memory is not that of s.
+// reduce shrinks s to the given stretches, which it copies.
 func (s *span) reduce(kept []stretch) {
 	for _, in := range kept {
 		in.block.holders.Add(1)
@@ -75,15 +78,22 @@ func (s *span) reduce(kept []stretch) {
 	}
 }
 
-// cutter cuts what is in memory of all inputs into spans, one after the other, and hands them to workers.
+// A cutter cuts the blocks in memory into spans, one after the other, and hands the spans to
+// workers.
 type cutter struct {
-	opt     *Options
-	queues  [][]stretch // by input: what is in memory and not yet merged, the first block from where it was cut last
-	ends    []int64     // by input: index of the record after what was added
-	search  *searcher
-	records int64 // in all spans up to now
-	marked  int64 // of which the last mark was
-	piece   int64 // records, about, in what is handed to a worker, so that all of them are busy
+	opt *Options
+	// queues holds, per input, the records in memory that are not in a span yet. The first
+	// stretch of a queue begins at the previous cut.
+	queues [][]stretch
+	// ends holds, per input, the index after the last record that was added.
+	ends   []int64
+	search *searcher
+	// records counts the records of all spans so far.
+	records int64
+	// marked is the value of records at the last mark.
+	marked int64
+	// piece is the approximate number of records per worker task. It keeps all workers busy.
+	piece int64
 }
 
 func newCutter(opt *Options, inputs int) *cutter {
@@ -92,7 +102,7 @@ func newCutter(opt *Options, inputs int) *cutter {
 		piece: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
 	}
 	if opt.Workers == 1 {
-		c.piece = math.MaxInt64 / 2 // nobody waits for a piece
+		c.piece = math.MaxInt64 / 2 // a single worker gains nothing from smaller pieces
 	}
 	return c
 }
@@ -102,7 +112,8 @@ func (c *cutter) add(b *block) {
 	c.ends[b.input] = b.first + int64(len(b.keys))
 }
 
-// mark tells how far all inputs have been cut, if that is due.
+// mark calls Options.Mark with the current cut position of every input, if MarkRecords records
+// have passed since the last call.
 func (c *cutter) mark() {
 	if c.opt.Mark == nil || c.records < c.marked+c.opt.MarkRecords {
 		return
@@ -117,11 +128,14 @@ func (c *cutter) mark() {
 	c.opt.Mark(c.records, upTo)
 }
 
-// cut makes a span of all records before the splitter (key, input, here): in the inputs before that one all
-// records up to key, in those after it all below key, and of the input itself what is in memory. With a negative input
-// it takes everything.
-// REQUIRES: of each input at least one record is in memory that is not before the splitter, or nothing is left
-// of it, and only its last block in memory holds such records.
+// cut returns a span of all records before the splitter, which is the position (key, input, first
+// record not in memory) in the total order. Of inputs before the splitter's own, the span takes
+// all records up to and including key. Of inputs after it, the span takes the records below key.
+// Of the splitter's own input it takes all records in memory. If input is negative, the span
+// takes everything.
+//
+// REQUIRES: each input that is not exhausted has at least one record in memory that is not before
+// the splitter, and only its last block in memory contains such records.
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
 	stretches := 0
@@ -144,11 +158,12 @@ func (c *cutter) cut(key []byte, input int) *span {
 	return s
 }
 
-// move moves the records of a queue into s, those of its last block up to index end, and gives what is left of it.
+// move adds the records of a queue to s, up to index end of its last block. It returns the rest
+// of the queue.
 func (c *cutter) move(s *span, q []stretch, end int) []stretch {
 	last := q[len(q)-1]
-	rest := last.part(end, len(last.keys), c.search.size)
-	q[len(q)-1] = last.part(0, end, c.search.size)
+	rest := last.slice(end, len(last.keys), c.search.size)
+	q[len(q)-1] = last.slice(0, end, c.search.size)
 	for i, in := range q {
 		if s.add(in); i < len(q)-1 || len(rest.keys) == 0 {
 			in.block.release()
@@ -161,7 +176,8 @@ func (c *cutter) move(s *span, q []stretch, end int) []stretch {
 	return append(q[:0], rest)
 }
 
-// dispatch cuts spans where advance says, which adds blocks until the next cut can be made, and hands them to workers.
+// dispatch calls advance until enough blocks are in memory for the next cut, makes the cut, and
+// sends the resulting spans to the workers. A negative limit means no limit.
 func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spans chan<- *span) error {
 	for limit < 0 || c.records < limit {
 		key, input, err := advance(ctx, c)
@@ -184,5 +200,6 @@ func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spa
 	return nil
 }
 
-// advance adds the next blocks of the inputs to c, and tells where it can then be cut: see cut.
+// An advance adds the next blocks of the inputs to c and returns the splitter where the cutter
+// can cut next. The results have the same meaning as the parameters of cutter.cut.
 type advance func(ctx context.Context, c *cutter) (key []byte, input int, err error)

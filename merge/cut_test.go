@@ -8,8 +8,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// TestSpansKeepWorkersBusy merges runs whose blocks all begin at the same keys, so that every other cut leaves a span
-// of nothing, and what is between them is all blocks at once. No worker may get much more than a block of output.
+// TestSpansKeepWorkersBusy merges runs whose blocks all begin at the same keys. Every other cut
+// then leaves an empty span, and the spans between them contain all blocks at once. No worker may
+// get much more than a block of output.
 func TestSpansKeepWorkersBusy(t *testing.T) {
 	const fanIn, perRun, blockRecords = 20, 1000, 100
 	k := keyer(t, bare(t, "u64"))
@@ -61,7 +62,7 @@ func TestDisorder(t *testing.T) {
 		{nil, -1}, {[]uint64{5}, -1}, {[]uint64{5, 5}, -1}, {[]uint64{0, 1, 1, math.MaxUint64}, -1},
 		{[]uint64{math.MaxUint64, 0}, 1}, {[]uint64{1, 1, 2, 1, 0}, 3}, {[]uint64{1, 1, 1, 0}, 3},
 	} {
-		if got := disorder(k, c.keys, nil); got != c.want {
+		if got := firstDisorder(k, c.keys, nil); got != c.want {
 			t.Errorf("%d: record %d is out of order, want %d", c.keys, got, c.want)
 		}
 	}

@@ -11,14 +11,15 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Sorted is a sorted input of which any record can be read.
+// Sorted is a sorted input with random access to its records.
 type Sorted struct {
 	Records     int64
-	ReadRecords func(p []byte, first int64) error // fills p with records from index first on
+	ReadRecords func(p []byte, first int64) error // fills p with the records from index first on
 }
 
-// Within is the input from record low to before high, to be read one by one. It keeps the page that was read last: a
-// search comes closer and closer to its end, so that a page that has all of it is the only one. REQUIRES: page > 0
+// Within returns the records from index low to high (exclusive) as an input for searches that
+// read single records. It caches the last page of records it read. A binary search converges, so
+// the last page usually serves the rest of it. REQUIRES: page > 0
 func (in Sorted) Within(low, high, page int64) Sorted {
 	var lock sync.Mutex
 	var kept []byte
@@ -41,16 +42,18 @@ func (in Sorted) Within(low, high, page int64) Sorted {
 	}}
 }
 
-// cutsAtOnce is how many cuts are searched at the same time: each waits for one record after the other.
-const cutsAtOnce = 64
+// concurrentCuts is the number of cuts searched concurrently. A search spends its time waiting
+// for one record after another.
+const concurrentCuts = 64
 
-// Cuts tells for each rank how many records of each input are among so many first ones in the order (key, input,
-// position). Together they are exactly as many, also where an input is not sorted. wholeKeys: a cut moves on to
-// where the next key begins. A cut depends on its rank alone, so that everybody finds the same.
+// Cuts returns, for each rank, how many records of each input are among the first rank records in
+// the order (key, input, position). These numbers always add up to the rank, even if an input is
+// not sorted. If wholeKeys is set, each cut moves forward to where the next key begins. A cut
+// depends only on its rank, so independent processes find the same one.
 func Cuts(ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, wholeKeys bool) ([][]int64, error) {
 	cuts := make([][]int64, len(ranks))
 	group, ctx := safely.WithContext(ctx)
-	group.SetLimit(cutsAtOnce)
+	group.SetLimit(concurrentCuts)
 	for i, rank := range ranks {
 		group.Go(func() (err error) {
 			s := &selection{ctx: ctx, keyer: k, inputs: inputs, left: rank}
@@ -63,30 +66,38 @@ func Cuts(ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, 
 	return cuts, group.Wait()
 }
 
-// selection is the search for one cut. Of each input the records below low are before the cut, those from high on are
-// behind it. A probe is the middle of what is between. Where more records are to come before the cut than there are
-// below all probes, the least probe is one of them; else the greatest is none. Either way one record that is read
-// settles half of what is left of its input, so that a cut of k inputs of n records takes about k·log2(n) of them.
-// (Frederickson and Johnson, "The complexity of selection and ranking in X+Y and matrices with sorted columns", 1982,
-// select in sorted columns; Varman et al. 1991 cut runs in rounds of finer and finer samples.)
+// A selection searches for one cut. In each input, records below low are before the cut, and
+// records from high on are after it. The probe of an input is the record in the middle of the
+// undecided range.
+//
+// Each step decides one probe. If more records must come before the cut than lie below all
+// probes, the least probe is before the cut. Otherwise the greatest probe is after it. Either
+// way, reading one record halves the undecided range of its input, so a cut of k inputs of n
+// records takes about k·log2(n) reads. (Frederickson and Johnson, "The complexity of selection
+// and ranking in X+Y and matrices with sorted columns", 1982, select in sorted columns; Varman et
+// al., 1991, cut runs in rounds of ever finer samples.)
 type selection struct {
 	ctx       context.Context
 	keyer     *format.Keyer
 	inputs    []Sorted
 	low, high []int64
-	left      int64   // records that are before the cut, and not below low
-	below     int64   // records from low on that are below the probe of their own input
-	probes    []probe // rising, of the inputs of which something is between
+	// left is the number of records before the cut that low does not account for yet.
+	left int64
+	// below is the number of undecided records that are below the probe of their own input.
+	below int64
+	// probes holds the probes of the inputs with undecided records, in ascending order.
+	probes []probe
 }
 
-// probe is one record of an input.
+// A probe is one record of an input.
 type probe struct {
 	key   []byte
 	input int
 	at    int64
 }
 
-// cut finds the cut that has left records before it. REQUIRES: there are as many
+// cut returns the cut that has s.left records before it. REQUIRES: the inputs have at least
+// s.left records
 func (s *selection) cut() ([]int64, error) {
 	s.low, s.high = make([]int64, len(s.inputs)), make([]int64, len(s.inputs))
 	all := int64(0)
@@ -98,19 +109,19 @@ func (s *selection) cut() ([]int64, error) {
 		return s.high, nil
 	}
 	for i := range s.inputs {
-		if err := s.probe(i); err != nil {
+		if err := s.addProbe(i); err != nil {
 			return nil, err
 		}
 	}
 	for s.left > 0 {
-		if err := s.probe(s.halve()); err != nil {
+		if err := s.addProbe(s.halve()); err != nil {
 			return nil, err
 		}
 	}
 	return s.low, nil
 }
 
-// halve decides on which side of the cut a probe is, and tells of which input that was.
+// halve decides on which side of the cut one probe lies, removes it, and returns its input.
 func (s *selection) halve() (input int) {
 	before := s.left > s.below
 	at := len(s.probes) - 1
@@ -129,8 +140,8 @@ func (s *selection) halve() (input int) {
 	return p.input
 }
 
-// probe reads the record in the middle of what is between of an input, if there is any.
-func (s *selection) probe(input int) error {
+// addProbe reads the middle record of the undecided range of an input, if the range is not empty.
+func (s *selection) addProbe(input int) error {
 	low, high := s.low[input], s.high[input]
 	if s.left == 0 || low == high {
 		return nil
@@ -157,7 +168,8 @@ func (s *selection) key(input int, at int64) ([]byte, error) {
 	return s.keyer.Append(nil, record), err
 }
 
-// passEqual moves a cut behind all records whose key is that of the last record before it.
+// passEqual moves a cut forward, past all records whose key equals that of the last record before
+// the cut.
 func (s *selection) passEqual(cut []int64) error {
 	var last []byte
 	for i, at := range cut {
@@ -174,7 +186,7 @@ func (s *selection) passEqual(cut []int64) error {
 	}
 	for i := range cut {
 		low, high := cut[i], s.inputs[i].Records
-		for at := low; last != nil && low < high; at = low + (high-low)/2 { // mostly there is nothing to pass
+		for at := low; last != nil && low < high; at = low + (high-low)/2 { // usually there is nothing to pass
 			key, err := s.key(i, at)
 			if err != nil {
 				return err
@@ -190,8 +202,8 @@ func (s *selection) passEqual(cut []int64) error {
 	return nil
 }
 
-// CheckCut makes sure that each input is in order where it is cut: who merges what is behind the cut does not see what
-// is before it.
+// CheckCut returns a DisorderError if an input is out of order exactly at its cut. The merge of
+// the records after a cut cannot notice this, because it does not read the record before the cut.
 func CheckCut(ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64) error {
 	s := &selection{ctx: ctx, keyer: k, inputs: inputs}
 	for i, at := range cut {

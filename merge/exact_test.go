@@ -116,8 +116,8 @@ func testCuts(t *testing.T, k *format.Keyer, dist string, fanIn, parts int, r *r
 	}
 }
 
-// TestCutsOfUnsorted holds that cuts of inputs that are not sorted have as many records as their rank says, and that
-// disorder at a cut is seen.
+// TestCutsOfUnsorted checks that cuts of unsorted inputs contain the number of records that their
+// rank requires, and that disorder at a cut is reported.
 func TestCutsOfUnsorted(t *testing.T) {
 	k, r := keyer(t, bare(t, "u8")), rand.New(rand.NewPCG(28, 2))
 	for range 200 {
@@ -146,7 +146,8 @@ func TestCutsOfUnsorted(t *testing.T) {
 	}
 }
 
-// TestCutsFail reports what a read failed with, and that nobody waits any more.
+// TestCutsFail checks that Cuts returns the error of a failed read, and that no goroutine is left
+// waiting.
 func TestCutsFail(t *testing.T) {
 	k, broken := keyer(t, bare(t, "u8")), errors.New("broken")
 	inputs := []Sorted{{10, func([]byte, int64) error { return broken }}}

@@ -35,7 +35,7 @@ func TestUniqueOfMerge(t *testing.T) {
 				return nil
 			}, next)
 		}
-		unique := output.NewGroups(k, output.GroupForm{}, count(&distinct, output.Window(0, limit, count(&seen, out), 16)))
+		unique := output.NewGroups(k, output.GroupForm{}, count(&distinct, output.Clip(0, limit, count(&seen, out), 16)))
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 160, Limit: -1}
 		if err := Merge(context.Background(), opt, memoryRuns(k, runs, 30), unique); err != nil {
 			t.Fatal(err)
@@ -50,8 +50,9 @@ func TestUniqueOfMerge(t *testing.T) {
 	}
 }
 
-// TestUniqueOfStretches has stretches of equal keys, and of different ones, that are longer and shorter than what is
-// looked at together, in records that tell which of them was the first, and keys that differ late.
+// TestUniqueOfStretches has stretches of equal keys and of different keys, longer and shorter
+// than the filter examines at once. Their records show which of them was the first, and some keys
+// differ only in their last bytes.
 func TestUniqueOfStretches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, l := range []format.Layout{fields(t, 6, "0:u16"), fields(t, 24, "0:bytes14")} {

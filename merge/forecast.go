@@ -7,35 +7,39 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// place is one block of one run, in the order in which a merge needs them.
+// A place is one block of one run, at its position in the order in which a merge needs blocks.
 type place struct {
 	run   int
-	index int // of the block in the run
+	index int // of the block within the run
 	block spill.Block
 
-	last    bool   // it is the last block of the run
-	next    int64  // the first record of the block after it
-	nextKey []byte // the key of that
+	last    bool   // whether this is the last block of the run
+	next    int64  // the first record of the following block
+	nextKey []byte // the first key of the following block
 }
 
-// falls reports whether the next block begins with a lesser key: then the run is not sorted.
-func (p *place) falls() bool { return !p.last && bytes.Compare(p.block.Key, p.nextKey) > 0 }
+// isUnsorted reports whether the following block begins with a smaller key than this block. In
+// that case the run is not sorted.
+func (p *place) isUnsorted() bool { return !p.last && bytes.Compare(p.block.Key, p.nextKey) > 0 }
 
-// forecast is the order in which a merge needs the blocks of its runs: by their first keys, which the indexes
-// tell before anything is read (Knuth, volume 3, section 5.4.9, "forecasting", there from the last keys in
-// memory). It is also the list of splitters: the start of any block cuts the total order (key, run, position)
-// of all records in two. As an index may be longer than memory, the indexes themselves are merged, by a heap, and only
-// the places are known that have been asked for of late.
+// A forecast is the order in which a merge needs the blocks of its runs: ascending by first key.
+// The indexes of the runs list these keys, so no block has to be read. (Knuth, volume 3, section
+// 5.4.9, "forecasting", uses the last keys in memory.) The forecast is also the list of
+// splitters, because the start of any block cuts the total order (key, run, position) of all
+// records in two.
+//
+// An index can be larger than memory. Therefore a forecast merges the indexes themselves with a
+// heap, and remembers only the most recent places.
 type forecast struct {
-	blocks int // of all runs
+	blocks int // in all runs
 
-	mu     sync.Mutex // protects the following
-	heads  []*head    // a heap: the least is the next place
-	recent []place    // a ring: the place of rank r at r modulo its length
-	known  int        // ranks that were asked for
+	mu     sync.Mutex // protects the fields below
+	heads  []*head    // a heap; the smallest head is the next place
+	recent []place    // a ring; the place of rank r is at index r modulo the length
+	known  int        // number of places taken from the heap so far
 }
 
-// head is the first block of a run that has not been asked for.
+// A head is the first block of a run that the forecast has not taken yet.
 type head struct {
 	run    int
 	index  int
@@ -43,7 +47,7 @@ type head struct {
 	cursor *spill.Cursor
 }
 
-// newForecast begins the forecast. The last places that were asked for stay known.
+// newForecast returns a forecast that remembers the given number of most recent places.
 func newForecast(runs []*spill.Run, last int) (*forecast, error) {
 	f := &forecast{recent: make([]place, last)}
 	for r, run := range runs {
@@ -81,7 +85,7 @@ func (h *head) before(o *head) bool {
 	return c < 0 || c == 0 && h.run < o.run
 }
 
-// sink moves a head down the heap until none below it comes before it.
+// sink moves a head down the heap until it precedes both of its children.
 func (f *forecast) sink(i int) {
 	for {
 		least := i
@@ -98,9 +102,10 @@ func (f *forecast) sink(i int) {
 	}
 }
 
-// at returns the place of a rank. It is valid until so many ranks more have been asked for as stay known. REQUIRES: the
-// rank is less than blocks, and not among those that are no longer known.
-func (f *forecast) at(rank int) (*place, error) {
+// place returns the place with the given rank. The result stays valid until len(f.recent) further
+// ranks have been requested. REQUIRES: the rank is less than blocks, and its place has not been
+// overwritten in the ring.
+func (f *forecast) place(rank int) (*place, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.known <= rank {
@@ -112,7 +117,7 @@ func (f *forecast) at(rank int) (*place, error) {
 	return &f.recent[rank%len(f.recent)], nil
 }
 
-// pop takes the next place off the heap.
+// pop moves the next place from the heap to p.
 func (f *forecast) pop(p *place) error {
 	h := f.heads[0]
 	key := append(p.block.Key[:0], h.block.Key...)

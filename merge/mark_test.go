@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// TestMergeGoesOnFromMarks merges what the runs have behind each mark of a merge: that is the rest of its output. The
-// runs have other blocks then.
+// TestMergeGoesOnFromMarks merges the rest of the runs after each mark of a merge. The result
+// must be the rest of the output, even though the blocks of the runs differ.
 func TestMergeGoesOnFromMarks(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

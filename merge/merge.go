@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Merge writes the records of all runs to w in order: of records with equal keys, those of earlier runs first.
-// Every block of every run is read once at most. The runs stay open.
+// Merge writes the records of all runs to w in order. Records with equal keys keep the order of
+// their runs. Every block of every run is read at most once. The runs stay open.
 func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) error {
 	m, err := newMerging(opt.inWholeRecords(), runs)
 	if err != nil {
@@ -29,19 +29,19 @@ func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWr
 	return errors.Join(m.run(ctx, w), memory.Free())
 }
 
-// merging is one merge of runs: loaders read blocks in the order of the forecast, the dispatcher cuts what is in
-// memory into spans, workers merge the spans.
+// merging is one merge of runs. Loaders read blocks in the order of the forecast, the dispatcher
+// cuts the blocks in memory into spans, and workers merge the spans.
 type merging struct {
 	opt        *Options
 	runs       []*spill.Run
 	order      *forecast
-	spanBlocks int // blocks that begin in one span
+	spanBlocks int // number of blocks that begin in one span
 
-	free   chan []byte   // memory for blocks
-	loaded []chan *block // a ring: of rank r in the forecast at r modulo its length
+	free   chan []byte   // buffers for blocks
+	loaded []chan *block // a ring; the block of rank r in the forecast is sent to index r modulo the length
 	enough chan struct{} // closed when no more blocks are needed
-	claims atomic.Int64  // places in order that loaders have claimed
-	taken  int           // of which the cutter has the blocks
+	claims atomic.Int64  // number of ranks that loaders have claimed
+	taken  int           // number of ranks whose blocks the cutter has received
 }
 
 func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
@@ -55,7 +55,7 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 		blocks += run.Blocks()
 	}
 	buffers = min(buffers, blocks)
-	// Loaders ask for as many places as there are buffers beyond the one that the cutter asks for.
+	// The loaders can be up to len(buffers) places ahead of the one that the cutter requests.
 	if m.order, err = newForecast(runs, buffers+2); err != nil {
 		return nil, err
 	}
@@ -75,8 +75,9 @@ func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
 	return group.Wait()
 }
 
-// load reads blocks as long as there is memory for them. A loader claims its block only when it has memory, so
-// that the block needed next is never without, and no more blocks than there are buffers wait for the dispatcher.
+// load reads blocks while there are buffers for them. A loader claims a block only when it has a
+// buffer. So the block that is needed next always has a buffer, and at most len(m.loaded) blocks
+// wait for the dispatcher.
 func (m *merging) load(ctx context.Context) error {
 	for {
 		buf, err := takeBuffer(ctx, m.free, m.enough)
@@ -87,7 +88,7 @@ func (m *merging) load(ctx context.Context) error {
 		if rank >= m.order.blocks {
 			return nil
 		}
-		p, err := m.order.at(rank)
+		p, err := m.order.place(rank)
 		if err != nil {
 			return err
 		}
@@ -103,18 +104,19 @@ func (m *merging) read(p *place, buf []byte) (*block, error) {
 	at := &p.block
 	recs, err := m.runs[p.run].Take(p.index, at, buf[:at.Records*m.opt.recordSize()])
 	if err != nil {
-		return nil, err // which says where
+		return nil, err // the error names the place
 	}
 	b := newBlock(m.opt.Keyer, p.run, at.First, recs, buf, m.free)
-	if m.opt.CheckOrder || p.falls() {
+	if m.opt.CheckOrder || p.isUnsorted() {
 		err = m.check(p, b)
 	}
 	return b, err
 }
 
-// check makes sure that the records of b are in order, and that the next block of the run continues it.
+// check returns an error if the records of b are out of order, or if the next block of the run
+// begins with a smaller key than the last key of b.
 func (m *merging) check(p *place, b *block) error {
-	if err := b.disorder(m.opt.Keyer); err != nil {
+	if err := b.checkOrder(m.opt.Keyer); err != nil {
 		return err
 	}
 	if p.last {
@@ -127,8 +129,8 @@ func (m *merging) check(p *place, b *block) error {
 	return nil
 }
 
-// advance adds the blocks of one span: it is cut at every spanBlocks-th block of the forecast, as soon as the blocks
-// before the cut are in memory.
+// advance adds the blocks of one span. It cuts at every spanBlocks-th block of the forecast, as
+// soon as all blocks before the cut are in memory.
 func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
 	for range min(m.spanBlocks, m.order.blocks-m.taken) {
 		select {
@@ -142,14 +144,14 @@ func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int
 	if m.taken == m.order.blocks {
 		return nil, -1, nil
 	}
-	p, err := m.order.at(m.taken)
+	p, err := m.order.place(m.taken)
 	if err != nil {
 		return nil, 0, err
 	}
 	return p.block.Key, p.run, nil
 }
 
-// takeBuffer waits for a free buffer; nil: none is needed any more.
+// takeBuffer waits for a free buffer. It returns nil if no more buffers are needed.
 func takeBuffer(ctx context.Context, free <-chan []byte, enough <-chan struct{}) ([]byte, error) {
 	select {
 	case buf := <-free:

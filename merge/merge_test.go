@@ -57,7 +57,7 @@ func sorted(k *format.Keyer, recs []byte) []byte {
 	return append([]byte{}, bytes.Join(list, nil)...)
 }
 
-// sortedParts sorts each part and also returns what they must merge to.
+// sortedParts sorts each part. It also returns the expected result of their merge.
 func sortedParts(k *format.Keyer, parts [][]byte) (runs [][]byte, want []byte) {
 	for _, p := range parts {
 		runs = append(runs, sorted(k, p))
@@ -139,8 +139,8 @@ func layouts(t testing.TB) []format.Layout {
 	}
 }
 
-// parts makes k inputs of up to n records. The last bytes of a record that are not part of the key say where it
-// stood, so that an unstable merge shows.
+// parts makes k inputs of up to n records. The bytes of a record that are not part of the key
+// hold its original position, so that an unstable merge shows.
 func parts(l format.Layout, shape func(*rand.Rand, int, int, int) uint64, k, n int, rng *rand.Rand) [][]byte {
 	out := make([][]byte, k)
 	serial := uint32(0)

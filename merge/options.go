@@ -7,24 +7,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Options says how one merge is to be done.
+// Options configures one merge.
 type Options struct {
 	Keyer       *format.Keyer
-	Workers     int   // goroutines that merge
-	BlockBytes  int   // largest block given to the writer, in bytes
-	MemoryBytes int64 // all buffers of the merge together; 0: as much as it can put to use
-	Limit       int64 // records to write; negative: all
-	CheckOrder  bool  // notice an input that is not sorted; what a merge of unknown files needs
+	Workers     int   // number of goroutines that merge
+	BlockBytes  int   // size limit of a block passed to the writer
+	MemoryBytes int64 // limit for all buffers of the merge together; 0 means no limit
+	Limit       int64 // number of records to write; a negative value means all
+	CheckOrder  bool  // return a DisorderError if an input is not sorted; set this for files of unknown origin
 
-	Seen func(recs []byte) // is shown the records of Streams as they are read; nil: nobody is
+	// Seen is called with the records of Streams as they are read, unless it is nil.
+	Seen func(recs []byte)
 
-	// Mark is told, about every MarkRecords, how many records have been cut off for workers, and up to which index that
-	// is in each run. It is called in order, before these records are written. nil: nobody is told.
+	// Mark is called about every MarkRecords records, unless it is nil. It receives the number of
+	// records in all spans cut so far, and the index up to which each run has been cut. Calls are
+	// made in order, before the records are written.
 	Mark        func(records int64, upTo []int64)
 	MarkRecords int64
 }
 
-// inWholeRecords is o with blocks of whole records.
+// inWholeRecords returns a copy of o with BlockBytes rounded down to whole records.
 func (o Options) inWholeRecords() *Options {
 	size := o.recordSize()
 	o.BlockBytes = max(o.BlockBytes/size, 1) * size
@@ -33,8 +35,10 @@ func (o Options) inWholeRecords() *Options {
 
 func (o *Options) recordSize() int { return o.Keyer.Layout().RecordSize }
 
-// DisorderError says that an input is not sorted. Input is its index, and Record the index in it of the record that
-// belongs before the one it follows; Key and Before are the normalized keys of both. Messages count from 1.
+// A DisorderError reports that an input is not sorted. Input is the index of the input. Record is
+// the index, within the input, of the first record that belongs before its predecessor. Key and
+// Before are the normalized keys of that record and of its predecessor. The error message counts
+// inputs and records from 1.
 type DisorderError struct {
 	Input       int
 	Record      int64
@@ -45,8 +49,9 @@ func (e *DisorderError) Error() string {
 	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input+1, e.Record+1)
 }
 
-// affordable is how many pieces of that many bytes fit beside the workers, of which it gives up some, but one, where
-// that is not enough for those that are left.
+// affordable returns how many pieces of the given size fit into memory next to the workers. If
+// that is less than enough returns for the number of workers, affordable reduces o.Workers until
+// it fits, but not below 1.
 func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 {
 	for ; ; o.Workers-- {
 		n := (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / bytes
@@ -58,13 +63,16 @@ func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 
 
 func (o *Options) workerBytes() int64 { return plan.MergeWorker(o.Keyer, o.BlockBytes) }
 
-// divide shares the memory between fanIn runs, whose blocks have up to blockRecords records, and the workers. It tells
-// how many buffers for blocks there are, and how many blocks begin in one span.
+// divide shares the memory between the workers and fanIn runs, whose blocks contain up to
+// blockRecords records. It returns the number of block buffers and the number of blocks that
+// begin in one span.
 //
-// Of every run the block that the next splitter falls in must be in memory, and the blocks that begin in the spans in
-// work: fanIn + workers·spanBlocks buffers, and some more to read ahead. As blocks are read in the order in which they
-// are needed, it does not matter to which runs those belong. But where blocks of all runs begin at nearly the same key,
-// all of them are needed until all of the next are there; then twice as many buffers let workers go on meanwhile.
+// Each run needs the block that contains the next splitter, and each span in progress needs the
+// blocks that begin in it. This takes fanIn + workers·spanBlocks buffers, plus a few for reading
+// ahead. Blocks are read in the order in which they are needed, so it does not matter to which
+// runs these belong. However, if the blocks of all runs begin at nearly the same keys, the merge
+// needs all of them until it has all of their successors. Twice as many buffers then let the
+// workers continue in the meantime.
 func (o *Options) divide(fanIn, blockRecords int) (buffers, spanBlocks int, err error) {
 	blockBytes := max(plan.MergeBuffer(o.Keyer, blockRecords), 8)
 	spanBlocks = plan.MergeSpan(o.Keyer, o.BlockBytes, blockRecords, fanIn)
@@ -86,11 +94,12 @@ func (o *Options) divide(fanIn, blockRecords int) (buffers, spanBlocks int, err 
 }
 
 const (
-	streamBuffers  = 3        // of each input of Streams: one that is merged, one to go on with, one that is read into
-	minStreamBlock = 64 << 10 // bytes; workers are given up before blocks become smaller
+	streamBuffers  = 3        // per input of Streams: one being merged, one waiting, one being read
+	minStreamBlock = 64 << 10 // bytes; use fewer workers rather than smaller blocks
 )
 
-// streamBlock is how many records a block of an input of Streams can have, so that all buffers fit.
+// streamBlock returns the number of records in a block of one input of Streams, such that all
+// buffers fit into memory.
 func (o *Options) streamBlock(inputs int) (int, error) {
 	perRecord := plan.MergeBuffer(o.Keyer, 1)
 	records := int64(max(o.BlockBytes/o.recordSize(), 1))

@@ -11,13 +11,14 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// MergeLevels merges runs into fewer until fanIn are left at most, and those into w. Only neighbours are merged, and
-// the result takes their place, which keeps equal keys in order. Merged runs are closed as soon as what replaces them
-// is complete. A limit holds for every merge: a record that is not among the first of its group is not among the first
-// of all. A DisorderError names the input by its number in runs.
+// MergeLevels merges neighboring runs until at most fanIn are left, and merges these into w. The
+// result of a merge replaces its inputs in the list of runs, which keeps equal keys in order. The
+// inputs are closed as soon as their replacement is complete. The limit in opt applies to every
+// merge, because a record that is not among the first of its group cannot be among the first of
+// all. A DisorderError gives the index of the input in runs.
 //
-// The runs that are left belong to the caller, also after an error, when no record has been lost: those of merges
-// that were complete are among them.
+// The caller owns the returned runs, even after an error. They always contain all records,
+// because completed merges are among them.
 func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	newRun func(group []*spill.Run) *spill.RunWriter, w device.BlockWriter) ([]*spill.Run, error) {
 	left, err := Reduce(ctx, opt, runs, fanIn, newRun)
@@ -27,13 +28,15 @@ func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	return left, mergeSome(ctx, opt, left, runs, w)
 }
 
-// Reduce merges runs until fanIn are left: all of MergeLevels but its last merge.
+// Reduce merges neighboring runs until at most fanIn are left: MergeLevels without its last
+// merge.
 func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
 	return reduce(ctx, opt, runs, fanIn, fanIn, newRun, plan.MergeGroup)
 }
 
-// ReduceTo merges runs, fanIn at a time, until no more than most are left, or than fanIn: more will follow.
+// ReduceTo merges runs, fanIn at a time, until at most max(most, fanIn) are left. It is for
+// callers that will add more runs.
 func ReduceTo(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
 	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
 	full := func(_, fanIn int) int { return fanIn }
@@ -65,7 +68,8 @@ func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int
 	return left, nil
 }
 
-// nextGroup chooses the neighbours to merge next: of all groups of a size, the one with the fewest records.
+// nextGroup returns the next neighbors to merge: the group of the given size with the fewest
+// records.
 func nextGroup(runs []*spill.Run, size int) (from, to int) {
 	var records int64
 	for _, r := range runs[:size] {
@@ -89,7 +93,9 @@ func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *s
 	return w.Finish()
 }
 
-// mergeSome merges a group, and names an input that is out of order by its number in runs: what was merged is in order.
+// mergeSome merges a group. It changes the input of a DisorderError from the index in the group
+// to the index in runs. Such an input is always one of the original runs, because merged runs are
+// in order.
 func mergeSome(ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter) error {
 	err := Merge(ctx, opt, group, w)
 	if disorder, ok := errors.AsType[*DisorderError](err); ok {

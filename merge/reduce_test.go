@@ -84,8 +84,8 @@ func TestReduceMovesLittle(t *testing.T) {
 	}
 }
 
-// TestReduceKeepsRunsOnError fails to write the second block of what replaces two runs: they stay, and what was written
-// is given back.
+// TestReduceKeepsRunsOnError makes the second block of a merged run fail to write. The two
+// original runs must stay, and the space of the partial run must be released.
 func TestReduceKeepsRunsOnError(t *testing.T) {
 	k := keyer(t, bare(t, "u8"))
 	runs := memoryRuns(k, [][]byte{{1}, {2}, {3}}, 1)

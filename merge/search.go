@@ -8,13 +8,13 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// searcher finds where a splitter falls in a stretch. A splitter is a normalized key.
+// A searcher finds where a splitter cuts a stretch. A splitter is a normalized key.
 type searcher struct {
 	keyer *format.Keyer
-	size  int    // record size
-	wide  bool   // the key is longer than its prefix
+	size  int    // record size in bytes
+	wide  bool   // whether the key is longer than its prefix
 	key   []byte // the splitter
-	word  uint64 // its prefix
+	word  uint64 // the prefix of the splitter
 
 	scratch []stretch // memory for the halves of a span
 }
@@ -35,8 +35,9 @@ func (s *searcher) seekRecord(in stretch, i int) {
 	}
 }
 
-// cut is where the splitter, of a record of input number at, cuts in, which is of input number i: of equal keys, those
-// of earlier inputs come before the splitter, those of later ones after it.
+// cut returns the index where the splitter, a record of input owner, cuts the stretch in, which
+// belongs to input i. Of equal keys, those of earlier inputs come before the splitter, and those
+// of later inputs after it.
 func (s *searcher) cut(in stretch, i, at int) int {
 	bound := 0
 	if i < at {
@@ -45,9 +46,10 @@ func (s *searcher) cut(in stretch, i, at int) int {
 	return sort.Search(len(in.keys), func(j int) bool { return s.compare(in, j) >= bound })
 }
 
-// halve cuts stretches in two where the middle of the longest is: first come the records before that one in the order
-// (key, stretch, position). Where each has but one record, all come first. The halves lie in space, one behind the
-// other, or in new memory where it is too little.
+// halve cuts all stretches at the middle record of the longest one. The first result contains the
+// records before that record in the order (key, stretch, position). If each stretch has only one
+// record, all of them are in the first result. The results use the memory of space, or new memory
+// if space is too small.
 func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 	longest := longestOf(stretches)
 	middle := len(stretches[longest].keys) / 2
@@ -63,10 +65,10 @@ func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 			at = s.cut(in, i, longest)
 		}
 		if at > 0 {
-			before = append(before, in.part(0, at, s.size))
+			before = append(before, in.slice(0, at, s.size))
 		}
 		if at < len(in.keys) {
-			after = append(after, in.part(at, len(in.keys), s.size))
+			after = append(after, in.slice(at, len(in.keys), s.size))
 		}
 	}
 	return before, after
@@ -82,7 +84,7 @@ func longestOf(stretches []stretch) int {
 	return longest
 }
 
-// compare orders record i of in against the splitter.
+// compare compares the key of record i of in with the splitter.
 func (s *searcher) compare(in stretch, i int) int {
 	switch key := in.keys[i]; {
 	case key < s.word:

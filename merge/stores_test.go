@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// storedChunk is a Stored of records in memory that are written by several goroutines. What they have written they
-// overwrite, as a device does that uses its buffers again.
+// storedChunk is a Stored of records in memory that several goroutines write. After each write
+// they overwrite their buffers, as a device does that reuses them.
 func storedChunk(k *format.Keyer, recs []byte, blockRecords, writers int) Stored {
 	size := k.Layout().RecordSize
 	store := func(ctx context.Context, w device.BlockWriter) error {

@@ -13,11 +13,14 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Streams merges inputs that can only be read from beginning to end: pipes, and compressed files. Each delivers
-// records without anything between them. It cuts spans as Merge does, only at other places: what is known of an
-// input is not where its blocks begin but where the last one in memory ends, and the lowest of these ends is as
-// far as the merge can go. All readers have been read to their ends when it succeeds without reaching a limit.
-// A Read that is blocked is not interrupted by ctx; Streams then returns only when it ends.
+// Streams merges inputs that can only be read sequentially, such as pipes and compressed files.
+// Each input consists of records without separators.
+//
+// Streams cuts spans as Merge does, but at other splitters. It does not know where the blocks of
+// an input begin. It knows only the last record in memory of each input, and the smallest of
+// these is as far as the merge can go. If Streams succeeds without reaching a limit, it has read
+// all inputs to their ends. Cancelling ctx does not interrupt a Read that blocks; Streams then
+// returns only after that Read does.
 func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) error {
 	o := opt.inWholeRecords()
 	blockRecords, err := o.streamBlock(len(inputs))
@@ -42,7 +45,7 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 	return errors.Join(group.Wait(), memory.Free())
 }
 
-// streaming is a merge of inputs whose blocks come in their order.
+// streaming is a merge of inputs that deliver their blocks sequentially.
 type streaming struct {
 	opt        *Options
 	inputs     []*feed
@@ -50,13 +53,13 @@ type streaming struct {
 	enough     chan struct{} // closed when no more blocks are needed
 }
 
-// feed is one input and what is in memory of it that has not been merged.
+// A feed is one input of a streaming merge with its buffers.
 type feed struct {
 	input  int
 	free   chan []byte
 	blocks chan *block // in the order of the input
-	sent   int64       // records that went into blocks
-	ended  bool        // all of it is in memory or merged
+	sent   int64       // number of records sent in blocks
+	ended  bool        // whether all blocks have been received
 }
 
 func newFeed(input int, buffers [][]byte) *feed {
@@ -67,9 +70,9 @@ func newFeed(input int, buffers [][]byte) *feed {
 	return f
 }
 
-// read reads r to its end, as far ahead as f has buffers.
+// read reads r to its end. It reads ahead as far as f has buffers.
 func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
-	last := make([]byte, 0, m.opt.recordSize()) // the record before the block
+	last := make([]byte, 0, m.opt.recordSize()) // the last record of the previous block
 	for {
 		buf, err := takeBuffer(ctx, f.free, m.enough)
 		if buf == nil {
@@ -83,7 +86,7 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			if k := m.opt.Keyer; len(last) > 0 && k.Compare(last, b.recs[:len(last)]) > 0 {
 				return &DisorderError{b.input, b.first, k.Append(nil, b.recs), k.Append(nil, last)}
 			}
-			if err := b.disorder(m.opt.Keyer); err != nil {
+			if err := b.checkOrder(m.opt.Keyer); err != nil {
 				return err
 			}
 			last = append(last[:0], b.recs[len(b.recs)-m.opt.recordSize():]...)
@@ -93,7 +96,7 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 	}
 }
 
-// readBlock reads the next block of f, nil at its end.
+// readBlock reads the next block of f. It returns nil at the end of the input.
 func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) {
 	size := m.opt.recordSize()
 	n, err := input.ReadFull(r, buf[:m.blockBytes])
@@ -101,7 +104,7 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 	case err == io.EOF && n == 0:
 		return nil, nil
 	case err != nil && err != io.EOF:
-		return nil, err // which says where
+		return nil, err // the error names the place
 	case n%size != 0:
 		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
 			f.input+1, f.sent*int64(size)+int64(n), n%size, size)
@@ -111,7 +114,8 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 	return newBlock(m.opt.Keyer, f.input, f.sent, buf[:n], buf, f.free), nil
 }
 
-// advance gets a block of every input that has none in memory and has not ended. Then it can be cut at the lowest end.
+// advance receives a block of every input that has none in memory and has not ended. The cutter
+// can then cut at the lowest end.
 func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
 	for i, f := range m.inputs {
 		if f.ended || len(c.queues[i]) > 0 {
@@ -127,11 +131,11 @@ func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input i
 		}
 	}
 	key, input = m.lowestEnd(c)
-	return key, input, context.Cause(ctx) // an input that failed has closed its channel too
+	return key, input, context.Cause(ctx) // a failed input closes its channel as well
 }
 
-// lowestEnd finds, among the inputs that have not ended, the one whose last record in memory is the first in the
-// order, and the key of that record. Without such an input, input is negative.
+// lowestEnd compares the last records in memory of all inputs that have not ended. It returns the
+// smallest key and its input. If all inputs have ended, input is negative.
 func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 	input = -1
 	size := m.opt.recordSize()
@@ -149,14 +153,16 @@ func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 	return key, input
 }
 
-// Stored is a sorted input that writes itself, such as a sorted chunk in the memory of a device.
+// A Stored is a sorted input that writes itself, such as a sorted chunk in the memory of a
+// device.
 type Stored func(ctx context.Context, w device.BlockWriter) error
 
-// errEnough ends the writing of an input of which no more is needed.
+// errEnough ends the writing of an input when no more of its records are needed.
 var errEnough = errors.New("no more records are needed")
 
-// Stores is Streams for inputs that write themselves, all at the same time, each through a pipe of its own. When a
-// limit is reached, their writes fail and what passes this error on ends early.
+// Stores merges inputs that write themselves. All of them write concurrently, each to its own
+// pipe. When the merge reaches a limit, further writes fail with an error; an input that returns
+// this error ends without failing the merge.
 func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter) error {
 	group, ctx := safely.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))
@@ -165,7 +171,7 @@ func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWri
 		readers[i] = from
 		group.Go(func() error {
 			err := store(ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
-			to.CloseWithError(err) // nil: the end of the input
+			to.CloseWithError(err) // nil signals the end of the input
 			if errors.Is(err, errEnough) {
 				return nil
 			}

@@ -7,20 +7,22 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// tiler merges the stretches of one tile by two-way merges in a balanced tree. Level by level everything is moved
-// once, which the caches bear easily; a k-way loser tree moves it only once, but makes its log2 k comparisons one after
-// the other, each waiting for the last.
+// A tiler merges the stretches of one tile with a balanced tree of two-way merges. This moves
+// every record once per level, which is cheap within the cache. A k-way loser tree moves a record
+// only once, but it makes log2(k) comparisons per record, each of which depends on the one
+// before.
 type tiler struct {
 	keyer   *format.Keyer
-	size    int                   // record size
-	refs    bool                  // records are more than keys of one word
-	tie     func(ra, rb ref) bool // nil: equal words are equal keys
+	size    int                   // record size in bytes
+	refs    bool                  // whether records are more than a key of one word
+	tie     func(ra, rb ref) bool // nil if equal words are always equal keys
 	inputs  []stretch
-	offsets []int // of the first record of each input in the tile
+	offsets []int // of the first record of each input within the tile
 	scratch [2]sequence
 }
 
-// newTiler makes a tiler for tiles of n records, with the memory that plan.MergeWorker says.
+// newTiler returns a tiler for tiles of n records. Its memory has the size given by
+// plan.MergeWorker.
 func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	t := &tiler{keyer: k, size: k.Layout().RecordSize, refs: !isWord(k)}
 	for i := range t.scratch {
@@ -35,11 +37,13 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	return t
 }
 
-// isWord reports whether a record is no more than a key that fits a word, and can be rebuilt from it.
+// isWord reports whether a record consists of a key of at most 8 bytes, so that the key alone
+// determines the record.
 func isWord(k *format.Keyer) bool { return k.Layout().IsBare() && k.KeySize() <= 8 }
 
-// merge merges inputs, of which none may be empty. What it returns is valid until the next time. If they are more than
-// a tile, which happens only when there are more inputs than that, the tiler takes more memory.
+// merge merges inputs, none of which may be empty. The result is valid until the next call. If
+// the inputs exceed a tile, which happens only if there are more inputs than records in a tile,
+// the tiler allocates more memory.
 func (t *tiler) merge(inputs []stretch) sequence {
 	n := 0
 	t.inputs, t.offsets = inputs, t.offsets[:0]
@@ -57,10 +61,11 @@ func (t *tiler) merge(inputs []stretch) sequence {
 	return t.build(0, len(inputs), 0)
 }
 
-// build merges inputs from to to, into the scratch memory for the odd or even levels, at the place that these records
-// have in the tile. So what a merge reads and what it writes are never the same memory.
+// build merges the inputs from index from to to (exclusive). It writes the result to the scratch
+// memory for even or odd levels, at the position of these records in the tile. So a merge never
+// reads the memory that it writes.
 func (t *tiler) build(from, to, level int) sequence {
-	dst := t.scratch[level%2].part(t.offsets[from], t.offsets[to])
+	dst := t.scratch[level%2].slice(t.offsets[from], t.offsets[to])
 	if to-from == 1 {
 		return t.leaf(from, dst)
 	}
@@ -79,7 +84,7 @@ func (t *tiler) build(from, to, level int) sequence {
 	return dst
 }
 
-// leaf is an input as it is, with references made in dst.
+// leaf returns one input unchanged, with references to its records stored in dst.
 func (t *tiler) leaf(input int, dst sequence) sequence {
 	s := sequence{keys: t.inputs[input].keys}
 	if !t.refs {
@@ -92,8 +97,8 @@ func (t *tiler) leaf(input int, dst sequence) sequence {
 	return s
 }
 
-// middle divides the inputs from to to where the halves have about the same number of records, so that a record
-// of a long input takes part in few merges.
+// middle splits the inputs from index from to to so that both halves have about the same number
+// of records. This way the records of a long input take part in few merges.
 func (t *tiler) middle(from, to int) int {
 	half := (t.offsets[from] + t.offsets[to]) / 2
 	m, _ := slices.BinarySearch(t.offsets[from+1:to], half)

@@ -6,17 +6,19 @@ import (
 	"unsafe"
 )
 
-// sequence is keys in order, and for each a reference to its record where records have more than the key.
+// A sequence is a list of keys in ascending order. If records are more than their keys, each key
+// has a reference to its record.
 type sequence struct {
 	keys []uint64
 	refs []ref
 }
 
-// ref names a record of a tile: the number of its stretch in the upper half, its index there in the lower.
+// A ref identifies a record of a tile: the index of its stretch in the upper 32 bits, and its
+// index within the stretch in the lower 32 bits.
 type ref uint64
 
-// part is s[from:to].
-func (s sequence) part(from, to int) sequence {
+// slice returns s[from:to].
+func (s sequence) slice(from, to int) sequence {
 	s.keys = s.keys[from:to]
 	if s.refs != nil {
 		s.refs = s.refs[from:to]
@@ -24,28 +26,29 @@ func (s sequence) part(from, to int) sequence {
 	return s
 }
 
-// copyFrom copies a to the beginning of s and returns what is left of s.
+// copyFrom copies a to the beginning of s and returns the rest of s.
 func (s sequence) copyFrom(a sequence) sequence {
 	copy(s.keys, a.keys)
 	if s.refs != nil {
 		copy(s.refs, a.refs)
 	}
-	return s.part(len(a.keys), len(s.keys))
+	return s.slice(len(a.keys), len(s.keys))
 }
 
-// The two-way merges below work from both ends at once: the front takes the lower of two heads, of equal ones that of
-// a; the back takes the higher of two tails, of equal ones that of b. Either decision moves indexes by arithmetic on
-// the borrow of a subtraction, without a branch that random keys would make mispredicted, and the processor works on
-// both ends at the same time. (This is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional
+// The two-way merges below work from both ends at once. The front takes the smaller of two heads,
+// and that of a if they are equal. The back takes the larger of two tails, and that of b if they
+// are equal. Both decisions advance the indexes by the borrow of a subtraction. There is no
+// branch that random keys would cause to be mispredicted, and the processor works on both ends in
+// parallel. (This is the "parity merge" of I. van den Hoven's quadsort and the "bidirectional
 // merge" of O. Peters's glidesort.)
 //
-// A step takes at most one record of each input at either end. So half the length of the shorter input is a number of
-// steps that needs no check for an end; what remains is half as long, and so on.
+// One step takes at most one record of each input at each end. So the first min(len(a), len(b))/2
+// steps need no check for the end of an input. After them, the rest is treated the same way.
 
-// steps is how many steps can be made at both ends without looking for the end of an input.
+// steps returns the number of steps at both ends that need no check for the end of an input.
 func steps(a, b int) int { return min(a, b) / 2 }
 
-// mergeKeys merges a and b into dst. REQUIRES: dst has room for both, and overlaps neither.
+// mergeKeys merges a and b into dst. REQUIRES: dst has room for both and overlaps neither
 func mergeKeys(dst, a, b []uint64) {
 	dst, a, b = mergeVectors(dst[:len(a)+len(b)], a, b)
 	for n := steps(len(a), len(b)); n > 0; n = steps(len(a), len(b)) {
@@ -56,22 +59,24 @@ func mergeKeys(dst, a, b []uint64) {
 	finish(sequence{keys: dst}, sequence{keys: a}, sequence{keys: b}, func(_, _ int) bool { return false })
 }
 
-// keySteps makes n steps at both ends and returns where the inputs are then: a is left from i to p, b from j to q.
+// keySteps makes n steps at both ends. Afterwards, the indexes i to p of a and j to q of b are
+// left.
 //
-// Of the front only j is counted, since i and j sum to the number s of the step, and of the back only p. So the borrow
-// goes into one counter by an add-with-carry, the shortest way from a comparison to the next address. All accesses are
-// within the slices of mergeKeys, since n is at most half the length of either input.
+// At the front it counts only j, because i and j add up to the step number s; at the back it
+// counts only p. So the borrow goes directly into one counter with an add-with-carry, which is
+// the shortest path from a comparison to the next address. All accesses stay within the slices of
+// mergeKeys, because n is at most half the length of either input.
 func keySteps(n int, dst, a, b unsafe.Pointer, aLast, bLast int) (i, j, p, q int) {
 	var fromB, borrow uint64
 	back, last := uint64(aLast), uint64(aLast+bLast)
 	for s := uint64(0); s < uint64(n); s++ {
-		x, y := word(a, s-fromB), word(b, fromB)
-		*at(dst, s) = min(x, y)
+		x, y := load(a, s-fromB), load(b, fromB)
+		*wordAt(dst, s) = min(x, y)
 		_, borrow = bits.Sub64(y, x, 0)
 		fromB, _ = bits.Add64(fromB, 0, borrow)
 
-		x, y = word(a, back), word(b, last-back)
-		*at(dst, last+1) = max(x, y)
+		x, y = load(a, back), load(b, last-back)
+		*wordAt(dst, last+1) = max(x, y)
 		_, borrow = bits.Sub64(y, x, 0)
 		back, _ = bits.Sub64(back, 0, borrow)
 		last--
@@ -79,29 +84,30 @@ func keySteps(n int, dst, a, b unsafe.Pointer, aLast, bLast int) (i, j, p, q int
 	return n - int(fromB), int(fromB), int(back), int(last - back)
 }
 
-func at(base unsafe.Pointer, i uint64) *uint64  { return (*uint64)(unsafe.Add(base, i*8)) }
-func word(base unsafe.Pointer, i uint64) uint64 { return *at(base, i) }
+func wordAt(base unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(base, i*8)) }
+func load(base unsafe.Pointer, i uint64) uint64    { return *wordAt(base, i) }
 
-// mergeRefs is mergeKeys for keys with references. tieFromB decides between equal keys whether the record of b
-// comes first, as it can where keys are prefixes; it may be nil.
+// mergeRefs merges keys with references, as mergeKeys does for keys alone. If two keys are equal
+// prefixes, tieFromB reports whether the record of b comes first. It may be nil.
 func mergeRefs(dst, a, b sequence, tieFromB func(ra, rb ref) bool) {
-	dst = dst.part(0, len(a.keys)+len(b.keys))
+	dst = dst.slice(0, len(a.keys)+len(b.keys))
 	for n := steps(len(a.keys), len(b.keys)); n > 0; n = steps(len(a.keys), len(b.keys)) {
 		i, j, p, q := refSteps(n, dst, a, b, tieFromB)
-		dst, a, b = dst.part(i+j, p+q+2), a.part(i, p+1), b.part(j, q+1)
+		dst, a, b = dst.slice(i+j, p+q+2), a.slice(i, p+1), b.slice(j, q+1)
 	}
 	finish(dst, a, b, func(i, j int) bool { return tieFromB != nil && tieFromB(a.refs[i], b.refs[j]) })
 }
 
-// refSteps is keySteps with references that move with their keys, and another look at keys that are equal.
+// refSteps is keySteps with references, which move with their keys, and with tieFromB for equal
+// keys.
 func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, p, q int) {
 	keys, aKeys, bKeys := unsafe.Pointer(&dst.keys[0]), unsafe.Pointer(&a.keys[0]), unsafe.Pointer(&b.keys[0])
 	refs, aRefs, bRefs := unsafe.Pointer(&dst.refs[0]), unsafe.Pointer(&a.refs[0]), unsafe.Pointer(&b.refs[0])
 	var fromB, borrow uint64
 	back, last := uint64(len(a.keys)-1), uint64(len(a.keys)+len(b.keys)-2)
 	for s := uint64(0); s < uint64(n); s++ {
-		x, y := word(aKeys, s-fromB), word(bKeys, fromB)
-		r, t := word(aRefs, s-fromB), word(bRefs, fromB)
+		x, y := load(aKeys, s-fromB), load(bKeys, fromB)
+		r, t := load(aRefs, s-fromB), load(bRefs, fromB)
 		_, borrow = bits.Sub64(y, x, 0)
 		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
 			borrow = 1
@@ -110,10 +116,10 @@ func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, 
 		if borrow != 0 {
 			r = t // compiled to a conditional move
 		}
-		*at(keys, s), *at(refs, s) = min(x, y), r
+		*wordAt(keys, s), *wordAt(refs, s) = min(x, y), r
 
-		x, y = word(aKeys, back), word(bKeys, last-back)
-		r, t = word(aRefs, back), word(bRefs, last-back)
+		x, y = load(aKeys, back), load(bKeys, last-back)
+		r, t = load(aRefs, back), load(bRefs, last-back)
 		_, borrow = bits.Sub64(y, x, 0)
 		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
 			borrow = 1
@@ -122,27 +128,27 @@ func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, 
 		if borrow != 0 {
 			t = r
 		}
-		*at(keys, last+1), *at(refs, last+1) = max(x, y), t
+		*wordAt(keys, last+1), *wordAt(refs, last+1) = max(x, y), t
 		last--
 	}
 	return n - int(fromB), int(fromB), int(back), int(last - back)
 }
 
-// finish merges when one of the inputs has one record or none.
+// finish completes a merge in which one of the inputs has at most one record.
 func finish(dst, a, b sequence, tieFromB func(i, j int) bool) {
 	switch {
 	case len(a.keys) == 1:
 		n := sort.Search(len(b.keys), func(j int) bool {
 			return b.keys[j] > a.keys[0] || b.keys[j] == a.keys[0] && !tieFromB(0, j)
 		})
-		dst = dst.copyFrom(b.part(0, n))
-		b = b.part(n, len(b.keys))
+		dst = dst.copyFrom(b.slice(0, n))
+		b = b.slice(n, len(b.keys))
 	case len(b.keys) == 1:
 		n := sort.Search(len(a.keys), func(i int) bool {
 			return b.keys[0] < a.keys[i] || b.keys[0] == a.keys[i] && tieFromB(i, 0)
 		})
-		dst = dst.copyFrom(a.part(0, n)).copyFrom(b)
-		a, b = a.part(n, len(a.keys)), b.part(0, 0)
+		dst = dst.copyFrom(a.slice(0, n)).copyFrom(b)
+		a, b = a.slice(n, len(a.keys)), b.slice(0, 0)
 	}
 	dst.copyFrom(a).copyFrom(b)
 }

@@ -6,20 +6,22 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// hasVectors says whether the processor has registers of eight keys.
+// hasVectors reports whether the processor has vector registers of eight 64-bit keys.
 var hasVectors = cpuid.CPU.Has(cpuid.AVX512F)
 
 const (
 	vectorKeys    = 8
-	minVectorKeys = 8 * vectorKeys // of the shorter input, for mergeVectors to pay
+	minVectorKeys = 8 * vectorKeys // least length of the shorter input for which mergeVectors pays off
 )
 
-// mergeVectors merges what it can of a and b into dst, from both ends, and gives what is left of all three: of a or of
-// b a few keys only, or all of them where it cannot do anything.
+// mergeVectors merges as much of a and b into dst as it can, from both ends, and returns the rest
+// of all three slices. Only a few keys of one input are left, or everything if the inputs are
+// short or the processor lacks vector registers.
 //
-// At either end it holds eight keys that have been taken and not yet written. A step takes eight more from the input
-// whose next one comes first: then the first eight of these sixteen come before all others, because those held came
-// before what their own input goes on with. (H. Inoue et al., AA-Sort, 2007; the network is Batcher's bitonic merge.)
+// At each end it holds eight keys that it has taken but not written. A step takes eight more keys
+// from the input whose next key comes first. Of these sixteen keys, the first eight in order come
+// before all others, because the eight held keys come before the rest of their own input. (H.
+// Inoue et al., "AA-Sort", 2007; the network is Batcher's bitonic merge.)
 func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) {
 	if !hasVectors || min(len(a), len(b)) < minVectorKeys {
 		return dst, a, b
@@ -33,19 +35,20 @@ func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) {
 	return dst[i+j : p+q], a[i:p], b[j:q]
 }
 
-// vectorEnds is where mergeVectorSteps has come to: pointers to the first key that is left, and to the last one. The
-// assembly knows the offsets.
+// vectorEnds holds the positions of mergeVectorSteps: pointers to the first and the last
+// remaining key of each slice. The assembly depends on the order of the fields.
 type vectorEnds struct {
 	aFrom, aLast, bFrom, bLast, dstFrom, dstLast *uint64
 }
 
-// indexOf is the index that a pointer into s stands for.
+// indexOf returns the index in s of the element that p points to.
 func indexOf(p *uint64, s []uint64) int {
 	return int(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(unsafe.SliceData(s)))) / 8
 }
 
-// cutAt cuts a and b where all of the first total keys come before all others, with most of a at most. Eight keys are
-// taken at each end that have not been written: they are given back.
+// cutAt cuts a and b so that their first total keys come before all others, with at most the
+// given number of keys of a. It gives back the eight keys at each end that mergeVectorSteps has
+// taken but not written.
 func cutAt(a, b []uint64, most, total int) (i, j int) {
 	for i = min(most, total, len(a)); ; i-- {
 		j = total - i
@@ -55,8 +58,8 @@ func cutAt(a, b []uint64, most, total int) (i, j int) {
 	}
 }
 
-// mergeVectorSteps merges from both ends, until one of the inputs has less than 16 keys that have not been taken.
-// REQUIRES: hasVectors, and both inputs have 24 keys at least.
+// mergeVectorSteps merges from both ends until one of the inputs has fewer than 16 keys left.
+// REQUIRES: hasVectors, and both inputs have at least 24 keys
 //
 //go:noescape
 func mergeVectorSteps(ends *vectorEnds)

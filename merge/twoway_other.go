@@ -2,5 +2,6 @@
 
 package merge
 
-// mergeVectors is for processors with registers of eight keys: see twoway_amd64.go.
+// mergeVectors returns its arguments unchanged: this processor has no vector registers that it
+// could use. See twoway_amd64.go.
 func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) { return dst, a, b }

@@ -73,8 +73,8 @@ func checkTwoWay(t *testing.T, a, b []uint64) {
 	}
 }
 
-// FuzzTwoWay merges lists of random lengths, of keys of few bits or of many, and lists of which one ends before the
-// other begins, or one lies within a gap of the other.
+// FuzzTwoWay merges lists of random lengths, with keys of few or of many bits. In some cases one
+// list ends before the other begins, or lies within a gap of the other.
 func FuzzTwoWay(f *testing.F) {
 	f.Add(uint64(1), uint16(1000), uint16(1000), uint8(64), uint8(64))
 	f.Add(uint64(2), uint16(64), uint16(5000), uint8(3), uint8(3))

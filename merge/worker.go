@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// start lets a cutter cut spans of what advance adds, and workers merge them. It closes enough when no more blocks are
-// needed.
+// start starts a cutter, which cuts the blocks that advance adds into spans, and the workers that
+// merge the spans. It closes enough when no more blocks are needed.
 func start(ctx context.Context, group *safely.Group, opt *Options, inputs int,
 	advance advance, enough chan<- struct{}, w device.BlockWriter) {
 	spans := make(chan *span)
@@ -33,18 +33,18 @@ func start(ctx context.Context, group *safely.Group, opt *Options, inputs int,
 	}
 }
 
-// worker merges spans, one after another, and writes them.
+// A worker merges spans, one after another, and writes them.
 type worker struct {
 	opt   *Options
-	size  int // record size
-	tile  int // records to merge at a time
+	size  int // record size in bytes
+	tile  int // number of records merged at a time
 	tiler *tiler
 	cut   *searcher
 	out   *device.Emitter
-	space []stretch // for lists that emit makes, so that a merge leaves no garbage
+	space []stretch // reused for the lists of emit, so that a merge produces no garbage
 }
 
-// newWorker makes a worker that lives in memory, which has workerBytes.
+// newWorker returns a worker that lives in memory, which has workerBytes bytes.
 func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	tile := plan.MergeTile(opt.Keyer, opt.BlockBytes)
 	scratch := len(memory) - opt.BlockBytes
@@ -65,7 +65,7 @@ func (w *worker) mergeAll(ctx context.Context, spans <-chan *span) error {
 	return nil
 }
 
-// merge writes the first records of s, as many as the limit of the whole output leaves to it.
+// merge writes the records of s that are within the limit of the whole output.
 func (w *worker) merge(ctx context.Context, s *span) error {
 	left := s.records
 	if w.opt.Limit >= 0 {
@@ -78,7 +78,7 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 	return w.out.Flush(ctx)
 }
 
-// emit merges the stretches, in tiles if they are too much for one.
+// emit merges the stretches. If they exceed a tile, it halves them first.
 func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	records := 0
 	for _, s := range stretches {
@@ -102,7 +102,7 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	if len(after) == 0 {
 		return w.emitTile(ctx, stretches)
 	}
-	w.space = after[len(after):] // for the halves of halves
+	w.space = after[len(after):] // for the halves of the halves
 	defer func() { w.space = stretches[:0] }()
 	if err := w.emit(ctx, stretches); err != nil {
 		return err
@@ -110,7 +110,8 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	return w.emit(ctx, after)
 }
 
-// inOrder reports whether the stretches follow each other without overlap, so that there is nothing to merge.
+// inOrder reports whether the stretches follow each other without overlap, so that they can be
+// copied.
 func inOrder(k *format.Keyer, stretches []stretch) bool {
 	wide := k.KeySize() > 8
 	for i := 1; i < len(stretches); i++ {
@@ -122,7 +123,7 @@ func inOrder(k *format.Keyer, stretches []stretch) bool {
 	return true
 }
 
-// emitTile merges the stretches, and puts their records where they are to be as far as the limit goes.
+// emitTile merges the stretches and writes their records, up to the limit.
 func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 	merged := w.tiler.merge(stretches)
 	for at := 0; at < len(merged.keys) && w.out.Left > 0; {
@@ -131,7 +132,7 @@ func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 			return err
 		}
 		n := len(dst) / w.size
-		w.tiler.put(dst, merged.part(at, at+n))
+		w.tiler.put(dst, merged.slice(at, at+n))
 		at += n
 	}
 	return nil
