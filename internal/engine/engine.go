@@ -171,7 +171,7 @@ func (r *Run) Close() error {
 func (r *Run) openQueue() (err error) {
 	if q := r.Plan.Sizes.Queue; q.Requests > 0 {
 		if r.queue, err = spill.NewQueue(q.Requests, q.Bytes); err == nil && q.Input {
-			input.GoPast(r.Input.Files, r.queue)
+			input.UseDirectIO(r.Input.Files, r.queue)
 		}
 	}
 	return err

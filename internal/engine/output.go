@@ -199,7 +199,7 @@ func (o *Output) filters() device.BlockWriter {
 	asked, in := &o.run.Facts.Asked, o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
-		w = output.Window(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.Size)
+		w = output.Clip(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.Size)
 	}
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)

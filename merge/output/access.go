@@ -8,16 +8,16 @@ import (
 	"reflect"
 )
 
-// access is who may do what with a file: what a file that is replaced allows, the one that takes its place allows as
-// well, as far as it can, and never more.
+// access describes the permissions of a file. A new file that replaces an existing one gets the
+// same access as far as possible, and never more.
 type access struct {
-	mode     fs.FileMode // permissions; with an ACL those of the group are its mask
-	uid, gid int         // -1: the system has none
-	acl      []byte      // of POSIX, as Linux has it in an extended attribute; nil: there is none
+	mode     fs.FileMode // permission bits; with an ACL, the group bits are its mask
+	uid, gid int         // -1 if the system has none
+	acl      []byte      // a POSIX ACL in the form of Linux's extended attribute; nil if there is none
 }
 
-// KeepAccess gives a file the access to the regular file that it is about to replace, or less of it. Where there is no
-// such file, or both allow the same, it does nothing.
+// KeepAccess gives the file name the access of the regular file that it is about to replace, or
+// less. If replaced does not exist, or if both already have the same access, it does nothing.
 func KeepAccess(name, replaced string) error {
 	before, err := os.Stat(replaced)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !before.Mode().IsRegular() {
@@ -38,12 +38,13 @@ func KeepAccess(name, replaced string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(want.giveTo(file), file.Close())
+	return errors.Join(want.applyTo(file), file.Close())
 }
 
-// lowered is the mode for a file that cannot have all of that: nobody gets by it what access denied. Whoever was in one
-// class may be in another now, that of the group or of others.
-func (a *access) lowered(keepsOwner, keepsGroup, keepsACL bool) fs.FileMode {
+// reducedMode returns the mode for a file that cannot keep the whole access. Nobody gains by it
+// what the access denied, even though a user may now be in a different class, such as group or
+// others.
+func (a *access) reducedMode(keepsOwner, keepsGroup, keepsACL bool) fs.FileMode {
 	user, group, other := a.mode>>6&7, a.mode>>3&7, a.mode&7
 	if a.acl != nil && !keepsACL {
 		entries := parseACL(a.acl)
@@ -62,14 +63,14 @@ func (a *access) lowered(keepsOwner, keepsGroup, keepsACL bool) fs.FileMode {
 	return user<<6 | group<<3 | other
 }
 
-// aclEntries are permissions that an ACL gives.
+// aclEntries holds the permissions that an ACL grants.
 type aclEntries struct {
-	group fs.FileMode // to the group of the file
-	named fs.FileMode // to each of the users and groups that it names: the bits that all of them have
+	group fs.FileMode // granted to the group of the file
+	named fs.FileMode // granted to every named user and group: the bits that all of them have
 }
 
-// The tags of an ACL's entries. Behind 4 bytes with its version, it has 8 bytes for each: the tag and permissions, of 2
-// bytes, and who it is for.
+// Tags of the entries of an ACL. An ACL consists of 4 bytes with its version and 8 bytes per
+// entry: a 2-byte tag, 2 bytes of permissions, and the ID that the entry applies to.
 const (
 	aclHeader = 4
 	aclEntry  = 8
@@ -80,7 +81,7 @@ const (
 	aclMask       = 0x10
 )
 
-// parseACL reads an ACL. One that has another form gives nothing.
+// parseACL parses an ACL. An ACL of an unknown form grants nothing.
 func parseACL(acl []byte) (e aclEntries) {
 	if len(acl) < aclHeader || (len(acl)-aclHeader)%aclEntry != 0 {
 		return aclEntries{}

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aclAttribute has the ACL of a file.
+// aclAttribute is the name of the extended attribute that contains the ACL of a file.
 const aclAttribute = "system.posix_acl_access"
 
-// maxACL is how large the value of an attribute can be.
+// maxACL is the maximum size of an extended attribute in bytes.
 const maxACL = 64 << 10
 
-// readACL is the ACL of a file; nil: it has none.
+// readACL returns the ACL of a file, or nil if it has none.
 func readACL(name string) []byte {
 	acl := make([]byte, maxACL)
 	n, err := unix.Getxattr(name, aclAttribute, acl)

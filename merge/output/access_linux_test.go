@@ -101,7 +101,8 @@ func TestReplacedACL(t *testing.T) {
 	}
 }
 
-// TestLoweredMode: where something cannot be kept, nobody gets what was denied.
+// TestLoweredMode checks that a file that cannot keep its owner, group or ACL grants nobody what
+// was denied.
 func TestLoweredMode(t *testing.T) {
 	denies := makeACL(aclTestEntry{aclUser, 6, nobodyID}, aclTestEntry{aclNamedUser, 0, 1234},
 		aclTestEntry{aclGroup, 4, nobodyID}, aclTestEntry{aclMask, 4, nobodyID}, aclTestEntry{aclOther, 4, nobodyID})
@@ -123,7 +124,7 @@ func TestLoweredMode(t *testing.T) {
 		{0o640, nil, false, true, false, 0o640},
 	} {
 		a := &access{mode: c.mode, acl: c.acl}
-		if got := a.lowered(c.keepsOwner, c.keepsGroup, c.keeps); got != c.want {
+		if got := a.reducedMode(c.keepsOwner, c.keepsGroup, c.keeps); got != c.want {
 			t.Errorf("%v with ACL %x, owner %t, group %t, ACL %t: %v, want %v",
 				c.mode, c.acl, c.keepsOwner, c.keepsGroup, c.keeps, got, c.want)
 		}
@@ -168,7 +169,8 @@ func asAnotherUser(t *testing.T) (folder string, again func(name string)) {
 	}
 }
 
-// TestReplacedByAnotherUser replaces files of others, in a folder where this is allowed: nobody gains access.
+// TestReplacedByAnotherUser replaces files of other users in a directory that allows this. Nobody
+// may gain access.
 func TestReplacedByAnotherUser(t *testing.T) {
 	if name := os.Getenv(asUserEnv); name != "" {
 		write(t, name, "new")

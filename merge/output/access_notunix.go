@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// accessOf is that to a file.
+// accessOf returns the access to a file.
 func accessOf(_ string, info fs.FileInfo) *access {
 	return &access{mode: info.Mode().Perm(), uid: -1, gid: -1}
 }
 
-// giveTo gives a file the mode.
-func (a *access) giveTo(f *os.File) error { return f.Chmod(a.mode) }
+// applyTo sets the mode of a file.
+func (a *access) applyTo(f *os.File) error { return f.Chmod(a.mode) }

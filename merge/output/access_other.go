@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// readACL reads none: no other system takes the mask of an ACL for the permissions of the group.
+// readACL returns nil. On systems other than Linux, the group bits of a mode are not the mask of
+// an ACL.
 func readACL(string) []byte { return nil }
 
 func writeACL(*os.File, []byte) error { return errors.ErrUnsupported }

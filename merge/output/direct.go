@@ -9,156 +9,164 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// windows writes an output past the page cache, by the requests of a queue. What is written at any place is collected
-// in windows of the file, each in the memory of a request, which writes it when all of it is there. One that never is
-// whole, as the last of a file, goes through the page cache: so no page is written both ways. nil: there are none.
-type windows struct {
-	of     *Output
+// A directWriter writes an output with direct I/O, bypassing the page cache. It collects writes
+// at any position in blocks of the size of a request. When a block is complete, a request of the
+// queue writes it. A block that is never completed, such as the last one of the file, goes
+// through the page cache. So no page is written both ways. A nil directWriter means that the
+// output uses the page cache.
+type directWriter struct {
+	output *Output
 	direct *os.File
 	queue  *spill.Queue
-	most   int // that may have memory at a time, so that requests can write from the rest
+	// most is the maximum number of blocks that have memory. The rest of the queue's memory is
+	// for requests in progress.
+	most int
 
 	mu      sync.Mutex
-	begun   map[int64]*window // by their place in the file
-	held    int               // of these, how many have memory, or wait for it
+	begun   map[int64]*fileBlock // incomplete blocks by their position in the file
+	held    int                  // number of blocks that have memory or wait for it
 	writing sync.WaitGroup
 	failed  atomic.Pointer[error] // the first error of a request
 }
 
-// window is a stretch of the file that is being filled.
-type window struct {
-	inMemory bool // else it goes through the page cache as it comes
+// A fileBlock is a part of the file that is being filled.
+type fileBlock struct {
+	inMemory bool // if not, writes go directly through the page cache
 	taken    sync.Once
 	memory   []byte
-	pieces   [][2]int // that are there: from and to
-	bytes    int      // of these
+	pieces   [][2]int // the ranges written so far: from and to
+	bytes    int      // total size of pieces
 }
 
-// goPast has an output be written past the page cache from now on, where its file system can.
-func goPast(o *Output, queue *spill.Queue) {
+// useDirectIO makes the output bypass the page cache from now on, if its file system supports
+// that.
+func useDirectIO(o *Output, queue *spill.Queue) {
 	if queue == nil || o.at != o.file {
 		return
 	}
 	if direct := spill.Direct(o.file, os.O_WRONLY); direct != nil {
-		w := &windows{of: o, direct: direct, queue: queue, most: queue.Writers() * 3 / 4, begun: map[int64]*window{}}
-		o.past, o.at = w, w
+		w := &directWriter{output: o, direct: direct, queue: queue, most: queue.Writers() * 3 / 4, begun: map[int64]*fileBlock{}}
+		o.direct, o.at = w, w
 	}
 }
 
-// WriteAt takes a copy of p. REQUIRES: it lies within one window, and nobody else writes there.
-func (w *windows) WriteAt(p []byte, offset int64) (n int, err error) {
+// WriteAt copies p. REQUIRES: p lies within one block, and no other call writes to the same range
+func (w *directWriter) WriteAt(p []byte, offset int64) (n int, err error) {
 	from := int(offset % int64(w.queue.RequestBytes))
 	at := offset - int64(from)
-	one := w.window(at)
-	if n = len(p); one.inMemory {
-		copy(one.memory[from:], p)
-	} else if n, err = w.of.file.WriteAt(p, offset); err != nil {
+	block := w.block(at)
+	if n = len(p); block.inMemory {
+		copy(block.memory[from:], p)
+	} else if n, err = w.output.file.WriteAt(p, offset); err != nil {
 		return n, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one.pieces, one.bytes = append(one.pieces, [2]int{from, from + n}), one.bytes+n
-	if one.bytes < w.queue.RequestBytes {
+	block.pieces, block.bytes = append(block.pieces, [2]int{from, from + n}), block.bytes+n
+	if block.bytes < w.queue.RequestBytes {
 		return n, nil
 	}
 	delete(w.begun, at)
-	if one.inMemory {
+	if block.inMemory {
 		w.held--
 		w.writing.Add(1)
-		w.queue.Go(func() error { return w.write(one, at) }, func(err error) {
+		w.queue.Go(func() error { return w.write(block, at) }, func(err error) {
 			w.note(err)
-			w.queue.GiveWrite(one.memory)
+			w.queue.GiveWrite(block.memory)
 			w.writing.Done()
 		})
 	}
 	return n, nil
 }
 
-// window is the one at a place. Where many have been begun and are not whole, another gets no memory.
-func (w *windows) window(at int64) *window {
+// block returns the block at a position. If many blocks are incomplete, a further block gets no
+// memory.
+func (w *directWriter) block(at int64) *fileBlock {
 	w.mu.Lock()
-	one := w.begun[at]
-	if one == nil {
-		one = &window{inMemory: w.held < w.most}
-		if w.begun[at] = one; one.inMemory {
+	block := w.begun[at]
+	if block == nil {
+		block = &fileBlock{inMemory: w.held < w.most}
+		if w.begun[at] = block; block.inMemory {
 			w.held++
 		}
 	}
 	w.mu.Unlock()
-	if one.inMemory {
-		one.taken.Do(func() { one.memory = w.queue.TakeWrite() })
+	if block.inMemory {
+		block.taken.Do(func() { block.memory = w.queue.TakeWrite() })
 	}
-	return one
+	return block
 }
 
-// write is the request of a window that is whole.
-func (w *windows) write(one *window, at int64) error {
-	n, err := attempt(w.of, "write output", func() (int, error) { return w.direct.WriteAt(one.memory, at) })
+// write writes a complete block.
+func (w *directWriter) write(block *fileBlock, at int64) error {
+	n, err := attempt(w.output, "write output", func() (int, error) { return w.direct.WriteAt(block.memory, at) })
 	if err != nil {
-		return writeError(w.of, at+int64(n), err)
+		return writeError(w.output, at+int64(n), err)
 	}
 	return nil
 }
 
-func (w *windows) fail(at int64, err error) {
+func (w *directWriter) fail(at int64, err error) {
 	if err != nil {
-		w.note(writeError(w.of, at, err))
+		w.note(writeError(w.output, at, err))
 	}
 }
 
 // note keeps the first error.
-func (w *windows) note(err error) {
+func (w *directWriter) note(err error) {
 	if err != nil {
 		w.failed.CompareAndSwap(nil, &err)
 	}
 }
 
-// err is the first error of a request.
-func (w *windows) err() error {
+// err returns the first error of a request.
+func (w *directWriter) err() error {
 	if w == nil || w.failed.Load() == nil {
 		return nil
 	}
 	return *w.failed.Load()
 }
 
-// settle waits until all that was written is in the file. REQUIRES: nobody writes.
-func (w *windows) settle() error {
+// settle waits until everything written so far is in the file. REQUIRES: no write is in progress
+func (w *directWriter) settle() error {
 	if w == nil {
 		return nil
 	}
-	w.end(func(one *window, at int64) {
-		for _, p := range one.pieces {
-			n, err := w.of.file.WriteAt(one.memory[p[0]:p[1]], at+int64(p[0]))
+	w.discard(func(block *fileBlock, at int64) {
+		for _, p := range block.pieces {
+			n, err := w.output.file.WriteAt(block.memory[p[0]:p[1]], at+int64(p[0]))
 			w.fail(at+int64(p[0]+n), err)
 		}
 	})
 	return w.err()
 }
 
-// giveUp waits for the requests, and forgets what they do not write. REQUIRES: nobody writes.
-func (w *windows) giveUp() {
+// giveUp waits for the requests and discards incomplete blocks. REQUIRES: no write is in progress
+func (w *directWriter) giveUp() {
 	if w != nil {
-		w.end(func(*window, int64) {})
+		w.discard(func(*fileBlock, int64) {})
 	}
 }
 
-// end ends what was begun, and gives its memory back.
-func (w *windows) end(last func(one *window, at int64)) {
+// discard waits for the requests, calls last for each incomplete block with memory, and returns
+// the memory of these blocks.
+func (w *directWriter) discard(last func(block *fileBlock, at int64)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writing.Wait()
-	for at, one := range w.begun {
-		if one.inMemory {
-			last(one, at)
-			w.queue.GiveWrite(one.memory)
+	for at, block := range w.begun {
+		if block.inMemory {
+			last(block, at)
+			w.queue.GiveWrite(block.memory)
 		}
 	}
 	clear(w.begun)
 	w.held = 0
 }
 
-// Restart forgets what was written, so that all of it can be written again. REQUIRES: nobody writes.
-func (o *Output) Restart() { o.past.giveUp() }
+// Restart discards the data in incomplete blocks, so that everything can be written again.
+// REQUIRES: no write is in progress
+func (o *Output) Restart() { o.direct.giveUp() }
 
 func writeError(o *Output, at int64, err error) error {
 	return fmt.Errorf("write %s at byte %d: %w", o.name, at, advise(err))

@@ -45,7 +45,7 @@ func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *Out
 			t.Error(err)
 		}
 	})
-	if out.past == nil {
+	if out.direct == nil {
 		t.Skip("this file system does not tell that files can be written past the page cache")
 	}
 	return sink, out
@@ -76,8 +76,8 @@ func writeShuffled(t *testing.T, sink *Sink, data []byte, size int) error {
 	return group.Wait()
 }
 
-// TestOutputPastCache writes outputs of many sizes, with a header and without, some of which are read back before the
-// header is there, or are begun anew.
+// TestOutputPastCache writes outputs of many sizes with direct I/O, with and without a header.
+// Some are read back before the header is written, or restarted.
 func TestOutputPastCache(t *testing.T) {
 	for _, size := range []int{1, 4, 100, 3*testWindow + 1} {
 		for _, bytesWanted := range []int{0, 1, 4095, testWindow, testWindow + 1, 40*testWindow + 999} {

@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// A directory gives access to the files of an open directory. Whoever takes the name of the directory meanwhile gets
-// nothing.
+// A directory gives access to the files of an open directory, even if another directory takes
+// over its name in the meantime.
 type directory interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 	Lstat(name string) (fs.FileInfo, error)
@@ -18,8 +18,9 @@ type directory interface {
 	Close() error
 }
 
-// openDirectory opens a directory to work in it, and once more to sync it. A directory that may be written and searched
-// but not read has no descriptor that can be synced: then syncable is false.
+// openDirectory opens a directory twice: to access its files, and to sync it. A directory that is
+// writable and searchable but not readable has no descriptor that can be synced; in this case
+// syncable is false.
 func openDirectory(o *Output, name string) (files directory, folder *os.File, syncable bool, err error) {
 	root, err := attempt(o, "open directory", func() (*os.Root, error) { return os.OpenRoot(name) })
 	if errors.Is(err, fs.ErrPermission) {
@@ -36,14 +37,14 @@ func openDirectory(o *Output, name string) (files directory, folder *os.File, sy
 	return root, folder, true, err
 }
 
-// syncNames returns a function that makes the names in the directory durable. Where the directory itself cannot be
-// synced, syncing its whole file system through the output's own descriptor does the same. The function may still run
-// when the output is closed.
+// syncNames returns a function that makes the names in the directory durable. If the directory
+// itself cannot be synced, the function syncs the whole file system through the descriptor of the
+// output. The function may still be running when the output is closed.
 func syncNames(o *Output) func() error {
 	file, folder := o.file, o.folder
 	sync := func() error { return spill.SyncFileSystem(file) }
 	if o.syncable {
 		sync = func() error { return spill.SyncFolder(folder) }
 	}
-	return func() error { return o.do("sync directory", sync) }
+	return func() error { return o.perform("sync directory", sync) }
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDirectoryWithoutRead writes files and sets, new ones and in place of others, to a directory whose files this user
-// may make but not list. What is left is exactly these files.
+// TestDirectoryWithoutRead writes new and replaced files and sets to a directory in which this
+// user may create files but not list them. Exactly these files must remain.
 func TestDirectoryWithoutRead(t *testing.T) {
 	if name := os.Getenv(asUserEnv); name != "" {
 		if _, err := os.ReadDir(filepath.Dir(name)); !errors.Is(err, fs.ErrPermission) {

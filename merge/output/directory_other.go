@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// A pathDirectory exists on Linux only.
+// A pathDirectory exists only on Linux.
 type pathDirectory struct {
 	directory
 	folder *os.File
 }
 
-// openPath is not supported: a directory has to be readable.
+// openPath returns an error: on this system, the directory must be readable.
 func openPath(string) (*pathDirectory, error) { return nil, errors.ErrUnsupported }

@@ -7,29 +7,32 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// early makes an output durable while the rest of it is written, so that Commit has little left to wait for: a disk
-// that has taken what it was sent may still have to be told to keep it, and does that at its own rate.
-type early struct {
-	least        int64        // bytes that have to be sent between two syncs
-	sent, synced atomic.Int64 // bytes that are on their way to the disk, and that were when the last sync began
-	busy         sync.Mutex   // one at a time
+// earlySync makes an output durable while it is being written, so that Commit has little left to
+// wait for. Data that was sent to a disk may still be in the disk's own cache, and flushing that
+// takes time as well.
+type earlySync struct {
+	least int64 // minimum number of bytes sent between two syncs
+	// sent is the number of bytes sent to the disk; synced is the value of sent when the last
+	// sync began.
+	sent, synced atomic.Int64
+	busy         sync.Mutex // allows one sync at a time
 	syncs        safely.Group
 }
 
-// earlyBytes is the least of an output.
+// earlyBytes is the value of earlySync.least for an output.
 const earlyBytes = 64 << 20
 
-// add notes that n more bytes are on their way to the disk. What it finds, Commit reports: the system tells of an
-// error once.
-func (e *early) add(o *Output, n int64) {
+// noteSent records that n more bytes have been sent to the disk, and starts a sync if it is due.
+// Commit reports the error of such a sync, because the system reports an error only once.
+func (e *earlySync) noteSent(o *Output, n int64) {
 	sent := e.sent.Add(n)
-	if sent-e.synced.Load() < e.least || o.past != nil || !e.busy.TryLock() {
+	if sent-e.synced.Load() < e.least || o.direct != nil || !e.busy.TryLock() {
 		return
 	}
 	e.synced.Store(sent)
-	file := o.file // which an output that is given up does not wait for
+	file := o.file // Abort does not wait for the sync, and clears o.file
 	e.syncs.Go(func() error {
 		defer e.busy.Unlock()
-		return o.do("sync output early", func() error { return syncData(file) })
+		return o.perform("sync output early", func() error { return syncData(file) })
 	})
 }

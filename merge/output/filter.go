@@ -7,9 +7,10 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Window passes on the records from from to to and drops the others: those that next has already, and those beyond a
-// limit. A merge or a device that knows its limit does better; Window is for what comes after Groups.
-func Window(from, to int64, next device.BlockWriter, recordSize int) device.BlockWriter {
+// Clip forwards the records with indexes from (inclusive) to to (exclusive) and drops the others:
+// those that next already has, and those beyond a limit. A merge or a device that knows its limit
+// is more efficient. Clip is for the output of Groups.
+func Clip(from, to int64, next device.BlockWriter, recordSize int) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		end := min(first+int64(len(recs)/recordSize), to)
 		begin := max(first, from)
@@ -20,16 +21,17 @@ func Window(from, to int64, next device.BlockWriter, recordSize int) device.Bloc
 	})
 }
 
-// Offset appends a stream to what next has already: record 0 becomes record base. So parts that follow each
-// other without overlap, each sorted by itself, become one output.
+// Offset appends a stream to the records that next already has: record 0 becomes record base. In
+// this way consecutive sorted parts become one output.
 func Offset(base int64, next device.BlockWriter) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		return next.WriteBlock(ctx, base+first, recs)
 	})
 }
 
-// Observe calls see with every block before it is passed on: for progress, checksums and checks of the order.
-// see is called from several goroutines at once, in any order of blocks; an error from it ends the writing.
+// Observe calls see with every block before it forwards the block: for progress, checksums and
+// checks of the order. It calls see concurrently, with blocks in any order. An error from see
+// ends the writing.
 func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		if err := see(first, recs); err != nil {
@@ -39,7 +41,8 @@ func Observe(see func(first int64, recs []byte) error, next device.BlockWriter) 
 	})
 }
 
-// Excerpt passes on the bytes from from to to of each record, which are records of their own.
+// Excerpt forwards the bytes from (inclusive) to to (exclusive) of each record as shorter
+// records.
 func Excerpt(from, to, recordSize int, next device.BlockWriter) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		buf := scratches.Get().(*scratch)

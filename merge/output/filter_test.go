@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// TestWindow writes on behind what a stream has: blocks before that, across its end and behind it.
-func TestWindow(t *testing.T) {
+// TestClip appends to a stream: blocks before its end, across its end and after it.
+func TestClip(t *testing.T) {
 	const size = 3
 	recs := make([]byte, 100*size)
 	for i := range recs {
@@ -21,7 +21,7 @@ func TestWindow(t *testing.T) {
 	}
 	for _, from := range []int64{0, 1, 9, 10, 55, 100} {
 		var got []byte
-		tail := Window(from, math.MaxInt64, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
+		tail := Clip(from, math.MaxInt64, device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 			if first != from+int64(len(got)/size) || len(recs) == 0 {
 				t.Errorf("from %d: %d bytes from record %d on behind %d", from, len(recs), first, len(got)/size)
 			}

@@ -15,8 +15,9 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// openUnnamed uses O_TMPFILE. It is not supported by some file systems, and useless where /proc is not mounted,
-// because there the file could not be named at the end.
+// openUnnamed opens an unnamed file with O_TMPFILE. It returns errors.ErrUnsupported if the file
+// system does not support that, or if /proc is not mounted, because then the file could not be
+// named later.
 func openUnnamed(folder *os.File, perm fs.FileMode) (*os.File, error) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return nil, errors.ErrUnsupported
@@ -31,16 +32,17 @@ func openUnnamed(folder *os.File, perm fs.FileMode) (*os.File, error) {
 	return nil, err
 }
 
-// link names the file that openUnnamed made, in a folder.
+// link gives a name in a directory to a file from openUnnamed.
 func link(f, folder *os.File, name string) error {
 	self := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
 	err := unix.Linkat(unix.AT_FDCWD, self, int(folder.Fd()), name, unix.AT_SYMLINK_FOLLOW)
 	return os.NewSyscallError("link", err)
 }
 
-// reserve allocates blocks for the file, and says how many are free if that fails. In a file system that lies in memory
-// one thread would fill all of it with zeros, which the writers then do again; there it only asks. What it gives is
-// written to instead of the file, and unmap undoes it when no write is under way.
+// reserve allocates disk blocks for the file. If this fails, the error includes the free space.
+// In a tmpfs, allocation would fill the file with zeros in one thread, and the writers would then
+// fill it again. There, reserve only checks the free space. The caller writes to the returned
+// writer instead of the file, and calls unmap when all writes are complete.
 func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func(), err error) {
 	at, unmap = f, func() {}
 	var st unix.Statfs_t
@@ -58,12 +60,13 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 	return at, unmap, err
 }
 
-// reserveInPlace makes room for bytes from an offset of a file that has content, which it leaves as it is, as well as
-// its size. In a file system that lies in memory, or that cannot reserve, it only asks how much is free.
+// reserveInPlace reserves space for the given number of bytes at an offset of an existing file.
+// It does not change the content or size of the file. If the file is in a tmpfs, or its file
+// system cannot reserve space, reserveInPlace only checks the free space.
 func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
-		return nil // what cannot be known shows when it is written
+		return nil // unknown: a lack of space shows when the output is written
 	}
 	if st.Type != unix.TMPFS_MAGIC {
 		err := spill.AllocateBehind(f, from, bytes)
@@ -84,7 +87,7 @@ func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
 	return nil
 }
 
-// statBlock is the unit of the number of blocks of a file.
+// statBlock is the unit of Stat_t.Blocks in bytes.
 const statBlock = 512
 
 func notEnough(st *unix.Statfs_t) error {
@@ -93,11 +96,11 @@ func notEnough(st *unix.Statfs_t) error {
 
 func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
 
-// writeBehind lets the system begin to write n bytes at offset to the disk. It does not wait, and needs no error: Sync
-// would report it.
+// writeBehind asks the system to start writing n bytes at offset to the disk. It does not wait,
+// and ignores errors, because Sync reports them.
 func writeBehind(f *os.File, offset, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// syncData makes what was written to f durable, but not what need not be known to read it.
+// syncData makes the data of f durable, but not metadata that is not needed to read it.
 func syncData(f *os.File) error { return os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd()))) }

@@ -10,33 +10,34 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// mayHave knows no limit.
-func mayHave(int64) error { return nil }
+// checkSizeLimit always succeeds: this system has no limit on the size of a file.
+func checkSizeLimit(int64) error { return nil }
 
-// mayRemove leaves it to the rename to find out.
-func mayRemove(*os.File, string) error { return nil }
+// checkRemovable always succeeds: an error shows when the file is renamed.
+func checkRemovable(*os.File, string) error { return nil }
 
-// openDescriptor is not supported: no name stands for a descriptor.
+// openDescriptor is not supported: on this system no name refers to a descriptor.
 func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func closeCopy(*os.File) error { return nil }
 
-// appends reports whether the file was opened to append to it, which forbids WriteAt.
+// appends reports whether the file was opened in append mode, which forbids WriteAt.
 func appends(f *os.File) bool {
 	_, err := f.WriteAt(nil, 0)
 	return err != nil
 }
 
-// inodeOf knows no number of a file.
+// inodeOf returns 0: this system has no inode numbers.
 func inodeOf(fs.FileInfo) uint64 { return 0 }
 
-// isKept reports whether a file may be the one that was kept.
+// isKept reports whether info may describe the kept output.
 func isKept(info fs.FileInfo, _ *spill.KeptOutput) bool { return info.Mode().IsRegular() }
 
-// renamesOpen: a file has to be closed before it is renamed or removed.
+// renamesOpen is false: a file must be closed before it is renamed or removed.
 const renamesOpen = false
 
-// lock is not supported: temporary names are random, and what a killed run leaves is the user's to remove.
+// lock is not supported. Temporary names are therefore random, and the user has to remove the
+// leftovers of a killed process.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 func isDead(*os.File) bool { return false }

@@ -12,19 +12,19 @@ import (
 // openUnnamed is not supported: outputs have a temporary name from the start.
 func openUnnamed(*os.File, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// link has nothing to name.
+// link is not supported, because there are no unnamed files.
 func link(_, _ *os.File, _ string) error { return errors.ErrUnsupported }
 
-// reserve promises nothing: a full disk shows when it is written to.
+// reserve does nothing: a full disk shows when the output is written.
 func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err error) {
 	return f, func() {}, nil
 }
 
-// reserveInPlace promises nothing either.
+// reserveInPlace does nothing.
 func reserveInPlace(*os.File, fs.FileInfo, int64, int64) error { return nil }
 
-// writeBehind leaves the time to the system.
+// writeBehind does nothing: the system decides when to write.
 func writeBehind(*os.File, int64, int64) {}
 
-// syncData leaves all to the end.
+// syncData does nothing: Commit syncs the file.
 func syncData(*os.File) error { return nil }

@@ -14,8 +14,9 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// mayHave reports that the process may write no file of that size. Not every file system says so before it is written.
-func mayHave(bytes int64) error {
+// checkSizeLimit returns an error if the process may not write a file of the given size. Not
+// every file system reports this before the write.
+func checkSizeLimit(bytes int64) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(bytes) > uint64(limit.Cur) {
 		return unix.EFBIG
@@ -23,17 +24,18 @@ func mayHave(bytes int64) error {
 	return nil
 }
 
-// mayRemove reports that a file may not be removed from the folder or replaced in it, without doing so: a system that
-// is asked to remove it as a folder may look first at the rights, and only then at what it is.
-func mayRemove(folder *os.File, name string) error {
+// checkRemovable returns an error if a file of the directory may not be removed or replaced. It
+// does not remove the file: it asks the system to remove it as a directory. The system may check
+// the permissions before it checks the type of the file.
+func checkRemovable(folder *os.File, name string) error {
 	err := unix.Unlinkat(int(folder.Fd()), name, unix.AT_REMOVEDIR)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 		return err
 	}
-	return nil // ENOTDIR; others are for the rename to report
+	return nil // usually ENOTDIR; the rename reports other errors
 }
 
-// openDescriptor opens a second descriptor of the same open file, so that it can be closed.
+// openDescriptor duplicates an open descriptor, so that the duplicate can be closed.
 func openDescriptor(number int) (*os.File, error) {
 	fd, err := duplicate(uintptr(number))
 	if err != nil {
@@ -46,11 +48,11 @@ func openDescriptor(number int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "/dev/fd/"+strconv.Itoa(number)), nil
 }
 
-// duplicate makes a second descriptor of an open file, which no child inherits.
+// duplicate duplicates a descriptor. Child processes do not inherit the duplicate.
 func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }
 
-// closeCopy closes a copy of f's descriptor, upon which a network file system writes what it still has and says what
-// became of it. f stays open: it is the caller's.
+// closeCopy closes a duplicate of f's descriptor. On this event a network file system writes its
+// cached data and reports errors. f stays open, because it belongs to the caller.
 func closeCopy(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -65,7 +67,7 @@ func closeCopy(f *os.File) error {
 	return errors.Join(err, closing)
 }
 
-// appends reports whether all that is written goes to the end of the file (>> FILE).
+// appends reports whether every write goes to the end of the file, as with >> FILE.
 func appends(f *os.File) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -76,7 +78,7 @@ func appends(f *os.File) bool {
 	return err == nil && flags&unix.O_APPEND != 0
 }
 
-// inodeOf is the number of a file in its file system.
+// inodeOf returns the inode number of a file.
 func inodeOf(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -85,8 +87,9 @@ func inodeOf(info fs.FileInfo) uint64 {
 	return stat.Ino
 }
 
-// isKept reports whether a file may be the one that was kept. A copy of it may be, as of a folder that was moved to
-// another disk, if nobody else may write to it. A file with several names is another one.
+// isKept reports whether info may describe the kept output. It may also be a copy, as after
+// moving a directory to another disk, if no other user may write to it. A file with several names
+// is not the kept output.
 func isKept(info fs.FileInfo, kept *spill.KeptOutput) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() || stat.Nlink != 1 {
@@ -95,10 +98,12 @@ func isKept(info fs.FileInfo, kept *spill.KeptOutput) bool {
 	return stat.Ino == kept.Inode || int(stat.Uid) == os.Geteuid() && info.Mode() == kept.Mode
 }
 
-// renamesOpen: a file may be renamed or removed while it is open, and so while it is locked.
+// renamesOpen is true: a file may be renamed or removed while it is open, and therefore while it
+// is locked.
 const renamesOpen = true
 
-// lock says that the owner of a file lives, until it is closed or the process ends, however that happens.
+// lock marks a file as owned by a running process, until the file is closed or the process ends
+// for whatever reason.
 func lock(f *os.File) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != unix.EINTR {
@@ -107,5 +112,6 @@ func lock(f *os.File) error {
 	}
 }
 
-// isDead reports whether the owner of a file lives no more, and keeps others from finding out the same.
+// isDead reports whether the owner of a file no longer runs. It locks the file, so only one
+// caller gets this answer.
 func isDead(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }

@@ -8,42 +8,45 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// CountBytes is the size of the count behind a record: a little-endian u64.
+// CountBytes is the size of the count that follows a record: a little-endian u64.
 const CountBytes = 8
 
-// GroupForm says what Groups writes of the records with equal keys. The zero value is the first of them.
+// GroupForm describes what Groups writes for records with equal keys. The zero value writes the
+// first record of each group.
 type GroupForm struct {
-	Last     bool // the last record, not the first
-	Count    bool // behind it, how many there are
-	Repeated bool // nothing where there is but one
+	Last     bool // write the last record of a group instead of the first
+	Count    bool // append the number of records in the group
+	Repeated bool // skip groups of a single record
 }
 
-// Groups is a BlockWriter that writes one record for all that have equal keys, under new indexes without gaps. Blocks
-// are reduced side by side; only their ends are joined in order. The first of equal records goes on with its block.
-// Which is the last of them, and how many there are, may only be known with the next block, or when Flush is called.
-// Every call in progress holds a buffer of the size of what it writes.
+// Groups is a BlockWriter that writes one record per group of records with equal keys. It gives
+// the written records new consecutive indexes. Blocks are reduced concurrently, and only their
+// ends are joined in order. With the zero GroupForm, the first record of a group is written with
+// its block. With other forms, the last record and the count of a group may be known only with
+// the next block, or when Flush is called. Every call in progress holds a buffer of the size of
+// its output.
 type Groups struct {
 	keyer *format.Keyer
 	form  GroupForm
 	next  device.BlockWriter
 
-	turns turns // whose turn it is may touch what follows
+	turns turns // the call whose turn it is may access the fields below
 	kept  int64
-	open  equals // what the next block may continue
+	open  equals // the last group so far, which the next block may continue
 }
 
-// equals is what is to be known of records with equal keys.
+// equals summarizes a group of records with equal keys.
 type equals struct {
-	rec   []byte // the one that is written
-	count uint64 // 0: there are none, or that one has been written
+	rec   []byte // the record that is written
+	count uint64 // 0 if there is no group, or if it has been written
 }
 
-// NewGroups makes a Groups that writes to next.
+// NewGroups returns a Groups that writes to next.
 func NewGroups(k *format.Keyer, form GroupForm, next device.BlockWriter) *Groups {
 	return &Groups{keyer: k, form: form, next: next}
 }
 
-// recordSize is that of what is written.
+// recordSize returns the size of the written records in bytes.
 func (g *Groups) recordSize() int {
 	if g.form.Count {
 		return g.keyer.Layout().RecordSize + CountBytes
@@ -51,7 +54,7 @@ func (g *Groups) recordSize() int {
 	return g.keyer.Layout().RecordSize
 }
 
-// WriteBlock writes what is known to be complete.
+// WriteBlock writes the groups that are known to be complete.
 func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
@@ -79,7 +82,7 @@ func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error
 	return g.next.WriteBlock(ctx, at, out)
 }
 
-// Flush writes the last group. REQUIRES: all blocks have been written.
+// Flush writes the last group. REQUIRES: all blocks have been written
 func (g *Groups) Flush(ctx context.Context) error {
 	out := g.put(nil, g.open)
 	g.open.count = 0
@@ -89,11 +92,11 @@ func (g *Groups) Flush(ctx context.Context) error {
 	return g.next.WriteBlock(ctx, g.kept, out)
 }
 
-// compact copies to buf the records of recs that differ in key from the one before, the first one included.
+// compact copies to buf the first record of every group of recs.
 func (g *Groups) compact(buf *scratch, recs []byte) {
 	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
 	buf.recs = buf.recs[:0]
-	from := 0 // where the records that stay and have not been copied begin
+	from := 0 // start of the records that are kept and not yet copied
 	drop := func(at, end int) {
 		buf.recs = append(buf.recs, recs[from:at]...)
 		from = end
@@ -101,7 +104,7 @@ func (g *Groups) compact(buf *scratch, recs []byte) {
 	var before uint64
 	for base, end := 0, 0; base < len(recs); base = end {
 		end = min(base+len(buf.keys)*size, len(recs))
-		if base > 0 && g.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // then so are all between them
+		if base > 0 && g.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // all records between these two have the same key
 			drop(base, end)
 			continue
 		}
@@ -118,7 +121,8 @@ func (g *Groups) compact(buf *scratch, recs []byte) {
 	drop(len(recs), len(recs))
 }
 
-// dropKnown drops the first record of a block if what came before ends with its key.
+// dropKnown drops the first record of a block if it belongs to the last group of the previous
+// block.
 func (g *Groups) dropKnown(recs []byte) []byte {
 	size := g.keyer.Layout().RecordSize
 	if g.open.rec != nil && g.keyer.Compare(g.open.rec, recs[:size]) == 0 {
@@ -130,8 +134,9 @@ func (g *Groups) dropKnown(recs []byte) []byte {
 	return recs
 }
 
-// reduce puts into buf, behind room for two records, what is written of all groups but the first and the last, and
-// gives those; tail has none where there is one group.
+// reduce summarizes the groups of recs. It returns the first and the last group; tail is empty if
+// there is only one group. It appends all other groups to buf in their written form, after free
+// space for two records.
 func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
 	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
 	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
@@ -160,7 +165,7 @@ func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
 	return head, tail
 }
 
-// equals is a group that is these records.
+// equals summarizes the group that consists of recs.
 func (g *Groups) equals(recs []byte) equals {
 	size := g.keyer.Layout().RecordSize
 	e := equals{recs[:size], uint64(len(recs) / size)}
@@ -181,7 +186,7 @@ func (g *Groups) put(dst []byte, e equals) []byte {
 	return dst
 }
 
-// join joins a block to what came before, and gives all that is complete then.
+// join combines a block with the last group so far. It returns everything that is now complete.
 func (g *Groups) join(reduced []byte, head, tail equals) []byte {
 	var done []byte
 	if g.open.count > 0 && g.keyer.Compare(g.open.rec, head.rec) == 0 {

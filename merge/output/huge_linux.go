@@ -14,33 +14,38 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// mostLost is what huge pages may cost more than small ones, of late, before they are given up.
+// mostLost is the extra time that huge pages may cost, compared with small ones, before they are
+// given up.
 const mostLost = 10 * time.Millisecond
 
-// hugePages writes a file in a file system that lies in memory (tmpfs). What takes time there is to make its pages, and
-// a plain write makes many small ones while it holds the inode, so that any number of writers is as fast as one. Here
-// the first piece of each stretch of a huge page's size is written so; then the system makes one huge page of the
-// stretch (MADV_COLLAPSE), and all that follows is copied into a map of it, by all writers at once. Where the system
-// refuses that, or takes longer for it than plain writes would, the rest is written plainly.
+// hugePages writes a file in a tmpfs. The slow part of such a write is the allocation of pages. A
+// plain write allocates many small pages while it holds the inode lock, so several writers are no
+// faster than one.
+//
+// hugePages divides the file into stretches of the size of a huge page. It writes the first piece
+// of a stretch with a plain write and then converts the stretch to one huge page (MADV_COLLAPSE).
+// All further pieces are copied to a mapping of the file, which all writers can do in parallel.
+// If the system refuses huge pages, or takes longer than with plain writes, the rest is written
+// with plain writes.
 type hugePages struct {
 	file      *os.File
-	addresses []byte // which begin before the map, to align it
-	bytes     []byte // the map, of whole stretches only
+	addresses []byte // starts before the mapping, which is aligned
+	bytes     []byte // the mapping; whole stretches only
 	stretches []stretch
 	writers   int
-	plainly   atomic.Bool // no more huge pages
+	plainly   atomic.Bool // use plain writes from now on
 	accounts  sync.Mutex
 	lost      time.Duration
 }
 
 type stretch struct {
-	begun   sync.Once    // its first piece is written
-	isHuge  bool         // since then
-	written atomic.Int64 // bytes, if it is huge
+	begun   sync.Once    // done when the first piece is written
+	isHuge  bool         // set by begun
+	written atomic.Int64 // bytes written, if the stretch is huge
 }
 
-// newHugePages maps a file that is to have size bytes. Where that is not worth it, or does not work, it gives nil, and
-// the file is written as any other.
+// newHugePages maps a file of the given final size. It returns nil if the mapping is not
+// worthwhile or fails; the file is then written like any other.
 func newHugePages(file *os.File, size int64, writers int) *hugePages {
 	length := int(size) / arena.HugePage * arena.HugePage
 	if length == 0 || int64(int(size)) != size || file.Truncate(size) != nil {
@@ -61,7 +66,7 @@ func newHugePages(file *os.File, size int64, writers int) *hugePages {
 		stretches: make([]stretch, length/arena.HugePage), writers: max(writers, 1)}
 }
 
-// WriteAt writes p. REQUIRES: it lies within one stretch.
+// WriteAt writes p. REQUIRES: p lies within one stretch
 func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 	if offset+int64(len(p)) > int64(len(h.bytes)) {
 		return h.file.WriteAt(p, offset)
@@ -82,12 +87,12 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 		}, noPage)
 	}
 	if s.isHuge && s.written.Add(int64(n)) >= arena.HugePage {
-		_ = unix.Madvise(pages, unix.MADV_DONTNEED) // they stay the file's, and count no more as this process's
+		_ = unix.Madvise(pages, unix.MADV_DONTNEED) // the pages stay in the file, but no longer count as memory of this process
 	}
 	return n, err
 }
 
-// begin writes the first piece of a stretch, without which there is nothing to make a huge page of, and makes it.
+// begin writes the first piece of a stretch, which a huge page needs, and makes the huge page.
 func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, err error) {
 	start := time.Now()
 	if n, err = h.file.WriteAt(p, offset); err != nil || n == 0 || h.plainly.Load() {
@@ -95,7 +100,7 @@ func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, er
 	}
 	written := time.Now()
 	refused := unix.Madvise(pages, unix.MADV_COLLAPSE)
-	if refused != nil && refused != unix.EAGAIN { // that is about these pages alone
+	if refused != nil && refused != unix.EAGAIN { // EAGAIN concerns only these pages
 		h.plainly.Store(true)
 	}
 	small := (n + os.Getpagesize() - 1) / os.Getpagesize()
@@ -104,9 +109,10 @@ func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, er
 	return n, refused == nil, nil
 }
 
-// account gives huge pages up where they take longer than small ones, as on a virtual machine that has given its free
-// memory back to the host. Plain writes take turns; huge pages are made by all writers at once. So that a writer which
-// had to wait for a processor decides nothing, no page counts for more than a fifth.
+// account stops using huge pages if they take longer than small ones. This happens on virtual
+// machines that have returned free memory to the host. Plain writes take turns, whereas all
+// writers make huge pages in parallel. A single page counts for at most a fifth of the limit, so
+// that a writer that had to wait for a processor does not decide alone.
 func (h *hugePages) account(small, huge time.Duration) {
 	h.accounts.Lock()
 	defer h.accounts.Unlock()
@@ -116,10 +122,11 @@ func (h *hugePages) account(small, huge time.Duration) {
 	}
 }
 
-// noPage is the error of a page of the map that cannot be combined, of which the system signals a fault (SIGBUS).
+// noPage returns the error for a page that the system cannot allocate, which it signals as a
+// fault (SIGBUS).
 func noPage(uintptr) error {
 	return fmt.Errorf("%w: its file system is in memory, which is full", unix.ENOSPC)
 }
 
-// close unmaps the file. REQUIRES: no write is under way.
+// close unmaps the file. REQUIRES: no write is in progress
 func (h *hugePages) close() { _ = unix.Munmap(h.addresses) }

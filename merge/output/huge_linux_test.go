@@ -100,8 +100,9 @@ func sharedMemory(t *testing.T) int {
 	return kib << 10
 }
 
-// TestHugeOutput writes outputs in memory behind headers, some bytes past what was reserved, too, and keeps less than
-// was reserved or more. The pages are huge where the system can make them so, or plain where it is told to give up.
+// TestHugeOutput writes outputs with headers to a tmpfs. Some exceed the reserved size, and they
+// keep more or less than was reserved. Their pages are huge if the system can make huge pages,
+// and plain after the writer gives up on them.
 func TestHugeOutput(t *testing.T) {
 	folder := memoryFolder(t)
 	data := someBytes(17*arena.HugePage + 4321)
@@ -144,7 +145,7 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// TestSmallOutputIsNotMapped has no huge page in what is smaller.
+// TestSmallOutputIsNotMapped checks that an output smaller than a huge page is not mapped.
 func TestSmallOutputIsNotMapped(t *testing.T) {
 	out, err := Open(t.Context(), filepath.Join(memoryFolder(t), "out"), nil)
 	if err != nil {

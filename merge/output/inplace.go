@@ -9,7 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// file is the open file that a stream is written to; nil: it is another Writer.
+// file returns the open file that the stream is written to, or nil if the stream is another kind
+// of writer.
 func (e *streamEnd) file() *os.File {
 	if out, ok := e.to.(*Output); ok {
 		return out.file
@@ -18,7 +19,7 @@ func (e *streamEnd) file() *os.File {
 	return file
 }
 
-// begin makes sure, once, that the output may be written.
+// begin checks, once, that the output may be written.
 func (e *streamEnd) begin() error {
 	if e.inPlace == nil {
 		return nil
@@ -40,8 +41,9 @@ func (e *streamEnd) begin() error {
 	return nil
 }
 
-// reserveGrowth makes sure that there is room for the output where it is longer than the file it overwrites, or fills
-// its holes. A disk that is full later would leave neither the old content nor the new one.
+// reserveGrowth reserves the space that the output needs beyond the file it overwrites, including
+// the holes of that file. If the disk became full during the write, neither the old nor the new
+// content would be complete.
 func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 	if now == nil || !now.Mode().IsRegular() || e.mostBytes == nil {
 		return nil
@@ -59,7 +61,7 @@ func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 		}
 	}
 	err := e.attempt("reserve growth", func() error {
-		if err := mayHave(from + bytes); err != nil {
+		if err := checkSizeLimit(from + bytes); err != nil {
 			return err
 		}
 		e.reserved = true
@@ -72,7 +74,7 @@ func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 	return nil
 }
 
-// attempt does an operation unless it is to fail.
+// attempt calls do, unless the fault hook returns an error for the operation.
 func (e *streamEnd) attempt(operation string, do func() error) error {
 	if e.fault != nil {
 		if err := e.fault(operation); err != nil {
@@ -82,10 +84,10 @@ func (e *streamEnd) attempt(operation string, do func() error) error {
 	return do()
 }
 
-// cutOff removes what an old file has behind the output that was written over it. Without that, a shorter output would
-// end in old records, or in garbage behind a compressed stream.
+// cutOff truncates an old file after the output that was written over it. Otherwise a shorter
+// output would end with old records, or with garbage after a compressed stream.
 func (e *streamEnd) cutOff() error {
-	if err := e.begin(); err != nil { // nothing was written
+	if err := e.begin(); err != nil { // in case nothing was written
 		return err
 	}
 	file := e.file()

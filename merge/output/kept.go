@@ -8,26 +8,27 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// Kept is the file of an output that can be gone on with after a crash: until Commit it has a temporary name, by which
-// it can be opened again.
+// Kept describes an output file that a later process can continue after a crash. It has a
+// temporary name until Commit, and can be opened again by that name.
 type Kept struct {
-	File  *spill.KeptOutput // nil: there is none yet
-	Owner string            // what keeps it, and nobody else does
-	Begun bool              // it is that of before; what it holds has to be verified
+	File  *spill.KeptOutput // nil if there is no file yet
+	Owner string            // identifies the job that keeps the file
+	Begun bool              // the file is from an earlier process; its content must be verified
 
 	hasRecords atomic.Bool
 }
 
-// Keep has the file stay there also where the output is given up.
+// Keep makes the file stay even if the output is aborted.
 func (k *Kept) Keep() { k.hasRecords.Store(true) }
 
-func (k *Kept) worth() bool { return k != nil && k.hasRecords.Load() }
+func (k *Kept) keepsRecords() bool { return k != nil && k.hasRecords.Load() }
 
-// openKept opens the file of before; errors.ErrUnsupported: there is none, or another file has its name.
+// openKept opens the file of an earlier process. It returns errors.ErrUnsupported if there is
+// none, or if another file has its name.
 func (o *Output) openKept() (*os.File, error) {
 	before := o.kept.File
 	if before == nil {
-		_ = o.root.Remove(o.tempName(0)) // of an owner that has lost the name of its file
+		_ = o.root.Remove(o.tempName(0)) // left by an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
 	}
 	name := string(before.Name)
@@ -36,7 +37,7 @@ func (o *Output) openKept() (*os.File, error) {
 		return nil, errors.ErrUnsupported
 	}
 	if !isKept(info, before) {
-		_ = o.root.Remove(name) // which leaves other names of that file, and the target of a link
+		_ = o.root.Remove(name) // does not affect other names of that file, or the target of a link
 		return nil, errors.ErrUnsupported
 	}
 	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
@@ -52,7 +53,7 @@ func (o *Output) openKept() (*os.File, error) {
 	return file, nil
 }
 
-// noteKept describes the file of an output that is kept, so that it can be opened again.
+// noteKept records a description of the file of a kept output, so that it can be opened again.
 func noteKept(o *Output) error {
 	info, err := o.file.Stat()
 	if err != nil {
@@ -62,5 +63,5 @@ func noteKept(o *Output) error {
 	return nil
 }
 
-// Sync makes what was written durable.
-func (o *Output) Sync() error { return o.do("sync output", o.file.Sync) }
+// Sync makes the data written so far durable.
+func (o *Output) Sync() error { return o.perform("sync output", o.file.Sync) }

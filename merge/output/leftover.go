@@ -14,11 +14,14 @@ import (
 )
 
 const (
-	maxNames   = 16 // temporary names that are tried
-	knownNames = 8  // of these, which are the same in every run on this machine: a later one finds what a killed one left
+	maxNames = 16 // number of temporary names to try
+	// knownNames is how many of these names are the same in every process on this machine. A
+	// later process finds the leftovers of a killed one by these names.
+	knownNames = 8
 )
 
-// host is a part of temporary names, since a lock may tell no more than what lives on this machine.
+// host identifies this machine in temporary names, because a lock may not be visible to other
+// machines.
 var host = sync.OnceValue(func() uint32 {
 	name, err := os.Hostname()
 	if err != nil {
@@ -27,8 +30,9 @@ var host = sync.OnceValue(func() uint32 {
 	return uint32(xxh3.HashString(name))
 })
 
-// tempName is the i-th name that the file may have before its own; a random one, which no other run looks at, where
-// that is not known or no lock says that this run lives.
+// tempName returns the i-th candidate for the temporary name of the file. Beyond the known names,
+// or if no lock shows that this process is running, it returns a random name that no other
+// process looks for.
 func (o *Output) tempName(i int) string {
 	n := uint32(i)
 	switch {
@@ -44,10 +48,11 @@ func (o *Output) numbered(n uint32) string {
 	return fmt.Sprintf(".%s.extsort-%08x%08x", shortened(o.base), host(), n)
 }
 
-// maxBaseBytes is how much of a name others have that are made of it: file systems allow 255 bytes, and not characters.
+// maxBaseBytes limits the part of a name that derived names repeat. File systems limit names to
+// 255 bytes (not characters).
 const maxBaseBytes = 200
 
-// shortened is the begin of a name, without a part of a character at its end.
+// shortened returns the beginning of a name. It never splits a character.
 func shortened(name string) string {
 	if len(name) <= maxBaseBytes {
 		return name
@@ -59,27 +64,28 @@ func shortened(name string) string {
 	return name[:end]
 }
 
-// removeLeftovers removes what runs to the same output left that were killed while their file had a temporary name. It
-// needs no error: what cannot be removed is in nobody's way.
+// removeLeftovers removes the temporary files of killed processes that wrote the same output. It
+// ignores errors, because a leftover that stays does no harm.
 func (o *Output) removeLeftovers() {
 	for i := range knownNames {
 		name := o.numbered(uint32(i))
 		file, err := o.root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
-			continue // as a rule there is none
+			continue // usually there is none
 		}
-		if isDead(file) && o.stands(name, file) {
+		if isDead(file) && o.isNamed(name, file) {
 			_ = o.root.Remove(name)
 		}
 		file.Close()
 	}
 }
 
-// nameTemp does an operation that gives the file a temporary name, with another one where that stands already.
+// nameTemp performs an operation that gives the file a temporary name. If the name exists, it
+// tries another one.
 func (o *Output) nameTemp(operation string, give func(name string) error) error {
 	for i := range maxNames {
 		name := o.tempName(i)
-		err := o.do(operation, func() error { return give(name) })
+		err := o.perform(operation, func() error { return give(name) })
 		if err == nil {
 			o.temp = name
 		}
@@ -90,7 +96,8 @@ func (o *Output) nameTemp(operation string, give func(name string) error) error 
 	return fs.ErrExist
 }
 
-// openTemp makes the file under a temporary name. Until it is locked, another run may take it for a leftover.
+// openTemp creates the file under a temporary name. Until the file is locked, another process may
+// mistake it for a leftover.
 func (o *Output) openTemp(name string, perm fs.FileMode) error {
 	file, err := o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -102,7 +109,7 @@ func (o *Output) openTemp(name string, perm fs.FileMode) error {
 		o.unlocked = true
 		file.Close()
 		return errors.Join(fs.ErrExist, o.root.Remove(name))
-	case !o.stands(name, file):
+	case !o.isNamed(name, file):
 		file.Close()
 		return fs.ErrExist
 	}
@@ -110,18 +117,18 @@ func (o *Output) openTemp(name string, perm fs.FileMode) error {
 	return nil
 }
 
-// stands reports whether a regular file has a name in the folder.
-func (o *Output) stands(name string, file *os.File) bool {
+// isNamed reports whether the directory lists a regular file under the given name.
+func (o *Output) isNamed(name string, file *os.File) bool {
 	named, missing := o.root.Lstat(name)
 	opened, err := file.Stat()
 	return missing == nil && err == nil && named.Mode().IsRegular() && os.SameFile(named, opened)
 }
 
-// removeTemp takes the temporary name away, but for that of a file that is kept.
+// removeTemp removes the temporary name, unless the file is to be kept.
 func (o *Output) removeTemp() error {
 	name := o.temp
 	o.temp = ""
-	if name == "" || o.kept.worth() {
+	if name == "" || o.kept.keepsRecords() {
 		return nil
 	}
 	return o.root.Remove(name)

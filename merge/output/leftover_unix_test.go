@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestLeftoversAreRemoved has files in the folder as killed runs leave them, and others that must stay: of a run that
-// lives, of other outputs, under names that are not known, and what is no regular file.
+// TestLeftoversAreRemoved puts files into the directory as killed processes leave them. It adds
+// others that must stay: of a running process, of other outputs, with unknown names, and special
+// files.
 func TestLeftoversAreRemoved(t *testing.T) {
 	folder := t.TempDir()
 	name := filepath.Join(folder, "out")
@@ -88,8 +89,8 @@ func TestKilledRunsLeaveNoNames(t *testing.T) {
 	}
 }
 
-// TestOutputsToOneName writes the same output from several runs at once, each of which looks for leftovers while the
-// others live.
+// TestOutputsToOneName writes the same output from several goroutines at once. Each of them looks
+// for leftovers while the others are writing.
 func TestOutputsToOneName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	done := make(chan error)

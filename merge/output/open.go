@@ -17,20 +17,22 @@ import (
 	"github.com/extsort/extsort/internal/remote"
 )
 
-// Open begins an output. fault, which may be nil, is told of each operation on the file system before it is done: an
-// error of it is that operation's. To wait for somebody who reads a FIFO ends when ctx is cancelled.
+// Open begins an output. If fault is not nil, it is called before each file system operation; if
+// it returns an error, the operation fails with that error. Open waits for a reader of a FIFO
+// until ctx is cancelled.
 func Open(ctx context.Context, name string, fault func(operation string) error) (*Output, error) {
 	return OpenKept(ctx, name, fault, nil)
 }
 
-// Whole is an output that appears when it is complete: an Output, or an object of a store.
+// A Whole is an output that appears when it is complete: an Output, or an object in a store.
 type Whole interface {
 	io.Writer
-	Commit(ctx context.Context, size int64) error // negative: all that was written
+	Commit(ctx context.Context, size int64) error // a negative size means everything written
 	Abort() error
 }
 
-// Create begins a file, or an object that is sent in parts of a size, so many at a time.
+// Create begins a file, or an object that is uploaded in parts of the given size, with up to
+// parallel uploads at a time.
 func Create(ctx context.Context, name string, part, parallel int) (Whole, error) {
 	if remote.Is(name) {
 		return remote.Create(ctx, name, part, parallel)
@@ -38,7 +40,8 @@ func Create(ctx context.Context, name string, part, parallel int) (Whole, error)
 	return Open(ctx, name, nil)
 }
 
-// WriteFile makes a file of what write writes; after an error there is none, or the one that was there before.
+// WriteFile creates a file with the content that write produces. After an error, the previous
+// file, if any, is unchanged.
 func WriteFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	out, err := Open(ctx, name, nil)
 	if err != nil {
@@ -50,7 +53,8 @@ func WriteFile(ctx context.Context, name string, write func(io.Writer) error) er
 	return out.Commit(ctx, -1)
 }
 
-// OpenKept is Open with the file of before. Where there is none it makes one, and enters its name. kept may be nil.
+// OpenKept is Open for an output that can be continued. If kept describes no usable file,
+// OpenKept creates one and records it in kept. kept may be nil.
 func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
 	o := &Output{fault: fault, name: name, kept: kept, unmap: func() {}, behind: writeBehind}
 	o.early.least = earlyBytes
@@ -67,7 +71,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		o.replaces = info
 		if err = o.checkWritable(); err == nil {
 			o.access = accessOf(o.target, info)
-			err = hintInPlace(o.name, o.create(0o600)) // until it is complete
+			err = hintInPlace(o.name, o.create(0o600)) // restrictive until the file is complete
 		}
 		if err == nil {
 			err = o.checkReplaceable()
@@ -84,10 +88,11 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 	return o, nil
 }
 
-// maxLinks is how many symbolic links are followed, as Linux does.
+// maxLinks is the maximum number of symbolic links to follow, as in Linux.
 const maxLinks = 40
 
-// resolve follows symbolic links and returns what is there at the end, nil if nothing is.
+// resolve follows symbolic links and describes the file at their end. It returns nil if there is
+// no such file.
 func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
@@ -112,8 +117,9 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 	return nil, errors.New("too many symbolic links")
 }
 
-// openFolder opens that of target before the work, since it has to be synced after it. filepath.Dir would resolve ".."
-// behind a symbolic link without following the link.
+// openFolder opens the directory of the target. It does so early, because the directory must be
+// synced at the end. It does not use filepath.Dir, which would resolve ".." after a symbolic link
+// without following the link.
 func (o *Output) openFolder() (err error) {
 	folder, base := filepath.Split(o.target)
 	o.base = base
@@ -127,7 +133,7 @@ func (o *Output) openFolder() (err error) {
 	return nil
 }
 
-// closeFolder needs no error: nothing was written through these descriptors.
+// closeFolder ignores errors, because nothing was written through these descriptors.
 func (o *Output) closeFolder() {
 	if o.root != nil {
 		o.root.Close()
@@ -138,15 +144,16 @@ func (o *Output) closeFolder() {
 	o.root, o.folder = nil, nil
 }
 
-// Descriptor reports whether name leads, perhaps through symbolic links, to an open file of this process, and to which.
-// Such a file is written where it is open, even if it is a regular one: the user redirected it.
+// Descriptor reports whether name refers, possibly through symbolic links, to an open descriptor
+// of this process, and returns its number. Such an output is written through the descriptor, even
+// if it is a regular file, because the user redirected it.
 func Descriptor(name string) (number int, ok bool) {
 	o := &Output{name: name}
 	_, _ = o.resolve() // an error is reported when the output is opened
 	return descriptor(o.target)
 }
 
-// descriptor is Descriptor for a name that is not a link.
+// descriptor is Descriptor for a name that is not a symbolic link.
 func descriptor(name string) (number int, ok bool) {
 	name = filepath.Clean(name)
 	number, ok = map[string]int{"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}[name]
@@ -167,9 +174,9 @@ func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
 	number, open := descriptor(o.target)
 	switch {
 	case open && number == 1:
-		o.file = os.Stdout // which stays open
+		o.file = os.Stdout // stays open
 	case open:
-		o.file, err = openDescriptor(number) // opened anew by its name, it would be written from its start
+		o.file, err = openDescriptor(number) // opening the file by name would write from its start
 	case fifo:
 		o.file, err = attempt(o, "open output", func() (*os.File, error) { return openFIFO(ctx, o.target) })
 	default:
@@ -178,10 +185,11 @@ func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
 	return err
 }
 
-// fifoPause is the time between two looks for somebody who reads a FIFO.
+// fifoPause is the interval between checks for a reader of a FIFO.
 const fifoPause = 10 * time.Millisecond
 
-// openFIFO waits until somebody reads the FIFO. The system would wait as well, but nothing could end that.
+// openFIFO waits until a process opens the FIFO for reading. It polls, because a blocking open
+// could not be cancelled.
 func openFIFO(ctx context.Context, name string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
@@ -200,7 +208,8 @@ func (o *Output) openFile(name string, flag int, perm fs.FileMode) (*os.File, er
 	return attempt(o, "open output", func() (*os.File, error) { return os.OpenFile(name, flag, perm) })
 }
 
-// checkWritable keeps a file that its owner protected from being replaced.
+// checkWritable returns an error if the existing file is write-protected, so that it is not
+// replaced.
 func (o *Output) checkWritable() error {
 	f, err := o.openFile(o.target, os.O_WRONLY, 0)
 	if err != nil {
@@ -209,7 +218,7 @@ func (o *Output) checkWritable() error {
 	return f.Close()
 }
 
-// hintInPlace says what to do about a file that can be written in a directory that cannot.
+// hintInPlace adds advice to the error if a file is writable but its directory is not.
 func hintInPlace(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("%w (to overwrite the file in place, redirect standard output: > %s)", err, name)
@@ -217,9 +226,10 @@ func hintInPlace(name string, err error) error {
 	return err
 }
 
-// checkReplaceable finds before the work that the folder does not let the file be replaced.
+// checkReplaceable returns an error if the directory does not allow the file to be replaced. It
+// runs before any work is done.
 func (o *Output) checkReplaceable() error {
-	err := o.do("check directory", func() error { return mayRemove(o.folder, o.base) })
+	err := o.perform("check directory", func() error { return checkRemovable(o.folder, o.base) })
 	if err != nil {
 		return fmt.Errorf("directory %s does not allow replacing it: in a sticky directory only its owner "+
 			"may (name another output): %w", filepath.Dir(o.target), err)
@@ -232,7 +242,7 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 		return err
 	}
 	o.removeLeftovers()
-	if o.unlocked = o.kept != nil; o.unlocked { // what is kept, no other run may take for a leftover
+	if o.unlocked = o.kept != nil; o.unlocked { // no other process may take a kept file for a leftover
 		o.file, err = attempt(o, "open output", o.openKept)
 	} else {
 		o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })

@@ -1,10 +1,16 @@
-// Package output writes what a sort or a merge makes, so that it is whole or not there.
+// Package output writes the result of a sort or a merge. A result appears completely or not at
+// all.
 //
-// An Output is a file that appears under its name when it is complete and durable; until Commit whatever stood there is
-// untouched, and after Abort, an error or a crash nothing else is left. A Sink writes records to it, or to a stream:
-// blocks in any order, a header before them, through a compressor. Its Kind says what can be done about what has been
-// written. A set is several files and their index. Window, Offset, Groups and Observe are BlockWriters that do
-// something on the way to a sink.
+// An Output is a file that appears under its name when it is complete and durable. Until Commit,
+// an existing file of that name is untouched. After Abort, an error or a crash, nothing else is
+// left.
+//
+// A Sink writes records to an Output or to a stream. It accepts blocks in any order, writes a
+// header before them, and can compress them. Its Kind says whether written data can be changed or
+// taken back. A set is an output of several files with an index.
+//
+// Clip, Offset, Groups, Excerpt and Observe are BlockWriters that filter or transform the records
+// on their way to a sink.
 package output
 
 import (
@@ -24,44 +30,48 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Output is the file that a result goes to. It appears whole under its name when Commit returns, or not at all:
-// until then it has no name (O_TMPFILE) or, where that is not possible, a temporary one in the same folder, and
-// what stood under the name before is untouched. So the output may be one of the inputs. What a killed process leaves
-// under a temporary name, the next output of that name on the same machine removes: a lock tells that its owner is
-// dead. Windows has no such lock, and leaves it.
+// Output is the file that receives a result. It appears whole under its name when Commit returns,
+// or not at all. Until then it has no name (O_TMPFILE) or, if that is not possible, a temporary
+// name in the same directory. An existing file of its name is untouched until Commit, so the
+// output may be one of the inputs. If a process is killed, its temporary file stays until the
+// next output of the same name on the same machine, which removes it; a lock shows that its owner
+// is dead. Windows has no such lock, so there the file stays.
 //
-// Something that is not a regular file – a FIFO, a terminal, /dev/null, /dev/stdout – is written directly. Then
-// IsStream is true, and only Write may be used.
+// If the name refers to something other than a regular file, such as a FIFO, a terminal,
+// /dev/null or /dev/stdout, the output is written directly. Then IsStream is true, and only Write
+// may be used.
 type Output struct {
-	Complete func(file *os.File) error // is told of the durable file before it gets its name; nil: nobody is
-	IsStream bool                      // it can only be written from beginning to end
+	// Complete is called with the durable file before it gets its name, unless it is nil.
+	Complete func(file *os.File) error
+	IsStream bool // the output can only be written sequentially
 
-	fault func(operation string) error // nil but in tests
+	fault func(operation string) error // nil except in tests
 
-	name     string      // as the user gave it, for messages
-	target   string      // where symbolic links lead to
-	base     string      // its name in the folder
-	root     directory   // of the output
-	folder   *os.File    // the same, to be synced
-	syncable bool        // the folder can be synced itself
-	temp     string      // name in the folder; "" while the file has none
-	unlocked bool        // no lock tells others that this run lives
-	kept     *Kept       // nil: nothing is left of an output that is given up
-	replaces fs.FileInfo // nil: nothing stands under the name
-	access   *access     // that the file is to have; nil: that of a new one
-	held     bool        // a set gives it its name
+	name     string      // as given by the user; for messages
+	target   string      // name after following symbolic links
+	base     string      // name within the directory
+	root     directory   // the directory of the output
+	folder   *os.File    // the same directory, for syncing it
+	syncable bool        // whether the directory itself can be synced
+	temp     string      // temporary name within the directory; "" if there is none
+	unlocked bool        // no lock shows other processes that this one is running
+	kept     *Kept       // nil if an aborted output leaves nothing behind
+	replaces fs.FileInfo // the file to be replaced; nil if there is none
+	access   *access     // the access that the file gets; nil for the default of a new file
+	held     bool        // a set gives the file its name
 	file     *os.File
-	at       io.WriterAt                       // file, or what is written to in its place since Reserve
-	unmap    func()                            // undoes that
-	past     *windows                          // the same as at, where it goes past the page cache
-	size     atomic.Int64                      // bytes that Write has written
-	written  spill.Stretches                   // and not yet on their way to the disk
-	behind   func(f *os.File, offset, n int64) // sends them there
-	early    early
+	at       io.WriterAt // file, or its replacement since Reserve
+	unmap    func()      // ends the use of the replacement
+	// direct equals at if the file is written with direct I/O.
+	direct  *directWriter
+	size    atomic.Int64                      // number of bytes written by Write
+	written spill.Stretches                   // ranges written but not yet sent to the disk
+	behind  func(f *os.File, offset, n int64) // sends a range to the disk
+	early   earlySync
 }
 
-// attempt does an operation on the file system, unless it is to fail. A panic is an error here, so that whoever asked
-// removes the unfinished output.
+// attempt performs an operation on the file system, unless the fault hook returns an error for
+// it. It converts a panic to an error, so that the caller removes the unfinished output.
 func attempt[T any](o *Output, operation string, f func() (T, error)) (result T, err error) {
 	err = safely.Call(func() (err error) {
 		if o.fault != nil {
@@ -75,13 +85,14 @@ func attempt[T any](o *Output, operation string, f func() (T, error)) (result T,
 	return result, err
 }
 
-// do is attempt of what has no result.
-func (o *Output) do(operation string, f func() error) error {
+// perform is attempt for an operation without a result.
+func (o *Output) perform(operation string, f func() error) error {
 	_, err := attempt(o, operation, func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// advise is device.WithoutPath with what to do where the output has no room, or the process no descriptors.
+// advise adds advice to an error if the disk is full or the process has reached a limit. It
+// removes the path from the error.
 func advise(err error) error {
 	err = device.WithoutPath(err)
 	how := spill.OutOfRoom(err)
@@ -96,14 +107,14 @@ func advise(err error) error {
 	return err
 }
 
-// Reserve makes sure that there is space for an output of that many bytes, where the system can tell, and prepares it
-// for that many writers at once.
+// Reserve makes sure, if the system can, that there is space for an output of the given size, and
+// prepares the output for the given number of concurrent writers.
 func (o *Output) Reserve(bytes int64, writers int) error {
 	if o.IsStream || bytes == 0 {
 		return nil
 	}
-	err := o.do("reserve output", func() (err error) {
-		if err = mayHave(bytes); err == nil {
+	err := o.perform("reserve output", func() (err error) {
+		if err = checkSizeLimit(bytes); err == nil {
 			o.at, o.unmap, err = reserve(o.file, bytes, writers)
 		}
 		return err
@@ -116,19 +127,20 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 }
 
 const (
-	// pieceBytes is how much WriteAt gives to the file at a time, up to a multiple of it. A file system with large
-	// folios takes pages for as much as is written at once; small ones are more likely to be some that were just freed,
-	// where the first touch of others is slow.
+	// pieceBytes limits the size of a single write; each piece ends at a multiple of it. A file
+	// system with large folios allocates pages for a whole write at once. Small allocations are
+	// more likely to reuse pages that were just freed, whereas the first access to other pages is
+	// slow.
 	pieceBytes = 64 << 10
 
-	// writeBehindBytes is how much must be written that lies together for it to go to the disk at once, so that Commit
-	// has little left to wait for.
+	// writeBehindBytes is the number of adjacent bytes that are sent to the disk at once, so that
+	// Commit has little left to wait for.
 	writeBehindBytes = 1 << 20
 )
 
-// WriteAt writes at an offset, for several goroutines at once.
+// WriteAt writes p at an offset. It may be called concurrently.
 func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
-	if err := o.past.err(); err != nil {
+	if err := o.direct.err(); err != nil {
 		return 0, err
 	}
 	for n < len(p) {
@@ -143,17 +155,18 @@ func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// wrote sends what lies together to the disk when it is enough.
+// wrote notes a written range, and sends it to the disk when enough adjacent bytes have been
+// written.
 func (o *Output) wrote(offset int64, n int) {
 	if from, to := o.written.Collect(offset, offset+int64(n), writeBehindBytes); from < to {
 		o.behind(o.file, from, to-from)
-		o.early.add(o, to-from)
+		o.early.noteSent(o, to-from)
 	}
 }
 
-// ReadAt reads back what was written, before it is committed.
+// ReadAt reads data that was written but not yet committed.
 func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
-	if err := o.past.settle(); err != nil {
+	if err := o.direct.settle(); err != nil {
 		return 0, err
 	}
 	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
@@ -163,7 +176,7 @@ func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-// Write writes what follows what was written before.
+// Write appends p to the data written by earlier calls of Write.
 func (o *Output) Write(p []byte) (n int, err error) {
 	n, err = attempt(o, "write output", func() (int, error) { return o.file.Write(p) })
 	end := o.size.Add(int64(n))
@@ -176,9 +189,11 @@ func (o *Output) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Commit makes the output durable and gives it its name, unless a set does that later. Its first size bytes are kept;
-// a negative size keeps what Write has written. After an error the old output stands and nothing else is left, unless
-// only a last step failed, the folder's own fsync or the closing. Once ctx is cancelled, it waits for no fsync.
+// Commit makes the output durable and gives it its name, unless the output belongs to a set,
+// which does that later. It keeps the first size bytes, or, if size is negative, the bytes
+// written by Write. After an error the previous file is unchanged and nothing else is left,
+// unless only the last step failed: syncing the directory, or closing. Once ctx is cancelled,
+// Commit does not wait for a sync.
 func (o *Output) Commit(ctx context.Context, size int64) error {
 	if o.IsStream {
 		return o.Abort()
@@ -199,8 +214,8 @@ func (o *Output) Commit(ctx context.Context, size int64) error {
 	return settle(ctx, o)
 }
 
-// Await waits until f has ended or ctx is cancelled. The system cannot be made to give up an fsync, so f may
-// go on after that.
+// Await waits until f returns or ctx is cancelled. f may still be running afterwards, because a
+// sync cannot be interrupted.
 func Await(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -215,22 +230,22 @@ func Await(ctx context.Context, f func() error) error {
 	}
 }
 
-// complete makes the file durable as it is to be.
+// complete sets the size and access of the file and makes it durable.
 func (o *Output) complete(ctx context.Context) error {
-	if err := o.past.settle(); err != nil {
+	if err := o.direct.settle(); err != nil {
 		return err
 	}
-	if err := o.do("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
+	if err := o.perform("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
 		return err
 	}
 	if o.access != nil {
-		if err := o.do("set mode of output", func() error { return o.access.giveTo(o.file) }); err != nil {
+		if err := o.perform("set mode of output", func() error { return o.access.applyTo(o.file) }); err != nil {
 			return err
 		}
 	}
 	file := o.file
 	err := Await(ctx, func() error {
-		return errors.Join(o.early.syncs.Wait(), o.do("sync output", file.Sync))
+		return errors.Join(o.early.syncs.Wait(), o.perform("sync output", file.Sync))
 	})
 	if err == nil && o.Complete != nil {
 		err = o.Complete(o.file)
@@ -250,7 +265,7 @@ func appear(o *Output) error {
 	return o.rename()
 }
 
-// settle makes the name durable, and closes the output.
+// settle makes the name durable and closes the output.
 func settle(ctx context.Context, o *Output) error {
 	defer o.closeFolder()
 	err := Await(ctx, syncNames(o))
@@ -261,10 +276,11 @@ func settle(ctx context.Context, o *Output) error {
 	return nil
 }
 
-// link gives a file its name that has none yet. Only to replace another it needs a temporary one, for a moment.
+// link gives the unnamed file its name. Only if it replaces another file does it get a temporary
+// name first, for a moment.
 func (o *Output) link() error {
 	if o.replaces == nil {
-		err := o.do("link output", func() error { return link(o.file, o.folder, o.base) })
+		err := o.perform("link output", func() error { return link(o.file, o.folder, o.base) })
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -277,7 +293,7 @@ func (o *Output) link() error {
 }
 
 func (o *Output) rename() error {
-	err := o.do("rename output", func() error { return o.root.Rename(o.temp, o.base) })
+	err := o.perform("rename output", func() error { return o.root.Rename(o.temp, o.base) })
 	if err == nil {
 		o.temp = ""
 	}
@@ -291,22 +307,22 @@ func (o *Output) close() error {
 		return nil
 	}
 	if file == os.Stdout {
-		return o.do("close output", func() error { return closeCopy(file) })
+		return o.perform("close output", func() error { return closeCopy(file) })
 	}
 	o.unmap()
-	if o.past != nil {
-		o.past.giveUp()
-		o.past.direct.Close() // which has no error of its own: file is synced
+	if o.direct != nil {
+		o.direct.giveUp()
+		o.direct.direct.Close() // no error to report, because file is synced
 	}
-	return errors.Join(o.do("close output", func() error { return nil }), file.Close()) // in any case
+	return errors.Join(o.perform("close output", func() error { return nil }), file.Close()) // always called
 }
 
-// Abort gives up the output and removes what there is of it. It does nothing after Commit.
+// Abort gives up the output and removes it. It does nothing after Commit.
 func (o *Output) Abort() error {
 	var removing error
-	o.past.giveUp()
+	o.direct.giveUp()
 	if renamesOpen {
-		removing = o.removeTemp() // while it is locked: afterwards the name may be another run's
+		removing = o.removeTemp() // while the file is locked: later the name may belong to another process
 	}
 	err := o.close()
 	if o.IsStream && err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestOutputThroughLinkedFolders has ".." behind symbolic links to folders, where it means the parent of what they
-// lead to.
+// TestOutputThroughLinkedFolders uses ".." after symbolic links to directories, where it means
+// the parent of their targets.
 func TestOutputThroughLinkedFolders(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return folder + "/" + name } // not cleaned

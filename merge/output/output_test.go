@@ -89,7 +89,7 @@ func names(t *testing.T, folder string) []string {
 	return list
 }
 
-// TestOutputSurvivesEveryFault fails each operation in turn and looks at what is left.
+// TestOutputSurvivesEveryFault makes each operation fail in turn and checks the remaining files.
 func TestOutputSurvivesEveryFault(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		for _, exists := range []bool{false, true} {
@@ -246,7 +246,8 @@ func TestOutputToNull(t *testing.T) {
 	}
 }
 
-// TestOutputWrittenInSequence is how a compressor uses an Output: the size is what was written.
+// TestOutputWrittenInSequence uses an Output as a compressor does: its size is the number of
+// bytes written.
 func TestOutputWrittenInSequence(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	out, err := Open(t.Context(), name, nil)
@@ -368,7 +369,7 @@ func TestSyncEarly(t *testing.T) {
 	}
 }
 
-// notedFile notes what is written, and fails write number failAt.
+// notedFile records all writes and fails write number failAt.
 type notedFile struct {
 	io.WriterAt
 	mu     sync.Mutex
@@ -398,8 +399,8 @@ func openNoted(t *testing.T, name string) (*Output, *notedFile) {
 	return out, file
 }
 
-// TestWriteAtPieces writes what is large in pieces, each of which ends where a page of its size may; an error tells
-// what was written before it.
+// TestWriteAtPieces checks that a large write is divided into pieces that end at multiples of the
+// piece size, and that after an error the result counts the bytes already written.
 func TestWriteAtPieces(t *testing.T) {
 	data := make([]byte, 3*pieceBytes+1000)
 	rand.NewChaCha8([32]byte{2}).Read(data)

@@ -23,7 +23,7 @@ func makeFIFO(t *testing.T, name string) {
 	}
 }
 
-// TestOutputWithoutRoom says what can be done about it.
+// TestOutputWithoutRoom checks that the error says what to do.
 func TestOutputWithoutRoom(t *testing.T) {
 	for cause, says := range map[error]string{
 		syscall.ENOSPC: "is full: free some space", syscall.EDQUOT: "has no quota left: free some space",

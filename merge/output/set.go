@@ -14,15 +14,17 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Split says how an output is cut into the files of a set. The zero Split: it is one file.
+// Split says how an output is divided into the files of a set. The zero Split means a single
+// file.
 type Split struct {
-	Files int   // so many, of about as many records
-	Bytes int64 // each has so many, before compression, and what its last key has more
+	Files int   // number of files, with about the same number of records each
+	Bytes int64 // size of each file before compression; a file may exceed it to keep equal keys together
 }
 
-// set is an output of several files and an index of their first keys. A file ends where it has its share and the key
-// changes, so that every key is in one file. Blocks are cut in order, and written side by side at their places; only
-// what is compressed is written in order, one file after another.
+// A set is an output of several files and an index of their first keys. A file ends when it has
+// its share of the records and the key changes, so every key is in exactly one file. Blocks are
+// divided in order and then written concurrently at their positions. Compressed files are written
+// in order, one after another.
 type set struct {
 	split Split
 	opt   Options
@@ -30,28 +32,28 @@ type set struct {
 	fault func(operation string) error
 
 	index    *Output
-	hidIndex bool // that of the old set has another name meanwhile
+	hidIndex bool // the index of the old set has been renamed
 
-	turns  turns // whose turn it is may touch what follows
+	turns  turns // the call whose turn it is may access the fields below
 	files  []*setFile
-	begun  int // of the files; the last of these takes records
+	begun  int // number of files that have received records; the last of these is current
 	placed int64
-	last   []byte // the last record that has its place
+	last   []byte // the last record assigned to a file
 }
 
-// setFile is one file of a set.
+// A setFile is one file of a set.
 type setFile struct {
 	*Sink
 	out     *Output
-	first   int64 // the place in the set of its first record
+	first   int64 // index of its first record within the set
 	records int64
-	key     []byte // normalized, of that record; nil: there is none, or records have no key
+	key     []byte // normalized key of its first record; nil if the file is empty or records have no key
 	writes  sync.WaitGroup
-	done    bool // it is durable, and has no name yet
+	done    bool // the file is durable but has no name yet
 }
 
-// NewSet makes a sink of the files of a set, which are named after an output. All of them appear, or none. After an
-// error nothing is left of them.
+// NewSet returns a sink that writes a set of files, which are named after an output. Either all
+// of them appear or none. After an error nothing is left of them.
 func NewSet(ctx context.Context, name string, fault func(operation string) error, split Split,
 	opt Options) (*Sink, error) {
 	s := &set{split: split, opt: opt, fault: fault}
@@ -76,7 +78,7 @@ func NewSet(ctx context.Context, name string, fault func(operation string) error
 	return sink, nil
 }
 
-// most is the number of files that there are at most; 0: not known.
+// most returns the maximum number of files, or 0 if it is not known.
 func (s *set) most() int64 {
 	switch {
 	case s.split.Files > 0:
@@ -87,7 +89,8 @@ func (s *set) most() int64 {
 	return max((s.opt.Records+s.eachOf()-1)/s.eachOf(), 1)
 }
 
-// MaxSetFiles is the greatest number of files of a set: all are open until they have their names.
+// MaxSetFiles is the maximum number of files of a set. All files stay open until they get their
+// names.
 const MaxSetFiles = 10_000
 
 func (s *set) checkCount(name string, count int64) error {
@@ -98,13 +101,14 @@ func (s *set) checkCount(name string, count int64) error {
 	return nil
 }
 
-// eachOf is how many records are Split.Bytes.
+// eachOf returns how many records fit into Split.Bytes.
 func (s *set) eachOf() int64 {
 	return max((s.split.Bytes-int64(len(s.opt.header(0))))/int64(s.opt.RecordSize), 1)
 }
 
-// open opens all files, so that there is room for them, or the first where their number or sizes are not known. A
-// compressor takes memory, so that there is never more than one.
+// open opens all files, to reserve space for them. If the number or the sizes of the files are
+// not known, it opens only the first one. It never opens more than one compressed file, because
+// compressors need memory.
 func (s *set) open(ctx context.Context) (err error) {
 	if s.index, err = Open(ctx, s.names.index(), s.fault); err != nil {
 		return err
@@ -123,7 +127,7 @@ func (s *set) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// openNext opens the file behind those that are open.
+// openNext opens the next file of the set.
 func (s *set) openNext(ctx context.Context) error {
 	i := len(s.files)
 	if err := s.checkCount(s.names.stem, int64(i+1)); err != nil {
@@ -155,14 +159,15 @@ func (s *set) openNext(ctx context.Context) error {
 	return err
 }
 
-// part is the records of a block that go to one file.
+// A part consists of the records of a block that go to the same file.
 type part struct {
 	to    *setFile
 	first int64
 	recs  []byte
 }
 
-// WriteBlock finds the places of records when those before them have theirs, and writes them.
+// WriteBlock assigns records to files, after all earlier records have been assigned, and writes
+// them.
 func (s *set) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	if err := s.turns.wait(ctx, first); err != nil {
 		return err
@@ -172,7 +177,7 @@ func (s *set) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	return errors.Join(err, writeParts(ctx, parts))
 }
 
-// writeParts writes parts, or nothing more after an error.
+// writeParts writes the parts. It stops writing after the first error.
 func writeParts(ctx context.Context, parts []part) (err error) {
 	for _, p := range parts {
 		if err == nil {
@@ -183,7 +188,7 @@ func writeParts(ctx context.Context, parts []part) (err error) {
 	return err
 }
 
-// place cuts records into parts, and begins the files that these go to.
+// place divides records into parts and begins the files they need.
 func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) {
 	size := s.opt.RecordSize
 	for len(recs) > 0 {
@@ -225,7 +230,7 @@ func (s *set) begin(ctx context.Context) error {
 	return nil
 }
 
-// takes is how many of some records, which come next, belong to a file.
+// takes returns how many of the next records belong to a file.
 func (s *set) takes(to *setFile, recs []byte) int {
 	size := s.opt.RecordSize
 	missing, all := s.share(to)-to.records, len(recs)/size
@@ -244,7 +249,8 @@ func (s *set) takes(to *setFile, recs []byte) int {
 	})
 }
 
-// share is how many records the file has at least that is written: of several an equal part of those that are left.
+// share returns the minimum number of records in the current file: an equal part of the remaining
+// records.
 func (s *set) share(to *setFile) int64 {
 	if s.split.Bytes > 0 {
 		return s.eachOf()
@@ -253,17 +259,17 @@ func (s *set) share(to *setFile) int64 {
 	return max((s.opt.Records-to.first+files-1)/files, 1)
 }
 
-// finish makes a file durable when all is written. It gets its name later.
+// finish makes a file durable after all writes. The file gets its name later.
 func (f *setFile) finish(ctx context.Context) error {
 	f.writes.Wait()
 	f.done = true
 	return f.Sink.Commit(ctx, f.records)
 }
 
-// count is the number of files, when all records have been written.
+// count returns the number of files after all records have been written.
 func (s *set) count() int { return max(s.begun, s.split.Files) }
 
-// commit makes all files durable, and names them.
+// commit makes all files durable and names them.
 func (s *set) commit(ctx context.Context, records int64) error {
 	if err := s.turns.finish(records); err != nil {
 		return err
@@ -285,7 +291,7 @@ func (s *set) commit(ctx context.Context, records int64) error {
 		}
 	}
 	err = errors.Join(err, finishing.Wait())
-	for len(s.files) > count { // there was more room than it took
+	for len(s.files) > count { // open opened more files than were needed
 		spare := s.files[len(s.files)-1]
 		s.files, err = s.files[:len(s.files)-1], errors.Join(err, spare.Abort())
 	}
@@ -295,7 +301,7 @@ func (s *set) commit(ctx context.Context, records int64) error {
 	return s.appear(ctx)
 }
 
-// abort leaves no trace of files that have no names yet.
+// abort removes all files that have no names yet.
 func (s *set) abort() (err error) {
 	if s.index != nil {
 		err = s.index.Abort()

@@ -20,38 +20,43 @@ import (
 	"github.com/extsort/extsort/internal/filename"
 )
 
-// SetSchema is the number of the form of an Index. It changes when a name goes or changes its meaning.
+// SetSchema is the version of the Index format. It changes when a field is removed or changes its
+// meaning.
 const SetSchema = 1
 
-// Index is what the index of a set tells, as JSON.
+// Index is the content of the index file of a set, which is JSON.
 type Index struct {
 	Schema  int          `json:"schema"`
 	Records int64        `json:"records"`
 	Files   []IndexEntry `json:"files"`
 }
 
-// IndexEntry is one file of a set.
+// IndexEntry describes one file of a set.
 type IndexEntry struct {
-	Name     string `json:"name"`                  // in the folder of the index
-	RawName  []byte `json:"name_base64,omitempty"` // the same, where it is not UTF-8, which JSON cannot have
+	Name     string `json:"name"`                  // in the directory of the index
+	RawName  []byte `json:"name_base64,omitempty"` // the name, if it is not valid UTF-8 and JSON cannot represent it
 	Records  int64  `json:"records"`
-	Bytes    int64  `json:"bytes"`               // of the file
-	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "": there is none, or no key
-	First    string `json:"first,omitempty"`     // the same in its type
+	Bytes    int64  `json:"bytes"`               // size of the file
+	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "" if there is none
+	First    string `json:"first,omitempty"`     // the first key in its type
 }
 
-// setNames are the names of a set: STEM.000, STEM.001 … and STEM.index. The suffix of a compression stays at the end.
+// setNames holds the names of a set: STEM.000, STEM.001, … and STEM.index. The suffix of a
+// compression format stays at the end.
 type setNames struct {
 	stem, suffix string
 	digits       int
-	before       []string // files of a set that stands there, as its index says, or that was being named
+	// before lists the files of the existing set according to its index, or to the journal if its
+	// naming was interrupted.
+	before []string
 }
 
-// minDigits is how many digits the number of a file has at least.
+// minDigits is the minimum number of digits in the number of a file.
 const minDigits = 3
 
-// newSetNames makes the names of a set of so many files at most, and refuses to write over or beside files that are so
-// named and are of no set. If another process is naming its set, it waits until that is done, or ctx is.
+// newSetNames returns the names of a set of at most the given number of files. It returns an
+// error if there are files with such names that do not belong to a set. If another process is
+// naming its set, newSetNames waits for it, until ctx is cancelled.
 func newSetNames(ctx context.Context, name string, codec format.Compression, most int64) (setNames, error) {
 	n := setNames{stem: name, digits: max(len(strconv.FormatInt(most-1, 10)), minDigits)}
 	if named, _ := format.ParseCompression("", name); codec != format.None && named == codec {
@@ -72,13 +77,15 @@ func newSetNames(ctx context.Context, name string, codec format.Compression, mos
 	return n, nil
 }
 
-// check reads the names of the old set, and returns an error for a file with the name of a part that is of no set.
+// check reads the names of the old set. It returns an error if there is a file that has the name
+// of a part but belongs to no set.
 //
-// Where directories cannot be locked, another process may be naming its set meanwhile. So check lists the directory
-// before it reads which files are of a set: a file that has its name by then is in the journal or in the index.
+// On a file system that cannot lock directories, another process may be naming its set at the
+// same time. Therefore check lists the directory before it reads which files belong to a set: a
+// file that already has its name is then also in the journal or in the index.
 func (n *setNames) check() error {
 	folder := n.folder()
-	entries, _ := os.ReadDir(folder + ".") // what cannot be listed, nobody takes for a part of the set
+	entries, _ := os.ReadDir(folder + ".") // if the directory cannot be listed, there is nothing to check
 	if err := n.readBefore(); err != nil {
 		return err
 	}
@@ -91,12 +98,14 @@ func (n *setNames) check() error {
 	return nil
 }
 
-// lock keeps other processes from naming the files of a set in the directory. It waits for one that does so. Where the
-// file system locks no directories, it does nothing.
+// lock prevents other processes from naming the files of a set in this directory. It waits for a
+// process that does so. If the file system cannot lock directories, it does nothing.
 func (n *setNames) lock(ctx context.Context, kind filelock.Kind) (unlock func(), err error) {
 	folder, err := os.Open(n.folder() + ".")
 	if err != nil {
-		return func() {}, nil // the directory may be written but not read, or it is reported when files are made there
+		// The directory may be writable but not readable. Other errors are reported when files
+		// are created in it.
+		return func() {}, nil
 	}
 	unlock = func() { folder.Close() }
 	err = filelock.Wait(ctx, folder, kind, namingTimeout)
@@ -114,21 +123,21 @@ func (n *setNames) lock(ctx context.Context, kind filelock.Kind) (unlock func(),
 	return unlock, nil
 }
 
-// namingTimeout is how long other processes may take to name their files.
+// namingTimeout limits how long to wait for another process to name its files.
 const namingTimeout = time.Minute
 
-// newEntry is the entry of a file.
+// newEntry returns the index entry for a file name.
 func newEntry(name string) IndexEntry {
 	return IndexEntry{Name: name, RawName: filename.Raw(name)}
 }
 
-// file is the name of the file.
+// file returns the name of the file.
 func (e *IndexEntry) file() string {
 	return filename.Restore(e.Name, e.RawName)
 }
 
-// readBefore finds the files of an existing set, or of one whose naming was interrupted. The journal is removed after
-// the index got its name, so it is read first.
+// readBefore finds the files of an existing set, or of a set whose naming was interrupted. It
+// reads the journal first, because the journal is removed after the index gets its name.
 func (n *setNames) readBefore() error {
 	n.before = nil
 	if err := n.read(n.journal()); err != nil {
@@ -137,7 +146,7 @@ func (n *setNames) readBefore() error {
 	return n.read(n.index())
 }
 
-// read adds the files that an index lists, if there is one of that name.
+// read adds the files listed in an index, if the index exists.
 func (n *setNames) read(name string) error {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,13 +168,14 @@ func (n *setNames) read(name string) error {
 	return nil
 }
 
-// journal is the name of a file that is there while the set is named. It lists the files of the old and of the new one.
+// journal returns the name of the journal. It exists while a set is being named, and lists the
+// files of the old and the new set.
 func (n *setNames) journal() string { return n.hidden("naming") }
 
-// oldIndex is the name of the index of the old set meanwhile.
+// oldIndex returns the temporary name of the index of the old set.
 func (n *setNames) oldIndex() string { return n.hidden("old-index") }
 
-// folder is the directory of the set with a slash behind it, or "".
+// folder returns the directory of the set with a trailing slash, or "".
 func (n *setNames) folder() string {
 	folder, _ := filepath.Split(n.stem)
 	return folder
@@ -180,7 +190,8 @@ func (n *setNames) index() string { return n.stem + ".index" }
 
 func (n *setNames) file(i int) string { return fmt.Sprintf("%s.%0*d%s", n.stem, n.digits, i, n.suffix) }
 
-// has reports whether a file of the folder has a name of the set, compressed or not.
+// has reports whether a file in the directory has the name of a part of the set, compressed or
+// not.
 func (n *setNames) has(name string) bool {
 	number, found := strings.CutPrefix(name, filepath.Base(n.stem)+".")
 	if codec, _ := format.ParseCompression("", name); codec != format.None {
@@ -189,7 +200,7 @@ func (n *setNames) has(name string) bool {
 	return found && len(number) >= minDigits && strings.Trim(number, "0123456789") == ""
 }
 
-// writeIndex writes the index, which has no name yet. Each file has a line.
+// writeIndex writes the index, with one line per file. It does not name the index yet.
 func (s *set) writeIndex(ctx context.Context) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, `{"schema":%d,"records":%d,"files":[`, SetSchema, s.placed)
@@ -213,11 +224,12 @@ func (s *set) writeIndex(ctx context.Context) error {
 	return s.index.Commit(ctx, -1)
 }
 
-// appear names the files, and at last the index: where that stands, the set is whole. After an error none of them has
-// its name. The old set is as it was, unless one of its files was replaced by then.
+// appear names the files, and the index last: if the index exists, the set is complete. After an
+// error, none of the files has its name. The old set is unchanged, unless one of its files was
+// already replaced.
 func (s *set) appear(ctx context.Context) error {
 	err := s.writeIndex(ctx)
-	if err == nil && ctx.Err() != nil { // from here on the set is not given up
+	if err == nil && ctx.Err() != nil { // from here on, cancelling has no effect
 		err = context.Cause(ctx)
 	}
 	if err == nil {
@@ -230,7 +242,7 @@ func (s *set) appear(ctx context.Context) error {
 		})
 	}
 	if err == nil {
-		defer unlock() // when the names are durable
+		defer unlock() // after the names are durable
 		err = s.nameAll()
 	}
 	if err != nil {
@@ -242,7 +254,8 @@ func (s *set) appear(ctx context.Context) error {
 	return errors.Join(err, settle(ctx, s.index))
 }
 
-// tempNames gives the files temporary names. What can fail for lack of room in the folder does so here.
+// tempNames gives the files temporary names. If the directory has no room for more names, the
+// error occurs here.
 func (s *set) tempNames() error {
 	all := []*Output{s.index}
 	for _, f := range s.files {
@@ -260,10 +273,11 @@ func (s *set) tempNames() error {
 	return nil
 }
 
-// nameAll renames the files, while the directory is locked. A journal tells the next run which ones they are, should
-// this one be killed meanwhile. Of several commands that write the same set, the last one's is there, whole.
+// nameAll renames the files while the directory is locked. If this process is killed, a journal
+// shows the next process which files belong to the set. If several commands write the same set,
+// the last one wins.
 func (s *set) nameAll() error {
-	if err := s.names.readBefore(); err != nil { // it may be another one by now
+	if err := s.names.readBefore(); err != nil { // the set may have changed since the last call
 		return err
 	}
 	if err := s.writeJournal(); err != nil {
@@ -272,14 +286,14 @@ func (s *set) nameAll() error {
 	named, err := s.renameAll()
 	if err == nil {
 		_ = os.Remove(s.names.oldIndex())
-		_ = os.Remove(s.names.journal()) // which lists files of this set only, should it stay
+		_ = os.Remove(s.names.journal()) // harmless if it stays, because it lists only files of this set
 		return nil
 	}
 	for _, f := range s.files[:named] {
 		err = errors.Join(err, f.out.root.Remove(f.out.base))
 	}
 	if named > 0 && len(s.names.before) > 0 {
-		return err // the journal says which files are left
+		return err // the journal lists the remaining files
 	}
 	if s.hidIndex {
 		err = errors.Join(err, os.Rename(s.names.oldIndex(), s.names.index()))
@@ -287,7 +301,7 @@ func (s *set) nameAll() error {
 	return errors.Join(err, removeIfThere(s.names.journal()))
 }
 
-// writeJournal makes the journal, durably.
+// writeJournal writes the journal and makes it durable.
 func (s *set) writeJournal() error {
 	journal := Index{Schema: SetSchema}
 	for _, name := range s.names.before {
@@ -300,14 +314,14 @@ func (s *set) writeJournal() error {
 	if err != nil {
 		return err
 	}
-	err = s.index.do("write journal", func() error { return replaceFile(s.names.journal(), text) })
+	err = s.index.perform("write journal", func() error { return replaceFile(s.names.journal(), text) })
 	if err != nil {
 		return err
 	}
 	return s.syncFolder()
 }
 
-// replaceFile makes a file of this user, which is whole or as before.
+// replaceFile writes a private file. The file has either the new or the old content.
 func replaceFile(name string, text []byte) error {
 	temp := name + "-new"
 	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -336,7 +350,7 @@ func removeIfThere(name string) error {
 
 func (s *set) syncFolder() error { return syncNames(s.index)() }
 
-// renameAll does so as far as it can, and says how many files have their names.
+// renameAll renames the files and returns how many of them have their names.
 func (s *set) renameAll() (named int, err error) {
 	if err = s.hideOldIndex(); err != nil {
 		return 0, err
@@ -360,10 +374,10 @@ func (s *set) renameAll() (named int, err error) {
 	return named, err
 }
 
-// hideOldIndex takes the index of the old set away, durably.
+// hideOldIndex renames the index of the old set and makes the change durable.
 func (s *set) hideOldIndex() error {
 	hide := func() error { return os.Rename(s.names.index(), s.names.oldIndex()) }
-	err := s.index.do("remove old index", hide)
+	err := s.index.perform("remove old index", hide)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

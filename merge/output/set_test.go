@@ -253,7 +253,8 @@ var temp = regexp.MustCompile(`\.extsort-[0-9a-f]{16}$`)
 // isTemp reports whether a name is a temporary one of a file, which a later run removes if it knows that it may.
 func isTemp(name string) bool { return temp.MatchString(name) }
 
-// TestSetsAtOnce writes the same set by several commands at once: the files are those of one of them.
+// TestSetsAtOnce writes the same set from several goroutines at once. The resulting files must
+// all be from the same one.
 func TestSetsAtOnce(t *testing.T) {
 	stem := filepath.Join(t.TempDir(), "out")
 	for range 20 {
@@ -304,7 +305,8 @@ func writeSetUntil(ctx context.Context, stem string, fault func(string) error, r
 	return sink.Commit(ctx, int64(len(recs)))
 }
 
-// TestSetRefuses writes neither over nor beside what is of no set, and takes away what the old set had more.
+// TestSetRefuses checks that a set does not replace files that belong to no set, and that it
+// removes surplus files of the old set.
 func TestSetRefuses(t *testing.T) {
 	folder := t.TempDir()
 	stem := filepath.Join(folder, "out")

@@ -16,43 +16,53 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Kind says what can be done about what has been written to an output. A greater one can do less.
+// Kind says whether written data can be changed or taken back. A greater value is more
+// restrictive.
 type Kind int
 
 const (
-	Placed  Kind = iota // a file whose blocks are written at their places, in any order, and again if need be
-	Ordered             // a file that is written from its beginning, as where it is compressed; it can be begun anew
-	Stream              // what has been written cannot be taken back, and may have ended where the input is read from
+	Placed  Kind = iota // a file whose blocks are written at their positions, in any order, repeatedly if needed
+	Ordered             // a file that is written sequentially, such as a compressed one; it can be restarted
+	// Stream is an output whose data cannot be taken back. It may overwrite the input.
+	Stream
 )
 
 // Options describes the records of an output and how they are written.
 type Options struct {
-	RecordSize  int
-	Keyer       *format.Keyer              // of them, for a set: it is cut where the key changes; nil: anywhere
-	Records     int64                      // how many will come; negative: not known
-	Header      func(records int64) []byte // what stands before them, of the same size for any number; nil: nothing
-	MaxRecords  int64                      // the greatest number that Header can announce; 0: any
-	Tail        func() ([]byte, error)     // returns the bytes behind the records, when all are written; nil: none
+	RecordSize int
+	// Keyer is set for a set, which is divided only where the key changes; nil allows any
+	// position.
+	Keyer   *format.Keyer
+	Records int64 // number of records; negative if not known
+	// Header returns the bytes before the records; their length is the same for any number of
+	// records. nil means no header.
+	Header     func(records int64) []byte
+	MaxRecords int64 // maximum number that Header can announce; 0 means no limit
+	// Tail returns the bytes after the records. It is called when all records have been written.
+	// nil means none.
+	Tail        func() ([]byte, error)
 	Compression format.Compression
-	Writers     int   // that write blocks at the same time
-	Compressors int   // goroutines that compress
-	PipeBytes   int64 // memory for the writer of a pipe
+	Writers     int   // number of concurrent writers of blocks
+	Compressors int   // number of goroutines that compress
+	PipeBytes   int64 // memory for writing to a pipe
 
-	Queue *spill.Queue // by which a file goes past the page cache; nil: it goes through it
+	Queue *spill.Queue // direct I/O requests for a file; nil to use the page cache
 
-	// InPlace is set where a stream overwrites a file that is also an input. It is called before the first byte is
-	// written, with a description of the file if it is one, and returns an error unless the whole input has been read.
-	// When the output is complete, the rest of the old file is cut off.
+	// InPlace is set if a stream overwrites a file that is also an input. It is called before the
+	// first byte is written, with a description of the file (nil if the stream is not a file). It
+	// returns an error unless the whole input has been read. When the output is complete, the
+	// rest of the old file is truncated.
 	InPlace func(now os.FileInfo) error
 
-	// MostRecords returns the greatest number of records that can come. It is called when InPlace has allowed the
-	// output to overwrite a file, to make sure that there is room for what the file grows by. Overwrites is its name.
+	// MostRecords returns the maximum number of records. It is called after InPlace has allowed
+	// the output to overwrite a file, to reserve space for the growth of the file. Overwrites is
+	// the name of that file.
 	MostRecords func() int64
 	Overwrites  string
-	Fault       func(operation string) error // fails the operations of that; for tests, else nil
+	Fault       func(operation string) error // makes operations fail in tests; nil otherwise
 
-	// Keep begins a run that keeps the records where a header must tell their number before the first of them, and it
-	// is not known; nil: then that is an error.
+	// Keep begins a run that holds the records while their number is not known, if a header must
+	// announce it. If Keep is nil, this is an error.
 	Keep func() (*spill.RunWriter, error)
 }
 
@@ -63,7 +73,7 @@ func (o *Options) header(records int64) []byte {
 	return o.Header(records)
 }
 
-// checkCount reports more records than the header can announce.
+// checkCount returns an error if the header cannot announce the number of records.
 func (o *Options) checkCount(records int64) error {
 	if o.MaxRecords > 0 && records > o.MaxRecords {
 		return fmt.Errorf("the header can count at most %d records, and the output has %d: "+
@@ -72,7 +82,7 @@ func (o *Options) checkCount(records int64) error {
 	return nil
 }
 
-// tail returns the bytes behind the records.
+// tail returns the bytes after the records.
 func (o *Options) tail() ([]byte, error) {
 	if o.Tail == nil {
 		return nil, nil
@@ -80,7 +90,7 @@ func (o *Options) tail() ([]byte, error) {
 	return o.Tail()
 }
 
-// mostBytes returns the greatest size that the output can have, or -1 if it is not known.
+// mostBytes returns the maximum size of the output, or -1 if it is not known.
 func (o *Options) mostBytes() int64 {
 	records := o.Records
 	if records < 0 && o.MostRecords != nil {
@@ -93,25 +103,26 @@ func (o *Options) mostBytes() int64 {
 	return int64(len(o.header(records))) + records*int64(o.RecordSize) + int64(len(tail))
 }
 
-// fixedHeader reports whether what stands before the records is the same for any number of them.
+// fixedHeader reports whether the header is the same for any number of records.
 func (o *Options) fixedHeader() bool { return bytes.Equal(o.header(0), o.header(1)) }
 
-// Sink is where sorted records end: a BlockWriter that is finished by Commit, or given up by Abort.
+// A Sink receives sorted records. It is a BlockWriter that ends with Commit or Abort.
 type Sink struct {
 	device.BlockWriter
 
-	Kind  Kind         // what can be done about what has been written
-	Abort func() error // leaves no trace of the output, and does nothing after Commit
-	Files func() int   // the number of files of a set; nil: it is none
+	Kind  Kind         // whether written data can be changed or taken back
+	Abort func() error // removes the output; does nothing after Commit
+	Files func() int   // number of files of a set; nil if the sink is not a set
 
 	commit func(ctx context.Context, records int64) error
-	begun  func() bool // nil: nothing that is written before Commit is visible
+	begun  func() bool // nil if nothing is visible before Commit
 }
 
-// Begun reports whether a byte has been written to a stream.
+// Begun reports whether any byte has been written to a stream.
 func (s *Sink) Begun() bool { return s.begun != nil && s.begun() }
 
-// Commit completes the output, which has that many records. After an error, or when ctx is cancelled, it is given up.
+// Commit completes the output, which has the given number of records. If Commit fails or ctx is
+// cancelled, it aborts the output.
 func (s *Sink) Commit(ctx context.Context, records int64) error {
 	if err := s.commit(ctx, records); err != nil {
 		return errors.Join(err, s.Abort())
@@ -119,8 +130,9 @@ func (s *Sink) Commit(ctx context.Context, records int64) error {
 	return nil
 }
 
-// NewSink makes a sink of an Output that holds nothing yet, of another output that appears whole, or of any stream.
-// After an error an output is given up. A write to a stream does not outlast ctx, unless the stream can Abort.
+// NewSink returns a sink for an empty Output, for another Whole, or for any stream. If it fails,
+// it aborts the output. A write to a stream ends when ctx is cancelled, unless the stream has an
+// Abort method.
 func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	out, _ := to.(*Output)
 	if out == nil || out.IsStream || opt.Compression != format.None {
@@ -135,7 +147,7 @@ func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 			return nil, errors.Join(err, out.Abort())
 		}
 	}
-	goPast(out, opt.Queue)
+	useDirectIO(out, opt.Queue)
 	return &Sink{
 		Kind: Placed, Abort: out.Abort,
 		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
@@ -159,7 +171,8 @@ func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	}, nil
 }
 
-// newStream makes a sink of what is written in order: a stream, or a file through a compressor.
+// newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
+// file.
 func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Sink, error) {
 	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes), inPlace: opt.InPlace, cut: opt.InPlace != nil}
 	if _, ends := to.(interface{ Abort() error }); !ends {
@@ -207,7 +220,8 @@ func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Si
 	return s, nil
 }
 
-// begin sets the header, which goes out with the first records. If it needs their number, they wait until it is known.
+// begin sets the header, which is written before the first records. If the header needs a count
+// that is not known, the records wait in a run.
 func (s *Sink) begin(to *headedWriter, opt Options) error {
 	switch {
 	case len(opt.header(0)) == 0:
@@ -231,11 +245,11 @@ func (s *Sink) begin(to *headedWriter, opt Options) error {
 	})
 }
 
-// headedWriter writes a header before the first bytes it gets, not earlier: until then nothing of the output is
-// written, and a file that is both an input and the output is intact.
+// A headedWriter writes a header before the first bytes it receives. Until then nothing of the
+// output is written, and a file that is both input and output is intact.
 type headedWriter struct {
 	w      io.Writer
-	header []byte // nil once it is written
+	header []byte // nil after it is written
 }
 
 func (h *headedWriter) Write(p []byte) (int, error) {
@@ -245,7 +259,7 @@ func (h *headedWriter) Write(p []byte) (int, error) {
 	return h.w.Write(p)
 }
 
-// writeHeader writes the header unless that has been done.
+// writeHeader writes the header unless it has been written.
 func (h *headedWriter) writeHeader() error {
 	header := h.header
 	h.header = nil
@@ -256,7 +270,8 @@ func (h *headedWriter) writeHeader() error {
 	return err
 }
 
-// wait lets the records wait in a run until their number is known. Then begin is told it, and workers copy them.
+// wait stores the records in a run until their number is known. It then passes the number to
+// begin and copies the records to the output with the given number of workers.
 func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin func(records int64) error) error {
 	kept, err := keep()
 	if err != nil {
@@ -281,25 +296,27 @@ func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin fu
 	return nil
 }
 
-// streamEnd is the end of an output that is written in order: the compressor, and behind it the pipe or file.
+// A streamEnd is the end of an output that is written sequentially: a compressor, followed by a
+// pipe or file.
 type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
 	to         io.Writer   // stays open
-	whole      Whole       // the same, if it is one; nil: a stream that the caller gave
-	closed     atomic.Bool // lets no more bytes through
+	whole      Whole       // to, if it is a Whole; nil for a stream that belongs to the caller
+	closed     atomic.Bool // rejects further writes
 
-	inPlace func(os.FileInfo) error // as in Options; nil also once it has allowed the output
-	cut     bool                    // the rest of an old file is to be cut off
-	begun   atomic.Bool             // a byte has been written
+	// inPlace is Options.InPlace. It is nil after it has allowed the output.
+	inPlace func(os.FileInfo) error
+	cut     bool        // truncate the rest of an old file
+	begun   atomic.Bool // a byte has been written
 
 	name      string                       // of the file that is overwritten
-	mostBytes func() int64                 // the greatest size that the output can have; nil: it is not known
-	reserved  bool                         // the file may have room behind its end
-	fault     func(operation string) error // as in Options
+	mostBytes func() int64                 // maximum size of the output; nil if it is not known
+	reserved  bool                         // the file may have reserved space after its end
+	fault     func(operation string) error // Options.Fault
 }
 
-// Write takes what the compressor makes.
+// Write receives the output of the compressor.
 func (e *streamEnd) Write(p []byte) (int, error) {
 	if e.closed.Load() {
 		return 0, io.ErrClosedPipe
@@ -334,7 +351,7 @@ func (e *streamEnd) commit(ctx context.Context) error {
 	return nil
 }
 
-// abort gives the stream up. A compressor must not end it as if it were complete.
+// abort gives up the stream. The compressor must not write the end of a complete stream.
 func (e *streamEnd) abort() error {
 	if e.closed.Swap(true) {
 		return nil
@@ -349,20 +366,21 @@ func (e *streamEnd) abort() error {
 	return nil
 }
 
-// StreamSink is a BlockWriter that writes blocks in order to a stream: a pipe, or a compressor on top of a file. Calls
-// wait for their turn. After the first error, which may be syscall.EPIPE, all calls return it.
+// StreamSink is a BlockWriter that writes blocks in order to a stream, such as a pipe or a
+// compressor. Calls wait for their turn. After the first error, which may be syscall.EPIPE, all
+// calls return that error.
 type StreamSink struct {
 	w     io.Writer
-	size  int // record size
+	size  int // record size in bytes
 	turns turns
 }
 
-// NewStreamSink makes a sink of records of recordSize bytes.
+// NewStreamSink returns a sink for records of recordSize bytes.
 func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
 	return &StreamSink{w: w, size: recordSize}
 }
 
-// WriteBlock writes recs when all records before them have been written.
+// WriteBlock writes recs after all earlier records have been written.
 func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	if err := s.turns.wait(ctx, first); err != nil {
 		return err

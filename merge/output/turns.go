@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// turns lets calls that arrive in any order of their first records go on one after the other in that order.
-// The zero value begins with record 0.
+// turns orders concurrent calls: each call waits until all records before its own first record
+// have been handled. The zero value begins with record 0.
 type turns struct {
 	mu      sync.Mutex
 	next    int64 // first record of the call whose turn it is
@@ -15,8 +15,8 @@ type turns struct {
 	waiting map[int64]chan struct{}
 }
 
-// wait returns when it is the turn of the call with that first record, or with the error that ended all turns.
-// After it returned nil, pass must be called.
+// wait returns nil when it is the turn of the call with the given first record. It returns an
+// error if an earlier call failed. After it returned nil, the caller must call pass.
 func (t *turns) wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,8 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 	return t.failed
 }
 
-// finish is the error that ended all turns, or that they were for fewer or more records than there are.
+// finish returns the error that ended the turns, or an error if they did not cover exactly the
+// given number of records.
 func (t *turns) finish(records int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +52,8 @@ func (t *turns) finish(records int64) error {
 	return t.failed
 }
 
-// pass gives the turn to the call whose first record is next; an error ends all turns with it, unless another has.
+// pass gives the turn to the call whose first record is next. If err is not nil, all turns end
+// with the first such error.
 func (t *turns) pass(next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
